@@ -1,0 +1,135 @@
+"""One layer in 8 bits: quantised operands, the golden products under each accumulator, and how far they are off."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import fp9
+from fp9.engine import Engine, engine
+from fp9.formats import Format, floor_log2
+from fp9_sim.demo.network import LayerTensors, Matrix, Network
+
+ACCUMULATORS = ("fma_fp32", "dlfloat")
+"""Engines under which every product is computed."""
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """Which product of the layer, and the formats of its two factors.
+
+    Forward is activations x weights, backward is the gradient x transposed weights.
+    """
+
+    direction: str
+    a: Format
+    b: Format
+
+    def factors(self, layer: LayerTensors) -> tuple[Matrix, Matrix]:
+        """The two float32 matrices that are multiplied."""
+        if self.direction == "forward":
+            return layer.activations, layer.weights
+        return layer.gradient, layer.weights.T
+
+
+SCHEMES = tuple(
+    Scheme(direction, fp9.format(a), fp9.format(b))
+    for direction, a, b in (
+        ("forward", "e4m3", "e4m3"),
+        ("forward", "hif8", "hif8"),
+        ("forward", "hfp8_143", "hfp8_143"),
+        ("backward", "e5m2", "e4m3"),
+        ("backward", "hfp8_152", "hfp8_143"),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Quantised:
+    """Codes of a matrix that was multiplied by 2^exponent before the cast."""
+
+    codes: NDArray[Any]
+    format: Format
+    exponent: int
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """What the codes stand for, the scale undone."""
+        return np.ldexp(fp9.decode(self.codes, self.format).astype(np.float64), -self.exponent)
+
+
+@dataclass(frozen=True)
+class Product:
+    """One product of the layer under one accumulator, with its errors relative to the exact one (Frobenius norms).
+
+    `quantisation_error` compares the exact product of the quantised factors with that of the float32 factors,
+    `accumulation_error` the golden result with the exact product of the same codes, `total_error` the golden result
+    with the product of the float32 factors. Exact means float64.
+    """
+
+    scheme: Scheme
+    engine: Engine
+    a: Quantised
+    b: Quantised
+    quantisation_error: float
+    accumulation_error: float
+    total_error: float
+
+
+def finest_exponent(fmt: Format) -> int:
+    """The highest binade in which a format has its full precision: the top one, but 2^3 for the tapered hif8."""
+    binades = range(floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.value_of(fmt.max_code)) + 1)
+    return max(binades, key=lambda exponent: (exponent - fmt.quantum(exponent), exponent))
+
+
+def scale_exponent(x: NDArray[np.floating], fmt: Format) -> int:
+    """The per-tensor scale's exponent: it brings the largest magnitude of `x` to the finest binade, never above max."""
+    largest = float(np.abs(x).max(initial=0))
+    if largest == 0:
+        return 0
+    exponent = finest_exponent(fmt) - (math.frexp(largest)[1] - 1)
+    return exponent - (math.ldexp(largest, exponent) > fmt.max)
+
+
+def quantise(x: NDArray[np.floating], fmt: Format) -> Quantised:
+    """`x` scaled by a power of two and cast with the format's default rounding."""
+    exponent = scale_exponent(x, fmt)
+    return Quantised(fp9.encode(np.ldexp(x, exponent), fmt), fmt, exponent)
+
+
+def multiply(a: Quantised, b: Quantised, by: Engine) -> NDArray[np.float64]:
+    """The golden product of two quantised matrices, decoded, the scales undone."""
+    codes = fp9.matmul(a.codes, b.codes, a.format, b.format, engine=by)
+    return np.ldexp(fp9.decode(codes, by.result).astype(np.float64), -(a.exponent + b.exponent))
+
+
+def product(layer: LayerTensors, scheme: Scheme, by: Engine) -> Product:
+    """One product of the layer, computed in the golden model and compared with the exact one."""
+    x, y = scheme.factors(layer)
+    a, b = quantise(x, scheme.a), quantise(y, scheme.b)
+    real, exact, golden = x.astype(np.float64) @ y.astype(np.float64), a.values @ b.values, multiply(a, b, by)
+    errors = relative_error(exact, real), relative_error(golden, exact), relative_error(golden, real)
+    return Product(scheme, by, a, b, *errors)
+
+
+def products(layer: LayerTensors) -> list[Product]:
+    """Every scheme under every accumulator."""
+    return [product(layer, scheme, engine(name)) for scheme in SCHEMES for name in ACCUMULATORS]
+
+
+def relative_error(result: NDArray[np.float64], exact: NDArray[np.float64]) -> float:
+    """Norm of the difference over the norm of the exact matrix."""
+    return float(np.linalg.norm(result - exact) / np.linalg.norm(exact))
+
+
+def scores(network: Network, images: Matrix, fmt: Format, by: Engine) -> NDArray[np.float64]:
+    """Class scores of the network with every layer's activations and weights in `fmt`; biases and ReLU in float64."""
+    values: NDArray[np.floating] = images
+    for index, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
+        result = multiply(quantise(values, fmt), quantise(weight, fmt), by) + bias
+        values = np.maximum(result, 0) if index + 1 < len(network.weights) else result
+    return values.astype(np.float64)
