@@ -1,0 +1,5 @@
+"""What can go wrong outside the user's input."""
+
+
+class MissingTool(RuntimeError):
+    """A program, package or data file that is not installed; the message is one sentence that says how to get it."""
