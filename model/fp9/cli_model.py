@@ -1,0 +1,186 @@
+"""Commands of the model: formats, units, cast, vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fp9.cli_support import Command, UserError, load_unit, settings_option, show, table
+
+
+@click.command(cls=Command)
+@click.argument("name", required=False)
+@click.option("--codes", is_flag=True, help="List every code and its value (formats of at most 16 bits).")
+def formats(name: str | None, codes: bool, as_json: bool) -> None:
+    """List the number formats, or show the format NAME.
+
+    NAME may carry parameters, or describe a format by its exponent and fraction bits:
+
+    \b
+      fp9 formats hif8 --codes
+      fp9 formats "hfp8_143(bias=2)"
+      fp9 formats 1.4.3,b=10
+    """
+    from fp9 import records
+
+    if name is None:
+        if codes:
+            raise UserError("--codes lists one format; name it, as in: fp9 formats hif8 --codes")
+        every = [records.format_record(fmt) for fmt in records.known_formats()]
+        rows = [[r["name"], r["bits"], r["layout"], r["bias"], *map(_short, _limits(r)), r["rounding"]] for r in every]
+        columns = ["format", "bits", "layout", "bias", "smallest", "smallest normal", "max", "rounding"]
+        show(every, as_json, table("Formats", columns, rows, numbers=columns[3:7]))
+        return
+    record = records.format_record(name) | ({"codes": records.code_records(name)} if codes else {})
+    tables = [table(record["name"], ["property", "value"], [[k, v] for k, v in record.items() if k != "codes"])]
+    if codes:
+        digits = (record["bits"] + 3) // 4
+        rows = [[f"0x{c['code']:0{digits}X}", f"{c['code']:0{record['bits']}b}", c["value"]] for c in record["codes"]]
+        tables.append(table("Codes", ["code", "bits", "value"], rows, numbers=["value"]))
+    show(record, as_json, *tables)
+
+
+def _limits(record: dict[str, object]) -> list[float]:
+    return [float(str(record[key])) for key in ("smallest", "smallest_normal", "max")]
+
+
+def _short(value: float) -> str:
+    return f"{value:.6g}"
+
+
+@click.command(cls=Command)
+@click.argument("name", metavar="[UNIT]", required=False)
+@settings_option
+def units(name: str | None, settings: tuple[str, ...], as_json: bool) -> None:
+    """List the hardware units of the catalogue, or show the spec and the ports of UNIT.
+
+    What is shown is a unit file: save it, change it, and give its name wherever a command takes UNIT.
+
+    \b
+      fp9 units fma_dlfloat16 --set stages=3
+    """
+    from fp9 import records, unitfile
+    from fp9.units import CATALOGUE
+
+    if name is None:
+        if settings:
+            raise UserError("--set changes one unit; name it, as in: fp9 units fma_fp32 --set stages=2")
+        every = [records.unit_record(unit) for unit in CATALOGUE.values()]
+        rows = [[r["name"], r["kind"], r["stages"], r["input_bits"], r["output_bits"], r["summary"]] for r in every]
+        columns = ["unit", "kind", "stages", "bits in", "bits out", "formats"]
+        show(every, as_json, table("Units", columns, rows, numbers=columns[2:5]))
+        return
+    unit = load_unit(name, settings)
+    record = records.unit_record(unit)
+    ports = [[p["direction"], p["name"], p["width"], p["doc"], ", ".join(p["choices"])] for p in record["ports"]]
+    columns = ["direction", "port", "bits", "meaning", "0, 1, ... mean"]
+    show(record, as_json, unitfile.dumps(unit), table("Ports", columns, ports, numbers=["bits"]))
+
+
+@click.command(cls=Command, context_settings={"ignore_unknown_options": True})
+@click.argument("values", nargs=-1, required=True)
+@click.option("--to", "target", required=True, metavar="FORMAT", help="Target format.")
+@click.option(
+    "--from",
+    "source",
+    metavar="FORMAT",
+    help="Format that holds the values; 0x... then means a code of it. Default: float64, for hybrid rounding fp32.",
+)
+@click.option("--rounding", metavar="MODE", help="rne, rna, rtz, rup, rdn or hybrid; default: the format's own.")
+@click.option("--overflow", default="saturate", show_default=True, help="What overflow gives: saturate or inf.")
+@click.option("--nan-to-zero", is_flag=True, help="NaN gives zero.")
+def cast(
+    values: tuple[str, ...],
+    target: str,
+    source: str | None,
+    rounding: str | None,
+    overflow: str,
+    nan_to_zero: bool,
+    as_json: bool,
+) -> None:
+    """Cast VALUES to a format, with one rounding, and show codes and errors.
+
+    A value is a number (0.1, -3e5, inf, nan) or, with --from, a code (0x41800000).
+
+    \b
+      fp9 cast 16 0.1 inf --to hif8 --rounding hybrid
+      fp9 cast 0x7F 0x80 --from e4m3 --to fp16
+    """
+    from fp9 import records
+
+    record = records.cast_records(
+        values, target, source, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero
+    )
+    columns = ["given", "source", "code", "bits", "value", "error"]
+    rows = [[r["given"], r["source"], r["code"], r["bits"], r["value"], r["error"]] for r in record["casts"]]
+    title = f"{record['from']} to {record['to']}, {record['rounding']}, {record['overflow']}"
+    show(record, as_json, table(title, columns, rows, numbers=columns))
+
+
+@click.group()
+def vectors() -> None:
+    """Export golden vectors, and check vector files against the model.
+
+    A vector file has one operation a line: the ports' values in hex, blank separated; a manifest beside it says which
+    unit, which ports, and how the operations were chosen.
+    """
+
+
+SUITES = ("smoke", "corner", "random")
+
+
+@vectors.command(cls=Command)
+@click.argument("names", metavar="UNIT...", nargs=-1, required=True)
+@click.option("--out", type=click.Path(path_type=Path), default=Path("build/vectors"), show_default=True, help="Folder.")
+@click.option("--suite", type=click.Choice(SUITES), default="smoke", show_default=True, help="How operations are chosen.")
+@click.option("--count", type=click.IntRange(1), help="Number of random operations; default: the suite's own.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random operations.")
+@settings_option
+def export(
+    names: tuple[str, ...],
+    out: Path,
+    suite: str,
+    count: int | None,
+    seed: int,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Write golden vectors of UNIT... into a folder.
+
+    \b
+      fp9 vectors export fma_fp32 cast_fp32 --suite corner --out build/vectors
+    """
+    from fp9 import records
+    from fp9 import vectors as library
+
+    units = [load_unit(name, settings) for name in names]
+    counts = {} if count is None else {"count": count}
+    written = []
+    for unit in units:
+        made = library.generate(unit, suite=suite, seed=seed, **counts)
+        written.append(records.vector_record(made, library.export(made, out)))
+    rows = [[r["unit"], r["operations"], r["file"]] for r in written]
+    show(written, as_json, table("Golden vectors", ["unit", "operations", "file"], rows, numbers=["operations"]))
+
+
+@vectors.command(cls=Command)
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+def check(paths: tuple[Path, ...], as_json: bool) -> None:
+    """Compare vector files with what the golden model computes today; exit code 1 where they differ.
+
+    \b
+      fp9 vectors check vectors/*.json
+    """
+    from fp9 import records
+    from fp9 import vectors as library
+
+    checked = [records.check_record(path, library.check(path)) for path in paths]
+    rows = [[r["file"], r["operations"], r["differences"]] for r in checked]
+    columns = ["file", "operations", "differences"]
+    show(checked, as_json, table("Checked", columns, rows, numbers=columns[1:]))
+    if any(r["differences"] for r in checked):
+        raise SystemExit(1)
+
+
+COMMANDS = (formats, units, cast, vectors)

@@ -1,0 +1,237 @@
+"""Numba kernels: rounding of float64 bit patterns to codes, and the fused multiply-add on top of it.
+
+The exact sum of a product and an addend is carried in float64 *rounded to odd*: a sum that float64 cannot hold has its
+last bit set, so that no later rounding to at most 24 bits can take it for a tie or for exact (Boldo and Melquiond,
+"Emulation of a FMA and correctly rounded sums", IEEE ToC 2008). One rounding by the format's table follows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+from fp9.flags import Flags
+from fp9.formats import Rounding
+from fp9.oracle import HYBRID_CERTAIN_OVERFLOW
+from fp9.tables import SOURCE_BIAS, SOURCE_FRACTION_BITS
+from fp9.units import MacOp
+
+MODES = {rounding: i for i, rounding in enumerate(Rounding)}
+RNE, RNA, RTZ, RUP, RDN, SR, HYBRID = (MODES[r] for r in Rounding)
+
+HYBRID_STRICT, HYBRID_DOC = 1, 2
+"""Bits of the kernels' `hybrid_switches`."""
+
+_FRACTION = (1 << SOURCE_FRACTION_BITS) - 1
+_HIDDEN = 1 << SOURCE_FRACTION_BITS
+_MAGNITUDE = (1 << 63) - 1
+_INF_BITS = 0x7FF << SOURCE_FRACTION_BITS
+_WIDEST = 63
+_INEXACT, _UNDERFLOW, _OVERFLOW, _INVALID = (
+    int(f) for f in (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW, Flags.INVALID)
+)
+_CERTAIN = int(np.float64(float(HYBRID_CERTAIN_OVERFLOW)).view(np.int64))
+_ACCUMULATE, _LOAD, _CLEAR = int(MacOp.ACCUMULATE), int(MacOp.LOAD), int(MacOp.CLEAR)
+
+
+def _bitcast(source: Any, target: Any, llvm_type: Any) -> Any:
+    @intrinsic  # type: ignore[misc,untyped-decorator]
+    def cast(_context: Any, value: Any) -> Any:
+        def emit(_c: Any, builder: Any, _s: Any, arguments: Any) -> Any:
+            return builder.bitcast(arguments[0], llvm_type)
+
+        return target(source), emit
+
+    return cast
+
+
+float64_bits = _bitcast(types.float64, types.int64, ir.IntType(64))
+bits_float64 = _bitcast(types.int64, types.float64, ir.DoubleType())
+bits_float32 = _bitcast(types.uint32, types.float32, ir.FloatType())
+
+
+@njit(forceinline=True)
+def _dropped_field(rest: int, shift: int, width: int) -> int:
+    """The top `width` of the `shift` dropped bits, as an integer."""
+    distance = shift - width
+    return rest >> min(distance, _WIDEST) if distance >= 0 else rest << -distance
+
+
+@njit(forceinline=True)
+def _rounds_up(mode, magnitude, negative, odd, rest, shift, random, width, switches):  # type: ignore[no-untyped-def]
+    if mode <= RNA:
+        if shift > _WIDEST - 1:
+            return False
+        half = np.int64(1) << max(shift - 1, 0)
+        return rest > half or (rest == half and rest != 0 and (mode == RNA or odd))
+    if mode == RTZ:
+        return False
+    if mode == RUP:
+        return rest != 0 and not negative
+    if mode == RDN:
+        return rest != 0 and negative
+    field = _dropped_field(rest, shift, width)
+    if mode == SR:
+        return field + random >= np.int64(1) << width
+    exponent = (magnitude >> SOURCE_FRACTION_BITS) - SOURCE_BIAS
+    if -4 < exponent < 4:
+        return rest >= np.int64(1) << (shift - 1)
+    if exponent <= -24:
+        return False
+    if magnitude >= _CERTAIN and not switches & HYBRID_DOC:
+        return True
+    return field > random if switches & HYBRID_STRICT else field >= random
+
+
+@njit(forceinline=True)
+def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, switches):  # type: ignore[no-untyped-def]
+    """Tininess after rounding with an unbounded exponent; asked of inexact results alone."""
+    row = magnitude >> SOURCE_FRACTION_BITS
+    if not t.can_underflow or row > t.lowest_row:
+        return False
+    if t.flushes:
+        return row < t.lowest_row or ordinal == 0
+    if row < t.lowest_row - 1:
+        return True
+    if row == t.lowest_row:
+        return False
+    # One binade below the normal numbers: tiny unless a rounding at full precision carries into them.
+    shift = binades[t.lowest_row, 0]
+    significand = (magnitude & _FRACTION) | _HIDDEN
+    kept = significand >> shift
+    rest = significand & ((np.int64(1) << shift) - 1)
+    lifted = magnitude + (np.int64(2) << SOURCE_FRACTION_BITS)
+    up = _rounds_up(mode, lifted, negative, kept & 1, rest, shift, random, width, switches)
+    return not (up and kept + 1 == np.int64(2) << (SOURCE_FRACTION_BITS - shift))
+
+
+@njit(forceinline=True)
+def round_bits(binades, order, t, mode, bits, random, width, switches):  # type: ignore[no-untyped-def]
+    """Code and flags of one float64 pattern under the rows and numbers `t` of a rounding table."""
+    magnitude = bits & _MAGNITUDE
+    negative = bits < 0
+    side = 1 if negative else 0
+    if magnitude >= _INF_BITS:
+        if magnitude > _INF_BITS:
+            return np.uint32(t.nan[side]), np.uint8(t.nan_flags[side])
+        return np.uint32(t.infinite[side]), np.uint8(t.infinite_flags[side])
+    row = magnitude >> SOURCE_FRACTION_BITS
+    significand = (magnitude & _FRACTION) | (_HIDDEN if row else 0)
+    shift = binades[row, 0]
+    kept = significand >> min(shift, _WIDEST)
+    rest = significand - (kept << min(shift, _WIDEST))
+    ordinal = binades[row, 1] + kept
+    flags = 0
+    if magnitude != 0 and _rounds_up(
+        mode, magnitude, negative, ordinal & 1, rest, shift, random, width, switches
+    ):
+        ordinal += 1
+        # Only hybrid rounding moves a number that the format holds.
+        flags = _INEXACT
+    if ordinal > t.max_ordinal:
+        return np.uint32(t.overflow[side]), np.uint8(_OVERFLOW | _INEXACT)
+    if rest != 0 or (t.flushes and ordinal == 0 and magnitude != 0):
+        flags = _INEXACT
+    if flags and _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, switches):
+        flags |= _UNDERFLOW
+    return _signed_code(order, t, ordinal, negative), np.uint8(flags)
+
+
+@njit(forceinline=True)
+def _signed_code(order, t, ordinal, negative):  # type: ignore[no-untyped-def]
+    code = np.uint32(order[ordinal]) if order.size else np.uint32(ordinal)
+    if negative and t.twos_complement:
+        return np.uint32(-ordinal & 0xFF)
+    if negative and (ordinal != 0 or t.signed_zero):
+        return np.uint32(code | t.sign_mask)
+    return code
+
+
+@njit(cache=True, nogil=True)
+def encode_bits(binades, order, t, mode, patterns, randoms, width, switches, codes, flags):  # type: ignore[no-untyped-def]
+    """Round float64 patterns (int64, shape (n,)) into `codes`; flags too where `flags` has a size.
+
+    `randoms` holds stochastic bits or hybrid thresholds, shape (n,), or one element that stands for all.
+    """
+    for i in range(patterns.size):
+        random = randoms[i] if randoms.size > 1 else randoms[0]
+        code, raised = round_bits(binades, order, t, mode, patterns[i], random, width, switches)
+        codes[i] = code
+        if flags.size:
+            flags[i] = raised
+
+
+@njit(forceinline=True)
+def sum_to_odd(p, c, mode):  # type: ignore[no-untyped-def]
+    """p + c as a float64 pattern rounded to odd; the sum of zeros and exact cancellation as IEEE 754 has them."""
+    total = p + c
+    if total == 0.0 and mode == RDN and (p != 0.0 or float64_bits(p) != float64_bits(c)):
+        return float64_bits(-0.0)
+    bits = float64_bits(total)
+    if bits & _MAGNITUDE >= _INF_BITS:
+        return bits
+    back = total - p
+    error = (p - (total - back)) + (c - back)
+    if error != 0.0 and not bits & 1:
+        bits += 1 if (error > 0.0) == (total > 0.0) else -1
+    return bits
+
+
+@njit(forceinline=True)
+def fused(binades, order, t, mode, p, c, quiet):  # type: ignore[no-untyped-def]
+    """Code and flags of round(p + c); `quiet` says that an operand was NaN, so that NaN is not an invalid result."""
+    bits = sum_to_odd(p, c, mode)
+    if bits & _MAGNITUDE > _INF_BITS:
+        return np.uint32(t.nan[0]), np.uint8(0 if quiet else _INVALID)
+    if bits & _MAGNITUDE == _INF_BITS:
+        return np.uint32(t.infinite[1 if bits < 0 else 0]), np.uint8(0)
+    return round_bits(binades, order, t, mode, bits, 0, 1, 0)
+
+
+@njit(cache=True, nogil=True)
+def fma_array(binades, order, t, mode, a, b, c, codes, flags):  # type: ignore[no-untyped-def]
+    """round(a * b + c) elementwise: float64 operands of shape (n,) into codes and flags."""
+    for i in range(a.size):
+        quiet = np.isnan(a[i]) or np.isnan(b[i]) or np.isnan(c[i])
+        codes[i], flags[i] = fused(binades, order, t, mode, a[i] * b[i], c[i], quiet)
+
+
+@njit(forceinline=True)
+def _value(table, code):  # type: ignore[no-untyped-def]
+    """A result code as float64: by table up to 16 bits, else FP32."""
+    return table[code] if table.size > 1 else np.float64(bits_float32(np.uint32(code)))
+
+
+@njit(cache=True, nogil=True)
+def mac_array(binades, order, t, mode, table, op, a, b, c, codes, flags):  # type: ignore[no-untyped-def]
+    """An accumulator that starts at +0 and follows the operations `op` (units.MacOp); shape (n,) each."""
+    accumulator = np.uint32(0)
+    for i in range(op.size):
+        flags[i] = 0
+        if op[i] == _CLEAR:
+            accumulator = np.uint32(0)
+        elif op[i] == _ACCUMULATE or op[i] == _LOAD:
+            addend = _value(table, accumulator) if op[i] == _ACCUMULATE else c[i]
+            quiet = np.isnan(a[i]) or np.isnan(b[i]) or np.isnan(addend)
+            accumulator, flags[i] = fused(binades, order, t, mode, a[i] * b[i], addend, quiet)
+        codes[i] = accumulator
+
+
+@njit(cache=True, nogil=True)
+def dot_rows(binades, order, t, mode, table, a, b, c, codes, flags):  # type: ignore[no-untyped-def]
+    """Sequential sums over the last axis: a, b of shape (m, k), c codes of shape (m,); flags OR-ed over steps."""
+    for i in range(a.shape[0]):
+        accumulator = np.uint32(c[i])
+        value = _value(table, accumulator)
+        raised = np.uint8(0)
+        for k in range(a.shape[1]):
+            quiet = np.isnan(a[i, k]) or np.isnan(b[i, k]) or np.isnan(value)
+            accumulator, step = fused(binades, order, t, mode, a[i, k] * b[i, k], value, quiet)
+            value = _value(table, accumulator)
+            raised |= step
+        codes[i] = accumulator
+        flags[i] = raised
