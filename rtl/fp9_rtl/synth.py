@@ -59,9 +59,11 @@ def synthesise(
         estimates=(),
     )
     folder = cache or cache_folder()
-    request = {**blank.to_dict(), "clock": clock}
+    request = {**blank.to_dict(), "clock": clock, "figures": [f.name for f in dataclasses.fields(Estimate)]}
     kept = load(folder, request)
     if kept is not None:
+        if progress:
+            progress(f"{top}: measured before", _steps(mappings), _steps(mappings))
         return Synthesis.from_dict(kept)
     result = dataclasses.replace(blank, estimates=_measure(verilog, top, cells, mappings, clock, progress))
     store(folder, request, result.to_dict())
@@ -104,12 +106,17 @@ def _recipe(top: str, mappings: Sequence[str]) -> str:
     return "\n".join([PREPARE.format(top=top), MAP, "# map.abc, the smallest result of each mapping counts:", *scripts])
 
 
+def _steps(mappings: Sequence[str]) -> int:
+    """Calls of Yosys that a measurement takes."""
+    return 1 + sum(len(MAPPINGS[name]) for name in mappings)
+
+
 def _measure(
     verilog: str, top: str, library: Library, mappings: Sequence[str], clock: str, progress: Progress | None
 ) -> tuple[Estimate, ...]:
     """Prepare once, then run every script of every mapping on as many cores as there are."""
     scripts = [script for name in mappings for script in MAPPINGS[name]]
-    steps = 1 + len(scripts)
+    steps = _steps(mappings)
     with tempfile.TemporaryDirectory(prefix="fp9-synth-") as name:
         folder = Path(name)
         prepare(verilog, top, library, folder)
