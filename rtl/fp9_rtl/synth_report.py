@@ -100,8 +100,9 @@ def area_delay_chart(results: Sequence[Synthesis], path: Path) -> None:
             axes.annotate(name, (delay, area), fontsize=7, xytext=(4, 3), textcoords="offset points")
     axes.set_xlabel("delay, ns")
     axes.set_ylabel("area, um2")
-    axes.set_ylim(bottom=0)
+    axes.margins(x=0.15)
     axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
     axes.legend()
     _save(figure, path)
 
@@ -117,7 +118,7 @@ def area_bars(results: Sequence[Synthesis], path: Path) -> None:
     axes.barh(names, [e.flip_flop_um2 for _, e in rows], left=logic, label="flip-flops")
     axes.invert_yaxis()
     axes.set_xlabel("area, um2")
-    axes.legend()
+    figure.legend(loc="outside lower center", ncols=2)
     _save(figure, path)
 
 
