@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 
 from fp9.cli_support import Command, UserError, console, extra, load_unit, settings_option, show, table
 
-SIMULATORS = ("icarus", "verilator")
+_PATH = click.Path(path_type=Path)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar on standard error, as a function of what was finished, the steps done and the steps in all."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("")
+        yield lambda what, done, steps: bar.update(task, description=what, completed=done, total=steps)
 
 
 @click.command(cls=Command)
 @click.argument("name", metavar="UNIT")
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="File to write; without it the Verilog is printed.")
+@click.option("-o", "--out", type=_PATH, help="File to write; without it the Verilog is printed.")
 @settings_option
 def rtl(name: str, out: Path | None, settings: tuple[str, ...], as_json: bool) -> None:
     """Generate the Verilog of UNIT.
@@ -30,18 +44,17 @@ def rtl(name: str, out: Path | None, settings: tuple[str, ...], as_json: bool) -
         show({"unit": unit.name, "verilog": text}, True) if as_json else click.echo(text, nl=False)
         return
     fp9_rtl.write_verilog(unit, out)
-    lines = len(out.read_text().splitlines())
-    record = {"unit": unit.name, "file": str(out), "lines": lines}
-    show(record, as_json, f"{unit.name}: {lines} lines of Verilog in {out}")
+    lines = out.read_text().count("\n")
+    show({"unit": unit.name, "file": str(out), "lines": lines}, as_json, f"{unit.name}: {lines} lines in {out}")
 
 
 @click.command(cls=Command)
 @click.argument("name", metavar="UNIT")
-@click.option("--simulator", "simulators", multiple=True, type=click.Choice(SIMULATORS), help="Default: both.")
-@click.option("--vectors", "path", type=click.Path(path_type=Path), help="Vector file to drive; default: make them.")
-@click.option("--count", type=click.IntRange(1), default=2000, show_default=True, help="Random operations to make.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of operations and of stalls.")
-@click.option("--waves", type=click.Path(path_type=Path), help="File for the waveforms (one simulator).")
+@click.option("--simulator", "simulators", multiple=True, help="icarus or verilator; default: both.")
+@click.option("--vectors", "path", type=_PATH, help="Vector file to drive; default: made anew.")
+@click.option("--count", type=click.IntRange(1), default=2000, show_default=True, help="Random operations made.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the operations and the stalls.")
+@click.option("--waves", type=_PATH, help="File for the waveforms (of one simulator).")
 @settings_option
 def sim(
     name: str,
@@ -53,31 +66,117 @@ def sim(
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Drive the Verilog of UNIT with golden vectors; exit code 1 on a mismatch.
+    """Check the Verilog of UNIT on Icarus and Verilator.
 
-    The operations are the unit's corner cases and COUNT random ones, or those of a vector file.
+    It is driven with golden vectors: the unit's corner cases and COUNT random operations, or those of a vector file.
+    Exit code 1 on a mismatch.
 
     \b
       fp9 sim fma_dlfloat16
       fp9 sim cast_fp32 --simulator icarus --waves build/cast.vcd
     """
     with extra("sim"):
-        from fp9_sim import regress
+        from fp9_sim import SIMULATORS, regress
     from fp9 import vectors as library
 
     chosen = simulators or SIMULATORS
     if waves is not None and len(chosen) > 1:
         raise UserError("--waves writes one file; choose the simulator too, as in: --simulator icarus")
     unit = load_unit(name, settings)
-    vectors = library.read(path) if path else library.corner_and_random(unit, count=count, seed=seed)
-    results = []
-    with console(stderr=True).status("") as status:
-        for simulator in chosen:
-            status.update(f"{unit.name}: {len(vectors)} operations on {simulator}")
-            results.append(regress(unit, vectors, simulator, seed=seed, waves=waves))
-    records = [result.to_dict() for result in results]
+    if path is None:
+        suites = [library.generate(unit, "corner", seed=seed), library.generate(unit, "random", count, seed)]
+        vectors = library.concatenate(suites)
+    else:
+        vectors = library.read(path, unit)
+    regressions = []
+    with _progress() as progress:
+        for done, simulator in enumerate(chosen):
+            progress(f"{unit.name}: {len(vectors)} operations on {simulator}", done, len(chosen))
+            regressions.append(regress(unit, vectors, simulator, seed=seed, waves=waves))
+    records = [regression.to_dict() for regression in regressions]
     rows = [[r["simulator"], r["checked"], r["total_mismatches"], f"{r['seconds']:.1f}"] for r in records]
     columns = ["simulator", "operations", "mismatches", "seconds"]
-    show(records, as_json, table(unit.name, columns, rows, numbers=columns[1:]), *_mismatches(records))
-    if any(r["total_mismatches"] for r in records):
+    reports = [str(mismatch) for regression in regressions for mismatch in regression.mismatches]
+    show(records, as_json, table(unit.name, columns, rows, numbers=columns[1:]), *reports)
+    if any(regression.total_mismatches for regression in regressions):
         raise SystemExit(1)
+
+
+@click.command(cls=Command)
+@click.argument("names", metavar="UNIT...", nargs=-1, required=True)
+@click.option("--library", default="osu018", show_default=True, help="Standard cells: osu018 or osu035.")
+@click.option("--compare", "other", metavar="UNIT", help="Print the ratio of each UNIT to this one as well.")
+@settings_option
+def synth(names: tuple[str, ...], library: str, other: str | None, settings: tuple[str, ...], as_json: bool) -> None:
+    """Measure area and delay of UNIT... in gates.
+
+    By mappings A (small) and B (balanced) to standard cells, without wires and power: these figures are for comparing
+    units side by side. --set applies to UNIT..., not to the unit that --compare names.
+
+    \b
+      fp9 synth fma_fp32 mac_fp32
+      fp9 synth fma_fp32_ocp --compare fma_fp32_e5m2
+    """
+    with extra("rtl"):
+        from fp9_rtl import synth as library_synth
+        from fp9_rtl import synth_report
+    units = [load_unit(name, settings) for name in names]
+    reference = load_unit(other) if other else None
+    with _progress() as progress:
+        results = [library_synth.synthesise_unit(u, library=library, progress=progress) for u in units]
+        ratios = [
+            ratio
+            for unit in units
+            if reference is not None
+            for ratio in library_synth.compare(unit, reference, library=library, progress=progress)
+        ]
+    record = {
+        "results": [result.to_dict() for result in results],
+        "ratios": [dataclasses.asdict(ratio) for ratio in ratios],
+    }
+    tables = [synth_report.table(results), *([synth_report.ratio_table(ratios)] if ratios else [])]
+    show(record, as_json, *tables)
+
+
+@click.command(cls=Command)
+@click.option("--out", type=_PATH, default=Path("build"), show_default=True, help="Folder to fill.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of training, vectors and stalls.")
+def demo(out: Path, seed: int, as_json: bool) -> None:
+    """Take a real layer from its formats to gates.
+
+    The main job: trains a small network on handwritten digits, quantises one layer, computes it in the golden model,
+    writes Verilog and golden vectors, drives the one with the other on Icarus and Verilator, measures area and delay,
+    and reports. Exit code 1 if anything disagrees.
+
+    \b
+      fp9 demo --out build
+    """
+    with extra("demo"):
+        from fp9_sim import demo as job
+        from fp9_sim import report as reporting
+    with _progress() as progress:
+        summary = job.run(out, seed, progress)
+        reporting.write(summary, out)
+    show(summary, as_json, *reporting.tables(summary))
+    if not reporting.passed(summary):
+        raise SystemExit(1)
+
+
+@click.command(cls=Command)
+@click.argument("path", metavar="[FILE]", type=_PATH, default=Path("build/report.json"))
+def report(path: Path, as_json: bool) -> None:
+    """Show the summary of an earlier demo again.
+
+    Its HTML page is written anew beside FILE.
+
+    \b
+      fp9 report build/report.json
+    """
+    with extra("demo"):
+        from fp9_sim import report as reporting
+    summary = reporting.read(path)
+    reporting.write(summary, path.parent)
+    show(summary, as_json, *reporting.tables(summary))
+
+
+COMMANDS = (rtl, sim, synth, demo, report)

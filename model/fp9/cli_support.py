@@ -41,7 +41,8 @@ def _user_errors() -> tuple[type[Exception], ...]:
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {(error.strerror or 'cannot be used').lower()}; give another path or change its rights"
+        reason = (error.strerror or "cannot be used").lower()
+        return f"{error.filename}: {reason}; give another path or change its rights"
     return str(error) or type(error).__name__
 
 
@@ -49,11 +50,9 @@ def _sentence(error: Exception) -> str:
 def _one_sentence(ctx: click.Context | None) -> Iterator[None]:
     try:
         yield
-    except click.exceptions.NoArgsIsHelpError:
-        raise
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "fp9"
-        raise UserError(f"{error.format_message()} (see {command} --help)") from error
+        raise UserError(f"{error.format_message().rstrip('.')}; see {command} --help") from error
     except BrokenPipeError:
         raise
     except _user_errors() as error:
@@ -73,7 +72,18 @@ def extra(name: str) -> Iterator[None]:
         ) from error
 
 
-class Commands(click.Group):
+class Group(click.Group):
+    """Commands under one name; without a command, their help."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the group's own options."""
+        if not args:
+            click.echo(ctx.get_help())
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+
+class Commands(Group):
     """The top group: turns every error a user can cause into one sentence and exit code 2."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,11 +136,16 @@ def cast_records(
 def _numbers(texts: list[str], held: Format | None) -> NDArray[Any]:
     if held is None:
         return np.array([_parse_number(text) for text in texts], dtype=np.float64)
-    codes = [
-        _parse_code(text, held) if text.lower().startswith("0x") else int(fp9.encode(_parse_number(text), held))
-        for text in texts
-    ]
+    codes = [_held_code(text, held) for text in texts]
     return decode_native(as_codes(np.array(codes, dtype=np.int64), held), held)
+
+
+def _held_code(text: str, held: Format) -> int:
+    """The code that a text is, or the code of the number that it is; infinity stays so where the format has one."""
+    if text.lower().startswith("0x"):
+        return _parse_code(text, held)
+    overflow = Overflow.INF if held.has_inf else Overflow.SATURATE
+    return int(fp9.encode(_parse_number(text), held, overflow=overflow))
 
 
 def _parse_number(text: str) -> float:
@@ -178,11 +182,3 @@ def _number(value: float) -> str:
     """The shortest decimal that reads back as the same float64."""
     text = repr(value)
     return text.removesuffix(".0")
-
-
-# --- vectors ---------------------------------------------------------------------------------------------------------
-
-
-def vector_record(unit: str, operations: int, file: Path) -> Record:
-    """An exported vector file."""
-    return {"unit": unit, "operations": operations, "file": str(file)}

@@ -1,0 +1,75 @@
+# The entrance: `make` sets everything up and runs the main job, `make test` runs the tests; neither needs anything first.
+# PYTHON: an interpreter of 3.11 or later. OUT: folder of everything made. UNITS: for vectors, rtl, sim and synth.
+
+PYTHON ?= $(firstword $(foreach p,python3 python3.11 python3.12 python3.13,$(shell command -v $p)))
+OUT ?= build
+UNITS ?= fma_fp32 fma_dlfloat16 mac_fp32 mac_dlfloat16 cast_fp32
+
+BIN := .venv/bin
+READY := .venv/.ready
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := demo
+.PHONY: demo test setup vectors rtl sim synth bench lint docs lock clean
+
+demo: $(READY)    ## the main job: from digits to gates, with a report
+	$(BIN)/fp9 demo --out $(OUT)
+
+test: $(READY)    ## every test, on two workers
+	$(BIN)/pytest -q -n 2 --dist worksteal
+
+setup: $(READY)   ## .venv with pinned packages; Icarus, Liberty files and OpenSTA through apt
+
+vectors: $(READY) ## golden vectors of UNITS
+	$(BIN)/fp9 vectors export $(UNITS) --suite corner --out $(OUT)/vectors
+
+rtl: $(READY)     ## Verilog of UNITS
+	for unit in $(UNITS); do $(BIN)/fp9 rtl $$unit -o $(OUT)/rtl/$$unit.v || exit; done
+
+sim: $(READY)     ## UNITS against their golden vectors on both simulators
+	for unit in $(UNITS); do $(BIN)/fp9 sim $$unit || exit; done
+
+synth: $(READY)   ## area and delay of UNITS
+	$(BIN)/fp9 synth $(UNITS)
+
+bench: $(READY)   ## speed of casts beside other packages
+	$(BIN)/python benchmarks/casts.py
+
+lint: $(READY)    ## ruff and mypy
+	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy
+
+docs: $(READY)    ## run the examples of the documentation
+	$(BIN)/pytest -q --doctest-glob='*.md' README.md docs
+
+lock:             ## pin anew what pyproject.toml asks for
+	$(PYTHON) -m venv $(OUT)/lock && $(OUT)/lock/bin/pip install --quiet '.[demo,test,lint]' hatchling==1.33.0
+	$(OUT)/lock/bin/pip freeze --all --exclude fp9 --exclude pip --exclude setuptools > requirements.lock
+
+clean:            ## everything made, .venv apart
+	rm -rf $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(READY): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "fp9 needs Python 3.11 or later; install it, or run: make PYTHON=/path/to/python3" >&2; exit 2; }
+	@command -v g++ >/dev/null || { echo "fp9 needs a C++ compiler for Verilator; run: apt-get install g++" >&2; exit 2; }
+	@echo "Setting up .venv: about a minute"
+	@$(PYTHON) -m venv .venv
+	@$(PIP) install -r requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@$(APT_TOOLS)
+	@touch $@
+
+# What apt can add: without Icarus its regressions are skipped, without the Liberty files synthesis, without OpenSTA
+# delays are ABC's own.
+define APT_TOOLS
+need=""; \
+command -v iverilog >/dev/null || need="iverilog"; \
+[ -e /usr/share/qflow/tech/osu018/osu018_stdcells.lib ] || need="$$need qflow-tech-osu018"; \
+command -v sta >/dev/null || need="$$need opensta"; \
+[ -z "$$need" ] && exit 0; \
+[ "$$(id -u)" = 0 ] && as_root="" || as_root="sudo -n"; \
+install="$$as_root apt-get install -qq -y --no-install-recommends"; \
+echo "Installing $$need"; \
+$$install $$need >/dev/null 2>&1 || { $$as_root apt-get update -qq && $$install $$need >/dev/null; } 2>/dev/null \
+  || echo "Missing, and the parts that need them will be skipped: $$need; install them with: sudo apt-get install $$need" >&2
+endef

@@ -1,0 +1,170 @@
+"""The layer in hardware: Verilog, golden vectors, both simulators, area; two at a time, without what is missing."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import fp9_rtl
+from fp9 import vectors
+from fp9.units import CATALOGUE, Unit
+from fp9.vectors import VectorSet
+from fp9_rtl import synth
+from fp9_rtl.errors import MissingTool
+from fp9_rtl.synth_result import Synthesis, ratios
+from fp9_sim import SIMULATORS, regress
+from fp9_sim.demo.layer import Product
+from fp9_sim.demo.network import LayerTensors
+from fp9_sim.demo.operations import of_layer
+
+Record = dict[str, Any]
+
+UNITS = tuple(CATALOGUE[name] for name in ("fma_fp32", "fma_dlfloat16", "mac_fp32", "mac_dlfloat16", "cast_fp32"))
+"""Units that the layer runs on."""
+PAIRS = tuple(
+    (CATALOGUE[both], CATALOGUE[one])
+    for both, one in (("fma_fp32_ocp", "fma_fp32_e5m2"), ("fma_dlfloat16_hfp8", "fma_dlfloat16_hfp8_152"))
+)
+"""Units whose areas are set in relation: two formats over 1-5-2 alone."""
+RANDOM_OPERATIONS = 2000
+"""Random operations for each unit, beside the corner cases and the layer's own."""
+BROKEN_UNIT = "fma_dlfloat16"
+BROKEN_OPERATIONS = 100
+WORKERS = 2
+
+
+@dataclass
+class Hardware:
+    """What the units' Verilog did: a record for each unit, the ratios, the broken vector, what was left out and why."""
+
+    units: dict[str, Record] = field(default_factory=dict)
+    ratios: list[Record] = field(default_factory=list)
+    broken: list[Record] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+
+def golden_vectors(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed: int) -> tuple[VectorSet, int]:
+    """Corner cases, random operations, and the layer's own; with the number of the latter."""
+    corner = vectors.generate(unit, suite="corner", seed=seed)
+    random = vectors.generate(unit, suite="random", count=RANDOM_OPERATIONS, seed=seed)
+    real = vectors.from_inputs(unit, of_layer(unit, layer, products, seed))
+    return vectors.concatenate([corner, random, real]), len(real)
+
+
+def broken(good: VectorSet, index: int) -> VectorSet:
+    """The first operations of a set, with the lowest bit of one expected result turned over."""
+    inputs = {name: column[:BROKEN_OPERATIONS] for name, column in good.inputs.items()}
+    few = vectors.from_inputs(good.unit, inputs)
+    result = few.expected["result"].copy()
+    result[index] ^= 1
+    return dataclasses.replace(few, expected={**few.expected, "result": result})
+
+
+class Line:
+    """The hardware part of the main job: `prepare` writes files, `measure` simulates and synthesises."""
+
+    def __init__(self, out: Path, seed: int, done: Callable[[str], None]) -> None:
+        self.out = out
+        self.seed = seed
+        self.done = done
+        self.result = Hardware()
+        self.vectors: dict[str, VectorSet] = {}
+        self.synthesis: dict[str, Synthesis] = {}
+
+    def prepare(self, layer: LayerTensors, products: list[Product]) -> None:
+        """Write each unit's Verilog and golden vectors."""
+        for unit in UNITS:
+            path = self.out / "rtl" / f"{unit.name}.v"
+            fp9_rtl.write_verilog(unit, path)
+            self.done(f"Verilog of {unit.name}")
+            made, real = golden_vectors(unit, layer, products, self.seed)
+            file = vectors.export(made, self.out / "vectors")
+            self.vectors[unit.name] = made
+            self.result.units[unit.name] = {
+                "unit": unit.name,
+                "verilog": str(path),
+                "lines": path.read_text().count("\n"),
+                "vectors": str(file),
+                "operations": len(made),
+                "of_layer": real,
+                "simulation": {},
+                "synthesis": None,
+            }
+            self.done(f"{len(made)} golden vectors of {unit.name}, {real} of them the layer's")
+
+    def measure(self) -> Hardware:
+        """Run every regression and synthesis, two at a time; a missing tool leaves its part out."""
+        with ThreadPoolExecutor(WORKERS) as pool:
+            tasks = self._submit(pool)
+            for future in as_completed(tasks):
+                self._collect(future, tasks[future])
+        self.result.ratios = [dataclasses.asdict(ratio) for pair in PAIRS for ratio in self._ratios(*pair)]
+        return self.result
+
+    def _submit(self, pool: ThreadPoolExecutor) -> dict[Future[str], str]:
+        tasks = {pool.submit(self._synthesise, unit): f"area of {unit.name}" for unit in UNITS}
+        for simulator in SIMULATORS:
+            for unit in UNITS:
+                tasks[pool.submit(self._simulate, unit, simulator)] = f"{unit.name} on {simulator}"
+        for unit in (unit for pair in PAIRS for unit in pair):
+            tasks[pool.submit(self._synthesise, unit)] = f"area of {unit.name}"
+        return tasks
+
+    def _collect(self, future: Future[str], what: str) -> None:
+        try:
+            self.done(future.result())
+        except MissingTool as error:
+            if str(error) not in self.result.skipped:
+                self.result.skipped.append(str(error))
+            self.done(f"Skipped {what}")
+
+    def _simulate(self, unit: Unit, simulator: str) -> str:
+        made = self.vectors[unit.name]
+        started = time.perf_counter()
+        regression = regress(unit, made, simulator, seed=self.seed, build_dir=self.out / "sim")
+        self.result.units[unit.name]["simulation"][simulator] = {
+            "checked": regression.checked,
+            "mismatches": regression.total_mismatches,
+            "seconds": time.perf_counter() - started,
+        }
+        if unit.name == BROKEN_UNIT:
+            self._simulate_broken(unit, simulator)
+        return f"{unit.name} on {simulator}: {regression.checked} checked, {regression.total_mismatches} mismatches"
+
+    def _simulate_broken(self, unit: Unit, simulator: str) -> None:
+        """Drive the same design with one spoiled vector, and see that it is the one that is reported."""
+        index = BROKEN_OPERATIONS // 2
+        spoiled = broken(self.vectors[unit.name], index)
+        regression = regress(unit, spoiled, simulator, seed=self.seed, build_dir=self.out / "sim")
+        caught = regression.total_mismatches == 1 and regression.mismatches[0].index == index
+        self.result.broken.append(
+            {
+                "unit": unit.name,
+                "simulator": simulator,
+                "broken": index,
+                "caught": caught,
+                "report": [str(mismatch) for mismatch in regression.mismatches],
+            }
+        )
+
+    def _synthesise(self, unit: Unit) -> str:
+        measured = synth.synthesise_unit(unit)
+        self.synthesis[unit.name] = measured
+        if unit.name in self.result.units:
+            self.result.units[unit.name]["synthesis"] = measured.to_dict()
+        a = measured.estimate("A")
+        return f"Area of {unit.name}: {a.area_um2:.0f} um2, {a.delay_ns:.1f} ns (A)"
+
+    def _ratios(self, both: Unit, one: Unit) -> Iterable[synth.Ratio]:
+        if both.name in self.synthesis and one.name in self.synthesis:
+            return ratios(both, self.synthesis[both.name], one, self.synthesis[one.name])
+        return ()
+
+
+STEPS = 2 * len(UNITS) + len(SIMULATORS) * len(UNITS) + len(UNITS) + 2 * len(PAIRS)
+"""Calls of `done` that a `Line` makes."""
