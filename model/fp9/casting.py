@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.formats import Format, HiFloat8, Rounding, format
+from fp9.formats import Format, Rounding, format
 from fp9.policy import CastPolicy, Overflow, choice
 from fp9.tables import can_express_nan, rounding_rows, rounding_target, smallest_dtype
 
@@ -75,7 +75,14 @@ def encode(
     )
     policy.check(target)
     source = as_numbers(x)
-    codes, _ = encode_numbers(source, target, policy, hybrid or Hybrid(), _random(policy, target, source, random_bits, random_width), random_width)
+    codes, _ = encode_numbers(
+        source,
+        target,
+        policy,
+        hybrid or Hybrid(),
+        _random(policy, target, source, random_bits, random_width),
+        random_width,
+    )
     return codes
 
 
@@ -123,9 +130,7 @@ def as_numbers(x: ArrayLike) -> NDArray[Any]:
         return source
     if source.dtype.kind in "iu":
         return source
-    raise TypeError(
-        f"an array of {source.dtype.name} given; give float64, float32, float16, bfloat16 or integers"
-    )
+    raise TypeError(f"an array of {source.dtype.name} given; give float64, float32, float16, bfloat16 or integers")
 
 
 def widen(source: NDArray[Any]) -> NDArray[np.float64]:
@@ -141,9 +146,7 @@ def widen(source: NDArray[Any]) -> NDArray[np.float64]:
     return np.where(source < 0, -result, result)
 
 
-def hybrid_thresholds(
-    dtype: np.dtype[Any], hybrid: Hybrid
-) -> tuple[Callable[[NDArray[Any]], NDArray[np.int64]], int]:
+def hybrid_thresholds(dtype: np.dtype[Any], hybrid: Hybrid) -> tuple[Callable[[NDArray[Any]], NDArray[np.int64]], int]:
     """How to read hybrid rounding's T from source elements, and its width N (HiF8 section 3.2, CANN `Cast`).
 
     FP32: T14 is the low 14 bits. FP16 and BF16: T2 = {src[0], 1}. Raises TypeError for other sources.
@@ -172,7 +175,10 @@ def _random(
         raise ValueError(f"random_width {width} given; give 1 to 32")
     array = np.asarray(bits)
     if array.dtype.kind not in "iu" or array.shape not in ((), source.shape):
-        raise ValueError(f"random_bits of {array.dtype.name}, shape {array.shape} given; give integers of shape {source.shape} or one")
+        raise ValueError(
+            f"random_bits of {array.dtype.name}, shape {array.shape} given; "
+            f"give integers of shape {source.shape}, or one integer"
+        )
     if array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << width:
         raise ValueError(f"random_bits outside 0..2**{width}-1 given; mask them or set random_width")
     return array.astype(np.int64).reshape(-1)
@@ -209,7 +215,8 @@ def decode_to(codes: NDArray[Any], fmt: Format, dtype: Any) -> NDArray[Any]:
     if fmt.bits > 16:
         with np.errstate(invalid="ignore"):  # widening a signalling NaN
             return np.asarray(codes, dtype=np.uint32).view(np.float32).astype(dtype)
-    return fmt.table.astype(dtype)[codes]
+    numbers: NDArray[Any] = fmt.table.astype(dtype)[codes]
+    return numbers
 
 
 def cast(

@@ -121,9 +121,9 @@ def _sum_rows(
     codes: NDArray[Any],
     flags: NDArray[np.uint8],
 ) -> None:
-    from fp9 import kernels
+    from fp9 import dot_kernels
 
-    kernels.dot_rows(*kernel.rounding, kernel.table, a, b, start, codes, flags)
+    dot_kernels.dot_rows(*kernel.rounding, kernel.table, a, b, start, codes, flags)
 
 
 def _run(

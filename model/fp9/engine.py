@@ -21,9 +21,13 @@ class Engine:
 
     def __post_init__(self) -> None:
         if not isinstance(self.result, FixedFormat) or self.result.specials not in (Specials.IEEE, Specials.MERGED):
-            raise ValueError(f"engine {self.name}: {self.result.name} given as result; give fp32, fp16, bf16 or dlfloat16")
+            raise ValueError(
+                f"engine {self.name}: {self.result.name} given as result; give fp32, fp16, bf16 or dlfloat16"
+            )
         if self.rounding in (Rounding.HYBRID, Rounding.SR):
-            raise ValueError(f"engine {self.name}: rounding {self.rounding.value} given; give rne, rna, rtz, rup or rdn")
+            raise ValueError(
+                f"engine {self.name}: rounding {self.rounding.value} given; give rne, rna, rtz, rup or rdn"
+            )
         if self.products < 1:
             raise ValueError(f"engine {self.name}: {self.products} products a step given; give 1 or more")
 

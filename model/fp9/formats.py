@@ -136,6 +136,11 @@ class Format(abc.ABC):
     # --- derived -----------------------------------------------------------------------------------------------
 
     @property
+    def max_magnitude(self) -> Fraction:
+        """Largest finite number, exactly."""
+        return _max_magnitude(self)
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Smallest unsigned NumPy type that holds a code."""
         return np.dtype(np.uint8 if self.bits <= 8 else np.uint16 if self.bits <= 16 else np.uint32)
@@ -143,7 +148,7 @@ class Format(abc.ABC):
     @property
     def max(self) -> float:
         """Largest finite number."""
-        return float(self.value_of(self.max_code))
+        return float(self.max_magnitude)
 
     @property
     def smallest(self) -> float:
@@ -182,6 +187,11 @@ class Format(abc.ABC):
 
     def __str__(self) -> str:
         return self.name
+
+
+@functools.lru_cache(maxsize=256)
+def _max_magnitude(fmt: Format) -> Fraction:
+    return abs(fmt.value_of(fmt.max_code))
 
 
 @functools.lru_cache(maxsize=64)
@@ -491,6 +501,7 @@ def _hif8_codes() -> dict[Fraction, int]:
     }
 
 
+@functools.lru_cache(maxsize=4096)
 def pow2(exponent: int) -> Fraction:
     """2^exponent, exactly."""
     return Fraction(1 << exponent) if exponent >= 0 else Fraction(1, 1 << -exponent)
@@ -502,7 +513,7 @@ def floor_log2(magnitude: Fraction) -> int:
     return exponent if pow2(exponent) <= magnitude else exponent - 1
 
 
-# --- the named formats -------------------------------------------------------------------------------------------
+# --- the named formats ----------------------------------------------------------------------------------------------
 
 _S = Specials
 _NEAREST_UP = Rounding.RNA
@@ -598,11 +609,15 @@ def _parse(name: str) -> Format:
         return _described(name, *described.groups())
     call = _CALL.fullmatch(text)
     if call is None or call[1] not in FAMILIES:
-        raise ValueError(f"unknown format {name!r}; known: {', '.join([*NAMED, *FAMILIES])}, or a description such as '1.4.3,b=10'")
+        raise ValueError(
+            f"unknown format {name!r}; known: {', '.join([*NAMED, *FAMILIES])}, or a description such as '1.4.3,b=10'"
+        )
     try:
         return FAMILIES[call[1]](**_arguments(call[2]))
     except TypeError:
-        raise ValueError(f"format {name!r} has a parameter that {call[1]} does not take; write it as {FAMILIES[call[1]]().name}") from None
+        raise ValueError(
+            f"format {name!r} has a parameter that {call[1]} does not take; write it as {FAMILIES[call[1]]().name}"
+        ) from None
 
 
 def _arguments(text: str | None) -> dict[str, int | bool]:
@@ -636,4 +651,3 @@ def with_bias(fmt: Format, bias: int) -> Format:
     if isinstance(fmt, FixedFormat) and family == "hfp8_143":
         return _hfp8_143(bias, fmt.specials is _S.MERGED)
     return FAMILIES[family](bias)
-

@@ -1,4 +1,4 @@
-"""Golden results of unit specs: the array functions of the model, called as the ports say (see `units.Unit.evaluate`)."""
+"""Golden results of unit specs: the array functions of the model, called by port names (see `units.Unit.evaluate`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fp9 import kernels
+from fp9 import dot_kernels
 from fp9.casting import Hybrid, decode_native, encode_numbers
 from fp9.dot import EngineKernel
 from fp9.formats import HFP8_BIASES, Format, HiFloat8, Kind, Rounding, floor_log2, pow2, with_bias
@@ -31,9 +31,7 @@ def _chosen(inputs: Columns, port: str, count: int, size: int) -> NDArray[np.int
     return np.minimum(inputs[port], count - 1).astype(np.intp)
 
 
-def _variants(
-    inputs: Columns, operand: str, formats: tuple[Format, ...]
-) -> Iterator[tuple[Format, NDArray[np.bool_]]]:
+def _variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iterator[tuple[Format, NDArray[np.bool_]]]:
     """The formats that occur on an operand, its extra bias applied, and where they do."""
     size = len(inputs[operand])
     chosen = _chosen(inputs, f"{operand}_format", len(formats), size)
@@ -65,7 +63,7 @@ def _operand(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> NDAr
     return values
 
 
-# --- decoder ---------------------------------------------------------------------------------------------------------
+# --- decoder --------------------------------------------------------------------------------------------------------
 
 
 class Unpacked(NamedTuple):
@@ -110,7 +108,7 @@ def decoder(unit: Decoder, inputs: Columns) -> Results:
     return results
 
 
-# --- cast ------------------------------------------------------------------------------------------------------------
+# --- cast -----------------------------------------------------------------------------------------------------------
 
 
 def cast(unit: Cast, inputs: Columns) -> Results:
@@ -136,7 +134,7 @@ def _offered(mode: Rounding, fmt: Format) -> Rounding:
     return Rounding.RNA if mode is Rounding.HYBRID and not isinstance(fmt, HiFloat8) else mode
 
 
-# --- multiply-add ------------------------------------------------------------------------------------------------------
+# --- multiply-add ---------------------------------------------------------------------------------------------------
 
 
 def fma(unit: Fma, inputs: Columns) -> Results:
@@ -144,7 +142,7 @@ def fma(unit: Fma, inputs: Columns) -> Results:
     engine = EngineKernel(unit.engine)
     a, b = _operand(inputs, "a", unit.a), _operand(inputs, "b", unit.b)
     codes, flags = engine.outputs(a.size)
-    kernels.fma_array(*engine.rounding, a, b, engine.numbers(inputs["c"]), codes, flags)
+    dot_kernels.fma_array(*engine.rounding, a, b, engine.numbers(inputs["c"]), codes, flags)
     return {"result": codes, "flags": flags} if unit.flags else {"result": codes}
 
 
@@ -154,5 +152,5 @@ def mac(unit: Mac, inputs: Columns) -> Results:
     a, b = _operand(inputs, "a", unit.a), _operand(inputs, "b", unit.b)
     codes, flags = engine.outputs(a.size)
     operations = np.asarray(inputs["op"], dtype=np.uint8)
-    kernels.mac_array(*engine.rounding, engine.table, operations, a, b, engine.numbers(inputs["c"]), codes, flags)
+    dot_kernels.mac_array(*engine.rounding, engine.table, operations, a, b, engine.numbers(inputs["c"]), codes, flags)
     return {"result": codes, "flags": flags} if unit.flags else {"result": codes}

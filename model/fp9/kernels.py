@@ -1,9 +1,4 @@
-"""Numba kernels: rounding of float64 bit patterns to codes, and the fused multiply-add on top of it.
-
-The exact sum of a product and an addend is carried in float64 *rounded to odd*: a sum that float64 cannot hold has its
-last bit set, so that no later rounding to at most 24 bits can take it for a tie or for exact (Boldo and Melquiond,
-"Emulation of a FMA and correctly rounded sums", IEEE ToC 2008). One rounding by the format's table follows.
-"""
+"""Numba kernels: rounding of float64 bit patterns to codes by a format's rounding table (see `tables`)."""
 
 from __future__ import annotations
 
@@ -18,7 +13,6 @@ from fp9.flags import Flags
 from fp9.formats import Rounding
 from fp9.oracle import HYBRID_CERTAIN_OVERFLOW
 from fp9.tables import SOURCE_BIAS, SOURCE_FRACTION_BITS
-from fp9.units import MacOp
 
 MODES = {rounding: i for i, rounding in enumerate(Rounding)}
 RNE, RNA, RTZ, RUP, RDN, SR, HYBRID = (MODES[r] for r in Rounding)
@@ -28,18 +22,15 @@ HYBRID_STRICT, HYBRID_DOC = 1, 2
 
 _FRACTION = (1 << SOURCE_FRACTION_BITS) - 1
 _HIDDEN = 1 << SOURCE_FRACTION_BITS
-_MAGNITUDE = (1 << 63) - 1
-_INF_BITS = 0x7FF << SOURCE_FRACTION_BITS
+MAGNITUDE = (1 << 63) - 1
+INF_BITS = 0x7FF << SOURCE_FRACTION_BITS
 _WIDEST = 63
-_INEXACT, _UNDERFLOW, _OVERFLOW, _INVALID = (
-    int(f) for f in (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW, Flags.INVALID)
-)
+_INEXACT, _UNDERFLOW, _OVERFLOW = (int(f) for f in (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW))
 _CERTAIN = int(np.float64(float(HYBRID_CERTAIN_OVERFLOW)).view(np.int64))
-_ACCUMULATE, _LOAD, _CLEAR = int(MacOp.ACCUMULATE), int(MacOp.LOAD), int(MacOp.CLEAR)
 
 
 def _bitcast(source: Any, target: Any, llvm_type: Any) -> Any:
-    @intrinsic  # type: ignore[misc,untyped-decorator]
+    @intrinsic
     def cast(_context: Any, value: Any) -> Any:
         def emit(_c: Any, builder: Any, _s: Any, arguments: Any) -> Any:
             return builder.bitcast(arguments[0], llvm_type)
@@ -112,11 +103,11 @@ def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, swit
 @njit(forceinline=True)
 def round_bits(binades, order, t, mode, bits, random, width, switches):  # type: ignore[no-untyped-def]
     """Code and flags of one float64 pattern under the rows and numbers `t` of a rounding table."""
-    magnitude = bits & _MAGNITUDE
+    magnitude = bits & MAGNITUDE
     negative = bits < 0
     side = 1 if negative else 0
-    if magnitude >= _INF_BITS:
-        if magnitude > _INF_BITS:
+    if magnitude >= INF_BITS:
+        if magnitude > INF_BITS:
             return np.uint32(t.nan[side]), np.uint8(t.nan_flags[side])
         return np.uint32(t.infinite[side]), np.uint8(t.infinite_flags[side])
     row = magnitude >> SOURCE_FRACTION_BITS
@@ -126,9 +117,7 @@ def round_bits(binades, order, t, mode, bits, random, width, switches):  # type:
     rest = significand - (kept << min(shift, _WIDEST))
     ordinal = binades[row, 1] + kept
     flags = 0
-    if magnitude != 0 and _rounds_up(
-        mode, magnitude, negative, ordinal & 1, rest, shift, random, width, switches
-    ):
+    if magnitude != 0 and _rounds_up(mode, magnitude, negative, ordinal & 1, rest, shift, random, width, switches):
         ordinal += 1
         # Only hybrid rounding moves a number that the format holds.
         flags = _INEXACT
@@ -163,75 +152,3 @@ def encode_bits(binades, order, t, mode, patterns, randoms, width, switches, cod
         codes[i] = code
         if flags.size:
             flags[i] = raised
-
-
-@njit(forceinline=True)
-def sum_to_odd(p, c, mode):  # type: ignore[no-untyped-def]
-    """p + c as a float64 pattern rounded to odd; the sum of zeros and exact cancellation as IEEE 754 has them."""
-    total = p + c
-    if total == 0.0 and mode == RDN and (p != 0.0 or float64_bits(p) != float64_bits(c)):
-        return float64_bits(-0.0)
-    bits = float64_bits(total)
-    if bits & _MAGNITUDE >= _INF_BITS:
-        return bits
-    back = total - p
-    error = (p - (total - back)) + (c - back)
-    if error != 0.0 and not bits & 1:
-        bits += 1 if (error > 0.0) == (total > 0.0) else -1
-    return bits
-
-
-@njit(forceinline=True)
-def fused(binades, order, t, mode, p, c, quiet):  # type: ignore[no-untyped-def]
-    """Code and flags of round(p + c); `quiet` says that an operand was NaN, so that NaN is not an invalid result."""
-    bits = sum_to_odd(p, c, mode)
-    if bits & _MAGNITUDE > _INF_BITS:
-        return np.uint32(t.nan[0]), np.uint8(0 if quiet else _INVALID)
-    if bits & _MAGNITUDE == _INF_BITS:
-        return np.uint32(t.infinite[1 if bits < 0 else 0]), np.uint8(0)
-    return round_bits(binades, order, t, mode, bits, 0, 1, 0)
-
-
-@njit(cache=True, nogil=True)
-def fma_array(binades, order, t, mode, a, b, c, codes, flags):  # type: ignore[no-untyped-def]
-    """round(a * b + c) elementwise: float64 operands of shape (n,) into codes and flags."""
-    for i in range(a.size):
-        quiet = np.isnan(a[i]) or np.isnan(b[i]) or np.isnan(c[i])
-        codes[i], flags[i] = fused(binades, order, t, mode, a[i] * b[i], c[i], quiet)
-
-
-@njit(forceinline=True)
-def _value(table, code):  # type: ignore[no-untyped-def]
-    """A result code as float64: by table up to 16 bits, else FP32."""
-    return table[code] if table.size > 1 else np.float64(bits_float32(np.uint32(code)))
-
-
-@njit(cache=True, nogil=True)
-def mac_array(binades, order, t, mode, table, op, a, b, c, codes, flags):  # type: ignore[no-untyped-def]
-    """An accumulator that starts at +0 and follows the operations `op` (units.MacOp); shape (n,) each."""
-    accumulator = np.uint32(0)
-    for i in range(op.size):
-        flags[i] = 0
-        if op[i] == _CLEAR:
-            accumulator = np.uint32(0)
-        elif op[i] == _ACCUMULATE or op[i] == _LOAD:
-            addend = _value(table, accumulator) if op[i] == _ACCUMULATE else c[i]
-            quiet = np.isnan(a[i]) or np.isnan(b[i]) or np.isnan(addend)
-            accumulator, flags[i] = fused(binades, order, t, mode, a[i] * b[i], addend, quiet)
-        codes[i] = accumulator
-
-
-@njit(cache=True, nogil=True)
-def dot_rows(binades, order, t, mode, table, a, b, c, codes, flags):  # type: ignore[no-untyped-def]
-    """Sequential sums over the last axis: a, b of shape (m, k), c codes of shape (m,); flags OR-ed over steps."""
-    for i in range(a.shape[0]):
-        accumulator = np.uint32(c[i])
-        value = _value(table, accumulator)
-        raised = np.uint8(0)
-        for k in range(a.shape[1]):
-            quiet = np.isnan(a[i, k]) or np.isnan(b[i, k]) or np.isnan(value)
-            accumulator, step = fused(binades, order, t, mode, a[i, k] * b[i, k], value, quiet)
-            value = _value(table, accumulator)
-            raised |= step
-        codes[i] = accumulator
-        flags[i] = raised

@@ -6,6 +6,7 @@ Rules: spec sections 2 (conversion) and 3 (arithmetic), restated in docs/numeric
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -44,7 +45,7 @@ def exact(value: Fraction | int, negative_zero: bool = False) -> Exact:
     return Exact(Kind.FINITE, value < 0, abs(value))
 
 
-# --- one rounding ------------------------------------------------------------------------------------------------
+# --- one rounding ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class Neighbours:
     excess: Fraction
 
 
+@functools.lru_cache(maxsize=1 << 17)
 def neighbours(magnitude: Fraction, fmt: Format) -> Neighbours:
     """Where a positive magnitude stands on the grid of `fmt`, its exponent unbounded above."""
     ulp = pow2(fmt.quantum(floor_log2(magnitude)))
@@ -84,7 +86,9 @@ class HybridBits:
 HYBRID_CERTAIN_OVERFLOW = Fraction(40960)
 
 
-def _rounds_up(x: Exact, near: Neighbours, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None) -> bool:
+def _rounds_up(
+    x: Exact, near: Neighbours, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None
+) -> bool:
     """Whether the magnitude becomes the neighbour above; never where it stands on the grid, but for hybrid."""
     half = Fraction(1, 2)
     match rounding:
@@ -108,7 +112,7 @@ def _rounds_up(x: Exact, near: Neighbours, fmt: Format, rounding: Rounding, bits
 
 def _is_odd(below: Fraction, fmt: Format) -> bool:
     """Whether the code of the lower neighbour ends in 1; above the largest number the question has no effect."""
-    if below > abs(fmt.value_of(fmt.max_code)):
+    if below > fmt.max_magnitude:
         return False
     if below != 0 and _rounds_to_zero_code(below, fmt):
         return False
@@ -132,9 +136,7 @@ def _rounds_to_zero_code(magnitude: Fraction, fmt: Format) -> bool:
     return isinstance(fmt, FixedFormat) and not fmt.subnormals and magnitude <= pow2(fmt.lowest_exponent)
 
 
-def round_magnitude(
-    x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None = None
-) -> Fraction:
+def round_magnitude(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None = None) -> Fraction:
     """A finite non-zero magnitude on the grid of `fmt`, its exponent unbounded above; one rounding."""
     near = neighbours(x.magnitude, fmt)
     if isinstance(fmt, FixedFormat) and not fmt.subnormals and x.magnitude < pow2(fmt.lowest_exponent):
@@ -157,9 +159,7 @@ def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | Hybri
     return rounded < max(pow2(fmt.min_normal_exponent), abs(fmt.value_of(fmt.smallest_code)))
 
 
-def encode(
-    x: Exact, fmt: Format, policy: CastPolicy, bits: RandomBits | HybridBits | None = None
-) -> tuple[int, Flags]:
+def encode(x: Exact, fmt: Format, policy: CastPolicy, bits: RandomBits | HybridBits | None = None) -> tuple[int, Flags]:
     """Code and flags of `x` in `fmt`: one rounding, then the overflow and NaN policy, then the code (spec 2.1, 2.2).
 
     Raises ValueError where the format can express neither NaN nor what the policy puts in its place.
@@ -171,7 +171,7 @@ def encode(
     if x.kind is Kind.ZERO:
         return fmt.code_of(Fraction(0), x.negative), Flags(0)
     rounded = round_magnitude(x, fmt, policy.rounding_for(fmt), bits)
-    if rounded > abs(fmt.value_of(fmt.max_code)):
+    if rounded > fmt.max_magnitude:
         return _overflowed(x.negative, fmt, policy), Flags.OVERFLOW | Flags.INEXACT
     if rounded == x.magnitude:
         return fmt.code_of(rounded, x.negative), Flags(0)
@@ -187,7 +187,7 @@ def _nan(negative: bool, fmt: Format, policy: CastPolicy) -> int:
 
 
 def _max(negative: bool, fmt: Format) -> int:
-    return fmt.code_of(abs(fmt.value_of(fmt.max_code)), negative)
+    return fmt.code_of(fmt.max_magnitude, negative)
 
 
 def _infinite(negative: bool, fmt: Format, policy: CastPolicy) -> tuple[int, Flags]:
@@ -206,7 +206,7 @@ def _overflowed(negative: bool, fmt: Format, policy: CastPolicy) -> int:
     return _nan(negative, fmt, policy) if code is None else code
 
 
-# --- the dot engine ------------------------------------------------------------------------------------------------
+# --- the dot engine -------------------------------------------------------------------------------------------------
 
 
 def product(a: Exact, b: Exact) -> Exact:

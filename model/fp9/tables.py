@@ -60,7 +60,7 @@ class Target(NamedTuple):
 def rounding_rows(fmt: Format) -> Rows:
     """The rows of a format."""
     order = None if isinstance(fmt, FixedFormat | ScaledInteger) else fmt.ordered_magnitudes()
-    highest = floor_log2(abs(fmt.value_of(fmt.max_code)))
+    highest = floor_log2(fmt.max_magnitude)
     above = (0, _max_ordinal(fmt) + 1)
     exponents = range(-SOURCE_BIAS, ROWS - SOURCE_BIAS)
     binades = np.array([_row(fmt, order, e) if e <= highest else above for e in exponents], dtype=np.int64)
@@ -76,7 +76,7 @@ def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
     infinite = _both_signs(Kind.INF, Fraction(0), fmt, policy)
     nan = _both_signs(Kind.NAN, Fraction(0), fmt, policy) if can_express_nan(fmt, policy) else [(0, Flags(0))] * 2
     nearest = replace(policy, rounding=None)
-    overflow = _both_signs(Kind.FINITE, 4 * abs(fmt.value_of(fmt.max_code)), fmt, nearest)
+    overflow = _both_signs(Kind.FINITE, 4 * fmt.max_magnitude, fmt, nearest)
     return Target(
         max_ordinal=_max_ordinal(fmt),
         sign_mask=1 << (fmt.bits - 1),

@@ -285,7 +285,9 @@ class Fma(Unit):
         object.__setattr__(self, "b", _formats(self.name, "b", self.b))
         _check_operands(self.name, self.a + self.b)
         if self.engine.products != 1:
-            raise ValueError(f"{self.name}: engine {self.engine.name} sums {self.engine.products} products; an fma has 1")
+            raise ValueError(
+                f"{self.name}: engine {self.engine.name} sums {self.engine.products} products; an fma has 1"
+            )
         _check_stages(self.name, self.stages, self._lowest_stages)
 
     @property
@@ -355,7 +357,7 @@ class Mac(Fma):
         return golden.mac(self, inputs)
 
 
-# --- the catalogue -------------------------------------------------------------------------------------------------
+# --- the catalogue --------------------------------------------------------------------------------------------------
 
 _OCP = (format("e4m3"), format("e5m2"))
 _HFP8 = (format("hfp8_143"), format("hfp8_152"))

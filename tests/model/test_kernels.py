@@ -7,14 +7,18 @@ import functools
 import ml_dtypes
 import numpy as np
 import pytest
+
 from fp9 import oracle
 from fp9.casting import Hybrid, encode_numbers, hybrid_thresholds
-from fp9.formats import FAMILIES, NAMED, Format, Kind, Rounding, format
+from fp9.formats import FAMILIES, NAMED, Format, Rounding, format
 from fp9.policy import CastPolicy, Overflow
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-FORMATS = [*NAMED.values(), *(build() for build in FAMILIES.values()), format("hfp8_143(bias=-3)"), format("f143(bias=10)")]
+FORMATS = [
+    *NAMED.values(),
+    *(build() for build in FAMILIES.values()),
+    format("hfp8_143(bias=-3)"),
+    format("f143(bias=10)"),
+]
 DIRECTED = [Rounding.RNE, Rounding.RNA, Rounding.RTZ, Rounding.RUP, Rounding.RDN]
 SIXTEEN_BIT = {"fp16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}
 
@@ -32,7 +36,9 @@ def exact_source(name: str) -> list[oracle.Exact]:
     return [oracle.decode(code, format(name)) for code in range(1 << 16)]
 
 
-def expected(x: oracle.Exact, fmt: Format, policy: CastPolicy, bits: oracle.HybridBits | None = None) -> tuple[int, int]:
+def expected(
+    x: oracle.Exact, fmt: Format, policy: CastPolicy, bits: oracle.HybridBits | None = None
+) -> tuple[int, int]:
     code, flags = oracle.encode(x, fmt, policy, bits)
     return code, int(flags)
 
