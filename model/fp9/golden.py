@@ -123,13 +123,13 @@ def cast(unit: Cast, inputs: Columns) -> Results:
         for j, mode in enumerate(unit.roundings):
             for k, policy in enumerate(unit.overflow):
                 here = (target == i) & (rounding == j) & (overflow == k)
-                offered = CastPolicy(_offered(mode, fmt), policy)
-                codes, flags = encode_numbers(source[here], fmt, offered, Hybrid(), flags=True)
+                chosen = CastPolicy(offered(mode, fmt), policy)
+                codes, flags = encode_numbers(source[here], fmt, chosen, Hybrid(), flags=True)
                 results["result"][here], results["flags"][here] = codes, flags
     return results
 
 
-def _offered(mode: Rounding, fmt: Format) -> Rounding:
+def offered(mode: Rounding, fmt: Format) -> Rounding:
     """Hybrid rounding means rna for every target but hif8."""
     return Rounding.RNA if mode is Rounding.HYBRID and not isinstance(fmt, HiFloat8) else mode
 

@@ -1,0 +1,155 @@
+"""Golden results of units against the oracle and against outside arithmetic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from fp9 import golden, oracle, stimulus
+from fp9.engine import ENGINES
+from fp9.flags import Flags
+from fp9.formats import Format, Kind, format
+from fp9.units import CATALOGUE, Cast, Decoder, Fma, Mac, MacOp
+
+FMAS = [unit for unit in CATALOGUE.values() if type(unit) is Fma]
+MACS = [unit for unit in CATALOGUE.values() if isinstance(unit, Mac)]
+OPERANDS = [format(name) for name in ("e4m3", "e5m2", "hif8", "hfp8_143", "hfp8_152")]
+
+
+def sampled(unit: Any, count: int, seed: int) -> dict[str, NDArray[Any]]:
+    rng = np.random.default_rng(seed)
+    corner = stimulus.corner(unit, rng)
+    size = len(next(iter(corner.values())))
+    chosen = np.sort(rng.choice(size, min(count, size), replace=False))
+    return {name: column[chosen] for name, column in corner.items()}
+
+
+def operand(unit: Fma, row: dict[str, int], name: str, formats: tuple[Format, ...]) -> oracle.Exact:
+    fmt = formats[row.get(f"{name}_format", 0)]
+    if f"{name}_bias" in row and fmt.name.startswith("hfp8_143"):
+        bits = row[f"{name}_bias"]
+        fmt = format(f"hfp8_143(bias={bits - 32 if bits >= 16 else bits})")
+    return oracle.decode(row[name], fmt)
+
+
+@pytest.mark.parametrize("unit", FMAS, ids=lambda unit: unit.name)
+def test_fma_equals_the_oracle_on_corners(unit: Fma) -> None:
+    inputs = sampled(unit, 6000, seed=1)
+    got = unit.evaluate(inputs)
+    for i in range(len(inputs["a"])):
+        row = {name: int(column[i]) for name, column in inputs.items()}
+        pair = (operand(unit, row, "a", unit.a), operand(unit, row, "b", unit.b))
+        code, flags = oracle.step(unit.engine, [pair], oracle.decode(row["c"], unit.engine.result))
+        assert (int(got["result"][i]), int(got["flags"][i])) == (code, int(flags)), row
+
+
+@pytest.mark.parametrize("fmt_a", OPERANDS, ids=str)
+@pytest.mark.parametrize("fmt_b", OPERANDS, ids=str)
+def test_every_product_is_the_host_fpus(fmt_a: Format, fmt_b: Format) -> None:
+    """A product of two 8-bit floats has 8 significand bits and is exact in FP32; the rest is one FP32 addition."""
+    unit = Fma("pair", (fmt_a,), (fmt_b,), ENGINES["fma_fp32"])
+    a, b = (grid.reshape(-1).astype(np.uint8) for grid in np.meshgrid(np.arange(256), np.arange(256), indexing="ij"))
+    with np.errstate(invalid="ignore"):  # infinity times zero
+        product = fmt_a.table.astype(np.float32)[a] * fmt_b.table.astype(np.float32)[b]
+    for addend in (0.0, -0.0, 1.0, -3.0e-7, 3.4028235e38, 1e-45):
+        c = np.full(a.size, addend, dtype=np.float32)
+        got = unit.evaluate({"a": a, "b": b, "c": c.view(np.uint32)})["result"]
+        want = product + c
+        nan = np.isnan(want)
+        assert (got[nan] == 0x7FC00000).all()
+        assert np.array_equal(got[~nan], want.view(np.uint32)[~nan])
+
+
+@pytest.mark.parametrize("fmt", OPERANDS, ids=str)
+def test_every_product_of_one_is_the_operand(fmt: Format) -> None:
+    """x * 1 + 0 = x, in DLFloat16 too, which holds every number of every 8-bit format but its own overflow."""
+    unit = Fma("identity", (fmt,), (format("e4m3"),), ENGINES["dlfloat"])
+    codes = np.arange(256, dtype=np.uint8)
+    one = np.full(256, 0x38, dtype=np.uint8)
+    got = unit.evaluate({"a": codes, "b": one, "c": np.zeros(256, dtype=np.uint16)})
+    finite = np.isfinite(fmt.table)
+    assert np.array_equal(format("dlfloat16").table[got["result"][finite]], fmt.table[finite] + 0.0)
+    assert (got["result"][~finite] == 0x7FFF).all()
+    assert not got["flags"].any()
+
+
+def test_a_lone_hfp8_product_is_exact_in_dlfloat16_or_overflows() -> None:
+    """Spec 3.2: it never loses bits, but (1.5 * 2^16)^2 exceeds the largest DLFloat16 number."""
+    unit = CATALOGUE["fma_dlfloat16_hfp8_152"]
+    a, b = (grid.reshape(-1).astype(np.uint8) for grid in np.meshgrid(np.arange(256), np.arange(256), indexing="ij"))
+    got = unit.evaluate({"a": a, "b": b, "c": np.zeros(a.size, dtype=np.uint16)})
+    overflow = np.uint8(Flags.OVERFLOW | Flags.INEXACT)
+    assert set(np.unique(got["flags"]).tolist()) == {0, int(overflow)}
+    assert (got["result"][got["flags"] == overflow] == 0x7FFF).all()
+    largest = format("hfp8_152").max ** 2
+    assert largest > format("dlfloat16").max > largest / 2
+
+
+@pytest.mark.parametrize("unit", MACS, ids=lambda unit: unit.name)
+def test_mac_is_the_fma_with_its_result_fed_back(unit: Mac) -> None:
+    inputs = sampled(unit, 3000, seed=2)
+    got = unit.evaluate(inputs)
+    accumulator = 0
+    for i in range(len(inputs["op"])):
+        row = {name: int(column[i]) for name, column in inputs.items()}
+        flags = 0
+        if row["op"] == MacOp.CLEAR:
+            accumulator = 0
+        elif row["op"] != MacOp.HOLD:
+            addend = accumulator if row["op"] == MacOp.ACCUMULATE else row["c"]
+            pair = (operand(unit, row, "a", unit.a), operand(unit, row, "b", unit.b))
+            accumulator, raised = oracle.step(unit.engine, [pair], oracle.decode(addend, unit.engine.result))
+            flags = int(raised)
+        assert (int(got["result"][i]), int(got["flags"][i])) == (accumulator, flags), (i, row)
+
+
+@pytest.mark.parametrize("name", [name for name, unit in CATALOGUE.items() if isinstance(unit, Decoder)])
+def test_decoder_fields_give_the_value_back(name: str) -> None:
+    unit = CATALOGUE[name]
+    assert isinstance(unit, Decoder)
+    for index, fmt in enumerate(unit.formats):
+        inputs: dict[str, NDArray[Any]] = {"code": np.arange(256, dtype=np.uint8)}
+        if len(unit.formats) > 1:
+            inputs["code_format"] = np.full(256, index, dtype=np.uint8)
+        if unit.bias_port:
+            inputs["code_bias"] = np.full(256, 4, dtype=np.uint8)
+        fields = unit.evaluate(inputs)
+        half = 1 << (unit.exponent_bits - 1)
+        exponent = (fields["exponent"].astype(int) ^ half) - half
+        value = np.ldexp(fields["significand"].astype(float), exponent - 3) * np.where(fields["sign"], -1.0, 1.0)
+        kinds = np.array([fmt.kind_of(code) for code in range(256)])
+        assert np.array_equal(fields["nan"] == 1, kinds == Kind.NAN)
+        assert np.array_equal(fields["zero"] == 1, kinds == Kind.ZERO)
+        number = kinds != Kind.NAN
+        finite = number & (kinds != Kind.INF)
+        assert np.array_equal(value[finite], fmt.table[finite])
+        assert (fields["significand"][kinds == Kind.FINITE] >= 8).all()
+
+
+@pytest.mark.parametrize("name", [name for name, unit in CATALOGUE.items() if isinstance(unit, Cast)])
+def test_cast_chooses_target_rounding_and_policy_by_its_ports(name: str) -> None:
+    """Each select port picks what its name says: against `fp9.oracle` on a sample of the corner suite."""
+    unit = CATALOGUE[name]
+    assert isinstance(unit, Cast)
+    inputs = sampled(unit, 4000, seed=3)
+    got = unit.evaluate(inputs)
+    for i in range(len(inputs["x"])):
+        row = {port: int(column[i]) for port, column in inputs.items()}
+        fmt = unit.targets[row.get("target", 0)]
+        mode = golden.offered(unit.roundings[row.get("rounding", 0)], fmt)
+        policy = oracle.CastPolicy(mode, unit.overflow[row.get("overflow", 0)])
+        width = 14 if unit.source.bits == 32 else 2
+        threshold = row["x"] & 0x3FFF if width == 14 else (row["x"] & 1) << 1 | 1
+        bits = oracle.HybridBits(threshold, width)
+        code, flags = oracle.encode(oracle.decode(row["x"], unit.source), fmt, policy, bits)
+        assert (int(got["result"][i]), int(got["flags"][i])) == (code, int(flags)), row
+
+
+def test_a_bias_outside_its_range_is_named() -> None:
+    unit = CATALOGUE["fma_dlfloat16_bias"]
+    inputs = {port.name: np.zeros(1, dtype=np.uint32) for port in unit.inputs}
+    with pytest.raises(ValueError, match="a_bias 9 given"):
+        unit.evaluate(inputs | {"a_bias": np.array([9], dtype=np.uint8)})

@@ -1,0 +1,106 @@
+"""Vector files: what is written comes back, what was changed is refused, and the same arguments give the same bytes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fp9 import vectors
+from fp9.flags import Flags
+from fp9.units import CATALOGUE
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("suite", ["smoke", "random"])
+def test_written_vectors_come_back(name: str, suite: str, tmp_path: Path) -> None:
+    made = vectors.generate(name, suite)
+    back = vectors.read(vectors.export(made, tmp_path))
+    assert vectors.check(tmp_path / f"{name}.vec") == len(made)
+    for port in made.unit.inputs:
+        assert np.array_equal(made.inputs[port.name], back.inputs[port.name])
+    for port in made.unit.outputs:
+        care = made.care.get(port.name, np.ones(len(made), dtype=bool))
+        assert np.array_equal(made.expected[port.name][care], back.expected[port.name][care])
+
+
+def test_the_same_arguments_give_the_same_bytes(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        vectors.export(vectors.generate("mac_fp32", "random", 500, seed=7), tmp_path / folder)
+    for suffix in (".vec", ".json"):
+        assert (tmp_path / "one/mac_fp32").with_suffix(suffix).read_bytes() == (tmp_path / "two/mac_fp32").with_suffix(
+            suffix
+        ).read_bytes()
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_corner_suites_use_every_choice_of_every_select_port(name: str) -> None:
+    made = vectors.generate(name, "corner")
+    for port in made.unit.inputs:
+        if port.choices:
+            assert set(made.inputs[port.name].tolist()) == set(range(len(port.choices))), port.name
+
+
+@pytest.mark.parametrize("name", [name for name, unit in CATALOGUE.items() if unit.kind in ("fma", "cast")])
+def test_corner_suites_reach_every_flag_that_can_be_raised(name: str) -> None:
+    """FP32 cannot overflow from a finite addend: the largest product, 2^34, is below half an ulp of 2^127."""
+    raised = int(np.bitwise_or.reduce(vectors.generate(name, "corner").expected["flags"]))
+    reachable = Flags.INEXACT
+    if "fma_fp32" not in name:
+        reachable |= Flags.OVERFLOW
+    assert Flags(raised) & reachable == reachable
+
+
+def test_a_changed_result_is_named(tmp_path: Path) -> None:
+    path = vectors.export(vectors.generate("fma_fp32", "smoke"), tmp_path)
+    lines = path.read_text().splitlines()
+    cells = lines[5].split()
+    cells[-2] = f"{int(cells[-2], 16) ^ 1:08x}"
+    lines[5] = " ".join(cells)
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(ValueError, match="SHA-256"):
+        vectors.check(path)
+    _sign_again(path)
+    with pytest.raises(ValueError, match="vector 3 has result"):
+        vectors.check(path)
+
+
+def _sign_again(path: Path) -> None:
+    import hashlib
+
+    manifest = json.loads(path.with_suffix(".json").read_text())
+    manifest["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    path.with_suffix(".json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("zz 0 0\n", "columns"), ("", "columns"), ("# only a comment\n", "columns")],
+)
+def test_a_file_of_another_form_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    path = vectors.export(vectors.generate("decoder_ocp", "smoke"), tmp_path)
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        vectors.read(path)
+
+
+def test_columns_are_checked() -> None:
+    unit = CATALOGUE["cast_fp16_hif8"]
+    column = np.zeros(3, dtype=np.uint32)
+    good = {port.name: column for port in unit.inputs}
+    assert len(vectors.from_inputs(unit, good)) == 3
+    with pytest.raises(ValueError, match="columns"):
+        vectors.from_inputs(unit, {"x": column})
+    with pytest.raises(ValueError, match="does not fit its 16 bits"):
+        vectors.from_inputs(unit, good | {"x": column + 70000})
+    with pytest.raises(ValueError, match="different shapes"):
+        vectors.from_inputs(unit, good | {"x": column[:2]})
+    with pytest.raises(ValueError, match="unsigned integers"):
+        vectors.from_inputs(unit, good | {"x": column.astype(float)})
+
+
+def test_an_unknown_suite_is_named() -> None:
+    with pytest.raises(ValueError, match="smoke, corner, random"):
+        vectors.generate("cast_fp32", "everything")
