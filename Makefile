@@ -39,7 +39,7 @@ lint: $(READY)    ## ruff and mypy
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy
 
 docs: $(READY)    ## run the examples of the documentation
-	$(BIN)/pytest -q --doctest-glob='*.md' README.md docs
+	$(BIN)/pytest -q tests/test_docs.py
 
 lock:             ## pin anew what pyproject.toml asks for
 	$(PYTHON) -m venv $(OUT)/lock && $(OUT)/lock/bin/pip install --quiet '.[demo,test,lint]' hatchling==1.33.0

@@ -1,7 +1,8 @@
 """fp9: the reference for 8-bit floating-point hardware, as a bit-accurate model.
 
 >>> import fp9
->>> fp9.encode([16.0], "hif8", rounding="hybrid").tolist()  # not 16: see the documentation of hybrid rounding
+>>> import numpy as np
+>>> fp9.encode(np.float32([16.0]), "hif8", rounding="hybrid").tolist()  # 20.0: see docs/guide.md on hybrid rounding
 [65]
 """
 

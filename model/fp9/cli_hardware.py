@@ -96,9 +96,9 @@ def sim(
     records = [regression.to_dict() for regression in regressions]
     rows = [[r["simulator"], r["checked"], r["total_mismatches"], f"{r['seconds']:.1f}"] for r in records]
     columns = ["simulator", "operations", "mismatches", "seconds"]
-    reports = [str(mismatch) for regression in regressions for mismatch in regression.mismatches]
+    reports = [str(said) for r in regressions for said in (*r.violations, *r.mismatches)]
     show(records, as_json, table(unit.name, columns, rows, numbers=columns[1:]), *reports)
-    if any(regression.total_mismatches for regression in regressions):
+    if not all(regression.passed for regression in regressions):
         raise SystemExit(1)
 
 
@@ -157,7 +157,7 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
     with _progress() as progress:
         summary = job.run(out, seed, progress)
         reporting.write(summary, out)
-    show(summary, as_json, *reporting.tables(summary))
+    show(summary, as_json, reporting.summary_table(summary))
     if not reporting.passed(summary):
         raise SystemExit(1)
 
@@ -176,7 +176,7 @@ def report(path: Path, as_json: bool) -> None:
         from fp9_sim import report as reporting
     summary = reporting.read(path)
     reporting.write(summary, path.parent)
-    show(summary, as_json, *reporting.tables(summary))
+    show(summary, as_json, reporting.summary_table(summary))
 
 
 COMMANDS = (rtl, sim, synth, demo, report)

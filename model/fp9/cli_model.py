@@ -60,27 +60,31 @@ def _plain(value: object) -> object:
 
 @click.command(cls=Command)
 @click.argument("name", metavar="[UNIT]", required=False)
+@click.option("--toml", is_flag=True, help="Print the spec alone, as the unit file that it is.")
 @settings_option
-def units(name: str | None, settings: tuple[str, ...], as_json: bool) -> None:
+def units(name: str | None, toml: bool, settings: tuple[str, ...], as_json: bool) -> None:
     """List the hardware units, or show UNIT: its spec and ports.
 
-    The spec is shown as a unit file: save it, change it, and give its name wherever a command takes UNIT.
+    The spec is shown as a unit file: save it, change it, and give its path wherever a command takes UNIT.
 
     \b
-      fp9 units fma_dlfloat16 --set stages=3
+      fp9 units fma_dlfloat16 --set stages=3 --toml > mine.toml
     """
     from fp9 import records, unitfile
     from fp9.units import CATALOGUE
 
     if name is None:
-        if settings:
-            raise UserError("--set changes one unit; name it, as in: fp9 units fma_fp32 --set stages=2")
+        if settings or toml:
+            raise UserError("--set and --toml are for one unit; name it, as in: fp9 units fma_fp32 --set stages=2")
         every = [records.unit_record(unit) for unit in CATALOGUE.values()]
         rows = [[r["name"], r["kind"], r["stages"], r["input_bits"], r["output_bits"], r["summary"]] for r in every]
         columns = ["unit", "kind", "stages", "bits in", "bits out", "formats"]
         show(every, as_json, table("Units", columns, rows, numbers=columns[2:5]))
         return
     unit = load_unit(name, settings)
+    if toml:
+        click.echo(unitfile.dumps(unit), nl=False)
+        return
     record = records.unit_record(unit)
     ports = [[p["direction"], p["name"], p["width"], p["doc"], ", ".join(p["choices"])] for p in record["ports"]]
     columns = ["direction", "port", "bits", "meaning", "0, 1, ... mean"]

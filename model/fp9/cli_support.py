@@ -67,6 +67,8 @@ def extra(name: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
+        if (error.name or "").startswith("fp9"):
+            raise
         raise UserError(
             f"this command needs {error.name}, which is not installed; run: pip install 'fp9[{name}]'"
         ) from error

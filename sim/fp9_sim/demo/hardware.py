@@ -130,6 +130,7 @@ class Line:
         self.result.units[unit.name]["simulation"][simulator] = {
             "checked": regression.checked,
             "mismatches": regression.total_mismatches,
+            "violations": list(regression.violations),
             "seconds": time.perf_counter() - started,
         }
         if unit.name == BROKEN_UNIT:

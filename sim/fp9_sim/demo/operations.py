@@ -85,7 +85,8 @@ def _tensors(layer: LayerTensors) -> tuple[NDArray[np.float32], ...]:
 
 def _sample(tensor: NDArray[np.float32], exponent: int, generator: np.random.Generator) -> NDArray[np.float32]:
     picked = generator.choice(tensor.reshape(-1), size=min(CASTS, tensor.size), replace=False)
-    return np.ldexp(picked, exponent)
+    scaled: NDArray[np.float32] = np.ldexp(picked, exponent)
+    return scaled
 
 
 __all__ = ["CASTS", "DOTS", "casts", "of_layer"]

@@ -1,0 +1,130 @@
+"""The charts of a report, as SVG text made by Matplotlib: the same summary gives the same bytes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from fp9.formats import format
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Summary = Mapping[str, Any]
+
+BLUE, ORANGE, GREEN, GREY = "#2f6690", "#d9822b", "#4f9d69", "#9aa5b1"
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "fp9",
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e4e7eb",
+}
+RANGES = ("e4m3", "e5m2", "hfp8_143", "hfp8_152", "hif8")
+"""Formats whose ranges are drawn under the magnitudes."""
+
+
+def _svg(draw: Callable[[Axes], None], height: float) -> str:
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(STYLE):
+        figure = Figure(figsize=(7.2, height), layout="constrained")
+        draw(figure.add_subplot())
+        text = io.StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
+    return text.getvalue().partition("<svg")[1] + text.getvalue().partition("<svg")[2]
+
+
+def accuracy(summary: Summary) -> str:
+    """Share of test digits that are right, by format and accumulator."""
+    rows = summary["accuracy"]
+    names = [r["format"] if r["engine"] == "float32" else f"{r['format']}\n{r['engine']}" for r in rows]
+    shares = [100 * r["accuracy"] for r in rows]
+
+    def draw(axes: Axes) -> None:
+        bars = axes.bar(names, shares, color=[GREY if r["engine"] == "float32" else BLUE for r in rows], width=0.6)
+        axes.bar_label(bars, fmt="%.1f %%", padding=2)
+        axes.set_ylim(max(0, min(shares) - 5), 100.5)
+        axes.set_ylabel("test digits right, %")
+        axes.grid(axis="x", visible=False)
+
+    return _svg(draw, 2.9)
+
+
+def magnitudes(summary: Summary) -> str:
+    """Where the layer's values lie on the binary scale, and which binades each format has."""
+
+    def draw(axes: Axes) -> None:
+        for tensor, color in zip(summary["tensors"], (BLUE, GREEN, ORANGE), strict=True):
+            binades = range(tensor["lowest_binade"], tensor["lowest_binade"] + len(tensor["binades"]))
+            total = sum(tensor["binades"]) or 1
+            shares = [100 * count / total for count in tensor["binades"]]
+            axes.step(binades, shares, where="mid", color=color, label=tensor["name"], linewidth=1.6)
+            axes.fill_between(binades, shares, step="mid", color=color, alpha=0.15)
+        for row, name in enumerate(RANGES, 1):
+            low, high = _binades(name)
+            axes.plot([low, high], [-3.2 * row] * 2, color=GREY, linewidth=4, solid_capstyle="butt")
+            axes.text(high + 0.5, -3.2 * row, name, va="center", fontsize=8)
+        axes.set_xlabel("binade: exponent of the value's leading bit")
+        axes.set_ylabel("share of the non-zero values, %")
+        axes.set_yticks([tick for tick in axes.get_yticks() if tick >= 0])
+        axes.legend(frameon=False)
+
+    return _svg(draw, 3.6)
+
+
+def _binades(name: str) -> tuple[int, int]:
+    from fp9.formats import floor_log2
+
+    fmt = format(name)
+    return floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.value_of(fmt.max_code))
+
+
+def errors(summary: Summary) -> str:
+    """Relative error of the layer's products: what quantisation costs, and what the accumulator adds."""
+    rows = summary["layer"]
+    names = [f"{r['direction']}: {r['a']} x {r['b']}, {r['result']}" for r in rows]
+
+    def draw(axes: Axes) -> None:
+        places = range(len(rows))
+        axes.scatter([r["quantisation_error"] for r in rows], places, color=BLUE, label="quantisation", zorder=3)
+        axes.scatter([r["accumulation_error"] for r in rows], places, color=ORANGE, label="accumulation", zorder=3)
+        axes.set_yticks(list(places), names)
+        axes.invert_yaxis()
+        axes.set_xscale("log")
+        axes.set_xlabel("relative error (Frobenius norm)")
+        axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.4, 1.16), ncols=2)
+
+    return _svg(draw, 1.2 + 0.26 * len(rows))
+
+
+def areas(summary: Summary) -> str:
+    """Area of each unit by both mappings, flip-flops apart from logic."""
+    rows = [
+        (unit["unit"], estimate)
+        for unit in summary["units"]
+        if unit["synthesis"]
+        for estimate in unit["synthesis"]["estimates"]
+    ]
+    names = [f"{name}, {estimate['mapping']}" for name, estimate in rows]
+    logic = [estimate["logic_um2"] / 1000 for _, estimate in rows]
+    held = [estimate["flip_flop_um2"] / 1000 for _, estimate in rows]
+
+    def draw(axes: Axes) -> None:
+        axes.barh(names, logic, color=BLUE, label="logic", height=0.6)
+        bars = axes.barh(names, held, left=logic, color=ORANGE, label="flip-flops", height=0.6)
+        axes.bar_label(bars, [f"{estimate['delay_ns']:.1f} ns" for _, estimate in rows], padding=3)
+        axes.invert_yaxis()
+        axes.margins(x=0.12)
+        axes.grid(axis="y", visible=False)
+        axes.set_xlabel("area, thousand um2 (beside it the longest path)")
+        axes.legend(frameon=False)
+
+    return _svg(draw, 1.2 + 0.27 * len(rows))

@@ -1,0 +1,125 @@
+"""The summary as one table for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+Summary = Mapping[str, Any]
+
+MAPPINGS = ("A", "B")
+
+
+def percent(share: float) -> str:
+    """A share in per cent, one digit after the point."""
+    return f"{100 * share:.1f} %"
+
+
+def times(exponent: int) -> str:
+    """A power-of-two scale."""
+    return f"2^{exponent}"
+
+
+def summary_table(summary: Summary) -> RenderableType:
+    """Accuracy, errors of the layer, operations checked, mismatches, area, ratios, and where the files lie."""
+    parts: list[RenderableType] = [_accuracy(summary), _layer(summary), _units(summary)]
+    if summary["ratios"]:
+        parts.append(_ratios(summary))
+    parts += [_broken(summary), *(Text(f"Skipped: {reason}", style="yellow") for reason in summary["skipped"])]
+    parts.append(Text(f"Files: {summary['folder']}/ report.html, report.json, rtl/, vectors/"))
+    title = f"fp9 {summary['fp9']}: one layer from its formats to gates, in {summary['seconds']:.0f} s"
+    return Panel(Group(*parts), title=title, title_align="left", box=box.ROUNDED, expand=False)
+
+
+def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], texts: int) -> Table:
+    """A table whose first `texts` columns are texts and the others numbers."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="left" if place < texts else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _accuracy(summary: Summary) -> Table:
+    """One row for each accumulator, one column for each format."""
+    shares = {(r["engine"], r["format"]): percent(r["accuracy"]) for r in summary["accuracy"]}
+    engines = dict.fromkeys(engine for engine, _ in shares)
+    formats = dict.fromkeys(fmt for _, fmt in shares)
+    rows = [[engine, *(shares.get((engine, fmt), "") for fmt in formats)] for engine in engines]
+    title = f"Test digits right ({summary['network']['test']} digits; weights and activations in the format)"
+    return _table(title, ["accumulator", *formats], rows, texts=1)
+
+
+def _layer(summary: Summary) -> Table:
+    rows = [
+        [
+            row["direction"],
+            f"{row['a']} x {row['b']}",
+            row["result"],
+            times(row["scale_a"]),
+            times(row["scale_b"]),
+            f"{row['quantisation_error']:.2e}",
+            f"{row['accumulation_error']:.2e}",
+            f"{row['total_error']:.2e}",
+        ]
+        for row in summary["layer"]
+    ]
+    columns = ["product", "formats", "accumulator", "scale a", "scale b", "quantisation", "accumulation", "total"]
+    return _table("The layer's products, relative error against float64", columns, rows, texts=3)
+
+
+def _units(summary: Summary) -> Table:
+    simulators = list(dict.fromkeys(name for unit in summary["units"] for name in unit["simulation"]))
+    checked = [column for name in simulators for column in (name, "mismatches")]
+    columns = ["unit", "vectors", "of layer", *checked, *(f"{m}: um2 @ ns" for m in MAPPINGS)]
+    rows = [
+        [
+            unit["unit"],
+            f"{unit['operations']:,}",
+            f"{unit['of_layer']:,}",
+            *(cell for name in simulators for cell in _run(unit["simulation"].get(name))),
+            *(_estimate(unit["synthesis"], mapping) for mapping in MAPPINGS),
+        ]
+        for unit in summary["units"]
+    ]
+    return _table("Verilog against golden vectors, and its area and delay (osu018)", columns, rows, texts=1)
+
+
+def _run(run: Mapping[str, Any] | None) -> tuple[str, str]:
+    return ("skipped", "") if run is None else (f"{run['checked']:,}", str(run["mismatches"]))
+
+
+def _estimate(synthesis: Mapping[str, Any] | None, mapping: str) -> str:
+    if synthesis is None:
+        return "skipped"
+    estimate = next(e for e in synthesis["estimates"] if e["mapping"] == mapping)
+    return f"{estimate['area_um2']:,.0f} @ {estimate['delay_ns']:.1f}"
+
+
+def _ratios(summary: Summary) -> Table:
+    rows = [
+        [r["numerator"], r["denominator"], r["result"], r["mapping"], f"{r['area']:.3f}", f"{r['delay']:.3f}"]
+        for r in summary["ratios"]
+    ]
+    columns = ["two formats", "1-5-2 alone", "result", "mapping", "area ratio", "delay ratio"]
+    return _table("What the second format costs", columns, rows, texts=4)
+
+
+def _broken(summary: Summary) -> RenderableType:
+    """The deliberately broken vectors, each with the line that reports it."""
+    lines = [
+        Text.assemble(
+            f"Vector {b['broken']} of {b['unit']} broken on purpose, {b['simulator']}: ",
+            ("caught", "green") if b["caught"] else ("MISSED", "bold red"),
+            *(f"\n  {line}" for line in b["report"]),
+        )
+        for b in summary["broken"]
+    ]
+    return Group(*lines)
