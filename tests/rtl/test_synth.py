@@ -307,6 +307,15 @@ def test_a_ratio_states_units_result_subnormals_and_mapping(adder8: Synthesis, c
     assert (cast.result, cast.subnormals) == ("e4m3/e5m2/hif8 over fp32", "kept")
 
 
+def test_units_are_measured_from_their_specs(cache: Path) -> None:
+    unit, other = CATALOGUE["decoder_hfp8"], CATALOGUE["decoder_hif8"]
+    (found,) = synth.compare(unit, other, mappings="B", cache=cache)
+    measured, reference = (synth.synthesise_unit(u, mappings="B", cache=cache) for u in (unit, other))
+    assert (measured.top, reference.top) == (unit.name, other.name)
+    assert found.area == measured.estimate("B").area_um2 / reference.estimate("B").area_um2
+    assert (found.result, found.subnormals) == ("not rounded", "no result")
+
+
 def test_ratios_across_libraries_are_refused(adder8: Synthesis, cache: Path) -> None:
     other = synth.synthesise(NAND, "nand2", library="osu035", cache=cache)
     fma = CATALOGUE["fma_fp32"]
