@@ -8,9 +8,19 @@ from pathlib import Path
 
 
 def write_whole(path: Path | str, content: str | bytes) -> None:
-    """Write a file under a temporary name in its folder and rename it; OSError where the folder does not take it."""
+    """Write a file under a temporary name in its folder, which is made if need be, and rename it.
+
+    Raises OSError, with the file's own name, where the folder does not take it.
+    """
     path = Path(path)
-    data = content.encode() if isinstance(content, str) else content
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write_and_rename(path, content.encode() if isinstance(content, str) else content)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from error
+
+
+def _write_and_rename(path: Path, data: bytes) -> None:
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         temporary = Path(file.name)
         try:
