@@ -1,0 +1,89 @@
+"""From a unit spec to the component with the unit's ports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from amaranth.hdl import Module, Signal, signed
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from fp9.units import Cast, Decoder, Fma, Mac, Port, Unit
+
+from fp9_rtl.cast import cast_steps
+from fp9_rtl.decoder import Decode
+from fp9_rtl.fma import fma_steps, product_steps
+from fp9_rtl.layouts import ports_layout
+from fp9_rtl.mac import Accumulator
+from fp9_rtl.pipeline import Combinational, Pipeline, StreamComponent
+from fp9_rtl.step import Step, chain
+
+
+def build(unit: Unit) -> wiring.Component:
+    """The hardware of a unit: its data ports, and with `stages` the handshake beside them.
+
+    Raises TypeError for a kind of unit that has no hardware.
+    """
+    return UnitComponent(unit)
+
+
+def unit_steps(unit: Unit) -> list[Step]:
+    """The datapath of a stateless unit."""
+    match unit:
+        case Decoder():
+            return [Decode(unit)]
+        case Cast():
+            return cast_steps(unit)
+        case Fma():
+            return fma_steps(unit)
+        case _:
+            raise TypeError(f"{unit.name}: there is no hardware for units of kind {unit.kind}")
+
+
+class UnitComponent(wiring.Component):
+    """A unit with flat ports: those of the spec, and `in_valid`, `in_ready`, `out_valid`, `out_ready` with `stages`."""
+
+    def __init__(self, unit: Unit) -> None:
+        handshake = {"in_valid": In(1), "in_ready": Out(1), "out_valid": Out(1), "out_ready": In(1)}
+        super().__init__(_members(unit.inputs, In) | _members(unit.outputs, Out) | (handshake if unit.stages else {}))
+        self._unit = unit
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        unit = self._unit
+        operands = Signal(ports_layout(unit.inputs))
+        for port in unit.inputs:
+            m.d.comb += operands[port.name].eq(getattr(self, port.name))
+        results = self._clocked(m, operands) if unit.stages else chain(m, unit_steps(unit), operands)
+        for port in unit.outputs:
+            m.d.comb += getattr(self, port.name).eq(results[port.name])
+        return m
+
+    def _clocked(self, m: Module, operands: data.View[data.StructLayout]) -> data.View[data.StructLayout]:
+        """The stages one behind the other, the handshakes at both ends."""
+        stages = _stages(self._unit)
+        first, last = stages[0], stages[-1]
+        for name, stage in zip(("pipeline", "accumulator"), stages, strict=False):
+            m.submodules[name] = stage
+        for upstream, downstream in zip(stages, stages[1:], strict=False):
+            wiring.connect(m, upstream.o, downstream.i)
+        m.d.comb += [
+            first.i.payload.eq(operands),
+            first.i.valid.eq(self.in_valid),
+            self.in_ready.eq(first.i.ready),
+            self.out_valid.eq(last.o.valid),
+            last.o.ready.eq(self.out_ready),
+        ]
+        return last.o.payload
+
+
+def _members(ports: Iterable[Port], direction: type[In]) -> dict[str, wiring.Member]:
+    return {port.name: direction(signed(port.width) if port.signed else port.width) for port in ports}
+
+
+def _stages(unit: Unit) -> list[StreamComponent]:
+    """What stands between the streams of a unit with `stages`."""
+    if not isinstance(unit, Mac):
+        return [Pipeline(unit_steps(unit), unit.stages)]
+    steps = product_steps(unit, ("op", "c"))
+    front = Pipeline(steps, unit.stages - 1) if unit.stages > 1 else Combinational(steps)
+    return [front, Accumulator(unit, steps[-1].o.shape())]

@@ -1,0 +1,104 @@
+"""Verilog of a unit: its spec and ports in the header, the same bytes for the same spec."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import textwrap
+from pathlib import Path
+
+from amaranth.back import rtlil
+from fp9.files import write_whole
+from fp9.units import Port, Unit
+
+from fp9_rtl.build import build
+from fp9_rtl.yosys import run_yosys
+
+# Without processes in the output no block waits for an event that never comes (an `always @*` over constants), and
+# `pmuxtree` spares Icarus a function whose name it rejects. The rest removes what nothing reads.
+_SCRIPT = """\
+read_rtlil unit.il
+proc
+flatten -separator _
+pmuxtree
+opt_expr
+wreduce
+opt_clean
+splitnets -driver -format ___
+setattr -unset init w:*
+opt_clean -purge
+write_verilog -norename -noattr unit.v
+"""
+
+_LINT_OFF = ("DECLFILENAME", "WIDTHEXPAND", "WIDTHTRUNC")
+"""Verilator's style classes that Verilog written by Yosys trips; nothing else is switched off."""
+
+
+def verilog(unit: Unit) -> str:
+    """Verilog text of a unit; the module is named as the unit is. Deterministic to the byte."""
+    with tempfile.TemporaryDirectory(prefix="fp9-") as name:
+        folder = Path(name)
+        (folder / "unit.il").write_text(_rtlil(unit))
+        run_yosys(_SCRIPT, folder)
+        body = (folder / "unit.v").read_text()
+    lint = [f"/* verilator lint_off {name} */" for name in _LINT_OFF]
+    return "\n".join([*header(unit), *lint, "", _without_banner(body)])
+
+
+def write_verilog(unit: Unit, path: Path | str) -> None:
+    """Write a unit's Verilog to `path`, whole or not at all. Raises OSError where it cannot be written."""
+    write_whole(path, verilog(unit))
+
+
+_NAME = re.compile(r"\\([A-Za-z_][\w.]*)")
+
+
+def _rtlil(unit: Unit) -> str:
+    """RTLIL whose names need no escaping in Verilog, and in which a structure is named by its fields alone.
+
+    The field `operand.sign` becomes `operand_sign`; the wire `operand` of all fields side by side a private one.
+    """
+    text = rtlil.convert(build(unit), name=unit.name, emit_src=False)
+    packed = {name.rpartition(".")[0] for name in _NAME.findall(text) if not name.startswith(f"{unit.name}.")}
+
+    def renamed(match: re.Match[str]) -> str:
+        return ("$" if match[1] in packed else "\\") + match[1].replace(".", "_")
+
+    return _NAME.sub(renamed, text)
+
+
+def _without_banner(body: str) -> str:
+    """Yosys' output without its first comment, which names the version that wrote it."""
+    return re.sub(r"\A/\*.*?\*/\s*", "", body, count=1, flags=re.DOTALL)
+
+
+def header(unit: Unit) -> list[str]:
+    """Comment lines: the spec, then every port with its width and meaning."""
+    lines = [f"{unit.name}: made by fp9 from this spec", ""]
+    lines += [f"  {line}" for line in unit.describe()]
+    if unit.stages:
+        lines += [
+            "",
+            f"Latency is {unit.stages} clocks, throughput one operation a clock. A transfer happens in a clock in which",
+        ]
+        lines += ["valid and ready are both 1."]
+        lines += ["", "  clk, rst             rising clock, synchronous reset (1 resets)"]
+        lines += ["  in_valid, in_ready   handshake of the inputs", "  out_valid, out_ready handshake of the outputs"]
+    for title, ports in (("Inputs", unit.inputs), ("Outputs", unit.outputs)):
+        lines += ["", title, *(line for port in ports for line in _describe(port))]
+    return [f"// {line}".rstrip() for line in lines]
+
+
+def _describe(port: Port) -> list[str]:
+    """A port as a line, and lines for what its values mean."""
+    width = f"[{port.width - 1}:0]" if port.width > 1 else ""
+    sign = " (two's complement)" if port.signed else ""
+    text = [f"  {port.name} {width}".rstrip() + f": {port.doc}{sign}"]
+    if port.choices:
+        values = ", ".join(f"{value} {name}" for value, name in enumerate(port.choices))
+        text.append(f"values: {values}; beyond the last: the last")
+    elif port.formats and port.select:
+        text.append(f"format by {port.select}: {', '.join(fmt.name for fmt in port.formats)}")
+    elif port.formats:
+        text.append(f"format: {port.formats[0].name}")
+    return [text[0], *(f"    {line}" for more in text[1:] for line in textwrap.wrap(more, 100))]

@@ -1,0 +1,49 @@
+"""What the ranges of a unit's operands prove about its sums; each fact prunes hardware behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fp9.formats import FixedFormat, Format, HFP8_BIASES, Rounding, floor_log2, with_bias
+from fp9.units import Fma, exponent_range, has_programmable_bias
+
+
+@dataclass(frozen=True, slots=True)
+class SumFacts:
+    """Facts about round(a * b + c).
+
+    `products` holds the exponents of non-zero products, the leading bit's. `below_normal`: a sum with a non-zero
+    product can lie below the result's normal numbers. `overflow`: a finite sum can round to more than the largest.
+    """
+
+    products: range
+    below_normal: bool
+    overflow: bool
+
+
+def sum_facts(unit: Fma) -> SumFacts:
+    """Facts about the sums of an `fma` or `mac`."""
+    result = unit.engine.result
+    assert isinstance(result, FixedFormat)
+    a_low, a_high = exponent_range(unit.a, unit.bias_port)
+    b_low, b_high = exponent_range(unit.b, unit.bias_port)
+    products = range(a_low + b_low, a_high + b_high + 2)
+    # A sum that does not cancel is at least the product; one that cancels is a multiple of both terms' last places,
+    # and the addend's is then within the result's precision of the product's exponent.
+    product_ulp = _ulp(unit.a, unit.bias_port) + _ulp(unit.b, unit.bias_port)
+    smallest_sum = min(product_ulp, products[0] - 1 - result.fraction_bits)
+    # To nearest and toward zero the largest number stays where it is while the product is below half its ulp.
+    half_ulp = result.highest_exponent - result.fraction_bits - 1
+    reaches = products[-1] >= half_ulp or unit.engine.rounding in (Rounding.RUP, Rounding.RDN)
+    return SumFacts(products, smallest_sum < result.min_normal_exponent + (not result.subnormals), reaches)
+
+
+def _ulp(formats: Sequence[Format], bias_port: bool) -> int:
+    """Exponent of which all numbers of the formats are multiples."""
+    variants = [
+        variant
+        for fmt in formats
+        for variant in ([with_bias(fmt, b) for b in HFP8_BIASES] if bias_port and has_programmable_bias(fmt) else [fmt])
+    ]
+    return min(v.quantum(floor_log2(v.value_of(v.smallest_code))) for v in variants)

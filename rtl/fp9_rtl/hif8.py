@@ -1,0 +1,100 @@
+"""HiFloat8's prefix code in hardware (HiF8 sections 2.1 and 2.2).
+
+dot 11    s eee f    |E| = 8..15   E's magnitude with its leading 1 hidden, s its sign
+dot 10    s ee  ff   |E| = 4..7
+dot 01    s e   fff  |E| = 2, 3
+dot 001   s     fff  |E| = 1
+dot 0001        fff   E  = 0
+0000            MMM  denormal: 2^(M-23), zero for M = 0
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+from fp9.formats import HiFloat8
+
+MAGNITUDE_BITS = 7
+"""Bits of a code without its sign."""
+
+DENORMAL_BITS = 3
+"""Bits of M."""
+
+EXPONENT_SIZE_BITS = 4
+"""Bits of the largest exponent's magnitude."""
+
+
+@dataclass(frozen=True)
+class DotField:
+    """One row of the prefix code: the exponent takes `exponent_bits`, its sign among them."""
+
+    prefix: str
+    exponent_bits: int
+
+    @property
+    def fraction_bits(self) -> int:
+        """What the dot field and the exponent leave."""
+        return MAGNITUDE_BITS - len(self.prefix) - self.exponent_bits
+
+    @property
+    def pattern(self) -> str:
+        """The row as a switch case on the 7 magnitude bits."""
+        return self.prefix.ljust(MAGNITUDE_BITS, "-")
+
+    @property
+    def size_pattern(self) -> str:
+        """The row as a switch case on the exponent's magnitude, whose leading 1 it hides."""
+        leading = "1".ljust(self.exponent_bits, "-") if self.exponent_bits else ""
+        return leading.rjust(EXPONENT_SIZE_BITS, "0")
+
+    @property
+    def layout(self) -> data.StructLayout:
+        """Fields of the 7 magnitude bits; `size` is the exponent's magnitude without its leading 1."""
+        exponent = {"size": self.exponent_bits - 1, "negative": 1} if self.exponent_bits else {}
+        return data.StructLayout({"fraction": self.fraction_bits, **exponent, "dot": len(self.prefix)})
+
+
+DOT_FIELDS = (DotField("11", 4), DotField("10", 3), DotField("01", 2), DotField("001", 1), DotField("0001", 0))
+
+
+def decode(m: Module, magnitude: Value, offset: int, exponent: Value, fraction: Value) -> None:
+    """Drive the exponent (plus `offset`) and the left-aligned fraction of a finite non-zero magnitude code."""
+    with m.Switch(magnitude):
+        for row in DOT_FIELDS:
+            with m.Case(row.pattern):
+                fields = data.View(row.layout, magnitude)
+                padding = len(fraction) - row.fraction_bits
+                m.d.comb += [
+                    fraction.eq(Cat(Const(0, padding), fields.fraction)),
+                    exponent.eq(_exponent(row, fields) + offset),
+                ]
+        with m.Default():
+            m.d.comb += exponent.eq(magnitude[:DENORMAL_BITS] + (offset - HiFloat8.DENORMAL_OFFSET))
+
+
+def _exponent(row: DotField, fields: data.View[data.StructLayout]) -> Value:
+    """The signed exponent that a row's fields stand for."""
+    if not row.exponent_bits:
+        return Const(0)
+    size = Cat(fields.size, Const(1, 1))
+    return Mux(fields.negative, -size, size)
+
+
+def encode(m: Module, exponent: Value, kept: Value) -> Signal:
+    """The magnitude code of a number of true exponent -23..15 (below 2^-22: zero), its fraction right-aligned in `kept`."""
+    code = Signal(MAGNITUDE_BITS)
+    size = Signal(EXPONENT_SIZE_BITS)
+    negative = exponent < 0
+    m.d.comb += [
+        size.eq(Mux(negative, -exponent, exponent)),
+        code.eq((exponent + HiFloat8.DENORMAL_OFFSET)[:DENORMAL_BITS]),
+    ]
+    with m.If(exponent >= HiFloat8.LOWEST_NORMAL), m.Switch(size):
+        for row in DOT_FIELDS:
+            with m.Case(row.size_pattern):
+                sign_and_size = Cat(size[: row.exponent_bits - 1], negative) if row.exponent_bits else Const(0, 0)
+                prefix = Const(int(row.prefix, 2), len(row.prefix))
+                m.d.comb += code.eq(Cat(kept[: row.fraction_bits], sign_and_size, prefix))
+    return code

@@ -1,0 +1,46 @@
+"""The accumulator of a `mac`: the last register stage, with the sum looped through it in one clock."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import data
+from fp9.units import Mac, MacOp
+
+from fp9_rtl.fma import sum_steps
+from fp9_rtl.layouts import flags_layout
+from fp9_rtl.pipeline import StreamComponent
+from fp9_rtl.step import chain
+
+
+class Accumulator(StreamComponent):
+    """Takes products and operations, holds the accumulator, and gives it after every operation.
+
+    The state changes only in the clock in which an operation is taken; while the result waits to be taken, none is.
+    """
+
+    def __init__(self, unit: Mac, i: data.StructLayout) -> None:
+        addend = {"product": i["product"].shape, "c": i["c"].shape}
+        self._steps = sum_steps(unit, data.StructLayout(addend))
+        super().__init__(i, data.StructLayout({"result": unit.engine.result.bits, "flags": flags_layout()}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        operation, state = self.i.payload, Signal(self.o.payload.shape())
+        terms = Signal(self._steps[0].i.shape())
+        m.d.comb += [
+            terms.product.eq(operation.product),
+            terms.c.eq(Mux(operation.op == MacOp.ACCUMULATE, state.result, operation.c)),
+            self.o.payload.eq(state),
+            self.i.ready.eq(~self.o.valid | self.o.ready),
+        ]
+        total = chain(m, self._steps, terms)
+        with m.If(self.i.ready):
+            m.d.sync += self.o.valid.eq(self.i.valid)
+        with m.If(self.i.ready & self.i.valid), m.Switch(operation.op):
+            with m.Case(MacOp.ACCUMULATE, MacOp.LOAD):
+                m.d.sync += state.eq(total)
+            with m.Case(MacOp.CLEAR):
+                m.d.sync += state.eq(state.shape().const({"result": 0, "flags": {}}))
+            with m.Case(MacOp.HOLD):
+                m.d.sync += state.flags.eq(flags_layout().const({}))
+        return m

@@ -1,0 +1,34 @@
+"""The one place that decides whether a magnitude rounds up."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Const, Value, ValueLike
+from fp9.formats import Rounding
+
+
+def rounds_up(rounding: Rounding, sign: ValueLike, last: ValueLike, guard: ValueLike, sticky: ValueLike) -> Value:
+    """Whether a magnitude becomes the next one above.
+
+    `last` is the last kept bit, `guard` the first dropped one, `sticky` whether any later one is 1.
+
+    | guard sticky | rne  | rna | rtz | rup      | rdn      |
+    |--------------|------|-----|-----|----------|----------|
+    | 0 0          | 0    | 0   | 0   | 0        | 0        |
+    | 0 1          | 0    | 0   | 0   | positive | negative |
+    | 1 0          | last | 1   | 0   | positive | negative |
+    | 1 1          | 1    | 1   | 0   | positive | negative |
+    """
+    sign, last, guard, sticky = (Value.cast(bit) for bit in (sign, last, guard, sticky))
+    match rounding:
+        case Rounding.RNE:
+            return guard & (last | sticky)
+        case Rounding.RNA:
+            return guard
+        case Rounding.RTZ:
+            return Const(0)
+        case Rounding.RUP:
+            return (guard | sticky) & ~sign
+        case Rounding.RDN:
+            return (guard | sticky) & sign
+        case _:
+            raise ValueError(f"rounding {rounding.value} needs more than guard and sticky")

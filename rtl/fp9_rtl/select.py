@@ -1,0 +1,18 @@
+"""Choosing among a unit's offered formats, roundings and policies by a select port."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from amaranth.hdl import Module, Value
+
+_Choice = TypeVar("_Choice")
+
+
+def switch(m: Module, select: Value, choices: Sequence[_Choice]) -> Iterator[_Choice]:
+    """The choices one by one, each inside its case of a switch on `select`; a value beyond the last means the last."""
+    with m.Switch(select):
+        for index, choice in enumerate(choices):
+            with m.Default() if index == len(choices) - 1 else m.Case(index):
+                yield choice
