@@ -132,7 +132,7 @@ def round_bits(binades, order, t, mode, bits, random, width, switches):  # type:
 
 @njit(forceinline=True)
 def _signed_code(order, t, ordinal, negative):  # type: ignore[no-untyped-def]
-    code = np.uint32(order[ordinal]) if order.size else np.uint32(ordinal)
+    code = np.uint32(order[ordinal]) if order.size else np.uint32(ordinal << t.padding)
     if negative and t.twos_complement:
         return np.uint32(-ordinal & 0xFF)
     if negative and (ordinal != 0 or t.signed_zero):

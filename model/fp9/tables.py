@@ -4,7 +4,8 @@ A kernel rounds a float64 magnitude by the row of its binade: with the significa
 
     ordinal = base[row] + (significand >> shift[row])    and 1 more if the dropped bits say so,
 
-where ordinals count the format's magnitudes from zero upwards. In every format but hif8 the ordinal is the code.
+where ordinals count the format's magnitudes from zero upwards. In every format but hif8 the code is the ordinal, in
+e8m13 with padding below it.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class Target(NamedTuple):
     infinite_flags: tuple[int, int]
     nan: tuple[int, int]
     nan_flags: tuple[int, int]
+    padding: int  # zero bits below the ordinal in a code
 
 
 @functools.lru_cache(maxsize=256)
@@ -90,6 +92,7 @@ def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
         infinite_flags=(int(infinite[0][1]), int(infinite[1][1])),
         nan=(nan[0][0], nan[1][0]),
         nan_flags=(int(nan[0][1]), int(nan[1][1])),
+        padding=_padding(fmt),
     )
 
 
@@ -104,8 +107,12 @@ def _both_signs(kind: Kind, magnitude: Fraction, fmt: Format, policy: CastPolicy
 
 def _max_ordinal(fmt: Format) -> int:
     if isinstance(fmt, FixedFormat | ScaledInteger):
-        return fmt.max_code
+        return fmt.max_code >> _padding(fmt)
     return len(fmt.ordered_magnitudes()) - 1
+
+
+def _padding(fmt: Format) -> int:
+    return fmt.padding if isinstance(fmt, FixedFormat) else 0
 
 
 def _flushes(fmt: Format) -> bool:
@@ -127,7 +134,7 @@ def _ordinal(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> in
     if _flushes(fmt) and exponent == fmt.min_normal_exponent:
         return 0
     code = fmt.code_of(pow2(exponent))
-    return code if order is None else int(np.flatnonzero(order == code)[0])
+    return code >> _padding(fmt) if order is None else int(np.flatnonzero(order == code)[0])
 
 
 @functools.lru_cache(maxsize=64)

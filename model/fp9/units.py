@@ -187,9 +187,14 @@ OPERAND_SIGNIFICAND_BITS = 4
 """Significand bits of any 8-bit operand, the leading 1 included (spec 3.1)."""
 
 
+def _is_offered(f: Format) -> bool:
+    """Whether the hardware knows a format's special codes."""
+    return isinstance(f, HiFloat8) or (isinstance(f, FixedFormat) and f.bits == 8 and f.specials is not Specials.P3109)
+
+
 def _check_operands(unit: str, formats: tuple[Format, ...]) -> None:
     for f in formats:
-        if not isinstance(f, HiFloat8) and not (isinstance(f, FixedFormat) and f.bits == 8 and f.fraction_bits <= 3):
+        if not _is_offered(f) or (isinstance(f, FixedFormat) and f.fraction_bits > 3):
             raise ValueError(f"{unit}: {f.name} given as operand; give 8-bit formats of at most 3 fraction bits")
 
 
@@ -231,7 +236,7 @@ class Cast(Unit):
         object.__setattr__(self, "source", format(self.source))
         object.__setattr__(self, "targets", _formats(self.name, "targets", self.targets))
         for f in self.targets:
-            if f.bits != 8 or f.nan_code(False) is None:
+            if not _is_offered(f) or f.nan_code(False) is None:
                 raise ValueError(f"{self.name}: {f.name} given as target; give 8-bit formats with a NaN")
         if not isinstance(self.source, FixedFormat) or self.source.bits < 16:
             raise ValueError(f"{self.name}: {self.source.name} given as source; give fp32, fp16, bf16 or dlfloat16")

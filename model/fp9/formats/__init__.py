@@ -1,0 +1,38 @@
+"""Number formats: one frozen record for each, from which every width, code and limit is derived.
+
+The named formats are rows of a table (`NAMED`) and families with parameters (`FAMILIES`); `format` finds them by name,
+by description or by another package's dtype. A record answers three questions, in exact arithmetic and for one value
+at a time: what a code means (`kind_of`, `value_of`), how the representable numbers are spaced (`quantum`), and which
+code a representable number has (`code_of`). Encoders, kernels and RTL are built on these answers and on its fields.
+
+Sources, by the short names used in the table: FP8 (arXiv 2209.05433, OCP OFP8 v1.0), ONNX (operator `Cast`),
+GC (Noune et al., arXiv 2206.02915), HFP8 (Sun et al., NeurIPS 2019), ISSCC21 (Agrawal et al., 9.1),
+DLF (Agrawal et al., ARITH 2019), HiF8 (Luo et al., arXiv 2409.16626), MX (OCP Microscaling Formats v1.0),
+P3109 (IEEE P3109 interim report), MMA-Sim (arXiv 2511.10909).
+"""
+
+from fp9.formats.base import Format, Kind, Rounding, floor_log2, pow2
+from fp9.formats.catalogue import ALIASES, FAMILIES, HFP8_BIASES, NAMED, format, with_bias
+from fp9.formats.fixed import FixedFormat, Specials
+from fp9.formats.hifloat8 import HiFloat8
+from fp9.formats.integer import ScaledInteger
+from fp9.formats.scale import PowerOfTwo
+
+__all__ = [
+    "ALIASES",
+    "FAMILIES",
+    "HFP8_BIASES",
+    "NAMED",
+    "FixedFormat",
+    "Format",
+    "HiFloat8",
+    "Kind",
+    "PowerOfTwo",
+    "Rounding",
+    "ScaledInteger",
+    "Specials",
+    "floor_log2",
+    "format",
+    "pow2",
+    "with_bias",
+]

@@ -1,0 +1,166 @@
+"""The named formats, the families with parameters, and how a format is found."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+
+from fp9.formats.base import Format, Rounding
+from fp9.formats.fixed import FixedFormat, Specials
+from fp9.formats.hifloat8 import HiFloat8
+from fp9.formats.integer import ScaledInteger
+from fp9.formats.scale import PowerOfTwo
+
+_S = Specials
+_NEAREST_UP = Rounding.RNA
+
+NAMED: dict[str, Format] = {
+    f.name: f
+    for f in (
+        FixedFormat("e4m3", 4, 3, 7, True, _S.NAN_ONLY, source="FP8"),
+        FixedFormat("e5m2", 5, 2, 15, True, _S.IEEE, source="FP8"),
+        FixedFormat("e4m3fnuz", 4, 3, 8, True, _S.NEGATIVE_ZERO, source="ONNX"),
+        FixedFormat("e5m2fnuz", 5, 2, 16, True, _S.NEGATIVE_ZERO, source="ONNX"),
+        FixedFormat("e4m3b11fnuz", 4, 3, 11, True, _S.NEGATIVE_ZERO, source="ml_dtypes"),
+        FixedFormat("e4m3ieee", 4, 3, 7, True, _S.IEEE, source="ml_dtypes"),
+        FixedFormat("e3m4ieee", 3, 4, 3, True, _S.IEEE, source="ml_dtypes"),
+        FixedFormat("e2m1", 2, 1, 1, True, _S.FINITE, source="MX"),
+        FixedFormat("e2m3", 2, 3, 1, True, _S.FINITE, source="MX"),
+        FixedFormat("e3m2", 3, 2, 3, True, _S.FINITE, source="MX"),
+        PowerOfTwo(),
+        *(FixedFormat(f"binary8p{p}", 8 - p, p - 1, 1 << (7 - p), True, _S.P3109, source="P3109") for p in range(1, 8)),
+        FixedFormat("hfp8_152", 5, 2, 15, False, _S.MERGED, _NEAREST_UP, source="HFP8"),
+        FixedFormat("fp9", 5, 3, 15, False, _S.MERGED, _NEAREST_UP, source="ISSCC21"),
+        FixedFormat("dlfloat16", 6, 9, 31, False, _S.MERGED, _NEAREST_UP, source="DLF"),
+        FixedFormat("fp16", 5, 10, 15, source="IEEE 754"),
+        FixedFormat("bf16", 8, 7, 127, source="IEEE 754 layout"),
+        FixedFormat("fp32", 8, 23, 127, source="IEEE 754"),
+        FixedFormat("e8m13", 8, 13, 127, source="MMA-Sim", padding=10),
+        HiFloat8(),
+    )
+}
+
+ALIASES = {
+    "float8_e4m3fn": "e4m3",
+    "float8_e5m2": "e5m2",
+    "float8_e4m3fnuz": "e4m3fnuz",
+    "float8_e5m2fnuz": "e5m2fnuz",
+    "float8_e4m3b11fnuz": "e4m3b11fnuz",
+    "float8_e4m3": "e4m3ieee",
+    "float8_e3m4": "e3m4ieee",
+    "float8_e8m0fnu": "e8m0",
+    "float4_e2m1fn": "e2m1",
+    "float6_e2m3fn": "e2m3",
+    "float6_e3m2fn": "e3m2",
+    "hifloat8": "hif8",
+    "float16": "fp16",
+    "half": "fp16",
+    "bfloat16": "bf16",
+    "float32": "fp32",
+    "float": "fp32",
+}
+
+HFP8_BIASES = range(-8, 9)
+"""Extra biases of hfp8_143 for which every code is an FP9 number (ISSCC21)."""
+
+
+def _hfp8_143(bias: int = 4, reserve_top: bool = True) -> Format:
+    if bias not in HFP8_BIASES:
+        raise ValueError(f"hfp8_143: extra bias {bias} given; give one in -8..8, the range that FP9 holds")
+    specials = _S.MERGED if reserve_top else _S.NONE
+    arguments = f"bias={bias}" + ("" if reserve_top else ",reserve_top=False")
+    return FixedFormat(f"hfp8_143({arguments})", 4, 3, 7 + bias, False, specials, _NEAREST_UP, source="HFP8")
+
+
+def _graphcore(exponent_bits: int, default_bias: int) -> Callable[..., Format]:
+    def build(bias: int = default_bias) -> Format:
+        name = f"f1{exponent_bits}{7 - exponent_bits}(bias={bias})"
+        return FixedFormat(name, exponent_bits, 7 - exponent_bits, bias, True, _S.NEGATIVE_ZERO, source="GC")
+
+    return build
+
+
+def _int8(bias: int = 0) -> Format:
+    return ScaledInteger(f"int8(bias={bias})", bias)
+
+
+FAMILIES: dict[str, Callable[..., Format]] = {
+    "hfp8_143": _hfp8_143,
+    "f125": _graphcore(2, 1),
+    "f134": _graphcore(3, 3),
+    "f143": _graphcore(4, 7),
+    "f152": _graphcore(5, 15),
+    "f161": _graphcore(6, 31),
+    "int8": _int8,
+}
+
+_CALL = re.compile(r"(\w+)(?:\((.*)\))?")
+_DESCRIPTION = re.compile(r"1\.(\d)\.(\d+)(?:,b=(-?\d+))?")
+
+
+def format(name: str | Format) -> Format:
+    """The format of a name, such as "hif8", "float8_e4m3fn", "hfp8_143(bias=2)", "f143(bias=10)" or "1.4.3,b=10".
+
+    A `Format` is returned as it is. "1.E.p,b=B" is Graphcore's family: subnormals, NaN at 0x80 alone.
+
+    Raises ValueError for a name or parameter that is not known, TypeError for something that is no name.
+    """
+    if isinstance(name, Format):
+        return name
+    if not isinstance(name, str):
+        raise TypeError(f"a format is named by a string or a Format; {type(name).__name__} given")
+    return _parse(name)
+
+
+@functools.lru_cache(maxsize=256)
+def _parse(name: str) -> Format:
+    text = name.strip().lower().replace(" ", "")
+    if text in NAMED or text in ALIASES:
+        return NAMED[ALIASES.get(text, text)]
+    if described := _DESCRIPTION.fullmatch(text):
+        return _described(name, *described.groups())
+    call = _CALL.fullmatch(text)
+    if call is None or call[1] not in FAMILIES:
+        raise ValueError(
+            f"unknown format {name!r}; known: {', '.join([*NAMED, *FAMILIES])}, or a description such as '1.4.3,b=10'"
+        )
+    try:
+        return FAMILIES[call[1]](**_arguments(call[2]))
+    except TypeError:
+        raise ValueError(
+            f"format {name!r} has a parameter that {call[1]} does not take; write it as {FAMILIES[call[1]]().name}"
+        ) from None
+
+
+def _arguments(text: str | None) -> dict[str, int | bool]:
+    arguments: dict[str, int | bool] = {}
+    for item in filter(None, (text or "").split(",")):
+        key, _, value = item.partition("=")
+        if value not in ("true", "false") and not re.fullmatch(r"[+-]?\d+", value):
+            raise ValueError(f"format parameter {item!r} is not of the form name=integer or name=True")
+        arguments[key] = value == "true" if value in ("true", "false") else int(value)
+    return arguments
+
+
+def _described(name: str, exponent_bits: str, fraction_bits: str, bias: str | None) -> Format:
+    e, p = int(exponent_bits), int(fraction_bits)
+    if e == 0 and p == 7:
+        return _int8(int(bias or 0))
+    if not 1 <= e <= 8:
+        raise ValueError(f"format {name!r}: {e} exponent bits given; 1 to 8 are possible, or 1.0.7")
+    b = int(bias) if bias is not None else (1 << (e - 1)) - 1
+    return FixedFormat(f"1.{e}.{p},b={b}", e, p, b, True, _S.NEGATIVE_ZERO, source="GC")
+
+
+def with_bias(fmt: Format, bias: int) -> Format:
+    """The format of the same family with another `bias` parameter (hfp8_143: the extra bias).
+
+    Raises ValueError where the format has no such parameter or the bias is out of its range.
+    """
+    family = fmt.name.partition("(")[0]
+    if family not in FAMILIES:
+        raise ValueError(f"{fmt.name} has no bias to set; formats with one: {', '.join(FAMILIES)}")
+    if isinstance(fmt, FixedFormat) and family == "hfp8_143":
+        return _hfp8_143(bias, fmt.specials is _S.MERGED)
+    return FAMILIES[family](bias)

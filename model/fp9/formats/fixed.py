@@ -1,0 +1,167 @@
+"""Formats whose sign, exponent and fraction stand at fixed places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.formats.base import Format, Kind, Rounding, floor_log2, pow2
+
+
+class Specials(Enum):
+    """Which codes of a fixed-field format are not numbers."""
+
+    IEEE = "top exponent: infinity where the fraction is 0, NaN elsewhere"
+    NAN_ONLY = "NaN where all bits but the sign are 1, no infinity"
+    NEGATIVE_ZERO = "NaN at the code of -0 alone, no infinity, no -0"
+    MERGED = "NaN-Inf where all bits but the sign are 1; its sign carries no meaning, nor that of zero"
+    NONE = "every code but zero is a number; the sign of zero carries no meaning"
+    FINITE = "every code is a number, -0 too"
+    P3109 = "NaN at the code of -0, infinities where all bits but the sign are 1, no -0"
+
+
+@dataclass(frozen=True)
+class FixedFormat(Format):
+    """1 sign bit, `exponent_bits`, `fraction_bits` and `padding` bits of zero, in this order.
+
+    Normal numbers are (-1)^s 2^(e-bias) (1 + m/2^p). With `subnormals`, e = 0 is (-1)^s 2^(1-bias) (m/2^p);
+    without, e = 0 is an ordinary binade in which only m = 0 is taken, for zero.
+
+    Raises ValueError where the fields cannot be a format.
+    """
+
+    name: str
+    exponent_bits: int
+    fraction_bits: int
+    bias: int
+    subnormals: bool = True
+    specials: Specials = Specials.IEEE
+    default_rounding: Rounding = Rounding.RNE
+    source: str = ""
+    padding: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.exponent_bits <= 8 or not 0 <= self.fraction_bits <= 23:
+            raise ValueError(
+                f"{self.name}: {self.exponent_bits} exponent and {self.fraction_bits} fraction bits given; "
+                "1 to 8 and 0 to 23 are possible"
+            )
+        if not 0 <= self.padding <= 23 - self.fraction_bits:
+            raise ValueError(f"{self.name}: {self.padding} padding bits given; fraction and padding have at most 23")
+        if abs(self.bias) > 512:
+            raise ValueError(f"{self.name}: bias {self.bias} given; give one in -512..512")
+        if self.specials is Specials.IEEE and (self.fraction_bits == 0 or self.exponent_bits == 1):
+            raise ValueError(f"{self.name}: IEEE specials need a fraction and 2 exponent bits; choose other specials")
+
+    @property
+    def bits(self) -> int:
+        return 1 + self.exponent_bits + self.fraction_bits + self.padding
+
+    @property
+    def sign_mask(self) -> int:
+        """The sign bit's place value."""
+        return 1 << (self.bits - 1)
+
+    @property
+    def magnitude_mask(self) -> int:
+        """All bits but the sign and the padding."""
+        return self.sign_mask - (1 << self.padding)
+
+    @property
+    def signed_zero(self) -> bool:
+        """Whether +0 and -0 are two different things."""
+        return self.specials in (Specials.IEEE, Specials.NAN_ONLY, Specials.FINITE)
+
+    def kind_of(self, code: int) -> Kind:
+        magnitude = code & self.magnitude_mask
+        if self.specials in (Specials.NEGATIVE_ZERO, Specials.P3109) and code == self.sign_mask:
+            return Kind.NAN
+        if magnitude == 0:
+            return Kind.ZERO
+        if magnitude <= self.max_code:
+            return Kind.FINITE
+        return Kind.INF if magnitude == self.inf_code(False) else Kind.NAN
+
+    def value_of(self, code: int) -> Fraction:
+        ordinal = (code & self.magnitude_mask) >> self.padding
+        exponent, fraction = divmod(ordinal, 1 << self.fraction_bits)
+        if ordinal == 0:
+            return Fraction(0)
+        if exponent == 0 and self.subnormals:
+            magnitude = Fraction(fraction) * pow2(1 - self.bias - self.fraction_bits)
+        else:
+            magnitude = ((1 << self.fraction_bits) + fraction) * pow2(exponent - self.bias - self.fraction_bits)
+        return -magnitude if code & self.sign_mask else magnitude
+
+    def is_negative(self, code: int) -> bool:
+        if self.kind_of(code) in (Kind.FINITE, Kind.INF) or self.signed_zero:
+            return bool(code & self.sign_mask)
+        return False
+
+    @property
+    def lowest_exponent(self) -> int:
+        """Exponent of the lowest binade with a full significand."""
+        return 1 - self.bias if self.subnormals else -self.bias
+
+    @property
+    def highest_exponent(self) -> int:
+        """Exponent of the largest finite number."""
+        return floor_log2(self.value_of(self.max_code))
+
+    @property
+    def min_normal_exponent(self) -> int:
+        return self.lowest_exponent
+
+    def quantum(self, exponent: int) -> int:
+        return max(exponent, self.lowest_exponent) - self.fraction_bits
+
+    @property
+    def max_code(self) -> int:
+        if self.specials is Specials.IEEE:
+            return self.magnitude_mask - (1 << (self.fraction_bits + self.padding))
+        top_is_special = self.specials in (Specials.NAN_ONLY, Specials.MERGED, Specials.P3109)
+        return self.magnitude_mask - (top_is_special << self.padding)
+
+    @property
+    def smallest_code(self) -> int:
+        return 1 << self.padding
+
+    def code_of(self, magnitude: Fraction, negative: bool = False) -> int:
+        if magnitude == 0:
+            return self.sign_mask if negative and self.signed_zero else 0
+        exponent = floor_log2(magnitude)
+        steps = magnitude / pow2(self.quantum(exponent))
+        field = max(exponent, self.lowest_exponent) - self.lowest_exponent
+        code = (field << self.fraction_bits) + int(steps)
+        if not self.subnormals:
+            code -= 1 << self.fraction_bits
+        code <<= self.padding
+        if steps.denominator != 1 or not 0 < code <= self.max_code:
+            raise ValueError(f"{magnitude} is not a number of {self.name}; round it first")
+        return code | (self.sign_mask if negative else 0)
+
+    def inf_code(self, negative: bool) -> int | None:
+        if self.specials not in (Specials.IEEE, Specials.P3109):
+            return None
+        return self.max_code + self.smallest_code | (self.sign_mask if negative else 0)
+
+    def nan_code(self, negative: bool) -> int | None:
+        sign = self.sign_mask if negative else 0
+        match self.specials:
+            case Specials.IEEE if self.bits > 8:
+                return sign | self.magnitude_mask - (1 << (self.fraction_bits - 1 + self.padding)) + self.smallest_code
+            case Specials.IEEE | Specials.NAN_ONLY:
+                return sign | self.magnitude_mask
+            case Specials.NEGATIVE_ZERO | Specials.P3109:
+                return self.sign_mask
+            case Specials.MERGED:
+                return self.magnitude_mask
+            case _:
+                return None
+
+    def ordered_magnitudes(self) -> NDArray[np.uint32]:
+        return np.arange((self.max_code >> self.padding) + 1, dtype=np.uint32) << np.uint32(self.padding)

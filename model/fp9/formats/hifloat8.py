@@ -1,0 +1,117 @@
+"""HiFloat8: tapered precision (HiF8 section 2)."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.formats.base import Format, Kind, Rounding, pow2
+
+
+@dataclass(frozen=True)
+class HiFloat8(Format):
+    """HiFloat8: sign, prefix-coded dot field, D exponent bits in sign-magnitude with a hidden leading 1, fraction.
+
+    Fraction bits: 3 for |E| <= 3, 2 for 4..7, 1 for 8..15; the denormals are the powers of two 2^(M-23), M = 1..7
+    (HiF8 sections 2.1 and 2.2, Tables 2 to 4). One zero (0x00), one NaN (0x80), infinities 0x6F and 0xEF.
+    """
+
+    name: str = "hif8"
+    default_rounding: Rounding = Rounding.RNA
+    source: str = "HiF8"
+
+    DENORMAL_OFFSET: ClassVar[int] = 23
+    LOWEST_NORMAL: ClassVar[int] = -15
+    INF: ClassVar[int] = 0x6F
+    NAN: ClassVar[int] = 0x80
+
+    @property
+    def bits(self) -> int:
+        return 8
+
+    def kind_of(self, code: int) -> Kind:
+        if code == 0:
+            return Kind.ZERO
+        if code == self.NAN:
+            return Kind.NAN
+        return Kind.INF if code & 0x7F == self.INF else Kind.FINITE
+
+    def value_of(self, code: int) -> Fraction:
+        magnitude = _hif8_magnitude(code & 0x7F)
+        return -magnitude if code & 0x80 else magnitude
+
+    def is_negative(self, code: int) -> bool:
+        return code > self.NAN
+
+    @staticmethod
+    def fraction_bits_at(exponent: int) -> int:
+        """Fraction bits of the numbers at `exponent`; none in the denormal area."""
+        size = abs(exponent)
+        if exponent < HiFloat8.LOWEST_NORMAL:
+            return 0
+        return 3 if size < 4 else 2 if size < 8 else 1
+
+    def quantum(self, exponent: int) -> int:
+        exponent = max(exponent, 1 - self.DENORMAL_OFFSET)
+        return exponent - self.fraction_bits_at(exponent)
+
+    @property
+    def min_normal_exponent(self) -> int:
+        return self.LOWEST_NORMAL
+
+    @property
+    def max_code(self) -> int:
+        return self.INF - 1
+
+    @property
+    def smallest_code(self) -> int:
+        return 1
+
+    def code_of(self, magnitude: Fraction, negative: bool = False) -> int:
+        if magnitude == 0:
+            return 0
+        code = _hif8_codes().get(magnitude)
+        if code is None:
+            raise ValueError(f"{magnitude} is not a number of {self.name}; round it first")
+        return code | (0x80 if negative else 0)
+
+    def inf_code(self, negative: bool) -> int | None:
+        return self.INF | (0x80 if negative else 0)
+
+    def nan_code(self, negative: bool) -> int | None:
+        return self.NAN
+
+    def ordered_magnitudes(self) -> NDArray[np.uint32]:
+        return np.array([0, *(code for _, code in sorted(_hif8_codes().items()))], dtype=np.uint32)
+
+
+def _hif8_magnitude(code: int) -> Fraction:
+    """Value of a 7-bit HiF8 magnitude code that is not infinity (HiF8 Tables 2 and 3)."""
+    if code < 0b0000_111 + 1:
+        return Fraction(0) if code == 0 else pow2(code - HiFloat8.DENORMAL_OFFSET)
+    # The dot field is a prefix code: (number of exponent bits, width of the dot field).
+    dot, width = next((d, w) for d, w in ((4, 2), (3, 2), (2, 2), (1, 3), (0, 4)) if code >> (7 - w) == _DOT_FIELD[d])
+    fraction_bits = 7 - width - dot
+    fraction = code & ((1 << fraction_bits) - 1)
+    field = (code >> fraction_bits) & ((1 << dot) - 1)
+    exponent = 0
+    if dot:
+        negative, low = divmod(field, 1 << (dot - 1))
+        size = (1 << (dot - 1)) + low
+        exponent = -size if negative else size
+    return ((1 << fraction_bits) + fraction) * pow2(exponent - fraction_bits)
+
+
+_DOT_FIELD = {4: 0b11, 3: 0b10, 2: 0b01, 1: 0b001, 0: 0b0001}
+
+
+@functools.lru_cache(maxsize=1)
+def _hif8_codes() -> dict[Fraction, int]:
+    return {_hif8_magnitude(code): code for code in range(1, HiFloat8.INF)} | {
+        _hif8_magnitude(code): code for code in range(HiFloat8.INF + 1, 0x80)
+    }

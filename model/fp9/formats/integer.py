@@ -1,0 +1,72 @@
+"""Scaled integers: Graphcore's 1.0.7."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.formats.base import Format, Kind, Rounding, pow2
+
+
+@dataclass(frozen=True)
+class ScaledInteger(Format):
+    """Two's complement n of 8 bits, -127..127, standing for n * 2^-bias (GC 1.0.7); the code 0x80 is never produced."""
+
+    name: str
+    bias: int
+    default_rounding: Rounding = Rounding.RNE
+    source: str = "GC"
+
+    def __post_init__(self) -> None:
+        if abs(self.bias) > 512:
+            raise ValueError(f"{self.name}: bias {self.bias} given; give one in -512..512")
+
+    @property
+    def bits(self) -> int:
+        return 8
+
+    def kind_of(self, code: int) -> Kind:
+        return Kind.FINITE if code else Kind.ZERO
+
+    def value_of(self, code: int) -> Fraction:
+        return (code - 256 if code & 0x80 else code) * pow2(-self.bias)
+
+    def is_negative(self, code: int) -> bool:
+        return bool(code & 0x80)
+
+    def quantum(self, exponent: int) -> int:
+        return -self.bias
+
+    @property
+    def can_underflow(self) -> bool:
+        return False
+
+    @property
+    def min_normal_exponent(self) -> int:
+        return -self.bias
+
+    @property
+    def max_code(self) -> int:
+        return 127
+
+    @property
+    def smallest_code(self) -> int:
+        return 1
+
+    def code_of(self, magnitude: Fraction, negative: bool = False) -> int:
+        steps = magnitude / pow2(-self.bias)
+        if steps.denominator != 1 or steps > 127:
+            raise ValueError(f"{magnitude} is not a number of {self.name}; round it first")
+        return int(-steps if negative else steps) & 0xFF
+
+    def inf_code(self, negative: bool) -> int | None:
+        return None
+
+    def nan_code(self, negative: bool) -> int | None:
+        return None
+
+    def ordered_magnitudes(self) -> NDArray[np.uint32]:
+        return np.arange(128, dtype=np.uint32)

@@ -1,0 +1,82 @@
+"""Shared scales of microscaling blocks: powers of two without sign (MX E8M0)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.formats.base import Format, Kind, Rounding, pow2
+
+
+@dataclass(frozen=True)
+class PowerOfTwo(Format):
+    """8 exponent bits alone: the code e stands for 2^(e-127); 0xFF is NaN; there is no sign, no zero, no infinity.
+
+    Zero and negative numbers become NaN. Positive numbers below 2^-127 become 2^-127.
+    """
+
+    name: str = "e8m0"
+    default_rounding: Rounding = Rounding.RNE
+    source: str = "MX"
+
+    BIAS: ClassVar[int] = 127
+    NAN: ClassVar[int] = 0xFF
+
+    @property
+    def bits(self) -> int:
+        return 8
+
+    @property
+    def signed(self) -> bool:
+        return False
+
+    def kind_of(self, code: int) -> Kind:
+        return Kind.NAN if code == self.NAN else Kind.FINITE
+
+    def value_of(self, code: int) -> Fraction:
+        return pow2(code - self.BIAS)
+
+    def is_negative(self, code: int) -> bool:
+        return False
+
+    def quantum(self, exponent: int) -> int:
+        return max(exponent, -self.BIAS)
+
+    @property
+    def min_normal_exponent(self) -> int:
+        return -self.BIAS
+
+    @property
+    def max_code(self) -> int:
+        return self.NAN - 1
+
+    @property
+    def smallest_code(self) -> int:
+        return 0
+
+    def code_of(self, magnitude: Fraction, negative: bool = False) -> int:
+        exponent = exact_exponent(magnitude)
+        if negative or exponent is None or not 0 <= exponent + self.BIAS <= self.max_code:
+            raise ValueError(f"{magnitude} is not a number of {self.name}; round it first")
+        return exponent + self.BIAS
+
+    def inf_code(self, negative: bool) -> int | None:
+        return None
+
+    def nan_code(self, negative: bool) -> int | None:
+        return self.NAN
+
+    def ordered_magnitudes(self) -> NDArray[np.uint32]:
+        return np.arange(self.max_code + 1, dtype=np.uint32)
+
+
+def exact_exponent(magnitude: Fraction) -> int | None:
+    """The exponent of a power of two; None for other magnitudes."""
+    wide, narrow = max(magnitude.numerator, magnitude.denominator), min(magnitude.numerator, magnitude.denominator)
+    if narrow != 1 or wide & (wide - 1):
+        return None
+    return magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
