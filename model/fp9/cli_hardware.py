@@ -15,14 +15,24 @@ _PATH = click.Path(path_type=Path)
 
 
 @contextlib.contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on standard error, as a function of what was finished, the steps done and the steps in all."""
+def _progress(keep: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """Progress on standard error, as a function of what was finished, the steps done and the steps in all.
+
+    A bar on a terminal. With `keep` what was finished stays as a line, also where there is no terminal.
+    """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+    screen = console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task("")
-        yield lambda what, done, steps: bar.update(task, description=what, completed=done, total=steps)
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def show_step(what: str, done: int, steps: int) -> None:
+            bar.update(task, description=what, completed=done, total=steps)
+            if keep:
+                screen.print(f"[{done}/{steps}] {what}", markup=False, highlight=False)
+
+        yield show_step
 
 
 @click.command(cls=Command)
@@ -154,7 +164,7 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
     with extra("demo"):
         from fp9_sim import demo as job
         from fp9_sim import report as reporting
-    with _progress() as progress:
+    with _progress(keep=True) as progress:
         summary = job.run(out, seed, progress)
         reporting.write(summary, out)
     show(summary, as_json, reporting.summary_table(summary))

@@ -25,8 +25,8 @@ from enum import Enum
 from pathlib import Path
 
 from fp9.engine import Engine, engine
-from fp9.formats import Format, Rounding, format
-from fp9.policy import Overflow, choice
+from fp9.formats import Format, format
+from fp9.policy import choice
 from fp9.units import Cast, Decoder, Fma, Mac, Unit, unit
 
 KINDS: dict[str, type[Unit]] = {kind.kind: kind for kind in (Decoder, Cast, Fma, Mac)}
@@ -135,6 +135,8 @@ def _reader(hint: object) -> _Reader:
         return lambda value, where: tuple(item(v, where) for v in _items(value))
     if isinstance(hint, types.UnionType):
         return _reader(next(arg for arg in typing.get_args(hint) if arg is not types.NoneType))
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return _member(hint)
     return _SCALARS[hint]
 
 
@@ -157,8 +159,8 @@ def _of_type(kind: type) -> _Reader:
 _WORDS = {bool: "true or false", int: "an integer", str: "a text"}
 
 
-def _member(kind: type[Enum], what: str) -> _Reader:
-    return lambda value, where: choice(kind, str(value), f"{where}: {what}")
+def _member(kind: type[Enum]) -> _Reader:
+    return lambda value, where: choice(kind, str(value), where)
 
 
 def _read_format(value: object, where: str) -> Format:
@@ -188,8 +190,6 @@ _SCALARS: dict[object, _Reader] = {
     bool: _of_type(bool),
     Format: _read_format,
     Engine: _read_engine,
-    Rounding: _member(Rounding, "rounding"),
-    Overflow: _member(Overflow, "overflow policy"),
 }
 
 
@@ -201,8 +201,9 @@ def _described(spec: Unit) -> dict[str, object]:
 
 
 def _engine_table(spec: Engine) -> dict[str, object]:
-    table = {f.name: _plain(getattr(spec, f.name)) for f in dataclasses.fields(Engine)}
-    return {key: value for key, value in table.items() if value is not None}
+    """The engine's fields, those at their defaults left out."""
+    said = [f for f in dataclasses.fields(Engine) if getattr(spec, f.name) != f.default]
+    return {f.name: _plain(getattr(spec, f.name)) for f in said}
 
 
 def _plain(value: object) -> object:

@@ -1,0 +1,263 @@
+"""The command line: help that reads, answers that are right, and errors of one sentence with exit code 2."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+import fp9
+from fp9.cli import main
+from fp9.units import CATALOGUE
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def answer(*arguments: object) -> object:
+    """What a command that succeeds gives with --json."""
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for name, command in group.commands.items():
+        yield (*path, name)
+        if isinstance(command, click.Group):
+            yield from _commands(command, (*path, name))
+
+
+COMMANDS = [*_commands(main)]
+LEAVES = [path for path in COMMANDS if path != ("vectors",)]
+
+
+# --- help ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_command_has_help(path: tuple[str, ...]) -> None:
+    result = run(*path, "--help")
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"Usage: main {' '.join(path)}")
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=" ".join)
+def test_every_command_s_help_has_an_example_and_json(path: tuple[str, ...]) -> None:
+    text = run(*path, "--help").stdout
+    assert f"\n    fp9 {' '.join(path)}" in text
+    assert "--json" in text
+    assert "--debug" in text
+
+
+def test_no_arguments_mean_help() -> None:
+    assert run().stdout == run("--help").stdout
+    assert run("vectors").stdout == run("vectors", "--help").stdout
+
+
+def test_no_summary_of_a_command_is_cut_short() -> None:
+    assert "..." not in run("--help").stdout.partition("Commands:")[2].replace("UNIT...", "")
+
+
+def test_help_loads_neither_hardware_nor_kernels() -> None:
+    code = (
+        "import sys; from click.testing import CliRunner; from fp9.cli import main; "
+        "assert CliRunner().invoke(main, ['sim', '--help']).exit_code == 0; "
+        "print([m for m in ('numba', 'amaranth', 'cocotb', 'matplotlib', 'sklearn', 'rich') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+# --- answers ------------------------------------------------------------------------------------------
+
+
+def test_formats_lists_every_named_format() -> None:
+    names = {record["name"] for record in answer("formats")}  # type: ignore[attr-defined]
+    assert {"e4m3", "e5m2", "hif8", "fp9", "dlfloat16", "hfp8_143(bias=4)"} <= names
+
+
+def test_a_format_s_limits_and_codes() -> None:
+    record = answer("formats", "hif8", "--codes")
+    assert isinstance(record, dict)
+    assert record["max"] == 32768
+    assert len(record["codes"]) == 256
+    assert record["codes"][0x80]["value"] == "nan"
+    assert record["codes"][0x41]["value"] == "20"
+
+
+def test_cast_of_numbers_and_codes() -> None:
+    record = answer("cast", "0x41800000", "16", "-1.5", "nan", "--from", "fp32", "--to", "hif8", "--rounding", "hybrid")
+    assert isinstance(record, dict)
+    assert [c["code"] for c in record["casts"]] == ["0x41", "0x41", "0x8C", "0x80"]  # anchor of CANN: 16 becomes 20
+    assert record["casts"][0]["error"] == "4"
+
+
+def test_cast_rounds_once_from_float64() -> None:
+    """1 + 2^-4 + 2^-40 lies above the tie of e4m3; through float32 it would be the tie, and go to even."""
+    record = answer("cast", repr(1 + 2**-4 + 2**-40), "--to", "e4m3")
+    assert isinstance(record, dict)
+    assert record["casts"][0]["value"] == "1.125"
+
+
+def test_units_lists_the_catalogue() -> None:
+    assert [record["name"] for record in answer("units")] == list(CATALOGUE)  # type: ignore[attr-defined]
+
+
+def test_a_unit_printed_as_toml_is_read_back(tmp_path: Path) -> None:
+    file = tmp_path / "unit.toml"
+    file.write_text(run("units", "mac_fp32", "--set", "stages=3", "--toml").stdout)
+    record = answer("units", file)
+    assert isinstance(record, dict)
+    assert (record["kind"], record["stages"]) == ("mac", 3)
+
+
+def test_vectors_are_exported_and_checked(tmp_path: Path) -> None:
+    exported = answer("vectors", "export", "decoder_hif8", "--out", tmp_path)
+    assert isinstance(exported, list)
+    checked = answer("vectors", "check", exported[0]["file"])
+    assert isinstance(checked, list)
+    assert checked[0]["operations"] == exported[0]["operations"] > 0
+
+
+def test_rtl_writes_the_module(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "decoder.v"
+    record = answer("rtl", "decoder_hif8", "--out", file)
+    assert isinstance(record, dict)
+    assert "module decoder_hif8" in file.read_text()
+    assert run("rtl", "decoder_hif8").stdout == file.read_text()
+
+
+def test_tables_are_printed_without_json() -> None:
+    for command in (
+        ["formats"],
+        ["formats", "e4m3", "--codes"],
+        ["units"],
+        ["units", "fma_fp32"],
+        ["cast", "1", "--to", "fp9"],
+    ):
+        result = run(*command)
+        assert result.exit_code == 0
+        assert "─" in result.stdout
+
+
+# --- errors ------------------------------------------------------------------------------------------
+
+BAD = [
+    (["nonsense"], "No such command 'nonsense'"),
+    (["--nonsense"], "No such option"),
+    (["formats", "e9m9"], "unknown format 'e9m9'"),
+    (["formats", "hfp8_143(bias=9)"], "extra bias 9 given; give one in -8..8"),
+    (["formats", "1.9.3"], "9 exponent bits given"),
+    (["formats", "--codes"], "name it"),
+    (["formats", "fp32", "--codes"], "at most 16 bits"),
+    (["cast", "1"], "Missing option '--to'"),
+    (["cast", "1", "--to", "e9m9"], "unknown format"),
+    (["cast", "one", "--to", "e4m3"], "'one' is not a number"),
+    (["cast", "0x41", "--to", "e4m3"], "name the format that the code is of"),
+    (["cast", "0x141", "--from", "e4m3", "--to", "fp16"], "at most 0xFF"),
+    (["cast", "0xg", "--from", "e4m3", "--to", "fp16"], "write it in hex"),
+    (["cast", "nan", "--to", "int8"], "has no NaN"),
+    (["cast", "1", "--to", "e4m3", "--rounding", "hybrid"], "hybrid rounding is defined for hif8"),
+    (["cast", "1", "--to", "e4m3", "--rounding", "up"], "choose one of"),
+    (["cast", "1", "--to", "e4m3", "--overflow", "wrap"], "choose one of saturate, inf"),
+    (["cast", "1", "--to", "int8", "--overflow", "inf"], "neither infinity nor NaN"),
+    (["cast", "1", "--from", "e4m3", "--to", "hif8", "--rounding", "sr"], "random_bits"),
+    (["units", "abacus"], "unknown unit 'abacus'"),
+    (["units", "missing.toml"], "missing.toml: no such file"),
+    (["units", "--set", "stages=2"], "name it"),
+    (["units", "fma_fp32", "--set", "stages=99"], "99 stages given; give 0 to 6"),
+    (["vectors", "export", "abacus"], "unknown unit"),
+    (["vectors", "export", "fma_fp32", "--suite", "everything"], "everything"),
+    (["vectors", "check", "missing.vec"], "missing.vec: no such file"),
+    (["rtl", "abacus", "-o", "x.v"], "unknown unit"),
+    (["sim", "abacus"], "unknown unit"),
+    (["sim", "decoder_hif8", "--simulator", "abacus"], "unknown simulator 'abacus'"),
+    (["sim", "decoder_hif8", "--waves", "w.vcd"], "choose the simulator"),
+    (["synth", "abacus"], "unknown unit"),
+    (["synth", "decoder_hif8", "--library", "osu1"], "unknown library 'osu1'"),
+    (["report", "missing.json"], "missing.json: no such file"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD, ids=[" ".join(arguments) for arguments, _ in BAD])
+def test_an_error_is_one_sentence_and_exit_code_2(
+    arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert_one_sentence(run(*arguments), words)
+    assert list(tmp_path.iterdir()) == []
+
+
+def assert_one_sentence(result: Result, words: str) -> None:
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("fp9: ")
+    assert result.stderr.count("\n") == 1
+    assert words in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["rtl", "decoder_hif8", "-o", "file/unit.v"],
+        ["vectors", "export", "decoder_hif8", "--out", "file/vectors"],
+        ["demo", "--out", "file/build"],
+    ],
+    ids=" ".join,
+)
+def test_an_unwritable_output_is_named_and_nothing_is_left(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("in the way")
+    assert_one_sentence(run(*arguments), "file/")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_missing_simulator_is_named_with_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = run("sim", "decoder_hif8", "--simulator", "icarus", "--count", 10)
+    assert_one_sentence(result, "apt-get install iverilog")
+
+
+def test_a_missing_package_is_named_with_the_extra() -> None:
+    code = (
+        "import sys; sys.modules['amaranth'] = None; sys.argv = ['fp9', 'rtl', 'decoder_hif8']; "
+        "from fp9.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("fp9: this command needs amaranth")
+    assert done.stderr.endswith("pip install 'fp9[rtl]'\n")
+
+
+def test_a_changed_vector_file_is_refused(tmp_path: Path) -> None:
+    run("vectors", "export", "decoder_hif8", "--out", tmp_path)
+    file = tmp_path / "decoder_hif8.vec"
+    file.write_text(file.read_text().replace("0", "1"))
+    assert_one_sentence(run("vectors", "check", file), "decoder_hif8.vec")
+
+
+def test_a_traceback_comes_with_debug_alone() -> None:
+    code = (
+        "import sys; sys.argv = ['fp9', 'cast', 'one', '--to', 'e4m3', *sys.argv[1:]]; from fp9.cli import main; main()"
+    )
+    quiet, loud = (
+        subprocess.run([sys.executable, "-c", code, *extra], capture_output=True, text=True, check=False)
+        for extra in ([], ["--debug"])
+    )
+    assert "Traceback" not in quiet.stderr
+    assert "Traceback" in loud.stderr
+    assert "'one' is not a number" in loud.stderr
+
+
+def test_the_version_is_the_package_s() -> None:
+    assert fp9.__version__ in run("--version").stdout
