@@ -46,7 +46,7 @@ def run(out: Path, seed: int = 0, progress: Progress | None = None) -> Record:
     tensors = network.tensors(trained, data)
     products = layer.products(tensors)
     steps.done(f"Computed one layer in {len(layer.SCHEMES)} format pairs under {len(layer.ACCUMULATORS)} accumulators")
-    accuracies = [{"format": "fp32", "engine": "float32", "accuracy": real}, *_accuracies(trained, data)]
+    shares = [{"format": "fp32", "engine": "float32", "accuracy": real}, *accuracies(trained, data)]
     steps.done(f"Ran the network on {len(data.test_labels)} test digits in {len(ACCURACY_FORMATS)} 8-bit formats")
     line = hardware.Line(out, seed, steps.done)
     line.prepare(tensors, products)
@@ -54,10 +54,10 @@ def run(out: Path, seed: int = 0, progress: Progress | None = None) -> Record:
     return {
         "fp9": fp9.__version__,
         "seed": seed,
-        "network": _network_record(data),
-        "accuracy": accuracies,
-        "tensors": [_tensor_record(name, getattr(tensors, name)) for name in ("activations", "weights", "gradient")],
-        "layer": [_product_record(p) for p in products],
+        "network": network_record(data),
+        "accuracy": shares,
+        "tensors": [tensor_record(name, getattr(tensors, name)) for name in ("activations", "weights", "gradient")],
+        "layer": [product_record(p) for p in products],
         "units": list(built.units.values()),
         "ratios": built.ratios,
         "broken": built.broken,
@@ -78,7 +78,8 @@ class _Steps:
             self.progress(what, self.count, STEPS)
 
 
-def _accuracies(trained: network.Network, data: network.Digits) -> list[Record]:
+def accuracies(trained: network.Network, data: network.Digits) -> list[Record]:
+    """Accuracy on the test digits in each 8-bit format under each accumulator."""
     return [
         {
             "format": fp9.format(fmt).name,
@@ -92,7 +93,8 @@ def _accuracies(trained: network.Network, data: network.Digits) -> list[Record]:
     ]
 
 
-def _network_record(data: network.Digits) -> Record:
+def network_record(data: network.Digits) -> Record:
+    """What the network is and what it was trained and tested on."""
     return {
         "layers": list(network.LAYER_SIZES),
         "layer": network.LAYER,
@@ -102,7 +104,7 @@ def _network_record(data: network.Digits) -> Record:
     }
 
 
-def _tensor_record(name: str, tensor: NDArray[np.float32]) -> Record:
+def tensor_record(name: str, tensor: NDArray[np.float32]) -> Record:
     """Shape and magnitudes: how many elements lie in each binade of `FIGURE_BINS`."""
     binades = np.frexp(tensor[tensor != 0])[1] - 1
     counts = [int(np.count_nonzero(binades == exponent)) for exponent in FIGURE_BINS]
@@ -116,7 +118,8 @@ def _tensor_record(name: str, tensor: NDArray[np.float32]) -> Record:
     }
 
 
-def _product_record(product: layer.Product) -> Record:
+def product_record(product: layer.Product) -> Record:
+    """Formats, scales and errors of one product."""
     return {
         "direction": product.scheme.direction,
         "a": product.scheme.a.name,

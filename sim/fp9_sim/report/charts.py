@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fp9.formats import format
+from fp9.formats import floor_log2, format
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +26,8 @@ STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "grid.color": "#e4e7eb",
 }
+ABOVE: dict[str, Any] = {"frameon": False, "loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
+"""A legend above the axes."""
 RANGES = ("e4m3", "e5m2", "hfp8_143", "hfp8_152", "hif8")
 """Formats whose ranges are drawn under the magnitudes."""
 
@@ -39,23 +41,38 @@ def _svg(draw: Callable[[Axes], None], height: float) -> str:
         draw(figure.add_subplot())
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
-    return text.getvalue().partition("<svg")[1] + text.getvalue().partition("<svg")[2]
+    return text.getvalue()[text.getvalue().index("<svg") :]
 
 
 def accuracy(summary: Summary) -> str:
     """Share of test digits that are right, by format and accumulator."""
+    from matplotlib.patches import Patch
+
     rows = summary["accuracy"]
-    names = [r["format"] if r["engine"] == "float32" else f"{r['format']}\n{r['engine']}" for r in rows]
-    shares = [100 * r["accuracy"] for r in rows]
+    groups = {name: [r for r in rows if r["format"] == name] for name in dict.fromkeys(r["format"] for r in rows)}
+    colors = {"float32": GREY, "fma_fp32": BLUE, "dlfloat": ORANGE}
 
     def draw(axes: Axes) -> None:
-        bars = axes.bar(names, shares, color=[GREY if r["engine"] == "float32" else BLUE for r in rows], width=0.6)
-        axes.bar_label(bars, fmt="%.1f %%", padding=2)
-        axes.set_ylim(max(0, min(shares) - 5), 100.5)
+        for place, group in enumerate(groups.values()):
+            width = 0.8 / len(group)
+            for index, row in enumerate(group):
+                x = place + width * (index - (len(group) - 1) / 2)
+                bar = axes.bar(x, 100 * row["accuracy"], min(width, 0.4), color=colors[row["engine"]])
+                axes.bar_label(bar, fmt="%.1f", padding=2)
+        axes.set_xticks(range(len(groups)), [short(name) for name in groups])
+        axes.set_ylim(0, 112)
+        axes.set_yticks(range(0, 101, 20))
         axes.set_ylabel("test digits right, %")
         axes.grid(axis="x", visible=False)
+        handles = [Patch(color=color, label=engine) for engine, color in colors.items()]
+        axes.legend(handles=handles, title="accumulator", ncols=3, **ABOVE)
 
     return _svg(draw, 2.9)
+
+
+def short(name: str) -> str:
+    """A format's name without its parameters."""
+    return name.partition("(")[0]
 
 
 def magnitudes(summary: Summary) -> str:
@@ -81,8 +98,6 @@ def magnitudes(summary: Summary) -> str:
 
 
 def _binades(name: str) -> tuple[int, int]:
-    from fp9.formats import floor_log2
-
     fmt = format(name)
     return floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.value_of(fmt.max_code))
 
@@ -90,7 +105,7 @@ def _binades(name: str) -> tuple[int, int]:
 def errors(summary: Summary) -> str:
     """Relative error of the layer's products: what quantisation costs, and what the accumulator adds."""
     rows = summary["layer"]
-    names = [f"{r['direction']}: {r['a']} x {r['b']}, {r['result']}" for r in rows]
+    names = [f"{r['direction']}: {short(r['a'])} x {short(r['b'])}, {r['result']}" for r in rows]
 
     def draw(axes: Axes) -> None:
         places = range(len(rows))
@@ -100,7 +115,7 @@ def errors(summary: Summary) -> str:
         axes.invert_yaxis()
         axes.set_xscale("log")
         axes.set_xlabel("relative error (Frobenius norm)")
-        axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.4, 1.16), ncols=2)
+        axes.legend(ncols=2, **ABOVE)
 
     return _svg(draw, 1.2 + 0.26 * len(rows))
 
@@ -125,6 +140,6 @@ def areas(summary: Summary) -> str:
         axes.margins(x=0.12)
         axes.grid(axis="y", visible=False)
         axes.set_xlabel("area, thousand um2 (beside it the longest path)")
-        axes.legend(frameon=False)
+        axes.legend(ncols=2, **ABOVE)
 
     return _svg(draw, 1.2 + 0.27 * len(rows))

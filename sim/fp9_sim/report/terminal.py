@@ -53,7 +53,7 @@ def _accuracy(summary: Summary) -> Table:
     engines = dict.fromkeys(engine for engine, _ in shares)
     formats = dict.fromkeys(fmt for _, fmt in shares)
     rows = [[engine, *(shares.get((engine, fmt), "") for fmt in formats)] for engine in engines]
-    title = f"Test digits right ({summary['network']['test']} digits; weights and activations in the format)"
+    title = f"Test digits right, of {summary['network']['test']}"
     return _table(title, ["accumulator", *formats], rows, texts=1)
 
 
