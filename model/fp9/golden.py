@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fp9 import dot_kernels
 from fp9.casting import Hybrid, decode_native, encode_numbers
-from fp9.dot import EngineKernel
-from fp9.formats import HFP8_BIASES, Format, HiFloat8, Kind, Rounding, floor_log2, pow2, with_bias
-from fp9.policy import CastPolicy
-from fp9.units import OPERAND_SIGNIFICAND_BITS, has_programmable_bias
+from fp9.dot import EngineKernel, dot
+from fp9.formats import HFP8_BIASES, FixedFormat, Format, HiFloat8, Kind, Rounding, floor_log2, pow2, with_bias
+from fp9.policy import CastPolicy, Overflow
+from fp9.units import BIAS_BITS, OPERAND_SIGNIFICAND_BITS, Dot, FpuOp, Upcast, has_programmable_bias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from fp9.units import Cast, Columns, Decoder, Fma, Mac
+    from fp9.units import Cast, Columns, Decoder, Fpu, Mac
 
     Results = dict[str, NDArray[Any]]
 
@@ -33,7 +34,7 @@ def _chosen(inputs: Columns, port: str, count: int, size: int) -> NDArray[np.int
 
 def _variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iterator[tuple[Format, NDArray[np.bool_]]]:
     """The formats that occur on an operand, its extra bias applied, and where they do."""
-    size = len(inputs[operand])
+    size = len(next(iter(inputs.values())))
     chosen = _chosen(inputs, f"{operand}_format", len(formats), size)
     bias = inputs.get(f"{operand}_bias")
     for i, fmt in enumerate(formats):
@@ -41,7 +42,7 @@ def _variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Ite
         if bias is None or not has_programmable_bias(fmt):
             yield fmt, here
             continue
-        signed = _signed(bias)
+        signed = _signed(bias, BIAS_BITS)
         outside = signed[here & ~np.isin(signed, HFP8_BIASES)]
         if outside.size:
             raise ValueError(f"{operand}_bias {int(outside[0])} given; hfp8_143 takes -8..8")
@@ -49,10 +50,8 @@ def _variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Ite
             yield with_bias(fmt, int(value)), here & (signed == value)
 
 
-def _signed(bits: NDArray[Any]) -> NDArray[np.int64]:
-    from fp9.units import BIAS_BITS
-
-    half = 1 << (BIAS_BITS - 1)
+def _signed(bits: NDArray[Any], width: int) -> NDArray[np.int64]:
+    half = 1 << (width - 1)
     return (np.asarray(bits, dtype=np.int64) ^ half) - half
 
 
@@ -108,25 +107,69 @@ def decoder(unit: Decoder, inputs: Columns) -> Results:
     return results
 
 
+def upcast(unit: Upcast, inputs: Columns) -> Results:
+    """Golden results of an `Upcast`."""
+    results: Results = {
+        "result": np.zeros(len(inputs["code"]), dtype=unit.result.dtype),
+        "flags": np.zeros(len(inputs["code"]), dtype=np.uint8),
+    }
+    policy = CastPolicy(overflow=Overflow.INF)
+    for fmt, here in _variants(inputs, "code", unit.formats):
+        codes, flags = encode_numbers(fmt.table[inputs["code"][here]], unit.result, policy, Hybrid(), flags=True)
+        results["result"][here], results["flags"][here] = codes, flags
+    return results
+
+
 # --- cast -----------------------------------------------------------------------------------------------------------
 
 
 def cast(unit: Cast, inputs: Columns) -> Results:
     """Golden results of a `Cast`."""
-    size = len(inputs["x"])
-    source = decode_native(inputs["x"], unit.source)
-    results: Results = {"result": np.zeros(size, dtype=np.uint8), "flags": np.zeros(size, dtype=np.uint8)}
-    target = _chosen(inputs, "target", len(unit.targets), size)
-    rounding = _chosen(inputs, "rounding", len(unit.roundings), size)
-    overflow = _chosen(inputs, "overflow", len(unit.overflow), size)
+    results: Results = {}
+    sources = [decode_native(inputs[x], unit.source) for x in unit.lane_names("x")]
+    for lane, source in enumerate(sources):
+        codes, flags = _cast_lane(unit, inputs, source, lane)
+        results[unit.lane_names("result")[lane]] = codes
+        results[unit.lane_names("flags")[lane]] = flags
+    if unit.amax:
+        results["amax"] = _running_amax(unit, inputs)
+    return results
+
+
+def _cast_lane(
+    unit: Cast, inputs: Columns, source: NDArray[Any], lane: int
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """One lane's codes and flags; what the select ports choose is done group by group."""
+    codes, flags = np.zeros(source.size, dtype=np.uint8), np.zeros(source.size, dtype=np.uint8)
+    target = _chosen(inputs, "target", len(unit.targets), source.size)
+    rounding = _chosen(inputs, "rounding", len(unit.roundings), source.size)
+    overflow = _chosen(inputs, "overflow", len(unit.overflow), source.size)
     for i, fmt in enumerate(unit.targets):
         for j, mode in enumerate(unit.roundings):
             for k, policy in enumerate(unit.overflow):
                 here = (target == i) & (rounding == j) & (overflow == k)
                 chosen = CastPolicy(offered(mode, fmt), policy)
-                codes, flags = encode_numbers(source[here], fmt, chosen, Hybrid(), flags=True)
-                results["result"][here], results["flags"][here] = codes, flags
-    return results
+                random = None
+                if chosen.rounding is Rounding.SR:
+                    random = inputs[unit.lane_names("random")[lane]][here].astype(np.int64)
+                codes[here], flags[here] = encode_numbers(
+                    source[here], fmt, chosen, Hybrid(), random, unit.random_bits, flags=True
+                )
+    return codes, flags
+
+
+def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
+    """Largest finite magnitude since the last clear, over all lanes, as source codes."""
+    assert isinstance(unit.source, FixedFormat)
+    magnitudes = [inputs[x].astype(np.int64) & unit.source.magnitude_mask for x in unit.lane_names("x")]
+    largest = np.max([np.where(m <= unit.source.max_code, m, 0) for m in magnitudes], axis=0)
+    cleared = np.asarray(inputs["amax_clear"], dtype=bool)
+    running = 0
+    amax = np.empty(largest.size, dtype=unit.source.dtype)
+    for i in range(largest.size):
+        running = max(0 if cleared[i] else running, int(largest[i]))
+        amax[i] = running
+    return amax
 
 
 def offered(mode: Rounding, fmt: Format) -> Rounding:
@@ -137,8 +180,24 @@ def offered(mode: Rounding, fmt: Format) -> Rounding:
 # --- multiply-add ---------------------------------------------------------------------------------------------------
 
 
-def fma(unit: Fma, inputs: Columns) -> Results:
-    """Golden results of an `Fma`."""
+def step(unit: Dot, inputs: Columns) -> Results:
+    """Golden results of a `Dot` or `Fma`."""
+    if unit.engine.products == 1:
+        return _fma(unit, inputs)
+    codes, flags = EngineKernel(unit.engine).outputs(len(inputs["c"]))
+    for fmt_a, in_a in _variants(inputs, "a", unit.a):
+        for fmt_b, in_b in _variants(inputs, "b", unit.b):
+            here = in_a & in_b
+            a, b = (
+                np.stack([inputs[name][here] for name in unit.lane_names(operand)], axis=1).astype(np.uint8)
+                for operand in ("a", "b")
+            )
+            addend = inputs["c"][here].astype(unit.engine.result.dtype)
+            codes[here], flags[here] = dot(a, b, fmt_a, fmt_b, unit.engine, addend, flags=True)
+    return {"result": codes, "flags": flags} if unit.flags else {"result": codes}
+
+
+def _fma(unit: Dot, inputs: Columns) -> Results:
     engine = EngineKernel(unit.engine)
     a, b = _operand(inputs, "a", unit.a), _operand(inputs, "b", unit.b)
     codes, flags = engine.outputs(a.size)
@@ -154,3 +213,58 @@ def mac(unit: Mac, inputs: Columns) -> Results:
     operations = np.asarray(inputs["op"], dtype=np.uint8)
     dot_kernels.mac_array(*engine.rounding, engine.table, operations, a, b, engine.numbers(inputs["c"]), codes, flags)
     return {"result": codes, "flags": flags} if unit.flags else {"result": codes}
+
+
+def fpu(unit: Fpu, inputs: Columns) -> Results:
+    """Golden results of an `Fpu`: every operation as the unit that does it alone would."""
+    wide = unit.engine.result
+    codes, flags = EngineKernel(unit.engine).outputs(len(inputs["op"]))
+    operation = _chosen(inputs, "op", len(unit.operations), codes.size)
+    for index, op in enumerate(unit.operations):
+        here = operation == index
+        part = {name: column[here] for name, column in inputs.items()}
+        results = _FPU_OPERATIONS[op](unit, part)
+        codes[here], flags[here] = results["result"].astype(wide.dtype), results["flags"]
+    return {"result": codes, "flags": flags} if unit.flags else {"result": codes}
+
+
+def _low_byte(column: NDArray[Any]) -> NDArray[np.uint8]:
+    return (column & 0xFF).astype(np.uint8)
+
+
+def _fmma(unit: Fpu, inputs: Columns) -> Results:
+    alone = Dot(unit.name, unit.a, unit.b, unit.engine)
+    lanes = {f"{o}{lane}": _low_byte(inputs[o] >> 8 * lane) for o in ("a", "b") for lane in range(unit.engine.products)}
+    return step(alone, {name: column for name, column in inputs.items() if name not in ("a", "b")} | lanes)
+
+
+def _fma16(unit: Fpu, inputs: Columns) -> Results:
+    wide = unit.engine.result
+    engine = replace(unit.engine, name="fma16", products=1, window=None)
+    a, b = (inputs[operand][:, None].astype(wide.dtype) for operand in ("a", "b"))
+    codes, flags = dot(a, b, wide, wide, engine, inputs["c"].astype(wide.dtype), flags=True)
+    return {"result": codes, "flags": flags}
+
+
+def _fpu_upcast(unit: Fpu, inputs: Columns) -> Results:
+    columns = {"code": _low_byte(inputs["a"])}
+    if "a_format" in inputs:
+        columns["code_format"] = inputs["a_format"]
+    return upcast(Upcast(unit.name, unit.a, unit.engine.result), columns)
+
+
+def _fpu_downcast(unit: Fpu, inputs: Columns) -> Results:
+    results: Results = {name: np.zeros(len(inputs["c"]), dtype=np.uint8) for name in ("result", "flags")}
+    source = decode_native(inputs["c"].astype(unit.engine.result.dtype), unit.engine.result)
+    for fmt, here in _variants(inputs, "a", unit.a):
+        codes, flags = encode_numbers(source[here], fmt, CastPolicy(), Hybrid(), flags=True)
+        results["result"][here], results["flags"][here] = codes, flags
+    return results
+
+
+_FPU_OPERATIONS = {
+    FpuOp.FMMA: _fmma,
+    FpuOp.FMA: _fma16,
+    FpuOp.UPCAST: _fpu_upcast,
+    FpuOp.DOWNCAST: _fpu_downcast,
+}

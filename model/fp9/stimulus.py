@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fp9.casting import encode
 from fp9.formats import HFP8_BIASES, FixedFormat, Format, Kind
-from fp9.units import Cast, Decoder, Fma, Mac, MacOp, Port, Unit, has_programmable_bias
+from fp9.units import Cast, Decoder, Dot, Fma, Mac, MacOp, Port, Unit, has_programmable_bias
 
 Inputs = dict[str, NDArray[Any]]
 
@@ -48,7 +48,7 @@ def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
 def random(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
     """Uniform bits on every port; half of an addend's exponents near the product's, where the sum is decided."""
     columns = {port.name: _random_port(unit, port, count, rng) for port in unit.inputs}
-    if isinstance(unit, Fma):
+    if isinstance(unit, Dot):
         near = rng.random(count) < 0.5
         columns["c"] = np.where(near, _addend_near_product(unit, columns, rng), columns["c"])
     if isinstance(unit, Mac):
@@ -64,7 +64,7 @@ def _random_port(unit: Unit, port: Port, count: int, rng: np.random.Generator) -
     return rng.integers(0, high, count, dtype=np.uint32)
 
 
-def _addend_near_product(unit: Fma, columns: Inputs, rng: np.random.Generator) -> NDArray[np.uint32]:
+def _addend_near_product(unit: Dot, columns: Inputs, rng: np.random.Generator) -> NDArray[np.uint32]:
     result = _fixed(unit.engine.result)
     difference = rng.integers(-result.fraction_bits - 3, 2 * result.fraction_bits, len(columns["a"]))
     fraction = rng.integers(0, 1 << result.fraction_bits, len(columns["a"]))
@@ -77,7 +77,7 @@ def _fixed(fmt: Format) -> FixedFormat:
 
 
 def _addend(
-    unit: Fma, columns: Inputs, difference: NDArray[Any], fraction: NDArray[Any], negative: NDArray[Any]
+    unit: Dot, columns: Inputs, difference: NDArray[Any], fraction: NDArray[Any], negative: NDArray[Any]
 ) -> NDArray[np.uint32]:
     """Addends whose exponent stands `difference` above the product's, kept within the result's fields."""
     result = _fixed(unit.engine.result)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fp9.formats import FixedFormat, Format
-from fp9.units import Cast, Fma, Unit
+from fp9.units import Cast, Dot, Unit
 
 NOTE = "no wires, no power, no placement: for comparing units side by side"
 """What every report says of its figures."""
@@ -124,7 +124,7 @@ def _over(numerator: str, denominator: str) -> str:
 
 def _result_formats(unit: Unit) -> tuple[Format, ...]:
     """Formats that the unit rounds to; none where it does not round."""
-    if isinstance(unit, Fma):
+    if isinstance(unit, Dot):
         return (unit.engine.result,)
     return unit.targets if isinstance(unit, Cast) else ()
 

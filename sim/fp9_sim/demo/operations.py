@@ -28,7 +28,7 @@ def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed:
     generator = np.random.default_rng(seed)
     if isinstance(unit, Cast):
         return casts(unit, layer, generator)
-    if not isinstance(unit, Fma):
+    if not isinstance(unit, Dot):
         raise ValueError(f"{unit.name} is a {unit.kind}; give a cast, an fma or a mac to run a layer on")
     fitting = [p for p in products if p.engine == unit.engine and p.scheme.a in unit.a and p.scheme.b in unit.b]
     if not fitting:

@@ -1,0 +1,112 @@
+"""The unit that rounds wide floats to 8 bits: `cast`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fp9.formats import FixedFormat, Format, Rounding, format
+from fp9.policy import Overflow
+from fp9.units.base import (
+    FLAGS_PORT,
+    Columns,
+    Port,
+    Results,
+    Unit,
+    check_offers,
+    check_stages,
+    format_tuple,
+    select_width,
+)
+
+SCALE_BITS = 8
+"""Width of the scale input: two's complement, -128..127."""
+
+MAX_LANES = 64
+"""Most lanes of a cast unit."""
+
+MAX_RANDOM_BITS = 24
+"""Most random bits of stochastic rounding."""
+
+
+@dataclass(frozen=True)
+class Cast(Unit):
+    """A 16- or 32-bit float -> any offered 8-bit format; target, rounding and overflow policy for each operation.
+
+    The source is multiplied by 2^scale, exactly, before its one rounding (`scale`; needs no fourth policy: NaN and
+    infinities stay). `sr` adds the `random_bits` bits of the port `random` below the target's last place (spec 2.4).
+    `hybrid` is defined for hif8 and FP32, FP16 and BF16 sources; where a unit offers it, it means rna for other
+    targets. With `amax`, the output `amax` is the largest finite magnitude of all operands since reset or since the
+    last operation with `amax_clear`, that operation's own included, in the source format, before scaling. `lanes`
+    operands share the choices.
+    """
+
+    kind: ClassVar[str] = "cast"
+    name: str
+    source: Format
+    targets: tuple[Format, ...]
+    roundings: tuple[Rounding, ...]
+    overflow: tuple[Overflow, ...] = (Overflow.SATURATE, Overflow.INF)
+    scale: bool = False
+    amax: bool = False
+    lanes: int = 1
+    random_bits: int = 16
+    stages: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "source", format(self.source))
+        object.__setattr__(self, "targets", format_tuple(self.name, "targets", self.targets))
+        for f in self.targets:
+            if f.bits != 8 or f.nan_code(False) is None:
+                raise ValueError(f"{self.name}: {f.name} given as target; give 8-bit formats with a NaN")
+        if not isinstance(self.source, FixedFormat) or self.source.bits < 16:
+            raise ValueError(f"{self.name}: {self.source.name} given as source; give fp32, fp16, bf16 or dlfloat16")
+        check_offers(self.name, "rounding", self.roundings)
+        check_offers(self.name, "overflow policy", self.overflow)
+        if Rounding.HYBRID in self.roundings and self.source.name not in ("fp32", "fp16", "bf16"):
+            raise ValueError(f"{self.name}: hybrid takes its bits from fp32, fp16 or bf16; {self.source.name} given")
+        if not 1 <= self.lanes <= MAX_LANES:
+            raise ValueError(f"{self.name}: {self.lanes} lanes given; give 1 to {MAX_LANES}")
+        if not 1 <= self.random_bits <= MAX_RANDOM_BITS:
+            raise ValueError(f"{self.name}: {self.random_bits} random bits given; give 1 to {MAX_RANDOM_BITS}")
+        check_stages(self.name, self.stages, lowest=1 if self.amax else 0)
+
+    def lane_names(self, port: str) -> tuple[str, ...]:
+        """Names of a port that every lane has, numbered from 0 where there are several lanes."""
+        return (port,) if self.lanes == 1 else tuple(f"{port}{lane}" for lane in range(self.lanes))
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        ports = [
+            Port(x, self.source.bits, f"the {self.source.name} operand", (self.source,)) for x in self.lane_names("x")
+        ]
+        for name, doc, choices in (
+            ("target", "target format", tuple(f.name for f in self.targets)),
+            ("rounding", "rounding", tuple(r.value for r in self.roundings)),
+            ("overflow", "overflow policy", tuple(o.value for o in self.overflow)),
+        ):
+            if len(choices) > 1:
+                ports.append(Port(name, select_width(len(choices)), doc, choices=choices))
+        if self.scale:
+            ports.append(Port("scale", SCALE_BITS, "the operand is multiplied by 2^scale", signed=True))
+        if Rounding.SR in self.roundings:
+            ports += [Port(r, self.random_bits, "random bits of sr") for r in self.lane_names("random")]
+        if self.amax:
+            ports.append(Port("amax_clear", 1, "amax starts anew with this operation"))
+        return tuple(ports)
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        select = "target" if len(self.targets) > 1 else None
+        ports = []
+        for result, flags in zip(self.lane_names("result"), self.lane_names("flags"), strict=True):
+            ports.append(Port(result, 8, "the code in the target format", self.targets, select))
+            ports.append(Port(flags, FLAGS_PORT.width, FLAGS_PORT.doc))
+        if self.amax:
+            ports.append(Port("amax", self.source.bits, "largest finite magnitude so far", (self.source,)))
+        return tuple(ports)
+
+    def evaluate(self, inputs: Columns) -> Results:
+        from fp9 import golden
+
+        return golden.cast(self, inputs)

@@ -1,0 +1,47 @@
+"""The units that are built, checked and measured everywhere, by name."""
+
+from __future__ import annotations
+
+from fp9.engine import ENGINES
+from fp9.formats import Rounding, format
+from fp9.units.base import Unit
+from fp9.units.cast import Cast
+from fp9.units.decode import Decoder
+from fp9.units.step import Fma, Mac
+
+_OCP = (format("e4m3"), format("e5m2"))
+_HFP8 = (format("hfp8_143"), format("hfp8_152"))
+_ALL = (*_OCP, format("hif8"), *_HFP8)
+_FP32, _DLFLOAT = ENGINES["fma_fp32"], ENGINES["dlfloat"]
+_R = Rounding
+
+CATALOGUE: dict[str, Unit] = {
+    unit.name: unit
+    for unit in (
+        Decoder("decoder_ocp", _OCP),
+        Decoder("decoder_hfp8", _HFP8, bias_port=True),
+        Decoder("decoder_hif8", (format("hif8"),)),
+        Decoder("decoder_all", _ALL, bias_port=True),
+        Cast("cast_fp32", format("fp32"), (*_OCP, format("hif8")), (_R.RNE, _R.RNA, _R.HYBRID)),
+        Cast("cast_fp32_ocp_rne", format("fp32"), _OCP, (_R.RNE,)),
+        Cast("cast_fp16_hif8", format("fp16"), (format("hif8"),), (_R.RNE, _R.RNA, _R.HYBRID)),
+        Fma("fma_fp32", _ALL, _ALL, _FP32),
+        Fma("fma_fp32_ocp", _OCP, _OCP, _FP32),
+        Fma("fma_fp32_e5m2", _OCP[1:], _OCP[1:], _FP32),
+        Fma("fma_dlfloat16", _ALL, _ALL, _DLFLOAT),
+        Fma("fma_dlfloat16_hfp8", _HFP8, _HFP8, _DLFLOAT),
+        Fma("fma_dlfloat16_hfp8_152", _HFP8[1:], _HFP8[1:], _DLFLOAT),
+        Fma("fma_dlfloat16_bias", _HFP8, _HFP8, _DLFLOAT, bias_port=True, stages=2),
+        Mac("mac_fp32", _ALL, _ALL, _FP32, stages=2),
+        Mac("mac_dlfloat16", _ALL, _ALL, _DLFLOAT, stages=2),
+    )
+}
+
+
+def unit(name: str | Unit) -> Unit:
+    """The catalogue's unit of a name; a `Unit` is returned as it is. Raises ValueError for an unknown name."""
+    if isinstance(name, Unit):
+        return name
+    if name not in CATALOGUE:
+        raise ValueError(f"unknown unit {name!r}; the catalogue has: {', '.join(CATALOGUE)}")
+    return CATALOGUE[name]

@@ -1,0 +1,99 @@
+"""Units that read 8-bit codes: `decoder` into fields, `upcast` into a wider float."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fp9.formats import FixedFormat, Format, format
+from fp9.units.base import FLAGS_PORT, Columns, Masks, Port, Results, Unit, check_stages, format_tuple
+from fp9.units.operands import OPERAND_SIGNIFICAND_BITS, check_operands, exponent_width, operand_ports
+
+
+@dataclass(frozen=True)
+class Decoder(Unit):
+    """8-bit code and format select -> sign, exponent, significand, zero, inf, nan.
+
+    A finite value is (-1)^sign * significand * 2^(exponent - 3), the significand normalised to 8..15 (0 for zero).
+    `exponent` carries meaning for finite non-zero operands, `significand` for finite ones, `sign` for all but NaN.
+    """
+
+    kind: ClassVar[str] = "decoder"
+    name: str
+    formats: tuple[Format, ...]
+    bias_port: bool = False
+    stages: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "formats", format_tuple(self.name, "formats", self.formats))
+        check_operands(self.name, self.formats)
+        check_stages(self.name, self.stages)
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        return operand_ports("code", self.formats, self.bias_port, "the operand's code")
+
+    @property
+    def exponent_bits(self) -> int:
+        """Width of the exponent: two's complement, enough for every number of every format."""
+        return exponent_width(self.formats, self.bias_port)
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        return (
+            Port("sign", 1, "1 for a negative operand"),
+            Port("exponent", self.exponent_bits, "exponent of the significand's leading bit", signed=True),
+            Port("significand", OPERAND_SIGNIFICAND_BITS, "1.3 normalised significand, 0 for zero"),
+            Port("zero", 1, "the operand is zero"),
+            Port("inf", 1, "the operand is infinite"),
+            Port("nan", 1, "the operand is NaN or NaN-Inf"),
+        )
+
+    def evaluate(self, inputs: Columns) -> Results:
+        from fp9 import golden
+
+        return golden.decoder(self, inputs)
+
+    def care(self, outputs: Columns) -> Masks:
+        finite = (outputs["inf"] == 0) & (outputs["nan"] == 0)
+        return {
+            "sign": outputs["nan"] == 0,
+            "significand": finite,
+            "exponent": finite & (outputs["zero"] == 0),
+        }
+
+
+@dataclass(frozen=True)
+class Upcast(Unit):
+    """8-bit code and format select -> a 16- or 32-bit float; exact but for overflow, which gives infinity or NaN-Inf.
+
+    Flags are those of a cast with the overflow policy `inf`.
+    """
+
+    kind: ClassVar[str] = "upcast"
+    name: str
+    formats: tuple[Format, ...]
+    result: Format
+    bias_port: bool = False
+    stages: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "formats", format_tuple(self.name, "formats", self.formats))
+        object.__setattr__(self, "result", format(self.result))
+        check_operands(self.name, self.formats)
+        if not isinstance(self.result, FixedFormat) or self.result.bits < 16:
+            raise ValueError(f"{self.name}: {self.result.name} given as result; give fp32, fp16, bf16 or dlfloat16")
+        check_stages(self.name, self.stages)
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        return operand_ports("code", self.formats, self.bias_port, "the operand's code")
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        return (Port("result", self.result.bits, f"the operand in {self.result.name}", (self.result,)), FLAGS_PORT)
+
+    def evaluate(self, inputs: Columns) -> Results:
+        from fp9 import golden
+
+        return golden.upcast(self, inputs)

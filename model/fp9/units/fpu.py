@@ -1,0 +1,88 @@
+"""The dual-format floating-point unit of the HFP8 paper: `fpu`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import ClassVar
+
+from fp9.engine import Engine
+from fp9.formats import Format
+from fp9.units.base import FLAGS_PORT, Columns, Port, Results, Unit, check_stages, format_tuple, select_width
+from fp9.units.operands import check_operands, operand_ports
+
+
+class FpuOp(IntEnum):
+    """What an `fpu` does with its operands; 16-bit means the engine's result format."""
+
+    FMMA = 0
+    """result = round(a[7:0] * b[7:0] + a[15:8] * b[15:8] + c): two products of 8-bit operands"""
+    FMA = 1
+    """result = round(a * b + c): 16-bit operands"""
+    UPCAST = 2
+    """result = a[7:0], of format `a_format`, as 16 bits"""
+    DOWNCAST = 3
+    """result[7:0] = c rounded to `a_format` by the format's default rounding, saturating; result[15:8] = 0"""
+
+
+@dataclass(frozen=True)
+class Fpu(Unit):
+    """Two-product multiply-add on 8-bit operands and multiply-add on 16-bit ones in one datapath, with casts.
+
+    `engine` is the step of two products; the 16-bit multiply-add has its result format and rounding. Without `casts`
+    the unit has FMMA and FMA only (HFP8 section 4, ISSCC21).
+    """
+
+    kind: ClassVar[str] = "fpu"
+    name: str
+    a: tuple[Format, ...]
+    b: tuple[Format, ...]
+    engine: Engine
+    casts: bool = True
+    flags: bool = True
+    stages: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "a", format_tuple(self.name, "a", self.a))
+        object.__setattr__(self, "b", format_tuple(self.name, "b", self.b))
+        check_operands(self.name, self.a + self.b)
+        if self.engine.products != 2 or self.engine.result.bits != 16:
+            raise ValueError(
+                f"{self.name}: engine {self.engine.name} given; "
+                "give one of two products and a 16-bit result, such as fmma"
+            )
+        check_stages(self.name, self.stages)
+
+    @property
+    def operations(self) -> tuple[FpuOp, ...]:
+        """The operations that the unit has."""
+        return tuple(FpuOp) if self.casts else (FpuOp.FMMA, FpuOp.FMA)
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        wide = self.engine.result
+        selects = [
+            port
+            for operand, formats in (("a", self.a), ("b", self.b))
+            for port in operand_ports(operand, formats, False, "")
+            if port.choices
+        ]
+        names = tuple(op.name.lower() for op in self.operations)
+        return (
+            Port("op", select_width(len(names)), "operation", choices=names),
+            Port("a", wide.bits, "first factor, or two of 8 bits", (wide,)),
+            Port("b", wide.bits, "second factor, or two of 8 bits", (wide,)),
+            Port("c", wide.bits, "addend", (wide,)),
+            *selects,
+        )
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        wide = self.engine.result
+        result = Port("result", wide.bits, f"the sum in {wide.name}, or the cast operand", (wide,))
+        return (result, FLAGS_PORT) if self.flags else (result,)
+
+    def evaluate(self, inputs: Columns) -> Results:
+        from fp9 import golden
+
+        return golden.fpu(self, inputs)

@@ -1,0 +1,58 @@
+"""8-bit operands of units: their ports, their exponents, and which formats can be one."""
+
+from __future__ import annotations
+
+from fp9.formats import HFP8_BIASES, FixedFormat, Format, HiFloat8, floor_log2, with_bias
+from fp9.units.base import Port, select_width
+
+OPERAND_SIGNIFICAND_BITS = 4
+"""Significand bits of any 8-bit operand, the leading 1 included (spec 3.1)."""
+
+BIAS_BITS = 5
+"""Width of an extra-bias port: two's complement, -8..8 used."""
+
+
+def has_programmable_bias(fmt: Format) -> bool:
+    """Whether hardware can take this format's extra bias on a port (IBM HFP8 1-4-3)."""
+    return isinstance(fmt, FixedFormat) and fmt.name.startswith("hfp8_143")
+
+
+def operand_ports(
+    operand: str, formats: tuple[Format, ...], bias_port: bool, doc: str, lanes: int = 1
+) -> tuple[Port, ...]:
+    """The ports of one operand: its code (or codes, one a lane, numbered from 0), then what all lanes share: the
+    format select where there are several formats, the extra bias where asked for."""
+    select = f"{operand}_format" if len(formats) > 1 else None
+    width = max(f.bits for f in formats)
+    names = [operand] if lanes == 1 else [f"{operand}{lane}" for lane in range(lanes)]
+    ports = [Port(name, width, doc, formats, select) for name in names]
+    if select:
+        choices = tuple(f.name for f in formats)
+        ports.append(Port(select, select_width(len(formats)), f"format of {operand}", choices=choices))
+    if bias_port and any(has_programmable_bias(f) for f in formats):
+        ports.append(Port(f"{operand}_bias", BIAS_BITS, f"extra bias of {operand} in hfp8_143, -8..8", signed=True))
+    return tuple(ports)
+
+
+def check_operands(unit: str, formats: tuple[Format, ...]) -> None:
+    """ValueError where a format cannot be an 8-bit operand."""
+    for f in formats:
+        if not isinstance(f, HiFloat8) and not (isinstance(f, FixedFormat) and f.bits == 8 and f.fraction_bits <= 3):
+            raise ValueError(f"{unit}: {f.name} given as operand; give 8-bit formats of at most 3 fraction bits")
+
+
+def exponent_range(formats: tuple[Format, ...], bias_port: bool) -> tuple[int, int]:
+    """Lowest and highest exponent of the leading bit over all finite numbers of the formats."""
+    every = [
+        variant
+        for f in formats
+        for variant in ([with_bias(f, b) for b in HFP8_BIASES] if bias_port and has_programmable_bias(f) else [f])
+    ]
+    exponents = [floor_log2(f.value_of(code)) for f in every for code in (f.smallest_code, f.max_code)]
+    return min(exponents), max(exponents)
+
+
+def exponent_width(formats: tuple[Format, ...], bias_port: bool) -> int:
+    """Bits of a two's complement exponent for all numbers of the formats."""
+    low, high = exponent_range(formats, bias_port)
+    return 1 + max((-low - 1).bit_length() if low < 0 else 0, high.bit_length())

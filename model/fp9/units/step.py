@@ -1,0 +1,129 @@
+"""Units that multiply and add: `fma` and `dot` without state, `mac` around an accumulator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import ClassVar
+
+from fp9.engine import Engine
+from fp9.formats import Format
+from fp9.units.base import FLAGS_PORT, Columns, Port, Results, Unit, check_stages, format_tuple, select_width
+from fp9.units.operands import check_operands, operand_ports
+
+
+@dataclass(frozen=True)
+class Dot(Unit):
+    """One stateless step of the dot engine: result = round(sum of a_i * b_i + c), one rounding, G = engine.products.
+
+    The formats of all a and of all b are chosen per operation, independently of each other. Ports of lane i end in i.
+    """
+
+    kind: ClassVar[str] = "dot"
+    name: str
+    a: tuple[Format, ...]
+    b: tuple[Format, ...]
+    engine: Engine
+    flags: bool = True
+    bias_port: bool = False
+    stages: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "a", format_tuple(self.name, "a", self.a))
+        object.__setattr__(self, "b", format_tuple(self.name, "b", self.b))
+        check_operands(self.name, self.a + self.b)
+        self._check_products()
+        check_stages(self.name, self.stages, self._lowest_stages)
+
+    def _check_products(self) -> None:
+        if self.engine.products < 2:
+            raise ValueError(f"{self.name}: engine {self.engine.name} sums 1 product; that is an fma")
+
+    @property
+    def _lowest_stages(self) -> int:
+        return 0
+
+    def lane_names(self, operand: str) -> tuple[str, ...]:
+        """Names of an operand's ports, numbered from 0 where there are several products."""
+        if self.engine.products == 1:
+            return (operand,)
+        return tuple(f"{operand}{lane}" for lane in range(self.engine.products))
+
+    @property
+    def operand_inputs(self) -> tuple[Port, ...]:
+        """The ports of a and b, then the addend c."""
+        lanes = self.engine.products
+        return (
+            *operand_ports("a", self.a, self.bias_port, "first factor", lanes),
+            *operand_ports("b", self.b, self.bias_port, "second factor", lanes),
+            Port("c", self.engine.result.bits, "addend", (self.engine.result,)),
+        )
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        return self.operand_inputs
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        result = Port("result", self.engine.result.bits, f"the sum in {self.engine.result.name}", (self.engine.result,))
+        return (result, FLAGS_PORT) if self.flags else (result,)
+
+    def evaluate(self, inputs: Columns) -> Results:
+        from fp9 import golden
+
+        return golden.step(self, inputs)
+
+
+@dataclass(frozen=True)
+class Fma(Dot):
+    """The dot engine's step with one product: result = round(a * b + c)."""
+
+    kind: ClassVar[str] = "fma"
+
+    def _check_products(self) -> None:
+        if self.engine.products != 1:
+            raise ValueError(
+                f"{self.name}: engine {self.engine.name} sums {self.engine.products} products; an fma has 1"
+            )
+
+
+class MacOp(IntEnum):
+    """What a `mac` does to its accumulator; every operation gives the accumulator afterwards."""
+
+    ACCUMULATE = 0
+    """acc = round(sum of products + acc)"""
+    LOAD = 1
+    """acc = round(sum of products + c): starts a new sum; with operands of +0, loads c"""
+    CLEAR = 2
+    """acc = +0"""
+    HOLD = 3
+    """acc stays: reads it"""
+
+
+@dataclass(frozen=True)
+class Mac(Dot):
+    """The step around an accumulator register; flags are those of the operation, 0 for CLEAR and HOLD.
+
+    The register is the last of the `stages`; the sum loops through it in one clock, so that operations that depend on
+    each other follow each other at full rate at every depth. Reset clears it to +0.
+    """
+
+    kind: ClassVar[str] = "mac"
+    stages: int = field(default=1)
+
+    def _check_products(self) -> None:
+        """A mac takes any number of products."""
+
+    @property
+    def _lowest_stages(self) -> int:
+        return 1
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        choices = tuple(op.name.lower() for op in MacOp)
+        return (Port("op", select_width(len(choices)), "operation", choices=choices), *self.operand_inputs)
+
+    def evaluate(self, inputs: Columns) -> Results:
+        from fp9 import golden
+
+        return golden.mac(self, inputs)
