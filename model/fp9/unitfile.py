@@ -27,9 +27,9 @@ from pathlib import Path
 from fp9.engine import Engine, engine
 from fp9.formats import Format, format
 from fp9.policy import choice
-from fp9.units import Cast, Decoder, Fma, Mac, Unit, unit
+from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Unit, Upcast, unit
 
-KINDS: dict[str, type[Unit]] = {kind.kind: kind for kind in (Decoder, Cast, Fma, Mac)}
+KINDS: dict[str, type[Unit]] = {kind.kind: kind for kind in (Decoder, Upcast, Cast, Dot, Fma, Mac, Fpu)}
 """The kinds of unit that a file can describe."""
 
 _OUTER_COMMA = re.compile(r",(?![^(]*\))")

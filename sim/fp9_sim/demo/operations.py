@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.units import Cast, Fma, Mac, MacOp, Unit
+from fp9.units import Cast, Dot, Mac, MacOp, Unit
 from fp9_sim.demo.layer import Product, scale_exponent
 from fp9_sim.demo.network import LayerTensors
 
@@ -37,7 +37,7 @@ def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed:
     return {port.name: np.concatenate([part[port.name] for part in parts]) for port in unit.inputs}
 
 
-def _dots(unit: Fma, product: Product, generator: np.random.Generator) -> Columns:
+def _dots(unit: Dot, product: Product, generator: np.random.Generator) -> Columns:
     """Dot products of random rows and columns of one product, step by step."""
     rows = generator.integers(product.a.codes.shape[0], size=DOTS)
     columns = generator.integers(product.b.codes.shape[1], size=DOTS)
@@ -50,7 +50,7 @@ def _dots(unit: Fma, product: Product, generator: np.random.Generator) -> Column
     return {name: np.ascontiguousarray(chain[name]).reshape(-1) for name in ports}
 
 
-def _fma_chain(steps: Columns, unit: Fma) -> Columns:
+def _fma_chain(steps: Columns, unit: Dot) -> Columns:
     """The addend of each step is the running sum, from +0."""
     sums = np.zeros(steps["a"].shape, unit.engine.result.dtype)
     for k in range(sums.shape[1] - 1):
