@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
+
 from fp9.formats import FixedFormat, Specials
 from fp9.units import Fma
-
 from fp9_rtl.facts import SumFacts
 from fp9_rtl.layouts import PRODUCT_SIGNIFICAND_BITS, addend_layout, fields_layout
 from fp9_rtl.shifter import shift_left_normalising, shift_right_sticky

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 from amaranth.hdl import Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
-from fp9.units import Cast, Decoder, Fma, Mac, Port, Unit
 
+from fp9.units import Cast, Decoder, Fma, Mac, Port, Unit
 from fp9_rtl.cast import cast_steps
 from fp9_rtl.decoder import Decode
 from fp9_rtl.fma import fma_steps, product_steps
@@ -64,7 +65,7 @@ class UnitComponent(wiring.Component):
         first, last = stages[0], stages[-1]
         for name, stage in zip(("pipeline", "accumulator"), stages, strict=False):
             m.submodules[name] = stage
-        for upstream, downstream in zip(stages, stages[1:], strict=False):
+        for upstream, downstream in itertools.pairwise(stages):
             wiring.connect(m, upstream.o, downstream.i)
         m.d.comb += [
             first.i.payload.eq(operands),

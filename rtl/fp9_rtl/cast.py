@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data
+
 from fp9.formats import FixedFormat, HiFloat8, Rounding, Specials
 from fp9.units import Cast
-
 from fp9_rtl.cast_encode import Encode
 from fp9_rtl.cast_round import RoundKept
 from fp9_rtl.cast_target import CastTarget, cast_target

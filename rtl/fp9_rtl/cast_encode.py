@@ -6,10 +6,10 @@ from fractions import Fraction
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data
+
 from fp9.formats import FixedFormat, Specials
 from fp9.policy import Overflow
 from fp9.units import Cast
-
 from fp9_rtl.cast_target import MAGNITUDE_BITS, CastTarget
 from fp9_rtl.layouts import flags_layout
 from fp9_rtl.select import switch
@@ -60,7 +60,7 @@ class Encode(Step):
         finite, too_large = target.encode(m, i.exponent, i.kept, i.normal)
         if not target.has_subnormals:
             finite = Mux(i.normal, finite, i.away)
-            m.d.comb += flushed.eq(~i.normal | (finite == 0))
+            m.d.comb += flushed.eq(~i.normal | ((finite == 0) & ~too_large))
         m.d.comb += [
             overflow.eq(too_large & ~i.zero),
             infinite.eq(~saturates & fmt.has_inf),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib import data
+
 from fp9.formats import Rounding
 from fp9.units import Cast
-
 from fp9_rtl.hybrid import hybrid_up
 from fp9_rtl.rounding import rounds_up
 from fp9_rtl.select import switch

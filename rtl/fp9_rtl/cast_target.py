@@ -5,8 +5,8 @@ from __future__ import annotations
 import abc
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from fp9.formats import FixedFormat, Format, HiFloat8
 
+from fp9.formats import FixedFormat, Format, HiFloat8
 from fp9_rtl import hif8
 
 MAGNITUDE_BITS = 7
@@ -91,8 +91,11 @@ class FixedTarget(CastTarget):
         fraction = kept[: fmt.fraction_bits]
         field = (exponent + (fmt.bias - self.bias))[: fmt.exponent_bits]
         below_normal = kept[:MAGNITUDE_BITS] if fmt.subnormals else Const(0)
-        highest, largest_fraction = self.highest + self.bias, fmt.max_code & ((1 << fmt.fraction_bits) - 1)
-        too_large = (exponent > highest) | ((exponent == highest) & (fraction > largest_fraction))
+        highest = self.highest + self.bias
+        too_large = exponent > highest
+        all_ones = (1 << fmt.fraction_bits) - 1
+        if (largest_fraction := fmt.max_code & all_ones) != all_ones:
+            too_large |= (exponent == highest) & (fraction > largest_fraction)
         return Mux(normal, Cat(fraction, field), below_normal), too_large & normal
 
 

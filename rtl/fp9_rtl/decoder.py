@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from amaranth.hdl import Module
-from fp9.units import Decoder
 
+from fp9.units import Decoder
 from fp9_rtl.layouts import ports_layout
 from fp9_rtl.operand import OperandDecoder
 from fp9_rtl.step import Step

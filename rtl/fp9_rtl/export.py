@@ -8,9 +8,9 @@ import textwrap
 from pathlib import Path
 
 from amaranth.back import rtlil
+
 from fp9.files import write_whole
 from fp9.units import Port, Unit
-
 from fp9_rtl.build import build
 from fp9_rtl.yosys import run_yosys
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fp9.formats import FixedFormat, Format, HFP8_BIASES, Rounding, floor_log2, with_bias
+from fp9.formats import HFP8_BIASES, FixedFormat, Format, Rounding, floor_log2, with_bias
 from fp9.units import Fma, exponent_range, has_programmable_bias
 
 

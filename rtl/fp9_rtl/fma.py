@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from amaranth.lib import data
+
 from fp9.formats import FixedFormat
 from fp9.units import Fma
-
 from fp9_rtl.adder import Add, Align, Normalise
 from fp9_rtl.facts import sum_facts
 from fp9_rtl.multiply import DecodeOperands, Multiply

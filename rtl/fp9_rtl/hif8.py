@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
+
 from fp9.formats import HiFloat8
 
 MAGNITUDE_BITS = 7

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Value
 from amaranth.lib import data
+
 from fp9.formats import Rounding
 from fp9.units import Cast
 

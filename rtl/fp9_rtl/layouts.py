@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from amaranth.hdl import signed
 from amaranth.lib import data
+
 from fp9.flags import FLAG_BITS, Flags
 from fp9.formats import FixedFormat
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Port

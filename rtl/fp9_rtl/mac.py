@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data
-from fp9.units import Mac, MacOp
 
+from fp9.units import Mac, MacOp
 from fp9_rtl.fma import sum_steps
 from fp9_rtl.layouts import flags_layout
 from fp9_rtl.pipeline import StreamComponent

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data
+
 from fp9.formats import FixedFormat, Format
 from fp9.units import Fma
-
 from fp9_rtl.facts import SumFacts
 from fp9_rtl.layouts import PRODUCT_SIGNIFICAND_BITS, ports_layout, product_layout
 from fp9_rtl.operand import OperandDecoder

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from amaranth.hdl import Cat, Const, Module, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+
 from fp9.formats import FixedFormat, Format, HiFloat8, Specials, with_bias
 from fp9.units import BIAS_BITS, OPERAND_SIGNIFICAND_BITS, exponent_range, has_programmable_bias, select_width
-
 from fp9_rtl import hif8
 from fp9_rtl.layouts import fields_layout, operand_layout
 from fp9_rtl.select import switch

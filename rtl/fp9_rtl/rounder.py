@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
+
 from fp9.engine import Engine
 from fp9.formats import FixedFormat, Rounding
-
 from fp9_rtl.adder import can_be_subnormal
 from fp9_rtl.facts import SumFacts
 from fp9_rtl.layouts import flags_layout

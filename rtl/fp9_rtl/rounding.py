@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from amaranth.hdl import Const, Value, ValueLike
+
 from fp9.formats import Rounding
 
 

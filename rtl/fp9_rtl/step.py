@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate, combinations
+from itertools import accumulate, combinations, pairwise
 
 from amaranth.hdl import Module
 from amaranth.lib import data, wiring
@@ -47,7 +47,7 @@ def balanced(steps: Sequence[Step], groups: int) -> list[list[Step]]:
 
     def bounds(cuts: Sequence[int]) -> list[tuple[int, int]]:
         edges = [0, *cuts, len(steps)]
-        return list(zip(edges, edges[1:], strict=False))
+        return list(pairwise(edges))
 
     def deepest(cuts: Sequence[int]) -> list[int]:
         return sorted((depth[end] - depth[start] for start, end in bounds(cuts)), reverse=True)
