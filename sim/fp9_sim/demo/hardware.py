@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import fp9_rtl
 from fp9 import vectors
 from fp9.units import CATALOGUE, Unit
@@ -31,8 +33,9 @@ PAIRS = tuple(
     for both, one in (("fma_fp32_ocp", "fma_fp32_e5m2"), ("fma_dlfloat16_hfp8", "fma_dlfloat16_hfp8_152"))
 )
 """Units whose areas are set in relation: two formats over 1-5-2 alone."""
-RANDOM_OPERATIONS = 2000
-"""Random operations for each unit, beside the corner cases and the layer's own."""
+CORNER_OPERATIONS = 20_000
+RANDOM_OPERATIONS = 2_000
+"""Corner cases (drawn from the suite, in its order) and random operations for each unit, beside the layer's own."""
 BROKEN_UNIT = "fma_dlfloat16"
 BROKEN_OPERATIONS = 100
 WORKERS = 2
@@ -50,10 +53,18 @@ class Hardware:
 
 def golden_vectors(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed: int) -> tuple[VectorSet, int]:
     """Corner cases, random operations, and the layer's own; with the number of the latter."""
-    corner = vectors.generate(unit, suite="corner", seed=seed)
+    corner = drawn(vectors.generate(unit, suite="corner", seed=seed), CORNER_OPERATIONS, seed)
     random = vectors.generate(unit, suite="random", count=RANDOM_OPERATIONS, seed=seed)
     real = vectors.from_inputs(unit, of_layer(unit, layer, products, seed))
     return vectors.concatenate([corner, random, real]), len(real)
+
+
+def drawn(full: VectorSet, count: int, seed: int) -> VectorSet:
+    """So many operations of a set, or all where it has no more, in their order; results are computed anew."""
+    if len(full) <= count:
+        return full
+    chosen = np.sort(np.random.default_rng(seed).choice(len(full), count, replace=False))
+    return vectors.from_inputs(full.unit, {name: column[chosen] for name, column in full.inputs.items()}, full.origin)
 
 
 def broken(good: VectorSet, index: int) -> VectorSet:
