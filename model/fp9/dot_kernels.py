@@ -54,7 +54,7 @@ def fma_array(binades, order, t, mode, a, b, c, codes, flags):  # type: ignore[n
 
 
 @njit(forceinline=True)
-def _value(table, code):  # type: ignore[no-untyped-def]
+def code_value(table, code):  # type: ignore[no-untyped-def]
     """A result code as float64: by table up to 16 bits, else FP32."""
     return table[code] if table.size > 1 else np.float64(bits_float32(np.uint32(code)))
 
@@ -68,23 +68,7 @@ def mac_array(binades, order, t, mode, table, op, a, b, c, codes, flags):  # typ
         if op[i] == _CLEAR:
             accumulator = np.uint32(0)
         elif op[i] == _ACCUMULATE or op[i] == _LOAD:
-            addend = _value(table, accumulator) if op[i] == _ACCUMULATE else c[i]
+            addend = code_value(table, accumulator) if op[i] == _ACCUMULATE else c[i]
             quiet = np.isnan(a[i]) or np.isnan(b[i]) or np.isnan(addend)
             accumulator, flags[i] = fused(binades, order, t, mode, a[i] * b[i], addend, quiet)
         codes[i] = accumulator
-
-
-@njit(cache=True, nogil=True)
-def dot_rows(binades, order, t, mode, table, a, b, c, codes, flags):  # type: ignore[no-untyped-def]
-    """Sequential sums over the last axis: a, b of shape (m, k), c codes of shape (m,); flags OR-ed over steps."""
-    for i in range(a.shape[0]):
-        accumulator = np.uint32(c[i])
-        value = _value(table, accumulator)
-        raised = np.uint8(0)
-        for k in range(a.shape[1]):
-            quiet = np.isnan(a[i, k]) or np.isnan(b[i, k]) or np.isnan(value)
-            accumulator, step = fused(binades, order, t, mode, a[i, k] * b[i, k], value, quiet)
-            value = _value(table, accumulator)
-            raised |= step
-        codes[i] = accumulator
-        flags[i] = raised

@@ -1,17 +1,15 @@
-"""The oracle: rounding and dot products in exact fractions, one value at a time, in the order of the papers' words.
+"""The oracle of casts: rounding in exact fractions, one value at a time, in the order of the papers' words.
 
 It is slow on purpose. The kernels are held equal to it by tests and share nothing with it but the format records.
-Rules: spec sections 2 (conversion) and 3 (arithmetic), restated in docs/numerics.md.
+Rules: spec section 2 (conversion), restated in docs/numerics.md. Dot products: `dot_oracle`.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fp9.engine import Engine
 from fp9.flags import Flags
 from fp9.formats import FixedFormat, Format, Kind, Rounding, Specials, floor_log2, pow2
 from fp9.policy import CastPolicy, Overflow
@@ -208,60 +206,3 @@ def _overflowed(negative: bool, fmt: Format, policy: CastPolicy) -> int:
         return _max(negative, fmt)
     code = fmt.inf_code(negative)
     return _nan(negative, fmt, policy) if code is None else code
-
-
-# --- the dot engine -------------------------------------------------------------------------------------------------
-
-
-def product(a: Exact, b: Exact) -> Exact:
-    """Exact product; 0 x Inf is NaN."""
-    negative = a.negative != b.negative
-    if Kind.NAN in (a.kind, b.kind) or {a.kind, b.kind} == {Kind.INF, Kind.ZERO}:
-        return Exact(Kind.NAN)
-    if Kind.INF in (a.kind, b.kind):
-        return Exact(Kind.INF, negative)
-    if Kind.ZERO in (a.kind, b.kind):
-        return Exact(Kind.ZERO, negative)
-    return Exact(Kind.FINITE, negative, a.magnitude * b.magnitude)
-
-
-def total(terms: Sequence[Exact], rounding: Rounding) -> Exact:
-    """Exact sum; a sum of zeros keeps a common sign, cancellation gives +0 (-0 when rounding down)."""
-    infinities = {t.negative for t in terms if t.kind is Kind.INF}
-    if any(t.kind is Kind.NAN for t in terms) or len(infinities) == 2:
-        return Exact(Kind.NAN)
-    if infinities:
-        return Exact(Kind.INF, infinities.pop())
-    value = sum((t.value for t in terms), Fraction(0))
-    if value == 0:
-        signs = {t.negative for t in terms}
-        common = signs.pop() if len(signs) == 1 and all(t.kind is Kind.ZERO for t in terms) else None
-        return exact(0, rounding is Rounding.RDN if common is None else common)
-    return exact(value)
-
-
-def step(
-    engine: Engine, pairs: Sequence[tuple[Exact, Exact]], c: Exact, bits: RandomBits | None = None
-) -> tuple[int, Flags]:
-    """One step of an exact engine: round(C + sum of products), with one rounding (spec 3.2).
-
-    `pairs` holds at most `engine.products` operand pairs. Returns the code in `engine.result` and the flags.
-    """
-    result = engine.result
-    products = [product(a, b) for a, b in pairs]
-    operands = [operand for pair in pairs for operand in pair] + [c]
-    summed = total([*products, c], engine.rounding)
-    if summed.kind is Kind.NAN:
-        quiet = any(operand.kind is Kind.NAN for operand in operands)
-        return _engine_nan(result), Flags(0) if quiet else Flags.INVALID
-    policy = CastPolicy(rounding=engine.rounding, overflow=Overflow.INF)
-    if summed.kind is Kind.INF:
-        code = result.inf_code(summed.negative)
-        return (_engine_nan(result) if code is None else code), Flags(0)
-    return encode(summed, result, policy, bits)
-
-
-def _engine_nan(result: Format) -> int:
-    code = result.nan_code(False)
-    assert code is not None, "an engine's result format has a NaN"
-    return code

@@ -1,0 +1,126 @@
+"""Sums of products by the general kernel: every engine and option; any rows of A with any rows of B."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9 import sum_kernels
+from fp9.engine import Engine
+from fp9.formats import Format, Rounding, floor_log2
+from fp9.operands import Operand, bit_range
+from fp9.policy import CastPolicy, Overflow
+from fp9.tables import SOURCE_FRACTION_BITS, Rows, Target, decode_table, rounding_rows, rounding_target
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+HEADROOM_BITS = 32
+"""Bits above the largest product for carries: sums of 2^32 products at most."""
+
+
+def rounding_of(fmt: Format, rounding: Rounding) -> tuple[NDArray[np.int64], NDArray[np.uint32], Target, int]:
+    """Rounding into an accumulator: the table's arrays and numbers, and the mode, as the kernels take them."""
+    from fp9 import kernels
+
+    rows: Rows = rounding_rows(fmt)
+    return rows.binades, rows.order, rounding_target(fmt, CastPolicy(overflow=Overflow.INF)), kernels.MODES[rounding]
+
+
+@dataclass(frozen=True)
+class RandomBits:
+    """Stochastic bits (rows or 1, roundings or 1) of `width` bits each."""
+
+    bits: NDArray[np.int64]
+    width: int
+
+    def of(self, rows: slice) -> RandomBits:
+        """The bits of some rows."""
+        return RandomBits(self.bits[rows], self.width) if self.bits.shape[0] > 1 else self
+
+
+NO_RANDOM = RandomBits(np.zeros((1, 1), dtype=np.int64), 1)
+
+
+class GeneralSums:
+    """An engine made ready to sum rows of two operands of k products each."""
+
+    def __init__(self, engine: Engine, a: Operand, b: Operand, depth: int, joins: bool) -> None:
+        self.engine = engine
+        result, output = engine.result, engine.output
+        self._rounding = (*rounding_of(result, engine.rounding), decode_table(result))
+        self._output = (*rounding_of(output, engine.output_rounding), decode_table(output))
+        addend_lowest, addend_highest = bit_range(engine.addend_format)
+        base = min(a.lowest + b.lowest, addend_lowest)
+        top = max(a.highest + b.highest + 2, addend_highest + 1) + HEADROOM_BITS
+        self._limbs = (top - base) // sum_kernels.LIMB_BITS + 4
+        self._sums = sum_kernels.Sums(
+            products=engine.products,
+            chunk=engine.chunk or max(depth, 1),
+            joins=joins,
+            whole=engine.whole,
+            window=engine.window or 0,
+            floors=engine.truncation.value == "floor",
+            addend=sum_kernels.ADDENDS[engine.addend],
+            zero_power=0.0 if engine.zero_exponent is None else 2.0**engine.zero_exponent,
+            joined=engine.joined or 0,
+            lowest_power=2.0**engine.result.min_normal_exponent,
+            bypass_a=engine.zero_bypass and a.is_merged,
+            bypass_b=engine.zero_bypass and b.is_merged,
+            base=base,
+        )
+
+    def run(
+        self,
+        a: Operand,
+        b: Operand,
+        start: NDArray[np.float64],
+        scales: NDArray[np.float64],
+        random: RandomBits,
+        codes: NDArray[Any],
+        flags: NDArray[np.uint8],
+    ) -> None:
+        """Sum rows of `a` (or its only row) with those of `b` from the numbers `start` into `codes` and `flags`."""
+        limbs = np.zeros(self._limbs, dtype=np.int64)
+        sum_kernels.sum_rows(
+            *self._rounding,
+            *self._output,
+            self._sums,
+            random.width,
+            a.values,
+            b.values,
+            a.powers,
+            b.powers,
+            start,
+            scales,
+            random.bits,
+            limbs,
+            codes,
+            flags,
+        )
+
+
+def stochastic_bits(engine: Engine, bits: ArrayLike | None, width: int, shape: tuple[int, ...]) -> RandomBits:
+    """Checked stochastic bits for results of shape[:-1] with shape[-1] roundings each, or one integer for all."""
+    if bits is None:
+        raise ValueError("rounding sr needs random_bits: integers below 2**random_width, one a rounding or one for all")
+    largest = SOURCE_FRACTION_BITS - significand_bits(engine.result)
+    if not 1 <= width <= largest:
+        raise ValueError(f"random_width {width} given; give 1 to {largest} for results in {engine.result.name}")
+    array = np.asarray(bits)
+    if array.dtype.kind not in "iu" or array.shape not in ((), shape):
+        raise ValueError(
+            f"random_bits of {array.dtype.name}, shape {array.shape} given; give integers of shape {shape}, or one"
+        )
+    if array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << width:
+        raise ValueError(f"random_bits outside 0..2**{width}-1 given; mask them or set random_width")
+    array = array.astype(np.int64)
+    return RandomBits(array.reshape(1, 1) if array.ndim == 0 else array.reshape(-1, shape[-1]), width)
+
+
+def significand_bits(fmt: Format) -> int:
+    """Most significand bits that a number of the format has, the leading 1 included."""
+    exponents = range(fmt.min_normal_exponent, floor_log2(fmt.max_magnitude) + 1)
+    return max(e - fmt.quantum(e) for e in exponents) + 1
