@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 
-from fp9.cli_support import Command, UserError, console, extra, load_unit, settings_option, show, table
+from fp9.cli_support import Command, UserError, extra, load_unit, progress_bar, settings_option, show, table
 
 _PATH = click.Path(path_type=Path)
-
-
-@contextlib.contextmanager
-def _progress(keep: bool = False) -> Iterator[Callable[[str, int, int], None]]:
-    """Progress on standard error, as a function of what was finished, the steps done and the steps in all.
-
-    A bar on a terminal. With `keep` what was finished stays as a line, also where there is no terminal.
-    """
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    screen = console(stderr=True)
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task("starting", total=None)
-
-        def show_step(what: str, done: int, steps: int) -> None:
-            bar.update(task, description=what, completed=done, total=steps)
-            if keep:
-                screen.print(f"[{done}/{steps}] {what}", markup=False, highlight=False)
-
-        yield show_step
 
 
 @click.command(cls=Command)
@@ -99,7 +76,7 @@ def sim(
     else:
         vectors = library.read(path, unit)
     regressions = []
-    with _progress() as progress:
+    with progress_bar() as progress:
         for done, simulator in enumerate(chosen):
             progress(f"{unit.name}: {len(vectors)} operations on {simulator}", done, len(chosen))
             regressions.append(regress(unit, vectors, simulator, seed=seed, waves=waves))
@@ -132,7 +109,7 @@ def synth(names: tuple[str, ...], library: str, other: str | None, settings: tup
         from fp9_rtl import synth_report
     units = [load_unit(name, settings) for name in names]
     reference = load_unit(other) if other else None
-    with _progress() as progress:
+    with progress_bar() as progress:
         results = [library_synth.synthesise_unit(u, library=library, progress=progress) for u in units]
         ratios = [
             ratio
@@ -164,7 +141,7 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
     with extra("demo"):
         from fp9_sim import demo as job
         from fp9_sim import report as reporting
-    with _progress(keep=True) as progress:
+    with progress_bar(keep=True) as progress:
         summary = job.run(out, seed, progress)
         reporting.write(summary, out)
     show(summary, as_json, reporting.summary_table(summary))

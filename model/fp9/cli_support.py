@@ -175,3 +175,24 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], 
     for row in rows:
         result.add_row(*(str(cell) for cell in row))
     return result
+
+
+@contextlib.contextmanager
+def progress_bar(keep: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """Progress on standard error, as a function of what was finished, the steps done and the steps in all.
+
+    A bar on a terminal. With `keep` what was finished stays as a line, also where there is no terminal.
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    screen = console(stderr=True)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def show_step(what: str, done: int, steps: int) -> None:
+            bar.update(task, description=what, completed=done, total=steps)
+            if keep:
+                screen.print(f"[{done}/{steps}] {what}", markup=False, highlight=False)
+
+        yield show_step

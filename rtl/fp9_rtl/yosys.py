@@ -26,14 +26,17 @@ def yosys_version() -> str:
         raise MissingTool(f"{PACKAGE} is not installed; install it with: pip install 'fp9[rtl]'") from None
 
 
-def run_yosys(script: str, folder: Path) -> None:
+def run_yosys(script: str, folder: Path, timeout: float | None = None) -> None:
     """Run a Yosys script inside `folder`, leaving `yosys.log` there.
 
-    The script names files relative to `folder`: this Yosys sees a /tmp of its own. Raises YosysError when Yosys does.
+    The script names files relative to `folder`: this Yosys sees a /tmp of its own. Raises YosysError when Yosys does,
+    subprocess.TimeoutExpired after `timeout` seconds.
     """
     (folder / "yosys.ys").write_text(script)
     command = [sys.executable, "-c", _MAIN, "-Q", "-q", "-l", "yosys.log", "yosys.ys"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, errors="replace", check=False, timeout=timeout
+    )
     if done.returncode:
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
         errors = [line for line in lines if "ERROR" in line] or lines[-1:] or [f"exit code {done.returncode}"]

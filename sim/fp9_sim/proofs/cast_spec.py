@@ -1,0 +1,152 @@
+"""The specification of a cast: comparisons with the thresholds of `fp9.thresholds`, value and flags."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+
+from fp9.flags import FLAG_BITS, Flags
+from fp9.formats import FixedFormat, Format, HiFloat8, Rounding
+from fp9.golden import offered
+from fp9.hybrid_table import Binade, Field, HybridTable, hybrid_table
+from fp9.policy import CastPolicy
+from fp9.thresholds import Step, ThresholdTable, threshold_table
+from fp9.units import Cast
+from fp9_sim.proofs.miter import Case, selected
+
+Table = ThresholdTable | HybridTable
+
+
+def cast_cases(unit: Cast) -> Iterator[Case]:
+    """One case for each target, rounding and overflow policy; both signs in each.
+
+    There is a control for each target and rounding.
+    """
+    source, widths = unit.source, {port.name: port.width for port in unit.inputs}
+    assert isinstance(source, FixedFormat)
+    offers = (enumerate(unit.targets), enumerate(unit.roundings), enumerate(unit.overflow))
+    for (i, target), (j, rounding), (k, overflow) in itertools.product(*offers):
+        fixed: dict[str, int] = {}
+        conditions = []
+        for port, choices, index in (
+            ("target", unit.targets, i),
+            ("rounding", unit.roundings, j),
+            ("overflow", unit.overflow, k),
+        ):
+            held, condition = selected(port, len(choices), index, widths.get(port, 0))
+            fixed |= held
+            conditions.append(condition)
+        policy, chosen = CastPolicy(offered(rounding, target), overflow), " && ".join(conditions)
+        tables = [table_of(source, target, policy, negative) for negative in (False, True)]
+        control = _specification([_broken(tables[0]), tables[1]], chosen) if k == 0 else None
+        yield Case(f"{target.name} {rounding.value} {overflow.value}", fixed, _specification(tables, chosen), control)
+
+
+def table_of(source: FixedFormat, target: Format, policy: CastPolicy, negative: bool) -> Table:
+    """The table of a cast, hybrid or not."""
+    if policy.rounding is Rounding.HYBRID:
+        assert isinstance(target, HiFloat8)
+        return hybrid_table(source, target, policy, negative)
+    return threshold_table(source, target, policy, negative)
+
+
+def _broken(table: Table) -> Table:
+    """The table with one entry off by one source ulp: the negative control."""
+    if isinstance(table, HybridTable):
+        largest = len(table.numbers) - 2
+        return dataclasses.replace(table, numbers=_later(table.numbers, largest))
+    return dataclasses.replace(table, steps=_later(table.steps, len(table.steps) // 2))
+
+
+def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
+    moved = dataclasses.replace(steps[index], first=steps[index].first + 1)
+    return (*steps[:index], moved, *steps[index + 1 :])
+
+
+# --- Verilog --------------------------------------------------------------------------------------------------------
+
+
+def _specification(tables: Sequence[Table], chosen: str) -> str:
+    source = tables[0].source
+    width = source.bits - 1
+    lines = [f"  wire [{width - 1}:0] m = x[{width - 1}:0];"]
+    for name, table in zip(("positive", "negative"), tables, strict=True):
+        lines += _hybrid(table, name) if isinstance(table, HybridTable) else _monotone(table, name)
+    lines += [
+        f"  wire [{7 + FLAG_BITS}:0] expected = x[{width}] ? {{negative_code, negative_flags}} : "
+        "{positive_code, positive_flags};",
+        f"  assign ok = !({chosen}) || {{result, flags}} == expected;",
+    ]
+    return "\n".join(lines)
+
+
+def _monotone(table: ThresholdTable, name: str) -> list[str]:
+    width = table.source.bits - 1
+    exact = " || ".join(["m == 0", *(f"m == {width}'d{pattern}" for pattern in table.exact)])
+    special = f"m >= {width}'d{table.nan_from} ? {_flags(table.nan_flags)}"
+    if table.infinity is not None:
+        special += f" : m == {width}'d{table.infinity} ? {_flags(table.infinity_flags)}"
+    return [
+        f"  wire [7:0] {name}_code = {_ladder(table.steps, width)};",
+        f"  wire {name}_exact = {exact};",
+        f"  wire [{FLAG_BITS - 1}:0] {name}_flags = {special}",
+        f"    : m >= {width}'d{table.overflow_from} ? {_flags(Flags.OVERFLOW | Flags.INEXACT)}",
+        f"    : {name}_exact ? {_flags(Flags(0))}",
+        f"    : m < {width}'d{table.tiny_below} ? {_flags(Flags.UNDERFLOW | Flags.INEXACT)} : {_flags(Flags.INEXACT)};",
+    ]
+
+
+def _ladder(steps: Sequence[Step], width: int) -> str:
+    """The code of the last step that `m` reaches."""
+    rungs = "".join(f"m >= {width}'d{step.first} ? 8'd{step.code} : " for step in reversed(steps[1:]))
+    return f"{rungs}8'd{steps[0].code}"
+
+
+def _flags(flags: Flags) -> str:
+    return f"{FLAG_BITS}'d{int(flags)}"
+
+
+def _hybrid(table: HybridTable, name: str) -> list[str]:
+    width, p = table.source.bits - 1, table.source.fraction_bits
+    bits = table.threshold_bits + table.threshold_ones
+    threshold = ", ".join([f"m[{table.threshold_bits - 1}:0]", *["1'b1"] * table.threshold_ones])
+    fields = "".join(f"{_within(b, width)} ? {_field(b.field, name)} : " for b in table.binades)
+    near = table.near_normal
+    ones = table.near_normal_ones
+    above = "".join(
+        f"m >= {width}'d{step.first} ? 8'd{following.code} : "
+        for step, following in reversed(list(itertools.pairwise(table.numbers))[1:])
+    )
+    rounding_up_overflows = f"m >= {width}'d{table.numbers[-2].first}"
+    exact = " || ".join(f"m == {width}'d{number.first}" for number in table.numbers[1:-1])
+    return [
+        *_monotone(table.nearest, f"{name}_nearest"),
+        f"  wire {name}_stochastic = "
+        + " || ".join(f"(m >= {width}'d{first} && m < {width}'d{end})" for first, end in table.ranges)
+        + ";",
+        f"  wire [{p}:0] {name}_significand = {{m[{width - 1}:{p}] != 0, m[{p - 1}:0]}};",
+        f"  wire [{bits - 1}:0] {name}_threshold = {{{threshold}}};",
+        f"  wire [{bits - 1}:0] {name}_field = {fields}{bits}'d0;",
+        f"  wire {name}_up = {name}_field >= {name}_threshold;",
+        f"  wire [7:0] {name}_below = {_ladder(table.numbers[:-1], width)};",
+        f"  wire [7:0] {name}_above = {above}8'd{table.numbers[1].code};",
+        f"  wire {name}_tiny = m < {width}'d{near.first} || ({_within(near, width)}",
+        f"    && !(&{name}_significand[{ones.high}:{ones.low}] && {_field(near.field, name)} >= {name}_threshold));",
+        f"  wire {name}_exact = !{name}_up && ({exact});",
+        f"  wire [7:0] {name}_code = !{name}_stochastic ? {name}_nearest_code",
+        f"    : {name}_up ? {name}_above : {name}_below;",
+        f"  wire [{FLAG_BITS - 1}:0] {name}_flags = !{name}_stochastic ? {name}_nearest_flags",
+        f"    : {name}_exact ? {_flags(Flags(0))}",
+        f"    : {name}_up && {rounding_up_overflows} ? {_flags(Flags.OVERFLOW | Flags.INEXACT)}",
+        f"    : {name}_tiny ? {_flags(Flags.UNDERFLOW | Flags.INEXACT)} : {_flags(Flags.INEXACT)};",
+    ]
+
+
+def _within(binade: Binade, width: int) -> str:
+    return f"(m >= {width}'d{binade.first} && m < {width}'d{binade.end})"
+
+
+def _field(field: Field, name: str) -> str:
+    bits = f"{name}_significand[{field.high}:{field.low}]"
+    return f"{{{bits}, {field.pad}'d0}}" if field.pad else bits

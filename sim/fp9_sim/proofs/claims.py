@@ -1,0 +1,65 @@
+"""What is proven of each kind of unit: the claims, what they assume, and the cases that they are split into."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fp9.formats import Rounding
+from fp9.units import Cast, Decoder, Unit
+from fp9_sim.proofs.cast_spec import cast_cases
+from fp9_sim.proofs.decoder_spec import decoder_cases
+from fp9_sim.proofs.miter import Case, miter
+from fp9_sim.proofs.solver import Verdict, decide
+
+Decide = Callable[[str, Case, str, float], Verdict]
+"""From the unit's Verilog, a case, its specification or control, and a time limit in seconds to the verdict."""
+
+_BIASES = "extra biases are -8..8"
+_REGISTERS = "pipeline registers are read as wires; order and content across them is the handshake's claim"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement about a unit; it holds where every case is proven."""
+
+    name: str
+    proves: str
+    assumes: tuple[str, ...]
+    cases: tuple[Case, ...]
+    decide: Decide
+
+
+@functools.singledispatch
+def claims_of(unit: Unit) -> list[Claim]:
+    """The claims about a unit. Raises ValueError for a kind of unit about which there are none."""
+    raise ValueError(f"{unit.name}: there are no proofs for units of kind {unit.kind}")
+
+
+@claims_of.register
+def _(unit: Decoder) -> list[Claim]:
+    assumes = [*([_BIASES] if unit.bias_port else [])]
+    proves = "every output that carries meaning equals the table of exact values, for every code of every format"
+    return [_values(unit, proves, assumes, tuple(decoder_cases(unit)))]
+
+
+@claims_of.register
+def _(unit: Cast) -> list[Claim]:
+    if unit.scale or unit.amax or unit.lanes > 1 or Rounding.SR in unit.roundings:
+        raise ValueError(f"{unit.name}: there are no proofs for casts with scale, amax, lanes or sr; set them to none")
+    proves = (
+        f"result and flags equal the oracle's thresholds for all 2^{unit.source.bits} inputs, every target, rounding "
+        "and overflow policy"
+    )
+    assumes = ["between neighbouring thresholds the oracle does not change; it is asked at and beside each of them"]
+    return [_values(unit, proves, assumes, tuple(cast_cases(unit)))]
+
+
+def _values(unit: Unit, proves: str, assumes: list[str], cases: tuple[Case, ...]) -> Claim:
+    """The claim about the unit's function, its registers transparent."""
+
+    def decide_case(verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
+        return decide(verilog, miter(unit, case, specification), timeout, transparent=bool(unit.stages))
+
+    return Claim("values", proves, (*assumes, *([_REGISTERS] if unit.stages else [])), cases, decide_case)

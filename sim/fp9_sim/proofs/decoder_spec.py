@@ -1,0 +1,84 @@
+"""The specification of a decoder: a table of 256 lines for each format and bias, from exact values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fp9 import oracle
+from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, pow2, with_bias
+from fp9.units import BIAS_BITS, OPERAND_SIGNIFICAND_BITS, Decoder, has_programmable_bias
+from fp9_sim.proofs.miter import Case, selected
+
+FIELDS = ("sign", "exponent", "significand", "zero", "inf", "nan")
+Row = tuple[int, ...]
+
+
+def decoder_cases(unit: Decoder) -> Iterator[Case]:
+    """One case for each format, and for each extra bias of a format that has them on a port.
+
+    There is a control for each format.
+    """
+    widths = {port.name: port.width for port in (*unit.inputs, *unit.outputs)}
+    for index, fmt in enumerate(unit.formats):
+        fixed, chosen = selected("code_format", len(unit.formats), index, widths.get("code_format", 0))
+        for variant, biases in _variants(fmt, unit.bias_port):
+            rows = [decoded(variant, code) for code in range(1 << fmt.bits)]
+            control = _table(_broken(rows, fmt.smallest_code), widths, chosen) if variant == fmt else None
+            yield Case(variant.name, fixed | biases, _table(rows, widths, chosen), control)
+
+
+def _variants(fmt: Format, bias_port: bool) -> Iterator[tuple[Format, dict[str, int]]]:
+    if not (bias_port and has_programmable_bias(fmt)):
+        yield fmt, {}
+        return
+    for bias in HFP8_BIASES:
+        yield with_bias(fmt, bias), {"code_bias": bias & ((1 << BIAS_BITS) - 1)}
+
+
+def decoded(fmt: Format, code: int) -> Row:
+    """The fields of a code in the order of `FIELDS`; those without meaning are 0."""
+    number = oracle.decode(code, fmt)
+    exponent = significand = 0
+    if number.kind is Kind.FINITE:
+        exponent = floor_log2(number.magnitude)
+        significand = int(number.magnitude / pow2(exponent - (OPERAND_SIGNIFICAND_BITS - 1)))
+    kinds = [int(number.kind is kind) for kind in (Kind.ZERO, Kind.INF, Kind.NAN)]
+    return int(number.negative), exponent, significand, *kinds
+
+
+def _broken(rows: list[Row], code: int) -> list[Row]:
+    """The table with the last significand bit of one code flipped."""
+    sign, exponent, significand, *kinds = rows[code]
+    return [*rows[:code], (sign, exponent, significand ^ 1, *kinds), *rows[code + 1 :]]
+
+
+def _table(rows: list[Row], widths: dict[str, int], chosen: str) -> str:
+    """The table as a case statement, and the comparison of the fields that carry meaning."""
+    total = sum(widths[field] for field in FIELDS)
+    lines = [f"      8'd{code}: expected = {total}'d{_packed(row, widths)};" for code, row in enumerate(rows)]
+    fields = ", ".join(f"expected_{field}" for field in FIELDS)
+    wires = [f"  wire [{widths[field] - 1}:0] expected_{field};" for field in FIELDS]
+    return "\n".join(
+        [
+            f"  reg [{total - 1}:0] expected;",
+            "  always @* begin",
+            "    case (code)",
+            *lines,
+            "    endcase",
+            "  end",
+            *wires,
+            f"  assign {{{fields}}} = expected;",
+            "  wire finite = !expected_inf && !expected_nan;",
+            f"  assign ok = !{chosen} || (zero == expected_zero && inf == expected_inf && nan == expected_nan",
+            "    && (expected_nan || sign == expected_sign)",
+            "    && (!finite || significand == expected_significand)",
+            "    && (!finite || expected_zero || exponent == expected_exponent));",
+        ]
+    )
+
+
+def _packed(row: Row, widths: dict[str, int]) -> int:
+    packed = 0
+    for field, value in zip(FIELDS, row, strict=True):
+        packed = packed << widths[field] | value & ((1 << widths[field]) - 1)
+    return packed

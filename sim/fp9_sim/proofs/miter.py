@@ -1,0 +1,68 @@
+"""The top module of an obligation: the unit, its inputs free or fixed, beside a plain specification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fp9.units import Port, Unit
+from fp9_sim.proofs.solver import TOP
+
+
+@dataclass(frozen=True)
+class Case:
+    """One obligation: `specification` is Verilog that reads the ports and drives `ok`; `control` the same, broken.
+
+    `fixed` are input ports held at a value. A control has to be refuted: it shows that such an obligation can fail.
+    """
+
+    name: str
+    fixed: Mapping[str, int]
+    specification: str
+    control: str | None
+
+
+def miter(unit: Unit, case: Case, body: str) -> str:
+    """The Verilog of `proof`: free inputs and all outputs of the unit are its ports, and `ok`."""
+    free = [port for port in unit.inputs if port.name not in case.fixed]
+    ports = [_declare("input", port) for port in free] + [_declare("output", port) for port in unit.outputs]
+    fixed = [
+        f"  wire {_range(port)}{port.name} = {port.width}'d{case.fixed[port.name]};"
+        for port in unit.inputs
+        if port.name in case.fixed
+    ]
+    pins = [f".{port.name}({port.name})" for port in (*unit.inputs, *unit.outputs)]
+    if unit.stages:
+        pins += [".clk(1'b0)", ".rst(1'b0)", ".in_valid(1'b1)", ".out_ready(1'b1)", ".in_ready()", ".out_valid()"]
+    return "\n".join(
+        [
+            f"module {TOP} (",
+            ",\n".join([*ports, "  output ok"]),
+            ");",
+            *fixed,
+            f"  {unit.name} unit ({', '.join(pins)});",
+            body,
+            "endmodule",
+            "",
+        ]
+    )
+
+
+def _declare(direction: str, port: Port) -> str:
+    return f"  {direction} {_range(port)}{port.name}"
+
+
+def _range(port: Port) -> str:
+    return f"[{port.width - 1}:0] " if port.width > 1 else ""
+
+
+def selected(port: str, count: int, index: int, width: int) -> tuple[dict[str, int], str]:
+    """How a case chooses one of `count` values of a select port: ports held fixed, and the condition on the others.
+
+    The last choice stands for every value from its own on, so that its port stays free under that condition.
+    """
+    if not width:
+        return {}, "1'b1"
+    if index < count - 1:
+        return {port: index}, "1'b1"
+    return {}, f"({port} >= {index})"

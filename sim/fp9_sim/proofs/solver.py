@@ -1,0 +1,102 @@
+"""One proof obligation given to Yosys' own SAT solver: proven, refuted with a counterexample, or not finished."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from fp9_rtl.yosys import YosysError, run_yosys
+
+TOP = "proof"
+"""Name of an obligation's top module; its output `ok` has to be 1."""
+
+# `-norom`: a table written as a case must not become a memory, which the solver does not read.
+_PREPARE = """\
+read_verilog -sv unit.v proof.v
+hierarchy -check -top proof
+proc -norom
+flatten
+"""
+
+_TRANSPARENT = "techmap -map transparent.v\n"
+"""Reads registers as wires."""
+
+_DECIDE = """\
+opt -full
+sat -verify -show-ports -dump_json counterexample.json -prove ok 1 proof
+"""
+
+_PROVEN = "SAT proof finished - no model found: SUCCESS!"
+_REFUTED = "Called with -verify and proof did fail!"
+
+
+class State(Enum):
+    """How an obligation ended."""
+
+    PROVEN = "proven"
+    REFUTED = "refuted"
+    UNFINISHED = "not finished"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An obligation's end, the seconds it took, and for a refuted one the top module's ports."""
+
+    state: State
+    seconds: float
+    counterexample: Mapping[str, int] = field(default_factory=dict)
+
+
+def decide(unit: str, proof: str, timeout: float, transparent: bool = False) -> Verdict:
+    """Whether `ok` of the combinational module `proof` is 1 for all inputs; both texts are Verilog.
+
+    `transparent` reads every register as a wire. Raises YosysError for Verilog that cannot be read.
+    """
+    script = _PREPARE + (_TRANSPARENT if transparent else "") + _DECIDE
+    return run(script, {"unit.v": unit, "proof.v": proof, "transparent.v": _REGISTERS_AS_WIRES}, timeout)
+
+
+def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
+    """Run a script that ends in `sat -verify`, its counterexample dumped to counterexample.json."""
+    with tempfile.TemporaryDirectory(prefix="fp9-proof-") as name:
+        folder = Path(name)
+        for file, text in files.items():
+            (folder / file).write_text(text)
+        start = time.perf_counter()
+        try:
+            run_yosys(script, folder, timeout)
+        except subprocess.TimeoutExpired:
+            return Verdict(State.UNFINISHED, time.perf_counter() - start)
+        except YosysError as error:
+            if _REFUTED not in str(error):
+                raise
+            return Verdict(State.REFUTED, time.perf_counter() - start, _counterexample(folder))
+        seconds = time.perf_counter() - start
+        if _PROVEN not in (folder / "yosys.log").read_text():
+            raise YosysError("Yosys ended without a verdict; the proof is void")
+        return Verdict(State.PROVEN, seconds)
+
+
+def _counterexample(folder: Path) -> dict[str, int]:
+    """The ports from Yosys' WaveJSON: a vector's bits stand in `data`, a single bit in `wave`; x means any."""
+    signals = json.loads((folder / "counterexample.json").read_text())["signal"]
+    bits = {signal["name"]: signal["data"][0] if "data" in signal else signal["wave"][0] for signal in signals}
+    return {name.lstrip("\\"): int(value.replace("x", "0"), 2) for name, value in bits.items()}
+
+
+_REGISTERS_AS_WIRES = "".join(
+    f"""\
+(* techmap_celltype = "{cell}" *)
+module as_wire_{i} (input [WIDTH-1:0] D, output [WIDTH-1:0] Q);
+  parameter WIDTH = 1;
+  assign Q = D;
+endmodule
+"""
+    for i, cell in enumerate(("$dff", "$dffe", "$sdff", "$sdffe", "$sdffce"))
+)

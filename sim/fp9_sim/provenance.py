@@ -1,0 +1,36 @@
+"""Where a record comes from: the revision of the source, the day, the command, the versions of the tools."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import fp9
+from fp9_rtl.yosys import yosys_version
+
+
+def provenance() -> dict[str, str]:
+    """Date, command, git revision ("unknown" outside a repository, "+" after it for a changed tree), versions."""
+    return {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "revision": _revision(),
+        "fp9": fp9.__version__,
+        "yosys": yosys_version(),
+        "python": platform.python_version(),
+    }
+
+
+def _revision() -> str:
+    folder = Path(__file__).parent
+    try:
+        done = [
+            subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+            for words in (["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "--untracked-files=no", "."])
+        ]
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return done[0] + ("+" if done[1] else "")

@@ -1,0 +1,72 @@
+"""Proofs hold for the generated Verilog, and refute Verilog with one deliberate error, by a true counterexample."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from click.testing import CliRunner
+
+import fp9_rtl
+from fp9.cli import main
+from fp9.units import CATALOGUE, Unit
+from fp9_sim.proofs import prove
+
+QUICK = ["decoder_ocp", "decoder_hif8", "decoder_all", "cast_fp32_ocp_rne", "cast_fp16_hif8"]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_decoders_and_casts_are_proven_for_all_inputs(name: str) -> None:
+    record = prove(CATALOGUE[name], timeout=60)
+    assert record.proven
+    controls = [case.control_refuted for claim in record.claims for case in claim.cases]
+    assert True in controls
+    assert False not in controls
+
+
+def _wrong_at(unit: Unit, condition: str, output: str) -> str:
+    """The unit's Verilog inside a shell that flips the last bit of an output where a condition on the inputs holds."""
+    ports = [*(("input", port) for port in unit.inputs), *(("output", port) for port in unit.outputs)]
+    declared = ", ".join(f"{direction} [{port.width - 1}:0] {port.name}" for direction, port in ports)
+    inner = [f".{port.name}({'inner' if port.name == output else port.name})" for _, port in ports]
+    width = next(port.width for port in unit.outputs if port.name == output)
+    return fp9_rtl.verilog(unit).replace(f"module {unit.name}(", "module right(") + (
+        f"module {unit.name}({declared});\n"
+        f"  wire [{width - 1}:0] inner;\n"
+        f"  right right({', '.join(inner)});\n"
+        f"  assign {output} = inner ^ ({condition});\n"
+        "endmodule\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "condition", "inputs"),
+    [
+        ("cast_fp32_ocp_rne", "result", "x == 32'h3fc00001", {"x": "0x3fc00001 (1.5000001192092896)"}),
+        ("cast_fp32_ocp_rne", "flags", "x == 32'h43e80000 && overflow", {"overflow": "0x1 (inf)"}),
+        ("decoder_ocp", "significand", "code == 8'h9c && code_format", {"code": "0x9c (-0.00390625)"}),
+    ],
+)
+def test_one_wrong_input_is_found(name: str, output: str, condition: str, inputs: dict[str, str]) -> None:
+    unit = CATALOGUE[name]
+    record = prove(unit, _wrong_at(unit, condition, output), timeout=60)
+    found = [case.counterexample for claim in record.claims for case in claim.cases if case.counterexample]
+    assert not record.proven
+    assert found
+    for counterexample in found:
+        assert inputs.items() <= counterexample["inputs"].items()
+        both = counterexample["outputs"][output]
+        assert int(both["rtl"], 16) ^ int(both["model"], 16) == 1
+
+
+def test_units_without_proofs_are_named() -> None:
+    unit = dataclasses.replace(CATALOGUE["cast_fp32_ocp_rne"], name="lanes", lanes=2)  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="no proofs for casts"):
+        prove(unit)
+
+
+def test_the_command_prints_claims_and_their_state() -> None:
+    done = CliRunner().invoke(main, ["prove", "decoder_hif8"])
+    assert done.exit_code == 0, done.output
+    assert "1 of 1" in done.output
+    assert "every code of every format" in done.output
