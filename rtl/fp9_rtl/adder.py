@@ -18,7 +18,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat, Specials
-from fp9.units import Fma
+from fp9.units import Fma, Mac
 from fp9_rtl.facts import SumFacts
 from fp9_rtl.layouts import PRODUCT_SIGNIFICAND_BITS, addend_layout, fields_layout
 from fp9_rtl.shifter import shift_left_normalising, shift_right_sticky
@@ -69,7 +69,7 @@ class Align(Step):
     name = "align"
     levels = 22
 
-    def __init__(self, unit: Fma, facts: SumFacts, i: data.StructLayout) -> None:
+    def __init__(self, unit: Fma | Mac, facts: SumFacts, i: data.StructLayout) -> None:
         assert isinstance(unit.engine.result, FixedFormat)
         self._format = unit.engine.result
         self._turns = can_be_subnormal(self._format, facts)

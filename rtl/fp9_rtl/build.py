@@ -9,6 +9,7 @@ from amaranth.hdl import Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from fp9.formats import Rounding
 from fp9.units import Cast, Decoder, Fma, Mac, Port, Unit
 from fp9_rtl.cast import cast_steps
 from fp9_rtl.decoder import Decode
@@ -22,22 +23,39 @@ from fp9_rtl.step import Step, chain
 def build(unit: Unit) -> wiring.Component:
     """The hardware of a unit: its data ports, and with `stages` the handshake beside them.
 
-    Raises TypeError for a kind of unit that has no hardware.
+    Raises ValueError for a spec that no hardware is offered for.
     """
+    check_offered(unit)
     return UnitComponent(unit)
 
 
-def unit_steps(unit: Unit) -> list[Step]:
-    """The datapath of a stateless unit."""
+def check_offered(unit: Unit) -> None:
+    """Raise ValueError, which says what is offered, for a spec that the model knows and the hardware does not."""
     match unit:
         case Decoder():
-            return [Decode(unit)]
+            return
         case Cast():
-            return cast_steps(unit)
-        case Fma():
-            return fma_steps(unit)
+            plain = not (unit.scale or unit.amax or Rounding.SR in unit.roundings) and unit.lanes == 1
+            needed = "a cast of one lane without scale, amax and sr"
+        case Fma() | Mac():
+            engine = unit.engine
+            plain = engine.is_fused and engine.products == 1 and engine.rounding is not Rounding.SR
+            plain &= engine.addend_format == engine.result
+            needed = "an exact engine of one product that rounds to fp32, fp16, bf16 or dlfloat16"
         case _:
-            raise TypeError(f"{unit.name}: there is no hardware for units of kind {unit.kind}")
+            plain, needed = False, "a decoder, cast, fma or mac"
+    if not plain:
+        raise ValueError(f"{unit.name}: no hardware is offered for this {unit.kind}; give {needed}")
+
+
+def unit_steps(unit: Unit) -> list[Step]:
+    """The datapath of a unit without state."""
+    if isinstance(unit, Decoder):
+        return [Decode(unit)]
+    if isinstance(unit, Cast):
+        return cast_steps(unit)
+    assert isinstance(unit, Fma)
+    return fma_steps(unit)
 
 
 class UnitComponent(wiring.Component):

@@ -137,5 +137,6 @@ def cast_target(fmt: Format, bias: int) -> CastTarget:
     """The target of a format, for sources of that exponent bias."""
     if isinstance(fmt, HiFloat8):
         return HiFloat8Target(fmt, bias)
-    assert isinstance(fmt, FixedFormat)
-    return FixedTarget(fmt, bias)
+    if isinstance(fmt, FixedFormat):
+        return FixedTarget(fmt, bias)
+    raise ValueError(f"{fmt.name} given as target of a cast unit; give hif8 or a format of fixed fields")

@@ -27,7 +27,7 @@ opt_clean
 splitnets -driver -format ___
 setattr -unset init w:*
 opt_clean -purge
-write_verilog -norename -noattr unit.v
+write_verilog -noattr unit.v
 """
 
 _LINT_OFF = ("DECLFILENAME", "WIDTHEXPAND", "WIDTHTRUNC")
@@ -50,6 +50,7 @@ def write_verilog(unit: Unit, path: Path | str) -> None:
     write_whole(path, verilog(unit))
 
 
+_PORT = re.compile(r"^(\s*wire .*\b(?:input|output) )(\d+)", re.MULTILINE)
 _NAME = re.compile(r"\\([A-Za-z_][\w.]*)")
 
 
@@ -64,6 +65,8 @@ def _rtlil(unit: Unit) -> str:
     def renamed(match: re.Match[str]) -> str:
         return ("$" if match[1] in packed else "\\") + match[1].replace(".", "_")
 
+    # Yosys takes port number 0 for none and puts that port last.
+    text = _PORT.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", text)
     return _NAME.sub(renamed, text)
 
 
@@ -72,18 +75,20 @@ def _without_banner(body: str) -> str:
     return re.sub(r"\A/\*.*?\*/\s*", "", body, count=1, flags=re.DOTALL)
 
 
+_CLOCKED_PORTS = """\
+Latency is {stages} clocks without back-pressure, throughput one operation a clock.
+  clk: all registers take their values at its rising edge
+  rst: synchronous reset, 1 empties all stages
+  in_valid, in_ready: an operation is taken in a clock in which both are 1
+  out_valid, out_ready: a result is handed over in a clock in which both are 1"""
+
+
 def header(unit: Unit) -> list[str]:
     """Comment lines: the spec, then every port with its width and meaning."""
     lines = [f"{unit.name}: made by fp9 from this spec", ""]
     lines += [f"  {line}" for line in unit.describe()]
     if unit.stages:
-        lines += [
-            "",
-            f"Latency is {unit.stages} clocks, throughput one operation a clock. A transfer happens in a clock in which",
-        ]
-        lines += ["valid and ready are both 1."]
-        lines += ["", "  clk, rst             rising clock, synchronous reset (1 resets)"]
-        lines += ["  in_valid, in_ready   handshake of the inputs", "  out_valid, out_ready handshake of the outputs"]
+        lines += ["", *_CLOCKED_PORTS.format(stages=unit.stages).splitlines()]
     for title, ports in (("Inputs", unit.inputs), ("Outputs", unit.outputs)):
         lines += ["", title, *(line for port in ports for line in _describe(port))]
     return [f"// {line}".rstrip() for line in lines]

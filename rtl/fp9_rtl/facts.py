@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fp9.formats import HFP8_BIASES, FixedFormat, Format, Rounding, floor_log2, with_bias
-from fp9.units import Fma, exponent_range, has_programmable_bias
+from fp9.units import Fma, Mac, exponent_range, has_programmable_bias
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class SumFacts:
     overflow: bool
 
 
-def sum_facts(unit: Fma) -> SumFacts:
+def sum_facts(unit: Fma | Mac) -> SumFacts:
     """Facts about the sums of an `fma` or `mac`."""
     result = unit.engine.result
     assert isinstance(result, FixedFormat)

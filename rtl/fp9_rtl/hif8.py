@@ -84,7 +84,7 @@ def _exponent(row: DotField, fields: data.View[data.StructLayout]) -> Value:
 
 
 def encode(m: Module, exponent: Value, kept: Value) -> Signal:
-    """The magnitude code of a number of true exponent -23..15 (below 2^-22: zero), its fraction right-aligned in `kept`."""
+    """The magnitude code of a number, its fraction right-aligned in `kept`; true exponents -23 (zero) to 15."""
     code = Signal(MAGNITUDE_BITS)
     size = Signal(EXPONENT_SIZE_BITS)
     negative = exponent < 0

@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat, Format
-from fp9.units import Fma
+from fp9.units import Fma, Mac
 from fp9_rtl.facts import SumFacts
 from fp9_rtl.layouts import PRODUCT_SIGNIFICAND_BITS, ports_layout, product_layout
 from fp9_rtl.operand import OperandDecoder
@@ -25,7 +25,7 @@ class DecodeOperands(Step):
     name = "decode"
     levels = 8
 
-    def __init__(self, unit: Fma, passed: tuple[str, ...]) -> None:
+    def __init__(self, unit: Fma | Mac, passed: tuple[str, ...]) -> None:
         self._decoders = {
             "a": OperandDecoder(unit.a, unit.bias_port, _offset(unit.a)),
             "b": OperandDecoder(unit.b, unit.bias_port, _offset(unit.b)),
@@ -55,7 +55,7 @@ class Multiply(Step):
     name = "multiply"
     levels = 16
 
-    def __init__(self, unit: Fma, facts: SumFacts, i: data.StructLayout, passed: tuple[str, ...]) -> None:
+    def __init__(self, unit: Fma | Mac, facts: SumFacts, i: data.StructLayout, passed: tuple[str, ...]) -> None:
         result = unit.engine.result
         assert isinstance(result, FixedFormat)
         self._passed = passed

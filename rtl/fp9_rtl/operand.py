@@ -1,4 +1,4 @@
-"""Decoding of 8-bit operands: any mix of formats, chosen per operation, to sign, exponent and normalised significand."""
+"""Decoding of 8-bit operands, their format chosen per operation, to sign, exponent and normalised significand."""
 
 from __future__ import annotations
 
@@ -88,7 +88,9 @@ class OperandDecoder(wiring.Component):
     def _biased(self, fmt: FixedFormat, field: Value) -> Value:
         """The exponent of a normal number of `fmt`, plus the offset."""
         if self._bias_port and has_programmable_bias(fmt):
-            return field - self.extra_bias + (self._offset - with_bias(fmt, 0).bias)
+            unbiased = with_bias(fmt, 0)
+            assert isinstance(unbiased, FixedFormat)
+            return field - self.extra_bias + (self._offset - unbiased.bias)
         return field + (self._offset - fmt.bias)
 
     def _normalise(self, m: Module, fraction: Signal, exponent: Signal, subnormal: Signal) -> None:
