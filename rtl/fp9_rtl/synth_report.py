@@ -91,7 +91,7 @@ def as_csv(results: Sequence[Synthesis]) -> str:
 
 def area_delay_chart(results: Sequence[Synthesis], path: Path) -> None:
     """Write an SVG with each unit and mapping as a point: delay to the right, area upwards."""
-    figure = _figure(results, height=4.5)
+    figure = new_figure(results, height=4.5)
     axes = figure.add_subplot()
     for mapping, marker in zip(_mappings(results), "osD^v", strict=False):
         points = [(e.delay_ns, e.area_um2, result.top) for result, e in _rows(results) if e.mapping == mapping]
@@ -104,13 +104,13 @@ def area_delay_chart(results: Sequence[Synthesis], path: Path) -> None:
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
     axes.legend()
-    _save(figure, path)
+    write_whole(path, svg(figure))
 
 
 def area_bars(results: Sequence[Synthesis], path: Path) -> None:
     """Write an SVG with a bar for each unit and mapping, logic and flip-flops stacked."""
     rows = list(_rows(results))
-    figure = _figure(results, height=1.5 + 0.3 * len(rows))
+    figure = new_figure(results, height=1.5 + 0.3 * len(rows))
     axes = figure.add_subplot()
     names = [f"{result.top}, {e.mapping}" for result, e in rows]
     logic = [e.logic_um2 for _, e in rows]
@@ -119,7 +119,7 @@ def area_bars(results: Sequence[Synthesis], path: Path) -> None:
     axes.invert_yaxis()
     axes.set_xlabel("area, um2")
     figure.legend(loc="outside lower center", ncols=2)
-    _save(figure, path)
+    write_whole(path, svg(figure))
 
 
 def _rows(results: Sequence[Synthesis]) -> list[tuple[Synthesis, Estimate]]:
@@ -136,19 +136,20 @@ def _caption(results: Sequence[Synthesis]) -> str:
     return f"{', '.join(libraries)}; delay by {', '.join(delays)}; {NOTE}"
 
 
-def _figure(results: Sequence[Synthesis], height: float) -> Figure:
+def new_figure(results: Sequence[Synthesis], height: float, title: str = "") -> Figure:
+    """An empty figure, 7 inches wide, headed by a title and by what its results rest on."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, height), layout="constrained")
-    figure.suptitle(_caption(results), fontsize=8)
+    figure.suptitle("\n".join(filter(None, (title, _caption(results)))), fontsize=8)
     return figure
 
 
-def _save(figure: Figure, path: Path) -> None:
-    """Write the SVG whole, the same figure with the same bytes."""
+def svg(figure: Figure) -> str:
+    """A figure as SVG text, the same figure with the same bytes."""
     from matplotlib import rc_context
 
     text = io.StringIO()
     with rc_context({"svg.hashsalt": "fp9", "svg.fonttype": "none"}):
         figure.savefig(text, format="svg", metadata={"Date": None})
-    write_whole(path, text.getvalue())
+    return text.getvalue()
