@@ -64,6 +64,14 @@ def build(unit: Unit, verilog: str, simulator: Simulator, folder: Path, waves: s
     return result
 
 
+def verilog_of(unit: Unit) -> str:
+    """Generated Verilog of a unit."""
+    # Imported here, because the bench inside the simulator imports this package and needs no generator.
+    from fp9_rtl.export import verilog
+
+    return verilog(unit)
+
+
 def _arguments(simulator: Simulator, waves: str | None) -> tuple[str, ...]:
     if simulator.name == "icarus":
         return ICARUS_ARGUMENTS
@@ -88,7 +96,7 @@ def _compile(
         "log_file": str(log),
     }
     status = run_job("build", settings, simulator, working)
-    said = log.read_text(errors="replace")
+    said = log.read_text(errors="replace").replace(f"{working}/", "")
     return said if status or ICARUS_FATAL in said else None
 
 

@@ -1,4 +1,4 @@
-"""One step of cocotb's Python runner in a child process: `python -m fp9_sim.job JOB.json`.
+"""Steps of cocotb's Python runner in child processes.
 
 In a child, because the runner takes its settings from the environment and leaves by `sys.exit` under pytest; so threads
 can build and run side by side, and the caller's environment stays as it is.
@@ -13,10 +13,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from cocotb_tools.check_results import get_results
-from cocotb_tools.runner import get_runner
-
 from fp9_sim.tools import Simulator
+
+_PROGRAM = Path(__file__).with_name("step.py")
 
 
 def run_job(step: str, settings: dict[str, Any], simulator: Simulator, folder: Path, **variables: str) -> int:
@@ -26,30 +25,12 @@ def run_job(step: str, settings: dict[str, Any], simulator: Simulator, folder: P
     """
     job = folder / f"{step}.json"
     job.write_text(json.dumps({"simulator": simulator.name, "step": step, "settings": settings}))
+    # The runner hands its own search path on to the simulator, where the bench has to be found.
     path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path if entry)
     environment = {**simulator.environment(), **variables, "PYTHONPATH": path}
-    command = [sys.executable, "-m", "fp9_sim.job", str(job)]
+    command = [sys.executable, "-P", str(_PROGRAM), str(job)]
     done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         with Path(settings["log_file"]).open("a") as log:
             log.write(done.stderr)
     return done.returncode
-
-
-def main(path: str) -> int:
-    """Run the step that the file names."""
-    job = json.loads(Path(path).read_text())
-    runner = get_runner(job["simulator"])
-    try:
-        if job["step"] == "build":
-            runner.build(**job["settings"])
-            return 0
-        tests, failed = get_results(runner.test(**job["settings"]))
-    except RuntimeError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0 if tests and not failed else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))

@@ -12,7 +12,7 @@ from typing import Any
 from fp9.units import Unit
 from fp9.vectors import VectorSet, read
 from fp9_sim import tools
-from fp9_sim.build import DEFAULT_FOLDER, Build, build
+from fp9_sim.build import DEFAULT_FOLDER, Build, build, verilog_of
 from fp9_sim.exchange import FOLDER_VARIABLE, Order, Outcome
 from fp9_sim.job import run_job
 from fp9_sim.scoreboard import KEPT, Answers, Mismatch, mismatches
@@ -93,7 +93,7 @@ def regress(
         raise ValueError(f"no vectors given for {unit.name}; a run that checks nothing would prove nothing")
     kind = _waves_kind(waves)
     found = tools.find(simulator)
-    built = build(unit, _verilog_of(unit) if verilog is None else verilog, found, Path(build_dir), kind)
+    built = build(unit, verilog_of(unit) if verilog is None else verilog, found, Path(build_dir), kind)
     outcome = _run(built, Order(checked, seed, stalls), Path(waves) if waves is not None else None)
     first, total = ([], 0) if outcome.checked < len(checked) else mismatches(checked, outcome.answers, KEPT)
     return Regression(
@@ -109,14 +109,6 @@ def regress(
         waves=Path(waves) if waves is not None else None,
         answers=outcome.answers,
     )
-
-
-def _verilog_of(unit: Unit) -> str:
-    # Imported here, because the bench inside the simulator imports this package and needs no generator.
-    from fp9_rtl import verilog
-
-    text: str = verilog(unit)
-    return text
 
 
 def _waves_kind(waves: Path | str | None) -> str | None:

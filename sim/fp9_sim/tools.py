@@ -55,6 +55,8 @@ class Simulator:
         """
         kept = {k: v for k, v in os.environ.items() if not k.startswith("COCOTB_") and k not in _LEFT_OUT}
         kept["PATH"] = os.pathsep.join([str(self.folder), kept.get("PATH", os.defpath)])
+        # Else every module that the bench imports is compiled anew, each time, for pytest's rewritten assertions.
+        kept["COCOTB_REWRITE_ASSERTION_FILES"] = ""
         kept["MAKEFLAGS"] = f"{_PRECOMPILED_HEADER} OPT_FAST={optimise} OPT_GLOBAL={optimise}"
         return kept
 

@@ -52,7 +52,8 @@ HEALTHY = {
     "out_valid": "valid[STAGES-1]",
     "moves": "!full || out_ready",
     "reset_valid": "0",
-    "next_valid": "{valid[STAGES-1:0], in_valid}",
+    "next_valid": "{valid, in_valid}",
+    "power_up": "",
     "shown": "codes[STAGES*8-1 -: 8]",
 }
 """Expressions of the pipeline below; a test replaces one to break it."""
@@ -74,6 +75,7 @@ def pipelined(unit: Unit, **faults: str) -> str:
   wire [7:0] shown = {say["shown"]};
   assign in_ready = {say["in_ready"]};
   assign out_valid = {say["out_valid"]};
+  {say["power_up"]}
   always @(posedge clk) begin
     clocks <= rst ? 8'd0 : clocks + 8'd1;
     if (rst) valid <= {say["reset_valid"]};

@@ -1,0 +1,32 @@
+"""One step of cocotb's Python runner, as a program of its own: `python step.py JOB.json` (see `fp9_sim.job`).
+
+It is run by its path, so that it loads the runner and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from cocotb_tools.check_results import get_results
+from cocotb_tools.runner import get_runner
+
+
+def main(path: str) -> int:
+    """Run the step that the file names; 0 when it did what it should, 1 for a test that failed, 2 for an error."""
+    job = json.loads(Path(path).read_text())
+    runner = get_runner(job["simulator"])
+    try:
+        if job["step"] == "build":
+            runner.build(**job["settings"])
+            return 0
+        tests, failed = get_results(runner.test(**job["settings"]))
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0 if tests and not failed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
