@@ -34,7 +34,7 @@ def prove(
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Prove the Verilog of UNIT... equal to its specification for all inputs.
+    """Prove UNIT... equal to its spec for all inputs.
 
     By Yosys' own SAT solver. A case is proven, refuted with a counterexample, or not finished within its time limit.
     Exit code 1 unless all are proven.

@@ -68,8 +68,8 @@ def drawn(full: VectorSet, count: int, seed: int) -> VectorSet:
 
 
 def broken(good: VectorSet, index: int) -> VectorSet:
-    """The first operations of a set, with the lowest bit of one expected result turned over."""
-    inputs = {name: column[:BROKEN_OPERATIONS] for name, column in good.inputs.items()}
+    """The last operations of a set (the layer's), with the lowest bit of one expected result turned over."""
+    inputs = {name: column[-BROKEN_OPERATIONS:] for name, column in good.inputs.items()}
     few = vectors.from_inputs(good.unit, inputs)
     result = few.expected["result"].copy()
     result[index] ^= 1
