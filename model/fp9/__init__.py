@@ -12,6 +12,7 @@ from fp9.engine import Engine, engine
 from fp9.flags import Flags
 from fp9.formats import Format, Rounding, format
 from fp9.policy import Overflow
+from fp9.stochastic import Stochastic
 
 __version__ = "0.1.0"
 
@@ -22,6 +23,7 @@ __all__ = [
     "Hybrid",
     "Overflow",
     "Rounding",
+    "Stochastic",
     "cast",
     "decode",
     "dot",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 
+from fp9.bits import bits_float32 as bits_float32
+from fp9.bits import bits_float64 as bits_float64
+from fp9.bits import float64_bits as float64_bits
 from fp9.flags import Flags
 from fp9.formats import Rounding
 from fp9.oracle import HYBRID_CERTAIN_OVERFLOW
@@ -27,22 +26,6 @@ INF_BITS = 0x7FF << SOURCE_FRACTION_BITS
 _WIDEST = 63
 _INEXACT, _UNDERFLOW, _OVERFLOW = (int(f) for f in (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW))
 _CERTAIN = int(np.float64(float(HYBRID_CERTAIN_OVERFLOW)).view(np.int64))
-
-
-def _bitcast(source: Any, target: Any, llvm_type: Any) -> Any:
-    @intrinsic
-    def cast(_context: Any, value: Any) -> Any:
-        def emit(_c: Any, builder: Any, _s: Any, arguments: Any) -> Any:
-            return builder.bitcast(arguments[0], llvm_type)
-
-        return target(source), emit
-
-    return cast
-
-
-float64_bits = _bitcast(types.float64, types.int64, ir.IntType(64))
-bits_float64 = _bitcast(types.int64, types.float64, ir.DoubleType())
-bits_float32 = _bitcast(types.uint32, types.float32, ir.FloatType())
 
 
 @njit(forceinline=True)

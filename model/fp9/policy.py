@@ -37,6 +37,8 @@ class CastPolicy:
         """Raise ValueError where the policy does not fit the target format."""
         if self.rounding is Rounding.HYBRID and not isinstance(fmt, HiFloat8):
             raise ValueError(f"hybrid rounding is defined for hif8; {fmt.name} given: choose rne, rna, rtz, rup or rdn")
+        if self.nan_to_zero and not fmt.signed:
+            raise ValueError(f"{fmt.name} has no zero; nan_to_zero cannot be asked of it")
         if self.overflow is Overflow.INF and fmt.inf_code(False) is None and fmt.nan_code(False) is None:
             raise ValueError(f"{fmt.name} has neither infinity nor NaN; use overflow='saturate'")
 

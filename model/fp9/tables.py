@@ -26,6 +26,7 @@ from fp9.policy import CastPolicy
 SOURCE_BIAS = 1023
 SOURCE_FRACTION_BITS = 52
 ROWS = 2048
+_FLOAT64 = np.dtype(np.float64)
 FAR_BELOW = 127
 """Shift of binades so far below the smallest number that only a directed rounding can leave zero."""
 
@@ -138,13 +139,14 @@ def _ordinal(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> in
 
 
 @functools.lru_cache(maxsize=64)
-def decode_table(fmt: Format) -> NDArray[np.float64]:
-    """All codes of a format of at most 16 bits as float64; shape (1,) of NaN for wider ones."""
-    return fmt.table if fmt.bits <= 16 else np.array([np.nan])
+def decode_table(fmt: Format, dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
+    """All codes of a format of at most 16 bits as floats of `dtype`; shape (1,) of NaN for wider ones."""
+    return fmt.table.astype(dtype) if fmt.bits <= 16 else np.array([np.nan], dtype=dtype)
 
 
-def smallest_dtype(fmt: Format) -> np.dtype[Any]:
-    """float32 where it holds every number of the format exactly, else float64."""
-    lowest = fmt.value_of(fmt.smallest_code)
-    fits = fmt.max <= float(np.finfo(np.float32).max) and lowest.denominator <= 1 << 149
+def smallest_dtype(fmt: Format, scales: tuple[int, int] = (0, 0)) -> np.dtype[Any]:
+    """float32 where it holds every number of the format exactly, times 2**-scale too, else float64."""
+    low, high = scales
+    lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) - high
+    fits = floor_log2(fmt.max_magnitude) - low <= 127 and lowest >= -149
     return np.dtype(np.float32 if fits else np.float64)

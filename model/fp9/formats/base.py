@@ -138,6 +138,26 @@ class Format(abc.ABC):
         return max(self.smallest, math.ldexp(1.0, self.min_normal_exponent))
 
     @property
+    def min(self) -> float:
+        """Lowest finite number."""
+        return -self.max if self.signed else self.smallest
+
+    @property
+    def eps(self) -> float:
+        """Distance from 1 to the next number above it (as far as the spacing rule reaches)."""
+        return math.ldexp(1.0, self.quantum(0))
+
+    @property
+    def smallest_subnormal(self) -> float:
+        """Smallest number above zero, under the name that finfo has for it."""
+        return self.smallest
+
+    @property
+    def has_nan(self) -> bool:
+        """Whether the format has a NaN."""
+        return self.nan_code(False) is not None
+
+    @property
     def signed(self) -> bool:
         """Whether there are negative numbers."""
         return True

@@ -6,6 +6,8 @@ import functools
 import re
 from collections.abc import Callable
 
+import numpy as np
+
 from fp9.formats.base import Format, Rounding
 from fp9.formats.fixed import FixedFormat, Specials
 from fp9.formats.hifloat8 import HiFloat8
@@ -96,21 +98,36 @@ FAMILIES: dict[str, Callable[..., Format]] = {
 }
 
 _CALL = re.compile(r"(\w+)(?:\((.*)\))?")
-_DESCRIPTION = re.compile(r"1\.(\d)\.(\d+)(?:,b=(-?\d+))?")
+_DESCRIPTION = re.compile(
+    r"1\.(?P<e>\d)\.(?P<p>\d+)(?:,b=(?P<bias>-?\d+))?(?:,specials=(?P<specials>\w+))?(?:,subnormals=(?P<sub>true|false))?"
+)
 
 
-def format(name: str | Format) -> Format:
+def format(name: str | Format | object) -> Format:
     """The format of a name, such as "hif8", "float8_e4m3fn", "hfp8_143(bias=2)", "f143(bias=10)" or "1.4.3,b=10".
 
-    A `Format` is returned as it is. "1.E.p,b=B" is Graphcore's family: subnormals, NaN at 0x80 alone.
+    A `Format` is returned as it is; a NumPy, ml_dtypes, en_dtypes or torch dtype gives the format of its name.
+    "1.E.p,b=B" is Graphcore's family: subnormals, NaN at 0x80 alone. Any other format of fixed fields is described by
+    "specials=ieee" (or nan_only, negative_zero, merged, none, finite, p3109) and "subnormals=false" after it.
 
     Raises ValueError for a name or parameter that is not known, TypeError for something that is no name.
     """
     if isinstance(name, Format):
         return name
-    if not isinstance(name, str):
-        raise TypeError(f"a format is named by a string or a Format; {type(name).__name__} given")
-    return _parse(name)
+    text = name if isinstance(name, str) else dtype_name(name)
+    if text is None:
+        raise TypeError(f"a format is named by a string, a Format or a dtype; {type(name).__name__} given")
+    return _parse(text)
+
+
+def dtype_name(dtype: object) -> str | None:
+    """The name that a NumPy, ml_dtypes, en_dtypes or torch dtype (or scalar type) goes by, else None."""
+    kind = type(dtype)
+    if kind.__module__ == "torch" and kind.__name__ == "dtype":
+        return str(dtype).removeprefix("torch.")
+    if isinstance(dtype, np.dtype) or (isinstance(dtype, type) and issubclass(dtype, np.generic)):
+        return np.dtype(dtype).name
+    return dtype.__name__ if isinstance(dtype, type) and dtype.__name__ in ALIASES else None
 
 
 @functools.lru_cache(maxsize=256)
@@ -119,7 +136,7 @@ def _parse(name: str) -> Format:
     if text in NAMED or text in ALIASES:
         return NAMED[ALIASES.get(text, text)]
     if described := _DESCRIPTION.fullmatch(text):
-        return _described(name, *described.groups())
+        return _described(name, described.groupdict())
     call = _CALL.fullmatch(text)
     if call is None or call[1] not in FAMILIES:
         raise ValueError(
@@ -143,14 +160,22 @@ def _arguments(text: str | None) -> dict[str, int | bool]:
     return arguments
 
 
-def _described(name: str, exponent_bits: str, fraction_bits: str, bias: str | None) -> Format:
-    e, p = int(exponent_bits), int(fraction_bits)
-    if e == 0 and p == 7:
-        return _int8(int(bias or 0))
+def _described(name: str, given: dict[str, str | None]) -> Format:
+    e, p = int(given["e"] or 0), int(given["p"] or 0)
+    if e == 0 and p == 7 and not (given["specials"] or given["sub"]):
+        return _int8(int(given["bias"] or 0))
     if not 1 <= e <= 8:
         raise ValueError(f"format {name!r}: {e} exponent bits given; 1 to 8 are possible, or 1.0.7")
-    b = int(bias) if bias is not None else (1 << (e - 1)) - 1
-    return FixedFormat(f"1.{e}.{p},b={b}", e, p, b, True, _S.NEGATIVE_ZERO, source="GC")
+    bias = int(given["bias"]) if given["bias"] is not None else (1 << (e - 1)) - 1
+    known = {member.name.lower(): member for member in Specials}
+    word = given["specials"] or "negative_zero"
+    if word not in known:
+        raise ValueError(f"format {name!r}: specials {word!r} are not known; choose one of {', '.join(known)}")
+    subnormals = given["sub"] != "false"
+    rest = f",specials={word}" if given["specials"] else ""
+    rest += "" if subnormals else ",subnormals=false"
+    source = "GC" if not rest else "description"
+    return FixedFormat(f"1.{e}.{p},b={bias}{rest}", e, p, bias, subnormals, known[word], source=source)
 
 
 def with_bias(fmt: Format, bias: int) -> Format:

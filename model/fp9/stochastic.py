@@ -1,0 +1,113 @@
+"""Where stochastic rounding's bits come from: given, drawn, or taken from a word as an instruction does (spec 2.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.formats import FixedFormat, Format, Rounding
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+MAX_WIDTH = 32
+_WORD = 32
+_FLOAT32_FRACTION = 23
+
+
+class Stochastic(Enum):
+    """How an instruction gets the integer r of each element from its random operand."""
+
+    NVIDIA_RS = "nvidia_rs"
+    AMD_SR = "amd_sr"
+    INTEL_BIAS = "intel_bias"
+
+
+@dataclass(frozen=True, slots=True)
+class RandomBits:
+    """Integers r of `width` bits for a flat source, shape (n,) or (1,)."""
+
+    values: NDArray[Any]
+    width: int
+
+    def part(self, part: slice) -> NDArray[Any]:
+        """What belongs to a part of the source."""
+        return self.values if self.values.size == 1 else self.values[part]
+
+
+def random_bits_of(
+    rounding: Rounding,
+    given: ArrayLike | np.random.Generator | None,
+    width: int,
+    preset: Stochastic | None,
+    shape: tuple[int, ...],
+    fmt: Format,
+) -> RandomBits | None:
+    """Bits for a source of `shape`, None for roundings that take none.
+
+    The bits are integers as supplied, or drawn from a seeded Generator; by a preset's rule if there is one.
+
+    `nvidia_rs`: one 32-bit word for four elements (shape of the source with its last axis divided by 4); in memory
+    order (PTX's f, e, b, a) they take word[15:0], the same reversed, word[31:16], the same reversed; N = 16.
+    `amd_sr`: one 32-bit seed for each element, of which the top N = 23 - p bits count. `intel_bias`: 8 bits for each.
+
+    Raises ValueError for missing bits, wrong shapes, and integers that are too wide, TypeError for other things.
+    """
+    if rounding is not Rounding.SR:
+        if given is not None or preset is not None:
+            raise ValueError(f"random bits given with rounding {rounding.value}; only sr takes them")
+        return None
+    if given is None:
+        raise ValueError("rounding sr needs random_bits: integers below 2**random_width, or a numpy Generator")
+    if preset is Stochastic.NVIDIA_RS:
+        return _nvidia(_supplied(given, _WORD, _words_of(shape), "words"))
+    if preset is Stochastic.AMD_SR:
+        if not isinstance(fmt, FixedFormat) or fmt.fraction_bits > 3:
+            raise ValueError(f"amd_sr is defined for 8-bit formats of fixed fields; {fmt.name} given")
+        kept = _FLOAT32_FRACTION - fmt.fraction_bits
+        seeds = _supplied(given, _WORD, shape, "seeds")
+        return RandomBits(seeds.values >> np.uint32(_WORD - kept), kept)
+    if preset is Stochastic.INTEL_BIAS:
+        return _supplied(given, 8, shape, "biases")
+    if not 1 <= width <= MAX_WIDTH:
+        raise ValueError(f"random_width {width} given; give 1 to {MAX_WIDTH}")
+    return _supplied(given, width, shape, "random_bits")
+
+
+def _words_of(shape: tuple[int, ...]) -> tuple[int, ...]:
+    if not shape or shape[-1] % 4:
+        raise ValueError(f"nvidia_rs converts four elements at a time; shape {shape} has a last axis of other length")
+    return (*shape[:-1], shape[-1] // 4)
+
+
+def _nvidia(words: RandomBits) -> RandomBits:
+    low = words.values.astype(np.uint32) & np.uint32(0xFFFF)
+    high = words.values.astype(np.uint32) >> np.uint32(16)
+    elements = np.stack([low, _reversed16(low), high, _reversed16(high)], axis=-1)
+    return RandomBits(elements.reshape(-1), 16)
+
+
+def _reversed16(half: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    for distance, mask in ((8, 0x00FF), (4, 0x0F0F), (2, 0x3333), (1, 0x5555)):
+        low, d = np.uint32(mask), np.uint32(distance)
+        half = (half & low) << d | (half >> d) & low
+    return half
+
+
+def _supplied(given: ArrayLike | np.random.Generator, width: int, shape: tuple[int, ...], what: str) -> RandomBits:
+    if isinstance(given, np.random.Generator):
+        words = given.integers(0, 1 << _WORD, int(np.prod(shape)), dtype=np.uint32)
+        return RandomBits(words >> np.uint32(_WORD - width), width)
+    array = np.asarray(given)
+    if array.dtype.kind not in "iu" or array.shape not in ((), shape):
+        raise ValueError(
+            f"{what} of {array.dtype.name}, shape {array.shape} given; give integers of shape {shape}, or one integer"
+        )
+    fits = array.dtype.kind == "u" and array.dtype.itemsize * 8 <= width
+    if not fits and array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << width:
+        raise ValueError(f"{what} outside 0..2**{width}-1 given; mask them or change the width")
+    narrow = array if array.dtype in (np.uint8, np.uint16, np.uint32) else array.astype(np.uint32)
+    return RandomBits(np.ascontiguousarray(narrow).reshape(-1), width)

@@ -1,0 +1,32 @@
+"""Numbers of fixed-field codes of more than 16 bits, which are too many for a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.formats import FixedFormat, Format, Specials
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def decode_wide(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
+    """float32 for FP32 and for what is FP32 with bits missing, else float64; shape of `codes`."""
+    assert isinstance(fmt, FixedFormat), "formats of other families have 8 bits"
+    if (fmt.bits, fmt.exponent_bits, fmt.bias, fmt.specials) == (32, 8, 127, Specials.IEEE) and fmt.subnormals:
+        return np.asarray(codes, dtype=np.uint32).view(np.float32)
+    ordinals = (codes.astype(np.int64) & fmt.magnitude_mask) >> fmt.padding
+    fields, fractions = ordinals >> fmt.fraction_bits, ordinals & ((1 << fmt.fraction_bits) - 1)
+    subnormal = (fields == 0) & fmt.subnormals
+    significands = fractions + np.where(subnormal, 0, 1 << fmt.fraction_bits)
+    numbers = np.ldexp(significands.astype(np.float64), fields + subnormal - (fmt.bias + fmt.fraction_bits))
+    top = fmt.max_code >> fmt.padding
+    numbers = np.where(ordinals == 0, 0.0, np.where(ordinals > top, np.nan, numbers))
+    if fmt.has_inf:
+        numbers = np.where(ordinals == top + 1, np.inf, numbers)
+    negative = (codes & fmt.sign_mask) != 0
+    if fmt.nan_code(False) == fmt.sign_mask:
+        numbers = np.where(negative & (ordinals == 0), np.nan, numbers)
+    return np.where(negative & (fmt.signed_zero | (ordinals != 0)), -numbers, numbers)
