@@ -279,6 +279,7 @@ STUDIES: dict[str, Study] = {
         _window(4),
         _lanes("lanes", 25),
         _lanes("lanes_exact", None),
+        _cast_lanes(),
         _stages("stages_fma", _fma(_OCP, _OCP, "fma_fp32"), 0),
         _stages("stages_fma_dlfloat16", _fma(_HFP8, _HFP8, "dlfloat"), 0),
         _stages("stages_mac", Mac("mac_fp32_ocp", _formats(_OCP), _formats(_OCP), engine("fma_fp32")), 1),

@@ -1,0 +1,42 @@
+"""Commands that measure hardware at length or describe it: study, datasheet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fp9.cli_support import Command, extra, progress_bar, show, table
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(cls=Command)
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option("--out", type=_PATH, default=Path("build/study"), show_default=True, help="Folder of pages and charts.")
+@click.option("--list", "only_list", is_flag=True, help="List the studies and their questions.")
+def study(names: tuple[str, ...], out: Path, only_list: bool, as_json: bool) -> None:
+    """Measure what formats, policies, roundings and sizes cost.
+
+    Each study answers one question with a table and a chart, and lies in FOLDER as Markdown, SVG, JSON and CSV. Without
+    NAME: all of them. What was measured before is not measured again.
+
+    \b
+      fp9 study --list
+      fp9 study mixed_fp32 flags --out build/study
+      fp9 study --out docs/study
+    """
+    with extra("rtl"):
+        from fp9_rtl import study_job
+    if only_list:
+        questions = study_job.questions()
+        rows = list(questions.items())
+        show(questions, as_json, table("Studies", ["name", "question"], rows))
+        return
+    with progress_bar(keep=True) as progress:
+        written = study_job.run(names, out, progress)
+    record = {name: [str(path) for path in paths] for name, paths in written.items()}
+    show(record, as_json, table(f"Written to {out}", ["study", "page"], [(n, paths[0]) for n, paths in record.items()]))
+
+
+COMMANDS = (study,)

@@ -1,0 +1,43 @@
+"""The work of `fp9 study`: measures studies by name and writes their pages and the index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from fp9.files import write_whole
+from fp9_rtl import study, study_report, study_submodules
+from fp9_rtl.study_catalogue import STUDIES
+
+Progress = Callable[[str, int, int], None]
+"""Called with what was finished, the steps done and the steps in all."""
+
+
+def questions() -> dict[str, str]:
+    """Name and question of every study."""
+    return {name: s.question for name, s in STUDIES.items()} | {study_submodules.NAME: study_submodules.QUESTION}
+
+
+def run(names: Sequence[str], folder: Path, progress: Progress | None = None) -> dict[str, list[Path]]:
+    """Measure the studies named, all when there is none, into a folder; what was written, by study.
+
+    The index is written when all are. Raises ValueError for an unknown name, before anything is measured, MissingTool
+    where a library or Yosys is missing, OSError where the folder does not take files.
+    """
+    known = questions()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(f"unknown study {unknown[0]!r}; choose from {', '.join(known)}")
+    written = {}
+    outcomes = []
+    for name in names or known:
+        if name == study_submodules.NAME:
+            written[name] = study_submodules.write(study_submodules.measure(progress=progress), folder)
+            continue
+        outcome = study.measure(STUDIES[name], progress=progress)
+        written[name] = study_report.write(outcome, folder)
+        outcomes.append(outcome)
+    if not names:
+        more = f"- [{study_submodules.TITLE}]({study_submodules.NAME}.md): {study_submodules.QUESTION}"
+        write_whole(folder / study_report.INDEX, study_report.index(outcomes, [more]))
+    return written
