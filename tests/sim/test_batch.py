@@ -85,7 +85,7 @@ def test_a_pipeline_gives_one_result_for_each_operation_in_order() -> None:
 
 def test_a_unit_that_gives_no_results_ends() -> None:
     unit = dataclasses.replace(UNIT, stages=1)
-    stuck = verilated(unit, verilog=pipelined(unit, next_valid="2'b0"))
+    stuck = verilated(unit, verilog=pipelined(unit, out_valid="full && 1'b0"))
     with pytest.raises(SimulatorError, match="gave 0 results for 256 operations"):
         stuck(code=ALL)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fp9 import vectors
 from fp9.formats import HFP8_BIASES
 from fp9.units import BIAS_BITS, CATALOGUE, Cast, Decoder, Fma, Mac, Port, Unit
-from fp9_sim import check, compare, verilated
+from fp9_sim import Verilated, check, compare, verilated
 
 Columns = dict[str, NDArray[np.uint32]]
 
@@ -38,9 +38,9 @@ def units(kind: type[Unit]) -> list[Unit]:
     return [unit for unit in CATALOGUE.values() if type(unit) is kind]
 
 
-def hold(unit: Unit, inputs: Columns) -> None:
+def hold(unit: Unit, inputs: Columns, dut: Verilated | None = None) -> None:
     """Every operation gives the model's results."""
-    found, total = check(unit, inputs)
+    found, total = check(unit, inputs, dut=dut)
     assert not total, f"{total} mismatches, the first: {found[0]}"
 
 
@@ -69,20 +69,18 @@ def test_casts_round_random_operands(unit: Cast) -> None:
     hold(unit, dict(vectors.generate(unit, "random", 500_000, seed=1).inputs))
 
 
-ADDENDS = {
-    "fp32": [0, 0x3F80_0001, 0x8000_0001, 0x7F7F_FFFF, 0x7F80_0000],
-    "dlfloat16": [0, 0x3E01, 0x8001, 0x7FFE, 0x7FFF],
-}
+# Zero, a number whose sum needs rounding, and the smallest negative number.
+ADDENDS = {"fp32": [0, 0x3F80_0001, 0x8000_0001], "dlfloat16": [0, 0x3E01, 0x8001]}
 
 
 @pytest.mark.parametrize("unit", [u for u in units(Fma) if not u.stages], ids=lambda unit: unit.name)
 def test_multiply_adders_form_every_product_of_each_operand_pair(unit: Fma) -> None:
-    """All 65,536 products with c = 0, a number, the smallest negative one, the largest and infinity."""
+    dut = verilated(unit)
     selects = [port for port in unit.inputs if port.choices]
     for choice in itertools.product(*(every(port) for port in selects)):
         chosen = {port.name: [value] for port, value in zip(selects, choice, strict=True)}
         columns = combinations({"a": range(256), "b": range(256), "c": ADDENDS[unit.engine.result.name], **chosen})
-        hold(unit, columns)
+        hold(unit, columns, dut)
 
 
 @pytest.mark.parametrize("unit", [*units(Fma), *units(Mac)], ids=lambda unit: unit.name)
@@ -106,10 +104,10 @@ def test_units_with_stages_agree_on_both_simulators_under_stalls(name: str, buil
     assert result.passed, [run.to_dict() for run in result.runs]
 
 
-@pytest.mark.parametrize("stages", [1, 3, 6])
-@pytest.mark.parametrize("name", ["decoder_all", "cast_fp32", "fma_fp32", "mac_dlfloat16"])
+@pytest.mark.parametrize(
+    ("name", "stages"),
+    [("decoder_all", 1), ("cast_fp32", 3), ("fma_fp32", 1), ("fma_fp32", 6), ("mac_dlfloat16", 1), ("mac_fp32", 6)],
+)
 def test_units_of_every_depth_keep_their_results(name: str, stages: int) -> None:
     unit = dataclasses.replace(CATALOGUE[name], stages=stages)  # type: ignore[type-var]
-    inputs = vectors.generate(unit, "random", 20_000, seed=stages).inputs
-    found, total = check(unit, inputs, dut=verilated(unit))
-    assert not total, found[0]
+    hold(unit, dict(vectors.generate(unit, "random", 20_000, seed=stages).inputs))
