@@ -8,6 +8,7 @@ import textwrap
 from pathlib import Path
 
 from amaranth.back import rtlil
+from amaranth.lib import wiring
 
 from fp9.files import write_whole
 from fp9.units import Port, Unit
@@ -35,14 +36,21 @@ _LINT_OFF = ("DECLFILENAME", "WIDTHEXPAND", "WIDTHTRUNC")
 
 
 def verilog(unit: Unit) -> str:
-    """Verilog text of a unit; the module is named as the unit is. Deterministic to the byte."""
-    with tempfile.TemporaryDirectory(prefix="fp9-") as name:
-        folder = Path(name)
-        (folder / "unit.il").write_text(_rtlil(unit))
-        run_yosys(_SCRIPT, folder)
-        body = (folder / "unit.v").read_text()
+    """Verilog text of a unit; the module is named as the unit is. Deterministic to the byte.
+
+    Raises ValueError for a spec that no hardware is offered for.
+    """
     lint = [f"/* verilator lint_off {name} */" for name in _LINT_OFF]
-    return "\n".join([*header(unit), *lint, "", _without_banner(body)])
+    return "\n".join([*header(unit), *lint, "", component_verilog(build(unit), unit.name)])
+
+
+def component_verilog(component: wiring.Component, name: str) -> str:
+    """Verilog of a component as one module without processes."""
+    with tempfile.TemporaryDirectory(prefix="fp9-") as temporary:
+        folder = Path(temporary)
+        (folder / "unit.il").write_text(_rtlil(component, name))
+        run_yosys(_SCRIPT, folder)
+        return _without_banner((folder / "unit.v").read_text())
 
 
 def write_verilog(unit: Unit, path: Path | str) -> None:
@@ -54,13 +62,13 @@ _PORT = re.compile(r"^(\s*wire .*\b(?:input|output) )(\d+)", re.MULTILINE)
 _NAME = re.compile(r"\\([A-Za-z_][\w.]*)")
 
 
-def _rtlil(unit: Unit) -> str:
+def _rtlil(component: wiring.Component, name: str) -> str:
     """RTLIL whose names need no escaping in Verilog, and in which a structure is named by its fields alone.
 
     The field `operand.sign` becomes `operand_sign`; the wire `operand` of all fields side by side a private one.
     """
-    text = rtlil.convert(build(unit), name=unit.name, emit_src=False)
-    packed = {name.rpartition(".")[0] for name in _NAME.findall(text) if not name.startswith(f"{unit.name}.")}
+    text = rtlil.convert(component, name=name, emit_src=False)
+    packed = {wire.rpartition(".")[0] for wire in _NAME.findall(text) if not wire.startswith(f"{name}.")}
 
     def renamed(match: re.Match[str]) -> str:
         return ("$" if match[1] in packed else "\\") + match[1].replace(".", "_")

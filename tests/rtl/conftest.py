@@ -1,0 +1,90 @@
+"""Units in Amaranth's own simulator: slow, and without a line of Verilog between the component and the result."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from amaranth.sim import Simulator, SimulatorContext
+from numpy.typing import NDArray
+
+from fp9.units import Unit
+from fp9_rtl import build
+
+Columns = dict[str, NDArray[Any]]
+Simulate = Callable[..., Columns]
+
+
+def _results(unit: Unit, rows: list[dict[str, int]]) -> Columns:
+    return {port.name: np.array([row[port.name] for row in rows], dtype=np.uint32) for port in unit.outputs}
+
+
+def _operations(inputs: Columns) -> Iterator[dict[str, int]]:
+    for values in zip(*inputs.values(), strict=True):
+        yield {name: int(value) for name, value in zip(inputs, values, strict=True)}
+
+
+@pytest.fixture
+def simulate() -> Simulate:
+    """`simulate(unit, inputs, stalls=0.0, seed=0)`: the outputs of every operation, of shape (n,) for each port.
+
+    `stalls` is the share of clocks in which a side of the handshake is not ready.
+    """
+
+    def run(unit: Unit, inputs: Columns, stalls: float = 0.0, seed: int = 0) -> Columns:
+        rows = (_clocked if unit.stages else _combinational)(unit, inputs, stalls, random.Random(seed))
+        return _results(unit, rows)
+
+    return run
+
+
+def _read(ctx: SimulatorContext, component: Any, unit: Unit) -> dict[str, int]:
+    return {port.name: ctx.get(getattr(component, port.name)) % (1 << port.width) for port in unit.outputs}
+
+
+def _combinational(unit: Unit, inputs: Columns, stalls: float, rng: random.Random) -> list[dict[str, int]]:
+    component: Any = build(unit)
+    rows = []
+
+    async def bench(ctx: SimulatorContext) -> None:
+        for operation in _operations(inputs):
+            for name, value in operation.items():
+                ctx.set(getattr(component, name), value)
+            await ctx.delay(1e-9)
+            rows.append(_read(ctx, component, unit))
+
+    simulator = Simulator(component)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return rows
+
+
+def _clocked(unit: Unit, inputs: Columns, stalls: float, rng: random.Random) -> list[dict[str, int]]:
+    component: Any = build(unit)
+    waiting = list(_operations(inputs))
+    count = len(waiting)
+    rows: list[dict[str, int]] = []
+
+    async def bench(ctx: SimulatorContext) -> None:
+        offered = False  # what is offered stays until it is taken
+        while len(rows) < count:
+            offered = bool(waiting) and (offered or rng.random() >= stalls)
+            for name, value in (waiting[0] if offered else {}).items():
+                ctx.set(getattr(component, name), value)
+            ctx.set(component.in_valid, offered)
+            ctx.set(component.out_ready, rng.random() >= stalls)
+            if ctx.get(component.out_valid & component.out_ready):
+                rows.append(_read(ctx, component, unit))
+            if ctx.get(component.in_valid & component.in_ready):
+                waiting.pop(0)
+                offered = False
+            await ctx.tick()
+
+    simulator = Simulator(component)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return rows
