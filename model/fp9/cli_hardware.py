@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from fp9.cli_study import place_units
 from fp9.cli_support import Command, UserError, extra, load_unit, progress_bar, settings_option, show, table
 
 _PATH = click.Path(path_type=Path)
@@ -93,8 +94,18 @@ def sim(
 @click.argument("names", metavar="UNIT...", nargs=-1, required=True)
 @click.option("--library", default="osu018", show_default=True, help="Standard cells: osu018 or osu035.")
 @click.option("--compare", "other", metavar="UNIT", help="Print the ratio of each UNIT to this one as well.")
+@click.option("--out", type=_PATH, help="Folder for JSON, CSV and charts of the figures.")
+@click.option("--fpga", help="Place and route on an FPGA instead: ecp5 or ice40.")
 @settings_option
-def synth(names: tuple[str, ...], library: str, other: str | None, settings: tuple[str, ...], as_json: bool) -> None:
+def synth(
+    names: tuple[str, ...],
+    library: str,
+    other: str | None,
+    out: Path | None,
+    fpga: str | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Measure area and delay of UNIT... in gates.
 
     By mappings A (small) and B (balanced) to standard cells, without wires and power: these figures are for comparing
@@ -103,7 +114,12 @@ def synth(names: tuple[str, ...], library: str, other: str | None, settings: tup
     \b
       fp9 synth fma_fp32 mac_fp32
       fp9 synth fma_fp32_ocp --compare fma_fp32_e5m2
+      fp9 synth fma_fp32 --fpga ecp5
     """
+    if fpga is not None:
+        if other is not None or out is not None:
+            raise UserError("--fpga stands alone; leave out --compare and --out")
+        return place_units([load_unit(name, settings) for name in names], fpga, as_json)
     with extra("rtl"):
         from fp9_rtl import synth as library_synth
         from fp9_rtl import synth_report
@@ -121,6 +137,8 @@ def synth(names: tuple[str, ...], library: str, other: str | None, settings: tup
         "results": [result.to_dict() for result in results],
         "ratios": [dataclasses.asdict(ratio) for ratio in ratios],
     }
+    if out is not None:
+        synth_report.write(results, out)
     tables = [synth_report.table(results), *([synth_report.ratio_table(ratios)] if ratios else [])]
     show(record, as_json, *tables)
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from fp9.cli_support import Command, extra, progress_bar, show, table
+
+if TYPE_CHECKING:
+    from fp9.units import Unit
 
 _PATH = click.Path(path_type=Path)
 
@@ -37,6 +41,15 @@ def study(names: tuple[str, ...], out: Path, only_list: bool, as_json: bool) -> 
         written = study_job.run(names, out, progress)
     record = {name: [str(path) for path in paths] for name, paths in written.items()}
     show(record, as_json, table(f"Written to {out}", ["study", "page"], [(n, paths[0]) for n, paths in record.items()]))
+
+
+def place_units(units: list[Unit], device: str, as_json: bool) -> None:
+    """What `fp9 synth --fpga` does: LUTs, flip-flops and clock of units on an FPGA."""
+    with extra("rtl"):
+        from fp9_rtl import fpga
+    with progress_bar() as progress:
+        placed = fpga.measure(units, device, progress)
+    show([result.to_dict() for result in placed], as_json, fpga.table(placed))
 
 
 COMMANDS = (study,)

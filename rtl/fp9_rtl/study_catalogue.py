@@ -153,12 +153,12 @@ def _subnormals(result: str, step: str) -> Study:
     def unit(operands: _Names, fmt: Format) -> Fma:
         return _fma(operands, operands, dataclasses.replace(base, name=f"{step} to {fmt.name}", result=fmt))
 
-    variants = (
-        Variant("none", unit(plain, flushed)),
-        Variant("of the operands", unit(_OCP, flushed)),
+    with_result = (
         Variant("of the result and addend", unit(plain, kept)),
         Variant("of operands, addend and result", unit(_OCP, kept)),
     )
+    without = (Variant("none", unit(plain, flushed)), Variant("of the operands", unit(_OCP, flushed)))
+    variants = with_result if flushed.bits == 32 else (*without, *with_result)  # an FP32 addend always has them
     question = (
         f"What do subnormal numbers cost in a multiply-add of mixed e4m3/e5m2 to {result}? Formats without them are "
         "the same formats in all else: subnormal codes read as zero, tiny results become zero."

@@ -89,6 +89,17 @@ def as_csv(results: Sequence[Synthesis]) -> str:
     return text.getvalue()
 
 
+def write(results: Sequence[Synthesis], folder: Path) -> list[Path]:
+    """Write synth.json, synth.csv, area_delay.svg and area.svg into a folder, which is made if need be; their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / name for name in ("synth.json", "synth.csv", "area_delay.svg", "area.svg")]
+    write_whole(paths[0], as_json(results))
+    write_whole(paths[1], as_csv(results))
+    area_delay_chart(results, paths[2])
+    area_bars(results, paths[3])
+    return paths
+
+
 def area_delay_chart(results: Sequence[Synthesis], path: Path) -> None:
     """Write an SVG with each unit and mapping as a point: delay to the right, area upwards."""
     figure = new_figure(results, height=4.5)

@@ -292,6 +292,13 @@ def test_charts_are_svg_and_repeat(chart: object, adder8: Synthesis, counter8: S
     assert NOTE in files[0].read_text()
 
 
+def test_reports_fill_a_folder(adder8: Synthesis, tmp_path: Path) -> None:
+    paths = synth_report.write([adder8], tmp_path / "new" / "folder")
+    assert [path.name for path in paths] == ["synth.json", "synth.csv", "area_delay.svg", "area.svg"]
+    assert paths[0].read_text() == synth_report.as_json([adder8])
+    assert all(path.stat().st_size for path in paths)
+
+
 def test_a_ratio_states_units_result_subnormals_and_mapping(adder8: Synthesis, counter8: Synthesis) -> None:
     both, one = CATALOGUE["fma_dlfloat16_hfp8"], CATALOGUE["fma_dlfloat16_hfp8_152"]
     found = ratios(both, counter8, one, adder8)
