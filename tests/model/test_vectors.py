@@ -40,7 +40,7 @@ def test_corner_suites_use_every_choice_of_every_select_port(name: str) -> None:
     made = vectors.generate(name, "corner")
     for port in made.unit.inputs:
         if port.choices:
-            assert set(made.inputs[port.name].tolist()) == set(range(len(port.choices))), port.name
+            assert set(made.inputs[port.name].tolist()) >= set(range(len(port.choices))), port.name
 
 
 @pytest.mark.parametrize("name", [name for name, unit in CATALOGUE.items() if unit.kind in ("fma", "cast")])
@@ -102,5 +102,5 @@ def test_columns_are_checked() -> None:
 
 
 def test_an_unknown_suite_is_named() -> None:
-    with pytest.raises(ValueError, match="smoke, corner, random"):
+    with pytest.raises(ValueError, match="smoke, corner, random, full"):
         vectors.generate("cast_fp32", "everything")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from fp9.formats import Rounding
 from fp9.units import Cast, Decoder, Unit
+from fp9_sim.function import function
 from fp9_sim.proofs.cast_spec import cast_cases
 from fp9_sim.proofs.decoder_spec import decoder_cases
 from fp9_sim.proofs.miter import Case, miter
@@ -17,7 +18,9 @@ Decide = Callable[[str, Case, str, float], Verdict]
 """From the unit's Verilog, a case, its specification or control, and a time limit in seconds to the verdict."""
 
 _BIASES = "extra biases are -8..8"
-_REGISTERS = "pipeline registers are read as wires; order and content across them is the handshake's claim"
+_REGISTERS = (
+    "pipeline registers are read as wires; that operations pass them whole and in order is the handshake's claim"
+)
 
 
 @dataclass(frozen=True)
@@ -57,9 +60,9 @@ def _(unit: Cast) -> list[Claim]:
 
 
 def _values(unit: Unit, proves: str, assumes: list[str], cases: tuple[Case, ...]) -> Claim:
-    """The claim about the unit's function, its registers transparent."""
+    """The claim about the unit's function: what it computes, whatever its registers."""
 
     def decide_case(verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-        return decide(verilog, miter(unit, case, specification), timeout, transparent=bool(unit.stages))
+        return decide(function(unit, verilog), miter(unit, case, specification), timeout)
 
     return Claim("values", proves, (*assumes, *([_REGISTERS] if unit.stages else [])), cases, decide_case)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fp9.units import Port, Unit
+from fp9_sim.function import function_inputs
 from fp9_sim.proofs.solver import TOP
 
 
@@ -24,16 +25,15 @@ class Case:
 
 def miter(unit: Unit, case: Case, body: str) -> str:
     """The Verilog of `proof`: free inputs and all outputs of the unit are its ports, and `ok`."""
-    free = [port for port in unit.inputs if port.name not in case.fixed]
+    inputs = function_inputs(unit)
+    free = [port for port in inputs if port.name not in case.fixed]
     ports = [_declare("input", port) for port in free] + [_declare("output", port) for port in unit.outputs]
     fixed = [
         f"  wire {_range(port)}{port.name} = {port.width}'d{case.fixed[port.name]};"
-        for port in unit.inputs
+        for port in inputs
         if port.name in case.fixed
     ]
-    pins = [f".{port.name}({port.name})" for port in (*unit.inputs, *unit.outputs)]
-    if unit.stages:
-        pins += [".clk(1'b0)", ".rst(1'b0)", ".in_valid(1'b1)", ".out_ready(1'b1)", ".in_ready()", ".out_valid()"]
+    pins = [f".{port.name}({port.name})" for port in (*inputs, *unit.outputs)]
     return "\n".join(
         [
             f"module {TOP} (",

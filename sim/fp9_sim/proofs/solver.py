@@ -24,9 +24,6 @@ proc -norom
 flatten
 """
 
-_TRANSPARENT = "techmap -map transparent.v\n"
-"""Reads registers as wires."""
-
 _DECIDE = """\
 opt -full
 sat -verify -show-ports -dump_json counterexample.json -prove ok 1 proof
@@ -53,13 +50,12 @@ class Verdict:
     counterexample: Mapping[str, int] = field(default_factory=dict)
 
 
-def decide(unit: str, proof: str, timeout: float, transparent: bool = False) -> Verdict:
+def decide(unit: str, proof: str, timeout: float) -> Verdict:
     """Whether `ok` of the combinational module `proof` is 1 for all inputs; both texts are Verilog.
 
-    `transparent` reads every register as a wire. Raises YosysError for Verilog that cannot be read.
+    Raises YosysError for Verilog that cannot be read.
     """
-    script = _PREPARE + (_TRANSPARENT if transparent else "") + _DECIDE
-    return run(script, {"unit.v": unit, "proof.v": proof, "transparent.v": _REGISTERS_AS_WIRES}, timeout)
+    return run(_PREPARE + _DECIDE, {"unit.v": unit, "proof.v": proof}, timeout)
 
 
 def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
@@ -88,15 +84,3 @@ def _counterexample(folder: Path) -> dict[str, int]:
     signals = json.loads((folder / "counterexample.json").read_text())["signal"]
     bits = {signal["name"]: signal["data"][0] if "data" in signal else signal["wave"][0] for signal in signals}
     return {name.lstrip("\\"): int(value.replace("x", "0"), 2) for name, value in bits.items()}
-
-
-_REGISTERS_AS_WIRES = "".join(
-    f"""\
-(* techmap_celltype = "{cell}" *)
-module as_wire_{i} (input [WIDTH-1:0] D, output [WIDTH-1:0] Q);
-  parameter WIDTH = 1;
-  assign Q = D;
-endmodule
-"""
-    for i, cell in enumerate(("$dff", "$dffe", "$sdff", "$sdffe", "$sdffce"))
-)

@@ -1,0 +1,55 @@
+"""Corner operations of casts: thresholds and specials of every target, walking bits at every source exponent."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casting import encode
+from fp9.formats import FixedFormat, Format
+from fp9.stimulus.columns import Inputs, cycled, every_value, fixed, walking_codes
+from fp9.units import Cast
+
+
+def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
+    """Under every value of the select ports: thresholds and specials of each target; under drawn ones: walking bits.
+
+    Lanes carry the same operands in different order. Scale, random bits and the like are drawn.
+    """
+    selects = [port for port in unit.inputs if port.choices]
+    source = fixed(unit.source)
+    thresholds = np.unique(np.concatenate([_thresholds(source, fmt) for fmt in unit.targets]))
+    choices = np.array(list(itertools.product(*(every_value(port) for port in selects))), dtype=np.uint32)
+    walking = walking_codes(source).astype(np.uint32)
+    drawn = rng.integers(0, len(choices), len(walking))
+    codes = np.concatenate([np.tile(thresholds, len(choices)), walking])
+    columns = {x: np.roll(codes, lane) for lane, x in enumerate(unit.lane_names("x"))}
+    for i, port in enumerate(selects):
+        columns[port.name] = np.concatenate([np.repeat(choices[:, i], len(thresholds)), choices[drawn, i]])
+    for port in unit.inputs:
+        if port.name not in columns:
+            columns[port.name] = rng.permutation(cycled(port, len(codes)))
+    return {port.name: columns[port.name] for port in unit.inputs}
+
+
+@functools.lru_cache(maxsize=64)
+def _thresholds(source: FixedFormat, target: Format) -> NDArray[np.uint32]:
+    """Source codes at, just below and just above every number of the target and every midpoint, of both signs."""
+    numbers = np.array([target.to_float(int(code)) for code in target.ordered_magnitudes()])
+    numbers = np.append(numbers, [2 * numbers[-1] - numbers[-2], 2 * numbers[-1]])
+    points = np.concatenate([numbers, (numbers[1:] + numbers[:-1]) / 2])
+    codes = encode(points, source, "rtz").astype(np.int64)
+    around = (codes[:, None] + np.array([-1, 0, 1])).reshape(-1)
+    around = np.concatenate([around[(around >= 0) & (around <= source.magnitude_mask)], _special_codes(source)])
+    return np.unique(np.concatenate([around, around | source.sign_mask])).astype(np.uint32)
+
+
+def _special_codes(fmt: FixedFormat) -> NDArray[np.int64]:
+    """Magnitudes: zero, the ends of the subnormal and of the finite numbers, infinity and NaNs of every single bit."""
+    top, hidden = fmt.max_code, 1 << fmt.fraction_bits
+    nans = [top + 1 + (1 << i) for i in range(fmt.fraction_bits)]
+    edges = [0, 1, 2, hidden - 1, hidden, top - 1, top, top + 1, *nans, fmt.magnitude_mask]
+    return np.array([code for code in edges if code <= fmt.magnitude_mask])

@@ -1,0 +1,67 @@
+"""The smoke suite: some hundreds of the corner operations, by the classes and the bit patterns that they meet.
+
+Operations fall into classes by their choices, their flags and the upper bits of their result. Candidates are drawn from
+all classes alike; of each handful the one is taken that shows the most pairs of bits, over all ports, in a combination
+of values not seen before (pairwise coverage). No circuit is looked at.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.stimulus.columns import Inputs
+from fp9.units import Mac, Unit
+
+SMOKE_COUNT = 900
+_HANDFUL = 16
+_CLASS_BITS = 9
+"""Upper bits of an output that tell classes apart: sign and exponent of FP32, all of an 8-bit code."""
+
+
+def smoke(unit: Unit, corner: Inputs) -> Inputs:
+    """At most `SMOKE_COUNT` operations out of a corner suite, in its order; sequences of a `mac` stay in pairs."""
+    span = 2 if isinstance(unit, Mac) else 1
+    outputs = unit.evaluate(corner)
+    columns = {**corner, **{f"{name} out": values for name, values in outputs.items()}}
+    widths = {port.name: port.width for port in unit.inputs}
+    widths |= {f"{port.name} out": port.width for port in unit.outputs}
+    bits = np.concatenate([_bits(columns[name], width) for name, width in widths.items()], axis=1)
+    selects = [columns[port.name].astype(np.int64) for port in unit.inputs if port.choices]
+    uppers = [outputs[p.name].astype(np.int64) >> max(0, p.width - _CLASS_BITS) for p in unit.outputs]
+    classes = np.stack([*selects, *uppers], axis=1)
+    groups = len(bits) // span
+    chosen = _choose(bits.reshape(groups, -1), classes.reshape(groups, -1), SMOKE_COUNT // span)
+    indices = (np.sort(chosen)[:, None] * span + np.arange(span)).reshape(-1)
+    return {name: column[indices] for name, column in corner.items()}
+
+
+def _bits(column: NDArray[np.unsignedinteger], width: int) -> NDArray[np.uint8]:
+    wide = column.astype(np.uint64)[:, None] >> np.arange(width, dtype=np.uint64)
+    return (wide & np.uint64(1)).astype(np.uint8)
+
+
+def _choose(bits: NDArray[np.uint8], classes: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Indices of `count` rows: the best of each handful, drawn from the classes in turn."""
+    if len(bits) <= count:
+        return np.arange(len(bits))
+    rng = np.random.default_rng(0)
+    _, which = np.unique(classes, axis=0, return_inverse=True)
+    order = rng.permutation(len(bits))
+    order = order[np.argsort(which[order], kind="stable")]
+    sizes = np.bincount(which)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    unseen = np.ones((2 * bits.shape[1], 2 * bits.shape[1]), dtype=np.float32)
+    chosen = np.zeros(len(bits), dtype=np.bool_)
+    while chosen.sum() < count:
+        drawn = rng.integers(0, len(sizes), _HANDFUL)
+        rows = order[starts[drawn] + rng.integers(0, sizes[drawn])]
+        rows = rows[~chosen[rows]]
+        if not len(rows):
+            continue
+        literals = np.concatenate([bits[rows], 1 - bits[rows]], axis=1).astype(np.float32)
+        best = int(np.argmax(((literals @ unseen) * literals).sum(axis=1)))
+        chosen[rows[best]] = True
+        shown = np.flatnonzero(literals[best])
+        unseen[np.ix_(shown, shown)] = 0
+    return np.flatnonzero(chosen)
