@@ -178,10 +178,10 @@ class Format(abc.ABC):
         return _table(self)
 
     def to_float(self, code: int) -> float:
-        """One code decoded (NaN and infinities as floats)."""
+        """One code decoded: NaN (with the code's sign) and infinities as floats."""
         kind = self.kind_of(code)
         if kind is Kind.NAN:
-            return math.nan
+            return -math.nan if self.is_negative(code) else math.nan
         if kind is Kind.INF:
             return -math.inf if self.is_negative(code) else math.inf
         value = float(self.value_of(code))
