@@ -7,7 +7,7 @@ UNITS ?= fma_fp32 fma_dlfloat16 mac_fp32 mac_dlfloat16 cast_fp32
 
 BIN := .venv/bin
 READY := .venv/.ready
-PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := demo
 .PHONY: demo test setup vectors rtl sim synth bench lint docs lock clean

@@ -170,6 +170,34 @@ def test_one_expected_result_is_broken() -> None:
     assert differs.tolist() == [50]
 
 
+# --- the line ------------------------------------------------------------------------------------------
+
+
+def test_a_unit_goes_down_the_line_and_its_broken_vector_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unmeasured(*_: object, **__: object) -> None:
+        raise MissingTool("area is measured elsewhere")
+
+    monkeypatch.setattr(hardware.synth, "synthesise_unit", unmeasured)
+    monkeypatch.setattr(hardware, "CORNER_OPERATIONS", 300)
+    monkeypatch.setattr(hardware, "RANDOM_OPERATIONS", 50)
+    monkeypatch.setattr(hardware, "UNITS", (CATALOGUE[hardware.BROKEN_UNIT],))
+    line = hardware.Line(tmp_path, 0, lambda _: None)
+    line.prepare(*real_layer())
+    built = line.measure()
+    record = built.units[hardware.BROKEN_UNIT]
+    assert record["operations"] == 300 + 50 + record["of_layer"]
+    assert set(record["simulation"]) == {b["simulator"] for b in built.broken} >= {"verilator"}
+    for run in record["simulation"].values():
+        assert (run["checked"], run["mismatches"], run["violations"]) == (record["operations"], 0, [])
+    for b in built.broken:
+        assert b["caught"]
+        assert re.search(
+            r"operation 50: a = 0x\w\w \(.+\), .*result expected 0x\w{4} \(.+\), got 0x\w{4} \(.+\)", b["report"][0]
+        )
+
+
 # --- what is missing --------------------------------------------------------------------------------------------------
 
 

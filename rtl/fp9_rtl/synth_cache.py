@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
+
+from fp9.files import write_whole
 
 
 def cache_folder() -> Path:
@@ -35,26 +36,12 @@ def store(folder: Path, request: dict[str, Any], result: dict[str, Any]) -> None
     path = _path(folder, request)
     text = json.dumps({"sha256": _hash(result), "result": result}, indent=1)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         write_whole(path, text)
     except OSError as error:
         reason = error.strerror or str(error)
         raise OSError(
             f"cannot keep results in {folder} ({reason}); set FP9_CACHE to a folder that is writable"
         ) from None
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file that appears complete or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _path(folder: Path, request: dict[str, Any]) -> Path:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from fp9_rtl.synth_cache import write_whole
+from fp9.files import write_whole
 from fp9_rtl.synth_result import NOTE, Estimate, Ratio, Synthesis
 
 if TYPE_CHECKING:
