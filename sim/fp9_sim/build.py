@@ -23,6 +23,10 @@ HANDSHAKE = ("clk", "rst", "in_valid", "in_ready", "out_valid", "out_ready")
 """Ports of a unit with stages beside its inputs and outputs."""
 
 
+# cocotb's runner makes every signal public, which doubles the time of a build; the ports are enough.
+_VERILATOR_ARGUMENTS = (*VERILATOR_ARGUMENTS, "--no-public-flat-rw")
+
+
 @dataclass(frozen=True)
 class Build:
     """A design built for a simulator, ready to run any number of times; `waves` is the waveform format, if any."""
@@ -39,7 +43,7 @@ def build(unit: Unit, verilog: str, simulator: Simulator, folder: Path, waves: s
     `waves` is the kind of waveform file the build can write: "vcd", "fst" or None. Raises SimulatorError where the
     simulator refuses the design, OSError where the folder cannot be written.
     """
-    arguments = _arguments(simulator, waves)
+    arguments = ICARUS_ARGUMENTS if simulator.name == "icarus" else _VERILATOR_ARGUMENTS
     # The path of cocotb's libraries is linked into the program.
     options = [simulator.name, simulator.version, cocotb_tools.__file__, str(waves), *arguments]
     key = hashlib.sha256(json.dumps([unit.name, verilog, *options]).encode()).hexdigest()[:16]
@@ -70,13 +74,6 @@ def verilog_of(unit: Unit) -> str:
     from fp9_rtl.export import verilog
 
     return verilog(unit)
-
-
-def _arguments(simulator: Simulator, waves: str | None) -> tuple[str, ...]:
-    if simulator.name == "icarus":
-        return ICARUS_ARGUMENTS
-    # cocotb's runner makes every signal public, which doubles the time of a build; the ports are enough.
-    return (*VERILATOR_ARGUMENTS, "--no-public-flat-rw", *(["--trace-fst"] if waves == "fst" else []))
 
 
 def _compile(

