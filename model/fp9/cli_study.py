@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fp9.cli_support import Command, extra, progress_bar, show, table
+from fp9.cli_support import Command, extra, load_unit, progress_bar, show, table
 
 if TYPE_CHECKING:
     from fp9.units import Unit
@@ -43,6 +43,32 @@ def study(names: tuple[str, ...], out: Path, only_list: bool, as_json: bool) -> 
     show(record, as_json, table(f"Written to {out}", ["study", "page"], [(n, paths[0]) for n, paths in record.items()]))
 
 
+@click.command(cls=Command)
+@click.argument("names", metavar="[UNIT]...", nargs=-1)
+@click.option("--out", type=_PATH, default=Path("build/units"), show_default=True, help="Folder of the data sheets.")
+def datasheet(names: tuple[str, ...], out: Path, as_json: bool) -> None:
+    """Write data sheets of UNIT..., or of the whole catalogue.
+
+    Ports, formats, rounding, timing diagram, area and delay, as NAME.md and NAME.svg. The whole catalogue gets an index
+    as well.
+
+    \b
+      fp9 datasheet fma_fp32
+      fp9 datasheet --out docs/units
+    """
+    with extra("docs"):
+        from fp9_rtl import datasheet as sheets
+    from fp9.files import write_whole
+    from fp9.units import CATALOGUE
+
+    units = [load_unit(name) for name in names or CATALOGUE]
+    with progress_bar(keep=True) as progress:
+        paths = sheets.write(units, out, progress=progress)
+    if not names:
+        write_whole(out / sheets.INDEX, sheets.index(units))
+    show([str(path) for path in paths], as_json, f"{len(units)} data sheets in {out}")
+
+
 def place_units(units: list[Unit], device: str, as_json: bool) -> None:
     """What `fp9 synth --fpga` does: LUTs, flip-flops and clock of units on an FPGA."""
     with extra("rtl"):
@@ -52,4 +78,4 @@ def place_units(units: list[Unit], device: str, as_json: bool) -> None:
     show([result.to_dict() for result in placed], as_json, fpga.table(placed))
 
 
-COMMANDS = (study,)
+COMMANDS = (study, datasheet)

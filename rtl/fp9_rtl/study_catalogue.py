@@ -69,7 +69,7 @@ def _cast(source: str, targets: _Names, roundings: Iterable[Rounding], *, random
 
 
 def _without_subnormals(fmt: Format) -> FixedFormat:
-    """The same format but for its subnormal codes, which read as zero and are never written."""
+    """The same format, its lowest exponent one more binade of normal numbers."""
     assert isinstance(fmt, FixedFormat)
     return dataclasses.replace(fmt, name=f"{fmt.name} without subnormals", subnormals=False)
 
@@ -161,7 +161,7 @@ def _subnormals(result: str, step: str) -> Study:
     variants = with_result if flushed.bits == 32 else (*without, *with_result)  # an FP32 addend always has them
     question = (
         f"What do subnormal numbers cost in a multiply-add of mixed e4m3/e5m2 to {result}? Formats without them are "
-        "the same formats in all else: subnormal codes read as zero, tiny results become zero."
+        "the same in all else; their lowest exponent is one more binade of normal numbers, as in HFP8."
     )
     return Study(f"subnormals_{result}", f"Subnormal numbers, multiply-add to {result}", question, variants)
 
@@ -172,7 +172,10 @@ def _subnormals_cast() -> Study:
         Variant("none", _cast("fp32", plain, [Rounding.RNE])),
         Variant("of the targets", _cast("fp32", _OCP, [Rounding.RNE])),
     )
-    question = "What do subnormal targets cost in a cast from FP32 to e4m3 or e5m2, to nearest even?"
+    question = (
+        "What do subnormal targets cost in a cast from FP32 to e4m3 or e5m2, to nearest even? Without them the lowest "
+        "exponent is one more binade of normal numbers, as in HFP8."
+    )
     return Study("subnormals_cast", "Subnormal numbers, cast", question, variants)
 
 
