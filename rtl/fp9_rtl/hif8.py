@@ -62,25 +62,19 @@ DOT_FIELDS = (DotField("11", 4), DotField("10", 3), DotField("01", 2), DotField(
 
 def decode(m: Module, magnitude: Value, offset: int, exponent: Value, fraction: Value) -> None:
     """Drive the exponent (plus `offset`) and the left-aligned fraction of a finite non-zero magnitude code."""
+    size, negative = Signal(range(HiFloat8.DENORMAL_OFFSET + 1)), Signal()
+    m.d.comb += exponent.eq(Mux(negative, -size, size) + offset)
     with m.Switch(magnitude):
         for row in DOT_FIELDS:
             with m.Case(row.pattern):
                 fields = data.View(row.layout, magnitude)
                 padding = len(fraction) - row.fraction_bits
-                m.d.comb += [
-                    fraction.eq(Cat(Const(0, padding), fields.fraction)),
-                    exponent.eq(_exponent(row, fields) + offset),
-                ]
-        with m.Default():
-            m.d.comb += exponent.eq(magnitude[:DENORMAL_BITS] + (offset - HiFloat8.DENORMAL_OFFSET))
-
-
-def _exponent(row: DotField, fields: data.View[data.StructLayout]) -> Value:
-    """The signed exponent that a row's fields stand for."""
-    if not row.exponent_bits:
-        return Const(0)
-    size = Cat(fields.size, Const(1, 1))
-    return Mux(fields.negative, -size, size)
+                m.d.comb += fraction.eq(Cat(Const(0, padding), fields.fraction))
+                if row.exponent_bits:
+                    m.d.comb += [size.eq(Cat(fields.size, Const(1, 1))), negative.eq(fields.negative)]
+        with m.Default():  # M - 23 = -(16 + ~M)
+            lowest_size = HiFloat8.DENORMAL_OFFSET - (1 << DENORMAL_BITS) + 1
+            m.d.comb += [size.eq(lowest_size | ~magnitude[:DENORMAL_BITS]), negative.eq(1)]
 
 
 def encode(m: Module, exponent: Value, kept: Value) -> Signal:
