@@ -11,12 +11,14 @@ from fp9.casting import as_codes, decode_to, encode
 from fp9.engine import Engine, Scaling
 from fp9.engine import engine as find_engine
 from fp9.formats import Format, Rounding, format
-from fp9.operands import Operand, check_block, operand, operand_codes, scale_rows
+from fp9.operands import Operand, check_block, operand, operand_codes, scale_rows, some_rows
 from fp9.policy import Overflow
 from fp9.tables import decode_table
 from fp9.threads import Progress, row_parts, run_parts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from fp9.sums import RandomBits
@@ -218,7 +220,7 @@ def _dot(
 ) -> Any:
     from fp9.sums import GeneralSums
 
-    if b.values.shape[0] == 1:
+    if b.codes.shape[0] == 1:
         a, b = b, a
     start = decode_to(c.reshape(-1), engine.addend_format, np.float64)
     codes, raised = _outputs(engine, start, depth)
@@ -227,13 +229,7 @@ def _dot(
 
     def part(rows: slice) -> None:
         general.run(
-            a.rows(rows),
-            b.rows(rows),
-            start[rows],
-            scales[rows] if scales.shape[0] > 1 else scales,
-            options.random.of(rows),
-            codes[rows],
-            raised[rows],
+            rows, rows, start[rows], some_rows(scales, rows), options.random.of(rows), codes[rows], raised[rows]
         )
 
     if depth:
@@ -250,20 +246,47 @@ def _outputs(engine: Engine, start: NDArray[np.float64], depth: int) -> tuple[ND
 
 
 def _matmul(engine: Engine, a: Operand, b: Operand, c: NDArray[Any], depth: int, options: _Options) -> Any:
-    from fp9.sums import GeneralSums
+    from fp9.fast import codes_of, fast_sums
 
     start = decode_to(c, engine.addend_format, np.float64)
     codes, raised = _outputs(engine, start, depth)
-    general = GeneralSums(engine, a, b, depth, _joins(engine, options))
-    columns = codes.shape[1]
+    joins = _joins(engine, options)
+    fast = None if options.flags else fast_sums(engine, a, b, joins)
+    part = _general_part(engine, a, b, start, joins, options, (codes, raised))
+    if fast is not None:
 
-    def part(rows: slice) -> None:
-        for i in range(rows.start, rows.stop):
-            at_sums = a.at_sums[i if a.at_sums.shape[0] > 1 else 0] * b.at_sums
-            row, random = a.rows(slice(i, i + 1)), options.random.of(slice(i * columns, (i + 1) * columns))
-            general.run(row, b, start[i], at_sums, random, codes[i], raised[i])
+        def part(rows: slice) -> None:
+            codes[rows] = codes_of(fast.run(rows, start[rows]), engine.output)
 
     if depth and codes.size:
         parts = row_parts(codes.shape[0], depth * codes.shape[1], options.threads)
         run_parts(part, parts, options.threads, options.progress)
     return (codes, raised) if options.flags else codes
+
+
+_ALL = slice(None)
+
+
+def _general_part(
+    engine: Engine,
+    a: Operand,
+    b: Operand,
+    start: NDArray[np.float64],
+    joins: bool,
+    options: _Options,
+    outputs: tuple[NDArray[Any], NDArray[np.uint8]],
+) -> Callable[[slice], None]:
+    """Rows of a matrix product by the general kernel."""
+    from fp9.sums import GeneralSums
+
+    general = GeneralSums(engine, a, b, a.codes.shape[1], joins)
+    codes, raised = outputs
+    columns = codes.shape[1]
+
+    def part(rows: slice) -> None:
+        for i in range(rows.start, rows.stop):
+            row, random = slice(i, i + 1), options.random.of(slice(i * columns, (i + 1) * columns))
+            scales = some_rows(a.at_sums, row) * b.at_sums
+            general.run(row, _ALL, start[i], scales, random, codes[i], raised[i])
+
+    return part

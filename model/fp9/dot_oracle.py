@@ -81,7 +81,8 @@ def _rounded(
     if summed.kind is Kind.INF:
         code = result.inf_code(summed.negative)
         return (_nan(result), Flags(0)) if code is None else (code, Flags(0))
-    return encode(summed, result, CastPolicy(rounding=rounding, overflow=Overflow.INF), bits)
+    code, flags = encode(summed, result, CastPolicy(rounding=rounding, overflow=Overflow.INF), bits)
+    return (_nan(result) if result.kind_of(code) is Kind.NAN else code), flags
 
 
 def _nan(result: Format) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,23 +24,45 @@ NO_POWERS = np.zeros((1, 1))
 
 @dataclass(frozen=True)
 class Operand:
-    """Rows of one operand: numbers (rows, k), their alignment powers (rows, k) where a window needs them, and what
-    multiplies the sums of chunks (rows or 1, chunks or 1). `lowest` and `highest` bound the exponents of its bits.
+    """Rows of one operand: codes (rows, k) and what multiplies them, and what multiplies the sums of chunks (rows or 1,
+    chunks or 1). `lowest` and `highest` bound the exponents of the bits of the multiplied numbers.
     """
 
     format: Format
-    values: NDArray[np.float64]
-    powers: NDArray[np.float64]
+    codes: NDArray[Any]
+    factors: NDArray[np.float64] | None
     at_sums: NDArray[np.float64]
     lowest: int
     highest: int
+    aligned: bool  # an engine with a window asks for the alignment powers
 
-    def rows(self, rows: slice) -> Operand:
-        """Some of the rows; all of them where there is one, which stands for all."""
-        if self.values.shape[0] == 1:
-            return self
-        powers = self.powers if self.powers is NO_POWERS else self.powers[rows]
-        return replace(self, values=self.values[rows], powers=powers)
+    def numbers(self, dtype: Any = np.float64) -> NDArray[Any]:
+        """The numbers, (rows, k)."""
+        return self._scaled(decode_to(self.codes, self.format, dtype))
+
+    def columns(self, dtype: Any = np.float64) -> NDArray[Any]:
+        """The numbers, (k, rows)."""
+        return self._scaled(decode_to(self.codes.T, self.format, dtype), transposed=True)
+
+    def alignment_powers(self) -> NDArray[np.float64]:
+        """2^(alignment exponent) of the numbers, (rows, k); 0 of all that are not finite."""
+        return self._scaled(power_table(self.format)[self.codes])
+
+    def _scaled(self, numbers: NDArray[Any], transposed: bool = False) -> NDArray[Any]:
+        if self.factors is None:
+            return numbers
+        factors = self.factors.astype(numbers.dtype)
+        return numbers * (factors.T if transposed else factors)
+
+    @functools.cached_property
+    def values(self) -> NDArray[np.float64]:
+        """The numbers, row by row in memory."""
+        return np.ascontiguousarray(self.numbers())
+
+    @functools.cached_property
+    def powers(self) -> NDArray[np.float64]:
+        """The alignment powers, row by row in memory; shape (1, 1) where no window asks for them."""
+        return np.ascontiguousarray(self.alignment_powers()) if self.aligned else NO_POWERS
 
     @property
     def is_merged(self) -> bool:
@@ -51,18 +74,19 @@ def operand(
     codes: NDArray[Any], fmt: Format, engine: Engine, scale: NDArray[np.int64] | None, block: int | None
 ) -> Operand:
     """The operand of codes (rows, k) that are summed along k; `scale` (rows or 1, blocks) as `scale_rows` gives it."""
-    values = decode_to(codes, fmt, np.float64)
-    powers = power_table(fmt)[codes] if engine.window is not None else NO_POWERS
-    at_sums = np.ones((1, 1))
+    factors, at_sums = None, np.ones((1, 1))
     lowest, highest = bit_range(fmt)
     if scale is not None and (engine.whole or engine.scaling is Scaling.PRODUCTS):
         factors = _spread(scale, block, codes.shape[1])
-        values = values * factors
-        powers = powers * factors if engine.window is not None else powers
         lowest, highest = lowest + int(scale.min(initial=0)), highest + int(scale.max(initial=0))
     elif scale is not None:
         at_sums = _at_chunks(scale, engine, block, codes.shape[1])
-    return Operand(fmt, np.ascontiguousarray(values), np.ascontiguousarray(powers), at_sums, lowest, highest)
+    return Operand(fmt, codes, factors, at_sums, lowest, highest, engine.window is not None)
+
+
+def some_rows(array: NDArray[Any], rows: slice) -> NDArray[Any]:
+    """Some rows; all of them where there is one, which stands for all."""
+    return array if array.shape[0] == 1 else array[rows]
 
 
 @functools.lru_cache(maxsize=64)
@@ -81,8 +105,11 @@ def power_table(fmt: Format) -> NDArray[np.float64]:
 @functools.lru_cache(maxsize=64)
 def bit_range(fmt: Format) -> tuple[int, int]:
     """Exponents of the lowest and of the highest bit that a number of the format has."""
-    smallest = fmt.value_of(fmt.smallest_code)
-    return fmt.quantum(floor_log2(smallest)), floor_log2(fmt.max_magnitude)
+    lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code)))
+    largest = fmt.max_magnitude
+    if fmt.bits <= 16:  # a code that no cast produces may be larger: -128 of the integers
+        largest = Fraction(float(np.abs(fmt.table[np.isfinite(fmt.table)]).max()))
+    return lowest, floor_log2(largest)
 
 
 def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:

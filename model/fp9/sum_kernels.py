@@ -12,19 +12,17 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from fp9.bits import bits_float64, float64_bits
 from fp9.dot_kernels import code_value, sum_to_odd
 from fp9.engine import Addend
 from fp9.flags import Flags
-from fp9.kernels import INF_BITS, MAGNITUDE, RDN, bits_float64, float64_bits, round_bits
-from fp9.tables import SOURCE_BIAS, SOURCE_FRACTION_BITS
+from fp9.kernels import INF_BITS, MAGNITUDE, RDN, round_bits
+from fp9.limb_kernels import deposit, limbs_to_odd
+from fp9.tables import SOURCE_FRACTION_BITS
 
 _INVALID, _INEXACT, _UNDERFLOW = int(Flags.INVALID), int(Flags.INEXACT), int(Flags.UNDERFLOW)
 ADDENDS = {addend: i for i, addend in enumerate(Addend)}
-_INSIDE, _ALIGNED, _OUTSIDE = (ADDENDS[a] for a in Addend)
-_FRACTION = (1 << SOURCE_FRACTION_BITS) - 1
-
-LIMB_BITS = 32
-_LIMB_MASK = (1 << LIMB_BITS) - 1
+INSIDE, ALIGNED, OUTSIDE = (ADDENDS[a] for a in Addend)
 
 
 class Sums(NamedTuple):
@@ -46,7 +44,7 @@ class Sums(NamedTuple):
 
 
 @njit(forceinline=True)
-def _power(x, lowest):  # type: ignore[no-untyped-def]
+def power(x, lowest):  # type: ignore[no-untyped-def]
     """2^floor(log2|x|), at least `lowest`; x finite and not 0."""
     return max(bits_float64(float64_bits(x) & INF_BITS), lowest)
 
@@ -62,70 +60,6 @@ def _product(s, a, b):  # type: ignore[no-untyped-def]
 # --- exact sums -----------------------------------------------------------------------------------------------------
 
 
-@njit(forceinline=True)
-def _deposit(limbs, base, x):  # type: ignore[no-untyped-def]
-    """Add a finite number that is a multiple of 2^base to the limbs."""
-    bits = float64_bits(x)
-    field = (bits & MAGNITUDE) >> SOURCE_FRACTION_BITS
-    mantissa = (bits & _FRACTION) | (np.int64(1) << SOURCE_FRACTION_BITS if field else 0)
-    shift = max(field, 1) - SOURCE_BIAS - SOURCE_FRACTION_BITS - base
-    if shift < 0:
-        mantissa >>= min(-shift, 63)  # zeros: x is a multiple of 2^base
-        shift = 0
-    sign = np.int64(-1) if bits < 0 else np.int64(1)
-    limb, offset = shift // LIMB_BITS, shift % LIMB_BITS
-    low = (mantissa & _LIMB_MASK) << offset
-    high = (mantissa >> LIMB_BITS) << offset
-    limbs[limb] += sign * (low & _LIMB_MASK)
-    limbs[limb + 1] += sign * ((low >> LIMB_BITS) + (high & _LIMB_MASK))
-    limbs[limb + 2] += sign * (high >> LIMB_BITS)
-
-
-@njit
-def _carry(limbs):  # type: ignore[no-untyped-def]
-    for i in range(limbs.size - 1):
-        limbs[i + 1] += limbs[i] >> LIMB_BITS
-        limbs[i] &= _LIMB_MASK
-
-
-@njit
-def _limbs_to_odd(limbs, base):  # type: ignore[no-untyped-def]
-    """The limbs' number as float64, rounded to odd; the limbs are cleared."""
-    _carry(limbs)
-    negative = limbs[-1] < 0
-    if negative:
-        for i in range(limbs.size):
-            limbs[i] = -limbs[i]
-        _carry(limbs)
-    top = limbs.size - 1
-    while top > 0 and limbs[top] == 0:
-        top -= 1
-    mantissa, exponent, kept = np.int64(0), base + LIMB_BITS * (top + 1), 0
-    sticky = False
-    # The highest 53 bits, limb by limb from the first that is not 0.
-    for i in range(top, -1, -1):
-        width = LIMB_BITS if i < top else LIMB_BITS - _leading_zeros(limbs[i])
-        if i == top:
-            exponent -= LIMB_BITS - width
-        take = min(width, SOURCE_FRACTION_BITS + 1 - kept)
-        mantissa = (mantissa << take) | (limbs[i] >> (width - take))
-        sticky |= (limbs[i] & ((np.int64(1) << (width - take)) - 1)) != 0
-        kept += take
-        exponent -= take
-        limbs[i] = 0
-    value = math.ldexp(np.float64(mantissa | (1 if sticky else 0)), exponent)
-    return -value if negative else value
-
-
-@njit(forceinline=True)
-def _leading_zeros(limb):  # type: ignore[no-untyped-def]
-    zeros = LIMB_BITS
-    while limb:
-        limb >>= 1
-        zeros -= 1
-    return zeros
-
-
 @njit
 def _exact_sum(s, mode, a, b, start, stop, c, limbs):  # type: ignore[no-untyped-def]
     """Pattern rounded to odd of c + sum of a[k] b[k], and whether a NaN was among the operands."""
@@ -135,20 +69,20 @@ def _exact_sum(s, mode, a, b, start, stop, c, limbs):  # type: ignore[no-untyped
     plus = c == 0.0 and math.copysign(1.0, c) > 0.0
     minus = c == 0.0 and not plus
     if math.isfinite(c):
-        _deposit(limbs, s.base, c)
+        deposit(limbs, s.base, c)
     for k in range(start, stop):
         p = _product(s, a[k], b[k])
         if not math.isfinite(p):
             special += p
             quiet |= p != p and (a[k] != a[k] or b[k] != b[k])
         elif p != 0.0:
-            _deposit(limbs, s.base, p)
+            deposit(limbs, s.base, p)
             some = True
         elif math.copysign(1.0, p) > 0.0:
             plus = True
         else:
             minus = True
-    value = _limbs_to_odd(limbs, s.base)
+    value = limbs_to_odd(limbs, s.base)
     if special != 0.0:
         return float64_bits(special), quiet
     if value == 0.0:
@@ -194,9 +128,9 @@ def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):  # type: ignor
     top, zero, special, quiet = _largest(s, a, b, power_a, power_b, start, stop, 1)
     if special != 0.0 or not math.isfinite(c):
         return float64_bits(special + c), False, quiet or c != c
-    if s.addend == _INSIDE:
+    if s.addend == INSIDE:
         if c != 0.0:
-            top = max(top, _power(c, s.lowest_power))
+            top = max(top, power(c, s.lowest_power))
         else:
             zero = True
     if zero:
@@ -206,7 +140,7 @@ def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):  # type: ignor
     scale = math.ldexp(1.0, s.window) / top
     total, dropped = _cut_sum(s, a, b, scale, start, stop, 1)
     addend = c * scale
-    if s.addend != _OUTSIDE:
+    if s.addend != OUTSIDE:
         cut = np.floor(addend) if s.floors else np.trunc(addend)
         dropped |= cut != addend
         addend = cut
@@ -222,18 +156,28 @@ def _joined_sum(s, a, b, power_a, power_b, start, stop, c):  # type: ignore[no-u
     if special != 0.0 or not math.isfinite(c):
         return float64_bits(special + c), False, quiet
     unit = math.ldexp(1.0, s.window)
+    even, lost_even = _cut_sum(s, a, b, unit / top_even if top_even else 0.0, start, stop, 2)
+    odd, lost_odd = _cut_sum(s, a, b, unit / top_odd if top_odd else 0.0, start + 1, stop, 2)
+    bits, dropped = join_halves(s, top_even, top_odd, even, odd, c)
+    return bits, dropped or lost_even or lost_odd, quiet
+
+
+@njit
+def join_halves(s, top_even, top_odd, even, odd, c):  # type: ignore[no-untyped-def]
+    """Pattern of the joined sum of two halves and C, and whether joining dropped bits.
+
+    `even` and `odd` count units of 2^-window of the powers `top_even` and `top_odd`.
+    """
+    unit, wide = math.ldexp(1.0, s.window), math.ldexp(1.0, s.joined + 1)
+    power_c = power(c, s.lowest_power) if c != 0.0 else s.lowest_power
     top_products = max(top_even, top_odd)
-    dot, dropped = 0.0, False
-    for odd in range(2):
-        top = top_odd if odd else top_even
-        if top != 0.0:
-            total, lost = _cut_sum(s, a, b, unit / top, start + odd, stop, 2)
-            part = total * (top / top_products)
-            dropped |= lost or np.floor(part) != part
-            dot += np.floor(part)
-    power_c = _power(c, s.lowest_power) if c != 0.0 else s.lowest_power
     top = max(top_products, power_c)
-    wide = math.ldexp(1.0, s.joined + 1)
+    dot, dropped = 0.0, False
+    if top_products != 0.0:
+        for total, own in ((even, top_even), (odd, top_odd)):
+            part = total * (own / top_products)
+            dropped |= np.floor(part) != part
+            dot += np.floor(part)
     part = dot * (top_products / top) * (wide / unit)
     total = np.floor(part)
     dropped |= total != part
@@ -242,18 +186,18 @@ def _joined_sum(s, a, b, power_a, power_b, start, stop, c):  # type: ignore[no-u
     dropped |= cut != addend
     total = (total + cut * (wide / unit)) * (top / wide)
     if total != 0.0:
-        last = math.ldexp(1.0, s.joined) / _power(total, s.lowest_power)
+        last = math.ldexp(1.0, s.joined) / power(total, s.lowest_power)
         part = total * last
         dropped |= np.floor(part) != part
         total = np.floor(part) / last
-    return float64_bits(total), dropped, quiet
+    return float64_bits(total), dropped
 
 
 # --- one rounding ---------------------------------------------------------------------------------------------------
 
 
 @njit
-def _finish(binades, order, t, mode, bits, random, width, quiet):  # type: ignore[no-untyped-def]
+def finish(binades, order, t, mode, bits, random, width, quiet):  # type: ignore[no-untyped-def]
     """Code and flags of a sum's pattern, in one rounding."""
     if bits & MAGNITUDE > INF_BITS:
         return np.uint32(t.nan[0]), np.uint8(0 if quiet else _INVALID)
@@ -289,7 +233,7 @@ def _step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, stop
         bits = sum_to_odd(p, c, mode)
     else:
         bits, quiet = _exact_sum(s, mode, a, b, start, stop, c, limbs)
-    code, flags = _finish(binades, order, t, mode, bits, random, width, quiet)
+    code, flags = finish(binades, order, t, mode, bits, random, width, quiet)
     value = code_value(table, code)
     if s.window:
         code, flags = _finish_aligned(t, bits, dropped, code, value, flags)
@@ -322,7 +266,7 @@ def _sum_row(  # type: ignore[no-untyped-def]
             part = value * scales[min(chunk, scales.size - 1)]
             random = randoms[min(rounding, randoms.size - 1)]
             bits = sum_to_odd(part, total, out_mode)
-            code, flags = _finish(
+            code, flags = finish(
                 out_binades, out_order, out_t, out_mode, bits, random, width, part != part or total != total
             )
             total = code_value(out_table, code)
@@ -347,7 +291,7 @@ def sum_rows(  # type: ignore[no-untyped-def]
         random = randoms[i if randoms.shape[0] > 1 else 0]
         if s.whole:
             bits, quiet = _exact_sum(s, mode, a[ia], b[i], 0, b.shape[1], c[i], limbs)
-            codes[i], flags[i] = _finish(binades, order, t, mode, bits, random[0], width, quiet)
+            codes[i], flags[i] = finish(binades, order, t, mode, bits, random[0], width, quiet)
         else:
             codes[i], flags[i] = _sum_row(
                 binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s, width,

@@ -10,7 +10,8 @@ import numpy as np
 from fp9 import sum_kernels
 from fp9.engine import Engine
 from fp9.formats import Format, Rounding, floor_log2
-from fp9.operands import Operand, bit_range
+from fp9.limb_kernels import LIMB_BITS
+from fp9.operands import Operand, bit_range, some_rows
 from fp9.policy import CastPolicy, Overflow
 from fp9.tables import SOURCE_FRACTION_BITS, Rows, Target, decode_table, rounding_rows, rounding_target
 
@@ -26,7 +27,11 @@ def rounding_of(fmt: Format, rounding: Rounding) -> tuple[NDArray[np.int64], NDA
     from fp9 import kernels
 
     rows: Rows = rounding_rows(fmt)
-    return rows.binades, rows.order, rounding_target(fmt, CastPolicy(overflow=Overflow.INF)), kernels.MODES[rounding]
+    target = rounding_target(fmt, CastPolicy(overflow=Overflow.INF))
+    if target.infinite[0] == target.nan[0]:  # NaN stands for infinity, and the canonical one has no sign
+        canonical = (target.nan[0], target.nan[0])
+        target = target._replace(infinite=canonical, overflow=canonical)
+    return rows.binades, rows.order, target, kernels.MODES[rounding]
 
 
 @dataclass(frozen=True)
@@ -48,15 +53,15 @@ class GeneralSums:
     """An engine made ready to sum rows of two operands of k products each."""
 
     def __init__(self, engine: Engine, a: Operand, b: Operand, depth: int, joins: bool) -> None:
-        self.engine = engine
+        self._a, self._b = a, b
         result, output = engine.result, engine.output
-        self._rounding = (*rounding_of(result, engine.rounding), decode_table(result))
+        self.rounding = (*rounding_of(result, engine.rounding), decode_table(result))
         self._output = (*rounding_of(output, engine.output_rounding), decode_table(output))
         addend_lowest, addend_highest = bit_range(engine.addend_format)
         base = min(a.lowest + b.lowest, addend_lowest)
         top = max(a.highest + b.highest + 2, addend_highest + 1) + HEADROOM_BITS
-        self._limbs = (top - base) // sum_kernels.LIMB_BITS + 4
-        self._sums = sum_kernels.Sums(
+        self._limb_count = (top - base) // LIMB_BITS + 4
+        self.sums = sum_kernels.Sums(
             products=engine.products,
             chunk=engine.chunk or max(depth, 1),
             joins=joins,
@@ -72,31 +77,34 @@ class GeneralSums:
             base=base,
         )
 
+    def limbs(self) -> NDArray[np.int64]:
+        """Work space for exact sums, all zeros."""
+        return np.zeros(self._limb_count, dtype=np.int64)
+
     def run(
         self,
-        a: Operand,
-        b: Operand,
+        rows_a: slice,
+        rows_b: slice,
         start: NDArray[np.float64],
         scales: NDArray[np.float64],
         random: RandomBits,
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Sum rows of `a` (or its only row) with those of `b` from the numbers `start` into `codes` and `flags`."""
-        limbs = np.zeros(self._limbs, dtype=np.int64)
+        """Sum some rows of a (or its only one) with rows of b, from the numbers `start` into `codes` and `flags`."""
         sum_kernels.sum_rows(
-            *self._rounding,
+            *self.rounding,
             *self._output,
-            self._sums,
+            self.sums,
             random.width,
-            a.values,
-            b.values,
-            a.powers,
-            b.powers,
+            some_rows(self._a.values, rows_a),
+            some_rows(self._b.values, rows_b),
+            some_rows(self._a.powers, rows_a),
+            some_rows(self._b.powers, rows_b),
             start,
             scales,
             random.bits,
-            limbs,
+            self.limbs(),
             codes,
             flags,
         )
