@@ -94,7 +94,7 @@ def sim(
 @click.argument("names", metavar="UNIT...", nargs=-1, required=True)
 @click.option("--library", default="osu018", show_default=True, help="Standard cells: osu018 or osu035.")
 @click.option("--compare", "other", metavar="UNIT", help="Print the ratio of each UNIT to this one as well.")
-@click.option("--out", type=_PATH, help="Folder for JSON, CSV and charts of the figures.")
+@click.option("--out", type=_PATH, help="Folder for JSON, CSV and charts: area over delay, area by submodule.")
 @click.option("--fpga", help="Place and route on an FPGA instead: ecp5 or ice40.")
 @settings_option
 def synth(
@@ -121,8 +121,8 @@ def synth(
             raise UserError("--fpga stands alone; leave out --compare and --out")
         return place_units([load_unit(name, settings) for name in names], fpga, as_json)
     with extra("rtl"):
+        from fp9_rtl import study_submodules, synth_report
         from fp9_rtl import synth as library_synth
-        from fp9_rtl import synth_report
     units = [load_unit(name, settings) for name in names]
     reference = load_unit(other) if other else None
     with progress_bar() as progress:
@@ -133,12 +133,13 @@ def synth(
             if reference is not None
             for ratio in library_synth.compare(unit, reference, library=library, progress=progress)
         ]
+        if out is not None:
+            synth_report.write(results, out)
+            study_submodules.write_chart(study_submodules.measure(units, library=library, progress=progress), out)
     record = {
         "results": [result.to_dict() for result in results],
         "ratios": [dataclasses.asdict(ratio) for ratio in ratios],
     }
-    if out is not None:
-        synth_report.write(results, out)
     tables = [synth_report.table(results), *([synth_report.ratio_table(ratios)] if ratios else [])]
     show(record, as_json, *tables)
 

@@ -44,7 +44,7 @@ read_rtlil ../prepared.il
 abc -liberty ../library.lib -script map.abc
 opt_clean -purge
 tee -q -o statistics.json stat -json
-write_verilog -noattr -noexpr mapped.v
+write_verilog -noattr -noexpr -simple-lhs mapped.v
 """
 """Yosys script of one mapping."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fp9.files import write_whole
+from fp9.units import CATALOGUE
 from fp9_rtl import study, study_report, study_submodules
 from fp9_rtl.study_catalogue import STUDIES
 
@@ -30,14 +31,30 @@ def run(names: Sequence[str], folder: Path, progress: Progress | None = None) ->
         raise ValueError(f"unknown study {unknown[0]!r}; choose from {', '.join(known)}")
     written = {}
     outcomes = []
-    for name in names or known:
+    chosen = list(names or known)
+    done, steps = 0, sum(_steps(name) for name in chosen)
+    for name in chosen:
+        progress_here = _shifted(progress, done, steps)
+        done += _steps(name)
         if name == study_submodules.NAME:
-            written[name] = study_submodules.write(study_submodules.measure(progress=progress), folder)
+            written[name] = study_submodules.write(study_submodules.measure(progress=progress_here), folder)
             continue
-        outcome = study.measure(STUDIES[name], progress=progress)
+        outcome = study.measure(STUDIES[name], progress=progress_here)
         written[name] = study_report.write(outcome, folder)
         outcomes.append(outcome)
     if not names:
         more = f"- [{study_submodules.TITLE}]({study_submodules.NAME}.md): {study_submodules.QUESTION}"
         write_whole(folder / study_report.INDEX, study_report.index(outcomes, [more]))
     return written
+
+
+def _steps(name: str) -> int:
+    """Units that a study measures."""
+    return len(CATALOGUE) if name == study_submodules.NAME else len(STUDIES[name].variants)
+
+
+def _shifted(progress: Progress | None, before: int, steps: int) -> Progress | None:
+    """The progress of one study as part of all of them."""
+    if progress is None:
+        return None
+    return lambda what, done, _: progress(what, before + done, steps)

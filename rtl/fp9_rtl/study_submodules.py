@@ -27,13 +27,14 @@ COLUMNS = ("unit", "submodule", "mapping", "area_um2", "library", "note")
 def measure(
     units: Sequence[Unit] = tuple(CATALOGUE.values()),
     *,
+    library: str = "osu018",
     cache: Path | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[Breakdown]:
     """The breakdown of each unit in mapping A. Raises as `breakdown` does."""
     found = []
     for done, unit in enumerate(units, start=1):
-        found.append(breakdown(unit, cache=cache))
+        found.append(breakdown(unit, library=library, cache=cache))
         if progress:
             progress(f"{NAME}: {unit.name}", done, len(units))
     return found
@@ -41,10 +42,17 @@ def measure(
 
 def write(found: Sequence[Breakdown], folder: Path) -> list[Path]:
     """Write submodules.md, .json, .csv and .svg into a folder; their paths."""
-    texts = {".md": page(found), ".json": as_json(found), ".csv": as_csv(found), ".svg": draw(found)}
+    texts = {".md": page(found), ".json": as_json(found), ".csv": as_csv(found)}
     for suffix, text in texts.items():
         write_whole(folder / f"{NAME}{suffix}", text)
-    return [folder / f"{NAME}{suffix}" for suffix in texts]
+    return [*(folder / f"{NAME}{suffix}" for suffix in texts), write_chart(found, folder)]
+
+
+def write_chart(found: Sequence[Breakdown], folder: Path) -> Path:
+    """Write submodules.svg alone into a folder; its path."""
+    path = folder / f"{NAME}.svg"
+    write_whole(path, draw(found))
+    return path
 
 
 def page(found: Sequence[Breakdown]) -> str:

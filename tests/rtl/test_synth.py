@@ -197,6 +197,12 @@ def test_abc_and_opensta_agree_on_gates(adder8: Synthesis, tmp_path: Path, monke
         assert by_abc.estimate(name).delay_ns == pytest.approx(adder8.estimate(name).delay_ns, abs=0.001)
 
 
+def test_constants_at_bits_apart_are_timed(cache: Path) -> None:
+    verilog = "module gaps(input a, b, output [2:0] y); assign y = {1'b0, a & b, 1'b0}; endmodule"
+    (estimate,) = synth.synthesise(verilog, "gaps", mappings="B", cache=cache).estimates
+    assert estimate.delay_ns > 0
+
+
 def test_flip_flops_without_their_clock_port_are_said(cache: Path) -> None:
     if sta.sta_version() is None:
         pytest.skip("OpenSTA is not installed")
