@@ -88,8 +88,50 @@ def _counterexample(found: dict[str, Any]) -> str:
     return f"{inputs}: {outputs}"
 
 
+@click.command(cls=Command)
+@click.argument("names", metavar="UNIT...", nargs=-1, required=True)
+@click.option("--mutants", type=int, default=240, show_default=True, help="Errors drawn of each UNIT.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the errors.")
+@click.option("--record", is_flag=True, help=f"Write the record to {RECORDS}/grade_UNIT.json.")
+@settings_option
+def grade(
+    names: tuple[str, ...], mutants: int, seed: int, record: bool, settings: tuple[str, ...], as_json: bool
+) -> None:
+    """Grade the vector suites of UNIT... by single errors put into its netlist.
+
+    Half of the errors are in operators, half in gates. Errors proven to change nothing are left out. Exit code 1 unless
+    `corner` notices all others and `smoke` at least 95 %.
+
+    \b
+      fp9 grade cast_fp32
+    """
+    with extra("sim"):
+        from fp9_sim import mutation
+    grades = []
+    with progress_bar() as progress:
+        for name in names:
+            unit = load_unit(name, settings)
+            grades.append(mutation.grade(unit, drawn=mutants, seed=seed, progress=progress))
+            if record:
+                _keep(f"grade_{unit.name}", grades[-1].to_dict())
+    rows = [
+        [g.unit, s.suite, s.operations, g.drawn, len(g.equivalent), s.killed, len(s.survivors), f"{100 * s.rate:.1f} %"]
+        for g in grades
+        for s in g.suites
+    ]
+    columns = ["unit", "suite", "operations", "drawn", "equal", "noticed", "missed", "share"]
+    notes = [
+        f"{g.unit}: no suite notices {mutant.level} {mutant.change}; inputs that do: {inputs}"
+        for g in grades
+        for mutant, inputs in g.unnoticed
+    ]
+    show([g.to_dict() for g in grades], as_json, table("Mutants", columns, rows, numbers=columns[2:]), *notes)
+    if not all(g.sufficient for g in grades):
+        raise SystemExit(1)
+
+
 def _keep(name: str, record: dict[str, Any]) -> None:
     write_whole(RECORDS / f"{name}.json", json.dumps(record, indent=1) + "\n")
 
 
-COMMANDS = (prove,)
+COMMANDS = (prove, grade)

@@ -34,7 +34,9 @@ LEVELS = ("operator", "gate")
 DRAWN = 240
 """Mutants of a unit, both levels together."""
 
-SUITES = ("smoke", "corner")
+REQUIRED = {"smoke": 0.95, "corner": 1.0}
+"""Suites that are graded, and the share of mutants that each has to notice."""
+
 _SELECT = "mutant"
 _SELECT_BITS = 8
 EQUIVALENCE_SECONDS = 60.0
@@ -88,7 +90,11 @@ class SuiteGrade:
 
 @dataclass(frozen=True)
 class Grade:
-    """The mutants drawn of a unit and each suite's figures; `undecided` are neither proven equal nor told apart."""
+    """The mutants drawn of a unit and each suite's figures.
+
+    `unnoticed` are mutants that no suite noticed, with inputs that tell them apart; `undecided` those for which the
+    proof did not finish.
+    """
 
     unit: str
     spec: tuple[str, ...]
@@ -97,8 +103,14 @@ class Grade:
     seed: int
     equivalent: tuple[Mutant, ...]
     undecided: tuple[Mutant, ...]
+    unnoticed: tuple[tuple[Mutant, dict[str, int]], ...]
     suites: tuple[SuiteGrade, ...]
     provenance: dict[str, str]
+
+    @property
+    def sufficient(self) -> bool:
+        """Whether every suite reaches the share that is asked of it (`REQUIRED`)."""
+        return all(suite.rate >= REQUIRED[suite.suite] for suite in self.suites)
 
     def to_dict(self) -> dict[str, Any]:
         record = asdict(self)
@@ -108,7 +120,12 @@ class Grade:
 
 
 def grade(
-    unit: Unit, *, drawn: int = DRAWN, seed: int = 1, suites: tuple[str, ...] = SUITES, progress: Progress | None = None
+    unit: Unit,
+    *,
+    drawn: int = DRAWN,
+    seed: int = 1,
+    suites: tuple[str, ...] = tuple(REQUIRED),
+    progress: Progress | None = None,
 ) -> Grade:
     """Grade suites of a unit's vectors by `drawn` mutants.
 
@@ -128,9 +145,9 @@ def grade(
         noticed[suite] = {mutant for level in levels for mutant in _killed(level, vectors)}
     if progress:
         progress(f"{unit.name}: equal mutants", len(suites), len(suites) + 1)
-    states = _compared(unit, levels, set().union(*noticed.values()))
+    compared = _compared(unit, levels, set().union(*noticed.values()))
     mutants = [mutant for level in levels for mutant in level.mutants]
-    equivalent = tuple(m for m in mutants if states.get(m) is State.PROVEN)
+    equivalent = tuple(m for m in mutants if m in compared and compared[m].state is State.PROVEN)
     return Grade(
         unit.name,
         tuple(unit.describe()),
@@ -138,7 +155,8 @@ def grade(
         len(mutants),
         seed,
         equivalent,
-        tuple(m for m in mutants if states.get(m) is State.UNFINISHED),
+        tuple(m for m, verdict in compared.items() if verdict.state is State.UNFINISHED),
+        tuple((m, dict(v.counterexample)) for m, v in compared.items() if v.state is State.REFUTED),
         tuple(
             SuiteGrade(suite, len(made[suite]), len(kills), tuple(m for m in mutants if m not in kills | {*equivalent}))
             for suite, kills in noticed.items()
@@ -147,9 +165,9 @@ def grade(
     )
 
 
-def _compared(unit: Unit, levels: list[MutantSet], noticed: set[Mutant]) -> dict[Mutant, State]:
+def _compared(unit: Unit, levels: list[MutantSet], noticed: set[Mutant]) -> dict[Mutant, Verdict]:
     """The mutants that no suite noticed, and whether each is proven equal to the circuit."""
-    return {m: _equal(unit, level, m).state for level in levels for m in level.mutants if m not in noticed}
+    return {m: _equal(unit, level, m) for level in levels for m in level.mutants if m not in noticed}
 
 
 # --- drawing --------------------------------------------------------------------------------------------------------

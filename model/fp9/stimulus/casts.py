@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.casting import encode
-from fp9.formats import FixedFormat, Format
+from fp9.formats import FixedFormat, Format, HiFloat8, Rounding
+from fp9.hybrid_table import hybrid_table
+from fp9.policy import CastPolicy
 from fp9.stimulus.columns import Inputs, cycled, every_value, fixed, walking_codes
 from fp9.units import Cast
 
 
 def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
-    """Under every value of the select ports: thresholds and specials of each target; under drawn ones: walking bits.
+    """Under every value of the select ports: thresholds and specials of each target; under drawn ones: walking bits,
+    all codes of a 16-bit source, and where hybrid rounding compares, sources whose F and T are equal or nearly so.
 
     Lanes carry the same operands in different order. Scale, random bits and the like are drawn.
     """
@@ -23,9 +26,14 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
     source = fixed(unit.source)
     thresholds = np.unique(np.concatenate([_thresholds(source, fmt) for fmt in unit.targets]))
     choices = np.array(list(itertools.product(*(every_value(port) for port in selects))), dtype=np.uint32)
-    walking = walking_codes(source).astype(np.uint32)
-    drawn = rng.integers(0, len(choices), len(walking))
-    codes = np.concatenate([np.tile(thresholds, len(choices)), walking])
+    once = [walking_codes(source)]
+    if source.bits == 16:
+        once += [np.arange(1 << source.bits)] * 2
+    if Rounding.HYBRID in unit.roundings:
+        once.append(_hybrid_ties(source, rng))
+    under_drawn = np.concatenate(once).astype(np.uint32)
+    drawn = rng.integers(0, len(choices), len(under_drawn))
+    codes = np.concatenate([np.tile(thresholds, len(choices)), under_drawn])
     columns = {x: np.roll(codes, lane) for lane, x in enumerate(unit.lane_names("x"))}
     for i, port in enumerate(selects):
         columns[port.name] = np.concatenate([np.repeat(choices[:, i], len(thresholds)), choices[drawn, i]])
@@ -53,3 +61,21 @@ def _special_codes(fmt: FixedFormat) -> NDArray[np.int64]:
     nans = [top + 1 + (1 << i) for i in range(fmt.fraction_bits)]
     edges = [0, 1, 2, hidden - 1, hidden, top - 1, top, top + 1, *nans, fmt.magnitude_mask]
     return np.array([code for code in edges if code <= fmt.magnitude_mask])
+
+
+def _hybrid_ties(source: FixedFormat, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Sources in which F equals T, and those that differ from them in one bit.
+
+    F and T are bits of the same fraction, F some places further up (HiF8 section 3.2): they are equal where the
+    fraction repeats itself with that period.
+    """
+    table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)
+    codes = []
+    for binade in (*table.binades, table.near_normal):
+        period = max(1, binade.field.low)
+        for seed in rng.integers(0, 1 << period, 4):
+            repeated = sum(int(seed) << shift for shift in range(0, source.fraction_bits, period))
+            pattern = binade.first | repeated & ((1 << source.fraction_bits) - 1)
+            codes += [pattern, *(pattern ^ 1 << bit for bit in range(source.fraction_bits))]
+    magnitudes = np.array(codes, dtype=np.int64)
+    return np.concatenate([magnitudes, magnitudes | source.sign_mask])

@@ -1,8 +1,8 @@
 """The smoke suite: some hundreds of the corner operations, by the classes and the bit patterns that they meet.
 
 Operations fall into classes by their choices, their flags and the upper bits of their result. Candidates are drawn from
-all classes alike; of each handful the one is taken that shows the most pairs of bits, over all ports, in a combination
-of values not seen before (pairwise coverage). No circuit is looked at.
+all classes alike; of each handful the one is taken whose pairs of bits, over all ports, stand in the combinations of
+values seen least so far (pairwise coverage). No circuit is looked at.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from fp9.stimulus.columns import Inputs
 from fp9.units import Mac, Unit
 
-SMOKE_COUNT = 900
+SMOKE_COUNT = 960
 _HANDFUL = 16
+_FADING = 0.5
+"""Factor by which a combination counts less each time that it is seen."""
 _CLASS_BITS = 9
 """Upper bits of an output that tell classes apart: sign and exponent of FP32, all of an 8-bit code."""
 
@@ -51,7 +53,7 @@ def _choose(bits: NDArray[np.uint8], classes: NDArray[np.int64], count: int) -> 
     order = order[np.argsort(which[order], kind="stable")]
     sizes = np.bincount(which)
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    unseen = np.ones((2 * bits.shape[1], 2 * bits.shape[1]), dtype=np.float32)
+    worth = np.ones((2 * bits.shape[1], 2 * bits.shape[1]), dtype=np.float32)
     chosen = np.zeros(len(bits), dtype=np.bool_)
     while chosen.sum() < count:
         drawn = rng.integers(0, len(sizes), _HANDFUL)
@@ -60,8 +62,8 @@ def _choose(bits: NDArray[np.uint8], classes: NDArray[np.int64], count: int) -> 
         if not len(rows):
             continue
         literals = np.concatenate([bits[rows], 1 - bits[rows]], axis=1).astype(np.float32)
-        best = int(np.argmax(((literals @ unseen) * literals).sum(axis=1)))
+        best = int(np.argmax(((literals @ worth) * literals).sum(axis=1)))
         chosen[rows[best]] = True
         shown = np.flatnonzero(literals[best])
-        unseen[np.ix_(shown, shown)] = 0
+        worth[np.ix_(shown, shown)] *= _FADING
     return np.flatnonzero(chosen)

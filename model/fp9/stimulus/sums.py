@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fp9.casting import decode, encode
-from fp9.formats import FixedFormat, Format, Kind
+from fp9.formats import HFP8_BIASES, FixedFormat, Format, Kind, with_bias
 from fp9.stimulus.columns import Inputs, concatenated, cycled, fixed, walking_codes, walking_fractions
-from fp9.units import Dot
+from fp9.units import Dot, has_programmable_bias
 
 Codes = NDArray[Any]
 Triple = tuple[Codes, Codes, Codes]
@@ -25,21 +27,50 @@ Triple = tuple[Codes, Codes, Codes]
 
 
 def sum_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """Every family for every pair of formats; further lanes carry zeros, then other lanes' operands."""
+    """Every family for every pair of formats, with some extra biases where these are ports, and every code under all.
+
+    Further lanes carry zeros and other lanes' operands in turn.
+    """
+    result = fixed(unit.engine.result)
+    pairs = [*_pairs(unit)]
     parts = []
-    pairs = list(itertools.product(range(len(unit.a)), range(len(unit.b))))
-    for number, (i, j) in enumerate(pairs):
-        a, b, result = unit.a[i], unit.b[j], fixed(unit.engine.result)
+    for number, (a, b) in enumerate(pairs):
         families = [
-            _class_cross(a, b, result),
-            _alignments(a, b, result, rng),
-            _cancellations(a, b, result, rng),
-            _extremes(a, b, result),
-            _operand_codes(a, b),
-            _addends(a, b, result, number, len(pairs)),
+            _class_cross(a.format, b.format, result),
+            _alignments(a.format, b.format, result, rng),
+            _cancellations(a.format, b.format, result, rng),
+            _extremes(a.format, b.format, result),
+            _addends(a.format, b.format, result, number, len(pairs)),
         ]
-        parts += [_columns(unit, i, j, *triple, number) for triple in families]
+        parts += [_columns(unit, a, b, *triple) for triple in families]
+        parts.append(_columns(unit, replace(a, bias=None), replace(b, bias=None), *_operand_codes(a.format, b.format)))
     return concatenated(parts)
+
+
+@dataclass(frozen=True)
+class Operand:
+    """What an operand's select ports say: the format by its index, and the extra bias; None walks through all."""
+
+    format: Format
+    index: int
+    bias: int | None = None
+
+
+def _pairs(unit: Dot) -> Iterator[tuple[Operand, Operand]]:
+    """Operands of every pair of formats; with bias ports, of some pairs of extra biases, the extreme ones included."""
+    for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
+        variants = ((_BIASES[k], _BIASES[3 * k % len(_BIASES)]) for k in range(len(_BIASES)))
+        for bias_a, bias_b in variants if unit.bias_port else [(None, None)]:
+            yield _operand(a, i, bias_a), _operand(b, j, bias_b)
+
+
+_BIASES = (HFP8_BIASES.stop - 1, HFP8_BIASES.start, 4, -3, 0)
+
+
+def _operand(fmt: Format, index: int, bias: int | None) -> Operand:
+    if bias is None or not has_programmable_bias(fmt):
+        return Operand(fmt, index)
+    return Operand(with_bias(fmt, bias), index, bias)
 
 
 # --- families -------------------------------------------------------------------------------------------------------
@@ -83,9 +114,12 @@ def _alignments(a: Format, b: Format, result: FixedFormat, rng: np.random.Genera
 
 
 def _cancellations(a: Format, b: Format, result: FixedFormat, rng: np.random.Generator) -> Triple:
-    """The addend opposite to the product but for one bit, at every place, just above and just below."""
-    places = np.repeat(np.arange(result.fraction_bits + 3), 12)
-    x, y = (rng.choice(_finite(fmt), len(places)) for fmt in (a, b))
+    """The addend opposite to the product but for one bit, at every place, above and below; some of small products."""
+    places = np.repeat(np.arange(result.fraction_bits + 3), 18)
+    small = np.arange(len(places)) % 3 == 0
+    x, y = (
+        np.where(small, rng.choice(_lowest(f, 16), len(places)), rng.choice(_finite(f), len(places))) for f in (a, b)
+    )
     product = decode(x, a).astype(np.float64) * decode(y, b).astype(np.float64)
     beside = np.exp2(-places) * rng.choice([-1.0, 0.0, 1.0], len(places), p=(0.45, 0.1, 0.45))
     return x, y, encode(-product * (1 + beside), result, "rtz", "inf").astype(np.uint32)
@@ -98,19 +132,18 @@ def _extremes(a: Format, b: Format, result: FixedFormat) -> Triple:
     highest = result.max_code - (lowest & ~(1 << result.fraction_bits))
     parts = []
     for ends, addends in ((_lowest, lowest), (_highest, highest)):
-        parts.append(_crossed(ends(a), ends(b)[:1], np.concatenate([addends, addends | result.sign_mask])))
+        signed = [*ends(a, 3), ends(a, 1)[0] | 1 << (a.bits - 1)]
+        parts.append(_crossed(signed, ends(b, 1), np.concatenate([addends, addends | result.sign_mask])))
     x, y, z = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return x, y, z
 
 
-def _lowest(fmt: Format) -> list[int]:
-    codes = [int(code) for code in fmt.ordered_magnitudes()[1:4]]
-    return [codes[0], codes[1], codes[2], codes[0] | 1 << (fmt.bits - 1)]
+def _lowest(fmt: Format, count: int) -> NDArray[np.uint32]:
+    return fmt.ordered_magnitudes()[1 : count + 1]
 
 
-def _highest(fmt: Format) -> list[int]:
-    codes = [int(code) for code in fmt.ordered_magnitudes()[-3:]]
-    return [codes[2], codes[1], codes[0], codes[2] | 1 << (fmt.bits - 1)]
+def _highest(fmt: Format, count: int) -> NDArray[np.uint32]:
+    return fmt.ordered_magnitudes()[-count:]
 
 
 def _operand_codes(a: Format, b: Format) -> Triple:
@@ -143,20 +176,22 @@ def _finite(fmt: Format) -> NDArray[np.uint32]:
 # --- ports ----------------------------------------------------------------------------------------------------------
 
 
-def _columns(unit: Dot, i: int, j: int, a: Codes, b: Codes, c: Codes, number: int) -> Inputs:
-    """The ports of operations in given formats; biases walk through their range, and so do selects beyond the last."""
+def _columns(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Codes) -> Inputs:
+    """The ports of operations; a select port takes its values beyond the last choice, too, where they mean the last."""
     count = len(c)
     columns: Inputs = {"c": np.asarray(c, dtype=np.uint32)}
-    for operand, codes, index, formats in (("a", a, i, unit.a), ("b", b, j, unit.b)):
-        for lane, name in enumerate(unit.lane_names(operand)):
+    for name, operand, codes, formats in (("a", first, a, unit.a), ("b", second, b, unit.b)):
+        for lane, port_name in enumerate(unit.lane_names(name)):
             other = np.roll(codes, lane) * (np.arange(count) % 2)
-            columns[name] = np.asarray(codes if lane == 0 else other, dtype=np.uint32)
+            columns[port_name] = np.asarray(codes if lane == 0 else other, dtype=np.uint32)
         for port in unit.inputs:
-            if port.name == f"{operand}_format":
-                beyond = range(len(formats) - 1, 1 << port.width) if index == len(formats) - 1 else [index]
-                columns[port.name] = np.resize(np.array(beyond, dtype=np.uint32), count)
-            if port.name == f"{operand}_bias":
-                columns[port.name] = cycled(port, count, offset=number)
+            if port.name == f"{name}_format":
+                last = operand.index == len(formats) - 1
+                beyond = np.arange(operand.index, 1 << port.width if last else operand.index + 1)
+                columns[port.name] = np.resize(beyond, count).astype(np.uint32)
+            if port.name == f"{name}_bias":
+                bias = cycled(port, count) if operand.bias is None else operand.bias & ((1 << port.width) - 1)
+                columns[port.name] = np.broadcast_to(bias, count).astype(np.uint32)
     return {port.name: columns[port.name] for port in unit.inputs if port.name in columns}
 
 
