@@ -27,26 +27,20 @@ class Rounder(NamedTuple):
     overflow: Any  # what larger ones become: infinity or NaN
 
 
-@intrinsic
-def truncate(_context: Any, value: Any) -> Any:
-    """The integer part of a float64 toward zero, as float64, in one instruction."""
+def _float64_function(name: str) -> Any:
+    @intrinsic
+    def function(_context: Any, value: Any) -> Any:
+        def emit(_c: Any, builder: Any, _s: Any, arguments: Any) -> Any:
+            return builder.call(builder.module.declare_intrinsic(name, [ir.DoubleType()]), arguments)
 
-    def emit(_c: Any, builder: Any, _s: Any, arguments: Any) -> Any:
-        function = builder.module.declare_intrinsic("llvm.trunc", [ir.DoubleType()])
-        return builder.call(function, arguments)
+        return types.float64(types.float64), emit
 
-    return types.float64(types.float64), emit
+    return function
 
 
-@intrinsic
-def floor(_context: Any, value: Any) -> Any:
-    """The integer below a float64, as float64."""
-
-    def emit(_c: Any, builder: Any, _s: Any, arguments: Any) -> Any:
-        function = builder.module.declare_intrinsic("llvm.floor", [ir.DoubleType()])
-        return builder.call(function, arguments)
-
-    return types.float64(types.float64), emit
+# NumPy's functions of these names call the C library for every element; these are one instruction for a vector.
+truncate = _float64_function("llvm.trunc")
+floor = _float64_function("llvm.floor")
 
 
 @njit(forceinline=True)

@@ -52,7 +52,8 @@ class Operand:
         if self.factors is None:
             return numbers
         factors = self.factors.astype(numbers.dtype)
-        return numbers * (factors.T if transposed else factors)
+        scaled: NDArray[Any] = numbers * (factors.T if transposed else factors)
+        return scaled
 
     @functools.cached_property
     def values(self) -> NDArray[np.float64]:
