@@ -127,7 +127,7 @@ def _fixed_encoder(rounding: Rounding, complement: bool) -> Any:
                 dropped = U(U(significand << U(U(_WORD - reach) & _WIDEST)) >> min(U(distance - reach), _WIDEST))
                 total = U(dropped + U(U(randoms[i]) << U(U(_WORD - grid.random_width) & _WIDEST)))
                 ordinal = U(ordinal + (_ONE if total < dropped else _ZERO))
-            below = grid.flush != _ZERO and field < grid.lowest
+            below = grid.flush != _ZERO and (field < grid.lowest or ordinal == _ZERO)
             tiny = _ONE if away and magnitude != _ZERO else _ZERO
             ordinal = tiny if below else ordinal
             codes[i] = _code(ordinal, magnitude, pattern, edges, complement)

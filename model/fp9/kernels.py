@@ -110,6 +110,8 @@ def round_bits(binades, order, t, mode, bits, random, width, switches):  # type:
         flags = _INEXACT
     if flags and _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, switches):
         flags |= _UNDERFLOW
+    if t.flushes and ordinal == 0 and magnitude != 0 and mode == (RDN if negative else RUP):
+        ordinal = 1
     return _signed_code(order, t, ordinal, negative), np.uint8(flags)
 
 

@@ -137,11 +137,12 @@ def _rounds_to_zero_code(magnitude: Fraction, fmt: Format) -> bool:
 def round_magnitude(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None = None) -> Fraction:
     """A finite non-zero magnitude on the grid of `fmt`, its exponent unbounded above; one rounding."""
     near = neighbours(x.magnitude, fmt)
-    if isinstance(fmt, FixedFormat) and not fmt.subnormals and x.magnitude < pow2(fmt.lowest_exponent):
+    rounded = near.below + (near.ulp if _rounds_up(x, near, fmt, rounding, bits) else 0)
+    below_numbers = isinstance(fmt, FixedFormat) and not fmt.subnormals and x.magnitude < pow2(fmt.lowest_exponent)
+    if below_numbers or _rounds_to_zero_code(rounded, fmt):
         away = rounding is (Rounding.RDN if x.negative else Rounding.RUP)
         return abs(fmt.value_of(fmt.smallest_code)) if away else Fraction(0)
-    rounded = near.below + (near.ulp if _rounds_up(x, near, fmt, rounding, bits) else 0)
-    return Fraction(0) if _rounds_to_zero_code(rounded, fmt) else rounded
+    return rounded
 
 
 def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None) -> bool:

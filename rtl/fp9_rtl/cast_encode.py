@@ -59,8 +59,8 @@ class Encode(Step):
         i, fmt = self.i, target.format
         finite, too_large = target.encode(m, i.exponent, i.kept, i.normal)
         if not target.has_subnormals:
-            finite = Mux(i.normal, finite, i.away)
             m.d.comb += flushed.eq(~i.normal | ((finite == 0) & ~too_large))
+            finite = Mux(flushed, i.away, finite)
         m.d.comb += [
             overflow.eq(too_large & ~i.zero),
             infinite.eq(~saturates & fmt.has_inf),

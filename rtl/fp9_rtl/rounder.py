@@ -79,7 +79,7 @@ class Round(Step):
         if self._rounding not in (Rounding.RUP, Rounding.RDN):
             return Const(0)
         away = self.i.sign == (self._rounding is Rounding.RDN)
-        return Mux(~self.i.zero & (self.i.exponent < 0) & away, self._format.smallest_code, 0)
+        return Mux(~self.i.zero & away, self._format.smallest_code, 0)
 
     def _pack(self, m: Module, magnitude: Value, infinite: Value) -> None:
         """The special results over the finite one, and the sign."""

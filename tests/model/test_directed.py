@@ -1,0 +1,28 @@
+"""Directed roundings stay on their side (IEEE 754-2019 section 4.3.2): down <= x <= up, in every format."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fp9
+from fp9.formats import FAMILIES, NAMED, FixedFormat, Format
+
+FORMATS = [f for f in (*NAMED.values(), *(build() for build in FAMILIES.values())) if f.bits <= 16 and f.inf_code(True)]
+FORMATS += [f for f in NAMED.values() if isinstance(f, FixedFormat) and not f.subnormals]
+
+
+@pytest.mark.parametrize("fmt", FORMATS, ids=str)
+def test_rounding_up_and_down_encloses_every_half_precision_number(fmt: Format) -> None:
+    numbers = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float64)
+    numbers = numbers[np.isfinite(numbers) & (np.abs(numbers) <= fmt.max)]
+    down, up = (fp9.decode(fp9.encode(numbers, fmt, mode), fmt).astype(np.float64) for mode in ("rdn", "rup"))
+    assert (down <= numbers).all()
+    assert (numbers <= up).all()
+
+
+def test_the_place_that_zero_took_rounds_up_to_the_smallest_number() -> None:
+    """2^-bias is no number of DLFloat16 (zero has its code), nor is anything below: rounded up, all are the smallest."""
+    place = 2.0**-31
+    codes = fp9.encode(np.array([place, place / 2, np.nextafter(place, 1)]), "dlfloat16", "rup")
+    assert codes.tolist() == [1, 1, 1]
