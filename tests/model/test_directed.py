@@ -22,7 +22,7 @@ def test_rounding_up_and_down_encloses_every_half_precision_number(fmt: Format) 
 
 
 def test_the_place_that_zero_took_rounds_up_to_the_smallest_number() -> None:
-    """2^-bias is no number of DLFloat16 (zero has its code), nor is anything below: rounded up, all are the smallest."""
+    """2^-bias is no number of DLFloat16 (zero has its code), nor is anything below it: up is the smallest."""
     place = 2.0**-31
     codes = fp9.encode(np.array([place, place / 2, np.nextafter(place, 1)]), "dlfloat16", "rup")
     assert codes.tolist() == [1, 1, 1]

@@ -27,8 +27,13 @@ def sampled(unit: Any, count: int, seed: int) -> dict[str, NDArray[Any]]:
     return {name: column[chosen] for name, column in corner.items()}
 
 
+def chosen(offered: tuple[Any, ...], row: dict[str, int], port: str) -> Any:
+    """What a select port means: beyond the last choice, the last."""
+    return offered[min(row.get(port, 0), len(offered) - 1)]
+
+
 def operand(unit: Fma, row: dict[str, int], name: str, formats: tuple[Format, ...]) -> oracle.Exact:
-    fmt = formats[row.get(f"{name}_format", 0)]
+    fmt = chosen(formats, row, f"{name}_format")
     if f"{name}_bias" in row and fmt.name.startswith("hfp8_143"):
         bits = row[f"{name}_bias"]
         fmt = format(f"hfp8_143(bias={bits - 32 if bits >= 16 else bits})")
@@ -138,9 +143,9 @@ def test_cast_chooses_target_rounding_and_policy_by_its_ports(name: str) -> None
     got = unit.evaluate(inputs)
     for i in range(len(inputs["x"])):
         row = {port: int(column[i]) for port, column in inputs.items()}
-        fmt = unit.targets[row.get("target", 0)]
-        mode = golden.offered(unit.roundings[row.get("rounding", 0)], fmt)
-        policy = oracle.CastPolicy(mode, unit.overflow[row.get("overflow", 0)])
+        fmt = chosen(unit.targets, row, "target")
+        mode = golden.offered(chosen(unit.roundings, row, "rounding"), fmt)
+        policy = oracle.CastPolicy(mode, chosen(unit.overflow, row, "overflow"))
         width = 14 if unit.source.bits == 32 else 2
         threshold = row["x"] & 0x3FFF if width == 14 else (row["x"] & 1) << 1 | 1
         bits = oracle.HybridBits(threshold, width)
