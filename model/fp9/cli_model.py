@@ -143,14 +143,16 @@ def vectors() -> None:
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("build/vectors"), show_default=True, help="Folder."
 )
-@click.option("--suite", default="smoke", show_default=True, help="smoke (hundreds), corner (systematic) or random.")
-@click.option("--count", type=click.IntRange(1), help="Number of random operations, 10,000 by default.")
+@click.option("--suite", default="smoke", show_default=True, help="smoke, corner, random or full.")
+@click.option("--format", "file_format", default="vec", show_default=True, help="vec, memh, csv, npz or parquet.")
+@click.option("--count", type=click.IntRange(1), help="Number of random operations.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random operations.")
 @settings_option
 def export(
     names: tuple[str, ...],
     out: Path,
     suite: str,
+    file_format: str,
     count: int | None,
     seed: int,
     settings: tuple[str, ...],
@@ -158,13 +160,20 @@ def export(
 ) -> None:
     """Write golden vectors of UNIT... to a folder.
 
+    Suites: smoke, some hundreds of operations; corner, systematic; random, COUNT drawn ones; full, every input where
+    there are few enough, else corner and random. File formats: vec, a line of hex for each operation; memh, for
+    $readmemh; csv; npz, for NumPy; parquet.
+
     \b
       fp9 vectors export fma_fp32 cast_fp32 --suite corner --out build/vectors
     """
     from fp9 import vectors as library
 
     sets = [library.generate(load_unit(name, settings), suite, count, seed) for name in names]
-    records = [{"unit": s.unit.name, "operations": len(s), "file": str(library.export(s, out))} for s in sets]
+    records = [
+        {"unit": s.unit.name, "operations": len(s), "file": str(library.export(s, out, file_format=file_format))}
+        for s in sets
+    ]
     rows = [list(record.values()) for record in records]
     show(records, as_json, table("Golden vectors", ["unit", "operations", "file"], rows, numbers=["operations"]))
 

@@ -1,9 +1,9 @@
-"""Golden vectors: operations of a unit with their expected results, as one plain line of hex each.
+"""Golden vectors: operations of a unit with their expected results, in files for test benches and for programs.
 
-A vector file `NAME.vec` has one operation a line: the inputs and then the outputs in port order, hex digits, separated
-by blanks; an output that carries no meaning is written as `x`. Lines that start with `#` are comments. Beside it stands
-`NAME.json`, the manifest: the unit's spec, the columns with their widths, the count, the SHA-256 of the vector file,
-and how the inputs were made, so that `check` can make them again.
+A vector file has one operation a line or row: the inputs and then the outputs in port order (`vector_files` has the
+forms; the plain one, `NAME.vec`, is blank-separated hex). Beside it stands the manifest, `NAME.json` (`NAME.csv.json`
+and so on for the other forms): the unit's spec and policy switches, the columns with their widths, the count, the
+SHA-256 of the file, and how the inputs were made, so that `check` can make them again.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ import numpy as np
 from fp9 import __version__
 from fp9.files import write_whole
 from fp9.stimulus import SUITES, inputs_of
-from fp9.units import Port, Unit
+from fp9.units import Cast, Dot, Fpu, Port, Unit
 from fp9.units import unit as find_unit
+from fp9.vector_files import FILE_FORMATS, Columns, FileFormat, port_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,15 +75,8 @@ def _check_inputs(unit: Unit, inputs: Mapping[str, NDArray[Any]]) -> None:
             raise ValueError(f"{unit.name}: column {port.name} holds a value that does not fit its {port.width} bits")
 
 
-def port_dtype(port: Port) -> np.dtype[Any]:
-    """Smallest unsigned NumPy type for a port of at most 64 bits."""
-    return np.dtype(
-        np.uint8 if port.width <= 8 else np.uint16 if port.width <= 16 else np.uint32 if port.width <= 32 else np.uint64
-    )
-
-
 def generate(unit: Unit | str, suite: str = "smoke", count: int | None = None, seed: int = 0) -> VectorSet:
-    """Vectors of a suite: `smoke` (hundreds), `corner` (systematic), `random` (`count`, 10,000 by default).
+    """Vectors of a suite: `smoke` (hundreds), `corner` (systematic), `random` (`count`, 10,000 by default), `full`.
 
     The same arguments give the same vectors. Raises ValueError for an unknown unit or suite.
     """
@@ -103,50 +97,79 @@ def concatenate(parts: list[VectorSet]) -> VectorSet:
 # --- files ----------------------------------------------------------------------------------------------------------
 
 
-def export(vectors: VectorSet, folder: Path | str, name: str | None = None) -> Path:
-    """Write `NAME.vec` and its manifest `NAME.json` (NAME is the unit's) into a folder; returns the vector file.
+def export(vectors: VectorSet, folder: Path | str, name: str | None = None, file_format: str = "vec") -> Path:
+    """Write a vector file called `name` (the unit's name without it) and its manifest; returns the vector file's path.
 
-    Files appear whole or not at all; the same vectors give the same bytes. Raises OSError where it cannot write.
+    Files appear whole or not at all; the same vectors give the same bytes. Raises ValueError for an unknown file format
+    and where its package is not installed, OSError where it cannot write.
     """
-    path = Path(folder) / f"{name or vectors.unit.name}.vec"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = "\n".join([*_heading(vectors), *_lines(vectors)]) + "\n"
-    write_whole(path, text)
-    write_whole(path.with_suffix(".json"), json.dumps(_manifest(vectors, text), indent=1) + "\n")
+    form = _file_format(file_format)
+    path = Path(folder) / f"{name or vectors.unit.name}{form.suffix}"
+    data = form.encode(vectors.unit.name, vectors.columns, _masked(vectors))
+    write_whole(path, data)
+    write_whole(manifest_path(path), json.dumps(_manifest(vectors, data), indent=1) + "\n")
     return path
 
 
-def _heading(vectors: VectorSet) -> list[str]:
-    columns = " ".join(f"{port.name}[{port.width}]" for port in vectors.columns)
-    return [f"# fp9 golden vectors of {vectors.unit.name}", f"# {columns}"]
+def _file_format(name: str) -> FileFormat:
+    if name not in FILE_FORMATS:
+        raise ValueError(f"unknown file format {name!r}; choose one of {', '.join(FILE_FORMATS)}")
+    return FILE_FORMATS[name]
 
 
-def _lines(vectors: VectorSet) -> list[str]:
-    columns = []
+def _masked(vectors: VectorSet) -> Columns:
+    """The columns, outputs without meaning masked and zero."""
+    columns = {}
     for port in vectors.columns:
-        digits = (port.width + 3) // 4
-        column = vectors.inputs[port.name] if port.name in vectors.inputs else vectors.expected[port.name]
-        texts = [f"{value:0{digits}x}" for value in column.tolist()]
-        if port.name in vectors.care:
-            care = vectors.care[port.name].tolist()
-            texts = [text if cares else "x" * digits for text, cares in zip(texts, care, strict=True)]
-        columns.append(texts)
-    return [" ".join(row) for row in zip(*columns, strict=True)]
+        given = port.name in vectors.inputs
+        column = np.asarray(vectors.inputs[port.name] if given else vectors.expected[port.name], port_dtype(port))
+        care = vectors.care.get(port.name)
+        mask = np.ma.nomask if care is None or given or care.all() else ~care
+        columns[port.name] = np.ma.masked_array(np.where(mask, 0, column).astype(column.dtype), mask)
+    return columns
 
 
-def _manifest(vectors: VectorSet, text: str) -> dict[str, Any]:
+def _manifest(vectors: VectorSet, data: bytes) -> dict[str, Any]:
     return {
         "generator": f"fp9 {__version__}",
         "unit": vectors.unit.name,
         "spec": vectors.unit.describe(),
+        "policies": policies(vectors.unit),
         "columns": [
             {"port": port.name, "width": port.width, "direction": "in" if port.name in vectors.inputs else "out"}
             for port in vectors.columns
         ],
         "count": len(vectors),
         "origin": dict(vectors.origin),
-        "sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "sha256": hashlib.sha256(data).hexdigest(),
     }
+
+
+def policies(unit: Unit) -> dict[str, Any]:
+    """The switches that decide a unit's results beside its formats, as a reader of its vectors needs them."""
+    if isinstance(unit, Cast):
+        return {
+            "roundings": [rounding.value for rounding in unit.roundings],
+            "overflow": [overflow.value for overflow in unit.overflow],
+            "nan_to_zero": False,
+            "inf_clip": False,
+            "hybrid": "up where F >= T, certain overflow from 40960",
+            "tininess": "after rounding",
+        }
+    if isinstance(unit, Dot | Fpu):
+        return {
+            "rounding": unit.engine.rounding.value,
+            "overflow": "inf",
+            "zero_bypass": unit.engine.zero_bypass,
+            "nan": "canonical",
+            "tininess": "after rounding",
+        }
+    return {"overflow": "inf", "nan": "canonical"}
+
+
+def manifest_path(path: Path) -> Path:
+    """Where a vector file's manifest stands."""
+    return path.with_suffix(".json") if path.suffix == ".vec" else path.with_name(f"{path.name}.json")
 
 
 def read(path: Path | str, unit: Unit | None = None) -> VectorSet:
@@ -156,51 +179,40 @@ def read(path: Path | str, unit: Unit | None = None) -> VectorSet:
     of the form or was changed, OSError where it cannot be read.
     """
     path = Path(path)
-    text = path.read_text()
+    form = next((form for form in FILE_FORMATS.values() if form.suffix == path.suffix), None)
+    if form is None:
+        suffixes = ", ".join(form.suffix for form in FILE_FORMATS.values())
+        raise ValueError(f"{path} is no vector file; give one that ends in {suffixes}")
+    data = path.read_bytes()
     manifest = read_manifest(path)
     found = unit or find_unit(manifest["unit"])
-    rows = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
-    return _from_rows(found, rows, path, manifest["origin"])
+    try:
+        columns = form.decode(data, (*found.inputs, *found.outputs))
+    except ValueError as error:
+        raise ValueError(f"{path} holds no vectors of {found.name}: {error}") from None
+    masks = {port.name: np.ma.getmaskarray(columns[port.name]) for port in found.outputs}
+    care = {name: ~mask for name, mask in masks.items() if mask.any()}
+    inputs = {port.name: columns[port.name].data for port in found.inputs}
+    return VectorSet(found, inputs, {p.name: columns[p.name].data for p in found.outputs}, care, manifest["origin"])
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
     """The manifest beside a vector file; ValueError where it is none."""
-    side = path.with_suffix(".json")
+    side = manifest_path(path)
     try:
         manifest = json.loads(side.read_text())
-    except json.JSONDecodeError as error:
-        raise ValueError(
-            f"{side} is no vector manifest (line {error.lineno}: {error.msg}); export the vectors again"
-        ) from None
-    if not isinstance(manifest, dict) or not {"unit", "spec", "origin", "sha256", "count"} <= manifest.keys():
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise ValueError(f"{side} is no vector manifest; export the vectors again") from None
+    texts = {"unit": str, "spec": list, "origin": dict, "sha256": str, "count": int}
+    if not isinstance(manifest, dict) or not all(isinstance(manifest.get(k), kind) for k, kind in texts.items()):
         raise ValueError(f"{side} is no vector manifest; export the vectors again")
     return manifest
 
 
-def _from_rows(unit: Unit, rows: list[list[str]], path: Path, origin: Mapping[str, Any]) -> VectorSet:
-    ports = (*unit.inputs, *unit.outputs)
-    if not rows or any(len(row) != len(ports) for row in rows):
-        raise ValueError(f"{path}: every line must have {len(ports)} columns for {unit.name}, and there must be one")
-    values: dict[str, NDArray[Any]] = {}
-    care: dict[str, NDArray[np.bool_]] = {}
-    for port, column in zip(ports, zip(*rows, strict=True), strict=True):
-        meaning = np.array([not cell.startswith("x") for cell in column])
-        try:
-            numbers = [int(cell, 16) if cares else 0 for cell, cares in zip(column, meaning, strict=True)]
-        except ValueError:
-            raise ValueError(f"{path}: column {port.name} holds something that is no hex number") from None
-        if max(numbers) >> port.width:
-            raise ValueError(f"{path}: column {port.name} holds a value wider than {port.width} bits")
-        values[port.name] = np.array(numbers, dtype=port_dtype(port))
-        if not meaning.all():
-            care[port.name] = meaning
-    inputs = {port.name: values[port.name] for port in unit.inputs}
-    return VectorSet(unit, inputs, {port.name: values[port.name] for port in unit.outputs}, care, origin)
-
-
 def check(path: Path | str, unit: Unit | None = None) -> int:
-    """Count the vectors of a file after checking its digest, its spec and every expected result against the model.
+    """Count the vectors of a file after checking its digest, its spec, its inputs and every expected result.
 
+    The inputs of a suite are made again and compared; the expected results are those of the model.
     Raises ValueError with the first thing that differs, OSError where the file cannot be read.
     """
     path = Path(path)
@@ -210,6 +222,8 @@ def check(path: Path | str, unit: Unit | None = None) -> int:
         raise ValueError(f"{path}: its SHA-256 is not that of the manifest; export the vectors again")
     if manifest["spec"] != vectors.unit.describe():
         raise ValueError(f"{path}: made for another spec of {vectors.unit.name}; export the vectors again")
+    if manifest["count"] != len(vectors):
+        raise ValueError(f"{path}: holds {len(vectors)} operations, its manifest says {manifest['count']}")
     model = from_inputs(vectors.unit, vectors.inputs)
     for name, expected in model.expected.items():
         wrong = (expected != vectors.expected[name]) & model.care.get(name, np.True_)
@@ -219,7 +233,34 @@ def check(path: Path | str, unit: Unit | None = None) -> int:
                 f"{path}: vector {index} has {name} = {int(vectors.expected[name][index]):#x}, "
                 f"and the model gives {int(expected[index]):#x}"
             )
+    _check_origin(path, vectors)
     return len(vectors)
 
 
-__all__ = ["SUITES", "VectorSet", "check", "concatenate", "export", "from_inputs", "generate", "port_dtype", "read"]
+def _check_origin(path: Path, vectors: VectorSet) -> None:
+    """Make the inputs of a suite again; those that were given or joined have no other source."""
+    origin = vectors.origin
+    if origin.get("suite") not in SUITES:
+        return
+    again = inputs_of(vectors.unit, origin["suite"], origin.get("count"), origin.get("seed", 0))
+    for name, column in again.items():
+        if len(column) != len(vectors) or (column != vectors.inputs[name]).any():
+            raise ValueError(
+                f"{path}: its inputs are not those of suite {origin['suite']} of fp9 {__version__}; "
+                "export the vectors again"
+            )
+
+
+__all__ = [
+    "FILE_FORMATS",
+    "SUITES",
+    "VectorSet",
+    "check",
+    "concatenate",
+    "export",
+    "from_inputs",
+    "generate",
+    "policies",
+    "port_dtype",
+    "read",
+]

@@ -104,3 +104,62 @@ def test_columns_are_checked() -> None:
 def test_an_unknown_suite_is_named() -> None:
     with pytest.raises(ValueError, match="smoke, corner, random, full"):
         vectors.generate("cast_fp32", "everything")
+
+
+FORMATS = ["vec", "memh", "csv", "npz", "parquet"]
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+@pytest.mark.parametrize("name", ["decoder_ocp", "fma_dlfloat16", "cast_fp16_hif8"])
+def test_every_file_format_brings_the_vectors_back(file_format: str, name: str, tmp_path: Path) -> None:
+    if file_format == "parquet":
+        pytest.importorskip("pyarrow")
+    made = vectors.generate(name, "smoke")
+    path = vectors.export(made, tmp_path, file_format=file_format)
+    back = vectors.read(path)
+    assert vectors.check(path) == len(made)
+    for port in made.unit.inputs:
+        assert np.array_equal(made.inputs[port.name], back.inputs[port.name])
+    for port in made.unit.outputs:
+        care = made.care.get(port.name, np.ones(len(made), dtype=bool))
+        assert np.array_equal(care, back.care.get(port.name, np.ones(len(made), dtype=bool)))
+        assert np.array_equal(made.expected[port.name][care], back.expected[port.name][care])
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_every_file_format_is_the_same_to_the_byte(file_format: str, tmp_path: Path) -> None:
+    if file_format == "parquet":
+        pytest.importorskip("pyarrow")
+    made = vectors.generate("decoder_hfp8", "smoke")
+    one, two = (vectors.export(made, tmp_path / folder, file_format=file_format) for folder in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.parametrize("file_format", ["vec", "memh", "csv", "npz"])
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"PK\x03\x04", b"1 2 3\n", b"code,sign\n1,2\n"])
+def test_files_of_no_form_are_refused_in_a_sentence(file_format: str, content: bytes, tmp_path: Path) -> None:
+    path = vectors.export(vectors.generate("decoder_ocp", "smoke"), tmp_path, file_format=file_format)
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="holds no vectors of decoder_ocp"):
+        vectors.read(path)
+
+
+def test_inputs_of_another_generator_are_named(tmp_path: Path) -> None:
+    unit = CATALOGUE["cast_fp16_hif8"]
+    given = vectors.generate(unit, "smoke").inputs
+    moved = {name: np.roll(column, 1) for name, column in given.items()}
+    origin = {"suite": "smoke", "count": None, "seed": 0}
+    with pytest.raises(ValueError, match="not those of suite smoke"):
+        vectors.check(vectors.export(vectors.from_inputs(unit, moved, origin), tmp_path))
+
+
+def test_the_manifest_names_the_policies(tmp_path: Path) -> None:
+    path = vectors.export(vectors.generate("cast_fp16_hif8", "smoke"), tmp_path)
+    policies = json.loads(path.with_suffix(".json").read_text())["policies"]
+    assert policies["roundings"] == ["rne", "rna", "hybrid"]
+    assert policies["tininess"] == "after rounding"
+
+
+def test_a_full_suite_has_every_input_where_these_are_few() -> None:
+    made = vectors.generate("cast_fp16_hif8", "full")
+    assert len(made) == 1 << 19

@@ -64,7 +64,7 @@ def _special_codes(fmt: FixedFormat) -> NDArray[np.int64]:
 
 
 def _hybrid_ties(source: FixedFormat, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Sources in which F equals T, and those that differ from them in one bit.
+    """Sources in which F equals T, those that differ from them in one bit, and drawn ones, in every binade.
 
     F and T are bits of the same fraction, F some places further up (HiF8 section 3.2): they are equal where the
     fraction repeats itself with that period.
@@ -77,5 +77,6 @@ def _hybrid_ties(source: FixedFormat, rng: np.random.Generator) -> NDArray[np.in
             repeated = sum(int(seed) << shift for shift in range(0, source.fraction_bits, period))
             pattern = binade.first | repeated & ((1 << source.fraction_bits) - 1)
             codes += [pattern, *(pattern ^ 1 << bit for bit in range(source.fraction_bits))]
+        codes += rng.integers(binade.first, binade.end, 512).tolist()
     magnitudes = np.array(codes, dtype=np.int64)
     return np.concatenate([magnitudes, magnitudes | source.sign_mask])

@@ -8,6 +8,7 @@ values seen least so far (pairwise coverage). No circuit is looked at.
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from fp9.stimulus.columns import Inputs
@@ -59,11 +60,24 @@ def _choose(bits: NDArray[np.uint8], classes: NDArray[np.int64], count: int) -> 
         drawn = rng.integers(0, len(sizes), _HANDFUL)
         rows = order[starts[drawn] + rng.integers(0, sizes[drawn])]
         rows = rows[~chosen[rows]]
-        if not len(rows):
-            continue
-        literals = np.concatenate([bits[rows], 1 - bits[rows]], axis=1).astype(np.float32)
-        best = int(np.argmax(((literals @ worth) * literals).sum(axis=1)))
-        chosen[rows[best]] = True
-        shown = np.flatnonzero(literals[best])
-        worth[np.ix_(shown, shown)] *= _FADING
+        if len(rows):
+            chosen[rows[_take_best(bits[rows], worth)]] = True
     return np.flatnonzero(chosen)
+
+
+@njit(cache=True)
+def _take_best(rows, worth):  # type: ignore[no-untyped-def]
+    """The row whose pairs are worth most; they are worth less afterwards. Literal 2 i + v is bit i with value v."""
+    literals = 2 * np.arange(rows.shape[1]) + rows
+    best, most = 0, -1.0
+    for candidate in range(len(rows)):
+        total = 0.0
+        for first in literals[candidate]:
+            for second in literals[candidate]:
+                total += worth[first, second]
+        if total > most:
+            best, most = candidate, total
+    for first in literals[best]:
+        for second in literals[best]:
+            worth[first, second] *= _FADING
+    return best

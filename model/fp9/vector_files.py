@@ -1,0 +1,217 @@
+"""The file formats of golden vectors, each for one kind of reader.
+
+| name      | holds                                                             | without meaning |
+|-----------|-------------------------------------------------------------------|-----------------|
+| `vec`     | a line of blank-separated hex for each operation (TestFloat)      | `x`             |
+| `memh`    | the same digits as one word, `_` between columns (`$readmemh`)    | `x`             |
+| `csv`     | a heading and decimal numbers                                     | empty           |
+| `npz`     | NumPy arrays by port, and `care_PORT` masks                       | mask false      |
+| `parquet` | columns by port; needs `fp9[parquet]`                             | null            |
+
+Every writer gives the same bytes for the same columns. A column without meaning somewhere is a masked array.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.units import Port
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+Columns = Mapping[str, "np.ma.MaskedArray[Any, Any]"]
+"""One masked array of shape (n,) for each port; an element is masked where it carries no meaning."""
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """A file format: its suffix, and how columns become bytes and come back.
+
+    `decode` raises ValueError, without the file's name, for bytes that are not of the form.
+    """
+
+    suffix: str
+    encode: Callable[[str, tuple[Port, ...], Columns], bytes]
+    decode: Callable[[bytes, tuple[Port, ...]], Columns]
+
+
+def port_dtype(port: Port) -> np.dtype[Any]:
+    """Smallest unsigned NumPy type for a port of at most 64 bits."""
+    return np.dtype(
+        np.uint8 if port.width <= 8 else np.uint16 if port.width <= 16 else np.uint32 if port.width <= 32 else np.uint64
+    )
+
+
+# --- lines of hex ---------------------------------------------------------------------------------------------------
+
+
+def _lines(title: str, ports: tuple[Port, ...], columns: Columns, comment: str, separator: str) -> bytes:
+    heading = [f"{comment} fp9 golden vectors of {title}", f"{comment} {_widths(ports)}"]
+    cells = [_digits(port, columns[port.name]) for port in ports]
+    return "\n".join([*heading, *(separator.join(row) for row in zip(*cells, strict=True)), ""]).encode()
+
+
+def _widths(ports: tuple[Port, ...]) -> str:
+    return " ".join(f"{port.name}[{port.width}]" for port in ports)
+
+
+def _digits(port: Port, column: np.ma.MaskedArray[Any, Any]) -> list[str]:
+    digits = (port.width + 3) // 4
+    texts = [f"{value:0{digits}x}" for value in column.data.tolist()]
+    mask = np.ma.getmaskarray(column).tolist()
+    return ["x" * digits if masked else text for text, masked in zip(texts, mask, strict=True)]
+
+
+def _from_lines(data: bytes, ports: tuple[Port, ...], comment: str, separator: str | None) -> Columns:
+    text = _text(data)
+    rows = [line.split(separator) for line in text.splitlines() if line.strip() and not line.startswith(comment)]
+    return _from_cells(rows, ports, lambda cell: int(cell, 16), lambda cell: cell.startswith("x"))
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise ValueError("it is no text") from None
+
+
+def _from_cells(
+    rows: list[list[str]], ports: tuple[Port, ...], number: Callable[[str], int], empty: Callable[[str], bool]
+) -> Columns:
+    if not rows or any(len(row) != len(ports) for row in rows):
+        raise ValueError(f"every line must have {len(ports)} columns, and there must be one")
+    columns = {}
+    for port, cells in zip(ports, zip(*rows, strict=True), strict=True):
+        mask = [empty(cell) for cell in cells]
+        try:
+            values = [0 if masked else number(cell) for cell, masked in zip(cells, mask, strict=True)]
+        except ValueError:
+            raise ValueError(f"column {port.name} holds something that is no number") from None
+        columns[port.name] = _column(port, values, mask)
+    return columns
+
+
+def _column(port: Port, values: list[int], mask: list[bool]) -> np.ma.MaskedArray[Any, Any]:
+    if min(values) < 0 or max(values) >> port.width:
+        raise ValueError(f"column {port.name} holds a value that does not fit its {port.width} bits")
+    return np.ma.masked_array(np.array(values, dtype=port_dtype(port)), mask if any(mask) else np.ma.nomask)
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def _to_csv(title: str, ports: tuple[Port, ...], columns: Columns) -> bytes:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([port.name for port in ports])
+    filled = [["" if v is None else v for v in columns[port.name].tolist()] for port in ports]
+    writer.writerows(zip(*filled, strict=True))
+    return out.getvalue().encode()
+
+
+def _from_csv(data: bytes, ports: tuple[Port, ...]) -> Columns:
+    heading, *rows = [*csv.reader(io.StringIO(_text(data)))] or [[]]
+    if heading != [port.name for port in ports]:
+        raise ValueError(f"its heading must be {','.join(port.name for port in ports)}")
+    return _from_cells(rows, ports, int, lambda cell: not cell)
+
+
+_EARLIEST = (1980, 1, 1, 0, 0, 0)
+"""The date of every member of an archive: the same columns give the same bytes."""
+
+
+def _to_npz(title: str, ports: tuple[Port, ...], columns: Columns) -> bytes:
+    arrays = {port.name: columns[port.name].data for port in ports}
+    masks = {port.name: np.ma.getmaskarray(columns[port.name]) for port in ports}
+    arrays |= {f"care_{name}": ~mask for name, mask in masks.items() if mask.any()}
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            member = io.BytesIO()
+            np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)
+            information = zipfile.ZipInfo(f"{name}.npy", _EARLIEST)
+            information.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(information, member.getvalue())
+    return out.getvalue()
+
+
+def _from_npz(data: bytes, ports: tuple[Port, ...]) -> Columns:
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile):
+        raise ValueError("it is no archive of NumPy arrays") from None
+    return _from_arrays(arrays, ports)
+
+
+def _from_arrays(arrays: Mapping[str, np.ndarray[Any, Any]], ports: tuple[Port, ...]) -> Columns:
+    missing = [port.name for port in ports if port.name not in arrays]
+    if missing:
+        raise ValueError(f"it has no column {missing[0]}")
+    if len({arrays[port.name].shape for port in ports}) != 1 or arrays[ports[0].name].ndim != 1:
+        raise ValueError("its columns differ in length")
+    columns = {}
+    for port in ports:
+        array = arrays[port.name]
+        if array.dtype.kind not in "iu" or not array.size:
+            raise ValueError(f"column {port.name} holds no integers")
+        care = arrays.get(f"care_{port.name}", np.ones(array.size, dtype=np.bool_))
+        columns[port.name] = _column(port, array.tolist(), (~care.astype(np.bool_)).tolist())
+    return columns
+
+
+def _pyarrow() -> tuple[ModuleType, ModuleType]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ModuleNotFoundError:
+        raise ValueError("parquet files need pyarrow; run: pip install 'fp9[parquet]'") from None
+    return pyarrow, pyarrow.parquet
+
+
+def _to_parquet(title: str, ports: tuple[Port, ...], columns: Columns) -> bytes:
+    arrow, parquet = _pyarrow()
+    masks = {port.name: np.ma.getmaskarray(columns[port.name]) for port in ports}
+    table = arrow.table({p.name: arrow.array(columns[p.name].data, mask=masks[p.name]) for p in ports})
+    out = io.BytesIO()
+    parquet.write_table(table, out)
+    return out.getvalue()
+
+
+def _from_parquet(data: bytes, ports: tuple[Port, ...]) -> Columns:
+    arrow, parquet = _pyarrow()
+    try:
+        table = parquet.read_table(io.BytesIO(data))
+    except arrow.ArrowException:
+        raise ValueError("it is no Parquet file") from None
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    for name in table.column_names:
+        column = table[name]
+        arrays[f"care_{name}"] = column.is_valid().to_numpy()
+        arrays[name] = column.fill_null(0).to_numpy()
+    return _from_arrays(arrays, ports)
+
+
+FILE_FORMATS: dict[str, FileFormat] = {
+    "vec": FileFormat(
+        ".vec",
+        lambda title, ports, columns: _lines(title, ports, columns, "#", " "),
+        lambda data, ports: _from_lines(data, ports, "#", None),
+    ),
+    "memh": FileFormat(
+        ".memh",
+        lambda title, ports, columns: _lines(title, ports, columns, "//", "_"),
+        lambda data, ports: _from_lines(data, ports, "//", "_"),
+    ),
+    "csv": FileFormat(".csv", _to_csv, _from_csv),
+    "npz": FileFormat(".npz", _to_npz, _from_npz),
+    "parquet": FileFormat(".parquet", _to_parquet, _from_parquet),
+}
