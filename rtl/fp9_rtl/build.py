@@ -10,7 +10,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fp9.formats import Rounding
-from fp9.units import Cast, Decoder, Fma, Mac, Port, Unit
+from fp9.units import Cast, Decoder, Fma, Mac, Port, Unit, Upcast
 from fp9_rtl.cast import cast_steps
 from fp9_rtl.decoder import Decode
 from fp9_rtl.fma import fma_steps, product_steps
@@ -18,6 +18,7 @@ from fp9_rtl.layouts import ports_layout
 from fp9_rtl.mac import Accumulator
 from fp9_rtl.pipeline import Combinational, Pipeline, StreamComponent
 from fp9_rtl.step import Step, chain
+from fp9_rtl.upcast import UpcastStep
 
 
 def build(unit: Unit) -> wiring.Component:
@@ -32,7 +33,7 @@ def build(unit: Unit) -> wiring.Component:
 def check_offered(unit: Unit) -> None:
     """Raise ValueError, which says what is offered, for a spec that the model knows and the hardware does not."""
     match unit:
-        case Decoder():
+        case Decoder() | Upcast():
             return
         case Cast():
             plain = not (unit.scale or unit.amax or Rounding.SR in unit.roundings) and unit.lanes == 1
@@ -43,7 +44,7 @@ def check_offered(unit: Unit) -> None:
             plain &= engine.addend_format == engine.result
             needed = "an exact engine of one product that rounds to fp32, fp16, bf16 or dlfloat16"
         case _:
-            plain, needed = False, "a decoder, cast, fma or mac"
+            plain, needed = False, "a decoder, upcast, cast, fma or mac"
     if not plain:
         raise ValueError(f"{unit.name}: no hardware is offered for this {unit.kind}; give {needed}")
 
@@ -52,6 +53,8 @@ def unit_steps(unit: Unit) -> list[Step]:
     """The datapath of a unit without state."""
     if isinstance(unit, Decoder):
         return [Decode(unit)]
+    if isinstance(unit, Upcast):
+        return [UpcastStep(unit)]
     if isinstance(unit, Cast):
         return cast_steps(unit)
     assert isinstance(unit, Fma)

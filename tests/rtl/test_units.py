@@ -14,7 +14,7 @@ from fp9.engine import ENGINES, Engine
 from fp9.formats import HFP8_BIASES, Rounding, format
 from fp9.policy import Overflow
 from fp9.stimulus import inputs_of
-from fp9.units import BIAS_BITS, CATALOGUE, Cast, Decoder, Dot, Fma, Mac, MacOp, Unit, Upcast
+from fp9.units import BIAS_BITS, CATALOGUE, Cast, Decoder, Dot, Fma, Mac, MacOp, Unit
 from fp9_rtl import verilog
 
 Columns = dict[str, NDArray[Any]]
@@ -157,7 +157,6 @@ def test_results_without_flags_are_the_same(simulate: Simulate) -> None:
         Mac("mac", OCP, OCP, ENGINES["fmma"]),
         Fma("fma", OCP, OCP, ENGINES["chunked"]),
         Cast("cast", format("fp32"), OCP, (Rounding.SR,)),
-        Upcast("upcast", OCP, format("fp16")),
     ],
     ids=lambda unit: unit.kind,
 )

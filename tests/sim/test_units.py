@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fp9 import vectors
 from fp9.formats import HFP8_BIASES
-from fp9.units import BIAS_BITS, CATALOGUE, Cast, Decoder, Fma, Mac, Port, Unit
+from fp9.units import BIAS_BITS, CATALOGUE, Cast, Decoder, Fma, Mac, Port, Unit, Upcast
 from fp9_sim import Verilated, check, compare, verilated
 
 Columns = dict[str, NDArray[np.uint32]]
@@ -44,8 +44,8 @@ def hold(unit: Unit, inputs: Columns, dut: Verilated | None = None) -> None:
     assert not total, f"{total} mismatches, the first: {found[0]}"
 
 
-@pytest.mark.parametrize("unit", units(Decoder), ids=lambda unit: unit.name)
-def test_decoders_decode_every_code_of_every_format(unit: Unit) -> None:
+@pytest.mark.parametrize("unit", [*units(Decoder), *units(Upcast)], ids=lambda unit: unit.name)
+def test_decoders_and_upcasts_take_every_code_of_every_format(unit: Unit) -> None:
     hold(unit, combinations({port.name: every(port) for port in unit.inputs}))
 
 

@@ -6,7 +6,7 @@ from fp9.engine import ENGINES
 from fp9.formats import Rounding, format
 from fp9.units.base import Unit
 from fp9.units.cast import Cast
-from fp9.units.decode import Decoder
+from fp9.units.decode import Decoder, Upcast
 from fp9.units.step import Fma, Mac
 
 _OCP = (format("e4m3"), format("e5m2"))
@@ -22,6 +22,8 @@ CATALOGUE: dict[str, Unit] = {
         Decoder("decoder_hfp8", _HFP8, bias_port=True),
         Decoder("decoder_hif8", (format("hif8"),)),
         Decoder("decoder_all", _ALL, bias_port=True),
+        Upcast("upcast_fp32", _ALL, format("fp32")),
+        Upcast("upcast_dlfloat16_hfp8", _HFP8, format("dlfloat16"), bias_port=True),
         Cast("cast_fp32", format("fp32"), (*_OCP, format("hif8")), (_R.RNE, _R.RNA, _R.HYBRID)),
         Cast("cast_fp32_ocp_rne", format("fp32"), _OCP, (_R.RNE,)),
         Cast("cast_fp16_hif8", format("fp16"), (format("hif8"),), (_R.RNE, _R.RNA, _R.HYBRID)),

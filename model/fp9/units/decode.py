@@ -7,7 +7,13 @@ from typing import ClassVar
 
 from fp9.formats import FixedFormat, Format, format
 from fp9.units.base import FLAGS_PORT, Columns, Masks, Port, Results, Unit, check_stages, format_tuple
-from fp9.units.operands import OPERAND_SIGNIFICAND_BITS, check_operands, exponent_width, operand_ports
+from fp9.units.operands import (
+    OPERAND_SIGNIFICAND_BITS,
+    check_operands,
+    exponent_range,
+    exponent_width,
+    operand_ports,
+)
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,17 @@ class Upcast(Unit):
         check_operands(self.name, self.formats)
         if not isinstance(self.result, FixedFormat) or self.result.bits < 16:
             raise ValueError(f"{self.name}: {self.result.name} given as result; give fp32, fp16, bf16 or dlfloat16")
+        self._check_smallest(self.result)
         check_stages(self.name, self.stages)
+
+    def _check_smallest(self, result: FixedFormat) -> None:
+        """ValueError where the result would have to round a small operand."""
+        for fmt in self.formats:
+            lowest, _ = exponent_range((fmt,), bias_port=False)
+            # Without subnormals the lowest binade has zero in the place of its first number.
+            holds = fmt.quantum(lowest) >= result.quantum(lowest) if result.subnormals else lowest > -result.bias
+            if not holds:
+                raise ValueError(f"{self.name}: {result.name} rounds small numbers of {fmt.name}; give a wider result")
 
     @property
     def inputs(self) -> tuple[Port, ...]:
