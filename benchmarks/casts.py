@@ -1,52 +1,116 @@
-"""Speed of casts and decodes beside the packages people use, side by side in one run: `make bench`.
+"""float32 to 8 bits and back: fp9 beside ml_dtypes, en_dtypes, torch, gfloat and a plain copy, on one thread.
 
-Each row is the best of five runs over 16 million normally distributed values, in million values a second.
+Every contender writes into an array that exists; torch and NumPy's dtypes through their own copy operations.
 """
 
 from __future__ import annotations
 
-import time
+import importlib
 from collections.abc import Callable
+from typing import Any
 
-import en_dtypes
-import ml_dtypes
 import numpy as np
 
 import fp9
+from benchmarks.measure import Contender, Result, measure, peer
 
-VALUES = 1 << 24
-RUNS = 5
-PEERS = {
-    "e4m3": ("ml_dtypes", ml_dtypes.float8_e4m3fn),
-    "e5m2": ("ml_dtypes", ml_dtypes.float8_e5m2),
-    "hif8": ("en_dtypes", en_dtypes.hifloat8),
-}
-"""For each format the package and its NumPy type; that of hif8 rounds as `rna` does."""
+ELEMENTS = 10_000_000
+GFLOAT_ELEMENTS = 1_000_000
+BINADES = 48
 
 
-def rate(work: Callable[[], object]) -> float:
-    """Million values a second, the best of a few runs after one that does not count."""
-    work()
-    best = float("inf")
-    for _ in range(RUNS):
-        started = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - started)
-    return VALUES / best / 1e6
+def sources() -> dict[str, np.ndarray]:
+    """10 million float32 values, N(0,1) and spread over 48 binades."""
+    generator = np.random.default_rng(0)
+    signs = generator.choice(np.float32([-1, 1]), ELEMENTS)
+    wide = np.exp2(generator.uniform(-BINADES / 2, BINADES / 2, ELEMENTS)).astype(np.float32) * signs
+    return {"N(0,1)": generator.standard_normal(ELEMENTS, dtype=np.float32), f"{BINADES} binades": wide}
 
 
-def main() -> None:
-    """Print one row for each format and direction."""
-    values = np.random.default_rng(0).normal(size=VALUES).astype(np.float32)
-    print(f"{'format':8} {'direction':10} {'fp9':>8} {'peer':>8}  peer's package")
-    for name, (package, dtype) in PEERS.items():
-        codes = fp9.encode(values, name)
-        cast = values.astype(dtype)
-        encode = rate(lambda name=name: fp9.encode(values, name)), rate(lambda dtype=dtype: values.astype(dtype))
-        decode = rate(lambda n=name, c=codes: fp9.decode(c, n)), rate(lambda c=cast: c.astype(np.float32))
-        for direction, (ours, theirs) in (("encode", encode), ("decode", decode)):
-            print(f"{name:8} {direction:10} {ours:8.1f} {theirs:8.1f}  {package}")
+def _numpy_type(package: str, name: str, source: np.ndarray, target: Any) -> list[Contender]:
+    module = peer(package)
+    if module is None:
+        return []
+    dtype = np.dtype(getattr(module, name))
+    here, there = (source, target.view(dtype)) if source.dtype == np.float32 else (source.view(dtype), target)
+
+    def copy() -> None:
+        with np.errstate(all="ignore"):
+            np.copyto(there, here, casting="unsafe")
+
+    return [Contender(package, copy)]
 
 
-if __name__ == "__main__":
-    main()
+def _torch(name: str, source: np.ndarray, target: np.ndarray) -> list[Contender]:
+    torch = peer("torch")
+    if torch is None:
+        return []
+    torch.set_num_threads(1)
+    here, there, dtype = torch.from_numpy(source), torch.from_numpy(target), getattr(torch, name)
+    if source.dtype == np.float32:
+        return [Contender("torch", lambda: there.view(dtype).copy_(here))]
+    return [Contender("torch", lambda: there.copy_(here.view(dtype)))]
+
+
+def _ours(x: np.ndarray, codes: np.ndarray, fmt: str, rounding: str, **options: Any) -> Contender:
+    return Contender("fp9", lambda: fp9.encode(x, fmt, rounding, out=codes, threads=1, **options))
+
+
+def _gfloat_sr(x: np.ndarray, bits: np.ndarray) -> Callable[[], object] | None:
+    gfloat = peer("gfloat")
+    if gfloat is None:
+        return None
+    formats = importlib.import_module("gfloat.formats")
+    part, randoms = x[:GFLOAT_ELEMENTS].astype(np.float64), bits[:GFLOAT_ELEMENTS].astype(np.int64)
+    mode = (
+        gfloat.RoundMode.StochasticFast if hasattr(gfloat.RoundMode, "StochasticFast") else gfloat.RoundMode.Stochastic
+    )
+    return lambda: gfloat.round_ndarray(
+        formats.format_info_ocp_e4m3, part, mode, sat=True, srbits=randoms, srnumbits=16
+    )
+
+
+def run() -> list[Result]:
+    """All operations on both sources."""
+    results: list[Result] = []
+    codes, numbers = np.empty(ELEMENTS, np.uint8), np.empty(ELEMENTS, np.float32)
+    for spread, x in sources().items():
+        bits = np.random.default_rng(1).integers(0, 1 << 16, ELEMENTS, dtype=np.uint16)
+        for name, alias in (("e4m3", "float8_e4m3fn"), ("e5m2", "float8_e5m2")):
+            peers = _numpy_type("ml_dtypes", alias, x, codes) + _torch(alias, x, codes)
+            results += measure(f"float32 -> {name} rne, {spread}", ELEMENTS, [_ours(x, codes, name, "rne"), *peers])
+        hif8 = _numpy_type("en_dtypes", "hifloat8", x, codes)
+        results += measure(f"float32 -> hif8 rna, {spread}", ELEMENTS, [_ours(x, codes, "hif8", "rna"), *hif8])
+        results += measure(f"float32 -> hif8 hybrid, {spread}", ELEMENTS, [_ours(x, codes, "hif8", "hybrid")])
+        stochastic = _ours(x, codes, "e4m3", "sr", random_bits=bits)
+        ours = measure(f"float32 -> e4m3 sr, {spread}", ELEMENTS, [stochastic])
+        theirs = _gfloat_sr(x, bits)
+        results += ours
+        if theirs is not None:
+            results += measure(ours[0].operation, GFLOAT_ELEMENTS, [Contender("gfloat", theirs)])
+    return results + _decoding(numbers) + _limit(numbers)
+
+
+def _decoding(numbers: np.ndarray) -> list[Result]:
+    codes = np.random.default_rng(2).integers(0, 256, ELEMENTS, dtype=np.uint8)
+    results = []
+    for name, package, alias in (("e4m3", "ml_dtypes", "float8_e4m3fn"), ("hif8", "en_dtypes", "hifloat8")):
+        table = fp9.format(name).table.astype(np.float32)
+        contenders = [
+            Contender("fp9", lambda name=name: fp9.decode(codes, name, out=numbers, threads=1)),
+            *_numpy_type(package, alias, codes, numbers),
+            *(_torch(alias, codes, numbers) if name == "e4m3" else []),
+            Contender("NumPy take", lambda table=table: np.take(table, codes, out=numbers)),
+        ]
+        results += measure(f"{name} -> float32", ELEMENTS, contenders)
+    return results
+
+
+def _limit(numbers: np.ndarray) -> list[Result]:
+    """A copy of the float32 array beside a cast of it: the memory's limit."""
+    x, codes = sources()["N(0,1)"], np.empty(ELEMENTS, np.uint8)
+    copy = Contender("copy", lambda: np.copyto(numbers, x))
+    results = measure("float32 -> e4m3 rne beside a copy", ELEMENTS, [_ours(x, codes, "e4m3", "rne"), copy])
+    both = Contender("fp9", lambda: fp9.encode(x, "e4m3", out=codes, threads=2))
+    one = Contender("one thread", lambda: fp9.encode(x, "e4m3", out=codes, threads=1))
+    return results + measure("float32 -> e4m3 rne on two threads", ELEMENTS, [both, one])

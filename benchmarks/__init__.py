@@ -1,0 +1,1 @@
+"""Speed beside other packages, in one process: `python -m benchmarks [casts ...]`."""

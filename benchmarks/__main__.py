@@ -1,0 +1,24 @@
+"""`python -m benchmarks [NAME ...]`: run the named groups of benchmarks, all by default, and print their tables."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from benchmarks.measure import report
+
+GROUPS = ("casts",)
+"""Modules of this package with a function `run` that returns results."""
+
+
+def main(names: list[str]) -> None:
+    """Run groups by name."""
+    unknown = [name for name in names if name not in GROUPS]
+    if unknown:
+        sys.exit(f"unknown benchmark {unknown[0]!r}; known: {', '.join(GROUPS)}")
+    for name in names or GROUPS:
+        print(report(importlib.import_module(f"benchmarks.{name}").run()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
