@@ -73,10 +73,10 @@ def _hybrid_ties(source: FixedFormat, rng: np.random.Generator) -> NDArray[np.in
     codes = []
     for binade in (*table.binades, table.near_normal):
         period = max(1, binade.field.low)
-        for seed in rng.integers(0, 1 << period, 4):
+        for seed in rng.integers(0, 1 << period, 16):
             repeated = sum(int(seed) << shift for shift in range(0, source.fraction_bits, period))
             pattern = binade.first | repeated & ((1 << source.fraction_bits) - 1)
             codes += [pattern, *(pattern ^ 1 << bit for bit in range(source.fraction_bits))]
-        codes += rng.integers(binade.first, binade.end, 512).tolist()
+        codes += rng.integers(binade.first, binade.end, 256).tolist()
     magnitudes = np.array(codes, dtype=np.int64)
     return np.concatenate([magnitudes, magnitudes | source.sign_mask])
