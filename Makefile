@@ -10,7 +10,7 @@ READY := .venv/.ready
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test setup vectors rtl sim synth bench lint docs lock clean
+.PHONY: demo test setup vectors rtl sim synth bench exhaustive-casts lint docs lock clean
 
 demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
@@ -32,8 +32,11 @@ sim: $(READY)     ## UNITS against their golden vectors on both simulators
 synth: $(READY)   ## area and delay of UNITS
 	$(BIN)/fp9 synth $(UNITS)
 
-bench: $(READY)   ## speed of casts beside other packages
-	$(BIN)/python benchmarks/casts.py
+bench: $(READY)   ## speed beside other packages, those of the extra fp9[bench]
+	$(BIN)/python -m benchmarks
+
+exhaustive-casts: $(READY) ## every float32 input of every cast, against other packages and the oracle
+	$(BIN)/python -m fp9.exhaustive --out $(OUT)/exhaustive-casts
 
 lint: $(READY)    ## ruff and mypy
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy
