@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 import fp9
-from fp9 import cli_hardware, cli_model, cli_prove, cli_study
+from fp9 import cli_hardware, cli_model, cli_prove, cli_study, cli_tables
 from fp9.cli_support import Commands
 
 
@@ -29,5 +29,11 @@ def main() -> None:
     """
 
 
-for command in (*cli_model.COMMANDS, *cli_hardware.COMMANDS, *cli_prove.COMMANDS, *cli_study.COMMANDS):
+for command in (
+    *cli_model.COMMANDS,
+    *cli_hardware.COMMANDS,
+    *cli_prove.COMMANDS,
+    *cli_study.COMMANDS,
+    *cli_tables.COMMANDS,
+):
     main.add_command(command)

@@ -1,0 +1,27 @@
+"""The command `fp9 tables`: what the papers print, from the code."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from fp9.cli_support import Command, show, table
+
+
+@click.command(cls=Command)
+def tables(as_json: bool) -> None:
+    """Print the papers' tables, computed, beside the printed figures.
+
+    Graphcore's Table 1, the ranges of HFP8, and Tables 2 to 4 of HiFloat8.
+    """
+    from fp9 import paper_tables
+
+    found = paper_tables.figures()
+    rows = [[f.table, f.row, f.quantity, f.computed, f.printed, "equal" if f.agrees else "DIFFERENT"] for f in found]
+    columns = ["table", "row", "quantity", "computed", "printed", ""]
+    records = [asdict(figure) | {"agrees": figure.agrees} for figure in found]
+    show(records, as_json, table("Printed figures", columns, rows, numbers=["computed", "printed"]))
+
+
+COMMANDS = (tables,)
