@@ -13,7 +13,7 @@ from fp9.formats import FixedFormat, Format, HiFloat8, Rounding
 from fp9.hybrid_table import hybrid_table
 from fp9.policy import CastPolicy
 from fp9.stimulus.columns import Inputs, cycled, every_value, fixed, walking_codes
-from fp9.units import Cast
+from fp9.units import Cast, Port
 
 
 def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
@@ -26,17 +26,17 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
     source = fixed(unit.source)
     thresholds = np.unique(np.concatenate([_thresholds(source, fmt) for fmt in unit.targets]))
     choices = np.array(list(itertools.product(*(every_value(port) for port in selects))), dtype=np.uint32)
-    once = [walking_codes(source)]
+    drawn = [(walking_codes(source), choices)]
     if source.bits == 16:
-        once += [np.arange(1 << source.bits)] * 2
+        drawn += [(np.arange(1 << source.bits), choices)] * 2
     if Rounding.HYBRID in unit.roundings:
-        once.append(_hybrid_ties(source, rng))
-    under_drawn = np.concatenate(once).astype(np.uint32)
-    drawn = rng.integers(0, len(choices), len(under_drawn))
-    codes = np.concatenate([np.tile(thresholds, len(choices)), under_drawn])
+        drawn.append((_hybrid_ties(source, rng), choices[_hybrid(unit, selects, choices)]))
+    codes = np.concatenate([np.tile(thresholds, len(choices)), *(some for some, _ in drawn)]).astype(np.uint32)
+    under = [np.repeat(choices, len(thresholds), axis=0)]
+    under += [offered[rng.integers(0, len(offered), len(some))] for some, offered in drawn]
     columns = {x: np.roll(codes, lane) for lane, x in enumerate(unit.lane_names("x"))}
     for i, port in enumerate(selects):
-        columns[port.name] = np.concatenate([np.repeat(choices[:, i], len(thresholds)), choices[drawn, i]])
+        columns[port.name] = np.concatenate(under)[:, i]
     for port in unit.inputs:
         if port.name not in columns:
             columns[port.name] = rng.permutation(cycled(port, len(codes)))
@@ -63,20 +63,33 @@ def _special_codes(fmt: FixedFormat) -> NDArray[np.int64]:
     return np.array([code for code in edges if code <= fmt.magnitude_mask])
 
 
+def _hybrid(unit: Cast, selects: list[Port], choices: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Which choices round to hif8 by hybrid rounding."""
+    meant = {"target": {f.name for f in unit.targets if isinstance(f, HiFloat8)}, "rounding": {Rounding.HYBRID.value}}
+    chosen = np.ones(len(choices), dtype=np.bool_)
+    for i, port in enumerate(selects):
+        if port.name in meant:
+            values = np.minimum(choices[:, i], len(port.choices) - 1)
+            chosen &= np.array([port.choices[value] in meant[port.name] for value in values])
+    return chosen
+
+
 def _hybrid_ties(source: FixedFormat, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Sources in which F equals T, those that differ from them in one bit, and drawn ones, in every binade.
+    """Sources in which F equals T, those that differ from them in one bit or in all from one bit on, and drawn ones.
 
     F and T are bits of the same fraction, F some places further up (HiF8 section 3.2): they are equal where the
     fraction repeats itself with that period.
     """
     table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)
+    places = range(source.fraction_bits)
     codes = []
     for binade in (*table.binades, table.near_normal):
         period = max(1, binade.field.low)
-        for seed in rng.integers(0, 1 << period, 16):
+        for seed in rng.integers(0, 1 << period, 12):
             repeated = sum(int(seed) << shift for shift in range(0, source.fraction_bits, period))
             pattern = binade.first | repeated & ((1 << source.fraction_bits) - 1)
-            codes += [pattern, *(pattern ^ 1 << bit for bit in range(source.fraction_bits))]
-        codes += rng.integers(binade.first, binade.end, 256).tolist()
+            codes += [pattern, *(pattern ^ 1 << place for place in places)]
+            codes += [pattern ^ int(rng.integers(1 << place, 2 << place)) for place in places]
+        codes += rng.integers(binade.first, binade.end, 128).tolist()
     magnitudes = np.array(codes, dtype=np.int64)
     return np.concatenate([magnitudes, magnitudes | source.sign_mask])
