@@ -75,7 +75,7 @@ def encode(
     preset = None if stochastic is None else choice(Stochastic, stochastic, "stochastic rule")
     random = random_bits_of(policy.rounding_for(target), random_bits, random_width, preset, source.shape, target)
     codes, raised = _encode(
-        source, target, policy, hybrid or Hybrid(), random, as_scale(scale, source.shape), flags, threads
+        source, target, policy, hybrid or Hybrid(), random, as_scale(scale, source.shape), flags, threads, out
     )
     return (codes, raised) if flags else codes
 
@@ -88,10 +88,14 @@ def encode_numbers(
     random_bits: NDArray[Any] | None = None,
     random_width: int = 16,
     flags: bool = False,
+    scale: int | NDArray[np.int32] = 0,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Codes and, if asked for, flags (else of size 0) of an array that `as_numbers` let pass."""
+    """Codes and, if asked for, flags (else of size 0) of an array that `as_numbers` let pass.
+
+    `scale` is one exponent for all elements or one for each, as `as_scale` gives them.
+    """
     random = None if random_bits is None else RandomBits(random_bits.reshape(-1), random_width)
-    return _encode(source, fmt, policy, hybrid, random, 0, flags)
+    return _encode(source, fmt, policy, hybrid, random, scale, flags)
 
 
 def _encode(

@@ -47,10 +47,9 @@ def as_numbers(x: ArrayLike) -> NDArray[Any]:
     from fp9 import interop
 
     source = interop.tensor_numbers(x)
-    if source.dtype.name == "bfloat16" or source.dtype in (np.float64, np.float32, np.float16):
-        return source if source.dtype.isnative else source.astype(source.dtype.newbyteorder("="))
-    if source.dtype.kind in "iu":
-        return source if source.dtype.isnative else source.astype(source.dtype.newbyteorder("="))
+    native = source.dtype.newbyteorder("=")
+    if native.name == "bfloat16" or native in (np.float64, np.float32, np.float16) or native.kind in "iu":
+        return source.astype(native, copy=False)
     raise TypeError(f"an array of {source.dtype.name} given; give float64, float32, float16, bfloat16 or integers")
 
 
