@@ -61,7 +61,7 @@ def test_one_wrong_input_is_found(name: str, output: str, condition: str, inputs
 
 def test_units_without_proofs_are_named() -> None:
     unit = dataclasses.replace(CATALOGUE["cast_fp32_ocp_rne"], name="lanes", lanes=2)  # type: ignore[call-arg]
-    with pytest.raises(ValueError, match="no proofs for casts"):
+    with pytest.raises(ValueError, match="no values are proven"):
         prove(unit)
 
 
@@ -70,3 +70,25 @@ def test_the_command_prints_claims_and_their_state() -> None:
     assert done.exit_code == 0, done.output
     assert "1 of 1" in done.output
     assert "every code of every format" in done.output
+
+
+@pytest.mark.parametrize("name", [name for name, unit in CATALOGUE.items() if unit.kind == "mac"])
+def test_pipelines_lose_and_repeat_nothing(name: str) -> None:
+    record = prove(CATALOGUE[name], timeout=60)
+    handshake = next(claim for claim in record.claims if claim.name == "handshake")
+    assert handshake.state == "proven"
+    assert [case.control_refuted for case in handshake.cases] == [True]
+
+
+def test_a_pipeline_that_drops_a_stalled_result_is_refuted() -> None:
+    unit = CATALOGUE["mac_dlfloat16"]
+    verilog = fp9_rtl.verilog(unit)
+    ports = [*unit.inputs, *unit.outputs]
+    inputs, outputs = ["clk", "rst", "in_valid", "out_ready"], ["in_ready", "out_valid"]
+    declared = [f"input {name}" for name in inputs] + [f"output {name}" for name in outputs]
+    declared += [f"input [{port.width - 1}:0] {port.name}" for port in unit.inputs]
+    declared += [f"output [{port.width - 1}:0] {port.name}" for port in unit.outputs]
+    pins = [f".{name}({name})" for name in ["clk", "rst", "in_valid", *outputs, *(port.name for port in ports)]]
+    shell = f"module {unit.name}({', '.join(declared)}); right right({', '.join(pins)}, .out_ready(1'b1)); endmodule\n"
+    record = prove(unit, verilog.replace(f"module {unit.name}(", "module right(") + shell, timeout=60)
+    assert not record.proven

@@ -17,7 +17,7 @@ import numpy as np
 import fp9_rtl
 from fp9.units import Unit
 from fp9.vectors import port_dtype
-from fp9_sim.proofs.claims import Claim, claims_of
+from fp9_sim.proofs.claims import HANDSHAKE, Claim, claims_of
 from fp9_sim.proofs.miter import Case
 from fp9_sim.proofs.solver import State, Verdict
 from fp9_sim.provenance import provenance
@@ -114,7 +114,7 @@ def _decide(unit: Unit, claim: Claim, case: Case, verilog: str, timeout: float) 
         verdict.state.value,
         round(verdict.seconds + (control.seconds if control else 0), 3),
         None if control is None else control.state is State.REFUTED,
-        explain(unit, case, verdict.counterexample) if verdict.state is State.REFUTED else None,
+        _explained(unit, claim, case, verdict) if verdict.state is State.REFUTED else None,
     )
 
 
@@ -124,6 +124,14 @@ def _summary(claim: Claim, cases: tuple[CaseRecord, ...]) -> ClaimRecord:
     void = any(case.control_refuted is False for case in cases)
     seconds = round(sum(case.seconds for case in cases), 3)
     return ClaimRecord(claim.name, claim.proves, claim.assumes, "void" if void else worst, seconds, cases)
+
+
+def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[str, Any]:
+    """The counterexample; of the handshake the last clock's ports, which no model of values answers."""
+    if claim.name != HANDSHAKE:
+        return explain(unit, case, verdict.counterexample)
+    names = ["rst", "in_valid", "in_ready", "out_valid", "out_ready", *(port.name for port in unit.inputs)]
+    return {"inputs": {name: f"0x{verdict.counterexample.get(name, 0):x}" for name in names}, "outputs": {}}
 
 
 def explain(unit: Unit, case: Case, ports: Mapping[str, int]) -> dict[str, Any]:

@@ -7,16 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fp9.formats import Rounding
-from fp9.units import Cast, Decoder, Unit
+from fp9.units import Cast, Decoder, Dot, Unit
 from fp9_sim.function import function
+from fp9_sim.proofs import handshake
 from fp9_sim.proofs.cast_spec import cast_cases
 from fp9_sim.proofs.decoder_spec import decoder_cases
+from fp9_sim.proofs.handshake import decide_handshake, handshake_cases
 from fp9_sim.proofs.miter import Case, miter
 from fp9_sim.proofs.solver import Verdict, decide
 
 Decide = Callable[[str, Case, str, float], Verdict]
 """From the unit's Verilog, a case, its specification or control, and a time limit in seconds to the verdict."""
 
+HANDSHAKE = "handshake"
 _BIASES = "extra biases are -8..8"
 _REGISTERS = (
     "pipeline registers are read as wires; that operations pass them whole and in order is the handshake's claim"
@@ -44,19 +47,42 @@ def claims_of(unit: Unit) -> list[Claim]:
 def _(unit: Decoder) -> list[Claim]:
     assumes = [*([_BIASES] if unit.bias_port else [])]
     proves = "every output that carries meaning equals the table of exact values, for every code of every format"
-    return [_values(unit, proves, assumes, tuple(decoder_cases(unit)))]
+    return [_values(unit, proves, assumes, tuple(decoder_cases(unit))), *_handshake(unit)]
 
 
 @claims_of.register
 def _(unit: Cast) -> list[Claim]:
     if unit.scale or unit.amax or unit.lanes > 1 or Rounding.SR in unit.roundings:
-        raise ValueError(f"{unit.name}: there are no proofs for casts with scale, amax, lanes or sr; set them to none")
+        return _only_handshake(unit, "scale, amax, lanes or sr")
     proves = (
         f"result and flags equal the oracle's thresholds for all 2^{unit.source.bits} inputs, every target, rounding "
         "and overflow policy"
     )
     assumes = ["between neighbouring thresholds the oracle does not change; it is asked at and beside each of them"]
-    return [_values(unit, proves, assumes, tuple(cast_cases(unit)))]
+    return [_values(unit, proves, assumes, tuple(cast_cases(unit))), *_handshake(unit)]
+
+
+@claims_of.register
+def _(unit: Dot) -> list[Claim]:
+    return _only_handshake(unit, "sums")
+
+
+def _only_handshake(unit: Unit, without: str) -> list[Claim]:
+    """The handshake's claim about a unit whose values are not proven; ValueError where there is no handshake."""
+    if not unit.stages:
+        raise ValueError(f"{unit.name}: no values are proven of units with {without}; use a sweep, or set stages=1")
+    return _handshake(unit)
+
+
+def _handshake(unit: Unit) -> list[Claim]:
+    """The claim about what a pipelined unit does with operations, whatever it computes."""
+    if not unit.stages:
+        return []
+
+    def decide_case(verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
+        return decide_handshake(unit, verilog, case, specification, timeout)
+
+    return [Claim(HANDSHAKE, handshake.PROVES, handshake.ASSUMES, handshake_cases(unit), decide_case)]
 
 
 def _values(unit: Unit, proves: str, assumes: list[str], cases: tuple[Case, ...]) -> Claim:

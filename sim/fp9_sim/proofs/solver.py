@@ -29,7 +29,7 @@ opt -full
 sat -verify -show-ports -dump_json counterexample.json -prove ok 1 proof
 """
 
-_PROVEN = "SAT proof finished - no model found: SUCCESS!"
+_PROVEN = ("SAT proof finished - no model found: SUCCESS!", "Induction step proven: SUCCESS!")
 _REFUTED = "Called with -verify and proof did fail!"
 
 
@@ -72,15 +72,30 @@ def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
         except YosysError as error:
             if _REFUTED not in str(error):
                 raise
-            return Verdict(State.REFUTED, time.perf_counter() - start, _counterexample(folder))
+            seconds = time.perf_counter() - start
+            if not finished((folder / "yosys.log").read_text()):
+                return Verdict(State.UNFINISHED, seconds)
+            return Verdict(State.REFUTED, seconds, _counterexample(folder))
         seconds = time.perf_counter() - start
-        if _PROVEN not in (folder / "yosys.log").read_text():
+        if not any(text in (folder / "yosys.log").read_text() for text in _PROVEN):
             raise YosysError("Yosys ended without a verdict; the proof is void")
         return Verdict(State.PROVEN, seconds)
 
 
 def _counterexample(folder: Path) -> dict[str, int]:
-    """The ports from Yosys' WaveJSON: a vector's bits stand in `data`, a single bit in `wave`; x means any."""
+    """The ports at the last step, from Yosys' WaveJSON; bits that do not matter are x there and 0 here.
+
+    `wave` has a symbol for each step: 0 and 1 for single bits, `=` for the next of `data`, `.` for no change.
+    """
     signals = json.loads((folder / "counterexample.json").read_text())["signal"]
-    bits = {signal["name"]: signal["data"][0] if "data" in signal else signal["wave"][0] for signal in signals}
-    return {name.lstrip("\\"): int(value.replace("x", "0"), 2) for name, value in bits.items()}
+    ports = {}
+    for signal in signals:
+        last = signal["wave"].rstrip(".")[-1:]
+        bits = [text for text in signal.get("data", []) if text][-1:] if last == "=" else [last]
+        ports[signal["name"].lstrip("\\")] = int("".join(b if b in "01" else "0" for b in "".join(bits)) or "0", 2)
+    return ports
+
+
+def finished(log: str) -> bool:
+    """Whether a refutation is one: an induction that needs more steps than it was given refutes nothing."""
+    return "Reached maximum number of time steps" not in log

@@ -1,0 +1,98 @@
+"""The handshake of pipelined units, by temporal induction over all sequences of inputs from reset.
+
+A counter beside the unit holds how many operations are inside; that it equals the number of stages that say so is the
+invariant which carries the induction. The unit may refuse one only when it is full and none
+leaves, may offer a result only when there is one inside, must offer one when it is full, and must keep the result that
+it offers until it is taken.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import tempfile
+from pathlib import Path
+
+from fp9.units import Unit
+from fp9_rtl.yosys import run_yosys
+from fp9_sim.proofs.miter import Case
+from fp9_sim.proofs.solver import TOP, Verdict, run
+
+PROVES = (
+    "no operation is lost or repeated: as many results leave as operations enter, at most `stages` are inside, a full "
+    "unit offers a result, and an offered result (the accumulator of a mac) stays until it is taken"
+)
+ASSUMES = ("the first clock is a reset", "the values of the results, and so their order, are not looked at")
+
+_FLATTEN = "read_verilog unit.v\nhierarchy -check -top {name}\nproc\nflatten\nopt_clean\nwrite_json unit.json\n"
+
+_INDUCT = """\
+read_json unit.json
+read_verilog -sv proof.v
+hierarchy -check -top proof
+proc -norom
+flatten
+opt -full
+async2sync
+sat -verify -tempinduct -maxsteps {steps} -set-at 1 rst 1 -show-ports -dump_json counterexample.json -prove ok 1 proof
+"""
+
+
+def handshake_cases(unit: Unit) -> tuple[Case, ...]:
+    """The one case; its control claims one operation less inside, which only a full unit refutes."""
+    return (Case("handshake", {}, _properties(unit, unit.stages), _properties(unit, unit.stages - 1)),)
+
+
+def _properties(unit: Unit, most: int) -> str:
+    """The checker: registers beside the unit, and `ok`."""
+    outputs = ", ".join(port.name for port in unit.outputs)
+    width = sum(port.width for port in unit.outputs)
+    return "\n".join(
+        [
+            "  reg [3:0] inside;",
+            "  reg stalled;",
+            f"  wire [{unit.stages - 1}:0] occupied;",
+            f"  reg [{width - 1}:0] held;",
+            "  always @(posedge clk) begin",
+            "    inside <= rst ? 4'd0 : inside + (in_valid && in_ready) - (out_valid && out_ready);",
+            "    stalled <= !rst && out_valid && !out_ready;",
+            f"    held <= {{{outputs}}};",
+            "  end",
+            f"  assign ok = rst || (inside <= {most} && inside == $countones(occupied)",
+            f"    && in_ready == (inside != {unit.stages} || out_ready)",
+            "    && (!out_valid || inside != 0)",
+            f"    && (inside != {unit.stages} || out_valid)",
+            f"    && (!stalled || (out_valid && held == {{{outputs}}})));",
+        ]
+    )
+
+
+def decide_handshake(unit: Unit, verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
+    """Whether `ok` holds in every clock of every sequence."""
+    control = ("clk", "rst", "in_valid", "out_ready")
+    shown = ("in_ready", "out_valid")
+    ports = [f"  input {name}" for name in control] + [f"  output {name}" for name in shown]
+    ports += [f"  input [{port.width - 1}:0] {port.name}" for port in unit.inputs]
+    ports += [f"  output [{port.width - 1}:0] {port.name}" for port in unit.outputs]
+    pins = [f".{name}({name})" for name in (*control, *shown, *(p.name for p in (*unit.inputs, *unit.outputs)))]
+    top = [f"module {TOP} (", ",\n".join([*ports, "  output ok"]), ");"]
+    top += [specification, f"  {unit.name} unit ({', '.join(pins)}, .occupied(occupied));", "endmodule", ""]
+    script = _INDUCT.format(steps=2 * unit.stages + 2)
+    return run(script, {"unit.json": _with_occupancy(unit, verilog), "proof.v": "\n".join(top)}, timeout)
+
+
+@functools.lru_cache(maxsize=4)
+def _with_occupancy(unit: Unit, verilog: str) -> str:
+    """The unit as Yosys' JSON with one more output: the single-bit registers, which say what each stage holds."""
+    with tempfile.TemporaryDirectory(prefix="fp9-handshake-") as name:
+        folder = Path(name)
+        (folder / "unit.v").write_text(verilog)
+        run_yosys(_FLATTEN.format(name=unit.name), folder)
+        design = json.loads((folder / "unit.json").read_text())
+    module = design["modules"][unit.name]
+    registers = [cell for cell in module["cells"].values() if cell["type"] == "$dff"]
+    bits = [cell["connections"]["Q"][0] for cell in registers if len(cell["connections"]["Q"]) == 1]
+    if len(bits) != unit.stages:
+        raise ValueError(f"{unit.name}: {len(bits)} single-bit registers in {unit.stages} stages; expected one in each")
+    module["ports"]["occupied"] = {"direction": "output", "bits": bits}
+    return json.dumps(design)
