@@ -10,7 +10,7 @@ READY := .venv/.ready
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test setup vectors rtl sim synth bench exhaustive-casts lint docs lock clean
+.PHONY: demo test setup vectors rtl sim synth exhaustive bench exhaustive-casts lint docs lock clean
 
 demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
@@ -31,6 +31,10 @@ sim: $(READY)     ## UNITS against their golden vectors on both simulators
 
 synth: $(READY)   ## area and delay of UNITS
 	$(BIN)/fp9 synth $(UNITS)
+
+exhaustive: $(READY) ## every unit (or SWEPT) on every input, going on where it was stopped; the coverage page
+	for unit in $(or $(SWEPT),$$($(BIN)/python -c 'from fp9.units import CATALOGUE; print(*CATALOGUE)')); do $(BIN)/fp9 sweep $$unit || exit; done
+	$(BIN)/fp9 coverage
 
 bench: $(READY)   ## speed beside other packages, those of the extra fp9[bench]
 	$(BIN)/python -m benchmarks
