@@ -10,7 +10,7 @@ import numpy as np
 
 import fp9
 from fp9.casting import as_codes, decode_native
-from fp9.formats import FAMILIES, NAMED, FixedFormat, Format, HiFloat8, format
+from fp9.formats import FAMILIES, NAMED, FixedFormat, Format, HiFloat8, PowerOfTwo, format
 from fp9.policy import Overflow, choice
 from fp9.units import Port, Unit
 
@@ -49,6 +49,8 @@ def format_record(name: Format | str) -> Record:
 def _layout(fmt: Format) -> str:
     if isinstance(fmt, FixedFormat):
         return f"1.{fmt.exponent_bits}.{fmt.fraction_bits}"
+    if isinstance(fmt, PowerOfTwo):
+        return f"0.{fmt.bits}.0"
     return "tapered" if isinstance(fmt, HiFloat8) else "1.0.7"
 
 
