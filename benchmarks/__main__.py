@@ -7,7 +7,7 @@ import sys
 
 from benchmarks.measure import report
 
-GROUPS = ("casts",)
+GROUPS = ("casts", "matmul")
 """Modules of this package with a function `run` that returns results."""
 
 
