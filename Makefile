@@ -3,6 +3,7 @@
 
 PYTHON ?= $(firstword $(foreach p,python3 python3.11 python3.12 python3.13,$(shell command -v $p)))
 OUT ?= build
+PROVEN ?= decoder_ocp decoder_hfp8 decoder_hif8 decoder_all cast_fp32 cast_fp32_ocp_rne cast_fp16_hif8 mac_fp32 mac_dlfloat16
 UNITS ?= fma_fp32 fma_dlfloat16 mac_fp32 mac_dlfloat16 cast_fp32
 
 BIN := .venv/bin
@@ -10,7 +11,7 @@ READY := .venv/.ready
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test setup vectors rtl sim synth exhaustive bench exhaustive-casts lint docs lock clean
+.PHONY: demo test setup prove mutants vectors rtl sim synth exhaustive bench exhaustive-casts lint docs lock clean
 
 demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
@@ -35,6 +36,12 @@ synth: $(READY)   ## area and delay of UNITS
 exhaustive: $(READY) ## every unit (or SWEPT) on every input, going on where it was stopped; the coverage page
 	for unit in $(or $(SWEPT),$$($(BIN)/python -c 'from fp9.units import CATALOGUE; print(*CATALOGUE)')); do $(BIN)/fp9 sweep $$unit || exit; done
 	$(BIN)/fp9 coverage
+
+prove: $(READY)   ## every proof of decoders, casts and handshakes; minutes
+	$(BIN)/fp9 prove $(PROVEN) --record
+
+mutants: $(READY) ## the share of single errors that the vector suites of UNITS notice; minutes
+	$(BIN)/fp9 grade $(UNITS) --record
 
 bench: $(READY)   ## speed beside other packages, those of the extra fp9[bench]
 	$(BIN)/python -m benchmarks
