@@ -19,6 +19,9 @@ def tables(pictures: Path | None, as_json: bool) -> None:
 
     Graphcore's Table 1, the ranges of HFP8, and Tables 2 to 4 of HiFloat8. The pictures are precision over exponent
     (HiFloat8's Fig. 1), maps of all codes, and rounding staircases.
+
+    \b
+      fp9 tables --pictures build/pictures
     """
     from fp9 import paper_tables
 
