@@ -122,11 +122,10 @@ def _mixed(result: str, step: str, narrow: str, wide: str) -> Study:
 
 
 def _mixed_fpu() -> Study:
-    step = engine("fmma")
-    pairs = {"hfp8_152 only": _HFP8[1:], "mixed": _HFP8}
+    pairs = {"hfp8_152 only": _formats(_HFP8[1:]), "mixed": _formats(_HFP8)}
     variants = [
-        Variant(label, Fpu(_name("fpu", *names), _formats(names), _formats(names), step))
-        for label, names in pairs.items()
+        Variant(label, Fpu(_name("fpu", *(f.name for f in pair)), pair, pair, engine("fmma")))
+        for label, pair in pairs.items()
     ]
     question = "What do mixed operands cost in the unit of two 8-bit products, 16-bit multiply-add and casts (HFP8)?"
     return Study("mixed_fpu", "Mixed operands, fpu", question, tuple(variants))
@@ -243,13 +242,13 @@ def _cast_lanes() -> Study:
     return Study("cast_lanes", "Lanes of a cast", question, tuple(variants), Chart.LINES, "lanes")
 
 
-def _stages(name: str, unit: Unit, lowest: int) -> Study:
+def _stages(name: str, what: str, unit: Unit, lowest: int) -> Study:
     variants = [
         Variant(str(n), dataclasses.replace(unit, name=f"{unit.name}_stages{n}", stages=n))  # type: ignore[type-var]
         for n in range(lowest, MAX_STAGES + 1)
     ]
-    question = f"What does {unit.name} cost with so many register stages, and how fast is its clock?"
-    return Study(name, f"Stages of {unit.name}", question, tuple(variants), Chart.LINES, "stages")
+    question = f"What does {what} cost with so many register stages, and how fast is its clock?"
+    return Study(name, f"Stages of {what}", question, tuple(variants), Chart.LINES, "stages")
 
 
 def _units() -> Study:
@@ -257,6 +256,8 @@ def _units() -> Study:
     question = "Where do the units of the catalogue stand in area and delay?"
     return Study("units", "The units of the catalogue", question, variants, Chart.SCATTER)
 
+
+_MAC = Mac("mac_fp32_ocp", _formats(_OCP), _formats(_OCP), engine("fma_fp32"))
 
 STUDIES: dict[str, Study] = {
     study.name: study
@@ -283,9 +284,9 @@ STUDIES: dict[str, Study] = {
         _lanes("lanes", 25),
         _lanes("lanes_exact", None),
         _cast_lanes(),
-        _stages("stages_fma", _fma(_OCP, _OCP, "fma_fp32"), 0),
-        _stages("stages_fma_dlfloat16", _fma(_HFP8, _HFP8, "dlfloat"), 0),
-        _stages("stages_mac", Mac("mac_fp32_ocp", _formats(_OCP), _formats(_OCP), engine("fma_fp32")), 1),
+        _stages("stages_fma", "a multiply-add of mixed e4m3/e5m2 to fp32", _fma(_OCP, _OCP, "fma_fp32"), 0),
+        _stages("stages_fma_dlfloat16", "a multiply-add of mixed HFP8 to dlfloat16", _fma(_HFP8, _HFP8, "dlfloat"), 0),
+        _stages("stages_mac", "a mac of mixed e4m3/e5m2 to fp32", _MAC, 1),
         _units(),
     )
 }

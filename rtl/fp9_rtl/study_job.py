@@ -22,15 +22,14 @@ def questions() -> dict[str, str]:
 def run(names: Sequence[str], folder: Path, progress: Progress | None = None) -> dict[str, list[Path]]:
     """Measure the studies named, all when there is none, into a folder; what was written, by study.
 
-    The index is written when all are. Raises ValueError for an unknown name, before anything is measured, MissingTool
-    where a library or Yosys is missing, OSError where the folder does not take files.
+    The index lists every study that the folder then holds. Raises ValueError for an unknown name, before anything is
+    measured, MissingTool where a library or Yosys is missing, OSError where the folder does not take files.
     """
     known = questions()
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ValueError(f"unknown study {unknown[0]!r}; choose from {', '.join(known)}")
     written = {}
-    outcomes = []
     chosen = list(names or known)
     done, steps = 0, sum(_steps(name) for name in chosen)
     for name in chosen:
@@ -41,10 +40,10 @@ def run(names: Sequence[str], folder: Path, progress: Progress | None = None) ->
             continue
         outcome = study.measure(STUDIES[name], progress=progress_here)
         written[name] = study_report.write(outcome, folder)
-        outcomes.append(outcome)
-    if not names:
-        more = f"- [{study_submodules.TITLE}]({study_submodules.NAME}.md): {study_submodules.QUESTION}"
-        write_whole(folder / study_report.INDEX, study_report.index(outcomes, [more]))
+    listed = [(s.name, s.title, s.question) for s in STUDIES.values()]
+    listed.append((study_submodules.NAME, study_submodules.TITLE, study_submodules.QUESTION))
+    present = [entry for entry in listed if (folder / f"{entry[0]}.md").exists()]
+    write_whole(folder / study_report.INDEX, study_report.index(present))
     return written
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -117,15 +117,15 @@ def page(outcome: Outcome) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def index(outcomes: Sequence[Outcome], more: Sequence[str] = ()) -> str:
-    """The page that lists studies with their questions; `more` are further lines of the list."""
-    lines = [f"- [{o.study.title}]({o.study.name}.md): {o.study.question}" for o in outcomes]
+def index(studies: Iterable[tuple[str, str, str]]) -> str:
+    """The page that lists studies, each given by name, title and question."""
+    lines = [f"- [{title}]({name}.md): {question}" for name, title, question in studies]
     intro = (
         "Each page asks one question and answers it with a table and a chart; the same figures lie beside it as JSON "
         f"and CSV. Areas and delays are estimates: {NOTE}. A ratio is the variant's figure over that of the variant it "
         "names, in the same mapping: A is the smallest netlist, B the balanced one. All pages are made by `fp9 study`."
     )
-    return "\n\n".join(["# What things cost", intro, "\n".join([*lines, *more])]) + "\n"
+    return "\n\n".join(["# What things cost", intro, "\n".join(lines)]) + "\n"
 
 
 def _table(outcome: Outcome) -> list[str]:

@@ -82,7 +82,7 @@ def breakdown(unit: Unit, *, library: str = "osu018", mapping: str = "A", cache:
     cells = find_library(library)
     text = rtlil.convert(build(unit), name=unit.name, emit_src=False)
     request = {
-        "breakdown": hashlib.sha256(text.encode()).hexdigest(),
+        "rtlil": hashlib.sha256(text.encode()).hexdigest(),
         "stages": unit.stages,
         "recipe": [_PREPARE, _MAP, *MAPPINGS[mapping]],
         "library": cells.sha256,

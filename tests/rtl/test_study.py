@@ -26,6 +26,8 @@ with_library = pytest.mark.skipif(
     reason="the Liberty file is missing; install qflow-tech-osu018",
 )
 
+PAGES = Path(__file__).parents[2] / "docs" / "study"
+
 E5M2, HIF8 = (format(name) for name in ("e5m2", "hif8"))
 SMALL = Study(
     "small",
@@ -89,6 +91,16 @@ def test_an_unknown_study_is_named(tmp_path: Path) -> None:
         study("area51")
     with pytest.raises(ValueError, match="unknown study 'area51'; choose from formats_fp32, "):
         study_job.run(["area51"], tmp_path)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_is_in_the_documentation(name: str) -> None:
+    page = (PAGES / f"{name}.md").read_text()
+    assert page.startswith(f"# {study(name).title}\n\n{study(name).question}\n"), "measure: fp9 study --out docs/study"
+    assert f"]({name}.md)" in (PAGES / study_report.INDEX).read_text()
+    figures = json.loads((PAGES / f"{name}.json").read_text())
+    assert bool(figures["figures"]) == (PAGES / f"{name}.svg").exists()
+    assert len(list(csv.DictReader((PAGES / f"{name}.csv").open()))) == len(figures["figures"])
 
 
 # --- measuring -----------------------------------------------------------------------------------------------------
