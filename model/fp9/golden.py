@@ -13,7 +13,7 @@ from fp9.casting import Hybrid, decode_native, encode_numbers
 from fp9.dot import EngineKernel, dot
 from fp9.formats import HFP8_BIASES, FixedFormat, Format, HiFloat8, Kind, Rounding, floor_log2, pow2, with_bias
 from fp9.policy import CastPolicy, Overflow
-from fp9.units import BIAS_BITS, OPERAND_SIGNIFICAND_BITS, Dot, FpuOp, Upcast, has_programmable_bias
+from fp9.units import BIAS_BITS, OPERAND_SIGNIFICAND_BITS, SCALE_BITS, Dot, FpuOp, Upcast, has_programmable_bias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,6 +144,7 @@ def _cast_lane(
     target = _chosen(inputs, "target", len(unit.targets), source.size)
     rounding = _chosen(inputs, "rounding", len(unit.roundings), source.size)
     overflow = _chosen(inputs, "overflow", len(unit.overflow), source.size)
+    scale = _signed(inputs["scale"], SCALE_BITS).astype(np.int32) if unit.scale else np.zeros(source.size, np.int32)
     for i, fmt in enumerate(unit.targets):
         for j, mode in enumerate(unit.roundings):
             for k, policy in enumerate(unit.overflow):
@@ -153,7 +154,7 @@ def _cast_lane(
                 if chosen.rounding is Rounding.SR:
                     random = inputs[unit.lane_names("random")[lane]][here].astype(np.int64)
                 codes[here], flags[here] = encode_numbers(
-                    source[here], fmt, chosen, Hybrid(), random, unit.random_bits, flags=True
+                    source[here], fmt, chosen, Hybrid(), random, unit.random_bits, flags=True, scale=scale[here]
                 )
     return codes, flags
 

@@ -2,5 +2,6 @@
 
 from fp9_rtl.build import build
 from fp9_rtl.export import verilog, write_verilog
+from fp9_rtl.lfsr import Lfsr
 
-__all__ = ["build", "verilog", "write_verilog"]
+__all__ = ["Lfsr", "build", "verilog", "write_verilog"]

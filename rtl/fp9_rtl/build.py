@@ -12,12 +12,13 @@ from amaranth.lib.wiring import In, Out
 from fp9.formats import Rounding
 from fp9.units import Cast, Decoder, Fma, Mac, Port, Unit, Upcast
 from fp9_rtl.cast import cast_steps
+from fp9_rtl.cast_lanes import RunningAmax
 from fp9_rtl.decoder import Decode
 from fp9_rtl.fma import fma_steps, product_steps
 from fp9_rtl.layouts import ports_layout
 from fp9_rtl.mac import Accumulator
 from fp9_rtl.pipeline import Combinational, Pipeline, StreamComponent
-from fp9_rtl.step import Step, chain
+from fp9_rtl.step import Step, balanced, chain
 from fp9_rtl.upcast import UpcastStep
 
 
@@ -33,11 +34,8 @@ def build(unit: Unit) -> wiring.Component:
 def check_offered(unit: Unit) -> None:
     """Raise ValueError, which says what is offered, for a spec that the model knows and the hardware does not."""
     match unit:
-        case Decoder() | Upcast():
+        case Decoder() | Upcast() | Cast():
             return
-        case Cast():
-            plain = not (unit.scale or unit.amax or Rounding.SR in unit.roundings) and unit.lanes == 1
-            needed = "a cast of one lane without scale, amax and sr"
         case Fma() | Mac():
             engine = unit.engine
             plain = engine.is_fused and engine.products == 1 and engine.rounding is not Rounding.SR
@@ -82,9 +80,10 @@ class UnitComponent(wiring.Component):
 
     def _clocked(self, m: Module, operands: data.View[data.StructLayout]) -> data.View[data.StructLayout]:
         """The stages one behind the other, the handshakes at both ends."""
-        stages = _stages(self._unit)
+        named = _stages(self._unit)
+        stages = list(named.values())
         first, last = stages[0], stages[-1]
-        for name, stage in zip(("pipeline", "accumulator"), stages, strict=False):
+        for name, stage in named.items():
             m.submodules[name] = stage
         for upstream, downstream in itertools.pairwise(stages):
             wiring.connect(m, upstream.o, downstream.i)
@@ -102,10 +101,24 @@ def _members(ports: Iterable[Port], direction: type[In]) -> dict[str, wiring.Mem
     return {port.name: direction(signed(port.width) if port.signed else port.width) for port in ports}
 
 
-def _stages(unit: Unit) -> list[StreamComponent]:
-    """What stands between the streams of a unit with `stages`."""
+def _stages(unit: Unit) -> dict[str, StreamComponent]:
+    """What stands between the streams of a unit with `stages`, by name."""
+    if isinstance(unit, Cast) and unit.amax:
+        return _amax_stages(unit)
     if not isinstance(unit, Mac):
-        return [Pipeline(unit_steps(unit), unit.stages)]
+        return {"pipeline": Pipeline(unit_steps(unit), unit.stages)}
     steps = product_steps(unit, ("op", "c"))
     front = Pipeline(steps, unit.stages - 1) if unit.stages > 1 else Combinational(steps)
-    return [front, Accumulator(unit, steps[-1].o.shape())]
+    return {"pipeline": front, "accumulator": Accumulator(unit, steps[-1].o.shape())}
+
+
+def _amax_stages(unit: Cast) -> dict[str, StreamComponent]:
+    """The running maximum stands in the last stage, beside the steps that fall to it."""
+    *earlier, last = balanced(unit_steps(unit), unit.stages)
+    front = list(itertools.chain.from_iterable(earlier))
+    if not front:
+        return {"amax": RunningAmax(unit, last, last[0].i.shape())}
+    return {
+        "pipeline": Pipeline(front, unit.stages - 1),
+        "amax": RunningAmax(unit, last, front[-1].o.shape()),
+    }

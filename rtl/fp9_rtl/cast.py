@@ -15,33 +15,50 @@ from collections.abc import Iterator
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data
 
-from fp9.formats import FixedFormat, HiFloat8, Rounding, Specials
-from fp9.units import Cast
+from fp9.formats import FixedFormat, Rounding, Specials
+from fp9.units import SCALE_BITS, Cast
 from fp9_rtl.cast_encode import Encode
+from fp9_rtl.cast_lanes import EachLane, Join, Spread, lane_layout
 from fp9_rtl.cast_round import RoundKept
-from fp9_rtl.cast_target import CastTarget, cast_target
+from fp9_rtl.cast_target import CastTarget, HiFloat8Target, cast_target
 from fp9_rtl.hybrid import HYBRID_ZONES, STOCHASTIC_FROM, hybrid_bits, hybrid_threshold
-from fp9_rtl.layouts import fields_layout, ports_layout
+from fp9_rtl.layouts import fields_layout
 from fp9_rtl.select import switch
 from fp9_rtl.shifter import shift_left_normalising, shift_right_sticky
 from fp9_rtl.step import Step, forward
 
-SELECTS = ("target", "rounding", "overflow")
-"""Select ports that a cast can have."""
+SELECTS = ("target", "rounding", "overflow", "random")
+"""Ports of a cast that the steps after the first read."""
+
+LARGEST_SCALE = 1 << (SCALE_BITS - 1)
+"""Magnitude of the most negative scale."""
 
 
 def cast_steps(unit: Cast) -> list[Step]:
-    """The whole cast."""
+    """The whole cast: the steps of one lane, or every step for all lanes with what passes beside them."""
+    if unit.lanes == 1 and not unit.amax:
+        return lane_steps(unit)
+    sections = zip(*(lane_steps(unit) for _ in range(unit.lanes)), strict=True)
+    return [Spread(unit), *(EachLane(unit, section) for section in sections), Join(unit)]
+
+
+def lane_steps(unit: Cast) -> list[Step]:
+    """The cast of one operand."""
     assert isinstance(unit.source, FixedFormat)
-    targets = [cast_target(fmt, unit.source.bias) for fmt in unit.targets]
+    targets = [cast_target(fmt, unit.source.bias, random_bits(unit) or 1) for fmt in unit.targets]
     unpack = Unpack(unit, targets)
     place = Place(unit, targets, unpack.o.shape())
     rounded = RoundKept(unit, place.o.shape())
     return [unpack, place, rounded, Encode(unit, targets, rounded.o.shape())]
 
 
+def random_bits(unit: Cast) -> int:
+    """Random bits of stochastic rounding, none where it is not offered."""
+    return unit.random_bits if Rounding.SR in unit.roundings else 0
+
+
 class Unpack(Step):
-    """The source's fields; subnormal numbers are normalised only where a target can tell them apart."""
+    """The source's fields, scaled; subnormal numbers are normalised only where a target can tell them apart."""
 
     name = "unpack"
     levels = 6
@@ -49,13 +66,15 @@ class Unpack(Step):
     def __init__(self, unit: Cast, targets: list[CastTarget]) -> None:
         assert isinstance(unit.source, FixedFormat)
         self._source = unit.source
-        floor = min(target.floor for target in targets)
+        self._scales = unit.scale
+        largest_scale = LARGEST_SCALE if unit.scale else 0
+        floor = min(target.floor for target in targets) - largest_scale
         self._normalises = unit.source.subnormals and floor < unit.source.min_normal_exponent
-        i = ports_layout(unit.inputs)
+        i = lane_layout(unit)
         lowest = 1 - unit.source.fraction_bits if self._normalises else 0
         fields = {
             "fraction": unit.source.fraction_bits,
-            "exponent": range(lowest, 1 << unit.source.exponent_bits),
+            "exponent": range(lowest - largest_scale, (1 << unit.source.exponent_bits) + largest_scale),
             "threshold": hybrid_bits(unit),
             "sign": 1,
             "zero": 1,
@@ -78,18 +97,21 @@ class Unpack(Step):
             o.threshold.eq(hybrid_threshold(self.i.x, len(o.threshold))),
             o.sign.eq(fields.sign & ~(merged & (o.zero | o.nan))),
             o.fraction.eq(fields.fraction),
-            o.exponent.eq(fields.exponent),
         ]
+        exponent = Signal.like(o.exponent, name="unscaled_exponent") if self._scales else o.exponent
+        m.d.comb += exponent.eq(fields.exponent)
         if self._normalises:
-            self._normalise(m, fields)
+            self._normalise(m, fields, exponent)
+        if self._scales:
+            m.d.comb += o.exponent.eq(exponent + self.i.scale)
         forward(m, self.i, o, *self._selects)
         return m
 
-    def _normalise(self, m: Module, fields: data.View[data.StructLayout]) -> None:
+    def _normalise(self, m: Module, fields: data.View[data.StructLayout], exponent: Value) -> None:
         """Move a subnormal number's leading 1 out of the fraction; e = 0 has the exponent of e = 1."""
         normalised, zeros = shift_left_normalising(m, fields.fraction, None, only_last=Const(0))
         with m.If(fields.exponent == 0):
-            m.d.comb += [self.o.fraction.eq(normalised << 1), self.o.exponent.eq(-zeros)]
+            m.d.comb += [self.o.fraction.eq(normalised << 1), exponent.eq(-zeros)]
 
 
 class Place(Step):
@@ -102,7 +124,8 @@ class Place(Step):
         self._targets = targets
         self._window = max(target.fraction_bits for target in targets)
         self._hybrid = Rounding.HYBRID in unit.roundings
-        self._tail = max(1, hybrid_bits(unit))
+        self._tail = max(1, hybrid_bits(unit), random_bits(unit))
+        self._deepest = self._window + 1 + (random_bits(unit) or 1)
         self._passed = [name for name in i.members if name not in ("fraction", "exponent")]
         o = {
             "kept": self._window + 1,
@@ -122,7 +145,7 @@ class Place(Step):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         fraction, o = self.i.fraction, self.o
-        places = Signal(range(self._window + 3))
+        places = Signal(range(self._deepest + 1))
         for target in self._each_target(m):
             target.places(m, self.i.exponent, self._window, places)
         self._shift(m, places)
@@ -170,11 +193,11 @@ class Place(Step):
     def _hybrid_zones(self, m: Module, target: CastTarget) -> None:
         """Where hybrid rounding is deterministic; for other targets than hif8, everywhere."""
         exponent, zones = self.i.exponent, self.o.hybrid
-        if not isinstance(target.format, HiFloat8):
+        if not isinstance(target, HiFloat8Target):
             m.d.comb += zones.nearest.eq(1)
             return
         m.d.comb += [
             zones.nearest.eq(abs(exponent - target.bias) < STOCHASTIC_FROM),
             zones.certain.eq(exponent >= target.highest + target.bias),
-            zones.never.eq(exponent < target.floor + target.bias),
+            zones.never.eq(exponent < target.zero + target.bias),
         ]

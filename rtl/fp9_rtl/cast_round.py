@@ -8,7 +8,7 @@ from amaranth.lib import data
 from fp9.formats import Rounding
 from fp9.units import Cast
 from fp9_rtl.hybrid import hybrid_up
-from fp9_rtl.rounding import rounds_up
+from fp9_rtl.rounding import rounds_up, rounds_up_at_random
 from fp9_rtl.select import switch
 from fp9_rtl.step import Step, forward
 
@@ -67,4 +67,6 @@ class RoundKept(Step):
         """The decision, whose truth table stands in `rounds_up`."""
         if rounding is Rounding.HYBRID:
             return hybrid_up(self.i.hybrid, tail, self.i.threshold)
+        if rounding is Rounding.SR:
+            return rounds_up_at_random(tail, self.i.random)
         return rounds_up(rounding, self.i.sign, last, tail[-1], tail[:-1].any() | sticky)

@@ -14,7 +14,10 @@ MAGNITUDE_BITS = 7
 
 
 class CastTarget(abc.ABC):
-    """A target format. Exponents are the source's biased ones: the true one plus `bias`."""
+    """A target format. Exponents are the source's biased ones: the true one plus `bias`.
+
+    `depth` is how many places below the last one decide a rounding: 1, or the random bits of stochastic rounding.
+    """
 
     fraction_bits: int
     """The most fraction bits that any number keeps."""
@@ -31,9 +34,10 @@ class CastTarget(abc.ABC):
     floor: int
     """Exponent below which all numbers round alike."""
 
-    def __init__(self, fmt: Format, bias: int) -> None:
+    def __init__(self, fmt: Format, bias: int, depth: int) -> None:
         self.format = fmt
         self.bias = bias
+        self.depth = depth
 
     @property
     def has_subnormals(self) -> bool:
@@ -46,7 +50,7 @@ class CastTarget(abc.ABC):
 
     @abc.abstractmethod
     def places(self, m: Module, exponent: Value, window: int, places: Signal) -> None:
-        """Drive how many of `window` fraction bits a number of this exponent drops, at most `window` + 2."""
+        """Drive how many of `window` fraction bits a number of this exponent drops, at most `window` + 1 + `depth`."""
 
     def clamped(self, exponent: Value) -> Value:
         """The exponent as `encode` wants it."""
@@ -64,13 +68,13 @@ class CastTarget(abc.ABC):
 class FixedTarget(CastTarget):
     """A fixed-field target: below its normal numbers one place is lost with each binade."""
 
-    def __init__(self, fmt: FixedFormat, bias: int) -> None:
-        super().__init__(fmt, bias)
+    def __init__(self, fmt: FixedFormat, bias: int, depth: int) -> None:
+        super().__init__(fmt, bias, depth)
         self._fmt = fmt
         self.fraction_bits = self.lowest_fraction_bits = fmt.fraction_bits
         self.lowest = fmt.lowest_exponent
         self.highest = fmt.highest_exponent
-        self.floor = self.lowest - fmt.fraction_bits - 1 if fmt.subnormals else self.lowest
+        self.floor = self.lowest - fmt.fraction_bits - depth if fmt.subnormals else self.lowest
 
     @property
     def has_subnormals(self) -> bool:
@@ -82,7 +86,7 @@ class FixedTarget(CastTarget):
         if not self._fmt.subnormals:
             return
         with m.If(exponent < self.floor + self.bias):
-            m.d.comb += places.eq(window + 2)
+            m.d.comb += places.eq(window + 1 + self.depth)
         with m.Elif(exponent < self.lowest + self.bias):
             m.d.comb += places.eq(self.lowest + self.bias + unused - exponent)
 
@@ -106,11 +110,19 @@ class HiFloat8Target(CastTarget):
     lowest = HiFloat8.LOWEST_NORMAL
     lowest_fraction_bits = HiFloat8.fraction_bits_at(HiFloat8.LOWEST_NORMAL)
     highest = (1 << hif8.EXPONENT_SIZE_BITS) - 1
-    floor = -HiFloat8.DENORMAL_OFFSET
+    zero = -HiFloat8.DENORMAL_OFFSET
+    """Exponent in whose place the code has zero; what lies below rounds as a part of the smallest number."""
+
+    def __init__(self, fmt: HiFloat8, bias: int, depth: int) -> None:
+        super().__init__(fmt, bias, depth)
+        self.floor = self.zero + 1 - depth
 
     def places(self, m: Module, exponent: Value, window: int, places: Signal) -> None:
-        m.d.comb += places.eq(window + 2)
-        for dropped, least in ((window + 1, self.floor), (window, self.floor + 1)):
+        m.d.comb += places.eq(window + 1 + self.depth)
+        if self.floor < self.zero:
+            with m.If(exponent >= self.floor + self.bias):
+                m.d.comb += places.eq(window + 1 + self.zero + self.bias - exponent)
+        for dropped, least in ((window + 1, self.zero), (window, self.zero + 1)):
             with m.If(exponent >= least + self.bias):
                 m.d.comb += places.eq(dropped)
         for row in hif8.DOT_FIELDS:
@@ -121,10 +133,10 @@ class HiFloat8Target(CastTarget):
                 m.d.comb += places.eq(window - row.fraction_bits)
 
     def clamped(self, exponent: Value) -> Value:
-        return Mux(exponent < self.floor + self.bias, self.floor + self.bias, exponent)
+        return Mux(exponent < self.zero + self.bias, self.zero + self.bias, exponent)
 
     def last_place(self, exponent: Value, kept: Value, normal: Value) -> Value:
-        return Mux(normal, kept[0], (exponent - (self.floor + self.bias))[0])
+        return Mux(normal, kept[0], (exponent - (self.zero + self.bias))[0])
 
     def encode(self, m: Module, exponent: Value, kept: Value, normal: Value) -> tuple[Value, Value]:
         true_exponent = Signal.like(exponent - self.bias)
@@ -133,10 +145,10 @@ class HiFloat8Target(CastTarget):
         return hif8.encode(m, true_exponent, kept), (true_exponent > self.highest) | at_infinity
 
 
-def cast_target(fmt: Format, bias: int) -> CastTarget:
-    """The target of a format, for sources of that exponent bias."""
+def cast_target(fmt: Format, bias: int, depth: int) -> CastTarget:
+    """The target of a format, for sources of that exponent bias and roundings that look at so many dropped places."""
     if isinstance(fmt, HiFloat8):
-        return HiFloat8Target(fmt, bias)
+        return HiFloat8Target(fmt, bias, depth)
     if isinstance(fmt, FixedFormat):
-        return FixedTarget(fmt, bias)
+        return FixedTarget(fmt, bias, depth)
     raise ValueError(f"{fmt.name} given as target of a cast unit; give hif8 or a format of fixed fields")

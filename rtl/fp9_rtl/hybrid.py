@@ -36,5 +36,5 @@ def hybrid_threshold(source: Value, width: int) -> Value:
 def hybrid_up(zones: data.View[data.StructLayout], tail: Value, threshold: Value) -> Value:
     """Whether the magnitude becomes the next one above; from an exact number, too, where T is 0."""
     guard = tail[-1]
-    drawn = (tail >= threshold) | (zones.certain & guard)
+    drawn = (tail[len(tail) - len(threshold) :] >= threshold) | (zones.certain & guard)
     return (zones.nearest & guard) | (~zones.nearest & ~zones.never & drawn)

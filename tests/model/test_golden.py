@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 from fp9 import dot_oracle, golden, oracle, stimulus
 from fp9.engine import ENGINES
 from fp9.flags import Flags
-from fp9.formats import Format, Kind, format
+from fp9.formats import Format, Kind, Rounding, format, pow2
 from fp9.units import CATALOGUE, Cast, Decoder, Fma, Mac, MacOp
 
 FMAS = [unit for unit in CATALOGUE.values() if type(unit) is Fma]
@@ -141,16 +143,21 @@ def test_cast_chooses_target_rounding_and_policy_by_its_ports(name: str) -> None
     assert isinstance(unit, Cast)
     inputs = sampled(unit, 4000, seed=3)
     got = unit.evaluate(inputs)
-    for i in range(len(inputs["x"])):
+    width = 14 if unit.source.bits == 32 else 2
+    for i, lane in enumerate(np.resize(np.arange(unit.lanes), len(got["flags" if unit.lanes == 1 else "flags0"]))):
         row = {port: int(column[i]) for port, column in inputs.items()}
+        x, result, flags, random = (unit.lane_names(port)[lane] for port in ("x", "result", "flags", "random"))
         fmt = chosen(unit.targets, row, "target")
         mode = golden.offered(chosen(unit.roundings, row, "rounding"), fmt)
         policy = oracle.CastPolicy(mode, chosen(unit.overflow, row, "overflow"))
-        width = 14 if unit.source.bits == 32 else 2
-        threshold = row["x"] & 0x3FFF if width == 14 else (row["x"] & 1) << 1 | 1
-        bits = oracle.HybridBits(threshold, width)
-        code, flags = oracle.encode(oracle.decode(row["x"], unit.source), fmt, policy, bits)
-        assert (int(got["result"][i]), int(got["flags"][i])) == (code, int(flags)), row
+        threshold = row[x] & 0x3FFF if width == 14 else (row[x] & 1) << 1 | 1
+        bits: oracle.RandomBits | oracle.HybridBits = oracle.HybridBits(threshold, width)
+        if mode is Rounding.SR:
+            bits = oracle.RandomBits(row[random], unit.random_bits)
+        factor = pow2((row["scale"] ^ 0x80) - 0x80) if unit.scale else Fraction(1)
+        operand = oracle.decode(row[x], unit.source)
+        code, raised = oracle.encode(replace(operand, magnitude=operand.magnitude * factor), fmt, policy, bits)
+        assert (int(got[result][i]), int(got[flags][i])) == (code, int(raised)), row
 
 
 def test_a_bias_outside_its_range_is_named() -> None:

@@ -46,7 +46,8 @@ def test_corner_suites_use_every_choice_of_every_select_port(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name, unit in CATALOGUE.items() if unit.kind in ("fma", "cast")])
 def test_corner_suites_reach_every_flag_that_can_be_raised(name: str) -> None:
     """FP32 cannot overflow from a finite addend: the largest product, 2^34, is below half an ulp of 2^127."""
-    raised = int(np.bitwise_or.reduce(vectors.generate(name, "corner").expected["flags"]))
+    results = vectors.generate(name, "corner").expected
+    raised = int(np.bitwise_or.reduce([results[port] for port in results if port.startswith("flags")], axis=None))
     reachable = Flags.INEXACT
     if "fma_fp32" not in name:
         reachable |= Flags.OVERFLOW

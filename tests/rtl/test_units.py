@@ -156,7 +156,6 @@ def test_results_without_flags_are_the_same(simulate: Simulate) -> None:
         Dot("dot", OCP, OCP, ENGINES["fmma"]),
         Mac("mac", OCP, OCP, ENGINES["fmma"]),
         Fma("fma", OCP, OCP, ENGINES["chunked"]),
-        Cast("cast", format("fp32"), OCP, (Rounding.SR,)),
     ],
     ids=lambda unit: unit.kind,
 )

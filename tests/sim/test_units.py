@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from fp9 import vectors
-from fp9.formats import HFP8_BIASES
+from fp9.formats import HFP8_BIASES, Rounding
+from fp9.stimulus.columns import drawn_port
 from fp9.units import BIAS_BITS, CATALOGUE, Cast, Decoder, Fma, Mac, Port, Unit, Upcast
 from fp9_sim import Verilated, check, compare, verilated
 
@@ -54,19 +55,47 @@ SOURCE_CODES = 1 << 16
 
 @pytest.mark.parametrize("unit", units(Cast), ids=lambda unit: unit.name)
 def test_casts_round_every_16_bit_operand_in_every_mode(unit: Cast) -> None:
-    """All codes of a 16-bit source; of a 32-bit one, all upper halves, with lower halves that decide a rounding."""
+    """All codes of a 16-bit source; of a 32-bit one, all upper halves, with lower halves that decide a rounding.
+
+    Scales and random bits are drawn; lanes carry the operands in different order.
+    """
     lower = [0] if unit.source.bits == 16 else [0x0000, 0x0001, 0x7FFF, 0x8000, 0xFFFF]
-    modes = {port.name: every(port) for port in unit.inputs[1:]}
+    modes = {port.name: every(port) for port in unit.inputs if port.choices}
     columns = combinations({"x": range(SOURCE_CODES), "lower": lower, **modes})
-    below = columns.pop("lower")
+    below, x = columns.pop("lower"), columns.pop("x")
     if unit.source.bits == 32:
-        columns["x"] = (columns["x"] << np.uint32(16)) | below
+        x = (x << np.uint32(16)) | below
+    columns |= {name: np.roll(x, lane * 7919) for lane, name in enumerate(unit.lane_names("x"))}
+    rng = np.random.default_rng(0)
+    columns |= {p.name: drawn_port(p, len(x), rng) for p in unit.inputs if p.name not in columns}
     hold(unit, columns)
 
 
 @pytest.mark.parametrize("unit", [u for u in units(Cast) if u.inputs[0].width == 32], ids=lambda unit: unit.name)
 def test_casts_round_random_operands(unit: Cast) -> None:
-    hold(unit, dict(vectors.generate(unit, "random", 500_000, seed=1).inputs))
+    hold(unit, dict(vectors.generate(unit, "random", 1_000_000, seed=1).inputs))
+
+
+@pytest.mark.parametrize("unit", units(Cast), ids=lambda unit: unit.name)
+def test_casts_agree_on_corners(unit: Cast) -> None:
+    hold(unit, dict(vectors.generate(unit, "corner", seed=2).inputs))
+
+
+def test_exact_numbers_never_move_under_stochastic_rounding() -> None:
+    """Whatever the random bits, a number of the target is cast to itself, without a flag (spec 2.4)."""
+    unit = CATALOGUE["cast_fp32_sr"]
+    assert isinstance(unit, Cast)
+    dut = verilated(unit)
+    for index, fmt in enumerate(unit.targets):
+        codes = np.flatnonzero(np.isfinite(fmt.table)).astype(np.uint32)
+        bits = [0, 1, 0x7FFF, 0x8000, 0xFFFE, 0xFFFF, *range(3, 1 << unit.random_bits, 997)]
+        columns = combinations({"code": codes.tolist(), "random": bits, "overflow": [0, 1]})
+        code = columns.pop("code")
+        x = fmt.table[code].astype(np.float32).view(np.uint32)
+        stochastic = unit.roundings.index(Rounding.SR)
+        results = dut(x=x, target=np.full_like(x, index), rounding=np.full_like(x, stochastic), **columns)
+        assert np.array_equal(results["result"], code)
+        assert not results["flags"].any()
 
 
 # Zero, a number whose sum needs rounding, and the smallest negative number.
@@ -97,7 +126,7 @@ def test_combinational_units_agree_on_both_simulators(name: str, build_dir: Path
     assert result.passed, [run.to_dict() for run in result.runs]
 
 
-@pytest.mark.parametrize("name", ["mac_fp32", "mac_dlfloat16", "fma_dlfloat16_bias"])
+@pytest.mark.parametrize("name", ["mac_fp32", "mac_dlfloat16", "fma_dlfloat16_bias", "cast_fp32_x4"])
 def test_units_with_stages_agree_on_both_simulators_under_stalls(name: str, build_dir: Path) -> None:
     unit = CATALOGUE[name]
     result = compare(unit, vectors.generate(unit, "random", 3000), seed=3, build_dir=build_dir)
@@ -106,7 +135,16 @@ def test_units_with_stages_agree_on_both_simulators_under_stalls(name: str, buil
 
 @pytest.mark.parametrize(
     ("name", "stages"),
-    [("decoder_all", 1), ("cast_fp32", 3), ("fma_fp32", 1), ("fma_fp32", 6), ("mac_dlfloat16", 1), ("mac_fp32", 6)],
+    [
+        ("decoder_all", 1),
+        ("cast_fp32", 3),
+        ("cast_fp32_x4", 1),
+        ("cast_fp32_x4", 6),
+        ("fma_fp32", 1),
+        ("fma_fp32", 6),
+        ("mac_dlfloat16", 1),
+        ("mac_fp32", 6),
+    ],
 )
 def test_units_of_every_depth_keep_their_results(name: str, stages: int) -> None:
     unit = dataclasses.replace(CATALOGUE[name], stages=stages)  # type: ignore[type-var]

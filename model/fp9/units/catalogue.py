@@ -7,7 +7,7 @@ from fp9.formats import Rounding, format
 from fp9.units.base import Unit
 from fp9.units.cast import Cast
 from fp9.units.decode import Decoder, Upcast
-from fp9.units.step import Fma, Mac
+from fp9.units.step import Dot, Fma, Mac
 
 _OCP = (format("e4m3"), format("e5m2"))
 _HFP8 = (format("hfp8_143"), format("hfp8_152"))
@@ -27,6 +27,9 @@ CATALOGUE: dict[str, Unit] = {
         Cast("cast_fp32", format("fp32"), (*_OCP, format("hif8")), (_R.RNE, _R.RNA, _R.HYBRID)),
         Cast("cast_fp32_ocp_rne", format("fp32"), _OCP, (_R.RNE,)),
         Cast("cast_fp16_hif8", format("fp16"), (format("hif8"),), (_R.RNE, _R.RNA, _R.HYBRID)),
+        Cast("cast_fp32_sr", format("fp32"), _OCP, (_R.RNE, _R.SR)),
+        Cast("cast_bf16", format("bf16"), _ALL, (_R.RNE, _R.RNA, _R.HYBRID), scale=True),
+        Cast("cast_fp32_x4", format("fp32"), _OCP, (_R.RNE,), amax=True, lanes=4, stages=2),
         Fma("fma_fp32", _ALL, _ALL, _FP32),
         Fma("fma_fp32_ocp", _OCP, _OCP, _FP32),
         Fma("fma_fp32_e5m2", _OCP[1:], _OCP[1:], _FP32),
@@ -34,6 +37,7 @@ CATALOGUE: dict[str, Unit] = {
         Fma("fma_dlfloat16_hfp8", _HFP8, _HFP8, _DLFLOAT),
         Fma("fma_dlfloat16_hfp8_152", _HFP8[1:], _HFP8[1:], _DLFLOAT),
         Fma("fma_dlfloat16_bias", _HFP8, _HFP8, _DLFLOAT, bias_port=True, stages=2),
+        Dot("dot2_dlfloat16_hfp8", _HFP8, _HFP8, ENGINES["fmma"]),
         Mac("mac_fp32", _ALL, _ALL, _FP32, stages=2),
         Mac("mac_dlfloat16", _ALL, _ALL, _DLFLOAT, stages=2),
     )

@@ -1,0 +1,89 @@
+"""Random bits for stochastic rounding: a linear feedback shift register that gives a fresh word at every step.
+
+Its sequence obeys s[n + degree] = s[n] ^ s[n + tap] ^ ... A step moves on by a whole word, so that no bit is given
+twice and each new one costs an exclusive or for each tap:
+
+    state       s[n]         ... s[n + degree - 1]           the word is its first `width` bits
+    next state  s[n + width] ... s[n + width + degree - 1]
+
+All degrees are exponents of Mersenne primes: where 2^degree - 1 is prime, every irreducible polynomial is primitive,
+and steps of any width below it keep the full period.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+TAPS = {
+    2: (1,),
+    3: (1,),
+    5: (2,),
+    7: (1,),
+    13: (1, 2, 5),
+    17: (3,),
+    19: (1, 2, 5),
+    31: (3,),
+    61: (1, 2, 5),
+    89: (38,),
+    107: (2, 3, 12),
+    127: (1,),
+    521: (32,),
+    607: (105,),
+    1279: (216,),
+    2281: (715,),
+}
+"""Exponents between 0 and the degree of an irreducible polynomial x^degree + ... + 1 over GF(2)."""
+
+MAX_WIDTH = max(TAPS)
+"""Widest word; wider than the random bits of any cast."""
+
+
+class Lfsr(wiring.Component):
+    """`width` random bits for each step, of period 2^degree - 1 steps; all words occur, zero once less than others.
+
+    Parameters: `width`, 1 to `MAX_WIDTH`; `seed`, the state after reset, 1 to 2^degree - 1 (taken modulo 2^degree).
+
+    Members: `bits` the word; `step` moves on to the next one; `load` takes `state` in place of a step (a state of 0,
+    in which the register would stay, is taken as 1).
+
+    For a cast, connect `bits` to its ports `random`, and `step` to the handshake `in_valid & in_ready`.
+    """
+
+    bits: Signal
+    step: Signal
+    load: Signal
+    state: Signal
+
+    def __init__(self, width: int, seed: int = 1) -> None:
+        if not 1 <= width <= MAX_WIDTH:
+            raise ValueError(f"an LFSR of {width} bits asked for; give 1 to {MAX_WIDTH}")
+        self.degree = min(degree for degree in TAPS if degree >= width)
+        if seed % (1 << self.degree) == 0:
+            raise ValueError(f"seed {seed} given; a register of {self.degree} bits stays at 0, give another")
+        self._seed = seed % (1 << self.degree)
+        super().__init__({"bits": Out(width), "step": In(1), "load": In(1), "state": In(self.degree)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        held = Signal(self.degree, init=self._seed)
+        m.d.comb += self.bits.eq(held)
+        with m.If(self.load):
+            m.d.sync += held.eq(Mux(self.state.any(), self.state, 1))
+        with m.Elif(self.step):
+            m.d.sync += held.eq(self._next(m, held))
+        return m
+
+    def _next(self, m: Module, held: Signal) -> Value:
+        """The state a word further on."""
+        sequence: list[Value] = list(held)
+        for number in range(len(self.bits)):
+            bit = Signal(name=f"fresh{number}")
+            terms = [sequence[number + exponent] for exponent in (0, *TAPS[self.degree])]
+            m.d.comb += bit.eq(functools.reduce(operator.xor, terms))
+            sequence.append(bit)
+        return Cat(sequence[len(self.bits) :])
