@@ -10,7 +10,8 @@ from click.testing import CliRunner
 import fp9_rtl
 from fp9.cli import main
 from fp9.units import CATALOGUE, Unit
-from fp9_sim.proofs import prove
+from fp9_sim.proofs import State, prove
+from fp9_sim.proofs.claims import claims_of
 
 QUICK = ["decoder_ocp", "decoder_hif8", "decoder_all", "cast_fp32_ocp_rne", "cast_fp16_hif8"]
 
@@ -92,3 +93,13 @@ def test_a_pipeline_that_drops_a_stalled_result_is_refuted() -> None:
     shell = f"module {unit.name}({', '.join(declared)}); right right({', '.join(pins)}, .out_ready(1'b1)); endmodule\n"
     record = prove(unit, verilog.replace(f"module {unit.name}(", "module right(") + shell, timeout=60)
     assert not record.proven
+
+
+def test_sums_of_a_distance_are_proven_and_a_wrong_tie_is_refuted() -> None:
+    unit = CATALOGUE["fma_fp32_e5m2"]
+    claim = claims_of(unit)[0]
+    case = next(case for case in claim.cases if case.name == "e5m2 x e5m2, distance == -4, sum")
+    verilog = fp9_rtl.verilog(unit)
+    assert claim.decide(verilog, case, case.specification, 120).state is State.PROVEN
+    assert case.control is not None
+    assert claim.decide(verilog, case, case.control, 120).state is State.REFUTED

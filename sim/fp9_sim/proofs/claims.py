@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fp9.formats import Rounding
-from fp9.units import Cast, Decoder, Dot, Unit
+from fp9.formats import Rounding, format
+from fp9.units import Cast, Decoder, Dot, Fma, Unit
 from fp9_sim.function import function
 from fp9_sim.proofs import handshake
 from fp9_sim.proofs.cast_spec import cast_cases
@@ -15,6 +15,7 @@ from fp9_sim.proofs.decoder_spec import decoder_cases
 from fp9_sim.proofs.handshake import decide_handshake, handshake_cases
 from fp9_sim.proofs.miter import Case, miter
 from fp9_sim.proofs.solver import Verdict, decide
+from fp9_sim.proofs.sum_spec import sum_cases
 
 Decide = Callable[[str, Case, str, float], Verdict]
 """From the unit's Verilog, a case, its specification or control, and a time limit in seconds to the verdict."""
@@ -64,7 +65,14 @@ def _(unit: Cast) -> list[Claim]:
 
 @claims_of.register
 def _(unit: Dot) -> list[Claim]:
-    return _only_handshake(unit, "sums")
+    if not isinstance(unit, Fma) or unit.engine.result != format("fp32") or unit.bias_port:
+        return _only_handshake(unit, "this kind of sum")
+    proves = (
+        "the result and the flag inexact equal the wide exact sum rounded once to nearest even, for every product and "
+        "addend that is finite and not zero"
+    )
+    assumes = ["zeros, infinities, NaN and the other flags are left to vectors and sweeps"]
+    return [_values(unit, proves, assumes, tuple(sum_cases(unit))), *_handshake(unit)]
 
 
 def _only_handshake(unit: Unit, without: str) -> list[Claim]:

@@ -85,12 +85,13 @@ def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
 def _counterexample(folder: Path) -> dict[str, int]:
     """The ports at the last step, from Yosys' WaveJSON; bits that do not matter are x there and 0 here.
 
-    `wave` has a symbol for each step: 0 and 1 for single bits, `=` for the next of `data`, `.` for no change.
+    `wave` has a symbol for each step: 0 and 1 for single bits, `=` for the next of `data`, `.` for no change, 4 for
+    none.
     """
     signals = json.loads((folder / "counterexample.json").read_text())["signal"]
     ports = {}
     for signal in signals:
-        last = signal["wave"].rstrip(".")[-1:]
+        last = signal["wave"].rstrip(".4")[-1:]
         bits = [text for text in signal.get("data", []) if text][-1:] if last == "=" else [last]
         ports[signal["name"].lstrip("\\")] = int("".join(b if b in "01" else "0" for b in "".join(bits)) or "0", 2)
     return ports
