@@ -97,9 +97,10 @@ def _counterexample(found: dict[str, Any]) -> str:
 def grade(
     names: tuple[str, ...], mutants: int, seed: int, record: bool, settings: tuple[str, ...], as_json: bool
 ) -> None:
-    """Grade the vector suites of UNIT... by single errors put into its netlist.
+    """Grade the vector suites of UNIT... by mutants.
 
-    Half of the errors are in operators, half in gates. Errors proven to change nothing are left out. Exit code 1 unless
+    A mutant has one error put into the netlist, half of them in operators, half in gates; those proven to change nothing
+    are left out. Exit code 1 unless
     `corner` notices all others and `smoke` at least 95 %.
 
     \b

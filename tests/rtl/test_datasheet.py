@@ -34,12 +34,12 @@ def test_the_committed_sheet_is_what_the_spec_says(unit: Unit) -> None:
 
 
 @with_wavedrom
-@pytest.mark.parametrize("unit", CATALOGUE.values(), ids=CATALOGUE)
-def test_the_committed_diagram_is_what_the_spec_says(unit: Unit) -> None:
-    kept = (SHEETS / f"{unit.name}.svg").read_text()
-    assert kept == datasheet_timing.timing_svg(unit), "write it anew: fp9 datasheet --out docs/units"
-    assert all(port.name in kept for port in (*unit.inputs, *unit.outputs))
-    assert ElementTree.fromstring(kept).tag.endswith("svg")
+def test_the_committed_diagrams_are_what_the_specs_say() -> None:
+    for unit in CATALOGUE.values():
+        kept = (SHEETS / f"{unit.name}.svg").read_text()
+        assert kept == datasheet_timing.timing_svg(unit), "write it anew: fp9 datasheet --out docs/units"
+        assert all(port.name in kept for port in (*unit.inputs, *unit.outputs))
+        assert ElementTree.fromstring(kept).tag.endswith("svg")
 
 
 def test_the_index_lists_the_catalogue_and_nothing_else_lies_beside_it() -> None:
