@@ -10,10 +10,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fp9.formats import Rounding
-from fp9.units import Cast, Decoder, Fma, Mac, Port, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fma, Mac, Port, Unit, Upcast
 from fp9_rtl.cast import cast_steps
 from fp9_rtl.cast_lanes import RunningAmax
 from fp9_rtl.decoder import Decode
+from fp9_rtl.dot import PAIR_NEEDED, dot_steps, is_pair
 from fp9_rtl.fma import fma_steps, product_steps
 from fp9_rtl.layouts import ports_layout
 from fp9_rtl.mac import Accumulator
@@ -41,8 +42,10 @@ def check_offered(unit: Unit) -> None:
             plain = engine.is_fused and engine.products == 1 and engine.rounding is not Rounding.SR
             plain &= engine.addend_format == engine.result
             needed = "an exact engine of one product that rounds to fp32, fp16, bf16 or dlfloat16"
+        case Dot():
+            plain, needed = is_pair(unit), PAIR_NEEDED
         case _:
-            plain, needed = False, "a decoder, upcast, cast, fma or mac"
+            plain, needed = False, "a decoder, upcast, cast, fma, dot or mac"
     if not plain:
         raise ValueError(f"{unit.name}: no hardware is offered for this {unit.kind}; give {needed}")
 
@@ -55,8 +58,10 @@ def unit_steps(unit: Unit) -> list[Step]:
         return [UpcastStep(unit)]
     if isinstance(unit, Cast):
         return cast_steps(unit)
-    assert isinstance(unit, Fma)
-    return fma_steps(unit)
+    if isinstance(unit, Fma):
+        return fma_steps(unit)
+    assert isinstance(unit, Dot)
+    return dot_steps(unit)
 
 
 class UnitComponent(wiring.Component):

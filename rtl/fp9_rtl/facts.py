@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fp9.formats import HFP8_BIASES, FixedFormat, Format, Rounding, floor_log2, with_bias
-from fp9.units import Fma, Mac, exponent_range, has_programmable_bias
+from fp9.units import Dot, exponent_range, has_programmable_bias
 
 
 @dataclass(frozen=True, slots=True)
 class SumFacts:
-    """Facts about round(a * b + c).
+    """Facts about the rounded sum of the products and c.
 
     `products` holds the exponents of non-zero products, the leading bit's. `below_normal`: a sum with a non-zero
-    product can lie below the result's normal numbers. `overflow`: a finite sum can round to more than the largest.
+    product can lie below the result's normal numbers, as it can wherever products cancel and leave c.
+    `overflow`: a finite sum can round to more than the largest.
     """
 
     products: range
@@ -22,8 +23,8 @@ class SumFacts:
     overflow: bool
 
 
-def sum_facts(unit: Fma | Mac) -> SumFacts:
-    """Facts about the sums of an `fma` or `mac`."""
+def sum_facts(unit: Dot) -> SumFacts:
+    """Facts about the sums of an `fma`, `dot` or `mac`."""
     result = unit.engine.result
     assert isinstance(result, FixedFormat)
     a_low, a_high = exponent_range(unit.a, unit.bias_port)
@@ -35,8 +36,10 @@ def sum_facts(unit: Fma | Mac) -> SumFacts:
     smallest_sum = min(product_ulp, products[0] - 1 - result.fraction_bits)
     # To nearest and toward zero the largest number stays where it is while the product is below half its ulp.
     half_ulp = result.highest_exponent - result.fraction_bits - 1
-    reaches = products[-1] >= half_ulp or unit.engine.rounding in (Rounding.RUP, Rounding.RDN)
-    return SumFacts(products, smallest_sum < result.min_normal_exponent + (not result.subnormals), reaches)
+    highest_sum = products[-1] + (unit.engine.products - 1).bit_length()
+    reaches = highest_sum >= half_ulp or unit.engine.rounding in (Rounding.RUP, Rounding.RDN)
+    below_normal = smallest_sum < result.min_normal_exponent + (not result.subnormals)
+    return SumFacts(products, below_normal or unit.engine.products > 1, reaches)
 
 
 def _ulp(formats: Sequence[Format], bias_port: bool) -> int:

@@ -1,12 +1,12 @@
-"""From operand codes to an exact product: the front of every multiply-add."""
+"""From operand codes to exact products: the front of every unit that multiplies."""
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat, Format
-from fp9.units import Fma, Mac
+from fp9.units import Dot
 from fp9_rtl.facts import SumFacts
 from fp9_rtl.layouts import PRODUCT_SIGNIFICAND_BITS, ports_layout, product_layout
 from fp9_rtl.operand import OperandDecoder
@@ -20,27 +20,29 @@ def _offset(formats: tuple[Format, ...]) -> int:
 
 
 class DecodeOperands(Step):
-    """The codes of a and b to their fields; the ports named in `passed` go through."""
+    """The codes of all a and all b to their fields; the ports named in `passed` go through."""
 
     name = "decode"
     levels = 8
 
-    def __init__(self, unit: Fma | Mac, passed: tuple[str, ...]) -> None:
+    def __init__(self, unit: Dot, passed: tuple[str, ...], normalise: bool = True) -> None:
+        offered = {"a": unit.a, "b": unit.b}
         self._decoders = {
-            "a": OperandDecoder(unit.a, unit.bias_port, _offset(unit.a)),
-            "b": OperandDecoder(unit.b, unit.bias_port, _offset(unit.b)),
+            name: (operand, OperandDecoder(formats, unit.bias_port, _offset(formats), normalise))
+            for operand, formats in offered.items()
+            for name in unit.lane_names(operand)
         }
         self._passed = passed
         i = ports_layout(unit.inputs)
-        fields = {name: decoder.operand.shape() for name, decoder in self._decoders.items()}
+        fields = {name: decoder.operand.shape() for name, (_, decoder) in self._decoders.items()}
         super().__init__(i, data.StructLayout({**fields, **{name: i[name].shape for name in passed}}))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         ports = self.i.shape().members
-        for operand, decoder in self._decoders.items():
-            m.submodules[f"decode_{operand}"] = decoder
-            m.d.comb += [decoder.code.eq(self.i[operand]), self.o[operand].eq(decoder.operand)]
+        for name, (operand, decoder) in self._decoders.items():
+            m.submodules[f"decode_{name}"] = decoder
+            m.d.comb += [decoder.code.eq(self.i[name]), self.o[name].eq(decoder.operand)]
             if f"{operand}_format" in ports:
                 m.d.comb += decoder.select.eq(self.i[f"{operand}_format"])
             if f"{operand}_bias" in ports:
@@ -50,33 +52,57 @@ class DecodeOperands(Step):
 
 
 class Multiply(Step):
-    """The exact product, normalised; its exponent is on the scale of the result's exponent field."""
+    """The exact products; their exponents are on the scale of the result's exponent field.
+
+    With `normalise` a significand is 1.7 and its exponent that of its leading bit. Without, the significand's first bit
+    may be 0 and the exponent is that of this place: it then does not wait for the significand.
+    """
 
     name = "multiply"
     levels = 16
 
-    def __init__(self, unit: Fma | Mac, facts: SumFacts, i: data.StructLayout, passed: tuple[str, ...]) -> None:
+    def __init__(
+        self, unit: Dot, facts: SumFacts, i: data.StructLayout, passed: tuple[str, ...], normalise: bool = True
+    ) -> None:
         result = unit.engine.result
         assert isinstance(result, FixedFormat)
         self._passed = passed
+        self._normalise = normalise
+        self._lanes = tuple(zip(*(unit.lane_names(name) for name in ("a", "b", "product")), strict=True))
         self._rebias = result.bias - _offset(unit.a) - _offset(unit.b)
         product = product_layout(range(facts.products.start + result.bias, facts.products.stop + result.bias))
-        super().__init__(i, data.StructLayout({"product": product, **{name: i[name].shape for name in passed}}))
+        products = dict.fromkeys(unit.lane_names("product"), product)
+        super().__init__(i, data.StructLayout({**products, **{name: i[name].shape for name in passed}}))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        a, b, product = self.i.a, self.i.b, self.o.product
-        significand = Signal(PRODUCT_SIGNIFICAND_BITS)  # 2.6, in [1, 4) unless zero
-        at_least_two = significand[-1]
+        for a, b, product in self._lanes:
+            self._multiply(m, self.i[a], self.i[b], self.o[product])
+        forward(m, self.i, self.o, *self._passed)
+        return m
+
+    def _multiply(
+        self,
+        m: Module,
+        a: data.View[data.StructLayout],
+        b: data.View[data.StructLayout],
+        product: data.View[data.StructLayout],
+    ) -> None:
+        significand = Signal(PRODUCT_SIGNIFICAND_BITS)  # 2.6
+        exponent: Value = a.exponent + b.exponent + self._rebias
+        m.d.comb += significand.eq(a.significand * b.significand)
+        if self._normalise:
+            at_least_two = significand[-1]
+            m.d.comb += [
+                product.significand.eq(Mux(at_least_two, significand, Cat(Const(0, 1), significand))),
+                product.exponent.eq(exponent + at_least_two),
+            ]
+        else:
+            m.d.comb += [product.significand.eq(significand), product.exponent.eq(exponent + 1)]
         m.d.comb += [
-            significand.eq(a.significand * b.significand),
-            product.significand.eq(Mux(at_least_two, significand, Cat(Const(0, 1), significand))),
-            product.exponent.eq(a.exponent + b.exponent + at_least_two + self._rebias),
             product.sign.eq(a.sign ^ b.sign),
             product.zero.eq(a.zero | b.zero),
             product.inf.eq(a.inf | b.inf),
             product.nan.eq(a.nan | b.nan),
             product.invalid.eq((a.inf & b.zero) | (a.zero & b.inf)),
         ]
-        forward(m, self.i, self.o, *self._passed)
-        return m

@@ -22,6 +22,7 @@ class OperandDecoder(wiring.Component):
 
     `code` holds the code, `select` the index of its format, `extra_bias` the extra bias of hfp8_143 where `bias_port`
     asks for it. The exponent of `operand` is the true one plus `offset`: a caller that chooses it well saves adders.
+    Without `normalise`, subnormal numbers keep the lowest exponent of their format and the zeros before their first 1.
     Exponent and significand carry no meaning where a special flag says otherwise.
     """
 
@@ -30,7 +31,7 @@ class OperandDecoder(wiring.Component):
     extra_bias: Signal
     operand: data.View[data.StructLayout]
 
-    def __init__(self, formats: Sequence[Format], bias_port: bool, offset: int = 0) -> None:
+    def __init__(self, formats: Sequence[Format], bias_port: bool, offset: int = 0, normalise: bool = True) -> None:
         low, high = exponent_range(tuple(formats), bias_port)
         super().__init__(
             {
@@ -43,11 +44,16 @@ class OperandDecoder(wiring.Component):
         self._formats = formats
         self._bias_port = bias_port
         self._offset = offset
+        self._normalises = normalise
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         self._classify(m)
-        self._normalise(m, *self._unpack(m))
+        fraction, exponent, subnormal = self._unpack(m)
+        if self._normalises:
+            self._normalise(m, fraction, exponent, subnormal)
+        else:
+            self._keep(m, fraction, exponent, subnormal)
         return m
 
     def _classify(self, m: Module) -> None:
@@ -106,6 +112,13 @@ class OperandDecoder(wiring.Component):
         m.d.comb += [
             self.operand.significand.eq(Cat(normalised, ~self.operand.zero)),
             self.operand.exponent.eq(exponent - excess_zeros),
+        ]
+
+    def _keep(self, m: Module, fraction: Signal, exponent: Signal, subnormal: Signal) -> None:
+        """A subnormal number without a leading 1, at the exponent of e = 1."""
+        m.d.comb += [
+            self.operand.significand.eq(Cat(fraction, ~(self.operand.zero | subnormal))),
+            self.operand.exponent.eq(exponent + subnormal),
         ]
 
 

@@ -57,12 +57,14 @@ class Round(Step):
         """The magnitude code after rounding: a carry out of the fraction moves the exponent on."""
         i = self.i
         up = Signal()
-        code = Cat(i.significand[:-1], exponent)
+        padding = Const(0, self._format.padding)
+        code = Cat(padding, i.significand[:-1], exponent)
         code = code.as_signed() if exponent.shape().signed else code
-        rounded = Signal.like(code + up)
+        step = Cat(padding, up)
+        rounded = Signal.like(code + step)
         m.d.comb += [
             up.eq(rounds_up(self._rounding, i.sign, i.significand[0], i.guard, i.round | i.sticky)),
-            rounded.eq(code + up),
+            rounded.eq(code + step),
         ]
         return rounded
 

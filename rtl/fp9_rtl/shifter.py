@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 
@@ -56,3 +59,37 @@ def _limited(m: Module, value: Value, limit: Value) -> tuple[Value, Value]:
     shifted = Signal(len(value))
     m.d.comb += [shift.eq(Mux(limit < zeros, limit, zeros)), shifted.eq(value << shift)]
     return shifted, shift
+
+
+def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, name: str) -> tuple[Value, Value]:
+    """`value` at the top of `width` bits moved right by `distance`, and whether any bit that left was 1.
+
+    A short value is first moved by less than its length, while few bits are in use, and then put to one of the places
+    a power of two apart: gates instead of multiplexers.
+    """
+    fine = min(len(distance), (len(value) - 1).bit_length())
+    step = 1 << fine
+    moved: Value = value
+    for stage in range(fine):
+        gap = Const(0, 1 << stage)
+        wider = Signal(len(moved) + len(gap), name=f"{name}_by_{len(gap)}")
+        m.d.comb += wider.eq(Mux(distance[stage], Cat(moved, gap), Cat(gap, moved)))
+        moved = wider
+    coarse = distance[fine:]
+    places = range(0, width, step)
+    placed: list[Value] = []
+    lost = Signal(name=f"{name}_lost")
+    losses: list[Value] = []
+    for index, place in enumerate(places):
+        here = Signal(name=f"{name}_to_{place}")
+        m.d.comb += here.eq(coarse == index)
+        kept = min(len(moved), width - place)
+        bits = moved[len(moved) - kept :] & here.replicate(kept)
+        placed.append(Cat(Const(0, width - place - kept), bits, Const(0, place)))
+        if kept < len(moved):
+            losses.append(here & moved[: len(moved) - kept].any())
+    beyond = (coarse >= len(places)) & value.any() if len(places) < 1 << len(coarse) else Const(0)
+    m.d.comb += lost.eq(functools.reduce(operator.or_, losses, beyond))
+    result = Signal(width, name=name)
+    m.d.comb += result.eq(functools.reduce(operator.or_, placed))
+    return result, lost

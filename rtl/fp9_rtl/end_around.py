@@ -1,0 +1,50 @@
+"""An adder whose carry out of the top comes in at the bottom: addition in one's complement.
+
+A tree of (generate, propagate) pairs gives the carry out of the whole word, and the same tree hands it back down as the
+carry into every bit: the carry goes round once without a second adder.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal, Value
+
+
+def end_around_sum(m: Module, x: Value, y: Value) -> Value:
+    """x + y + the carry out of x + y, as wide as x and y."""
+    width = len(x)
+    generate, propagate = Signal(width), Signal(width)
+    carries = Signal(width)
+    m.d.comb += [generate.eq(x & y), propagate.eq(x ^ y)]
+    tree = _Tree(m, generate, propagate, 0, width)
+    m.d.comb += carries.eq(Cat(*tree.carries(m, tree.generate)))
+    total = Signal(width, name="total")
+    m.d.comb += total.eq(propagate ^ carries)
+    return total
+
+
+class _Tree:
+    """The bits from `first` to before `end`, as one carry stage, and its two halves."""
+
+    def __init__(self, m: Module, generate: Value, propagate: Value, first: int, end: int) -> None:
+        self._halves: tuple[_Tree, _Tree] | None = None
+        if end - first == 1:
+            self.generate, self.propagate = generate[first], propagate[first]
+            return
+        middle = (first + end + 1) // 2
+        low, high = (_Tree(m, generate, propagate, *part) for part in ((first, middle), (middle, end)))
+        self._halves = low, high
+        self.generate, self.propagate = Signal(name=f"generate_{first}_{end}"), Signal(name=f"propagate_{first}_{end}")
+        m.d.comb += [
+            self.generate.eq(high.generate | (high.propagate & low.generate)),
+            self.propagate.eq(high.propagate & low.propagate),
+        ]
+        self._middle_name = f"carry_{middle}"
+
+    def carries(self, m: Module, carry: Value) -> list[Value]:
+        """The carry into every bit of the stage, from that into its first."""
+        if self._halves is None:
+            return [carry]
+        low, high = self._halves
+        middle = Signal(name=self._middle_name)
+        m.d.comb += middle.eq(low.generate | (low.propagate & carry))
+        return [*low.carries(m, carry), *high.carries(m, middle)]
