@@ -18,8 +18,11 @@ from numpy.typing import NDArray
 
 from fp9.casting import decode, encode
 from fp9.formats import HFP8_BIASES, FixedFormat, Format, Kind, with_bias
-from fp9.stimulus.columns import Inputs, concatenated, cycled, fixed, walking_codes, walking_fractions
+from fp9.stimulus.columns import Inputs, concatenated, cycled, drawn_port, fixed, walking_codes, walking_fractions
 from fp9.units import Dot, has_programmable_bias
+
+DRAWN = 20_000
+"""Drawn operations of a unit with several products."""
 
 Codes = NDArray[Any]
 Triple = tuple[Codes, Codes, Codes]
@@ -29,7 +32,7 @@ Triple = tuple[Codes, Codes, Codes]
 def sum_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
     """Every family for every pair of formats, with some extra biases where these are ports, and every code under all.
 
-    Further lanes carry zeros and other lanes' operands in turn.
+    Further lanes carry zeros and operands of other operations in turn; drawn operations let all lanes meet.
     """
     result = fixed(unit.engine.result)
     pairs = [*_pairs(unit)]
@@ -44,6 +47,9 @@ def sum_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
         ]
         parts += [_columns(unit, a, b, *triple) for triple in families]
         parts.append(_columns(unit, replace(a, bias=None), replace(b, bias=None), *_operand_codes(a.format, b.format)))
+    if unit.engine.products > 1:
+        drawn = {port.name: drawn_port(port, DRAWN, rng) for port in unit.inputs if port.name in parts[0]}
+        parts.append(drawn | {"c": near_product(unit, drawn, rng)})
     return concatenated(parts)
 
 
@@ -182,7 +188,7 @@ def _columns(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: 
     columns: Inputs = {"c": np.asarray(c, dtype=np.uint32)}
     for name, operand, codes, formats in (("a", first, a, unit.a), ("b", second, b, unit.b)):
         for lane, port_name in enumerate(unit.lane_names(name)):
-            other = np.roll(codes, lane) * (np.arange(count) % 2)
+            other = np.roll(codes, lane * (2 * count // 5 + 1)) * (np.arange(count) % 2)
             columns[port_name] = np.asarray(codes if lane == 0 else other, dtype=np.uint32)
         for port in unit.inputs:
             if port.name == f"{name}_format":
