@@ -9,6 +9,7 @@ import click
 
 from fp9.cli_study import place_units
 from fp9.cli_support import Command, UserError, extra, load_unit, progress_bar, settings_option, show, table
+from fp9.files import write_whole
 
 _PATH = click.Path(path_type=Path)
 
@@ -16,23 +17,39 @@ _PATH = click.Path(path_type=Path)
 @click.command(cls=Command)
 @click.argument("name", metavar="UNIT")
 @click.option("-o", "--out", type=_PATH, help="File to write; without it the Verilog is printed.")
+@click.option("--wrapper", help="axis: behind AXI4-Stream ports, as module UNIT_axis.")
+@click.option("--sv-package", "package", type=_PATH, help="File for a SystemVerilog package and interface.")
+@click.option("--c-header", "header", type=_PATH, help="File for a C header of the encodings.")
 @settings_option
-def rtl(name: str, out: Path | None, settings: tuple[str, ...], as_json: bool) -> None:
+def rtl(
+    name: str,
+    out: Path | None,
+    wrapper: str | None,
+    package: Path | None,
+    header: Path | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Generate the Verilog of UNIT.
 
     \b
       fp9 rtl fma_fp32 -o build/fma_fp32.v
-      fp9 rtl mac_dlfloat16 --set stages=4
+      fp9 rtl mac_dlfloat16 --set stages=4 --wrapper axis
+      fp9 rtl cast_fp32 -o build/cast.v --sv-package build/cast_pkg.sv --c-header build/cast.h
     """
+    if wrapper not in (None, "axis"):
+        raise UserError(f"unknown wrapper {wrapper!r}; choose axis")
     with extra("rtl"):
         import fp9_rtl
+        from fp9_rtl import axis, interfaces
     unit = load_unit(name, settings)
+    text = axis.axi_stream_verilog(unit) if wrapper else fp9_rtl.verilog(unit)
+    interfaces.write_interfaces(unit, package=package, c=header)
     if out is None:
-        text = fp9_rtl.verilog(unit)
         show({"unit": unit.name, "verilog": text}, True) if as_json else click.echo(text, nl=False)
         return
-    fp9_rtl.write_verilog(unit, out)
-    lines = out.read_text().count("\n")
+    write_whole(out, text)
+    lines = text.count("\n")
     show({"unit": unit.name, "file": str(out), "lines": lines}, as_json, f"{unit.name}: {lines} lines in {out}")
 
 

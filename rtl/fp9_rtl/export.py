@@ -40,8 +40,12 @@ def verilog(unit: Unit) -> str:
 
     Raises ValueError for a spec that no hardware is offered for.
     """
-    lint = [f"/* verilator lint_off {name} */" for name in _LINT_OFF]
-    return "\n".join([*header(unit), *lint, "", component_verilog(build(unit), unit.name)])
+    return "\n".join([*preamble(unit), "", component_verilog(build(unit), unit.name)])
+
+
+def preamble(unit: Unit) -> list[str]:
+    """What stands above a unit's module: its header, and Verilator told of what Yosys' style trips."""
+    return [*header(unit), *(f"/* verilator lint_off {name} */" for name in _LINT_OFF)]
 
 
 def component_verilog(component: wiring.Component, name: str) -> str:

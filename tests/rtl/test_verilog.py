@@ -80,7 +80,7 @@ def test_module_has_the_ports_of_the_spec_in_order(unit: Unit) -> None:
     inputs, outputs = clocked if unit.stages else ([], [])
     expected = [p.name for p in unit.inputs] + inputs + [p.name for p in unit.outputs] + outputs
     assert module[1] == unit.name
-    assert re.split(r",\s*", module[2]) == expected
+    assert re.split(r"\s*,\s*", module[2]) == expected
 
 
 def test_the_same_spec_gives_the_same_bytes_under_any_hash_seed() -> None:
