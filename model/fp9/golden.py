@@ -13,7 +13,7 @@ from fp9.casting import Hybrid, decode_native, encode_numbers
 from fp9.dot import EngineKernel, dot
 from fp9.formats import HFP8_BIASES, FixedFormat, Format, HiFloat8, Kind, Rounding, floor_log2, pow2, with_bias
 from fp9.policy import CastPolicy, Overflow
-from fp9.units import BIAS_BITS, OPERAND_SIGNIFICAND_BITS, SCALE_BITS, Dot, FpuOp, Upcast, has_programmable_bias
+from fp9.units import BIAS_BITS, OPERAND_SIGNIFICAND_BITS, SCALE_BITS, Dot, FpuOp, MacOp, Upcast, has_programmable_bias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -208,11 +208,35 @@ def _fma(unit: Dot, inputs: Columns) -> Results:
 
 def mac(unit: Mac, inputs: Columns) -> Results:
     """Golden results of a `Mac`: the operations in order, from reset."""
+    if unit.engine.products > 1:
+        return _mac_by_position(unit, inputs)
     engine = EngineKernel(unit.engine)
     a, b = _operand(inputs, "a", unit.a), _operand(inputs, "b", unit.b)
     codes, flags = engine.outputs(a.size)
     operations = np.asarray(inputs["op"], dtype=np.uint8)
     dot_kernels.mac_array(*engine.rounding, engine.table, operations, a, b, engine.numbers(inputs["c"]), codes, flags)
+    return {"result": codes, "flags": flags} if unit.flags else {"result": codes}
+
+
+def _mac_by_position(unit: Mac, inputs: Columns) -> Results:
+    """The sums that LOAD or CLEAR starts do not depend on each other: their first operations, their second ones, ..."""
+    codes, flags = EngineKernel(unit.engine).outputs(len(inputs["op"]))
+    operation, index = np.asarray(inputs["op"]), np.arange(codes.size)
+    starts = np.isin(operation, (MacOp.LOAD, MacOp.CLEAR))
+    position = index - np.maximum.accumulate(np.where(starts, index, 0))
+    order = np.argsort(position, kind="stable")
+    for here in np.split(order, np.cumsum(np.bincount(position))[:-1]):
+        before = np.where(here > 0, codes[here - 1], 0)
+        codes[here] = np.where(operation[here] == MacOp.CLEAR, 0, before)
+        flags[here] = 0
+        adds = np.isin(operation[here], (MacOp.ACCUMULATE, MacOp.LOAD))
+        chosen = here[adds]
+        if not chosen.size:
+            continue
+        part = {name: column[chosen] for name, column in inputs.items()}
+        part["c"] = np.where(operation[chosen] == MacOp.LOAD, part["c"], before[adds])
+        results = step(replace(unit, flags=True), part)
+        codes[chosen], flags[chosen] = results["result"], results["flags"]
     return {"result": codes, "flags": flags} if unit.flags else {"result": codes}
 
 

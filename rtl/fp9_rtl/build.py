@@ -11,13 +11,13 @@ from amaranth.lib.wiring import In, Out
 
 from fp9.formats import Rounding
 from fp9.units import Cast, Decoder, Dot, Fma, Mac, Port, Unit, Upcast
+from fp9_rtl import dot
 from fp9_rtl.cast import cast_steps
 from fp9_rtl.cast_lanes import RunningAmax
 from fp9_rtl.decoder import Decode
-from fp9_rtl.dot import PAIR_NEEDED, dot_steps, is_pair
-from fp9_rtl.fma import fma_steps, product_steps
+from fp9_rtl.fma import fma_steps
 from fp9_rtl.layouts import ports_layout
-from fp9_rtl.mac import Accumulator
+from fp9_rtl.mac import Accumulator, product_steps
 from fp9_rtl.pipeline import Combinational, Pipeline, StreamComponent
 from fp9_rtl.step import Step, balanced, chain
 from fp9_rtl.upcast import UpcastStep
@@ -37,13 +37,13 @@ def check_offered(unit: Unit) -> None:
     match unit:
         case Decoder() | Upcast() | Cast():
             return
-        case Fma() | Mac():
+        case Dot() if unit.engine.products > 1:
+            plain, needed = dot.is_offered(unit), dot.DOT_NEEDED
+        case Dot():
             engine = unit.engine
             plain = engine.is_fused and engine.products == 1 and engine.rounding is not Rounding.SR
             plain &= engine.addend_format == engine.result
             needed = "an exact engine of one product that rounds to fp32, fp16, bf16 or dlfloat16"
-        case Dot():
-            plain, needed = is_pair(unit), PAIR_NEEDED
         case _:
             plain, needed = False, "a decoder, upcast, cast, fma, dot or mac"
     if not plain:
@@ -61,7 +61,7 @@ def unit_steps(unit: Unit) -> list[Step]:
     if isinstance(unit, Fma):
         return fma_steps(unit)
     assert isinstance(unit, Dot)
-    return dot_steps(unit)
+    return dot.dot_steps(unit)
 
 
 class UnitComponent(wiring.Component):

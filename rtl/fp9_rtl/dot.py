@@ -4,16 +4,48 @@ from __future__ import annotations
 
 from amaranth.lib import data
 
+from fp9.engine import Addend, Truncation
 from fp9.formats import FixedFormat, Rounding
 from fp9.units import Dot
+from fp9_rtl import pair, window
 from fp9_rtl.facts import sum_facts
-from fp9_rtl.fma import product_steps
-from fp9_rtl.pair import HEADROOM, AddPair, AlignPair
+from fp9_rtl.multiply import DecodeOperands, Multiply
+from fp9_rtl.pair import AddPair, AlignPair
 from fp9_rtl.rounder import Round
 from fp9_rtl.step import Step
 from fp9_rtl.terms import NormaliseSum
+from fp9_rtl.window import AddWindow, AlignWindow
 
-PAIR_NEEDED = "an exact engine of two products that rounds to nearest, to numbers below which no product lies"
+DOT_NEEDED = (
+    "an engine of two products that is exact and rounds to nearest, or one with a window, the addend inside, "
+    "truncation toward zero and no chunks, and in both no product below the result's normal numbers"
+)
+
+
+def is_offered(unit: Dot) -> bool:
+    """Whether there is hardware for a step of several products."""
+    fmt = unit.engine.result
+    if not isinstance(fmt, FixedFormat) or sum_facts(unit).products.start < fmt.min_normal_exponent:
+        return False
+    return is_pair(unit) or is_window(unit)
+
+
+def is_window(unit: Dot) -> bool:
+    """Whether the step is a plain sum in a window. Zeros may count with an exponent that is below all others."""
+    engine = unit.engine
+    fmt = engine.result
+    assert isinstance(fmt, FixedFormat)
+    return (
+        engine.window is not None
+        and engine.products > 1
+        and engine.truncation is Truncation.ZERO
+        and engine.addend is Addend.INSIDE
+        and engine.joined is None
+        and engine.chunk is None
+        and not engine.zero_bypass
+        and engine.rounding is not Rounding.SR
+        and (engine.zero_exponent is None or engine.zero_exponent < fmt.lowest_exponent)
+    )
 
 
 def is_pair(unit: Dot) -> bool:
@@ -25,22 +57,34 @@ def is_pair(unit: Dot) -> bool:
         and engine.is_fused
         and engine.rounding in (Rounding.RNE, Rounding.RNA)
         and engine.addend_format == fmt
-        and isinstance(fmt, FixedFormat)
-        and sum_facts(unit).products.start >= fmt.min_normal_exponent
     )
 
 
 def dot_steps(unit: Dot) -> list[Step]:
     """The whole step of a `dot`."""
     products = product_steps(unit, ("c",))
-    return [*products, *pair_steps(unit, products[-1].o.shape())]
+    return [*products, *sum_steps(unit, products[-1].o.shape())]
 
 
-def pair_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """From two products and `c` to result and flags: exact but for one rounding, to nearest."""
+def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
+    """From the ports to the exact products, normalised where the sum is exact; the ports in `passed` go beside them."""
+    normalise = unit.engine.window is None
+    decode = DecodeOperands(unit, passed, normalise)
+    return [decode, Multiply(unit, sum_facts(unit), decode.o.shape(), passed, normalise)]
+
+
+def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
+    """From the products and `c` to result and flags, in one rounding."""
     fmt = unit.engine.result
     assert isinstance(fmt, FixedFormat)
-    align = AlignPair(unit, i)
-    add = AddPair(fmt, align.o.shape())
-    normalise = NormaliseSum(fmt, HEADROOM, add.o.shape())
+    align: Step
+    add: Step
+    if unit.engine.window is None:
+        align = AlignPair(unit, i)
+        add = AddPair(fmt, align.o.shape())
+        normalise = NormaliseSum(fmt, pair.HEADROOM, add.o.shape())
+    else:
+        align = AlignWindow(unit, i)
+        add = AddWindow(unit, align.o.shape())
+        normalise = NormaliseSum(fmt, window.headroom(unit), add.o.shape(), "dropped")
     return [align, add, normalise, Round(unit.engine, sum_facts(unit), normalise.o.shape())]

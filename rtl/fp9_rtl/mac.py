@@ -6,10 +6,16 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data
 
 from fp9.units import Mac, MacOp
-from fp9_rtl.fma import sum_steps
+from fp9_rtl import dot, fma
 from fp9_rtl.layouts import flags_layout
 from fp9_rtl.pipeline import StreamComponent
-from fp9_rtl.step import chain
+from fp9_rtl.step import Step, chain
+
+
+def product_steps(unit: Mac, passed: tuple[str, ...]) -> list[Step]:
+    """From the ports to the exact products; the ports named in `passed` go beside them."""
+    take = fma.product_steps if unit.engine.products == 1 else dot.product_steps
+    return take(unit, passed)
 
 
 class Accumulator(StreamComponent):
@@ -19,8 +25,9 @@ class Accumulator(StreamComponent):
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
-        addend = {"product": i["product"].shape, "c": i["c"].shape}
-        self._steps = sum_steps(unit, data.StructLayout(addend))
+        self._terms = (*unit.lane_names("product"), "c")
+        terms = data.StructLayout({name: i[name].shape for name in self._terms})
+        self._steps = fma.sum_steps(unit, terms) if unit.engine.products == 1 else dot.sum_steps(unit, terms)
         super().__init__(i, data.StructLayout({"result": unit.engine.result.bits, "flags": flags_layout()}))
 
     def elaborate(self, platform: object) -> Module:
@@ -28,7 +35,7 @@ class Accumulator(StreamComponent):
         operation, state = self.i.payload, Signal(self.o.payload.shape())
         terms = Signal(self._steps[0].i.shape())
         m.d.comb += [
-            terms.product.eq(operation.product),
+            *(terms[name].eq(operation[name]) for name in self._terms[:-1]),
             terms.c.eq(Mux(operation.op == MacOp.ACCUMULATE, state.result, operation.c)),
             self.o.payload.eq(state),
             self.i.ready.eq(~self.o.valid | self.o.ready),

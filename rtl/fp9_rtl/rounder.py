@@ -29,6 +29,7 @@ class Round(Step):
         self._format = engine.result
         self._rounding = engine.rounding
         self._facts = facts
+        self._aligned = engine.window is not None
         super().__init__(i, data.StructLayout({"result": engine.result.bits, "flags": flags_layout()}))
 
     def elaborate(self, platform: object) -> Module:
@@ -36,16 +37,17 @@ class Round(Step):
         i, flags = self.i, self.o.flags
         dropped, special, overflow = Signal(), Signal(), Signal()
         m.d.comb += [dropped.eq(i.guard | i.round | i.sticky), special.eq(i.nan | i.inf)]
+        cut = i.dropped if self._aligned else Const(0)
         if self._format.subnormals:
             magnitude = self._rounded(m, Mux(i.significand[-1], i.exponent, 0))
-            underflow = self._tiny() & dropped
+            underflow = (self._tiny() & dropped) | self._tiny_and_cut(dropped)
         else:
             rounded = self._rounded(m, i.exponent)
             underflow = (rounded <= 0) & ~i.zero
             magnitude = Mux(i.zero | (rounded <= 0), self._instead_of_zero(), rounded)
         m.d.comb += [
             overflow.eq(magnitude > self._format.max_code if self._facts.overflow else 0),
-            flags.inexact.eq((dropped | overflow | underflow) & ~special),
+            flags.inexact.eq((dropped | overflow | underflow | cut) & ~special),
             flags.underflow.eq(underflow & ~special),
             flags.overflow.eq(overflow & ~special),
             flags.invalid.eq(i.invalid),
@@ -76,6 +78,12 @@ class Round(Step):
         reaches_normal = i.significand[:-1].all() & i.guard & rounds_up(self._rounding, i.sign, 1, i.round, i.sticky)
         return ~i.significand[-1] & ~reaches_normal
 
+    def _tiny_and_cut(self, dropped: Value) -> Value:
+        """An aligned sum below the normal numbers, exact in the result but for what the alignment cut off."""
+        if not self._aligned:
+            return Const(0)
+        return ~self.i.significand[-1] & ~self.i.zero & self.i.dropped & ~dropped
+
     def _instead_of_zero(self) -> Value:
         """What a magnitude becomes that has reached the place of zero: the smallest number where rounded away."""
         if self._rounding not in (Rounding.RUP, Rounding.RDN):
@@ -99,4 +107,6 @@ class Round(Step):
         sign = Mux(cancelled, self._rounding is Rounding.RDN, i.sign) & ~i.nan
         if not fmt.signed_zero:
             sign = sign & (code != 0) & ~infinite
+        elif self._aligned:  # an aligned sum is an integer: its zero has no sign
+            sign = sign & (code != 0)
         m.d.comb += self.o.result.eq(Cat(code, sign))

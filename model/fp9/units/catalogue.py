@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fp9.engine import ENGINES
+from fp9.engine import ENGINES, engine
 from fp9.formats import Rounding, format
 from fp9.units.base import Unit
 from fp9.units.cast import Cast
@@ -38,8 +38,11 @@ CATALOGUE: dict[str, Unit] = {
         Fma("fma_dlfloat16_hfp8_152", _HFP8[1:], _HFP8[1:], _DLFLOAT),
         Fma("fma_dlfloat16_bias", _HFP8, _HFP8, _DLFLOAT, bias_port=True, stages=2),
         Dot("dot2_dlfloat16_hfp8", _HFP8, _HFP8, ENGINES["fmma"]),
+        Dot("dot4_e8m13_ocp", _OCP, _OCP, engine("hopper(G=4)")),
+        Dot("dot8_fp32_ocp", _OCP, _OCP, engine("blackwell(G=8)"), stages=3),
         Mac("mac_fp32", _ALL, _ALL, _FP32, stages=2),
         Mac("mac_dlfloat16", _ALL, _ALL, _DLFLOAT, stages=2),
+        Mac("mac4_e8m13_ocp", _OCP, _OCP, engine("hopper(G=4)"), stages=2),
     )
 }
 
