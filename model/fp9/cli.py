@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 import fp9
-from fp9 import cli_error, cli_hardware, cli_model, cli_prove, cli_study, cli_sweep, cli_tables
+from fp9 import cli_error, cli_foreign, cli_hardware, cli_model, cli_prove, cli_study, cli_sweep, cli_tables
 from fp9.cli_support import Commands
 
 
@@ -34,6 +34,7 @@ for command in (
     *cli_hardware.COMMANDS,
     *cli_prove.COMMANDS,
     *cli_sweep.COMMANDS,
+    *cli_foreign.COMMANDS,
     *cli_study.COMMANDS,
     *cli_tables.COMMANDS,
     *cli_error.COMMANDS,

@@ -1,0 +1,183 @@
+"""What the user says of a unit that is not ours: a TOML file that maps it to a unit spec.
+
+files = ["rtl/acme_cast.sv"]      # Verilog or SystemVerilog, beside the TOML file
+top = "acme_cast"
+unit = "cast_fp32_ocp_rne"        # of the catalogue; or a table [unit] with the fields of a unit file
+latency = 2                       # clocks from operands to result; 0 or left out: no clock
+nan = "any"                       # any NaN code is as good as ours; left out: ours alone
+without = ["flags"]               # outputs that it does not have
+
+[ports]                           # ours = theirs; ports of the same name may be left out
+x = "fp32_in"
+result = "q"
+
+[constants]                       # their inputs that are tied to a value
+test_mode = 0
+
+[clock]
+port = "clock"
+edge = "rising"                   # or "falling"
+
+[reset]                           # where there is one
+port = "rst_n"
+active = "low"                    # or "high"
+
+[handshake]                       # where it has one: all four, or in_valid alone beside a fixed latency
+in_valid = "valid_i"
+in_ready = "ready_o"
+out_valid = "valid_o"
+out_ready = "ready_i"
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fp9 import unitfile
+from fp9.units import MAX_STAGES, Unit, unit
+from fp9_sim.build import HANDSHAKE
+
+HANDSHAKE_PORTS = tuple(name for name in HANDSHAKE if name not in ("clk", "rst"))
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
+_FIELDS = {
+    "files": list,
+    "top": str,
+    "unit": (str, dict),
+    "latency": int,
+    "nan": str,
+    "without": list,
+    "ports": dict,
+    "constants": dict,
+    "clock": dict,
+    "reset": dict,
+    "handshake": dict,
+}
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A unit that is not ours: its Verilog, and the spec that it is held to (its name made ours, its `stages` set).
+
+    `ports`, `constants` and `handshake` are keyed as in the file; `clock` and `reset` are a port and whether it is
+    inverted (falling edge, active low), None where there is none.
+    """
+
+    spec: Unit
+    top: str
+    verilog: str
+    ports: Mapping[str, str]
+    constants: Mapping[str, int]
+    without: tuple[str, ...]
+    any_nan: bool
+    clock: tuple[str, bool] | None
+    reset: tuple[str, bool] | None
+    handshake: Mapping[str, str]
+
+
+def load(path: Path | str) -> Foreign:
+    """Read a mapping. Raises ValueError for what is missing, unknown or does not fit, OSError for unreadable files."""
+    path = Path(path)
+    try:
+        said = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a TOML file: {error}") from None
+    _check_fields(path, said)
+    spec = _spec(path, said)
+    names = [port.name for port in (*spec.inputs, *spec.outputs)]
+    without = tuple(said.get("without", ()))
+    _check_known(path, "without", without, [port.name for port in spec.outputs])
+    _check_known(path, "ports", said.get("ports", {}), names)
+    _check_known(path, "handshake", said.get("handshake", {}), HANDSHAKE_PORTS)
+    if set(without) >= {port.name for port in spec.outputs}:
+        raise ValueError(f"{path}: without names every output; leave one to check")
+    return Foreign(
+        spec=spec,
+        top=_identifier(path, "top", said["top"]),
+        verilog="\n".join(_text(path, name) for name in said["files"]),
+        ports={n: _identifier(path, f"ports.{n}", said.get("ports", {}).get(n, n)) for n in names if n not in without},
+        constants={_identifier(path, "constants", n): _value(path, n, v) for n, v in said.get("constants", {}).items()},
+        without=without,
+        any_nan=_one_of(path, "nan", said.get("nan", "canonical"), ("any", "canonical")) == "any",
+        clock=_pin(path, "clock", said.get("clock"), "edge", ("rising", "falling")),
+        reset=_pin(path, "reset", said.get("reset"), "active", ("high", "low")),
+        handshake={n: _identifier(path, f"handshake.{n}", v) for n, v in said.get("handshake", {}).items()},
+    )
+
+
+def _check_fields(path: Path, said: Mapping[str, Any]) -> None:
+    for field, value in said.items():
+        if field not in _FIELDS:
+            raise ValueError(f"{path} has a field {field!r}; known are {', '.join(_FIELDS)}")
+        if not isinstance(value, _FIELDS[field]) or isinstance(value, bool):  # type: ignore[arg-type]
+            raise ValueError(f"{path}: {field} = {value!r} given; see `fp9 check-rtl --help` for its form")
+    for field in ("files", "top", "unit"):
+        if not said.get(field):
+            raise ValueError(f"{path} needs the field {field!r}; add it")
+    for field in ("files", "without"):
+        if not all(isinstance(item, str) for item in said.get(field, ())):
+            raise ValueError(f"{path}: {field} must be a list of texts")
+
+
+def _spec(path: Path, said: Mapping[str, Any]) -> Unit:
+    """The unit that theirs is held to, with the stages that it has."""
+    named = said["unit"]
+    base = unit(named) if isinstance(named, str) else unitfile.build({"name": "unit", **named}, f"{path}: unit")
+    latency = said.get("latency", 0)
+    if not 0 <= latency <= MAX_STAGES:
+        raise ValueError(f"{path}: latency {latency} given; give 0 to {MAX_STAGES}")
+    if latency and "clock" not in said:
+        raise ValueError(f"{path}: latency {latency} needs a [clock]; add one with its port")
+    missing = [name for name in HANDSHAKE_PORTS if name not in said.get("handshake", {})]
+    if said.get("handshake") and (not latency or missing not in ([], [n for n in HANDSHAKE_PORTS if n != "in_valid"])):
+        raise ValueError(f"{path}: handshake needs a latency and {', '.join(HANDSHAKE_PORTS)}, or in_valid alone")
+    return dataclasses.replace(base, name=f"check_{_identifier(path, 'top', said['top'])}", stages=latency)  # type: ignore[type-var]
+
+
+def _check_known(path: Path, field: str, given: Any, known: Any) -> None:
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise ValueError(f"{path}: {field} names {unknown[0]!r}; the unit has {', '.join(known)}")
+
+
+def _identifier(path: Path, field: str, value: object) -> str:
+    if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
+        raise ValueError(f"{path}: {field} {value!r} given; give a Verilog name")
+    return value
+
+
+def _value(path: Path, name: str, value: object) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise ValueError(f"{path}: constants.{name} = {value!r} given; give a number from 0 on")
+    return int(value)
+
+
+def _one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise ValueError(f"{path}: {field} {value!r} given; give {' or '.join(known)}")
+    return str(value)
+
+
+def _pin(
+    path: Path, field: str, said: Mapping[str, Any] | None, word: str, known: tuple[str, str]
+) -> tuple[str, bool] | None:
+    if said is None:
+        return None
+    _check_known(path, field, said, ("port", word))
+    return _identifier(path, f"{field}.port", said.get("port")), _one_of(
+        path, f"{field}.{word}", said.get(word, known[0]), known
+    ) == known[1]
+
+
+def _text(path: Path, name: str) -> str:
+    file = path.parent / name
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{file} is not a text file; give Verilog") from None
