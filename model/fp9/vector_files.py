@@ -16,6 +16,7 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -143,11 +144,15 @@ def _to_npz(title: str, ports: tuple[Port, ...], columns: Columns) -> bytes:
     return out.getvalue()
 
 
+_DAMAGED = (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, KeyError)
+"""What reading an archive raises, depending on where it is damaged: an unknown or encrypted member among others."""
+
+
 def _from_npz(data: bytes, ports: tuple[Port, ...]) -> Columns:
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile):
+    except _DAMAGED:
         raise ValueError("it is no archive of NumPy arrays") from None
     return _from_arrays(arrays, ports)
 
