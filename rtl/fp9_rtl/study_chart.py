@@ -76,7 +76,7 @@ def _scatter(outcome: Outcome) -> Figure:
     figure = _figure(outcome, height=4.4 * len(mappings))
     for number, mapping in enumerate(mappings, start=1):
         axes = figure.add_subplot(len(mappings), 1, number)
-        delays, areas = (_figures(outcome, mapping, figure_of) for _, figure_of in _PANELS)
+        areas, delays = (_figures(outcome, mapping, figure_of) for _, figure_of in _PANELS)
         axes.scatter(delays, areas, s=14, color=f"C{number - 1}")
         for row, delay, area in zip(outcome.rows, delays, areas, strict=True):
             axes.annotate(row.variant.label, (delay, area), fontsize=7, xytext=(4, 3), textcoords="offset points")

@@ -38,7 +38,6 @@ def test_the_committed_diagrams_are_what_the_specs_say() -> None:
     for unit in CATALOGUE.values():
         kept = (SHEETS / f"{unit.name}.svg").read_text()
         assert kept == datasheet_timing.timing_svg(unit), "write it anew: fp9 datasheet --out docs/units"
-        assert all(port.name in kept for port in (*unit.inputs, *unit.outputs))
         assert ElementTree.fromstring(kept).tag.endswith("svg")
 
 
