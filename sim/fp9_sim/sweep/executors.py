@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import multiprocessing
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -10,6 +11,9 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from fp9_sim.sweep.shard import ShardResult, Task, run_shard
+
+IN_FLIGHT = 256
+"""Shards at most that a scheduler holds: each comes with the unit's Verilog."""
 
 CONNECT_SECONDS = 20.0
 """How long a scheduler may take to answer."""
@@ -50,8 +54,15 @@ def on_dask(tasks: Iterable[Task], address: str) -> Iterator[ShardResult]:
         raise ValueError(
             f"no Dask scheduler answers at {address}; start one with `dask scheduler` and give its address"
         ) from None
+    waiting = iter(tasks)
     with client:
-        futures = client.map(run_shard, list(tasks), pure=False, retries=2)
-        for future in distributed.as_completed(futures):
+        ended = distributed.as_completed(_submit(client, task) for task in itertools.islice(waiting, IN_FLIGHT))
+        for future in ended:
             yield future.result()
             future.release()
+            for task in itertools.islice(waiting, 1):
+                ended.add(_submit(client, task))
+
+
+def _submit(client: Any, task: Task) -> Any:
+    return client.submit(run_shard, task, pure=False, retries=2)
