@@ -41,10 +41,10 @@ def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
     return fmt.subnormals and facts.below_normal
 
 
-def unpack_addend(m: Module, fmt: FixedFormat, code: Value) -> data.View[data.StructLayout]:
-    """An accumulator code as an addend."""
+def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend") -> data.View[data.StructLayout]:
+    """An accumulator code as an addend; its signals are named `name`."""
     fields = data.View(fields_layout(fmt), code)
-    addend = Signal(addend_layout(fmt))
+    addend = Signal(addend_layout(fmt), name=name)
     lowest = fields.exponent == 0
     leading = ~lowest if fmt.subnormals else ~addend.zero
     if fmt.specials is Specials.MERGED:

@@ -10,8 +10,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fp9.formats import Rounding
-from fp9.units import Cast, Decoder, Dot, Fma, Mac, Port, Unit, Upcast
-from fp9_rtl import dot
+from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Port, Unit, Upcast
+from fp9_rtl import dot, fpu
 from fp9_rtl.cast import cast_steps
 from fp9_rtl.cast_lanes import RunningAmax
 from fp9_rtl.decoder import Decode
@@ -44,8 +44,10 @@ def check_offered(unit: Unit) -> None:
             plain = engine.is_fused and engine.products == 1 and engine.rounding is not Rounding.SR
             plain &= engine.addend_format == engine.result
             needed = "an exact engine of one product that rounds to fp32, fp16, bf16 or dlfloat16"
+        case Fpu():
+            plain, needed = fpu.is_offered(unit), fpu.FPU_NEEDED
         case _:
-            plain, needed = False, "a decoder, upcast, cast, fma, dot or mac"
+            plain, needed = False, "a decoder, upcast, cast, fma, dot, mac or fpu"
     if not plain:
         raise ValueError(f"{unit.name}: no hardware is offered for this {unit.kind}; give {needed}")
 
@@ -60,6 +62,8 @@ def unit_steps(unit: Unit) -> list[Step]:
         return cast_steps(unit)
     if isinstance(unit, Fma):
         return fma_steps(unit)
+    if isinstance(unit, Fpu):
+        return fpu.fpu_steps(unit)
     assert isinstance(unit, Dot)
     return dot.dot_steps(unit)
 

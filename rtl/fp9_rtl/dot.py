@@ -80,7 +80,7 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     align: Step
     add: Step
     if unit.engine.window is None:
-        align = AlignPair(unit, i)
+        align = AlignPair(fmt, i)
         add = AddPair(fmt, align.o.shape())
         normalise = NormaliseSum(fmt, pair.HEADROOM, add.o.shape())
     else:

@@ -26,11 +26,11 @@ def operand_layout(exponents: range) -> data.StructLayout:
     )
 
 
-def product_layout(exponents: range) -> data.StructLayout:
+def product_layout(exponents: range, significand_bits: int = PRODUCT_SIGNIFICAND_BITS) -> data.StructLayout:
     """An exact product, its significand 1.7 and normalised; `invalid` marks 0 x Inf, `nan` a NaN operand."""
     return data.StructLayout(
         {
-            "significand": PRODUCT_SIGNIFICAND_BITS,
+            "significand": significand_bits,
             "exponent": exponents,
             "sign": 1,
             "zero": 1,

@@ -24,7 +24,6 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat
-from fp9.units import Dot
 from fp9_rtl.adder import SPECIAL, significand_bits, unpack_addend
 from fp9_rtl.layouts import PRODUCT_SIGNIFICAND_BITS
 from fp9_rtl.shifter import shift_right_narrow
@@ -40,26 +39,32 @@ def window_bits(fmt: FixedFormat) -> int:
     return 2 * significand_bits(fmt) + 2
 
 
-def term_layout(fmt: FixedFormat, exponents: range) -> data.StructLayout:
-    """A term of the sum; the exponent is that of the significand's first place."""
-    return data.StructLayout({"significand": significand_bits(fmt), "exponent": exponents, "sign": 1})
+def term_layout(significand: int, exponents: range) -> data.StructLayout:
+    """A term of the sum, of so many significand bits; the exponent is that of the first."""
+    return data.StructLayout({"significand": significand, "exponent": exponents, "sign": 1})
 
 
 class AlignPair(Step):
     """The term of the largest exponent, and the two others shifted under it, their lost bits one sticky bit each.
 
     `cut` says that bits of one were lost, `cut_term` is that one; `both_cut` that bits of both were, and that the two
-    do not cancel each other.
+    do not cancel each other. The first product may be longer than the second where the second is then zero: what has
+    at most two thirds of the window's bits is not cut where it can cancel.
     """
 
     name = "align"
     levels = 30
 
-    def __init__(self, unit: Dot, i: data.StructLayout) -> None:
-        assert isinstance(unit.engine.result, FixedFormat)
-        self._format = unit.engine.result
-        highest = max(i["product0"].shape["exponent"].shape.stop, 1 << self._format.exponent_bits)
-        self._term = term_layout(self._format, range(highest))
+    def __init__(self, fmt: FixedFormat, i: data.StructLayout) -> None:
+        self._format = fmt
+        products = [i[f"product{lane}"].shape for lane in range(2)]
+        exponents = [product["exponent"].shape for product in products]
+        # The exponent of zero stands below all others.
+        start = min(e.start for e in exponents)
+        self._below = 0 if start > 0 else start - 1
+        highest = max(*(e.stop for e in exponents), 1 << fmt.exponent_bits)
+        longest = max(significand_bits(fmt), products[0]["significand"].width)
+        self._term = term_layout(longest, range(self._below, highest))
         window = window_bits(self._format) + 1
         o = {
             "first": self._term,
@@ -84,7 +89,7 @@ class AlignPair(Step):
         addend, high, low, second = (Signal(self._term, name=n) for n in ("addend", "high", "low", "second"))
         m.d.comb += [
             addend.significand.eq(self._aligned(unpacked.significand)),
-            addend.exponent.eq(unpacked.exponent),
+            addend.exponent.eq(Mux(unpacked.zero, self._below, unpacked.exponent)),
             addend.sign.eq(unpacked.sign),
         ]
         swapped, addend_first = Signal(), Signal()
@@ -107,13 +112,13 @@ class AlignPair(Step):
         term = Signal(self._term, name=f"term{lane}")
         m.d.comb += [
             term.significand.eq(self._aligned(product.significand)),
-            term.exponent.eq(product.exponent & (~product.zero).replicate(len(product.exponent))),
+            term.exponent.eq(Mux(product.zero, self._below, product.exponent)),
             term.sign.eq(product.sign),
         ]
         return term
 
     def _aligned(self, significand: Value) -> Value:
-        return Cat(Const(0, significand_bits(self._format) - len(significand)), significand)
+        return Cat(Const(0, self._term["significand"].width - len(significand)), significand)
 
     def _shift(self, m: Module, second: data.View[data.StructLayout], low: data.View[data.StructLayout]) -> None:
         o, window = self.o, window_bits(self._format)
@@ -146,6 +151,7 @@ class AddPair(Step):
 
     def __init__(self, fmt: FixedFormat, i: data.StructLayout) -> None:
         self._significand = significand_bits(fmt)
+        self._longest = i["first"].shape["significand"].width
         exponent = i["first"].shape["exponent"].shape
         o = {"sum": i["high"].width + HEADROOM, "exponent": exponent, "subtract": 1, "sign": 1, **SPECIAL}
         super().__init__(i, data.StructLayout(o))
@@ -154,12 +160,12 @@ class AddPair(Step):
         m = Module()
         i, o = self.i, self.o
         bits = len(o.sum)
-        first = Cat(Const(0, len(i.high) - self._significand), i.first.significand)
+        first = Cat(Const(0, len(i.high) - self._longest), i.first.significand)
         terms = [(first, Const(0, 1)), (i.high, i.high_opposite), (i.low, i.low_opposite)]
         magnitude, negative = signed_sum(m, terms, bits)
         top = magnitude[-(self._significand + HEADROOM + 2) :]
         alone = Signal()
-        in_place = Cat(Const(0, bits - HEADROOM - self._significand), i.cut_term.significand)
+        in_place = Cat(Const(0, bits - HEADROOM - self._longest), i.cut_term.significand)
         m.d.comb += [
             alone.eq(i.cut & ~top.any()),
             o.sum.eq(Mux(alone, in_place, magnitude | i.both_cut)),

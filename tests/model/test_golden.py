@@ -14,9 +14,10 @@ from fp9 import dot_oracle, golden, oracle, stimulus
 from fp9.engine import ENGINES
 from fp9.flags import Flags
 from fp9.formats import Format, Kind, Rounding, format, pow2
-from fp9.units import CATALOGUE, Cast, Decoder, Fma, Mac, MacOp
+from fp9.units import CATALOGUE, Cast, Decoder, Dot, Fma, Mac, MacOp
 
 FMAS = [unit for unit in CATALOGUE.values() if type(unit) is Fma]
+DOTS = [unit for unit in CATALOGUE.values() if type(unit) is Dot]
 MACS = [unit for unit in CATALOGUE.values() if isinstance(unit, Mac)]
 OPERANDS = [format(name) for name in ("e4m3", "e5m2", "hif8", "hfp8_143", "hfp8_152")]
 
@@ -34,12 +35,25 @@ def chosen(offered: tuple[Any, ...], row: dict[str, int], port: str) -> Any:
     return offered[min(row.get(port, 0), len(offered) - 1)]
 
 
-def operand(unit: Fma, row: dict[str, int], name: str, formats: tuple[Format, ...]) -> oracle.Exact:
-    fmt = chosen(formats, row, f"{name}_format")
+def operand_format(row: dict[str, int], name: str, formats: tuple[Format, ...]) -> Format:
+    """The format of an operand, its extra bias included."""
+    fmt: Format = chosen(formats, row, f"{name}_format")
     if f"{name}_bias" in row and fmt.name.startswith("hfp8_143"):
         bits = row[f"{name}_bias"]
         fmt = format(f"hfp8_143(bias={bits - 32 if bits >= 16 else bits})")
-    return oracle.decode(row[name], fmt)
+    return fmt
+
+
+def operand(unit: Fma, row: dict[str, int], name: str, formats: tuple[Format, ...]) -> oracle.Exact:
+    return oracle.decode(row[name], operand_format(row, name, formats))
+
+
+def oracle_step(unit: Dot, row: dict[str, int], addend: int) -> tuple[int, Flags]:
+    """A step of any engine by the oracle."""
+    codes_a, codes_b = ([row[name] for name in unit.lane_names(operand)] for operand in ("a", "b"))
+    formats = operand_format(row, "a", unit.a), operand_format(row, "b", unit.b)
+    products = dot_oracle.product_terms(unit.engine, codes_a, codes_b, *formats)
+    return dot_oracle.dot(unit.engine, products, dot_oracle.code_term(addend, unit.engine.addend_format))
 
 
 @pytest.mark.parametrize("unit", FMAS, ids=lambda unit: unit.name)
@@ -50,6 +64,16 @@ def test_fma_equals_the_oracle_on_corners(unit: Fma) -> None:
         row = {name: int(column[i]) for name, column in inputs.items()}
         pair = (operand(unit, row, "a", unit.a), operand(unit, row, "b", unit.b))
         code, flags = dot_oracle.step(unit.engine, [pair], oracle.decode(row["c"], unit.engine.result))
+        assert (int(got["result"][i]), int(got["flags"][i])) == (code, int(flags)), row
+
+
+@pytest.mark.parametrize("unit", DOTS, ids=lambda unit: unit.name)
+def test_dot_equals_the_oracle_on_corners(unit: Dot) -> None:
+    inputs = sampled(unit, 2000, seed=1)
+    got = unit.evaluate(inputs)
+    for i in range(len(inputs["c"])):
+        row = {name: int(column[i]) for name, column in inputs.items()}
+        code, flags = oracle_step(unit, row, row["c"])
         assert (int(got["result"][i]), int(got["flags"][i])) == (code, int(flags)), row
 
 
@@ -96,7 +120,7 @@ def test_a_lone_hfp8_product_is_exact_in_dlfloat16_or_overflows() -> None:
 
 
 @pytest.mark.parametrize("unit", MACS, ids=lambda unit: unit.name)
-def test_mac_is_the_fma_with_its_result_fed_back(unit: Mac) -> None:
+def test_mac_is_the_step_with_its_result_fed_back(unit: Mac) -> None:
     inputs = sampled(unit, 3000, seed=2)
     got = unit.evaluate(inputs)
     accumulator = 0
@@ -107,8 +131,7 @@ def test_mac_is_the_fma_with_its_result_fed_back(unit: Mac) -> None:
             accumulator = 0
         elif row["op"] != MacOp.HOLD:
             addend = accumulator if row["op"] == MacOp.ACCUMULATE else row["c"]
-            pair = (operand(unit, row, "a", unit.a), operand(unit, row, "b", unit.b))
-            accumulator, raised = dot_oracle.step(unit.engine, [pair], oracle.decode(addend, unit.engine.result))
+            accumulator, raised = oracle_step(unit, row, addend)
             flags = int(raised)
         assert (int(got["result"][i]), int(got["flags"][i])) == (accumulator, flags), (i, row)
 

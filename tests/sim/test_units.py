@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fp9 import vectors
 from fp9.formats import HFP8_BIASES, Rounding
 from fp9.stimulus.columns import drawn_port
-from fp9.units import BIAS_BITS, CATALOGUE, Cast, Decoder, Fma, Mac, Port, Unit, Upcast
+from fp9.units import BIAS_BITS, CATALOGUE, Cast, Decoder, Dot, Fma, Fpu, Mac, Port, Unit, Upcast
 from fp9_sim import Verilated, check, compare, verilated
 
 Columns = dict[str, NDArray[np.uint32]]
@@ -112,9 +112,9 @@ def test_multiply_adders_form_every_product_of_each_operand_pair(unit: Fma) -> N
         hold(unit, columns, dut)
 
 
-@pytest.mark.parametrize("unit", [*units(Fma), *units(Mac)], ids=lambda unit: unit.name)
+@pytest.mark.parametrize("unit", [*units(Fma), *units(Dot), *units(Mac), *units(Fpu)], ids=lambda unit: unit.name)
 @pytest.mark.parametrize("suite", ["corner", "random"])
-def test_multiply_adders_agree_on_corners_and_at_random(unit: Fma, suite: str) -> None:
+def test_multiply_adders_agree_on_corners_and_at_random(unit: Unit, suite: str) -> None:
     count = 200_000 if suite == "random" else None
     hold(unit, dict(vectors.generate(unit, suite, count, seed=2).inputs))
 

@@ -7,6 +7,7 @@ from fp9.formats import Rounding, format
 from fp9.units.base import Unit
 from fp9.units.cast import Cast
 from fp9.units.decode import Decoder, Upcast
+from fp9.units.fpu import Fpu
 from fp9.units.step import Dot, Fma, Mac
 
 _OCP = (format("e4m3"), format("e5m2"))
@@ -40,6 +41,8 @@ CATALOGUE: dict[str, Unit] = {
         Dot("dot2_dlfloat16_hfp8", _HFP8, _HFP8, ENGINES["fmma"]),
         Dot("dot4_e8m13_ocp", _OCP, _OCP, engine("hopper(G=4)")),
         Dot("dot8_fp32_ocp", _OCP, _OCP, engine("blackwell(G=8)"), stages=3),
+        Fpu("fpu_dlfloat16_hfp8", _HFP8, _HFP8, ENGINES["fmma"]),
+        Fpu("fpu_dlfloat16_hfp8_152", _HFP8[1:], _HFP8[1:], ENGINES["fmma"]),
         Mac("mac_fp32", _ALL, _ALL, _FP32, stages=2),
         Mac("mac_dlfloat16", _ALL, _ALL, _DLFLOAT, stages=2),
         Mac("mac4_e8m13_ocp", _OCP, _OCP, engine("hopper(G=4)"), stages=2),
