@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Sequence
 
 from amaranth.hdl import Module, Mux, Signal, Value
@@ -54,7 +53,7 @@ class Spread(Step):
                 m.d.comb += lane[name].eq(i[name if name in ports else f"{name}{number}"])
         if unit.amax:
             magnitudes = [self._finite_magnitude(i[name]) for name in unit.lane_names("x")]
-            m.d.comb += o.largest.eq(functools.reduce(lambda a, b: _larger(m, a, b), magnitudes))
+            m.d.comb += o.largest.eq(_largest(m, magnitudes))
             forward(m, i, o, "amax_clear")
         return m
 
@@ -63,6 +62,14 @@ class Spread(Step):
         assert isinstance(self._unit.source, FixedFormat)
         magnitude = code[:-1]
         return Mux(magnitude > self._unit.source.max_code, 0, magnitude)
+
+
+def _largest(m: Module, values: Sequence[Value]) -> Value:
+    """The largest of several, by a tree of comparisons."""
+    if len(values) == 1:
+        return values[0]
+    half = len(values) // 2
+    return _larger(m, _largest(m, values[:half]), _largest(m, values[half:]))
 
 
 def _larger(m: Module, a: Value, b: Value) -> Value:
