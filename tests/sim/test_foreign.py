@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from fp9.engine import ENGINES
+from fp9.flags import Flags
 from fp9.formats import Rounding, format
 from fp9.policy import Overflow
 from fp9.stimulus import inputs_of
@@ -202,6 +203,21 @@ def test_another_nan_is_named() -> None:
         return {**golden, "result": np.where(nan, codes - 1, codes)}
 
     assert explained(CAST, quiet).says == 'its NaN has another code; nan = "any" accepts it'
+
+
+def test_flags_that_differ_alone_are_named() -> None:
+    def without_underflow(inputs: dict[str, Any], golden: dict[str, Any]) -> dict[str, Any]:
+        return {**golden, "flags": golden["flags"] & ~np.uint8(Flags.UNDERFLOW)}
+
+    assert explained(CAST, without_underflow).says.startswith("all results are right; flags differ: underflow")
+
+
+def test_a_mac_without_valid_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "m.v").write_text("")
+    path = tmp_path / "m.toml"
+    path.write_text('files = ["m.v"]\ntop = "m"\nunit = "mac_fp32"\nlatency = 1\n[clock]\nport = "clk"\n')
+    with pytest.raises(ValueError, match=r"give handshake\.in_valid"):
+        load(path)
 
 
 def test_generated_verilog_of_another_spec_is_explained(tmp_path: Path) -> None:

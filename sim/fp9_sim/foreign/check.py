@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from fp9.flags import Flags
 from fp9.formats import Kind
-from fp9.units import Port
+from fp9.units import FLAGS_PORT, Port
 from fp9.vectors import VectorSet, concatenate, generate
 from fp9_sim import tools
 from fp9_sim.batch import verilated
@@ -127,6 +128,8 @@ def explain(made: VectorSet, answers: Answers) -> tuple[Explanation, ...]:
         return np.logical_or.reduce([answers.values[port.name] != expected[port.name] for port in results])
 
     mismatched = differs(made.expected)
+    if not mismatched.any():
+        return _flags_alone(made, answers)
     nan = [
         _is_nan(p, answers.values[p.name], made.inputs) & _is_nan(p, made.expected[p.name], made.inputs)
         for p in results
@@ -146,6 +149,19 @@ def explain(made: VectorSet, answers: Answers) -> tuple[Explanation, ...]:
         found.append(best)
         left &= candidates[best.says]
     return tuple(found)
+
+
+def _flags_alone(made: VectorSet, answers: Answers) -> tuple[Explanation, ...]:
+    """Which flags differ where all results are right."""
+    care = made.care.get(FLAGS_PORT.name, np.True_)
+    if FLAGS_PORT.name not in made.expected:
+        return ()
+    changed = (answers.values[FLAGS_PORT.name] ^ made.expected[FLAGS_PORT.name]) * care
+    counts = {flag.name.lower(): int((changed & flag.value != 0).sum()) for flag in Flags if flag.name}
+    words = ", ".join(f"{name} {count} times" for name, count in counts.items() if count)
+    return (
+        (Explanation(f"all results are right; flags differ: {words}", int((changed != 0).sum()), 0),) if words else ()
+    )
 
 
 _ANY_NAN = 'its NaN has another code; nan = "any" accepts it'

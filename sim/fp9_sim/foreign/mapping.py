@@ -40,7 +40,7 @@ from pathlib import Path
 from typing import Any
 
 from fp9 import unitfile
-from fp9.units import MAX_STAGES, Unit, unit
+from fp9.units import MAX_STAGES, Mac, Unit, unit
 from fp9_sim.build import HANDSHAKE
 
 HANDSHAKE_PORTS = tuple(name for name in HANDSHAKE if name not in ("clk", "rst"))
@@ -134,6 +134,8 @@ def _spec(path: Path, said: Mapping[str, Any]) -> Unit:
         raise ValueError(f"{path}: latency {latency} given; give 0 to {MAX_STAGES}")
     if latency and "clock" not in said:
         raise ValueError(f"{path}: latency {latency} needs a [clock]; add one with its port")
+    if isinstance(base, Mac) and "in_valid" not in said.get("handshake", {}):
+        raise ValueError(f"{path}: a mac must know which clocks carry an operation; give handshake.in_valid")
     missing = [name for name in HANDSHAKE_PORTS if name not in said.get("handshake", {})]
     if said.get("handshake") and (not latency or missing not in ([], [n for n in HANDSHAKE_PORTS if n != "in_valid"])):
         raise ValueError(f"{path}: handshake needs a latency and {', '.join(HANDSHAKE_PORTS)}, or in_valid alone")
