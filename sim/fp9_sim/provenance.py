@@ -12,6 +12,10 @@ import fp9
 from fp9_rtl.yosys import yosys_version
 
 
+_SOURCES = (":/model", ":/rtl", ":/sim")
+"""What a record depends on, from the root of the repository."""
+
+
 def provenance() -> dict[str, str]:
     """Date, command, git revision ("unknown" outside a repository, "+" after it for a changed tree), versions."""
     return {
