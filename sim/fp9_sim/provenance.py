@@ -11,7 +11,6 @@ from pathlib import Path
 import fp9
 from fp9_rtl.yosys import yosys_version
 
-
 _SOURCES = (":/model", ":/rtl", ":/sim")
 """What a record depends on, from the root of the repository."""
 
