@@ -119,14 +119,14 @@ def test_multiply_adders_agree_on_corners_and_at_random(unit: Unit, suite: str) 
     hold(unit, dict(vectors.generate(unit, suite, count, seed=2).inputs))
 
 
-@pytest.mark.parametrize("name", ["decoder_all", "cast_fp32", "fma_fp32", "fma_dlfloat16"])
+@pytest.mark.parametrize("name", ["decoder_all", "cast_fp32", "fma_fp32", "dot2_dlfloat16_hfp8", "fpu_dlfloat16_hfp8"])
 def test_combinational_units_agree_on_both_simulators(name: str, build_dir: Path) -> None:
     unit = CATALOGUE[name]
     result = compare(unit, vectors.generate(unit, "random", 3000), build_dir=build_dir)
     assert result.passed, [run.to_dict() for run in result.runs]
 
 
-@pytest.mark.parametrize("name", ["mac_fp32", "mac_dlfloat16", "fma_dlfloat16_bias", "cast_fp32_x4"])
+@pytest.mark.parametrize("name", ["mac_fp32", "mac4_e8m13_ocp", "dot8_fp32_ocp", "fma_dlfloat16_bias", "cast_fp32_x4"])
 def test_units_with_stages_agree_on_both_simulators_under_stalls(name: str, build_dir: Path) -> None:
     unit = CATALOGUE[name]
     result = compare(unit, vectors.generate(unit, "random", 3000), seed=3, build_dir=build_dir)
