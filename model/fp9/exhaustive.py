@@ -20,7 +20,7 @@ import numpy as np
 
 from fp9.casting import encode
 from fp9.files import write_whole
-from fp9.formats import ALIASES, FixedFormat, Format, Rounding, format
+from fp9.formats import ALIASES, FixedFormat, Format, HiFloat8, Rounding, format
 from fp9.policy import CastPolicy, Overflow
 
 if TYPE_CHECKING:
@@ -53,26 +53,19 @@ class Check:
 
 
 def checks() -> list[Check]:
-    """rne beside ml_dtypes, rna to hif8 beside en_dtypes, and every monotone mode beside the thresholds."""
+    """rne beside ml_dtypes, rna to hif8 beside en_dtypes, every monotone mode beside the thresholds, hybrid beside its
+    comparisons of fields."""
     beside = [Check(name, Rounding.RNE, Overflow.INF, "ml_dtypes") for name in ML_DTYPES]
     beside.append(Check("hif8", Rounding.RNA, Overflow.INF, "en_dtypes"))
-    return beside + [
-        Check(name, mode, Overflow.INF, "thresholds") for name in THRESHOLDS for mode in MONOTONE if _stated(name, mode)
-    ]
-
-
-def _stated(name: str, mode: Rounding) -> bool:
-    """Thresholds state monotone casts; where zero takes the place of 2^-bias the directed ones are not."""
-    fmt = format(name)
-    flushes = isinstance(fmt, FixedFormat) and not fmt.subnormals
-    return not flushes or mode not in (Rounding.RUP, Rounding.RDN)
+    beside += [Check(name, mode, Overflow.INF, "thresholds") for name in THRESHOLDS for mode in MONOTONE]
+    return [*beside, Check("hif8", Rounding.HYBRID, Overflow.INF, "fields")]
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 
 def _answer(check: Check) -> Answer:
-    return _thresholds(check) if check.beside == "thresholds" else _package(check)
+    return {"thresholds": _thresholds, "fields": _fields}.get(check.beside, _package)(check)
 
 
 def _package(check: Check) -> Answer:
@@ -132,6 +125,49 @@ def _thresholds(check: Check) -> Answer:
         return codes
 
     return answer
+
+
+def _fields(check: Check) -> Answer:
+    """Hybrid rounding by its table: to nearest outside the stochastic binades, and F >= T inside them."""
+    nearest = _thresholds(Check(check.fmt, Rounding.RNA, check.overflow, "thresholds"))
+    sides = [_hybrid_side(check, negative) for negative in (False, True)]
+
+    def answer(patterns: NDArray[np.uint32]) -> NDArray[Any]:
+        codes = nearest(patterns)
+        for negative, side in enumerate(sides):
+            here = patterns >> np.uint32(31) == negative
+            if here.any():
+                codes[here] = side(patterns[here] & np.uint32(_SIGN - 1), codes[here])
+        return codes
+
+    return answer
+
+
+def _hybrid_side(check: Check, negative: bool) -> Callable[[NDArray[np.uint32], NDArray[Any]], NDArray[Any]]:
+    """The codes of one sign: from magnitudes and their codes to nearest."""
+    from fp9.hybrid_table import hybrid_table
+
+    source, target = format("fp32"), format(check.fmt)
+    assert isinstance(source, FixedFormat) and isinstance(target, HiFloat8)
+    table = hybrid_table(source, target, CastPolicy(overflow=check.overflow), negative)
+    firsts = np.array([number.first for number in table.numbers])
+    codes = np.array([number.code for number in table.numbers], dtype=target.dtype)
+    hidden = 1 << source.fraction_bits
+
+    def side(magnitudes: NDArray[np.uint32], to_nearest: NDArray[Any]) -> NDArray[Any]:
+        results = to_nearest.copy()
+        for binade in table.binades:
+            here = (magnitudes >= binade.first) & (magnitudes < binade.end)
+            if not here.any():
+                continue
+            inside = magnitudes[here].astype(np.int64)
+            field = inside % hidden + hidden
+            kept = field >> binade.field.low & ((1 << (binade.field.high - binade.field.low + 1)) - 1)
+            up = kept << binade.field.pad >= inside % (1 << table.threshold_bits)
+            results[here] = codes[np.searchsorted(firsts, inside, side="right") - 1 + up]
+        return results
+
+    return side
 
 
 # --- shards -----------------------------------------------------------------------------------------------------------

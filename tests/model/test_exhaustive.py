@@ -17,10 +17,10 @@ def test_checks_cover_seven_formats_of_ml_dtypes_hif8_and_every_monotone_mode() 
     names = [check.name for check in checks()]
     assert len(set(names)) == len(names)
     assert sum(check.beside == "ml_dtypes" for check in checks()) == 7
-    assert {check.rounding for check in checks() if check.fmt == "hif8"} == set(exhaustive.MONOTONE)
+    assert {check.rounding for check in checks() if check.fmt == "hif8"} == {*exhaustive.MONOTONE, Rounding.HYBRID}
 
 
-@pytest.mark.parametrize("check", [checks()[2], checks()[7], checks()[8]], ids=lambda c: c.name)
+@pytest.mark.parametrize("check", [checks()[2], checks()[7], checks()[8], checks()[-1]], ids=lambda c: c.name)
 def test_a_shard_around_one_is_equal(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exhaustive, "SHARD_BITS", 22)
     assert exhaustive.compare(check, 0x3F800000 >> 22) == 1 << 22
