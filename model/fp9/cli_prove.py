@@ -99,9 +99,8 @@ def grade(
 ) -> None:
     """Grade the vector suites of UNIT... by mutants.
 
-    A mutant has one error put into the netlist, half of them in operators, half in gates; those proven to change nothing
-    are left out. Exit code 1 unless
-    `corner` notices all others and `smoke` at least 95 %.
+    A mutant has one error put into the netlist, half of them in operators, half in gates; those proven to change
+    nothing are left out. Exit code 1 unless `corner` notices all others and `smoke` at least 95 %.
 
     \b
       fp9 grade cast_fp32
