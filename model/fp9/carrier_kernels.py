@@ -44,7 +44,7 @@ floor = _float64_function("llvm.floor")
 
 
 @njit(forceinline=True)
-def round32(x, t):  # type: ignore[no-untyped-def]
+def round32(x, t):
     bits = float32_bits(x)
     odd = np.uint32(np.uint32(bits >> t.drop) & t.tie)
     rounded = bits_float32(np.uint32(np.uint32(bits + np.uint32(t.bias + odd)) & t.mask))
@@ -54,7 +54,7 @@ def round32(x, t):  # type: ignore[no-untyped-def]
 
 
 @njit(forceinline=True)
-def two_sum(x, y):  # type: ignore[no-untyped-def]
+def two_sum(x, y):
     """x + y as the rounded sum and its error (Knuth)."""
     total = x + y
     back = total - x
@@ -62,7 +62,7 @@ def two_sum(x, y):  # type: ignore[no-untyped-def]
 
 
 @njit(forceinline=True)
-def odd_sum(x, y):  # type: ignore[no-untyped-def]
+def odd_sum(x, y):
     """x + y rounded to odd."""
     total, error = two_sum(x, y)
     bits = float64_bits(total)
@@ -71,7 +71,7 @@ def odd_sum(x, y):  # type: ignore[no-untyped-def]
 
 
 @njit(forceinline=True)
-def round64(x, t):  # type: ignore[no-untyped-def]
+def round64(x, t):
     bits = float64_bits(x)
     rounded = bits_float64((bits + t.bias + ((bits >> t.drop) & t.tie)) & t.mask)
     size = abs(x)
@@ -81,7 +81,7 @@ def round64(x, t):  # type: ignore[no-untyped-def]
 
 
 @njit(forceinline=True)
-def rounded_sum(x, y, t):  # type: ignore[no-untyped-def]
+def rounded_sum(x, y, t):
     """round(x + y), with infinities, NaN and the sign of zero as plain addition has them."""
     plain = x + y
     total = odd_sum(x, y)

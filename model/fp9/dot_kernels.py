@@ -19,7 +19,7 @@ _ACCUMULATE, _LOAD, _CLEAR = int(MacOp.ACCUMULATE), int(MacOp.LOAD), int(MacOp.C
 
 
 @njit(forceinline=True)
-def sum_to_odd(p, c, mode):  # type: ignore[no-untyped-def]
+def sum_to_odd(p, c, mode):
     """p + c as a float64 pattern rounded to odd; the sum of zeros and exact cancellation as IEEE 754 has them."""
     total = p + c
     if total == 0.0 and mode == RDN and (p != 0.0 or float64_bits(p) != float64_bits(c)):
@@ -35,7 +35,7 @@ def sum_to_odd(p, c, mode):  # type: ignore[no-untyped-def]
 
 
 @njit(forceinline=True)
-def fused(binades, order, t, mode, p, c, quiet):  # type: ignore[no-untyped-def]
+def fused(binades, order, t, mode, p, c, quiet):
     """Code and flags of round(p + c); `quiet` says that an operand was NaN, so that NaN is not an invalid result."""
     bits = sum_to_odd(p, c, mode)
     if bits & MAGNITUDE > INF_BITS:
@@ -46,7 +46,7 @@ def fused(binades, order, t, mode, p, c, quiet):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def fma_array(binades, order, t, mode, a, b, c, codes, flags):  # type: ignore[no-untyped-def]
+def fma_array(binades, order, t, mode, a, b, c, codes, flags):
     """round(a * b + c) elementwise: float64 operands of shape (n,) into codes and flags."""
     for i in range(a.size):
         quiet = np.isnan(a[i]) or np.isnan(b[i]) or np.isnan(c[i])
@@ -54,13 +54,13 @@ def fma_array(binades, order, t, mode, a, b, c, codes, flags):  # type: ignore[n
 
 
 @njit(forceinline=True)
-def code_value(table, code):  # type: ignore[no-untyped-def]
+def code_value(table, code):
     """A result code as float64: by table up to 16 bits, else FP32."""
     return table[code] if table.size > 1 else np.float64(bits_float32(np.uint32(code)))
 
 
 @njit(cache=True, nogil=True)
-def mac_array(binades, order, t, mode, table, op, a, b, c, codes, flags):  # type: ignore[no-untyped-def]
+def mac_array(binades, order, t, mode, table, op, a, b, c, codes, flags):
     """An accumulator that starts at +0 and follows the operations `op` (units.MacOp); shape (n,) each."""
     accumulator = np.uint32(0)
     for i in range(op.size):

@@ -60,7 +60,7 @@ def kernel(function: Any) -> Any:
 
 
 @njit(forceinline=True)
-def _code(ordinal, magnitude, pattern, e, complement):  # type: ignore[no-untyped-def]
+def _code(ordinal, magnitude, pattern, e, complement):
     """The code of a rounded magnitude with its sign, or what stands for overflow, infinity and NaN."""
     code = e.zero if ordinal == _ZERO else U(ordinal | TAKES_SIGN)
     code = e.overflow if ordinal > e.max_ordinal else code
@@ -73,7 +73,7 @@ def _code(ordinal, magnitude, pattern, e, complement):  # type: ignore[no-untype
 
 
 @kernel
-def encode_nearest_even(patterns, magic, offset, grid, edges, codes):  # type: ignore[no-untyped-def]
+def encode_nearest_even(patterns, magic, offset, grid, edges, codes):
     """rne into a format with subnormals and a fraction: uint32 patterns of shape (n,) into `codes`.
 
     Subnormal results come from one float32 addition: magic = 2^23 quanta of the lowest binade, so that the sum's last
@@ -100,7 +100,7 @@ def _fixed_encoder(rounding: Rounding, complement: bool) -> Any:
     stochastic = rounding is Rounding.SR
 
     @kernel
-    def encode_fixed(patterns, randoms, grid, edges, codes):  # type: ignore[no-untyped-def]
+    def encode_fixed(patterns, randoms, grid, edges, codes):
         narrowing = U(_WIDTH - grid.fraction_bits)
         for i in range(patterns.size):
             pattern = patterns[i]
@@ -147,7 +147,7 @@ ENCODE_FIXED = {
 
 
 @kernel
-def encode_upper(patterns, table, codes):  # type: ignore[no-untyped-def]
+def encode_upper(patterns, table, codes):
     """Codes by the upper 16 bits of float32 patterns: for roundings that the lower 16 cannot change.
 
     Returns whether there was a NaN: its only fraction bits may stand below, and the codes are then not valid.
@@ -161,7 +161,7 @@ def encode_upper(patterns, table, codes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def encode_upper_sticky(patterns, table, codes):  # type: ignore[no-untyped-def]
+def encode_upper_sticky(patterns, table, codes):
     """Codes by the upper 16 bits of float32 patterns, rounded to odd: bit 0 says that the lower bits are not all 0."""
     for i in range(patterns.size):
         pattern = patterns[i]
@@ -169,14 +169,14 @@ def encode_upper_sticky(patterns, table, codes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def look_up(codes, table, numbers):  # type: ignore[no-untyped-def]
+def look_up(codes, table, numbers):
     """Table entries of unsigned integers, shape (n,); the table holds every value of their type that occurs."""
     for i in range(codes.size):
         numbers[i] = table[codes[i]]
 
 
 @kernel
-def narrow_to_odd(numbers, patterns):  # type: ignore[no-untyped-def]
+def narrow_to_odd(numbers, patterns):
     """float64 to float32 patterns, rounded to odd: inexact ones get bit 0 set, so that no later rounding is a second.
 
     Beyond the range of float32 the largest and the smallest pattern stand, both odd. Source: Boldo and Melquiond, "When

@@ -48,7 +48,7 @@ def hybrid_edges(policy: CastPolicy, hybrid: Hybrid) -> HybridEdges:
 
 
 @kernel
-def encode_hybrid(patterns, edges, codes):  # type: ignore[no-untyped-def]
+def encode_hybrid(patterns, edges, codes):
     """uint32 patterns of float32, shape (n,), into hif8 codes by hybrid rounding.
 
     Below 1 the exponent field is mirrored (|E| grows away from 1 on both sides): `mirrored` has the field 127 + |E|,

@@ -36,7 +36,7 @@ def _dropped_field(rest: int, shift: int, width: int) -> int:
 
 
 @njit(forceinline=True)
-def _rounds_up(mode, magnitude, negative, odd, rest, shift, random, width, switches):  # type: ignore[no-untyped-def]
+def _rounds_up(mode, magnitude, negative, odd, rest, shift, random, width, switches):
     if mode <= RNA:
         if shift > _WIDEST - 1:
             return False
@@ -62,7 +62,7 @@ def _rounds_up(mode, magnitude, negative, odd, rest, shift, random, width, switc
 
 
 @njit(forceinline=True)
-def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, switches):  # type: ignore[no-untyped-def]
+def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, switches):
     """Tininess after rounding with an unbounded exponent; asked of inexact results alone."""
     row = magnitude >> SOURCE_FRACTION_BITS
     if not t.can_underflow or row > t.lowest_row:
@@ -84,7 +84,7 @@ def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, swit
 
 
 @njit(forceinline=True)
-def round_bits(binades, order, t, mode, bits, random, width, switches):  # type: ignore[no-untyped-def]
+def round_bits(binades, order, t, mode, bits, random, width, switches):
     """Code and flags of one float64 pattern under the rows and numbers `t` of a rounding table."""
     magnitude = bits & MAGNITUDE
     negative = bits < 0
@@ -116,7 +116,7 @@ def round_bits(binades, order, t, mode, bits, random, width, switches):  # type:
 
 
 @njit(forceinline=True)
-def _signed_code(order, t, ordinal, negative):  # type: ignore[no-untyped-def]
+def _signed_code(order, t, ordinal, negative):
     code = np.uint32(order[ordinal]) if order.size else np.uint32(ordinal << t.padding)
     if negative and t.twos_complement:
         return np.uint32(-ordinal & 0xFF)
@@ -126,7 +126,7 @@ def _signed_code(order, t, ordinal, negative):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def encode_bits(binades, order, t, mode, patterns, randoms, width, switches, codes, flags):  # type: ignore[no-untyped-def]
+def encode_bits(binades, order, t, mode, patterns, randoms, width, switches, codes, flags):
     """Round float64 patterns (int64, shape (n,)) into `codes`; flags too where `flags` has a size.
 
     `randoms` holds stochastic bits or hybrid thresholds, shape (n,), or one element that stands for all.

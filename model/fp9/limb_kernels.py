@@ -17,7 +17,7 @@ _FRACTION = (1 << SOURCE_FRACTION_BITS) - 1
 
 
 @njit(forceinline=True)
-def deposit(limbs, base, x):  # type: ignore[no-untyped-def]
+def deposit(limbs, base, x):
     """Add a finite number that is a multiple of 2^base to the limbs."""
     bits = float64_bits(x)
     field = (bits & MAGNITUDE) >> SOURCE_FRACTION_BITS
@@ -36,14 +36,14 @@ def deposit(limbs, base, x):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _carry(limbs):  # type: ignore[no-untyped-def]
+def _carry(limbs):
     for i in range(limbs.size - 1):
         limbs[i + 1] += limbs[i] >> LIMB_BITS
         limbs[i] &= _LIMB_MASK
 
 
 @njit
-def limbs_to_odd(limbs, base):  # type: ignore[no-untyped-def]
+def limbs_to_odd(limbs, base):
     """The limbs' number as float64, rounded to odd; the limbs are cleared."""
     _carry(limbs)
     negative = limbs[-1] < 0
@@ -72,7 +72,7 @@ def limbs_to_odd(limbs, base):  # type: ignore[no-untyped-def]
 
 
 @njit(forceinline=True)
-def _leading_zeros(limb):  # type: ignore[no-untyped-def]
+def _leading_zeros(limb):
     zeros = LIMB_BITS
     while limb:
         limb >>= 1

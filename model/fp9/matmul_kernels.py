@@ -25,19 +25,19 @@ _BLOCK = 64
 
 
 @njit(forceinline=True)
-def _four(row, a0, a1, a2, a3, b0, b1, b2, b3):  # type: ignore[no-untyped-def]
+def _four(row, a0, a1, a2, a3, b0, b1, b2, b3):
     for j in range(row.size):
         row[j] = (((row[j] + a0 * b0[j]) + a1 * b1[j]) + a2 * b2[j]) + a3 * b3[j]
 
 
 @njit(forceinline=True)
-def _one(row, a0, b0):  # type: ignore[no-untyped-def]
+def _one(row, a0, b0):
     for j in range(row.size):
         row[j] = row[j] + a0 * b0[j]
 
 
 @njit(cache=True, nogil=True)
-def chain(a, b, acc, begin, end):  # type: ignore[no-untyped-def]
+def chain(a, b, acc, begin, end):
     """acc = acc + a[:, k] * b[k], in the order of k: float32 or float64, for products that the type holds exactly."""
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -58,7 +58,7 @@ def chain(a, b, acc, begin, end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def rounded_chain(a, b, acc, begin, end, t):  # type: ignore[no-untyped-def]
+def rounded_chain(a, b, acc, begin, end, t):
     """As `chain` in float32, each sum rounded to nearest by `t`.
 
     Right for products and accumulators of p bits with 2 p + 2 <= 24: a sum that float32 cannot hold is its larger term
@@ -80,7 +80,7 @@ def rounded_chain(a, b, acc, begin, end, t):  # type: ignore[no-untyped-def]
 
 
 @njit(forceinline=True)
-def _pair(row, a0, a1, b0, b1, t):  # type: ignore[no-untyped-def]
+def _pair(row, a0, a1, b0, b1, t):
     """row = round(row + a0 b0 + a1 b1): three terms to odd (Boldo and Melquiond, 2008), then one rounding."""
     for j in range(row.size):
         p, q, c = a0 * b0[j], a1 * b1[j], row[j]
@@ -95,14 +95,14 @@ def _pair(row, a0, a1, b0, b1, t):  # type: ignore[no-untyped-def]
 
 
 @njit(forceinline=True)
-def _narrow_pair(row, a0, a1, b0, b1, t):  # type: ignore[no-untyped-def]
+def _narrow_pair(row, a0, a1, b0, b1, t):
     """As `_pair`, where float64 holds the sum of two products."""
     for j in range(row.size):
         row[j] = rounded_sum(a0 * b0[j] + a1 * b1[j], row[j], t)
 
 
 @njit(cache=True, nogil=True)
-def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):  # type: ignore[no-untyped-def]
+def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
     """acc = round(acc + `step` products), `step` 1 or 2, in float64; `neutral` is a row of -0, which adds nothing.
 
     `narrow`: float64 holds the sum of two products.
@@ -128,7 +128,7 @@ def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):  # type: ign
 
 
 @njit(cache=True, nogil=True)
-def join(totals, parts, scale_a, scale_b, t):  # type: ignore[no-untyped-def]
+def join(totals, parts, scale_a, scale_b, t):
     """totals = round(totals + parts * scale_a * scale_b); scales of shape (m or 1,) and (n,)."""
     for i in range(totals.shape[0]):
         row_scale = scale_a[i if scale_a.size > 1 else 0]
@@ -138,7 +138,7 @@ def join(totals, parts, scale_a, scale_b, t):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def combine(binades, order, t, mode, table, base, limbs, parts, totals):  # type: ignore[no-untyped-def]
+def combine(binades, order, t, mode, table, base, limbs, parts, totals):
     """totals = round(totals + parts[0] + parts[1] + ...), the sum exact; parts of shape (p, m, n)."""
     for i in range(totals.shape[0]):
         for j in range(totals.shape[1]):

@@ -44,13 +44,13 @@ class Sums(NamedTuple):
 
 
 @njit(forceinline=True)
-def power(x, lowest):  # type: ignore[no-untyped-def]
+def power(x, lowest):
     """2^floor(log2|x|), at least `lowest`; x finite and not 0."""
     return max(bits_float64(float64_bits(x) & INF_BITS), lowest)
 
 
 @njit(forceinline=True)
-def _product(s, a, b):  # type: ignore[no-untyped-def]
+def _product(s, a, b):
     p = a * b
     if p != p and ((s.bypass_a and b == 0.0) or (s.bypass_b and a == 0.0)):
         return 0.0
@@ -61,7 +61,7 @@ def _product(s, a, b):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _exact_sum(s, mode, a, b, start, stop, c, limbs):  # type: ignore[no-untyped-def]
+def _exact_sum(s, mode, a, b, start, stop, c, limbs):
     """Pattern rounded to odd of c + sum of a[k] b[k], and whether a NaN was among the operands."""
     special = c if not math.isfinite(c) else 0.0
     quiet = c != c
@@ -95,7 +95,7 @@ def _exact_sum(s, mode, a, b, start, stop, c, limbs):  # type: ignore[no-untyped
 
 
 @njit(forceinline=True)
-def _largest(s, a, b, power_a, power_b, start, stop, stride):  # type: ignore[no-untyped-def]
+def _largest(s, a, b, power_a, power_b, start, stop, stride):
     """The largest product's power of two, whether a product is 0, the sum of the special ones, and `quiet`."""
     top, zero, special, quiet = 0.0, False, 0.0, False
     for k in range(start, stop, stride):
@@ -111,7 +111,7 @@ def _largest(s, a, b, power_a, power_b, start, stop, stride):  # type: ignore[no
 
 
 @njit(forceinline=True)
-def _cut_sum(s, a, b, scale, start, stop, stride):  # type: ignore[no-untyped-def]
+def _cut_sum(s, a, b, scale, start, stop, stride):
     """Sum of the finite products, each times `scale` and truncated, and whether anything was dropped."""
     total, dropped = 0.0, False
     for k in range(start, stop, stride):
@@ -123,7 +123,7 @@ def _cut_sum(s, a, b, scale, start, stop, stride):  # type: ignore[no-untyped-de
 
 
 @njit
-def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):  # type: ignore[no-untyped-def]
+def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
     """Pattern of the aligned sum rounded to odd, whether bits were dropped, and `quiet`."""
     top, zero, special, quiet = _largest(s, a, b, power_a, power_b, start, stop, 1)
     if special != 0.0 or not math.isfinite(c):
@@ -148,7 +148,7 @@ def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):  # type: ignor
 
 
 @njit
-def _joined_sum(s, a, b, power_a, power_b, start, stop, c):  # type: ignore[no-untyped-def]
+def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
     """As `_window_sum`, for even and odd products apart, joined with floor, and C joined with floor."""
     top_even, _, special_even, quiet_even = _largest(s, a, b, power_a, power_b, start, stop, 2)
     top_odd, _, special_odd, quiet_odd = _largest(s, a, b, power_a, power_b, start + 1, stop, 2)
@@ -163,7 +163,7 @@ def _joined_sum(s, a, b, power_a, power_b, start, stop, c):  # type: ignore[no-u
 
 
 @njit
-def join_halves(s, top_even, top_odd, even, odd, c):  # type: ignore[no-untyped-def]
+def join_halves(s, top_even, top_odd, even, odd, c):
     """Pattern of the joined sum of two halves and C, and whether joining dropped bits.
 
     `even` and `odd` count units of 2^-window of the powers `top_even` and `top_odd`.
@@ -197,7 +197,7 @@ def join_halves(s, top_even, top_odd, even, odd, c):  # type: ignore[no-untyped-
 
 
 @njit
-def finish(binades, order, t, mode, bits, random, width, quiet):  # type: ignore[no-untyped-def]
+def finish(binades, order, t, mode, bits, random, width, quiet):
     """Code and flags of a sum's pattern, in one rounding."""
     if bits & MAGNITUDE > INF_BITS:
         return np.uint32(t.nan[0]), np.uint8(0 if quiet else _INVALID)
@@ -207,7 +207,7 @@ def finish(binades, order, t, mode, bits, random, width, quiet):  # type: ignore
 
 
 @njit
-def _finish_aligned(t, bits, dropped, code, value, flags):  # type: ignore[no-untyped-def]
+def _finish_aligned(t, bits, dropped, code, value, flags):
     """An aligned sum's zero has no sign; what the alignment dropped makes the result inexact."""
     if value == 0.0:
         code = np.uint32(0)
@@ -220,7 +220,7 @@ def _finish_aligned(t, bits, dropped, code, value, flags):  # type: ignore[no-un
 
 
 @njit
-def _step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, stop, c, random, width, limbs):  # type: ignore[no-untyped-def]
+def _step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, stop, c, random, width, limbs):
     """Code, number and flags of one step from the accumulator's number `c`."""
     dropped = False
     if s.joined:
@@ -241,7 +241,7 @@ def _step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, stop
 
 
 @njit
-def _sum_row(  # type: ignore[no-untyped-def]
+def _sum_row(
     binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s, width,
     a, b, power_a, power_b, c, scales, randoms, limbs,
 ):  # fmt: skip
@@ -277,7 +277,7 @@ def _sum_row(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def sum_rows(  # type: ignore[no-untyped-def]
+def sum_rows(
     binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s, width,
     a, b, power_a, power_b, c, scales, randoms, limbs, codes, flags,
 ):  # fmt: skip

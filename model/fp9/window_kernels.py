@@ -18,7 +18,7 @@ _NOTHING = 2.0**-800
 
 
 @njit(forceinline=True)
-def _tops(tops, a, b, begin, end, stride):  # type: ignore[no-untyped-def]
+def _tops(tops, a, b, begin, end, stride):
     """tops[j] = the largest product of powers of two."""
     tops[:] = _NOTHING
     for k in range(begin, end, stride):
@@ -28,7 +28,7 @@ def _tops(tops, a, b, begin, end, stride):  # type: ignore[no-untyped-def]
 
 
 @njit(forceinline=True)
-def _cuts(totals, scales, a, b, begin, end, stride, floors):  # type: ignore[no-untyped-def]
+def _cuts(totals, scales, a, b, begin, end, stride, floors):
     """totals[j] = sum of products, each times scales[j] and truncated."""
     totals[:] = 0.0
     for k in range(begin, end, stride):
@@ -42,7 +42,7 @@ def _cuts(totals, scales, a, b, begin, end, stride, floors):  # type: ignore[no-
 
 
 @njit(forceinline=True)
-def _scales(scales, row, tops, inside, unit, lowest):  # type: ignore[no-untyped-def]
+def _scales(scales, row, tops, inside, unit, lowest):
     """scales[j] = unit / the largest power of two, that of the accumulator counted where it is `inside`."""
     for j in range(row.size):
         c = row[j]
@@ -52,7 +52,7 @@ def _scales(scales, row, tops, inside, unit, lowest):  # type: ignore[no-untyped
 
 
 @njit(forceinline=True)
-def _close(row, totals, scales, tops, inside, aligned, floors, t):  # type: ignore[no-untyped-def]
+def _close(row, totals, scales, tops, inside, aligned, floors, t):
     """row = round(row + totals / scales), the accumulator truncated as the products, `aligned` where there are any."""
     for j in range(row.size):
         addend = row[j] * scales[j]
@@ -63,7 +63,7 @@ def _close(row, totals, scales, tops, inside, aligned, floors, t):  # type: igno
 
 
 @njit(cache=True, nogil=True)
-def windowed(s, a, b, power_a, power_b, acc, begin, end, t):  # type: ignore[no-untyped-def]
+def windowed(s, a, b, power_a, power_b, acc, begin, end, t):
     """Steps of s.products products with a window of s.window bits (see `sum_kernels`), in float64."""
     m, n = acc.shape
     width = min(n, TILE)
@@ -83,7 +83,7 @@ def windowed(s, a, b, power_a, power_b, acc, begin, end, t):  # type: ignore[no-
 
 
 @njit(cache=True, nogil=True)
-def joined(s, a, b, power_a, power_b, acc, begin, end, t):  # type: ignore[no-untyped-def]
+def joined(s, a, b, power_a, power_b, acc, begin, end, t):
     """As `windowed`, for even and odd products apart (see `sum_kernels.join_halves`)."""
     m, n = acc.shape
     width = min(n, TILE)

@@ -120,7 +120,7 @@ def _sources(row: tuple[int, ...], driver: Mapping[int, int]) -> Iterator[int]:
 
 
 @njit(cache=True, nogil=True)
-def _evaluate(gates, values):  # type: ignore[no-untyped-def]
+def _evaluate(gates, values):
     for i in range(gates.shape[0]):
         opcode, a, b, s, y = gates[i]
         flip = np.uint64(0xFFFFFFFFFFFFFFFF) if opcode & _INVERTED else np.uint64(0)

@@ -51,9 +51,6 @@ def by_thresholds(source: str, fmt: Format, policy: CastPolicy, negative: bool) 
     """Codes and flags of all magnitude patterns of one sign, from the oracle's thresholds."""
     held = format(source)
     assert isinstance(held, FixedFormat)
-    away = policy.rounding is (Rounding.RDN if negative else Rounding.RUP)
-    if away and isinstance(fmt, FixedFormat) and not fmt.subnormals:
-        return by_oracle(source, fmt, policy, negative)
     table = threshold_table(held, fmt, policy, negative)
     patterns = np.arange(EVERY // 2)
     steps = np.searchsorted([step.first for step in table.steps], patterns, side="right") - 1
@@ -63,23 +60,6 @@ def by_thresholds(source: str, fmt: Format, policy: CastPolicy, negative: bool) 
     flags[[0, *table.exact]] = 0
     flags[table.infinity], flags[table.nan_from :] = int(table.infinity_flags), int(table.nan_flags)
     return codes, flags
-
-
-def by_oracle(source: str, fmt: Format, policy: CastPolicy, negative: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The same one by one: 2^-bias itself is zero's place and gives zero while what lies below is rounded away."""
-    codes, flags = (column.copy() for column in saturated(source, fmt, policy.rounding_for(fmt), negative))
-    sign = EVERY // 2 if negative else 0
-    beyond = np.flatnonzero(flags & int(Flags.OVERFLOW | Flags.INVALID)).tolist()
-    for code in beyond if policy.overflow is Overflow.INF else []:
-        codes[code], flags[code] = oracle.encode(exact_source(source, sign | code), fmt, policy)
-    return codes, flags
-
-
-@functools.cache
-def saturated(source: str, fmt: Format, mode: Rounding, negative: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-    sign, policy = EVERY // 2 if negative else 0, CastPolicy(mode)
-    results = [oracle.encode(exact_source(source, sign | code), fmt, policy) for code in range(EVERY // 2)]
-    return np.array([code for code, _ in results]), np.array([int(flags) for _, flags in results])
 
 
 @pytest.mark.parametrize("source", SIXTEEN_BIT)

@@ -66,7 +66,7 @@ def _choose(bits: NDArray[np.uint8], classes: NDArray[np.int64], count: int) -> 
 
 
 @njit(cache=True)
-def _take_best(rows, worth):  # type: ignore[no-untyped-def]
+def _take_best(rows, worth):
     """The row whose pairs are worth most; they are worth less afterwards. Literal 2 i + v is bit i with value v."""
     literals = 2 * np.arange(rows.shape[1]) + rows
     best, most = 0, -1.0
