@@ -90,17 +90,25 @@ def _counterexample(found: dict[str, Any]) -> str:
 
 @click.command(cls=Command)
 @click.argument("names", metavar="UNIT...", nargs=-1, required=True)
-@click.option("--mutants", type=int, default=240, show_default=True, help="Errors drawn of each UNIT.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the errors.")
+@click.option("--mutants", type=int, default=240, show_default=True, help="Errors drawn of each UNIT for each seed.")
+@click.option(
+    "--seed", "seeds", type=int, multiple=True, default=(1, 2, 3), show_default=True, help="Seeds of the errors."
+)
 @click.option("--record", is_flag=True, help=f"Write the record to {RECORDS}/grade_UNIT.json.")
 @settings_option
 def grade(
-    names: tuple[str, ...], mutants: int, seed: int, record: bool, settings: tuple[str, ...], as_json: bool
+    names: tuple[str, ...],
+    mutants: int,
+    seeds: tuple[int, ...],
+    record: bool,
+    settings: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Grade the vector suites of UNIT... by mutants.
 
-    A mutant has one error put into the netlist, half of them in operators, half in gates; those proven to change
-    nothing are left out. Exit code 1 unless `corner` notices all others and `smoke` at least 95 %.
+    A mutant has one error put into the netlist, half of them in operators, half in gates; give --seed again for more
+    draws. Mutants proven to change nothing are left out. Exit code 1 unless `corner` notices all others and `smoke` at
+    least 95 %.
 
     \b
       fp9 grade cast_fp32
@@ -111,7 +119,7 @@ def grade(
     with progress_bar() as progress:
         for name in names:
             unit = load_unit(name, settings)
-            grades.append(mutation.grade(unit, drawn=mutants, seed=seed, progress=progress))
+            grades.append(mutation.grade(unit, drawn=mutants, seeds=seeds, progress=progress))
             if record:
                 _keep(f"grade_{unit.name}", grades[-1].to_dict())
     rows = [

@@ -1,4 +1,8 @@
-"""A netlist of two-input gates, evaluated on 64 operations a word: fast enough to try hundreds of faulty circuits."""
+"""A netlist of two-input gates and registers, evaluated on 64 operations or 64 faulty circuits a word.
+
+Without registers the operations of a word are evaluated side by side; with registers they follow each other clock by
+clock, and the circuits of a word, which differ in one input, run side by side.
+"""
 
 from __future__ import annotations
 
@@ -14,28 +18,38 @@ WORD = 64
 _BLOCK = 512
 """Words evaluated at once, so that all nets of a block stay in the cache."""
 
-_AND, _OR, _XOR, _MUX, _NOT = range(5)
-_INVERTED = 8
+AND, OR, XOR, MUX, NOT = range(5)
+INVERTED = 8
+"""Added to the operation of a gate whose output is inverted."""
 _OPCODES = {
-    "$_AND_": _AND,
-    "$_OR_": _OR,
-    "$_XOR_": _XOR,
-    "$_NOT_": _NOT,
-    "$_MUX_": _MUX,
-    "$_NAND_": _AND | _INVERTED,
-    "$_NOR_": _OR | _INVERTED,
-    "$_XNOR_": _XOR | _INVERTED,
+    "$_AND_": AND,
+    "$_OR_": OR,
+    "$_XOR_": XOR,
+    "$_NOT_": NOT,
+    "$_MUX_": MUX,
+    "$_NAND_": AND | INVERTED,
+    "$_NOR_": OR | INVERTED,
+    "$_XNOR_": XOR | INVERTED,
 }
+_REGISTER = "$_DFF_P_"
+
+Row = tuple[int, int, int, int, int]
+"""A gate: opcode, then the nets A, B, S and Y; 0 for a pin that it does not have."""
+
+Planes = NDArray[np.uint64]
+"""Bits of columns as `bit_planes` makes them, shape (width, words)."""
 
 
 @dataclass(frozen=True)
 class GateNetlist:
     """Gates in the order of evaluation; net 0 is constant 0, net 1 constant 1.
 
-    `gates` has rows (opcode, A, B, S, Y); `ports` the nets of each port, least significant bit first.
+    `gates` has rows (opcode, A, B, S, Y), `registers` rows (D, Q) of registers that all take D at every clock;
+    `inputs` and `outputs` give the nets of each port, least significant bit first.
     """
 
     gates: NDArray[np.int64]
+    registers: NDArray[np.int64]
     nets: int
     inputs: Mapping[str, tuple[int, ...]]
     outputs: Mapping[str, tuple[int, ...]]
@@ -48,29 +62,31 @@ class GateNetlist:
         def net(bit: int | str) -> int:
             return 0 if bit == "x" else numbers.setdefault(bit, len(numbers))
 
-        rows: list[tuple[int, ...]] = []
+        rows: list[Row] = []
+        registers: list[tuple[int, int]] = []
         for name, cell in module["cells"].items():
             if cell["type"] == "$scopeinfo":
                 continue
-            if cell["type"] not in _OPCODES:
-                raise ValueError(f"cell {name} of type {cell['type']} is no simple gate; map the netlist first")
             pins = {pin: net(bits[0]) for pin, bits in cell["connections"].items()}
-            rows.append((_OPCODES[cell["type"]], pins["A"], pins.get("B", 0), pins.get("S", 0), pins["Y"]))
+            if cell["type"] == _REGISTER:
+                registers.append((pins["D"], pins["Q"]))
+            elif cell["type"] in _OPCODES:
+                rows.append((_OPCODES[cell["type"]], pins["A"], pins.get("B", 0), pins.get("S", 0), pins["Y"]))
+            else:
+                raise ValueError(f"cell {name} of type {cell['type']} is no simple gate; map the netlist first")
         ports: dict[str, dict[str, tuple[int, ...]]] = {"input": {}, "output": {}}
         for name, port in module["ports"].items():
             ports[port["direction"]][name] = tuple(net(bit) for bit in port["bits"])
-        return cls(_in_order(rows), len(numbers), ports["input"], ports["output"])
+        ordered = np.array(in_order(rows), dtype=np.int64).reshape(-1, 5)
+        table = np.array(registers, dtype=np.int64).reshape(-1, 2)
+        return cls(ordered, table, len(numbers), ports["input"], ports["output"])
 
     def mismatches(
-        self,
-        inputs: Mapping[str, NDArray[np.uint64]],
-        expected: Mapping[str, NDArray[np.uint64]],
-        care: Mapping[str, NDArray[np.uint64]],
-        count: int,
+        self, inputs: Mapping[str, Planes], expected: Mapping[str, Planes], care: Mapping[str, Planes], count: int
     ) -> int:
         """Index of the first of `count` operations whose outputs differ from the expected where these matter, or -1.
 
-        All arrays hold bit planes, shape (width, words), as `bit_planes` makes them.
+        For a netlist without registers; all arrays hold bit planes of operations.
         """
         words = (count + WORD - 1) // WORD
         for start in range(0, words, _BLOCK):
@@ -79,19 +95,50 @@ class GateNetlist:
             values[1] = ~np.uint64(0)
             for name, nets in self.inputs.items():
                 values[list(nets)] = inputs[name][:, block]
-            _evaluate(self.gates, values)
+            evaluate(self.gates, values)
             wrong = np.zeros(block.stop - start, dtype=np.uint64)
             for name, nets in self.outputs.items():
                 wrong |= np.bitwise_or.reduce((values[list(nets)] ^ expected[name][:, block]) & care[name][:, block])
             if wrong.any():
                 word = int(np.flatnonzero(wrong)[0])
                 bit = (int(wrong[word]) & -int(wrong[word])).bit_length() - 1
-                index = (start + word) * WORD + bit
-                return index
+                return (start + word) * WORD + bit
         return -1
 
+    def circuits_that_differ(
+        self,
+        circuits: Mapping[str, Planes],
+        inputs: Mapping[str, NDArray[Any]],
+        expected: Mapping[str, NDArray[Any]],
+        care: Mapping[str, NDArray[np.bool_]],
+        latency: int,
+    ) -> NDArray[np.bool_]:
+        """Which of the circuits side by side give a wrong output for a sequence of operations, one a clock from reset.
 
-def _in_order(rows: list[tuple[int, ...]]) -> NDArray[np.int64]:
+        `circuits` holds bit planes of the inputs in which the circuits differ; the other inputs, the expected outputs
+        and where these matter are columns of operations. Results come `latency` clocks after their operation.
+        """
+        words = next(iter(circuits.values())).shape[1]
+        values = np.zeros((self.nets, words), dtype=np.uint64)
+        values[1] = ~np.uint64(0)
+        for name, planes in circuits.items():
+            values[list(self.inputs[name])] = planes
+        driven = [name for name in inputs if self.inputs.get(name)]
+        given = np.concatenate([_rows(inputs[name], len(self.inputs[name])) for name in driven], axis=1)
+        shown = list(self.outputs)
+        wanted = np.concatenate([_rows(expected[name], len(self.outputs[name])) for name in shown], axis=1)
+        matters = np.repeat(
+            np.stack([care.get(name, np.ones(len(wanted), np.bool_)) for name in shown], axis=1),
+            [len(self.outputs[name]) for name in shown],
+            axis=1,
+        )
+        into = np.array([net for name in driven for net in self.inputs[name]])
+        out = np.array([net for name in shown for net in self.outputs[name]])
+        wrong = _clocked(self.gates, self.registers, values, into, given, out, wanted, matters, latency)
+        return np.unpackbits(wrong.view(np.uint8), bitorder="little").astype(np.bool_)
+
+
+def in_order(rows: list[Row]) -> list[Row]:
     """Rows sorted so that every net is driven before it is read; ValueError where they form a loop."""
     driver = {row[4]: i for i, row in enumerate(rows)}
     done: set[int] = set()
@@ -112,27 +159,28 @@ def _in_order(rows: list[tuple[int, ...]]) -> NDArray[np.int64]:
             else:
                 pending.add(following)
                 stack.append((following, _sources(rows[following], driver)))
-    return np.array([rows[i] for i in order], dtype=np.int64).reshape(-1, 5)
+    return [rows[i] for i in order]
 
 
-def _sources(row: tuple[int, ...], driver: Mapping[int, int]) -> Iterator[int]:
+def _sources(row: Row, driver: Mapping[int, int]) -> Iterator[int]:
     return iter([driver[net] for net in row[1:4] if net in driver])
 
 
 @njit(cache=True, nogil=True)
-def _evaluate(gates, values):
+def evaluate(gates, values):
+    """Fill in the values of all nets, shape (nets, words), from those of the inputs."""
     for i in range(gates.shape[0]):
         opcode, a, b, s, y = gates[i]
-        flip = np.uint64(0xFFFFFFFFFFFFFFFF) if opcode & _INVERTED else np.uint64(0)
+        flip = np.uint64(0xFFFFFFFFFFFFFFFF) if opcode & INVERTED else np.uint64(0)
         kind = opcode & 7
         for w in range(values.shape[1]):
-            if kind == _AND:
+            if kind == AND:
                 value = values[a, w] & values[b, w]
-            elif kind == _OR:
+            elif kind == OR:
                 value = values[a, w] | values[b, w]
-            elif kind == _XOR:
+            elif kind == XOR:
                 value = values[a, w] ^ values[b, w]
-            elif kind == _MUX:
+            elif kind == MUX:
                 value = values[a, w] ^ ((values[a, w] ^ values[b, w]) & values[s, w])
             else:
                 value = ~values[a, w]
@@ -143,7 +191,35 @@ def bit_planes(column: NDArray[Any], width: int) -> NDArray[np.uint64]:
     """A column of shape (n,) as bits: shape (width, words), operation i in bit i % 64 of word i // 64; the rest 0."""
     count = len(column)
     bits = np.zeros((width, (count + WORD - 1) // WORD * WORD), dtype=np.uint8)
-    wide = column.astype(np.uint64)
+    wide = column if column.dtype == object else column.astype(np.uint64)
     for bit in range(width):
-        bits[bit, :count] = (wide >> np.uint64(bit)) & np.uint64(1)
+        bits[bit, :count] = (wide >> bit) & 1
     return np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
+
+
+@njit(cache=True, nogil=True)
+def _clocked(gates, registers, values, into, given, out, wanted, matters, latency):
+    """Words of the circuits whose outputs differ in some clock; the last operation is repeated until all are out."""
+    wrong = np.zeros(values.shape[1], dtype=np.uint64)
+    ones = np.uint64(0xFFFFFFFFFFFFFFFF)
+    count = given.shape[0]
+    taken = np.zeros((registers.shape[0], values.shape[1]), dtype=np.uint64)
+    for clock in range(count + latency):
+        for i in range(into.shape[0]):
+            values[into[i]] = ones if given[min(clock, count - 1), i] else np.uint64(0)
+        evaluate(gates, values)
+        for i in range(out.shape[0]) if clock >= latency else range(0):
+            if matters[clock - latency, i]:
+                flip = ones if wanted[clock - latency, i] else np.uint64(0)
+                for w in range(values.shape[1]):
+                    wrong[w] |= values[out[i], w] ^ flip
+        for i in range(registers.shape[0]):
+            taken[i] = values[registers[i, 0]]
+        for i in range(registers.shape[0]):
+            values[registers[i, 1]] = taken[i]
+    return wrong
+
+
+def _rows(column: NDArray[Any], width: int) -> NDArray[np.bool_]:
+    """The bits of each operation, shape (n, width)."""
+    return (column.astype(np.uint64)[:, None] >> np.arange(width, dtype=np.uint64) & np.uint64(1)).astype(np.bool_)

@@ -60,8 +60,7 @@ def random(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
 def full(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
     """Every input of a unit without state that has at most `FULL_LIMIT`; else corner and `count` random operations."""
     bits = sum(port.width for port in unit.inputs)
-    stateless = not isinstance(unit, Mac) and not getattr(unit, "amax", False)
-    if not stateless or 1 << bits > FULL_LIMIT:
+    if unit.has_state or 1 << bits > FULL_LIMIT:
         return concatenated([corner(unit, rng), random(unit, count, rng)])
     values = [every_value(port) for port in unit.inputs]
     table = np.array(np.meshgrid(*values, indexing="ij"), dtype=np.uint32).reshape(len(values), -1)

@@ -67,6 +67,11 @@ class Unit(abc.ABC):
     def outputs(self) -> tuple[Port, ...]:
         """Data outputs in port order."""
 
+    @property
+    def has_state(self) -> bool:
+        """Whether a result depends on the operations before it."""
+        return False
+
     @abc.abstractmethod
     def evaluate(self, inputs: Columns) -> Results:
         """Golden results: one array of shape (n,) for each output, from one of shape (n,) for each input.

@@ -106,6 +106,10 @@ class Cast(Unit):
             ports.append(Port("amax", self.source.bits, "largest finite magnitude so far", (self.source,)))
         return tuple(ports)
 
+    @property
+    def has_state(self) -> bool:
+        return self.amax
+
     def evaluate(self, inputs: Columns) -> Results:
         from fp9 import golden
 

@@ -119,6 +119,10 @@ class Mac(Dot):
         return 1
 
     @property
+    def has_state(self) -> bool:
+        return True
+
+    @property
     def inputs(self) -> tuple[Port, ...]:
         choices = tuple(op.name.lower() for op in MacOp)
         return (Port("op", select_width(len(choices)), "operation", choices=choices), *self.operand_inputs)

@@ -1,0 +1,179 @@
+"""Whether a netlist computes the same with two values of a select input, for all other inputs.
+
+SAT decides, in most cases at once. Where it takes long, simulation finds where a difference ends: nets that agree on
+all patterns so far, behind one that does not. SAT then proves that these agree on all inputs, and so whatever lies
+behind them; its counterexample becomes a pattern. Pipeline registers are read as wires; registers that hold state,
+those in a loop, become inputs, and what they take next is an output. So equal means equal from equal states on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.formats import HFP8_BIASES
+from fp9.units import Port, Unit
+from fp9_sim.and_graph import AndGraph, Literal
+from fp9_sim.gates import AND, GateNetlist, Planes, Row, bit_planes, evaluate, in_order
+from fp9_sim.proofs.solver import TOP, State, Verdict, run
+
+STATE = "registers"
+"""Name of the input that stands for the registers that hold state, in a counterexample."""
+
+_PATTERNS = 1 << 14
+"""Most operations that are simulated at first."""
+
+_WHOLE_SECONDS = 10.0
+"""Limit of the proof that looks at the outputs alone; most are done in less."""
+
+_DECIDE = """\
+read_verilog proof.v
+hierarchy -check -top proof
+proc
+abc -g AND
+opt_clean
+sat -verify -show-ports -dump_json counterexample.json -prove ok 1 proof
+"""
+
+
+class Comparison:
+    """A netlist with a unit's ports and the input `select`, to be compared with itself.
+
+    `operations` are columns of the unit's inputs, the patterns to begin with.
+    """
+
+    def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
+        self._unit = unit
+        self._select = netlist.inputs[select]
+        self._nets = netlist.nets
+        self._gates, self._state = _opened(netlist)
+        self._compared = [net for nets in netlist.outputs.values() for net in nets] + [d for d, _ in self._state]
+        self._inputs = {port.name: netlist.inputs[port.name] for port in unit.inputs}
+        count = min(_PATTERNS, len(next(iter(operations.values()))))
+        planes = {name: bit_planes(operations[name][:count], len(nets)) for name, nets in self._inputs.items()}
+        if self._state:
+            self._inputs[STATE] = tuple(q for _, q in self._state)
+            drawn = np.random.default_rng(0).integers(0, 1 << 64, (len(self._state), -(-count // 64)), dtype=np.uint64)
+            planes[STATE] = drawn
+        self._patterns = np.concatenate([planes[name] for name in self._inputs])
+        self._graph = AndGraph()
+        bits = [(f"{name}[{i}]", net) for name, nets in self._inputs.items() for i, net in enumerate(nets)]
+        self._literals: dict[int, Literal] = {0: 0, 1: 1} | {net: self._graph.input(name) for name, net in bits}
+        self._right = self._evaluated(0)
+
+    def equal(self, number: int, timeout: float) -> Verdict:
+        """Whether the netlist with `number` at its input `select` computes what it computes with 0 there.
+
+        Extra biases that the unit does not take are left out. A counterexample gives the unit's inputs and `STATE`.
+        """
+        started = time.perf_counter()
+        if not self._differing(number)[self._compared].any():
+            verdict = self._agree(number, self._compared, min(_WHOLE_SECONDS, timeout))
+            if verdict.state is not State.UNFINISHED:
+                return verdict
+        while (left := timeout - time.perf_counter() + started) > 0:
+            differs = self._differing(number)
+            if found := np.flatnonzero(np.bitwise_or.reduce(differs[self._compared])).tolist():
+                word = differs[self._compared, found[0]]
+                return Verdict(State.REFUTED, time.perf_counter() - started, self._pattern(found[0], word))
+            unequal = np.bitwise_or.reduce(differs, axis=1) != 0
+            ends = [row[4] for row in self._gates if not unequal[row[4]] and unequal[list(row[1:4])].any()]
+            verdict = self._agree(number, ends, left)
+            if verdict.state is not State.REFUTED:
+                return verdict
+            self._learn(verdict.counterexample)
+        return Verdict(State.UNFINISHED, time.perf_counter() - started)
+
+    def _differing(self, number: int) -> Planes:
+        """For every net and pattern, whether `number` makes a difference."""
+        values = []
+        gates = np.array(self._gates, dtype=np.int64)
+        for chosen in (0, number):
+            planes = np.zeros((self._nets, self._patterns.shape[1]), dtype=np.uint64)
+            planes[1] = ~np.uint64(0)
+            planes[[net for nets in self._inputs.values() for net in nets]] = self._patterns
+            planes[[net for i, net in enumerate(self._select) if chosen >> i & 1]] = ~np.uint64(0)
+            evaluate(gates, planes)
+            values.append(planes)
+        differs: Planes = values[0] ^ values[1]
+        return differs
+
+    def _pattern(self, word: int, found: NDArray[np.uint64]) -> dict[str, int]:
+        """The inputs of the first pattern of a word at which one of the given nets differs."""
+        differs = int(np.bitwise_or.reduce(found))
+        place = (differs & -differs).bit_length() - 1
+        bits = iter((self._patterns[:, word] >> np.uint64(place) & np.uint64(1)).tolist())
+        return {name: sum(next(bits) << i for i in range(len(nets))) for name, nets in self._inputs.items()}
+
+    def _learn(self, inputs: Mapping[str, int]) -> None:
+        """Add a pattern, and as many beside it as fill a word: some bits of it flipped, biases left as they are."""
+        bits = np.concatenate(
+            [bit_planes(np.array([inputs[n]], object), len(nets)) for n, nets in self._inputs.items()]
+        )
+        flips = np.random.default_rng(self._patterns.shape[1]).integers(0, 1 << 64, (4, len(bits)), dtype=np.uint64)
+        held = np.concatenate([np.full(len(nets), n.endswith("_bias")) for n, nets in self._inputs.items()])
+        flipped = np.bitwise_and.reduce(flips) & ~np.uint64(1)
+        word = np.where(bits[:, 0] & np.uint64(1), ~np.uint64(0), np.uint64(0)) ^ np.where(held, np.uint64(0), flipped)
+        self._patterns = np.concatenate([self._patterns, word[:, None]], axis=1)
+
+    def _evaluated(self, number: int) -> dict[int, Literal]:
+        """The literal of every net with `number` at the select input."""
+        value = self._literals | {net: number >> i & 1 for i, net in enumerate(self._select)}
+        for row in self._gates:
+            value[row[4]] = self._graph.gate(row, value)
+        return value
+
+    def _agree(self, number: int, nets: list[int], timeout: float) -> Verdict:
+        """Whether nets agree on all inputs."""
+        graph, wrong, differs = self._graph, self._evaluated(number), 0
+        for net in nets:
+            differs = graph.either(differs, graph.differ(self._right[net], wrong[net]))
+        if differs == 0:
+            return Verdict(State.PROVEN, 0.0)
+        ports = [f"input [{len(nets) - 1}:0] {name}" for name, nets in self._inputs.items()]
+        lines = [f"module {TOP}({', '.join(ports)}, output ok);", *graph.cone(differs)]
+        lines += [f"  assign ok = {_outside(self._unit.inputs)} || ~({graph.text(differs)});", "endmodule", ""]
+        return run(_DECIDE, {"proof.v": "\n".join(lines)}, timeout)
+
+
+def _opened(netlist: GateNetlist) -> tuple[list[Row], list[tuple[int, int]]]:
+    """The gates in order, pipeline registers as wires among them, and (D, Q) of the registers that hold state."""
+    gates: list[Row] = [(op, a, b, s, y) for op, a, b, s, y in netlist.gates.tolist()]
+    registers: list[tuple[int, int]] = [(d, q) for d, q in netlist.registers.tolist()]
+    wires: list[Row] = [(AND, d, d, 0, q) for d, q in registers]
+    looped = _in_loops([*gates, *wires])
+    state = [(d, q) for d, q in registers if q in looped]
+    return in_order([*gates, *(row for row in wires if row[4] not in looped)]), state
+
+
+def _in_loops(rows: list[Row]) -> set[int]:
+    """Nets in loops and between loops: what is left when gates that nothing drives, or nothing reads, are taken off."""
+    driver = {row[4]: i for i, row in enumerate(rows)}
+    sources = [{driver[net] for net in row[1:4] if net in driver} for row in rows]
+    readers: list[set[int]] = [set() for _ in rows]
+    for i, gates in enumerate(sources):
+        for gate in gates:
+            readers[gate].add(i)
+    left = set(range(len(rows)))
+    for before, after in ((sources, readers), (readers, sources)):
+        waiting = {i: len(before[i] & left) for i in left}
+        free = [i for i, count in waiting.items() if not count]
+        while free:
+            gate = free.pop()
+            left.discard(gate)
+            for i in after[gate] & left:
+                waiting[i] -= 1
+                if not waiting[i]:
+                    free.append(i)
+    return {rows[i][4] for i in left}
+
+
+def _outside(ports: tuple[Port, ...]) -> str:
+    """The condition that an extra bias is none that the unit takes, in Verilog."""
+    low, high = HFP8_BIASES.start, HFP8_BIASES.stop - 1
+    biases = [port.name for port in ports if port.name.endswith("_bias")]
+    return " || ".join(["1'b0", *(f"$signed({name}) < {low} || $signed({name}) > {high}" for name in biases)])
