@@ -10,6 +10,8 @@ dot 0001        fff   E  = 0
 
 from __future__ import annotations
 
+import functools
+import operator
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -62,19 +64,36 @@ DOT_FIELDS = (DotField("11", 4), DotField("10", 3), DotField("01", 2), DotField(
 
 def decode(m: Module, magnitude: Value, offset: int, exponent: Value, fraction: Value) -> None:
     """Drive the exponent (plus `offset`) and the left-aligned fraction of a finite non-zero magnitude code."""
-    size, negative = Signal(range(HiFloat8.DENORMAL_OFFSET + 1)), Signal()
-    m.d.comb += exponent.eq(Mux(negative, -size, size) + offset)
-    with m.Switch(magnitude):
-        for row in DOT_FIELDS:
-            with m.Case(row.pattern):
-                fields = data.View(row.layout, magnitude)
-                padding = len(fraction) - row.fraction_bits
-                m.d.comb += fraction.eq(Cat(Const(0, padding), fields.fraction))
-                if row.exponent_bits:
-                    m.d.comb += [size.eq(Cat(fields.size, Const(1, 1))), negative.eq(fields.negative)]
-        with m.Default():  # M - 23 = -(16 + ~M)
-            lowest_size = HiFloat8.DENORMAL_OFFSET - (1 << DENORMAL_BITS) + 1
-            m.d.comb += [size.eq(lowest_size | ~magnitude[:DENORMAL_BITS]), negative.eq(1)]
+    size = Signal(range(HiFloat8.DENORMAL_OFFSET + 1))
+    negative = Signal()
+    denormal = Signal()
+    # M - 23 = -(16 + ~M)
+    lowest_size = HiFloat8.DENORMAL_OFFSET - (1 << DENORMAL_BITS) + 1
+    sizes: list[Value] = [(lowest_size | ~magnitude[:DENORMAL_BITS]) & denormal.replicate(len(size))]
+    fractions: list[Value] = []
+    for row in DOT_FIELDS:
+        fields = data.View(row.layout, magnitude)
+        here = Signal(name=f"dot_{row.prefix}")
+        m.d.comb += here.eq(magnitude.matches(row.pattern))
+        padded = Cat(Const(0, len(fraction) - row.fraction_bits), fields.fraction)
+        fractions.append(padded & here.replicate(len(fraction)))
+        if row.exponent_bits:
+            sizes.append(Cat(fields.size, Const(1, 1)) & here.replicate(row.exponent_bits))
+    # Bit 4 is the exponent's sign in rows 11, 10 and 01. In the codes 001s, 0001 and 0000 the exponent is negative
+    # just where bits 4 and 3 are equal.
+    m.d.comb += [
+        denormal.eq(magnitude[DENORMAL_BITS:] == 0),
+        size.eq(functools.reduce(operator.or_, sizes)),
+        fraction.eq(functools.reduce(operator.or_, fractions)),
+        negative.eq(Mux(magnitude[5:].any(), magnitude[4], magnitude[4] == magnitude[3])),
+        exponent.eq(_signed(size, negative) + offset),
+    ]
+
+
+def _signed(size: Signal, negative: Value) -> Value:
+    """`size`, or minus it where `negative`: bits above the lowest 1 are inverted, gates instead of an adder."""
+    inverted = [negative & (size[:place].any() if place else 0) for place in range(len(size) + 1)]
+    return (Cat(size, Const(0, 1)) ^ Cat(inverted)).as_signed()
 
 
 def encode(m: Module, exponent: Value, kept: Value) -> Signal:
