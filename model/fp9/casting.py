@@ -109,7 +109,8 @@ def _encode(
     threads: int | None = None,
     out: NDArray[Any] | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    from fp9.encoders import Request, encoder
+    from fp9.encode_plan import Request
+    from fp9.encoders import encoder
 
     flat = np.ascontiguousarray(source).reshape(-1)
     request = Request(fmt, policy, hybrid, scale, random, flags)

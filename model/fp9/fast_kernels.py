@@ -18,6 +18,8 @@ import numpy as np
 from numba import njit
 
 from fp9.bits import bits_float32, float32_bits
+from fp9.carrier_kernels import odd_sum
+from fp9.flags import Flags
 from fp9.formats import Rounding
 
 U = np.uint32
@@ -51,7 +53,16 @@ class Edges(NamedTuple):
     nan: np.uint32
 
 
+class Limits(NamedTuple):
+    """Magnitude patterns of float32 at which a format's flags change; each an uint32."""
+
+    tiny_below: np.uint32  # inexact results below it underflow
+    overflow_from: np.uint32
+
+
 TAKES_SIGN = U(0x80000000)
+QUIET_NAN, INVALID_NAN = U(0x7FC00000), U(0xFFC00000)
+"""Patterns of a sum that is NaN because an operand is, and of one that is an invalid operation."""
 
 
 def kernel(function: Any) -> Any:
@@ -169,10 +180,34 @@ def encode_upper_sticky(patterns, table, codes):
 
 
 @kernel
+def look_up_flagged(patterns, table, shift, codes, flags):
+    """Codes and flags (from bit 16 on) by the upper bits of patterns; bit 0 of the place says that lower ones follow.
+
+    `shift` is 0 for patterns of 16 bits, which are the place, and 16 for those of float32.
+    """
+    below = U((1 << shift) - 1)
+    for i in range(patterns.size):
+        pattern = U(patterns[i])
+        entry = table[U(pattern >> U(shift & 31)) | (_ONE if pattern & below else _ZERO)]
+        codes[i] = entry
+        flags[i] = entry >> U(16)
+
+
+@kernel
 def look_up(codes, table, numbers):
     """Table entries of unsigned integers, shape (n,); the table holds every value of their type that occurs."""
     for i in range(codes.size):
         numbers[i] = table[codes[i]]
+
+
+@njit(forceinline=True)
+def _narrowed(number):
+    """A float64 as a float32 pattern, rounded to odd."""
+    nearest = np.float32(number)
+    back = np.float64(nearest)
+    pattern = float32_bits(nearest)
+    pattern = U(pattern - _ONE) if abs(back) > abs(number) else pattern
+    return U(pattern | _ONE) if back != number else pattern
 
 
 @kernel
@@ -183,9 +218,44 @@ def narrow_to_odd(numbers, patterns):
     double rounding is odd", IMACS 2005.
     """
     for i in range(numbers.size):
-        number = numbers[i]
-        nearest = np.float32(number)
-        back = np.float64(nearest)
-        pattern = float32_bits(nearest)
-        pattern = U(pattern - _ONE) if abs(back) > abs(number) else pattern
-        patterns[i] = U(pattern | _ONE) if back != number else pattern
+        patterns[i] = _narrowed(numbers[i])
+
+
+@kernel
+def sums_to_odd(table_a, table_b, table_c, a, b, c, patterns):
+    """a * b + c of the numbers of codes, as float32 patterns rounded to odd; NaN as `QUIET_NAN` or `INVALID_NAN`."""
+    for i in range(patterns.size):
+        x, y, addend = table_a[a[i]], table_b[b[i]], table_c[c[i]]
+        product = x * y
+        plain = product + addend
+        total = odd_sum(product, addend)
+        pattern = _narrowed(total if abs(plain) < np.inf else plain)
+        quiet = x != x or y != y or addend != addend
+        pattern = pattern if plain == plain else INVALID_NAN
+        patterns[i] = QUIET_NAN if quiet else pattern
+
+
+_INEXACT, _UNDERFLOW, _OVERFLOW, _INVALID = (
+    np.uint8(flag) for flag in (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW, Flags.INVALID)
+)
+
+
+@kernel
+def raise_flags(patterns, grid, limits, flags):
+    """Flags of roundings of float32 patterns to nearest or toward zero; NaN as `sums_to_odd` gives them."""
+    narrowing = U(_WIDTH - grid.fraction_bits)
+    smallest = U(grid.lowest << _WIDTH)
+    for i in range(patterns.size):
+        pattern = patterns[i]
+        magnitude = U(pattern & _MAGNITUDE)
+        field = max(U(magnitude >> _WIDTH), _ONE)
+        significand = U(U(magnitude & _FRACTION) | (_HIDDEN if magnitude >= _HIDDEN else _ZERO))
+        shift = min(U(narrowing + U(max(field, grid.lowest) - field)), _WIDEST)
+        dropped = U(significand & U(U(_ONE << shift) - _ONE))
+        # Without subnormals the place of the lowest power of two is that of zero.
+        dropped = magnitude if grid.flush != _ZERO and magnitude <= smallest else dropped
+        raised = _INEXACT if dropped != _ZERO else np.uint8(0)
+        raised |= _UNDERFLOW if dropped != _ZERO and magnitude < limits.tiny_below else np.uint8(0)
+        raised = _OVERFLOW | _INEXACT if magnitude >= limits.overflow_from else raised
+        raised = np.uint8(0) if magnitude >= _INF else raised
+        flags[i] = _INVALID if pattern == INVALID_NAN else raised

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,55 +12,18 @@ import numpy as np
 from fp9 import dot_kernels
 from fp9.casting import Hybrid, decode_native, encode_numbers
 from fp9.dot import EngineKernel, dot
-from fp9.formats import HFP8_BIASES, FixedFormat, Format, HiFloat8, Kind, Rounding, floor_log2, pow2, with_bias
+from fp9.formats import FixedFormat, Format, HiFloat8, Kind, Rounding, floor_log2, pow2
+from fp9.narrow_sums import narrow_sums
 from fp9.policy import CastPolicy, Overflow
-from fp9.units import BIAS_BITS, OPERAND_SIGNIFICAND_BITS, SCALE_BITS, Dot, FpuOp, MacOp, Upcast, has_programmable_bias
+from fp9.selected import both, chosen, operand_values, places, signed, variants, wide
+from fp9.units import OPERAND_SIGNIFICAND_BITS, SCALE_BITS, Dot, FpuOp, MacOp, Upcast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from fp9.units import Cast, Columns, Decoder, Fpu, Mac
 
     Results = dict[str, NDArray[Any]]
-
-
-def _chosen(inputs: Columns, port: str, count: int, size: int) -> NDArray[np.intp]:
-    """Values of a select port; absent when there is no choice, and beyond the last name the last."""
-    if port not in inputs:
-        return np.zeros(size, dtype=np.intp)
-    return np.minimum(inputs[port], count - 1).astype(np.intp)
-
-
-def _variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iterator[tuple[Format, NDArray[np.bool_]]]:
-    """The formats that occur on an operand, its extra bias applied, and where they do."""
-    size = len(next(iter(inputs.values())))
-    chosen = _chosen(inputs, f"{operand}_format", len(formats), size)
-    bias = inputs.get(f"{operand}_bias")
-    for i, fmt in enumerate(formats):
-        here = chosen == i
-        if bias is None or not has_programmable_bias(fmt):
-            yield fmt, here
-            continue
-        signed = _signed(bias, BIAS_BITS)
-        outside = signed[here & ~np.isin(signed, HFP8_BIASES)]
-        if outside.size:
-            raise ValueError(f"{operand}_bias {int(outside[0])} given; hfp8_143 takes -8..8")
-        for value in np.unique(signed[here]):
-            yield with_bias(fmt, int(value)), here & (signed == value)
-
-
-def _signed(bits: NDArray[Any], width: int) -> NDArray[np.int64]:
-    half = 1 << (width - 1)
-    return (np.asarray(bits, dtype=np.int64) ^ half) - half
-
-
-def _operand(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> NDArray[np.float64]:
-    values = np.empty(len(inputs[operand]), dtype=np.float64)
-    for fmt, here in _variants(inputs, operand, formats):
-        values[here] = fmt.table[inputs[operand][here]]
-    return values
 
 
 # --- decoder --------------------------------------------------------------------------------------------------------
@@ -100,7 +64,7 @@ def decoder(unit: Decoder, inputs: Columns) -> Results:
     """Golden results of a `Decoder`."""
     size = len(inputs["code"])
     results: Results = {port.name: np.zeros(size, dtype=np.uint8) for port in unit.outputs}
-    for fmt, here in _variants(inputs, "code", unit.formats):
+    for fmt, here in variants(inputs, "code", unit.formats):
         for name, table in unpacked(fmt)._asdict().items():
             mask = (1 << unit.exponent_bits) - 1 if name == "exponent" else 0xFF
             results[name][here] = table[inputs["code"][here]] & mask
@@ -114,7 +78,7 @@ def upcast(unit: Upcast, inputs: Columns) -> Results:
         "flags": np.zeros(len(inputs["code"]), dtype=np.uint8),
     }
     policy = CastPolicy(overflow=Overflow.INF)
-    for fmt, here in _variants(inputs, "code", unit.formats):
+    for fmt, here in variants(inputs, "code", unit.formats):
         codes, flags = encode_numbers(fmt.table[inputs["code"][here]], unit.result, policy, Hybrid(), flags=True)
         results["result"][here], results["flags"][here] = codes, flags
     return results
@@ -140,23 +104,29 @@ def _cast_lane(
     unit: Cast, inputs: Columns, source: NDArray[Any], lane: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """One lane's codes and flags; what the select ports choose is done group by group."""
-    codes, flags = np.zeros(source.size, dtype=np.uint8), np.zeros(source.size, dtype=np.uint8)
-    target = _chosen(inputs, "target", len(unit.targets), source.size)
-    rounding = _chosen(inputs, "rounding", len(unit.roundings), source.size)
-    overflow = _chosen(inputs, "overflow", len(unit.overflow), source.size)
-    scale = _signed(inputs["scale"], SCALE_BITS).astype(np.int32) if unit.scale else np.zeros(source.size, np.int32)
-    for i, fmt in enumerate(unit.targets):
-        for j, mode in enumerate(unit.roundings):
-            for k, policy in enumerate(unit.overflow):
-                here = (target == i) & (rounding == j) & (overflow == k)
-                chosen = CastPolicy(offered(mode, fmt), policy)
-                random = None
-                if chosen.rounding is Rounding.SR:
-                    random = inputs[unit.lane_names("random")[lane]][here].astype(np.int64)
-                codes[here], flags[here] = encode_numbers(
-                    source[here], fmt, chosen, Hybrid(), random, unit.random_bits, flags=True, scale=scale[here]
-                )
+    key: NDArray[Any] | int = 0
+    choices = list(itertools.product(unit.targets, unit.roundings, unit.overflow))
+    for port, offers in (("target", unit.targets), ("rounding", unit.roundings), ("overflow", unit.overflow)):
+        key = key * len(offers) + wide(chosen(inputs, port, len(offers)))
+    codes, flags = np.empty(source.size, dtype=np.uint8), np.empty(source.size, dtype=np.uint8)
+    for choice, here in places(key):
+        fmt, mode, overflow = choices[choice]
+        policy = CastPolicy(offered(mode, fmt), overflow)
+        random = None
+        if policy.rounding is Rounding.SR:
+            random = inputs[unit.lane_names("random")[lane]][here].astype(np.int64)
+        scale = _scale(inputs["scale"][here]) if unit.scale else 0
+        part = encode_numbers(source[here], fmt, policy, Hybrid(), random, unit.random_bits, flags=True, scale=scale)
+        if isinstance(here, slice):
+            return part
+        codes[here], flags[here] = part
     return codes, flags
+
+
+def _scale(bits: NDArray[Any]) -> int | NDArray[np.int32]:
+    """Exponents of the scale port; one where all are equal."""
+    exponents = signed(bits, SCALE_BITS).astype(np.int32)
+    return int(exponents[0]) if exponents.size and (exponents == exponents[0]).all() else exponents
 
 
 def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
@@ -186,9 +156,9 @@ def step(unit: Dot, inputs: Columns) -> Results:
     if unit.engine.products == 1:
         return _fma(unit, inputs)
     codes, flags = EngineKernel(unit.engine).outputs(len(inputs["c"]))
-    for fmt_a, in_a in _variants(inputs, "a", unit.a):
-        for fmt_b, in_b in _variants(inputs, "b", unit.b):
-            here = in_a & in_b
+    for fmt_a, in_a in variants(inputs, "a", unit.a):
+        for fmt_b, in_b in variants(inputs, "b", unit.b):
+            here = both(in_a, in_b)
             a, b = (
                 np.stack([inputs[name][here] for name in unit.lane_names(operand)], axis=1).astype(np.uint8)
                 for operand in ("a", "b")
@@ -200,9 +170,16 @@ def step(unit: Dot, inputs: Columns) -> Results:
 
 def _fma(unit: Dot, inputs: Columns) -> Results:
     engine = EngineKernel(unit.engine)
-    a, b = _operand(inputs, "a", unit.a), _operand(inputs, "b", unit.b)
-    codes, flags = engine.outputs(a.size)
-    dot_kernels.fma_array(*engine.rounding, a, b, engine.numbers(inputs["c"]), codes, flags)
+    codes, flags = engine.outputs(len(inputs["c"]))
+    sums = narrow_sums(unit.engine.result, unit.engine.rounding)
+    factors = [next(variants(inputs, operand, formats), None) for operand, formats in (("a", unit.a), ("b", unit.b))]
+    columns = inputs["a"], inputs["b"], inputs["c"]
+    everywhere = [factor[0] for factor in factors if factor and isinstance(factor[1], slice)]
+    if sums and len(everywhere) == 2 and sums.holds(everywhere, columns):
+        sums.run(everywhere, columns, codes, flags)
+    else:
+        a, b = operand_values(inputs, "a", unit.a), operand_values(inputs, "b", unit.b)
+        dot_kernels.fma_array(*engine.rounding, a, b, engine.numbers(inputs["c"]), codes, flags)
     return {"result": codes, "flags": flags} if unit.flags else {"result": codes}
 
 
@@ -211,7 +188,7 @@ def mac(unit: Mac, inputs: Columns) -> Results:
     if unit.engine.products > 1:
         return _mac_by_position(unit, inputs)
     engine = EngineKernel(unit.engine)
-    a, b = _operand(inputs, "a", unit.a), _operand(inputs, "b", unit.b)
+    a, b = operand_values(inputs, "a", unit.a), operand_values(inputs, "b", unit.b)
     codes, flags = engine.outputs(a.size)
     operations = np.asarray(inputs["op"], dtype=np.uint8)
     dot_kernels.mac_array(*engine.rounding, engine.table, operations, a, b, engine.numbers(inputs["c"]), codes, flags)
@@ -244,9 +221,9 @@ def fpu(unit: Fpu, inputs: Columns) -> Results:
     """Golden results of an `Fpu`: every operation as the unit that does it alone would."""
     wide = unit.engine.result
     codes, flags = EngineKernel(unit.engine).outputs(len(inputs["op"]))
-    operation = _chosen(inputs, "op", len(unit.operations), codes.size)
-    for index, op in enumerate(unit.operations):
-        here = operation == index
+    operation = chosen(inputs, "op", len(unit.operations))
+    for index, here in places(operation):
+        op = unit.operations[index]
         part = {name: column[here] for name, column in inputs.items()}
         results = _FPU_OPERATIONS[op](unit, part)
         codes[here], flags[here] = results["result"].astype(wide.dtype), results["flags"]
@@ -281,7 +258,7 @@ def _fpu_upcast(unit: Fpu, inputs: Columns) -> Results:
 def _fpu_downcast(unit: Fpu, inputs: Columns) -> Results:
     results: Results = {name: np.zeros(len(inputs["c"]), dtype=np.uint8) for name in ("result", "flags")}
     source = decode_native(inputs["c"].astype(unit.engine.result.dtype), unit.engine.result)
-    for fmt, here in _variants(inputs, "a", unit.a):
+    for fmt, here in variants(inputs, "a", unit.a):
         codes, flags = encode_numbers(source[here], fmt, CastPolicy(), Hybrid(), flags=True)
         results["result"][here], results["flags"][here] = codes, flags
     return results

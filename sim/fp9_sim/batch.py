@@ -24,7 +24,7 @@ from fp9_rtl.synth_cache import cache_folder
 from fp9_sim.build import first_error, verilog_of
 from fp9_sim.runtime_objects import keep, lend, publish
 from fp9_sim.scoreboard import Answers, Mismatch, mismatches
-from fp9_sim.shim import PREFIX, shim
+from fp9_sim.shim import LANES, PREFIX, lanes, shim
 from fp9_sim.tools import VERILATOR_ARGUMENTS, Simulator, SimulatorError, verilator
 
 if TYPE_CHECKING:
@@ -32,12 +32,16 @@ if TYPE_CHECKING:
 
 LIBRARY = "unit.so"
 
-_COMPILER = "-O3 -march=native -fPIC -fvisibility=hidden -fno-gnu-unique"
+_VECTOR_CODE = "--param max-tree-if-conversion-phi-args=1000 -fno-tree-vrp -fno-thread-jumps"
+"""What keeps g++ from making vector code of a loop over operations: choices between more than 4 values, and comparisons
+that its range analysis takes apart."""
+
+_COMPILER = f"-O3 -march=native {_VECTOR_CODE} -fPIC -fvisibility=hidden -fno-gnu-unique"
 """Several units are loaded into one process: each keeps Verilator's library to itself."""
 
 _ARGUMENTS = (
     *VERILATOR_ARGUMENTS,
-    *("--cc", "--exe", "--build", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--no-timing"),
+    *("--cc", "--exe", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--no-timing"),
     *("--prefix", PREFIX, "-CFLAGS", _COMPILER, "-LDFLAGS", "-shared -Wl,-Bsymbolic", "-o", LIBRARY),
 )
 
@@ -157,22 +161,29 @@ def _compiled(unit: Unit, verilog: str, simulator: Simulator, cache: Path) -> Pa
         (working / "shim.cpp").write_text(source)
         lend(cache, options, working)
         names = [f"{unit.name}.v", "shim.cpp", "--top-module", unit.name, "--Mdir", "."]
-        make = ["-MAKEFLAGS", "OPT_FAST=-O3 OPT_GLOBAL=-O1"]
-        done = subprocess.run(
-            [str(simulator.folder / "verilator"), *_ARGUMENTS, *make, *names],
-            cwd=working,
-            env=simulator.environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise SimulatorError(f"verilator refuses {unit.name}: {first_error(done.stderr + done.stdout)}")
+        _call(unit, simulator, working, [str(simulator.folder / "verilator"), *_ARGUMENTS, *names])
+        (working / LANES).write_text("" if unit.stages else _lanes(working))
+        _call(unit, simulator, working, ["make", "-f", f"{PREFIX}.mk", "OPT_FAST=-O3", "OPT_GLOBAL=-O1"])
         keep(cache, options, working)
         publish(working, final)
     finally:
         shutil.rmtree(working, ignore_errors=True)
     return final
+
+
+def _call(unit: Unit, simulator: Simulator, working: Path, command: list[str]) -> None:
+    """Run a step of the compilation; SimulatorError, with the first error, where it fails."""
+    done = subprocess.run(
+        command, cwd=working, env=simulator.environment(), capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SimulatorError(f"verilator refuses {unit.name}: {first_error(done.stderr + done.stdout)}")
+
+
+def _lanes(working: Path) -> str:
+    constants = sorted(path.name for path in working.glob(f"{PREFIX}__ConstPool*.cpp"))
+    evaluation = sorted(path.name for path in working.glob(f"{PREFIX}___024root*.cpp") if "Slow" not in path.name)
+    return lanes((working / f"{PREFIX}___024root.h").read_text(), constants + evaluation)
 
 
 def _processor() -> str:

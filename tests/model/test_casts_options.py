@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import fp9
-from fp9 import encoders, interop
+from fp9 import interop
+from fp9.encode_plan import Request, universal
 from fp9.formats import Rounding
 from fp9.policy import CastPolicy
 from fp9.sources import Hybrid
@@ -131,10 +132,29 @@ def test_every_route_gives_the_universal_kernels_codes(name: str, dtype: type) -
     with np.errstate(all="ignore"):
         x = np.concatenate([patterns.view(np.float32), numbers(1 << 14)]).astype(dtype)
     for mode in (Rounding.RNE, Rounding.RNA, Rounding.RTZ, Rounding.RUP, Rounding.RDN):
-        request = encoders.Request(fmt, CastPolicy(mode, nan_to_zero=not fmt.has_nan), Hybrid(), 3)
+        request = Request(fmt, CastPolicy(mode, nan_to_zero=not fmt.has_nan), Hybrid(), 3)
         plain = np.empty(x.size, dtype=fmt.dtype)
-        encoders._universal(request, x.dtype).encode(slice(0, x.size), x, plain, np.empty(0, np.uint8))
+        universal(request, x.dtype).encode(slice(0, x.size), x, plain, np.empty(0, np.uint8))
         assert np.array_equal(fp9.encode(x, fmt, mode, nan_to_zero=not fmt.has_nan, scale=3), plain), mode
+
+
+@pytest.mark.parametrize("scale", [0, 120])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("name", [*NAMES, "binary8p1", "e3m4ieee", "f161(bias=60)", "fp16", "1.5.10,b=3"])
+def test_every_route_gives_the_universal_kernels_flags(name: str, dtype: type, scale: int) -> None:
+    fmt = fp9.format(name)
+    patterns = np.random.default_rng(2).integers(0, 1 << 32, 1 << 14, dtype=np.uint32)
+    # Subnormal float32, and numbers just beside those of bfloat16.
+    patterns = np.concatenate([patterns, patterns & 0x807FFFFF, (patterns & 0xFFFF0000) + (patterns & 1)])
+    with np.errstate(all="ignore"):
+        x = np.concatenate([patterns.view(np.float32), numbers(1 << 13)]).astype(dtype)
+    for mode in (Rounding.RNE, Rounding.RNA, Rounding.RTZ, Rounding.RUP, Rounding.RDN):
+        request = Request(fmt, CastPolicy(mode, nan_to_zero=not fmt.has_nan), Hybrid(), scale, flags=True)
+        plain, flags = np.empty(x.size, dtype=fmt.dtype), np.empty(x.size, dtype=np.uint8)
+        universal(request, x.dtype).encode(slice(0, x.size), x, plain, flags)
+        codes, raised = fp9.encode(x, fmt, mode, nan_to_zero=not fmt.has_nan, scale=scale, flags=True)
+        assert np.array_equal(codes, plain) and np.array_equal(raised, flags), mode
+        assert np.array_equal(fp9.encode(x, fmt, mode, nan_to_zero=not fmt.has_nan, scale=scale), plain), mode
 
 
 def test_threads_and_out_change_nothing() -> None:

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fp9 import dot_oracle, golden, oracle, stimulus
+from fp9 import dot_kernels, dot_oracle, golden, oracle, stimulus
 from fp9.engine import ENGINES
 from fp9.flags import Flags
 from fp9.formats import Format, Kind, Rounding, format, pow2
+from fp9.narrow_sums import narrow_sums
+from fp9.sums import rounding_of
 from fp9.units import CATALOGUE, Cast, Decoder, Dot, Fma, Mac, MacOp
 
 FMAS = [unit for unit in CATALOGUE.values() if type(unit) is Fma]
@@ -65,6 +67,29 @@ def test_fma_equals_the_oracle_on_corners(unit: Fma) -> None:
         pair = (operand(unit, row, "a", unit.a), operand(unit, row, "b", unit.b))
         code, flags = dot_oracle.step(unit.engine, [pair], oracle.decode(row["c"], unit.engine.result))
         assert (int(got["result"][i]), int(got["flags"][i])) == (code, int(flags)), row
+
+
+@pytest.mark.parametrize(
+    ("result", "rounding"),
+    [("dlfloat16", "rna"), ("dlfloat16", "rne"), ("fp16", "rne"), ("fp16", "rtz"), ("1.5.6,b=15", "rna")],
+)
+def test_sums_in_narrow_formats_equal_the_kernel_of_single_steps(result: str, rounding: str) -> None:
+    """Every addend, with products on both sides of it and far away: `sum_to_odd` and `round_bits` are other code."""
+    fmt, factors = format(result), (format("hfp8_143"), format("e5m2"))
+    mode = Rounding(rounding)
+    sums = narrow_sums(fmt, mode)
+    assert sums is not None
+    addends = np.arange(1 << fmt.bits, dtype=fmt.dtype)
+    pairs = np.random.default_rng(4).integers(0, 256, (60, 2))
+    for a, b in [*pairs, (0x7F, 0x20), (0x00, 0x7C), (0x20, 0x7C), (0x20, 0xFC), (0x00, 0x80), (0x01, 0x01)]:
+        columns = [*(np.full(addends.size, code, dtype=np.uint8) for code in (a, b)), addends]
+        codes, flags = np.empty_like(addends), np.empty(addends.size, dtype=np.uint8)
+        sums.run(factors, columns, codes, flags)
+        expected, raised = np.empty_like(addends), np.empty(addends.size, dtype=np.uint8)
+        x, y = (f.table[column] for f, column in zip(factors, columns, strict=False))
+        dot_kernels.fma_array(*rounding_of(fmt, mode), x, y, fmt.table[addends], expected, raised)
+        np.testing.assert_array_equal(codes, expected)
+        np.testing.assert_array_equal(flags, raised)
 
 
 @pytest.mark.parametrize("unit", DOTS, ids=lambda unit: unit.name)

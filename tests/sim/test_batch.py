@@ -13,6 +13,7 @@ import pytest
 from fp9 import vectors
 from fp9.units import CATALOGUE
 from fp9_sim import SimulatorError, Verilated, check, verilated
+from fp9_sim.shim import lanes
 
 from .standins import combinational, pipelined
 
@@ -107,3 +108,21 @@ def test_an_unwritable_cache_is_an_error_of_its_path(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("FP9_CACHE", str(tmp_path / "file"))
     with pytest.raises(OSError, match="verilated"):
         verilated(UNIT, verilog=combinational(UNIT))
+
+
+ROOT = """
+    // DESIGN SPECIFIC STATE
+    VL_IN8(a,7,0);
+    VL_OUT16(result,15,0);
+    CData/*0:0*/ __VicoFirstIteration;
+    VlUnpacked<QData/*63:0*/, 1> __VicoTriggered;
+    // INTERNAL VARIABLES
+"""
+"""The members that Verilator 5.48 gives a combinational design."""
+
+
+def test_operations_are_evaluated_side_by_side_only_where_the_design_keeps_nothing() -> None:
+    assert '#include "root.cpp"' in lanes(ROOT, ["root.cpp"])
+    kept = ROOT.replace("    // INTERNAL", "    CData/*7:0*/ unit__DOT__accumulator;\n    // INTERNAL")
+    assert lanes(kept, ["root.cpp"]) == ""
+    assert lanes("", ["root.cpp"]) == ""

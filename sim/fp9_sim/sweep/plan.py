@@ -92,19 +92,36 @@ class Plan:
         if self.exhaustive:
             start, end = index * self.shard, min((index + 1) * self.shard, self.space)
             for first in range(start, end, BLOCK):
-                yield self._enumerated(np.arange(first, min(first + BLOCK, end), dtype=np.uint64))
+                yield self._enumerated(first, min(first + BLOCK, end))
             return
         columns = inputs_of(self.unit, *(("random", self.shard_size, index) if index else ("corner", None, 0)))
         yield {port.name: columns[port.name].astype(port_dtype(port)) for port in self.unit.inputs}
 
-    def _enumerated(self, positions: NDArray[np.uint64]) -> Columns:
+    def _enumerated(self, first: int, stop: int) -> Columns:
+        """The operations first..stop-1: a port takes its next value after a period, all values of the faster ports."""
         columns: Columns = {}
+        period = 1
         for port, values in reversed(self.axes):
-            size = np.uint64(len(values) or 1 << port.width)
-            digits = positions % size
-            positions = positions // size
-            columns[port.name] = values[digits] if len(values) else digits.astype(port_dtype(port))
+            size = len(values) or 1 << port.width
+            taken = _turns(port, values, first // period % size, (stop - 1) // period - first // period + 1)
+            if len(taken) == 1:
+                columns[port.name] = np.full(stop - first, taken[0])
+            else:
+                repeated = taken if period == 1 else np.repeat(taken, period)
+                columns[port.name] = repeated[first % period :][: stop - first]
+            period *= size
         return {port.name: columns[port.name] for port in self.unit.inputs}
+
+
+def _turns(port: Port, values: NDArray[Any], first: int, count: int) -> NDArray[Any]:
+    """The values that a port takes at so many turns, over and over, from the value at the place `first`."""
+    dtype = np.dtype(np.uint32 if first + count <= 1 << 32 else np.uint64)
+    places: NDArray[Any] = np.arange(first, first + count, dtype=dtype)
+    if len(values):
+        taken: NDArray[Any] = values[places % len(values)]
+        return taken
+    within = places if port.width == 8 * port_dtype(port).itemsize else places & dtype.type((1 << port.width) - 1)
+    return within.astype(port_dtype(port), copy=False)
 
 
 def _values(port: Port) -> int:

@@ -1,0 +1,88 @@
+"""What the select and bias ports of a unit choose: formats and policies, and the operations that have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.formats import HFP8_BIASES, Format, with_bias
+from fp9.units import BIAS_BITS, has_programmable_bias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fp9.units import Columns
+
+    Where = NDArray[np.bool_] | slice
+
+
+def chosen(inputs: Columns, port: str, count: int) -> NDArray[Any] | int:
+    """Values of a select port; absent when there is no choice, and beyond the last name the last. One if all agree."""
+    values = inputs.get(port, _NO_CHOICE)
+    if values.size and (values == values[0]).all():
+        return min(int(values[0]), count - 1)
+    return np.minimum(values, np.uint8(count - 1))
+
+
+_NO_CHOICE = np.zeros(1, dtype=np.uint8)
+
+
+def places(values: NDArray[Any] | int) -> Iterator[tuple[int, Where]]:
+    """The values that occur, all at least 0, and where they do; one that stands everywhere as a slice."""
+    if isinstance(values, int):
+        yield values, slice(None)
+        return
+    for value in np.flatnonzero(np.bincount(values)):
+        yield int(value), values == value
+
+
+def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iterator[tuple[Format, Where]]:
+    """The formats that occur on an operand, its extra bias applied, and where they do."""
+    bias = inputs.get(f"{operand}_bias")
+    for i, here in places(chosen(inputs, f"{operand}_format", len(formats))):
+        if bias is None or not has_programmable_bias(formats[i]):
+            yield formats[i], here
+            continue
+        for bits, among in places(chosen({"bias": bias[here]}, "bias", 1 << BIAS_BITS)):
+            value = int(signed(np.array(bits), BIAS_BITS))
+            if value not in HFP8_BIASES:
+                raise ValueError(f"{operand}_bias {value} given; hfp8_143 takes -8..8")
+            yield with_bias(formats[i], value), _within(here, among)
+
+
+def _within(here: Where, among: Where) -> Where:
+    """Where `among` says it of the elements that `here` chooses."""
+    if isinstance(here, slice) or isinstance(among, slice):
+        return among if isinstance(here, slice) else here
+    inside = here.copy()
+    inside[here] = among
+    return inside
+
+
+def both(one: Where, other: Where) -> Where:
+    """Where both say so."""
+    if isinstance(one, slice) or isinstance(other, slice):
+        return other if isinstance(one, slice) else one
+    return one & other
+
+
+def signed(bits: NDArray[Any], width: int) -> NDArray[np.int64]:
+    """Two's complement of so many bits as integers."""
+    half = 1 << (width - 1)
+    return (np.asarray(bits, dtype=np.int64) ^ half) - half
+
+
+def operand_values(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> NDArray[np.float64]:
+    """Numbers of an operand's codes in the formats that its ports choose."""
+    values = np.empty(len(inputs[operand]), dtype=np.float64)
+    for fmt, here in variants(inputs, operand, formats):
+        values[here] = fmt.table[inputs[operand][here]]
+    return values
+
+
+def wide(values: NDArray[Any] | int) -> NDArray[np.int64] | int:
+    """Choices with room for arithmetic on them."""
+    return values if isinstance(values, int) else values.astype(np.int64)
