@@ -1,9 +1,9 @@
 """The dual-format FPU: two products of 8-bit operands or one of 16-bit ones, one adder, normaliser and rounder.
 
 The multiplier of the 16-bit operands forms both products of 8-bit ones: the first in the upper places of its word, the
-second in the lower ones. A 16-bit product has twice the precision, which is less than the window that a pair of products
-needs, and the second product is then zero. An upcast is a product with 1, and zeros; a downcast is the addend alone,
-rounded in another place.
+second in the lower ones. A 16-bit product has twice the precision, which is less than the window that a pair of
+products needs, and the second product is then zero. An upcast is a product with 1, and zeros; a downcast is the addend
+alone, rounded in another place.
 """
 
 from __future__ import annotations
