@@ -30,13 +30,13 @@ class EngineKernel:
     def __init__(self, engine: Engine) -> None:
         from fp9.sums import rounding_of
 
-        self.result = engine.result
+        self.result, self._addend = engine.result, engine.addend_format
         self.rounding = rounding_of(engine.result, engine.rounding)
         self.table = decode_table(engine.result)
 
-    def numbers(self, codes: NDArray[Any]) -> NDArray[np.float64]:
-        """Codes of the result format as float64."""
-        return decode_to(codes, self.result, np.float64)
+    def addends(self, codes: NDArray[Any]) -> NDArray[np.float64]:
+        """Codes of addends as float64."""
+        return decode_to(codes, self._addend, np.float64)
 
     def outputs(self, *shape: int) -> tuple[NDArray[Any], NDArray[np.uint8]]:
         """Empty arrays for codes and flags."""

@@ -154,6 +154,16 @@ class Engine:
         return format("fp32") if self.output.bits == 32 else self.output
 
     @property
+    def within_chunk(self) -> Engine:
+        """The engine of the steps of one chunk, to which the chunk is the addend; itself where there are no chunks."""
+        return self if self.chunk is None else replace(self, chunk=None, promotion=None)
+
+    @property
+    def joining(self) -> Engine:
+        """The engine of the step in which a chunk joins the total: an exact sum of the two, rounded once."""
+        return Engine(f"{self.name}: join", self.output, self.output_rounding)
+
+    @property
     def is_fused(self) -> bool:
         """Whether a step is one exact sum and one rounding, and nothing happens beside the steps."""
         return self.window is None and not self.whole and self.chunk is None and not self.zero_bypass

@@ -15,13 +15,13 @@ from fp9.dot import EngineKernel, dot
 from fp9.formats import FixedFormat, Format, HiFloat8, Kind, Rounding, floor_log2, pow2
 from fp9.narrow_sums import narrow_sums
 from fp9.policy import CastPolicy, Overflow
-from fp9.selected import both, chosen, operand_values, places, signed, variants, wide
-from fp9.units import OPERAND_SIGNIFICAND_BITS, SCALE_BITS, Dot, FpuOp, MacOp, Upcast
+from fp9.selected import both, chosen, factor_values, places, signed, variants, wide
+from fp9.units import OPERAND_SIGNIFICAND_BITS, SCALE_BITS, Dot, FpuOp, Upcast
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fp9.units import Cast, Columns, Decoder, Fpu, Mac
+    from fp9.units import Cast, Columns, Decoder, Fpu
 
     Results = dict[str, NDArray[Any]]
 
@@ -153,7 +153,7 @@ def offered(mode: Rounding, fmt: Format) -> Rounding:
 
 def step(unit: Dot, inputs: Columns) -> Results:
     """Golden results of a `Dot` or `Fma`."""
-    if unit.engine.products == 1:
+    if unit.engine.products == 1 and unit.engine.window is None:
         return _fma(unit, inputs)
     codes, flags = EngineKernel(unit.engine).outputs(len(inputs["c"]))
     for fmt_a, in_a in variants(inputs, "a", unit.a):
@@ -171,49 +171,15 @@ def step(unit: Dot, inputs: Columns) -> Results:
 def _fma(unit: Dot, inputs: Columns) -> Results:
     engine = EngineKernel(unit.engine)
     codes, flags = engine.outputs(len(inputs["c"]))
-    sums = narrow_sums(unit.engine.result, unit.engine.rounding)
+    sums = None if unit.engine.zero_bypass else narrow_sums(unit.engine.result, unit.engine.rounding)
     factors = [next(variants(inputs, operand, formats), None) for operand, formats in (("a", unit.a), ("b", unit.b))]
     columns = inputs["a"], inputs["b"], inputs["c"]
     everywhere = [factor[0] for factor in factors if factor and isinstance(factor[1], slice)]
     if sums and len(everywhere) == 2 and sums.holds(everywhere, columns):
         sums.run(everywhere, columns, codes, flags)
     else:
-        a, b = operand_values(inputs, "a", unit.a), operand_values(inputs, "b", unit.b)
-        dot_kernels.fma_array(*engine.rounding, a, b, engine.numbers(inputs["c"]), codes, flags)
-    return {"result": codes, "flags": flags} if unit.flags else {"result": codes}
-
-
-def mac(unit: Mac, inputs: Columns) -> Results:
-    """Golden results of a `Mac`: the operations in order, from reset."""
-    if unit.engine.products > 1:
-        return _mac_by_position(unit, inputs)
-    engine = EngineKernel(unit.engine)
-    a, b = operand_values(inputs, "a", unit.a), operand_values(inputs, "b", unit.b)
-    codes, flags = engine.outputs(a.size)
-    operations = np.asarray(inputs["op"], dtype=np.uint8)
-    dot_kernels.mac_array(*engine.rounding, engine.table, operations, a, b, engine.numbers(inputs["c"]), codes, flags)
-    return {"result": codes, "flags": flags} if unit.flags else {"result": codes}
-
-
-def _mac_by_position(unit: Mac, inputs: Columns) -> Results:
-    """The sums that LOAD or CLEAR starts do not depend on each other: their first operations, their second ones, ..."""
-    codes, flags = EngineKernel(unit.engine).outputs(len(inputs["op"]))
-    operation, index = np.asarray(inputs["op"]), np.arange(codes.size)
-    starts = np.isin(operation, (MacOp.LOAD, MacOp.CLEAR))
-    position = index - np.maximum.accumulate(np.where(starts, index, 0))
-    order = np.argsort(position, kind="stable")
-    for here in np.split(order, np.cumsum(np.bincount(position))[:-1]):
-        before = np.where(here > 0, codes[here - 1], 0)
-        codes[here] = np.where(operation[here] == MacOp.CLEAR, 0, before)
-        flags[here] = 0
-        adds = np.isin(operation[here], (MacOp.ACCUMULATE, MacOp.LOAD))
-        chosen = here[adds]
-        if not chosen.size:
-            continue
-        part = {name: column[chosen] for name, column in inputs.items()}
-        part["c"] = np.where(operation[chosen] == MacOp.LOAD, part["c"], before[adds])
-        results = step(replace(unit, flags=True), part)
-        codes[chosen], flags[chosen] = results["result"], results["flags"]
+        a, b = (numbers[:, 0] for numbers in factor_values(unit, inputs))
+        dot_kernels.fma_array(*engine.rounding, a, b, engine.addends(inputs["c"]), codes, flags)
     return {"result": codes, "flags": flags} if unit.flags else {"result": codes}
 
 

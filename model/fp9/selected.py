@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.formats import HFP8_BIASES, Format, with_bias
+from fp9.formats import HFP8_BIASES, FixedFormat, Format, Specials, with_bias
 from fp9.units import BIAS_BITS, has_programmable_bias
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fp9.units import Columns
+    from fp9.units import Columns, Dot
 
     Where = NDArray[np.bool_] | slice
 
@@ -75,12 +75,28 @@ def signed(bits: NDArray[Any], width: int) -> NDArray[np.int64]:
     return (np.asarray(bits, dtype=np.int64) ^ half) - half
 
 
-def operand_values(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> NDArray[np.float64]:
-    """Numbers of an operand's codes in the formats that its ports choose."""
-    values = np.empty(len(inputs[operand]), dtype=np.float64)
+def factor_values(unit: Dot, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Numbers of all a and of all b, (n, products) each; 0 both where the engine's zero bypass applies."""
+    (a, merged_a), (b, merged_b) = (_numbers(unit, inputs, *o) for o in (("a", unit.a), ("b", unit.b)))
+    if unit.engine.zero_bypass:
+        bypassed = (np.isnan(a) & merged_a & (b == 0)) | (np.isnan(b) & merged_b & (a == 0))
+        a, b = np.where(bypassed, 0.0, a), np.where(bypassed, 0.0, b)
+    return a, b
+
+
+def _numbers(
+    unit: Dot, inputs: Columns, operand: str, formats: tuple[Format, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Numbers of an operand's codes in the formats that its ports choose, (n, lanes), and where NaN and infinity are
+    one code, (n, 1)."""
+    lanes = unit.lane_names(operand)
+    values = np.empty((len(inputs[lanes[0]]), len(lanes)), dtype=np.float64)
+    merged = np.zeros((len(values), 1), dtype=np.bool_)
     for fmt, here in variants(inputs, operand, formats):
-        values[here] = fmt.table[inputs[operand][here]]
-    return values
+        for i, lane in enumerate(lanes):
+            values[here, i] = fmt.table[inputs[lane][here]]
+        merged[here] = isinstance(fmt, FixedFormat) and fmt.specials is Specials.MERGED
+    return values, merged
 
 
 def wide(values: NDArray[Any] | int) -> NDArray[np.int64] | int:

@@ -220,7 +220,7 @@ def _finish_aligned(t, bits, dropped, code, value, flags):
 
 
 @njit
-def _step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, stop, c, random, width, limbs):
+def take_step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, stop, c, random, width, limbs):
     """Code, number and flags of one step from the accumulator's number `c`."""
     dropped = False
     if s.joined:
@@ -256,7 +256,7 @@ def _sum_row(
         while position < end:
             stop = min(position + s.products, end)
             random = randoms[min(rounding, randoms.size - 1)]
-            code, value, flags = _step(
+            code, value, flags = take_step(
                 binades, order, t, mode, table, s, a, b, power_a, power_b, position, stop, value, random, width, limbs
             )
             raised |= flags

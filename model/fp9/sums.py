@@ -34,6 +34,42 @@ def rounding_of(fmt: Format, rounding: Rounding) -> tuple[NDArray[np.int64], NDA
     return rows.binades, rows.order, target, kernels.MODES[rounding]
 
 
+def step_rounding(engine: Engine) -> tuple[Any, ...]:
+    """Rounding of a step as the kernels take it, and the table that decodes its result."""
+    return (*rounding_of(engine.result, engine.rounding), decode_table(engine.result))
+
+
+def output_rounding(engine: Engine) -> tuple[Any, ...]:
+    """The same of a chunk's sum that joins the total."""
+    return (*rounding_of(engine.output, engine.output_rounding), decode_table(engine.output))
+
+
+def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, int]:
+    """An engine's parameters as numbers, and the limbs that exact sums need.
+
+    `products` holds the exponents of all bits of products. Chunks join, and no zero is bypassed.
+    """
+    addend_lowest, addend_highest = bit_range(engine.addend_format)
+    base = min(products.start, addend_lowest)
+    top = max(products.stop, addend_highest + 1) + HEADROOM_BITS
+    numbers = sum_kernels.Sums(
+        products=engine.products,
+        chunk=engine.chunk or 0,
+        joins=engine.chunk is not None,
+        whole=engine.whole,
+        window=engine.window or 0,
+        floors=engine.truncation.value == "floor",
+        addend=sum_kernels.ADDENDS[engine.addend],
+        zero_power=0.0 if engine.zero_exponent is None else 2.0**engine.zero_exponent,
+        joined=engine.joined or 0,
+        lowest_power=2.0**engine.result.min_normal_exponent,
+        bypass_a=False,
+        bypass_b=False,
+        base=base,
+    )
+    return numbers, (top - base) // LIMB_BITS + 4
+
+
 @dataclass(frozen=True)
 class RandomBits:
     """Stochastic bits (rows or 1, roundings or 1) of `width` bits each."""
@@ -54,27 +90,14 @@ class GeneralSums:
 
     def __init__(self, engine: Engine, a: Operand, b: Operand, depth: int, joins: bool) -> None:
         self._a, self._b = a, b
-        result, output = engine.result, engine.output
-        self.rounding = (*rounding_of(result, engine.rounding), decode_table(result))
-        self._output = (*rounding_of(output, engine.output_rounding), decode_table(output))
-        addend_lowest, addend_highest = bit_range(engine.addend_format)
-        base = min(a.lowest + b.lowest, addend_lowest)
-        top = max(a.highest + b.highest + 2, addend_highest + 1) + HEADROOM_BITS
-        self._limb_count = (top - base) // LIMB_BITS + 4
-        self.sums = sum_kernels.Sums(
-            products=engine.products,
+        self.rounding, self._output = step_rounding(engine), output_rounding(engine)
+        bits = range(a.lowest + b.lowest, a.highest + b.highest + 2)
+        self.sums, self._limb_count = engine_numbers(engine, bits)
+        self.sums = self.sums._replace(
             chunk=engine.chunk or max(depth, 1),
             joins=joins,
-            whole=engine.whole,
-            window=engine.window or 0,
-            floors=engine.truncation.value == "floor",
-            addend=sum_kernels.ADDENDS[engine.addend],
-            zero_power=0.0 if engine.zero_exponent is None else 2.0**engine.zero_exponent,
-            joined=engine.joined or 0,
-            lowest_power=2.0**engine.result.min_normal_exponent,
             bypass_a=engine.zero_bypass and a.is_merged,
             bypass_b=engine.zero_bypass and b.is_merged,
-            base=base,
         )
 
     def limbs(self) -> NDArray[np.int64]:

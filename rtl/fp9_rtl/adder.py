@@ -18,7 +18,6 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat, Specials
-from fp9.units import Fma, Mac
 from fp9_rtl.facts import SumFacts
 from fp9_rtl.layouts import PRODUCT_SIGNIFICAND_BITS, addend_layout, fields_layout
 from fp9_rtl.shifter import shift_left_normalising, shift_right_sticky
@@ -43,7 +42,7 @@ def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
 
 def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend") -> data.View[data.StructLayout]:
     """An accumulator code as an addend; its signals are named `name`."""
-    fields = data.View(fields_layout(fmt), code)
+    fields = data.View(fields_layout(fmt), code[fmt.padding :])
     addend = Signal(addend_layout(fmt), name=name)
     lowest = fields.exponent == 0
     leading = ~lowest if fmt.subnormals else ~addend.zero
@@ -64,16 +63,15 @@ def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend"
 
 
 class Align(Step):
-    """Which term is larger, and the other one shifted under it."""
+    """Which term is larger, and the other one shifted under it; the addend is a code of `fmt`."""
 
     name = "align"
     levels = 22
 
-    def __init__(self, unit: Fma | Mac, facts: SumFacts, i: data.StructLayout) -> None:
-        assert isinstance(unit.engine.result, FixedFormat)
-        self._format = unit.engine.result
-        self._turns = can_be_subnormal(self._format, facts)
-        width = significand_bits(self._format)
+    def __init__(self, fmt: FixedFormat, facts: SumFacts, i: data.StructLayout) -> None:
+        self._format = fmt
+        self._turns = can_be_subnormal(fmt, facts)
+        width = max(fmt.fraction_bits + 1, i["product"].shape["significand"].width)
         product, field = i["product"].shape["exponent"].shape, range(1 << self._format.exponent_bits)
         o = {
             "larger": width,
@@ -91,7 +89,7 @@ class Align(Step):
         product, addend = self.i.product, unpack_addend(m, self._format, self.i.c)
         distance, product_larger = self._compare(m, addend)
         width = len(self.o.larger)
-        product_significand = Cat(Const(0, width - PRODUCT_SIGNIFICAND_BITS), product.significand)
+        product_significand = Cat(Const(0, width - len(product.significand)), product.significand)
         addend_significand = Cat(Const(0, width - len(addend.significand)), addend.significand)
         smaller = Signal(width)
         m.d.comb += [
@@ -113,7 +111,7 @@ class Align(Step):
         if self._turns:
             larger = below & ~product.zero
         else:
-            compared = min(len(addend.significand), PRODUCT_SIGNIFICAND_BITS)
+            compared = min(len(addend.significand), len(product.significand))
             first_bits = addend.significand[-compared:] < product.significand[-compared:]
             larger = ~product.zero & (addend.zero | below | ((difference == 0) & first_bits))
         product_larger = Signal()

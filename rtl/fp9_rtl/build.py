@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from dataclasses import replace
 
 from amaranth.hdl import Module, Signal, signed
 from amaranth.lib import data, wiring
@@ -14,6 +15,7 @@ from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Port, Unit, Upcast
 from fp9_rtl import dot, fpu
 from fp9_rtl.cast import cast_steps
 from fp9_rtl.cast_lanes import RunningAmax
+from fp9_rtl.chunk import ChunkSum, Total
 from fp9_rtl.decoder import Decode
 from fp9_rtl.fma import fma_steps
 from fp9_rtl.layouts import ports_layout
@@ -37,19 +39,24 @@ def check_offered(unit: Unit) -> None:
     match unit:
         case Decoder() | Upcast() | Cast():
             return
-        case Dot() if unit.engine.products > 1:
-            plain, needed = dot.is_offered(unit), dot.DOT_NEEDED
+        case Dot() if unit.engine.chunk is not None and not isinstance(unit, Mac):
+            plain, needed = False, "an engine without chunks, or a mac, which has a register for them"
         case Dot():
-            engine = unit.engine
-            plain = engine.is_fused and engine.products == 1 and engine.rounding is not Rounding.SR
-            plain &= engine.addend_format == engine.result
-            needed = "an exact engine of one product that rounds to fp32, fp16, bf16 or dlfloat16"
+            plain, needed = _step_offered(replace(unit, engine=unit.engine.within_chunk))
         case Fpu():
             plain, needed = fpu.is_offered(unit), fpu.FPU_NEEDED
         case _:
             plain, needed = False, "a decoder, upcast, cast, fma, dot, mac or fpu"
     if not plain:
         raise ValueError(f"{unit.name}: no hardware is offered for this {unit.kind}; give {needed}")
+
+
+def _step_offered(unit: Dot) -> tuple[bool, str]:
+    """Whether there is hardware for a step without chunks, and what is offered."""
+    if dot.takes(unit):
+        return dot.is_offered(unit), dot.DOT_NEEDED
+    plain = unit.engine.is_fused and unit.engine.rounding is not Rounding.SR
+    return plain, "an exact engine of one product that rounds to fp32, e8m13, fp16, bf16 or dlfloat16"
 
 
 def unit_steps(unit: Unit) -> list[Step]:
@@ -117,8 +124,15 @@ def _stages(unit: Unit) -> dict[str, StreamComponent]:
     if not isinstance(unit, Mac):
         return {"pipeline": Pipeline(unit_steps(unit), unit.stages)}
     steps = product_steps(unit, ("op", "c"))
-    front = Pipeline(steps, unit.stages - 1) if unit.stages > 1 else Combinational(steps)
-    return {"pipeline": front, "accumulator": Accumulator(unit, steps[-1].o.shape())}
+    products = steps[-1].o.shape()
+    accumulators: dict[str, StreamComponent]
+    if unit.engine.chunk is None:
+        accumulators = {"accumulator": Accumulator(unit, products)}
+    else:
+        chunk = ChunkSum(unit, products)
+        accumulators = {"chunk": chunk, "total": Total(unit, chunk.o.payload.shape())}
+    before = unit.stages - len(accumulators)
+    return {"pipeline": Pipeline(steps, before) if before else Combinational(steps), **accumulators}
 
 
 def _amax_stages(unit: Cast) -> dict[str, StreamComponent]:

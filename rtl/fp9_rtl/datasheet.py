@@ -163,8 +163,17 @@ def _step(engine: Engine) -> str:
             f"Engine {engine.name}: the sum of {terms}, of which {engine.window} fraction bits below the largest "
             f"exponent are kept (truncation: {engine.truncation.value}; addend: {engine.addend.value}),"
         )
-    rounding = f"{engine.rounding.value} ({_ROUNDINGS[engine.rounding]})"
-    return f"{summed} is rounded once to {engine.result.name}, {rounding}."
+    sentence = f"{summed} is rounded once to {_rounded_to(engine)}."
+    if engine.chunk is None:
+        return sentence
+    return (
+        f"{sentence} The addend of a step is the open chunk; after {engine.chunk} products the exact sum of chunk and "
+        f"total is rounded once to {_rounded_to(engine.joining)}."
+    )
+
+
+def _rounded_to(engine: Engine) -> str:
+    return f"{engine.result.name}, {engine.rounding.value} ({_ROUNDINGS[engine.rounding]})"
 
 
 def _offered(what: str, lines: Iterable[str]) -> list[str]:

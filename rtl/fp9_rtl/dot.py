@@ -22,6 +22,11 @@ DOT_NEEDED = (
 )
 
 
+def takes(unit: Dot) -> bool:
+    """Whether a unit's step is built here; a single product without a window is that of `fma`."""
+    return unit.engine.products > 1 or unit.engine.window is not None
+
+
 def is_offered(unit: Dot) -> bool:
     """Whether there is hardware for a step of several products."""
     fmt = unit.engine.result

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fp9.engine import Engine
 from fp9.formats import HFP8_BIASES, FixedFormat, Format, Rounding, floor_log2, with_bias
-from fp9.units import Dot, exponent_range, has_programmable_bias
+from fp9.units import Dot, Mac, exponent_range, has_programmable_bias
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,22 +25,38 @@ class SumFacts:
 
 
 def sum_facts(unit: Dot) -> SumFacts:
-    """Facts about the sums of an `fma`, `dot` or `mac`."""
-    result = unit.engine.result
-    assert isinstance(result, FixedFormat)
+    """Facts about the steps of an `fma`, `dot` or `mac`, whose addend is that of the step: with chunks, the chunk."""
     a_low, a_high = exponent_range(unit.a, unit.bias_port)
     b_low, b_high = exponent_range(unit.b, unit.bias_port)
     products = range(a_low + b_low, a_high + b_high + 2)
-    # A sum that does not cancel is at least the product; one that cancels is a multiple of both terms' last places,
-    # and the addend's is then within the result's precision of the product's exponent.
     product_ulp = _ulp(unit.a, unit.bias_port) + _ulp(unit.b, unit.bias_port)
-    smallest_sum = min(product_ulp, products[0] - 1 - result.fraction_bits)
+    return _facts(unit.engine.within_chunk, products, product_ulp)
+
+
+def join_facts(unit: Mac) -> SumFacts:
+    """Facts about the sum of a chunk, in the place of the products, and the total."""
+    chunk = unit.engine.result
+    assert isinstance(chunk, FixedFormat)
+    smallest = floor_log2(chunk.value_of(chunk.smallest_code))
+    exponents = range(smallest, chunk.highest_exponent + 1)
+    return _facts(unit.engine.joining, exponents, chunk.quantum(smallest))
+
+
+def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
+    """Facts about sums of products that are multiples of 2^product_ulp and an addend of the engine."""
+    result, addend = engine.result, engine.addend_format
+    assert isinstance(result, FixedFormat) and isinstance(addend, FixedFormat)
+    # A sum that does not cancel is at least the product; one that cancels is a multiple of both terms' last places,
+    # and the addend's is then within its precision of the product's exponent.
+    smallest_sum = min(product_ulp, products[0] - 1 - addend.fraction_bits)
     # To nearest and toward zero the largest number stays where it is while the product is below half its ulp.
-    half_ulp = result.highest_exponent - result.fraction_bits - 1
-    highest_sum = products[-1] + (unit.engine.products - 1).bit_length()
-    reaches = highest_sum >= half_ulp or unit.engine.rounding in (Rounding.RUP, Rounding.RDN)
+    half_ulp = result.highest_exponent - addend.fraction_bits - 1
+    highest_sum = products[-1] + (engine.products - 1).bit_length()
+    reaches = highest_sum >= half_ulp or engine.rounding in (Rounding.RUP, Rounding.RDN)
+    # An addend of more fraction bits may itself round to more than the largest number.
+    reaches |= addend.fraction_bits > result.fraction_bits and engine.rounding is not Rounding.RTZ
     below_normal = smallest_sum < result.min_normal_exponent + (not result.subnormals)
-    return SumFacts(products, below_normal or unit.engine.products > 1, reaches)
+    return SumFacts(products, below_normal or engine.products > 1, reaches)
 
 
 def _ulp(formats: Sequence[Format], bias_port: bool) -> int:

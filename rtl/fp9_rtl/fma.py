@@ -23,7 +23,9 @@ def sum_steps(unit: Fma | Mac, i: data.StructLayout) -> list[Step]:
     """From fields `product` and `c` of layout `i` to result and flags."""
     fmt, facts = unit.engine.result, sum_facts(unit)
     assert isinstance(fmt, FixedFormat)
-    align = Align(unit, facts, i)
+    addend = unit.engine.addend_format
+    assert isinstance(addend, FixedFormat)
+    align = Align(addend, facts, i)
     add = Add(fmt, facts, align.o.shape())
     normalise = Normalise(fmt, facts, add.o.shape())
     return [align, add, normalise, Round(unit.engine, facts, normalise.o.shape())]

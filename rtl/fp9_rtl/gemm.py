@@ -56,6 +56,11 @@ class GemmTile:
             raise ValueError(f"{self.name}: {self.rows} x {self.columns} given; give 1 to {MAX_SIDE} rows and columns")
         if self.rounding is Rounding.SR:
             raise ValueError(f"{self.name}: sr given; a tile has no random bits, give another rounding")
+        if self.engine.chunk is not None:
+            raise ValueError(
+                f"{self.name}: engine {self.engine.name} sums in chunks, and a tile has no step that folds the last "
+                "one; give an engine without chunks"
+            )
         for operand in ("a", "b"):
             object.__setattr__(self, operand, tuple(format(fmt) for fmt in getattr(self, operand)))
         object.__setattr__(self, "target", format(self.target))

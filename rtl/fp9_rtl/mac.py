@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Module, Mux, Signal
+from dataclasses import replace
+
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.units import Mac, MacOp
@@ -14,8 +16,25 @@ from fp9_rtl.step import Step, chain
 
 def product_steps(unit: Mac, passed: tuple[str, ...]) -> list[Step]:
     """From the ports to the exact products; the ports named in `passed` go beside them."""
-    take = fma.product_steps if unit.engine.products == 1 else dot.product_steps
+    take = dot.product_steps if dot.takes(unit) else fma.product_steps
     return take(unit, passed)
+
+
+class StepLoop:
+    """The steps from products and an addend to a sum, for an accumulator that is the addend of the next sum."""
+
+    def __init__(self, unit: Mac, i: data.StructLayout) -> None:
+        self._names = (*unit.lane_names("product"), "c")
+        step = replace(unit, engine=unit.engine.within_chunk)
+        terms = data.StructLayout({**{name: i[name].shape for name in self._names}, "c": step.engine.result.bits})
+        self._steps = dot.sum_steps(step, terms) if dot.takes(step) else fma.sum_steps(step, terms)
+
+    def sum(self, m: Module, operation: data.View[data.StructLayout], addend: Value) -> data.View[data.StructLayout]:
+        """Result and flags of the operation's products and the addend."""
+        terms = Signal(self._steps[0].i.shape())
+        m.d.comb += [terms[name].eq(operation[name]) for name in self._names[:-1]]
+        m.d.comb += terms.c.eq(addend)
+        return chain(m, self._steps, terms)
 
 
 class Accumulator(StreamComponent):
@@ -25,22 +44,14 @@ class Accumulator(StreamComponent):
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
-        self._terms = (*unit.lane_names("product"), "c")
-        terms = data.StructLayout({name: i[name].shape for name in self._terms})
-        self._steps = fma.sum_steps(unit, terms) if unit.engine.products == 1 else dot.sum_steps(unit, terms)
-        super().__init__(i, data.StructLayout({"result": unit.engine.result.bits, "flags": flags_layout()}))
+        self._loop = StepLoop(unit, i)
+        super().__init__(i, data.StructLayout({"result": unit.engine.output.bits, "flags": flags_layout()}))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         operation, state = self.i.payload, Signal(self.o.payload.shape())
-        terms = Signal(self._steps[0].i.shape())
-        m.d.comb += [
-            *(terms[name].eq(operation[name]) for name in self._terms[:-1]),
-            terms.c.eq(Mux(operation.op == MacOp.ACCUMULATE, state.result, operation.c)),
-            self.o.payload.eq(state),
-            self.i.ready.eq(~self.o.valid | self.o.ready),
-        ]
-        total = chain(m, self._steps, terms)
+        m.d.comb += [self.o.payload.eq(state), self.i.ready.eq(~self.o.valid | self.o.ready)]
+        total = self._loop.sum(m, operation, Mux(operation.op == MacOp.ACCUMULATE, state.result, operation.c))
         with m.If(self.i.ready):
             m.d.sync += self.o.valid.eq(self.i.valid)
         with m.If(self.i.ready & self.i.valid), m.Switch(operation.op):

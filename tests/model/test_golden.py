@@ -20,7 +20,8 @@ from fp9.units import CATALOGUE, Cast, Decoder, Dot, Fma, Mac, MacOp
 
 FMAS = [unit for unit in CATALOGUE.values() if type(unit) is Fma]
 DOTS = [unit for unit in CATALOGUE.values() if type(unit) is Dot]
-MACS = [unit for unit in CATALOGUE.values() if isinstance(unit, Mac)]
+MACS = [unit for unit in CATALOGUE.values() if isinstance(unit, Mac) and not unit.chunk_steps]
+CHUNKED = [unit for unit in CATALOGUE.values() if isinstance(unit, Mac) and unit.chunk_steps]
 OPERANDS = [format(name) for name in ("e4m3", "e5m2", "hif8", "hfp8_143", "hfp8_152")]
 
 
@@ -51,11 +52,12 @@ def operand(unit: Fma, row: dict[str, int], name: str, formats: tuple[Format, ..
 
 
 def oracle_step(unit: Dot, row: dict[str, int], addend: int) -> tuple[int, Flags]:
-    """A step of any engine by the oracle."""
+    """A step of any engine by the oracle; with chunks, a step within one."""
+    engine = unit.engine.within_chunk
     codes_a, codes_b = ([row[name] for name in unit.lane_names(operand)] for operand in ("a", "b"))
     formats = operand_format(row, "a", unit.a), operand_format(row, "b", unit.b)
-    products = dot_oracle.product_terms(unit.engine, codes_a, codes_b, *formats)
-    return dot_oracle.dot(unit.engine, products, dot_oracle.code_term(addend, unit.engine.addend_format))
+    products = dot_oracle.product_terms(engine, codes_a, codes_b, *formats)
+    return dot_oracle.dot(engine, products, dot_oracle.code_term(addend, engine.addend_format))
 
 
 @pytest.mark.parametrize("unit", FMAS, ids=lambda unit: unit.name)
@@ -159,6 +161,28 @@ def test_mac_is_the_step_with_its_result_fed_back(unit: Mac) -> None:
             accumulator, raised = oracle_step(unit, row, addend)
             flags = int(raised)
         assert (int(got["result"][i]), int(got["flags"][i])) == (accumulator, flags), (i, row)
+
+
+@pytest.mark.parametrize("unit", CHUNKED, ids=lambda unit: unit.name)
+def test_mac_with_chunks_is_the_step_fed_back_and_one_more_rounding_for_each_chunk(unit: Mac) -> None:
+    inputs = stimulus.random(unit, 2000, np.random.default_rng(3))
+    got = unit.evaluate(inputs)
+    chunk = filled = total = 0
+    for i in range(len(inputs["op"])):
+        row = {name: int(column[i]) for name, column in inputs.items()}
+        operation = min(row["op"], MacOp.FOLD)
+        flags = Flags(0)
+        if operation in (MacOp.LOAD, MacOp.CLEAR):
+            chunk, filled, total = 0, 0, row["c"] if operation == MacOp.LOAD else 0
+        if operation in (MacOp.LOAD, MacOp.ACCUMULATE):
+            chunk, flags = oracle_step(unit, row, chunk)
+            filled += 1
+        if filled == unit.chunk_steps or (operation == MacOp.FOLD and filled):
+            part, before = oracle.decode(chunk, unit.engine.result), oracle.decode(total, unit.engine.output)
+            total, raised = dot_oracle.step(unit.engine.joining, [(part, oracle.exact(1))], before)
+            flags |= raised
+            chunk = filled = 0
+        assert (int(got["result"][i]), int(got["flags"][i])) == (total, int(flags)), (i, row)
 
 
 @pytest.mark.parametrize("name", [name for name, unit in CATALOGUE.items() if isinstance(unit, Decoder)])

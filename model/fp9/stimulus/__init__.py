@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from fp9.stimulus.chunks import random_chunks
 from fp9.stimulus.columns import Inputs, concatenated, drawn_port, every_value
 from fp9.stimulus.corner import corner
 from fp9.stimulus.smoke import smoke
 from fp9.stimulus.sums import near_product
-from fp9.units import Dot, Mac, MacOp, Unit
+from fp9.units import Dot, Mac, Unit
 
 SUITES = ("smoke", "corner", "random", "full")
 RANDOM_COUNT = 10_000
@@ -47,13 +48,18 @@ def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
 
 
 def random(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
-    """Uniform bits on every port; half of an addend's exponents near the product's, where the sum is decided."""
+    """Uniform bits on every port; half of an addend's exponents near the product's, where the sum is decided.
+
+    Where there are chunks, operations as `chunks.random_chunks` says.
+    """
+    if isinstance(unit, Mac) and unit.chunk_steps:
+        return random_chunks(unit, count, rng)
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
     if isinstance(unit, Dot):
         near = rng.random(count) < 0.5
         columns["c"] = np.where(near, near_product(unit, columns, rng), columns["c"])
     if isinstance(unit, Mac):
-        columns["op"] = rng.choice(len(MacOp), count, p=(0.75, 0.15, 0.05, 0.05)).astype(np.uint8)
+        columns["op"] = rng.choice(len(unit.operations), count, p=(0.75, 0.15, 0.05, 0.05)).astype(np.uint8)
     return columns
 
 

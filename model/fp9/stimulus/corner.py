@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 
 from fp9.stimulus.casts import cast_corner
+from fp9.stimulus.chunks import chunk_corner
 from fp9.stimulus.columns import Inputs, concatenated, drawn_port, every_value, fixed, table_columns, walking_codes
 from fp9.stimulus.sums import sum_corner
 from fp9.units import Cast, Decoder, Dot, Fpu, Mac, MacOp, Unit, Upcast
@@ -32,8 +33,11 @@ corner.register(Dot, sum_corner)
 
 @corner.register
 def _(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """The sums' corners as LOAD, each followed by a drawn operation on what it left behind."""
+    """The sums' corners as LOAD, each followed by a drawn operation on what it left behind; with chunks, as `chunks`
+    says."""
     step = sum_corner(unit, rng)
+    if unit.chunk_steps:
+        return chunk_corner(unit, step, rng)
     count = len(step["c"])
     columns: Inputs = {"op": np.full(count, MacOp.LOAD, dtype=np.uint8), **step}
     following = {port.name: drawn_port(port, count, rng) for port in unit.inputs}

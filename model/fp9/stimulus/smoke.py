@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fp9.stimulus.chunks import GROUP, last_groups
 from fp9.stimulus.columns import Inputs
 from fp9.units import Mac, Unit
 
@@ -23,8 +24,10 @@ _CLASS_BITS = 9
 
 
 def smoke(unit: Unit, corner: Inputs) -> Inputs:
-    """At most `SMOKE_COUNT` operations out of a corner suite, in its order; sequences of a `mac` stay in pairs."""
-    span = 2 if isinstance(unit, Mac) else 1
+    """At most `SMOKE_COUNT` operations out of a corner suite, in its order; sequences of a `mac` stay together."""
+    span, always = 1, 0
+    if isinstance(unit, Mac):
+        span, always = (GROUP, last_groups(unit)) if unit.chunk_steps else (2, 0)
     outputs = unit.evaluate(corner)
     columns = {**corner, **{f"{name} out": values for name, values in outputs.items()}}
     widths = {port.name: port.width for port in unit.inputs}
@@ -34,7 +37,8 @@ def smoke(unit: Unit, corner: Inputs) -> Inputs:
     uppers = [outputs[p.name].astype(np.int64) >> max(0, p.width - _CLASS_BITS) for p in unit.outputs]
     classes = np.stack([*selects, *uppers], axis=1)
     groups = len(bits) // span
-    chosen = _choose(bits.reshape(groups, -1), classes.reshape(groups, -1), SMOKE_COUNT // span)
+    chosen = _choose(bits.reshape(groups, -1), classes.reshape(groups, -1), SMOKE_COUNT // span - always)
+    chosen = np.union1d(chosen, np.arange(groups - always, groups))
     indices = (np.sort(chosen)[:, None] * span + np.arange(span)).reshape(-1)
     return {name: column[indices] for name, column in corner.items()}
 

@@ -34,7 +34,7 @@ def sum_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
 
     Further lanes carry zeros and operands of other operations in turn; drawn operations let all lanes meet.
     """
-    result = fixed(unit.engine.result)
+    result = fixed(unit.engine.output)
     pairs = [*_pairs(unit)]
     parts = []
     for number, (a, b) in enumerate(pairs):
@@ -203,7 +203,7 @@ def _columns(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: 
 
 def near_product(unit: Dot, columns: Inputs, rng: np.random.Generator) -> NDArray[np.uint32]:
     """Addends of drawn exponents near those of the first products."""
-    result, count = fixed(unit.engine.result), len(columns["c"])
+    result, count = fixed(unit.engine.output), len(columns["c"])
     difference = rng.integers(-result.fraction_bits - 3, 2 * result.fraction_bits, count)
     fraction = rng.integers(0, 1 << result.fraction_bits, count)
     with np.errstate(invalid="ignore"):  # infinity times zero; `addend` takes 1 in its place

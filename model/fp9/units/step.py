@@ -56,7 +56,7 @@ class Dot(Unit):
         return (
             *operand_ports("a", self.a, self.bias_port, "first factor", lanes),
             *operand_ports("b", self.b, self.bias_port, "second factor", lanes),
-            Port("c", self.engine.result.bits, "addend", (self.engine.result,)),
+            Port("c", self.engine.output.bits, "addend", (self.engine.output,)),
         )
 
     @property
@@ -65,7 +65,8 @@ class Dot(Unit):
 
     @property
     def outputs(self) -> tuple[Port, ...]:
-        result = Port("result", self.engine.result.bits, f"the sum in {self.engine.result.name}", (self.engine.result,))
+        fmt = self.engine.output
+        result = Port("result", fmt.bits, f"the sum in {fmt.name}", (fmt,))
         return (result, FLAGS_PORT) if self.flags else (result,)
 
     def evaluate(self, inputs: Columns) -> Results:
@@ -91,13 +92,16 @@ class MacOp(IntEnum):
     """What a `mac` does to its accumulator; every operation gives the accumulator afterwards."""
 
     ACCUMULATE = 0
-    """acc = round(sum of products + acc)"""
+    """acc = round(sum of products + acc); with chunks, chunk = round(sum of products + chunk)"""
     LOAD = 1
-    """acc = round(sum of products + c): starts a new sum; with operands of +0, loads c"""
+    """acc = round(sum of products + c): starts a new sum; with operands of +0, loads c. With chunks, acc = c and
+    chunk = round(sum of products)"""
     CLEAR = 2
-    """acc = +0"""
+    """acc = +0, and chunk = +0"""
     HOLD = 3
     """acc stays: reads it"""
+    FOLD = 4
+    """only with chunks: an open chunk joins the accumulator before it is full, at the end of a sum of any length"""
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,13 @@ class Mac(Dot):
 
     The register is the last of the `stages`; the sum loops through it in one clock, so that operations that depend on
     each other follow each other at full rate at every depth. Reset clears it to +0.
+
+    Where the engine has chunks, the last but one stage holds a second register, the open chunk, and counts its steps.
+    The step whose products complete a chunk also joins it to the accumulator, acc = round(chunk + acc) in the engine's
+    output format and rounding, and the chunk is +0 again. Each of the two loops takes one clock, and nothing runs
+    against their order, so the rate is one operation a clock here, too. LOAD, ACCUMULATE, ... and FOLD at the end give
+    the bits of `fp9.dot`; the flags of an operation are those of all roundings in it, so that those of the sum are the
+    OR over its operations. FOLD of an empty chunk changes nothing. Until a first chunk joins, the result is c as given.
     """
 
     kind: ClassVar[str] = "mac"
@@ -116,7 +127,17 @@ class Mac(Dot):
 
     @property
     def _lowest_stages(self) -> int:
-        return 1
+        return 2 if self.engine.chunk else 1
+
+    @property
+    def operations(self) -> tuple[MacOp, ...]:
+        """The operations offered, in the order of their numbers."""
+        return tuple(op for op in MacOp if op is not MacOp.FOLD or self.engine.chunk)
+
+    @property
+    def chunk_steps(self) -> int:
+        """Steps of a full chunk; 0 where there are no chunks."""
+        return (self.engine.chunk or 0) // self.engine.products
 
     @property
     def has_state(self) -> bool:
@@ -124,10 +145,10 @@ class Mac(Dot):
 
     @property
     def inputs(self) -> tuple[Port, ...]:
-        choices = tuple(op.name.lower() for op in MacOp)
+        choices = tuple(op.name.lower() for op in self.operations)
         return (Port("op", select_width(len(choices)), "operation", choices=choices), *self.operand_inputs)
 
     def evaluate(self, inputs: Columns) -> Results:
-        from fp9 import golden
+        from fp9 import golden_mac
 
-        return golden.mac(self, inputs)
+        return golden_mac.mac(self, inputs)

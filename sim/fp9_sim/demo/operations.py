@@ -63,8 +63,8 @@ def _mac_chain(steps: Columns, unit: Mac) -> Columns:
     """Each dot product loads its first product, accumulates the others, and is read once more at the end."""
     widened = {name: np.pad(column, ((0, 0), (0, 1))) for name, column in steps.items()}
     op = np.full(widened["a"].shape, MacOp.ACCUMULATE, np.uint8)
-    op[:, 0], op[:, -1] = MacOp.LOAD, MacOp.HOLD
-    return {**widened, "op": op, "c": np.zeros(op.shape, unit.engine.result.dtype)}
+    op[:, 0], op[:, -1] = MacOp.LOAD, MacOp.FOLD if unit.chunk_steps else MacOp.HOLD
+    return {**widened, "op": op, "c": np.zeros(op.shape, unit.engine.output.dtype)}
 
 
 def casts(unit: Cast, layer: LayerTensors, generator: np.random.Generator) -> Columns:

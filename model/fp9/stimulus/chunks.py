@@ -1,0 +1,124 @@
+"""Operations of accumulators with chunks: sums that cross the chunks' boundaries, and every kind of end of a chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.formats import Format, Kind
+from fp9.stimulus.columns import Inputs, concatenated, drawn_port
+from fp9.units import Mac, MacOp
+
+GROUP = 4
+"""Operations of a sequence that stands on its own: it begins with LOAD."""
+
+_BEHIND = (MacOp.ACCUMULATE, MacOp.ACCUMULATE, MacOp.FOLD, MacOp.FOLD)
+"""What follows the end of a chunk: the next one, which then is empty."""
+
+_OPPOSITE = 0.25
+"""Share of drawn products that are the opposite of the one before, or nearly so: they cancel in the chunk."""
+
+
+def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
+    """The corners `step` of a single sum, as c and chunk that join, and as products that meet in a chunk; then the
+    boundaries."""
+    return concatenated([_joined(unit, step, rng), _accumulated(unit, step, rng), _boundaries(unit, rng)])
+
+
+def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
+    """Each corner as LOAD and FOLD: its product is the chunk and its addend the total. Two make a group."""
+    first, second = ({name: column[half::2] for name, column in step.items()} for half in range(2))
+    count = len(second["c"])
+    first = {name: column[:count] for name, column in first.items()}
+    fixed = {0: (MacOp.LOAD, first), 1: (MacOp.FOLD, None), 2: (MacOp.LOAD, second), 3: (MacOp.FOLD, None)}
+    return _groups(unit, fixed, count, rng)
+
+
+def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
+    """Products of two neighbouring corners, or one and nearly its opposite, in one chunk; then FOLD, and an operation
+    that is drawn. Every third corner stands for all: the addend is the sum before it, not its own."""
+    following = {name: np.roll(column, -1) for name, column in step.items()}
+    opposite = _opposites(unit, step, rng)
+    count = len(step["c"])
+    meets = np.arange(count) % 2 == 0
+    second = {name: np.where(meets, following[name], opposite.get(name, following[name])) for name in step}
+    step, second = ({name: column[::3] for name, column in part.items()} for part in (step, second))
+    fixed = {0: (MacOp.LOAD, step), 1: (MacOp.ACCUMULATE, second), 2: (MacOp.FOLD, None)}
+    return _groups(unit, fixed, len(step["c"]), rng)
+
+
+def _groups(
+    unit: Mac, fixed: Mapping[int, tuple[MacOp, Inputs | None]], count: int, rng: np.random.Generator
+) -> Inputs:
+    """Sequences of `GROUP` operations, those that are not `fixed` drawn."""
+    places = [random_chunks(unit, count, rng) for _ in range(GROUP)]
+    for place, (operation, columns) in fixed.items():
+        places[place] |= {**(columns or {}), "op": np.full(count, operation, dtype=np.uint8)}
+    return {port.name: np.stack([p[port.name] for p in places], axis=1).reshape(-1) for port in unit.inputs}
+
+
+def _boundaries(unit: Mac, rng: np.random.Generator) -> Inputs:
+    """After every number of steps up to a chunk and one more: FOLD, LOAD, CLEAR or HOLD, and two steps behind it.
+
+    A value of the operation's port beyond FOLD means FOLD, too. The last sequence fills a chunk.
+    """
+    sequences = []
+    last = (1 << unit.inputs[0].width) - 1
+    for number, ending in enumerate((MacOp.FOLD, MacOp.LOAD, MacOp.CLEAR, MacOp.HOLD, last)):
+        for steps in range(number % 2, unit.chunk_steps + 2, 1 + (ending == last)):
+            sum_up = [MacOp.LOAD, *[MacOp.ACCUMULATE] * steps]
+            sequences += [*sum_up, ending, *_BEHIND]
+    sequences = [MacOp.HOLD] * (-len(sequences) % GROUP) + sequences
+    columns = random_chunks(unit, len(sequences), rng)
+    return columns | {"op": np.array(sequences, dtype=np.uint8)}
+
+
+def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
+    """Sums of about one and a half chunks of drawn products, some of them opposite to the one before.
+
+    Infinities and NaN, which would be the end of nearly every sum, are rare.
+    """
+    columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
+    for operand, formats in (("a", unit.a), ("b", unit.b)):
+        for lane in unit.lane_names(operand):
+            keep = rng.random(count) < 1 / (4 * unit.engine.products * unit.chunk_steps)
+            special = _is_special(formats, columns, operand, lane) & ~keep
+            columns[lane] = np.where(special, columns[lane] & 0x3F, columns[lane])
+    previous = {name: np.roll(column, 1) for name, column in columns.items()}
+    repeated = rng.random(count) < _OPPOSITE
+    for name, column in _opposites(unit, previous, rng).items():
+        columns[name] = np.where(repeated, column, columns[name])
+    ends = 1 / (4 * unit.chunk_steps)
+    columns["op"] = rng.choice(len(unit.operations), count, p=(0.95 - 3 * ends, ends, ends, 0.05, ends)).astype(
+        np.uint8
+    )
+    return columns
+
+
+def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
+    """The operands with the signs of all a turned, and now and then one bit of an a changed."""
+    sign = 1 << (unit.a[0].bits - 1)
+    turned = {name: column for name, column in columns.items() if name[0] in "ab"}
+    for lane in unit.lane_names("a"):
+        codes = columns[lane]
+        changed = np.where(rng.random(len(codes)) < 0.5, 1 << rng.integers(0, 3, len(codes)), 0)
+        turned[lane] = codes ^ sign ^ changed.astype(codes.dtype)
+    return turned
+
+
+def _is_special(formats: tuple[Format, ...], columns: Inputs, operand: str, lane: str) -> NDArray[np.bool_]:
+    """Where a code is an infinity or NaN in the format chosen for it."""
+    kinds = np.array([[f.kind_of(code) in (Kind.INF, Kind.NAN) for code in range(1 << f.bits)] for f in formats])
+    chosen = columns.get(f"{operand}_format", np.zeros(len(columns[lane]), dtype=np.uint8))
+    special: NDArray[np.bool_] = kinds[np.minimum(chosen, len(formats) - 1), columns[lane]]
+    return special
+
+
+def last_groups(unit: Mac) -> int:
+    """Groups at the end of the corner suite that hold its last sequence, in which a chunk is filled."""
+    return -(-(unit.chunk_steps + len(_BEHIND) + 2) // GROUP)
+
+
+__all__ = ["GROUP", "chunk_corner", "last_groups", "random_chunks"]
