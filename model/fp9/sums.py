@@ -34,12 +34,16 @@ def rounding_of(fmt: Format, rounding: Rounding) -> tuple[NDArray[np.int64], NDA
     return rows.binades, rows.order, target, kernels.MODES[rounding]
 
 
-def step_rounding(engine: Engine) -> tuple[Any, ...]:
+KernelRounding = tuple["NDArray[np.int64]", "NDArray[np.uint32]", Target, int, "NDArray[np.float64]"]
+"""Binades, order, numbers and mode of a rounding, and the table that decodes its results."""
+
+
+def step_rounding(engine: Engine) -> KernelRounding:
     """Rounding of a step as the kernels take it, and the table that decodes its result."""
     return (*rounding_of(engine.result, engine.rounding), decode_table(engine.result))
 
 
-def output_rounding(engine: Engine) -> tuple[Any, ...]:
+def output_rounding(engine: Engine) -> KernelRounding:
     """The same of a chunk's sum that joins the total."""
     return (*rounding_of(engine.output, engine.output_rounding), decode_table(engine.output))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fp9.engine import ENGINES, Engine
+from fp9.engine import ENGINES, Engine, engine
 from fp9.formats import HFP8_BIASES, Rounding, format
 from fp9.policy import Overflow
 from fp9.stimulus import inputs_of
@@ -137,9 +137,35 @@ def test_fma_pipelines_lose_and_repeat_nothing_under_stalls(stages: int, simulat
 def test_mac_accumulates_the_same_under_stalls(stages: int, simulate: Simulate) -> None:
     unit = Mac("mac", OCP, OCP, ENGINES["dlfloat"], stages=stages)
     inputs = inputs_of(unit, "random", 150, seed=stages)
-    assert set(inputs["op"]) == {int(op) for op in MacOp}
+    assert set(inputs["op"]) == {int(op) for op in unit.operations}
     for stalls in (0.0, 0.5):
         assert_equal(unit, inputs, simulate(unit, inputs, stalls=stalls, seed=stages))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "chunked(L=3)",
+        "chunked(L=1)",
+        "fma_fp32(chunk=2)",
+        "fma_fp16(chunk=4, promotion=fp32)",
+        "fma_fp32(chunk=2, promotion=dlfloat16)",
+        "hopper(G=2, L=4)",
+        "deepseek(G=2, L=6)",
+    ],
+)
+def test_mac_with_chunks_of_any_formats(name: str, simulate: Simulate) -> None:
+    unit = Mac("mac", OCP, OCP, engine(name), stages=2)
+    inputs = inputs_of(unit, "random", 300, seed=3)
+    assert set(inputs["op"]) == {int(op) for op in MacOp}
+    assert_equal(unit, inputs, simulate(unit, inputs))
+
+
+@pytest.mark.parametrize("stages", range(2, 5))
+def test_mac_with_chunks_sums_the_same_under_stalls(stages: int, simulate: Simulate) -> None:
+    unit = Mac("mac", OCP, OCP, engine("chunked(L=3)"), stages=stages)
+    inputs = inputs_of(unit, "random", 150, seed=stages)
+    assert_equal(unit, inputs, simulate(unit, inputs, stalls=0.5, seed=stages))
 
 
 def test_results_without_flags_are_the_same(simulate: Simulate) -> None:

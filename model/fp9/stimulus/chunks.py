@@ -11,6 +11,9 @@ from fp9.formats import Format, Kind
 from fp9.stimulus.columns import Inputs, concatenated, drawn_port
 from fp9.units import Mac, MacOp
 
+_Fixed = Mapping[int, tuple[MacOp, Inputs | None]]
+"""By their place in a group, operations with their columns."""
+
 GROUP = 4
 """Operations of a sequence that stands on its own: it begins with LOAD."""
 
