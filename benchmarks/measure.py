@@ -56,6 +56,8 @@ def report(results: list[Result]) -> str:
     for operation in dict.fromkeys(result.operation for result in results):
         rates = {result.package: result.rate for result in results if result.operation == operation}
         ours = rates.pop("fp9")
-        peers = "  ".join(f"{package} {rate:.0f} ({ours / rate:.1f}x)" for package, rate in rates.items())
+        peers = "  ".join(
+            f"{package} {rate:.{0 if rate >= 1 else 3}f} ({ours / rate:.1f}x)" for package, rate in rates.items()
+        )
         lines.append(f"{operation:42} {ours:8.0f} M/s   {peers}")
     return "\n".join(lines)
