@@ -55,7 +55,8 @@ class Engine:
     `window` K keeps K fraction bits below the largest exponent of a step and truncates the rest of every term
     (`truncation`); None sums exactly. `addend` says how C takes part then. `zero_exponent`: a zero product or addend
     counts with this exponent for the window. `joined` J sums even and odd products apart, joins them and then C with
-    floor, and keeps J fraction bits of the sum (CDNA3). `whole` sums all of K exactly and rounds once (Kulisch).
+    floor, and keeps J fraction bits of the sum (CDNA3). `whole` sums all of K exactly and rounds once (Kulisch); the
+    products of a step are then added at once, and change no result.
 
     `chunk` L sums L products on their own, from +0, and adds that sum to the total with one rounding; `promotion` is
     the format of the total, where it is not `result`, rounded to its own default. `zero_bypass`: in formats with a
@@ -123,8 +124,8 @@ class Engine:
                 f"joined={self.joined} given; it takes an even number of products, the addend inside, truncation to "
                 f"zero, and window to {MAX_WINDOW} bits"
             )
-        if self.whole and (self.window is not None or self.products != 1 or self.chunk is not None):
-            self._fail("whole given with a window, products or chunks; an exact sum over all of K has none")
+        if self.whole and (self.window is not None or self.chunk is not None):
+            self._fail("whole given with a window or chunks; an exact sum over all of K has none")
 
     def _can_join(self) -> bool:
         assert self.joined is not None and self.window is not None

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9 import dot_kernels, mac_kernels
+from fp9 import dot_kernels, kulisch_kernels, mac_kernels
 from fp9.casting import decode_to
 from fp9.dot import EngineKernel
 from fp9.operands import NO_POWERS, bit_range, power_table
 from fp9.selected import factor_values, variants
 from fp9.sums import engine_numbers, output_rounding, step_rounding
+from fp9.units import product_range
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +26,9 @@ def mac(unit: Mac, inputs: Columns) -> Results:
     """Golden results of a `Mac`."""
     engine, size = unit.engine, len(inputs["op"])
     codes, flags = np.empty(size, dtype=engine.output.dtype), np.empty(size, dtype=np.uint8)
-    if engine.products == 1 and engine.window is None and engine.chunk is None:
+    if engine.whole:
+        _kulisch(unit, inputs, codes, flags)
+    elif engine.products == 1 and engine.window is None and engine.chunk is None:
         _fused(unit, inputs, codes, flags)
     else:
         _any(unit, inputs, codes, flags)
@@ -42,6 +45,14 @@ def _fused(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.ui
     a, b = (numbers[:, 0] for numbers in factor_values(unit, inputs))
     operations, c = _operations(unit, inputs), engine.addends(inputs["c"])
     dot_kernels.mac_array(*engine.rounding, engine.table, operations, a, b, c, codes, flags)
+
+
+def _kulisch(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
+    """An exact fixed-point sum of the products, rounded after every operation."""
+    lowest = product_range(unit.a, unit.b, unit.bias_port).ulp
+    operations, factors = _operations(unit, inputs), factor_values(unit, inputs)
+    rounding = EngineKernel(unit.engine).rounding
+    kulisch_kernels.kulisch_array(rounding, lowest, unit.sum_bits, operations, *factors, codes, flags)
 
 
 def _any(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:

@@ -36,7 +36,8 @@ def deposit(limbs, base, x):
 
 
 @njit
-def _carry(limbs):
+def carry(limbs):
+    """Bring every limb but the last, which has the sign, into 0 .. 2^LIMB_BITS - 1."""
     for i in range(limbs.size - 1):
         limbs[i + 1] += limbs[i] >> LIMB_BITS
         limbs[i] &= _LIMB_MASK
@@ -45,12 +46,12 @@ def _carry(limbs):
 @njit
 def limbs_to_odd(limbs, base):
     """The limbs' number as float64, rounded to odd; the limbs are cleared."""
-    _carry(limbs)
+    carry(limbs)
     negative = limbs[-1] < 0
     if negative:
         for i in range(limbs.size):
             limbs[i] = -limbs[i]
-        _carry(limbs)
+        carry(limbs)
     top = limbs.size - 1
     while top > 0 and limbs[top] == 0:
         top -= 1

@@ -12,12 +12,13 @@ from amaranth.lib.wiring import In, Out
 
 from fp9.formats import Rounding
 from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Port, Unit, Upcast
-from fp9_rtl import dot, fpu
+from fp9_rtl import dot, fpu, kulisch
 from fp9_rtl.cast import cast_steps
 from fp9_rtl.cast_lanes import RunningAmax
 from fp9_rtl.chunk import ChunkSum, Total
 from fp9_rtl.decoder import Decode
 from fp9_rtl.fma import fma_steps
+from fp9_rtl.kulisch import kulisch_stages
 from fp9_rtl.layouts import ports_layout
 from fp9_rtl.mac import Accumulator, product_steps
 from fp9_rtl.pipeline import Combinational, Pipeline, StreamComponent
@@ -41,6 +42,8 @@ def check_offered(unit: Unit) -> None:
             return
         case Dot() if unit.engine.chunk is not None and not isinstance(unit, Mac):
             plain, needed = False, "an engine without chunks, or a mac, which has a register for them"
+        case Mac() if unit.engine.whole:
+            plain, needed = kulisch.is_offered(unit), f"an exact engine with {kulisch.KULISCH_NEEDED}"
         case Dot():
             plain, needed = _step_offered(replace(unit, engine=unit.engine.within_chunk))
         case Fpu():
@@ -123,6 +126,8 @@ def _stages(unit: Unit) -> dict[str, StreamComponent]:
         return _amax_stages(unit)
     if not isinstance(unit, Mac):
         return {"pipeline": Pipeline(unit_steps(unit), unit.stages)}
+    if unit.engine.whole:
+        return kulisch_stages(unit)
     steps = product_steps(unit, ("op", "c"))
     products = steps[-1].o.shape()
     accumulators: dict[str, StreamComponent]

@@ -7,7 +7,7 @@ from amaranth.lib import data
 from fp9.engine import Addend, Truncation
 from fp9.formats import FixedFormat, Rounding
 from fp9.units import Dot
-from fp9_rtl import pair, window
+from fp9_rtl import fixed_point, pair, window
 from fp9_rtl.facts import sum_facts
 from fp9_rtl.multiply import DecodeOperands, Multiply
 from fp9_rtl.pair import AddPair, AlignPair
@@ -17,8 +17,8 @@ from fp9_rtl.terms import NormaliseSum
 from fp9_rtl.window import AddWindow, AlignWindow
 
 DOT_NEEDED = (
-    "an engine of two products that is exact and rounds to nearest, or one with a window, the addend inside, "
-    "truncation toward zero and no chunks, and in both no product below the result's normal numbers"
+    "an exact engine with a deterministic rounding, or one with a window, the addend inside, truncation toward zero, "
+    "no chunks and no product below the result's normal numbers"
 )
 
 
@@ -29,10 +29,13 @@ def takes(unit: Dot) -> bool:
 
 def is_offered(unit: Dot) -> bool:
     """Whether there is hardware for a step of several products."""
-    fmt = unit.engine.result
-    if not isinstance(fmt, FixedFormat) or sum_facts(unit).products.start < fmt.min_normal_exponent:
-        return False
-    return is_pair(unit) or is_window(unit)
+    return is_pair(unit) or is_window(unit) or is_fixed_point(unit)
+
+
+def is_fixed_point(unit: Dot) -> bool:
+    """Whether the sum is exact, over the range of the products."""
+    engine = unit.engine.within_chunk
+    return engine.products > 1 and engine.is_fused and engine.rounding is not Rounding.SR and not is_pair(unit)
 
 
 def is_window(unit: Dot) -> bool:
@@ -50,18 +53,21 @@ def is_window(unit: Dot) -> bool:
         and not engine.zero_bypass
         and engine.rounding is not Rounding.SR
         and (engine.zero_exponent is None or engine.zero_exponent < fmt.lowest_exponent)
+        and sum_facts(unit).products.start >= fmt.min_normal_exponent
     )
 
 
 def is_pair(unit: Dot) -> bool:
-    """Whether the exact sum of a pair is offered; `pair` says why to nearest, and why no product may be subnormal."""
-    engine = unit.engine
+    """Whether the sum is that of `pair`, which says why to nearest, and why no product may be subnormal."""
+    engine = unit.engine.within_chunk
     fmt = engine.result
+    assert isinstance(fmt, FixedFormat)
     return (
         engine.products == 2
         and engine.is_fused
         and engine.rounding in (Rounding.RNE, Rounding.RNA)
         and engine.addend_format == fmt
+        and sum_facts(unit).products.start >= fmt.min_normal_exponent
     )
 
 
@@ -73,6 +79,8 @@ def dot_steps(unit: Dot) -> list[Step]:
 
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
     """From the ports to the exact products, normalised where the sum is exact; the ports in `passed` go beside them."""
+    if is_fixed_point(unit):
+        return fixed_point.product_steps(unit, passed)
     normalise = unit.engine.window is None
     decode = DecodeOperands(unit, passed, normalise)
     return [decode, Multiply(unit, sum_facts(unit), decode.o.shape(), passed, normalise)]
@@ -80,6 +88,8 @@ def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     """From the products and `c` to result and flags, in one rounding."""
+    if is_fixed_point(unit):
+        return fixed_point.sum_steps(unit, i)
     fmt = unit.engine.result
     assert isinstance(fmt, FixedFormat)
     align: Step

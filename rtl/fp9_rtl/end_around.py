@@ -6,17 +6,20 @@ carry into every bit: the carry goes round once without a second adder.
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+
+_NEVER = Const(0, 1)
 
 
-def end_around_sum(m: Module, x: Value, y: Value) -> Value:
-    """x + y + the carry out of x + y, as wide as x and y."""
+def end_around_sum(m: Module, x: Value, y: Value, plain: Value = _NEVER, carry_in: Value = _NEVER) -> Value:
+    """x + y + the carry out of x + y, as wide as x and y; where `plain` is 1, x + y + carry_in."""
     width = len(x)
     generate, propagate = Signal(width), Signal(width)
     carries = Signal(width)
     m.d.comb += [generate.eq(x & y), propagate.eq(x ^ y)]
     tree = _Tree(m, generate, propagate, 0, width)
-    m.d.comb += carries.eq(Cat(*tree.carries(m, tree.generate)))
+    carry = tree.generate if plain is _NEVER else Mux(plain, carry_in, tree.generate)
+    m.d.comb += carries.eq(Cat(*tree.carries(m, carry)))
     total = Signal(width, name="total")
     m.d.comb += total.eq(propagate ^ carries)
     return total

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fp9.engine import Engine
-from fp9.formats import HFP8_BIASES, FixedFormat, Format, Rounding, floor_log2, with_bias
-from fp9.units import Dot, Mac, exponent_range, has_programmable_bias
+from fp9.formats import FixedFormat, Rounding, floor_log2
+from fp9.units import Dot, Mac, exponent_range, product_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ def sum_facts(unit: Dot) -> SumFacts:
     a_low, a_high = exponent_range(unit.a, unit.bias_port)
     b_low, b_high = exponent_range(unit.b, unit.bias_port)
     products = range(a_low + b_low, a_high + b_high + 2)
-    product_ulp = _ulp(unit.a, unit.bias_port) + _ulp(unit.b, unit.bias_port)
+    product_ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
     return _facts(unit.engine.within_chunk, products, product_ulp)
 
 
@@ -57,13 +56,3 @@ def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
     reaches |= addend.fraction_bits > result.fraction_bits and engine.rounding is not Rounding.RTZ
     below_normal = smallest_sum < result.min_normal_exponent + (not result.subnormals)
     return SumFacts(products, below_normal or engine.products > 1, reaches)
-
-
-def _ulp(formats: Sequence[Format], bias_port: bool) -> int:
-    """Exponent of which all numbers of the formats are multiples."""
-    variants = [
-        variant
-        for fmt in formats
-        for variant in ([with_bias(fmt, b) for b in HFP8_BIASES] if bias_port and has_programmable_bias(fmt) else [fmt])
-    ]
-    return min(v.quantum(floor_log2(v.value_of(v.smallest_code))) for v in variants)

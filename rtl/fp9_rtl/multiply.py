@@ -13,7 +13,7 @@ from fp9_rtl.operand import OperandDecoder
 from fp9_rtl.step import Step, forward
 
 
-def _offset(formats: tuple[Format, ...]) -> int:
+def operand_offset(formats: tuple[Format, ...]) -> int:
     """Exponent offset with which the format of the widest exponent field passes through as it stands."""
     fixed = [fmt for fmt in formats if isinstance(fmt, FixedFormat)]
     return max(fixed, key=lambda fmt: fmt.exponent_bits).bias if fixed else 0
@@ -28,7 +28,7 @@ class DecodeOperands(Step):
     def __init__(self, unit: Dot, passed: tuple[str, ...], normalise: bool = True) -> None:
         offered = {"a": unit.a, "b": unit.b}
         self._decoders = {
-            name: (operand, OperandDecoder(formats, unit.bias_port, _offset(formats), normalise))
+            name: (operand, OperandDecoder(formats, unit.bias_port, operand_offset(formats), normalise))
             for operand, formats in offered.items()
             for name in unit.lane_names(operand)
         }
@@ -52,7 +52,7 @@ class DecodeOperands(Step):
 
 
 class Multiply(Step):
-    """The exact products; their exponents are on the scale of the result's exponent field.
+    """The exact products; their exponents are on the scale of a field with `bias`, or of the result's.
 
     With `normalise` a significand is 1.7 and its exponent that of its leading bit. Without, the significand's first bit
     may be 0 and the exponent is that of this place: it then does not wait for the significand.
@@ -62,15 +62,22 @@ class Multiply(Step):
     levels = 16
 
     def __init__(
-        self, unit: Dot, facts: SumFacts, i: data.StructLayout, passed: tuple[str, ...], normalise: bool = True
+        self,
+        unit: Dot,
+        facts: SumFacts,
+        i: data.StructLayout,
+        passed: tuple[str, ...],
+        normalise: bool = True,
+        bias: int | None = None,
     ) -> None:
         result = unit.engine.result
         assert isinstance(result, FixedFormat)
+        bias = result.bias if bias is None else bias
         self._passed = passed
         self._normalise = normalise
         self._lanes = tuple(zip(*(unit.lane_names(name) for name in ("a", "b", "product")), strict=True))
-        self._rebias = result.bias - _offset(unit.a) - _offset(unit.b)
-        product = product_layout(range(facts.products.start + result.bias, facts.products.stop + result.bias))
+        self._rebias = bias - operand_offset(unit.a) - operand_offset(unit.b)
+        product = product_layout(range(facts.products.start + bias, facts.products.stop + bias))
         products = dict.fromkeys(unit.lane_names("product"), product)
         super().__init__(i, data.StructLayout({**products, **{name: i[name].shape for name in passed}}))
 

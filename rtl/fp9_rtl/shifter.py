@@ -93,3 +93,32 @@ def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, nam
     result = Signal(width, name=name)
     m.d.comb += result.eq(functools.reduce(operator.or_, placed))
     return result, lost
+
+
+def shift_left_narrow(m: Module, value: Value, kept: int, furthest: int) -> tuple[Value, Value, Value]:
+    """The first `kept` bits of `value` moved left until its top bit is 1, `furthest` places at most; whether a bit
+    behind them is 1; how far.
+
+    Each step leaves behind what no later one moves into the kept bits. `bounded`: the steps taken are those of
+    `furthest` itself, so that where it takes none, none is taken.
+    """
+    taken: list[Value] = []
+    sticky: Value = Const(0, 1)
+    bounded: Value = Const(1, 1)
+    for stage in reversed(range(furthest.bit_length())):
+        step = 1 << stage
+        left = max(len(value) - (kept + step - 1), 0)
+        moved_left = max(left - step, 0)
+        shift = Signal(name=f"normalise_by_{step}")
+        moved = Signal(len(value) - left, name=f"normalised_by_{step}")
+        lost = Signal(name=f"lost_by_{step}")
+        empty = ~value[-step:].any()
+        m.d.comb += [
+            shift.eq(empty if furthest & step else empty & ~bounded),
+            moved.eq(Mux(shift, Cat(Const(0, step), value)[left : len(value)], value[left:])),
+            lost.eq(sticky | value[:moved_left].any() | (value[moved_left:left].any() & ~shift)),
+        ]
+        bounded = bounded & shift if furthest & step else bounded
+        value, sticky = moved, lost
+        taken.insert(0, shift)
+    return value[-kept:], sticky | value[:-kept].any(), Cat(*taken)

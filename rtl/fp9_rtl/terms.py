@@ -55,14 +55,14 @@ def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tu
     width = bits + 1
     rows = [Cat(value, Const(0, width - len(value))) ^ negative.replicate(width) for value, negative in terms]
     while len(rows) > 2:
-        rows = [row for i in range(0, len(rows), 3) for row in _carry_save(m, rows[i : i + 3])]
+        rows = [row for i in range(0, len(rows), 3) for row in carry_save(m, rows[i : i + 3])]
     total = end_around_sum(m, *rows)
     negative, magnitude = total[-1], Signal(bits, name="magnitude")
     m.d.comb += magnitude.eq(total[:-1] ^ negative.replicate(bits))
     return magnitude, negative
 
 
-def _carry_save(m: Module, rows: Sequence[Value]) -> list[Value]:
+def carry_save(m: Module, rows: Sequence[Value]) -> list[Value]:
     """Three rows as two of the same sum, the top carry coming in at the bottom; fewer rows stay."""
     if len(rows) < 3:
         return list(rows)

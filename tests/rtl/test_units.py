@@ -179,8 +179,8 @@ def test_results_without_flags_are_the_same(simulate: Simulate) -> None:
 @pytest.mark.parametrize(
     "unit",
     [
-        Dot("dot", OCP, OCP, ENGINES["fmma"]),
-        Mac("mac", OCP, OCP, ENGINES["fmma"]),
+        Dot("dot", OCP, OCP, Engine("random", rounding=Rounding.SR, products=2)),
+        Mac("mac", OCP, OCP, Engine("random", rounding=Rounding.SR, whole=True)),
         Fma("fma", OCP, OCP, ENGINES["chunked"]),
     ],
     ids=lambda unit: unit.kind,

@@ -13,6 +13,7 @@ from fp9.units.base import FLAGS_PORT, MAX_STAGES, Columns, Masks, Port, Results
 from fp9.units.cast import SCALE_BITS, Cast
 from fp9.units.catalogue import CATALOGUE, unit
 from fp9.units.decode import Decoder, Upcast
+from fp9.units.exact import ProductRange, product_range
 from fp9.units.fpu import Fpu, FpuOp
 from fp9.units.operands import (
     BIAS_BITS,
@@ -20,6 +21,7 @@ from fp9.units.operands import (
     exponent_range,
     exponent_width,
     has_programmable_bias,
+    variants,
 )
 from fp9.units.step import Dot, Fma, Mac, MacOp
 
@@ -41,12 +43,15 @@ __all__ = [
     "MacOp",
     "Masks",
     "Port",
+    "ProductRange",
     "Results",
     "Unit",
     "Upcast",
     "exponent_range",
     "exponent_width",
     "has_programmable_bias",
+    "product_range",
     "select_width",
     "unit",
+    "variants",
 ]

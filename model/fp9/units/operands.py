@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fp9.formats import HFP8_BIASES, FixedFormat, Format, HiFloat8, floor_log2, with_bias
 from fp9.units.base import Port, select_width
 
@@ -41,13 +43,18 @@ def check_operands(unit: str, formats: tuple[Format, ...]) -> None:
             raise ValueError(f"{unit}: {f.name} given as operand; give 8-bit formats of at most 3 fraction bits")
 
 
-def exponent_range(formats: tuple[Format, ...], bias_port: bool) -> tuple[int, int]:
-    """Lowest and highest exponent of the leading bit over all finite numbers of the formats."""
-    every = [
+def variants(formats: Sequence[Format], bias_port: bool) -> list[Format]:
+    """The formats; with a bias port, one with every extra bias in place of hfp8_143."""
+    return [
         variant
         for f in formats
         for variant in ([with_bias(f, b) for b in HFP8_BIASES] if bias_port and has_programmable_bias(f) else [f])
     ]
+
+
+def exponent_range(formats: Sequence[Format], bias_port: bool) -> tuple[int, int]:
+    """Lowest and highest exponent of the leading bit over all finite numbers of the formats."""
+    every = variants(formats, bias_port)
     exponents = [floor_log2(f.value_of(code)) for f in every for code in (f.smallest_code, f.max_code)]
     return min(exponents), max(exponents)
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 from fp9.engine import Engine
 from fp9.formats import Format
 from fp9.units.base import FLAGS_PORT, Columns, Port, Results, Unit, check_stages, format_tuple, select_width
+from fp9.units.exact import product_range
 from fp9.units.operands import check_operands, operand_ports
 
 
@@ -50,14 +51,18 @@ class Dot(Unit):
         return tuple(f"{operand}{lane}" for lane in range(self.engine.products))
 
     @property
-    def operand_inputs(self) -> tuple[Port, ...]:
-        """The ports of a and b, then the addend c."""
+    def factor_inputs(self) -> tuple[Port, ...]:
+        """The ports of a and b."""
         lanes = self.engine.products
         return (
             *operand_ports("a", self.a, self.bias_port, "first factor", lanes),
             *operand_ports("b", self.b, self.bias_port, "second factor", lanes),
-            Port("c", self.engine.output.bits, "addend", (self.engine.output,)),
         )
+
+    @property
+    def operand_inputs(self) -> tuple[Port, ...]:
+        """The ports of a and b, then the addend c."""
+        return (*self.factor_inputs, Port("c", self.engine.output.bits, "addend", (self.engine.output,)))
 
     @property
     def inputs(self) -> tuple[Port, ...]:
@@ -104,6 +109,10 @@ class MacOp(IntEnum):
     """only with chunks: an open chunk joins the accumulator before it is full, at the end of a sum of any length"""
 
 
+KULISCH_PRODUCTS = 1 << 12
+"""Products that a Kulisch accumulator has room for, whatever they are."""
+
+
 @dataclass(frozen=True)
 class Mac(Dot):
     """The step around an accumulator register; flags are those of the operation, 0 for CLEAR and HOLD.
@@ -117,6 +126,12 @@ class Mac(Dot):
     against their order, so the rate is one operation a clock here, too. LOAD, ACCUMULATE, ... and FOLD at the end give
     the bits of `fp9.dot`; the flags of an operation are those of all roundings in it, so that those of the sum are the
     OR over its operations. FOLD of an empty chunk changes nothing. Until a first chunk joins, the result is c as given.
+
+    With an engine that is `whole` (Kulisch) the register holds the exact sum of the products since LOAD or CLEAR, as a
+    fixed-point number of `sum_bits` bits, and there is no addend c: LOAD starts from the products alone. Every
+    operation gives what `fp9.dot` gives for these products: result and flags of their one rounding, for CLEAR and HOLD
+    too; infinities and NaN stay until the next LOAD or CLEAR. A sum beyond the register wraps round; one that comes
+    back into its range is right again. The rounding stands behind the register, in stages of its own.
     """
 
     kind: ClassVar[str] = "mac"
@@ -146,7 +161,13 @@ class Mac(Dot):
     @property
     def inputs(self) -> tuple[Port, ...]:
         choices = tuple(op.name.lower() for op in self.operations)
-        return (Port("op", select_width(len(choices)), "operation", choices=choices), *self.operand_inputs)
+        operands = self.factor_inputs if self.engine.whole else self.operand_inputs
+        return (Port("op", select_width(len(choices)), "operation", choices=choices), *operands)
+
+    @property
+    def sum_bits(self) -> int:
+        """Bits of a Kulisch accumulator: every sum of `KULISCH_PRODUCTS` products fits (spec section 3.2)."""
+        return product_range(self.a, self.b, self.bias_port).signed_bits(KULISCH_PRODUCTS)
 
     def evaluate(self, inputs: Columns) -> Results:
         from fp9 import golden_mac

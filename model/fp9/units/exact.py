@@ -1,0 +1,43 @@
+"""Products of 8-bit operands as fixed-point numbers: how many bits hold their exact sums (spec section 3.2)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fp9.formats import Format, Kind, floor_log2, pow2
+from fp9.units.operands import variants
+
+
+@dataclass(frozen=True, slots=True)
+class ProductRange:
+    """All finite products of two operands: multiples of 2^`ulp`, of magnitude `largest` at most."""
+
+    ulp: int
+    largest: Fraction
+
+    def signed_bits(self, products: int) -> int:
+        """Bits of the two's complement number, in units of 2^ulp, that holds every sum of so many products.
+
+        >>> from fp9.formats import format
+        >>> e5m2 = (format("e5m2"),)
+        >>> product_range(e5m2, e5m2).signed_bits(4096)
+        77
+        """
+        return int(products * self.largest / pow2(self.ulp)).bit_length() + 1
+
+
+def product_range(a: Sequence[Format], b: Sequence[Format], bias_port: bool = False) -> ProductRange:
+    """The products of two operands of some formats each; `bias_port`: with every extra bias of hfp8_143."""
+    sides = [variants(formats, bias_port) for formats in (a, b)]
+    ulps = [min(f.quantum(floor_log2(f.value_of(f.smallest_code))) for f in side) for side in sides]
+    largest = [max(_largest(f) for f in side) for side in sides]
+    return ProductRange(sum(ulps), largest[0] * largest[1])
+
+
+@functools.lru_cache(maxsize=64)
+def _largest(fmt: Format) -> Fraction:
+    """The largest magnitude of a code; one that no cast produces may be larger than `max`: -128 of the integers."""
+    return max(abs(fmt.value_of(code)) for code in range(1 << fmt.bits) if fmt.kind_of(code) is Kind.FINITE)

@@ -1,0 +1,354 @@
+"""Exact sums of any number of products and an addend, in fixed point over the range of the products.
+
+Every product has its place in a field that holds the sum of all of them, so that none is sorted, shifted under another
+or normalised. The addend, whose exponents reach much further, meets the field in a window that is not much wider:
+
+    place      highest       top            ulp      lowest
+                  | outside   |    field     | outside  | sticky
+    products                  |xxxxxxxxxxxxxx|          |
+    addend     xxx|xxxxxxxxx  |   xxxxxxxxx  | xxxxxxxxx| xxx
+
+* Above `highest` all its bits lie two places or more above the products' sum, which is then less than a quarter of its
+  last place: whatever the distance, the sum rounds in the same way. It stands at `highest` and keeps its own exponent.
+* Below `lowest`, half of the products' last place cannot be reached: the products' sum keeps its leading bit or moves
+  by one, and what the addend loses is sticky. Where the products cancel, the sum is the addend alone.
+
+The sum is formed over the field alone. Signs count relative to the addend's, so that only products are inverted. With
+no bits of the addend outside, it is one in one's complement, as `terms.signed_sum` says. With some it is one in two's
+complement: at the bottom the signs of the products come in where the carries would. If it is negative, it then borrows
+from the bits above, or, where there are none, is inverted, and the bits below are negated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from fp9.engine import alignment_exponent
+from fp9.formats import FixedFormat, Format, Rounding, floor_log2
+from fp9.units import Dot, Mac, product_range, variants
+from fp9_rtl.adder import SPECIAL, unpack_addend
+from fp9_rtl.end_around import end_around_sum
+from fp9_rtl.facts import SumFacts, sum_facts
+from fp9_rtl.layouts import PRODUCT_SIGNIFICAND_BITS, addend_layout
+from fp9_rtl.multiply import DecodeOperands, Multiply, operand_offset
+from fp9_rtl.rounder import Round
+from fp9_rtl.shifter import shift_left_narrow, shift_right_narrow
+from fp9_rtl.step import Step, forward
+from fp9_rtl.terms import any_of, carry_save, classify
+
+_PLACES_BELOW = PRODUCT_SIGNIFICAND_BITS - 1
+"""Places of a product's significand below the first, whose exponent it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The places of a sum, by their exponents; the field is those from `ulp` to before `top`.
+
+    The addend's first bit stands at `addend_highest` at most. `far`: it can be above that; `cut`: it can reach below
+    `lowest`, and a sticky bit stands behind the window.
+    """
+
+    lowest: int
+    ulp: int
+    top: int
+    highest: int
+    addend_highest: int
+    far: bool
+    cut: bool
+
+    @property
+    def bits(self) -> int:
+        """Bits of the window, a sticky one included."""
+        return self.highest - self.lowest + 1 + self.cut
+
+    @property
+    def bits_below(self) -> int:
+        """Bits below the field, a sticky one included."""
+        return self.ulp - self.lowest + self.cut
+
+    @property
+    def bits_above(self) -> int:
+        """Bits of the addend above the field."""
+        return max(self.addend_highest - self.top + 1, 0)
+
+
+def window_of(unit: Dot) -> Window:
+    """The window of the exact sums of a `dot`."""
+    products = product_range(unit.a, unit.b, unit.bias_port)
+    fmt = unit.engine.addend_format
+    assert isinstance(fmt, FixedFormat)
+    top = products.ulp + products.signed_bits(unit.engine.products) - 1
+    precision = fmt.fraction_bits + 1
+    quantum = fmt.lowest_exponent - fmt.fraction_bits
+    # Guard and sticky below the last place of a sum that is no less than half the products' last place.
+    lowest = max(products.ulp - precision - 1, min(products.ulp, quantum))
+    # A far addend is a normal number, and remains one if the products take its leading bit.
+    addend_highest = max(min(top + precision + 1, fmt.highest_exponent), fmt.lowest_exponent + 1)
+    far, cut = addend_highest < fmt.highest_exponent, quantum < lowest
+    carries = not far and addend_highest >= top
+    return Window(lowest, products.ulp, top, max(addend_highest + carries, top), addend_highest, far, cut)
+
+
+def register_window(unit: Mac) -> Window:
+    """The places of a Kulisch accumulator's sum, which no addend meets."""
+    fmt = unit.engine.result
+    assert isinstance(fmt, FixedFormat)
+    ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
+    top = ulp + unit.sum_bits
+    return Window(ulp, ulp, top, max(top - 1, fmt.min_normal_exponent), ulp, far=False, cut=False)
+
+
+def register_facts(unit: Mac, window: Window) -> SumFacts:
+    """What the rounder of a Kulisch accumulator need not build: its sums fill the register, whatever the products."""
+    fmt = unit.engine.result
+    assert isinstance(fmt, FixedFormat)
+    below_normal = window.lowest < fmt.min_normal_exponent + (not fmt.subnormals)
+    return SumFacts(sum_facts(unit).products, below_normal, overflow=window.top > fmt.highest_exponent)
+
+
+def exact_facts(unit: Dot, window: Window) -> SumFacts:
+    """What the rounder need not build: sums are multiples of the window's last place, or the addend alone."""
+    facts, engine = sum_facts(unit), unit.engine
+    result = engine.result
+    assert isinstance(result, FixedFormat)
+    below_normal = window.lowest < result.min_normal_exponent + (not result.subnormals)
+    longer = engine.addend_format != result  # such an addend is rounded wherever it stands
+    overflow = facts.overflow or (longer and engine.rounding is not Rounding.RTZ)
+    return replace(facts, below_normal=below_normal or longer, overflow=overflow)
+
+
+def product_bias(unit: Dot) -> int:
+    """The bias on whose scale the products' exponents are the plain sums of the decoders' ones."""
+    return operand_offset(unit.a) + operand_offset(unit.b) - 1
+
+
+def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
+    """From the ports to the exact products, as they come; the ports in `passed` go beside them."""
+    decode = DecodeOperands(unit, passed, normalise=False)
+    return [decode, Multiply(unit, sum_facts(unit), decode.o.shape(), passed, normalise=False, bias=product_bias(unit))]
+
+
+def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
+    """From the products and `c` to result and flags, in one rounding."""
+    window, fmt = window_of(unit), unit.engine.result
+    assert isinstance(fmt, FixedFormat)
+    place = Place(unit, i)
+    add = Add(window, place.o.shape())
+    normalise = Normalise(fmt, window, add.o.shape())
+    return [place, add, normalise, Round(unit.engine, exact_facts(unit, window), normalise.o.shape())]
+
+
+def placed_products(m: Module, unit: Dot, i: data.View[data.StructLayout], bits: int) -> list[tuple[Value, Value]]:
+    """Each product's bits in their places, the lowest of `bits` being that of the products' ulp, and its sign."""
+    return [(_placed(m, unit, i[lane], bits, lane), i[lane].sign) for lane in unit.lane_names("product")]
+
+
+def _placed(m: Module, unit: Dot, product: data.View[data.StructLayout], bits: int, name: str) -> Signal:
+    """Moved by less than the significand's length first, then put to one of the places so far apart.
+
+    Bits that would fall out on either side are 0 in every product.
+    """
+    bias = product_bias(unit)
+    apart = PRODUCT_SIGNIFICAND_BITS
+    fine = (apart - 1).bit_length()
+    moved: Value = product.significand
+    for stage in range(fine):
+        gap = Const(0, 1 << stage)
+        wider = Signal(len(moved) + len(gap), name=f"{name}_by_{len(gap)}")
+        m.d.comb += wider.eq(Mux(product.exponent[stage], Cat(gap, moved), Cat(moved, gap)))
+        moved = wider
+    lowest = sum(_lowest_exponent(unit, formats) for formats in (unit.a, unit.b)) + 1 + bias
+    highest = sum_facts(unit).products[-1] + bias
+    ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
+    result = Signal(bits, name=f"{name}_placed")
+    parts = []
+    for place in range(lowest // apart, highest // apart + 1):
+        first = place * apart - bias - _PLACES_BELOW - ulp
+        kept = moved[max(-first, 0) : bits - first]
+        here = Signal(name=f"{name}_to_{place - lowest // apart}")
+        m.d.comb += here.eq((product.exponent >> fine) == place)
+        parts.append(Cat(Const(0, max(first, 0)), kept & here.replicate(len(kept))))
+    m.d.comb += result.eq(any_of(parts))
+    return result
+
+
+def _lowest_exponent(unit: Dot, formats: Sequence[Format]) -> int:
+    """The exponent of the smallest operand's first place; that of a subnormal number is its format's lowest."""
+    every = variants(formats, unit.bias_port)
+    return min(alignment_exponent(f, floor_log2(f.value_of(f.smallest_code))) for f in every)
+
+
+class Place(Step):
+    """The products in the field, as two rows with the addend's bits there; the addend's bits outside beside them."""
+
+    name = "place"
+    levels = 30
+
+    def __init__(self, unit: Dot, i: data.StructLayout) -> None:
+        fmt = unit.engine.addend_format
+        assert isinstance(fmt, FixedFormat)
+        self._unit, self._format, self._window = unit, fmt, window_of(unit)
+        window = self._window
+        row = window.top - window.ulp + 2
+        o = {
+            "x": row,
+            "y": row,
+            "outside": 1,
+            "carry": 1,
+            "below": window.bits_below,
+            "above": window.bits_above,
+            "addend": addend_layout(fmt),
+            "far": 1,
+            "cut": 1,
+            "subtract": 1,
+            "sign_of_infinity": 1,
+            **SPECIAL,
+        }
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        o, window = self.o, self._window
+        addend = unpack_addend(m, self._format, self.i.c)
+        placed = self._place_addend(m, addend)
+        field = slice(window.ulp - window.lowest, window.top - window.lowest)
+        bits = len(o.x)
+        rows, signs = [Cat(placed[field], Const(0, bits))[:bits]], []
+        for product, sign in placed_products(m, self._unit, self.i, bits - 2):
+            signs.append(sign ^ addend.sign)
+            rows.append(Cat(product, Const(0, 2)) ^ signs[-1].replicate(bits))
+        m.d.comb += o.outside.eq(Cat(o.below, o.above).any())
+        carries = iter(signs)
+        while len(rows) > 2:
+            rows = [row for i in range(0, len(rows), 3) for row in self._reduced(m, rows[i : i + 3], carries)]
+        products = [self.i[name] for name in self._unit.lane_names("product")]
+        m.d.comb += [
+            o.x.eq(rows[0]),
+            o.y.eq(rows[1]),
+            o.carry.eq(next(carries)),
+            o.below.eq(Cat(o.cut, placed[: field.start]) if window.cut else placed[: field.start]),
+            o.above.eq(placed[field.stop :]),
+            o.addend.eq(addend),
+            o.sign_of_infinity.eq(classify(m, products, addend, o)),
+        ]
+        return m
+
+    def _reduced(self, m: Module, rows: Sequence[Value], carries: Iterator[Value]) -> Sequence[Value]:
+        """Three rows as two; fewer stay."""
+        if len(rows) < 3:
+            return rows
+        total, moved = carry_save(m, rows)
+        return total, Cat(Mux(self.o.outside, next(carries), moved[0]), moved[1:])
+
+    def _place_addend(self, m: Module, addend: data.View[data.StructLayout]) -> Value:
+        """The addend's bits in the window, from `lowest` to its highest place; `cut` says that one below was 1."""
+        o, window, fmt = self.o, self._window, self._format
+        highest = window.addend_highest + fmt.bias
+        distance = Signal(range(max(highest, 1) + 1))
+        m.d.comb += [
+            o.far.eq(addend.exponent > highest if window.far else 0),
+            distance.eq(Mux(o.far, 0, highest - addend.exponent)),
+        ]
+        width = window.addend_highest - window.lowest + 1
+        bits, lost = shift_right_narrow(m, addend.significand, width, distance, "placed_addend")
+        m.d.comb += o.cut.eq(lost if window.cut else 0)
+        return bits
+
+
+class Add(Step):
+    """The sum's magnitude, from the window's lowest place, and its sign; `alone` says that it is the addend, cut."""
+
+    name = "add"
+    levels = 30
+
+    def __init__(self, window: Window, i: data.StructLayout) -> None:
+        self._window = window
+        o = {
+            "sum": window.bits,
+            "alone": 1,
+            "sign": 1,
+            **{name: i[name].shape for name in ("addend", "far", "subtract", *SPECIAL)},
+        }
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, o, window = self.i, self.o, self._window
+        above, borrows, negative = Signal(), Signal(), Signal()
+        total = end_around_sum(m, i.x, i.y, i.outside, i.carry)
+        magnitude = Signal(len(total) - 1)
+        below_sum = Signal(window.bits_below)
+        m.d.comb += [
+            above.eq(i.above.any() if window.bits_above else 0),
+            borrows.eq(total[-1] & above),
+            negative.eq(total[-1] & ~above),
+            magnitude.eq(total[:-1] ^ negative.replicate(len(magnitude))),
+            below_sum.eq(Mux(negative, -i.below, i.below)),
+            o.alone.eq(i.cut & ~total.any()),
+            o.sign.eq(Mux(i.inf, i.sign_of_infinity, i.addend.sign ^ negative)),
+        ]
+        carries = total[-2] & ~total[-1]
+        above_sum = Signal(window.highest - window.top + 1)
+        m.d.comb += above_sum.eq(i.above + carries - borrows if window.bits_above else magnitude[-1])
+        m.d.comb += o.sum.eq(Cat(below_sum, magnitude[:-1], above_sum))
+        forward(m, i, o, "addend", "far", "subtract", *SPECIAL)
+        return m
+
+
+class Normalise(Step):
+    """The leading 1 of a sum moved to the top; precision, guard, round and sticky remain.
+
+    The sum stands in a window, its last place at the lowest. Where the products have cancelled and `alone` is 1, the
+    sum is the field `addend`.
+    """
+
+    name = "normalise"
+    levels = 24
+
+    def __init__(self, fmt: FixedFormat, window: Window, i: data.StructLayout) -> None:
+        self._window, self._format = window, fmt
+        self._passed = ("subtract", "sign", *SPECIAL)
+        highest = max(window.highest + fmt.bias, (1 << fmt.exponent_bits) - 1)
+        lowest = 0 if fmt.subnormals else window.lowest + fmt.bias - window.cut
+        o = {
+            "significand": fmt.fraction_bits + 1,
+            "guard": 1,
+            "round": 1,
+            "sticky": 1,
+            "exponent": range(min(lowest, 0), highest + 1),
+            "zero": 1,
+            **{name: i[name].shape for name in self._passed},
+        }
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, o, fmt, window = self.i, self.o, self._format, self._window
+        kept = len(o.significand) + 2
+        padded = Cat(Const(0, max(kept + 1 - window.bits, 0)), i.sum)
+        furthest = len(padded) - 1
+        stops = fmt.subnormals and window.highest - fmt.min_normal_exponent <= furthest
+        if stops:
+            furthest = window.highest - fmt.min_normal_exponent
+        bits, sticky, shift = shift_left_narrow(m, padded, kept, furthest)
+        highest: Value = Const(window.highest + fmt.bias)
+        if window.far:
+            highest = Mux(i.far, i.addend.exponent, highest)
+        exponent, zero = highest - shift, ~(bits.any() | sticky) if stops else ~bits[-1]
+        if window.cut:
+            significand = i.addend.significand
+            whole = Cat(Const(0, max(kept - len(significand), 0)), significand)
+            bits, sticky = Mux(i.alone, whole[-kept:], bits), Mux(i.alone, whole[:-kept].any(), sticky)
+            exponent, zero = Mux(i.alone, i.addend.exponent, exponent), zero & ~i.alone
+        m.d.comb += [
+            Cat(o.round, o.guard, o.significand).eq(bits),
+            o.sticky.eq(sticky),
+            o.exponent.eq(exponent),
+            o.zero.eq(zero),
+        ]
+        forward(m, i, o, *self._passed)
+        return m

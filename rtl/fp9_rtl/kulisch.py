@@ -1,0 +1,181 @@
+"""The Kulisch accumulator: the exact sum of the products in a fixed-point register, rounded on its way out.
+
+    products  ->  placed, added  ->  register + sum  ->  magnitude, normalised, rounded
+                                     ^________|
+
+In the loop stands one addition and nothing else. The rounding behind it has register stages of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data
+
+from fp9.formats import FixedFormat, Rounding
+from fp9.units import Mac, MacOp, product_range
+from fp9_rtl import fixed_point
+from fp9_rtl.adder import SPECIAL
+from fp9_rtl.fixed_point import Normalise, Window, placed_products
+from fp9_rtl.pipeline import Combinational, Pipeline, StreamComponent
+from fp9_rtl.rounder import Round
+from fp9_rtl.step import Step, balanced, forward
+from fp9_rtl.terms import any_of, carry_save
+
+KULISCH_NEEDED = "rounding rne, rna, rtz, rup or rdn to fp32, e8m13, fp16, bf16 or dlfloat16, without zero_bypass"
+
+_STICKY = ("nan", "invalid", "positive_infinity", "negative_infinity", "not_zero")
+"""What stays until LOAD or CLEAR: `not_zero` says that a term was no +0, which is what an empty sum is."""
+
+
+def is_offered(unit: Mac) -> bool:
+    """Whether there is hardware for this accumulator; `KULISCH_NEEDED` says for which."""
+    engine = unit.engine
+    fmt = engine.result
+    known = isinstance(fmt, FixedFormat) and fmt.bits >= 16
+    return engine.whole and known and engine.rounding is not Rounding.SR and not engine.zero_bypass
+
+
+def kulisch_stages(unit: Mac) -> dict[str, StreamComponent]:
+    """The components from stream to stream, the registers where the deepest stage is shallowest."""
+    front = [*fixed_point.product_steps(unit, ("op",))]
+    front.append(PlaceProducts(unit, front[-1].o.shape()))
+    accumulator = KulischAccumulator(unit, front[-1].o.shape())
+    back = rounding_steps(unit, accumulator.o.payload.shape())
+    before, behind = _split(front, back, unit.stages)
+    first = Pipeline(front, before) if before else Combinational(front)
+    last = Pipeline(back, behind) if behind else Combinational(back)
+    return {"products": first, "accumulator": accumulator, "rounding": last}
+
+
+def _split(front: Sequence[Step], back: Sequence[Step], stages: int) -> tuple[int, int]:
+    """Register stages before the accumulator's own one, and behind it."""
+
+    def deepest(before: int) -> list[int]:
+        behind = stages - 1 - before
+        groups = [*balanced(front, max(before, 1)), *balanced(back, max(behind, 1))]
+        depths = [sum(step.levels for step in group) for group in groups]
+        if not before:
+            depths[0] += KulischAccumulator.levels
+        return sorted(depths, reverse=True)
+
+    before = min(range(stages), key=deepest)
+    return before, stages - 1 - before
+
+
+def _register(unit: Mac) -> data.StructLayout:
+    """The accumulator: the sum in two's complement, and what stays beside it."""
+    return data.StructLayout({"sum": signed(unit.sum_bits), **dict.fromkeys(_STICKY, 1)})
+
+
+class PlaceProducts(Step):
+    """The sum of the products of one step in two's complement, but for the carry `carry` that the register adds."""
+
+    name = "place"
+    levels = 40
+
+    def __init__(self, unit: Mac, i: data.StructLayout) -> None:
+        self._unit = unit
+        products = product_range(unit.a, unit.b, unit.bias_port)
+        total = signed(products.signed_bits(unit.engine.products))
+        o = {"op": i["op"].shape, "total": total, "carry": 1, **dict.fromkeys(_STICKY, 1)}
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        o, unit = self.o, self._unit
+        bits = len(o.total)
+        placed = placed_products(m, unit, self.i, bits - 1)
+        rows: list[Value] = [Cat(product, 0) ^ sign.replicate(bits) for product, sign in placed]
+        # An inverted row lacks 1: it comes in at the bottom of the sums that are formed of the rows.
+        carries = [sign for _, sign in placed]
+        while len(rows) > 2:
+            sums, moved = carry_save(m, rows[:3])
+            rows = [*rows[3:], sums, Cat(carries.pop(), moved[1:])]
+        if len(rows) == 2:
+            rows = [(rows[0] + rows[1] + carries.pop())[:bits]]
+        products = [self.i[name] for name in unit.lane_names("product")]
+        m.d.comb += [
+            o.total.eq(rows[0].as_signed()),
+            o.carry.eq(carries.pop()),
+            o.nan.eq(any_of(product.nan for product in products)),
+            o.invalid.eq(any_of(product.invalid for product in products)),
+            o.positive_infinity.eq(any_of(product.inf & ~product.sign for product in products)),
+            o.negative_infinity.eq(any_of(product.inf & product.sign for product in products)),
+            o.not_zero.eq(any_of(product.sign | ~product.zero for product in products)),
+        ]
+        forward(m, self.i, o, "op")
+        return m
+
+
+class KulischAccumulator(StreamComponent):
+    """Takes sums of products and operations, and gives the register after every operation.
+
+    It changes only in the clock in which an operation is taken; while it waits to be taken on, none is.
+    """
+
+    levels = 14
+
+    def __init__(self, unit: Mac, i: data.StructLayout) -> None:
+        super().__init__(i, _register(unit))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        operation, state = self.i.payload, Signal(self.o.payload.shape())
+        kept, following = Signal.like(state), Signal.like(state)
+        accumulates = operation.op == MacOp.ACCUMULATE
+        m.d.comb += [
+            kept.eq(Mux(accumulates, state.as_value(), 0)),
+            following.sum.eq(kept.sum + operation.total + operation.carry),
+            *(following[name].eq(kept[name] | operation[name]) for name in _STICKY),
+            self.o.payload.eq(state),
+            self.i.ready.eq(~self.o.valid | self.o.ready),
+        ]
+        with m.If(self.i.ready):
+            m.d.sync += self.o.valid.eq(self.i.valid)
+        with m.If(self.i.ready & self.i.valid), m.Switch(operation.op):
+            with m.Case(MacOp.ACCUMULATE, MacOp.LOAD):
+                m.d.sync += state.eq(following)
+            with m.Case(MacOp.CLEAR):
+                m.d.sync += state.eq(0)
+        return m
+
+
+class Magnitude(Step):
+    """The register's sum as magnitude and sign, and what the special values beside it make of it."""
+
+    name = "magnitude"
+    levels = 14
+
+    def __init__(self, window: Window, i: data.StructLayout) -> None:
+        super().__init__(i, data.StructLayout({"sum": window.bits, "sign": 1, "subtract": 1, **SPECIAL}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, o = self.i, self.o
+        negative = i.sum[-1]
+        magnitude = Signal(len(i.sum))
+        infinite = i.positive_infinity | i.negative_infinity
+        invalid = i.invalid | (i.positive_infinity & i.negative_infinity)
+        m.d.comb += [
+            magnitude.eq(Mux(negative, -i.sum, i.sum)),
+            o.sum.eq(magnitude),
+            o.sign.eq(Mux(infinite, i.negative_infinity, negative)),
+            o.subtract.eq(i.not_zero),
+            o.inf.eq(infinite),
+            o.nan.eq(i.nan | invalid),
+            o.invalid.eq(invalid & ~i.nan),
+        ]
+        return m
+
+
+def rounding_steps(unit: Mac, i: data.StructLayout) -> list[Step]:
+    """From the register to result and flags."""
+    fmt = unit.engine.result
+    assert isinstance(fmt, FixedFormat)
+    window = fixed_point.register_window(unit)
+    magnitude = Magnitude(window, i)
+    normalise = Normalise(fmt, window, magnitude.o.shape())
+    facts = fixed_point.register_facts(unit, window)
+    return [magnitude, normalise, Round(unit.engine, facts, normalise.o.shape())]
