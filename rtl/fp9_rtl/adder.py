@@ -66,7 +66,6 @@ class Align(Step):
     """Which term is larger, and the other one shifted under it; the addend is a code of `fmt`."""
 
     name = "align"
-    levels = 22
 
     def __init__(self, fmt: FixedFormat, facts: SumFacts, i: data.StructLayout) -> None:
         self._format = fmt
@@ -143,7 +142,6 @@ class Add(Step):
     """Sum or difference of the aligned terms; `sign` follows where the difference turns round."""
 
     name = "add"
-    levels = 20
 
     def __init__(self, fmt: FixedFormat, facts: SumFacts, i: data.StructLayout) -> None:
         self._turns = can_be_subnormal(fmt, facts)
@@ -179,7 +177,6 @@ class Normalise(Step):
     """The sum's leading 1 moved to the top, the exponent with it; precision, guard and sticky remain."""
 
     name = "normalise"
-    levels = 24
 
     def __init__(self, fmt: FixedFormat, facts: SumFacts, i: data.StructLayout) -> None:
         self._stops = can_be_subnormal(fmt, facts)

@@ -22,7 +22,8 @@ from fp9_rtl.kulisch import kulisch_stages
 from fp9_rtl.layouts import ports_layout
 from fp9_rtl.mac import Accumulator, product_steps
 from fp9_rtl.pipeline import Combinational, Pipeline, StreamComponent
-from fp9_rtl.step import Step, balanced, chain
+from fp9_rtl.stages import cut
+from fp9_rtl.step import Step, chain
 from fp9_rtl.upcast import UpcastStep
 
 
@@ -125,7 +126,7 @@ def _stages(unit: Unit) -> dict[str, StreamComponent]:
     if isinstance(unit, Cast) and unit.amax:
         return _amax_stages(unit)
     if not isinstance(unit, Mac):
-        return {"pipeline": Pipeline(unit_steps(unit), unit.stages)}
+        return {"pipeline": Pipeline(cut(unit_steps(unit), unit.stages))}
     if unit.engine.whole:
         return kulisch_stages(unit)
     steps = product_steps(unit, ("op", "c"))
@@ -137,16 +138,11 @@ def _stages(unit: Unit) -> dict[str, StreamComponent]:
         chunk = ChunkSum(unit, products)
         accumulators = {"chunk": chunk, "total": Total(unit, chunk.o.payload.shape())}
     before = unit.stages - len(accumulators)
-    return {"pipeline": Pipeline(steps, before) if before else Combinational(steps), **accumulators}
+    return {"pipeline": Pipeline(cut(steps, before)) if before else Combinational(steps), **accumulators}
 
 
 def _amax_stages(unit: Cast) -> dict[str, StreamComponent]:
     """The running maximum stands in the last stage, beside the steps that fall to it."""
-    *earlier, last = balanced(unit_steps(unit), unit.stages)
-    front = list(itertools.chain.from_iterable(earlier))
-    if not front:
-        return {"amax": RunningAmax(unit, last, last[0].i.shape())}
-    return {
-        "pipeline": Pipeline(front, unit.stages - 1),
-        "amax": RunningAmax(unit, last, front[-1].o.shape()),
-    }
+    *earlier, last = cut(unit_steps(unit), unit.stages)
+    amax = RunningAmax(unit, last, last[0].i.shape())
+    return {"pipeline": Pipeline(earlier), "amax": amax} if earlier else {"amax": amax}

@@ -61,7 +61,6 @@ class Unpack(Step):
     """The source's fields, scaled; subnormal numbers are normalised only where a target can tell them apart."""
 
     name = "unpack"
-    levels = 6
 
     def __init__(self, unit: Cast, targets: list[CastTarget]) -> None:
         assert isinstance(unit.source, FixedFormat)
@@ -118,7 +117,6 @@ class Place(Step):
     """The significand moved to where it is rounded, and what rounding has to know of its place."""
 
     name = "place"
-    levels = 14
 
     def __init__(self, unit: Cast, targets: list[CastTarget], i: data.StructLayout) -> None:
         self._targets = targets

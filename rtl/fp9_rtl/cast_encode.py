@@ -27,7 +27,6 @@ class Encode(Step):
     """
 
     name = "encode"
-    levels = 14
 
     def __init__(self, unit: Cast, targets: list[CastTarget], i: data.StructLayout) -> None:
         self._targets = targets

@@ -36,7 +36,6 @@ class Spread(Step):
     """
 
     name = "spread"
-    levels = 0
 
     def __init__(self, unit: Cast) -> None:
         self._unit = unit
@@ -82,7 +81,7 @@ class EachLane(Step):
     """One section of the datapath, once for each lane."""
 
     def __init__(self, unit: Cast, lanes: Sequence[Step]) -> None:
-        self.name, self.levels = lanes[0].name, lanes[0].levels
+        self.name = lanes[0].name
         self._lanes = lanes
         self._beside = tuple(_beside(unit))
         i, o = (
@@ -105,7 +104,6 @@ class Join(Step):
     """The lanes' results under the names of the ports."""
 
     name = "join"
-    levels = 0
 
     def __init__(self, unit: Cast) -> None:
         self._unit = unit

@@ -21,7 +21,6 @@ class RoundKept(Step):
     """
 
     name = "round"
-    levels = 12
 
     def __init__(self, unit: Cast, i: data.StructLayout) -> None:
         self._roundings = unit.roundings

@@ -117,7 +117,6 @@ class UnpackChunk(Step):
     """
 
     name = "unpack"
-    levels = 6
 
     def __init__(self, unit: Mac) -> None:
         chunk, total = unit.engine.result, unit.engine.output

@@ -14,7 +14,6 @@ class Decode(Step):
     """The operand decoder between the unit's ports."""
 
     name = "decode"
-    levels = 8
 
     def __init__(self, unit: Decoder) -> None:
         self._decoder = OperandDecoder(unit.formats, unit.bias_port)

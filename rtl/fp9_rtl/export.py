@@ -7,12 +7,12 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-from amaranth.back import rtlil
 from amaranth.lib import wiring
 
 from fp9.files import write_whole
 from fp9.units import Port, Unit
 from fp9_rtl.build import build
+from fp9_rtl.rtlil import to_rtlil
 from fp9_rtl.yosys import run_yosys
 
 # Without processes in the output no block waits for an event that never comes (an `always @*` over constants), and
@@ -52,7 +52,7 @@ def component_verilog(component: wiring.Component, name: str) -> str:
     """Verilog of a component as one module without processes."""
     with tempfile.TemporaryDirectory(prefix="fp9-") as temporary:
         folder = Path(temporary)
-        (folder / "unit.il").write_text(_rtlil(component, name))
+        (folder / "unit.il").write_text(to_rtlil(component, name))
         run_yosys(_SCRIPT, folder)
         return _without_banner((folder / "unit.v").read_text())
 
@@ -60,26 +60,6 @@ def component_verilog(component: wiring.Component, name: str) -> str:
 def write_verilog(unit: Unit, path: Path | str) -> None:
     """Write a unit's Verilog to `path`, whole or not at all. Raises OSError where it cannot be written."""
     write_whole(path, verilog(unit))
-
-
-_PORT = re.compile(r"^(\s*wire .*\b(?:input|output) )(\d+)", re.MULTILINE)
-_NAME = re.compile(r"\\([A-Za-z_][\w.]*)")
-
-
-def _rtlil(component: wiring.Component, name: str) -> str:
-    """RTLIL whose names need no escaping in Verilog, and in which a structure is named by its fields alone.
-
-    The field `operand.sign` becomes `operand_sign`; the wire `operand` of all fields side by side a private one.
-    """
-    text = rtlil.convert(component, name=name, emit_src=False)
-    packed = {wire.rpartition(".")[0] for wire in _NAME.findall(text) if not wire.startswith(f"{name}.")}
-
-    def renamed(match: re.Match[str]) -> str:
-        return ("$" if match[1] in packed else "\\") + match[1].replace(".", "_")
-
-    # Yosys takes port number 0 for none and puts that port last.
-    text = _PORT.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", text)
-    return _NAME.sub(renamed, text)
 
 
 def _without_banner(body: str) -> str:

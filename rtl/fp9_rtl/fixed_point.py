@@ -186,7 +186,6 @@ class Place(Step):
     """The products in the field, as two rows with the addend's bits there; the addend's bits outside beside them."""
 
     name = "place"
-    levels = 30
 
     def __init__(self, unit: Dot, i: data.StructLayout) -> None:
         fmt = unit.engine.addend_format
@@ -263,7 +262,6 @@ class Add(Step):
     """The sum's magnitude, from the window's lowest place, and its sign; `alone` says that it is the addend, cut."""
 
     name = "add"
-    levels = 30
 
     def __init__(self, window: Window, i: data.StructLayout) -> None:
         self._window = window
@@ -307,7 +305,6 @@ class Normalise(Step):
     """
 
     name = "normalise"
-    levels = 24
 
     def __init__(self, fmt: FixedFormat, window: Window, i: data.StructLayout) -> None:
         self._window, self._format = window, fmt

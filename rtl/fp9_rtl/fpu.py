@@ -68,7 +68,7 @@ class Beside(Step):
     """A step with fields that pass it unchanged."""
 
     def __init__(self, step: Step, beside: dict[str, data.ShapeLike]) -> None:
-        self.name, self.levels = step.name, step.levels
+        self.name = step.name
         self._step, self._beside = step, beside
         layouts = (step.i.shape(), step.o.shape())
         i, o = (data.StructLayout({**{name: f.shape for name, f in s}, **beside}) for s in layouts)
@@ -109,7 +109,6 @@ class DecodeFpu(Step):
     """
 
     name = "decode"
-    levels = 12
 
     def __init__(self, unit: Fpu) -> None:
         fmt = unit.engine.result
@@ -195,7 +194,6 @@ class MultiplyFpu(Step):
     """
 
     name = "multiply"
-    levels = 24
 
     def __init__(self, unit: Fpu, i: data.StructLayout) -> None:
         fmt = unit.engine.result

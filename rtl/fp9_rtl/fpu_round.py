@@ -32,7 +32,6 @@ class RoundFpu(Step):
     """
 
     name = "round"
-    levels = 18
 
     def __init__(self, unit: Fpu, i: data.StructLayout) -> None:
         assert isinstance(unit.engine.result, FixedFormat)

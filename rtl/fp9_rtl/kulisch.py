@@ -20,7 +20,8 @@ from fp9_rtl.adder import SPECIAL
 from fp9_rtl.fixed_point import Normalise, Window, placed_products
 from fp9_rtl.pipeline import Combinational, Pipeline, StreamComponent
 from fp9_rtl.rounder import Round
-from fp9_rtl.step import Step, balanced, forward
+from fp9_rtl.stages import clock, cut
+from fp9_rtl.step import Step, chain, forward
 from fp9_rtl.terms import any_of, carry_save
 
 KULISCH_NEEDED = "rounding rne, rna, rtz, rup or rdn to fp32, e8m13, fp16, bf16 or dlfloat16, without zero_bypass"
@@ -38,29 +39,27 @@ def is_offered(unit: Mac) -> bool:
 
 
 def kulisch_stages(unit: Mac) -> dict[str, StreamComponent]:
-    """The components from stream to stream, the registers where the deepest stage is shallowest."""
+    """The components from stream to stream, the registers where the slowest stage is fastest."""
     front = [*fixed_point.product_steps(unit, ("op",))]
     front.append(PlaceProducts(unit, front[-1].o.shape()))
     accumulator = KulischAccumulator(unit, front[-1].o.shape())
     back = rounding_steps(unit, accumulator.o.payload.shape())
-    before, behind = _split(front, back, unit.stages)
-    first = Pipeline(front, before) if before else Combinational(front)
-    last = Pipeline(back, behind) if behind else Combinational(back)
+    before, behind = _split(unit, front, back)
+    first = Pipeline(cut(front, before)) if before else Combinational(front)
+    last = Pipeline(cut(back, behind)) if behind else Combinational(back)
     return {"products": first, "accumulator": accumulator, "rounding": last}
 
 
-def _split(front: Sequence[Step], back: Sequence[Step], stages: int) -> tuple[int, int]:
+def _split(unit: Mac, front: Sequence[Step], back: Sequence[Step]) -> tuple[int, int]:
     """Register stages before the accumulator's own one, and behind it."""
+    stages = unit.stages
 
-    def deepest(before: int) -> list[int]:
-        behind = stages - 1 - before
-        groups = [*balanced(front, max(before, 1)), *balanced(back, max(behind, 1))]
-        depths = [sum(step.levels for step in group) for group in groups]
-        if not before:
-            depths[0] += KulischAccumulator.levels
-        return sorted(depths, reverse=True)
+    def slowest(before: int) -> list[int]:
+        add = clock([AddToRegister(unit, front[-1].o.shape())], 1)
+        behind = clock(back, max(stages - 1 - before, 1))
+        return sorted([clock(front, before), add, behind] if before else [clock(front, 1) + add, behind], reverse=True)
 
-    before = min(range(stages), key=deepest)
+    before = min(range(stages), key=slowest)
     return before, stages - 1 - before
 
 
@@ -73,7 +72,6 @@ class PlaceProducts(Step):
     """The sum of the products of one step in two's complement, but for the carry `carry` that the register adds."""
 
     name = "place"
-    levels = 40
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
         self._unit = unit
@@ -109,29 +107,45 @@ class PlaceProducts(Step):
         return m
 
 
+class AddToRegister(Step):
+    """What the register holds after an operation that adds: `kept` is what it held, or 0, the rest the operation."""
+
+    name = "add"
+
+    def __init__(self, unit: Mac, operation: data.StructLayout) -> None:
+        terms = {name: operation[name].shape for name in ("total", "carry", *_STICKY)}
+        super().__init__(data.StructLayout({"kept": _register(unit), **terms}), _register(unit))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i = self.i
+        m.d.comb += self.o.sum.eq(i.kept.sum + i.total + i.carry)
+        m.d.comb += [self.o[name].eq(i.kept[name] | i[name]) for name in _STICKY]
+        return m
+
+
 class KulischAccumulator(StreamComponent):
     """Takes sums of products and operations, and gives the register after every operation.
 
     It changes only in the clock in which an operation is taken; while it waits to be taken on, none is.
     """
 
-    levels = 14
-
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
+        self._add = AddToRegister(unit, i)
         super().__init__(i, _register(unit))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         operation, state = self.i.payload, Signal(self.o.payload.shape())
-        kept, following = Signal.like(state), Signal.like(state)
+        terms = Signal(self._add.i.shape())
         accumulates = operation.op == MacOp.ACCUMULATE
         m.d.comb += [
-            kept.eq(Mux(accumulates, state.as_value(), 0)),
-            following.sum.eq(kept.sum + operation.total + operation.carry),
-            *(following[name].eq(kept[name] | operation[name]) for name in _STICKY),
+            terms.kept.eq(Mux(accumulates, state.as_value(), 0)),
+            *(terms[name].eq(operation[name]) for name in terms.shape().members if name != "kept"),
             self.o.payload.eq(state),
             self.i.ready.eq(~self.o.valid | self.o.ready),
         ]
+        following = chain(m, [self._add], terms)
         with m.If(self.i.ready):
             m.d.sync += self.o.valid.eq(self.i.valid)
         with m.If(self.i.ready & self.i.valid), m.Switch(operation.op):
@@ -146,7 +160,6 @@ class Magnitude(Step):
     """The register's sum as magnitude and sign, and what the special values beside it make of it."""
 
     name = "magnitude"
-    levels = 14
 
     def __init__(self, window: Window, i: data.StructLayout) -> None:
         super().__init__(i, data.StructLayout({"sum": window.bits, "sign": 1, "subtract": 1, **SPECIAL}))

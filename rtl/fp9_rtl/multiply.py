@@ -23,7 +23,6 @@ class DecodeOperands(Step):
     """The codes of all a and all b to their fields; the ports named in `passed` go through."""
 
     name = "decode"
-    levels = 8
 
     def __init__(self, unit: Dot, passed: tuple[str, ...], normalise: bool = True) -> None:
         offered = {"a": unit.a, "b": unit.b}
@@ -59,7 +58,6 @@ class Multiply(Step):
     """
 
     name = "multiply"
-    levels = 16
 
     def __init__(
         self,

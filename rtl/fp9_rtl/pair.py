@@ -53,7 +53,6 @@ class AlignPair(Step):
     """
 
     name = "align"
-    levels = 30
 
     def __init__(self, fmt: FixedFormat, i: data.StructLayout) -> None:
         self._format = fmt
@@ -147,7 +146,6 @@ class AddPair(Step):
     """The sum as magnitude and sign, or the cut term alone where the other two have cancelled."""
 
     name = "add"
-    levels = 30
 
     def __init__(self, fmt: FixedFormat, i: data.StructLayout) -> None:
         self._significand = significand_bits(fmt)

@@ -8,7 +8,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from fp9_rtl.step import Step, balanced, chain
+from fp9_rtl.step import Step, chain
 
 
 class StreamComponent(wiring.Component):
@@ -62,11 +62,11 @@ class Combinational(StreamComponent):
 
 
 class Pipeline(StreamComponent):
-    """A chain of steps cut by `stages` elastic registers, the last one behind the last step; latency is `stages`."""
+    """Runs of steps, an elastic register behind each; latency is their number."""
 
-    def __init__(self, steps: Sequence[Step], stages: int) -> None:
-        super().__init__(steps[0].i.shape(), steps[-1].o.shape())
-        self._runs = balanced(steps, stages)
+    def __init__(self, runs: Sequence[Sequence[Step]]) -> None:
+        super().__init__(runs[0][0].i.shape(), runs[-1][-1].o.shape())
+        self._runs = runs
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -22,7 +22,6 @@ class Round(Step):
     """One rounding; then overflow, underflow and the special results."""
 
     name = "round"
-    levels = 16
 
     def __init__(self, engine: Engine, facts: SumFacts, i: data.StructLayout) -> None:
         assert isinstance(engine.result, FixedFormat)

@@ -236,9 +236,7 @@ def _cast_lanes() -> Study:
     base = _cast("fp32", _OCP, [Rounding.RNE])
     counts = (1, 2, 4, 8)
     variants = [Variant(str(n), dataclasses.replace(base, name=f"{base.name}_lanes{n}", lanes=n)) for n in counts]
-    question = (
-        "What do several lanes of a cast from FP32 to e4m3 or e5m2, to nearest even, cost that share their choices?"
-    )
+    question = "What do several lanes of a cast from FP32 to e4m3 or e5m2, to nearest even, cost that share choices?"
     return Study("cast_lanes", "Lanes of a cast", question, tuple(variants), Chart.LINES, "lanes")
 
 
@@ -286,6 +284,7 @@ STUDIES: dict[str, Study] = {
         _cast_lanes(),
         _stages("stages_fma", "a multiply-add of mixed e4m3/e5m2 to fp32", _fma(_OCP, _OCP, "fma_fp32"), 0),
         _stages("stages_fma_dlfloat16", "a multiply-add of mixed HFP8 to dlfloat16", _fma(_HFP8, _HFP8, "dlfloat"), 0),
+        _stages("stages_cast", "a cast from FP32 to e4m3, e5m2 or hif8", CATALOGUE["cast_fp32"], 0),
         _stages("stages_mac", "a mac of mixed e4m3/e5m2 to fp32", _MAC, 1),
         _units(),
     )

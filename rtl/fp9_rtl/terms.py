@@ -80,7 +80,6 @@ class NormaliseSum(Step):
     """
 
     name = "normalise"
-    levels = 24
 
     def __init__(self, fmt: FixedFormat, headroom: int, i: data.StructLayout, *passed: str) -> None:
         self._stops = fmt.subnormals

@@ -21,7 +21,6 @@ class UpcastStep(Step):
     """The operand decoder, its exponent biased as the result's, and the result's special codes."""
 
     name = "upcast"
-    levels = 12
 
     def __init__(self, unit: Upcast) -> None:
         assert isinstance(unit.result, FixedFormat)

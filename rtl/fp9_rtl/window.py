@@ -42,7 +42,6 @@ class AlignWindow(Step):
     """All terms cut to the window below the largest exponent; `dropped` says that a bit which was cut off was 1."""
 
     name = "align"
-    levels = 30
 
     def __init__(self, unit: Dot, i: data.StructLayout) -> None:
         fmt = unit.engine.addend_format
@@ -114,7 +113,6 @@ class AddWindow(Step):
     """The aligned terms as one sum, magnitude and sign."""
 
     name = "add"
-    levels = 30
 
     def __init__(self, unit: Dot, i: data.StructLayout) -> None:
         result = unit.engine.result
