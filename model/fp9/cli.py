@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 import fp9
-from fp9 import cli_error, cli_foreign, cli_hardware, cli_model, cli_prove, cli_study, cli_sweep, cli_tables
+from fp9 import cli_error, cli_foreign, cli_gemm, cli_hardware, cli_model, cli_prove, cli_study, cli_sweep, cli_tables
 from fp9.cli_support import Commands
 
 
@@ -32,6 +32,7 @@ def main() -> None:
 for command in (
     *cli_model.COMMANDS,
     *cli_hardware.COMMANDS,
+    *cli_gemm.COMMANDS,
     *cli_prove.COMMANDS,
     *cli_sweep.COMMANDS,
     *cli_foreign.COMMANDS,

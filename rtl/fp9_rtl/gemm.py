@@ -1,11 +1,15 @@
 """A tile for matrix products: an output-stationary systolic array of `mac` units, its results cast on the way out.
 
+With one product a clock in every unit:
+
           b[k][0]   b[k][1]           one step k of the sum enters per clock; column j is held back by j clocks,
              |         |              row i by i, so that a[i][k] and b[k][j] meet in element (i, j)
 a[0][k] -> mac 0,0 - mac 0,1 ->
              |         |              operands move on by one element each clock; the sums stay where they are
 a[1][k] -> mac 1,0 - mac 1,1 ->
              |         |              after the last step the sums leave row by row, through one cast a column
+
+Units of G products take G columns of A and G rows of B a clock.
 """
 
 from __future__ import annotations
@@ -20,12 +24,12 @@ from amaranth.lib.wiring import In, Out
 from fp9.engine import Engine
 from fp9.formats import Format, Rounding, format
 from fp9.policy import Overflow
-from fp9.units import Cast, Mac, MacOp, select_width
+from fp9.units import Cast, Dot, Mac, MacOp, Unit, select_width
 from fp9_rtl.build import build, check_offered
 from fp9_rtl.export import component_verilog
 
 CODE_BITS = 8
-"""Bits of an operand and of a result."""
+"""Bits of a factor and of a result."""
 
 MAX_SIDE = 64
 """Most rows or columns of a tile."""
@@ -35,7 +39,7 @@ MAX_SIDE = 64
 class GemmTile:
     """A tile of `rows` x `columns` sums: formats of both operands, engine of the sums, target of the cast.
 
-    `mac_stages` are the register stages of each `mac`.
+    `mac_stages` are the register stages of each `mac`. A step adds `products` products to every sum.
 
     Raises ValueError for sizes and formats that no tile has, and for an engine that no `mac` has.
     """
@@ -67,6 +71,38 @@ class GemmTile:
         check_offered(self.mac)
         check_offered(self.cast)
 
+    @classmethod
+    def of(
+        cls,
+        unit: Unit,
+        rows: int,
+        columns: int,
+        target: Format | str,
+        rounding: Rounding = Rounding.RNE,
+        overflow: Overflow = Overflow.SATURATE,
+        name: str = "gemm",
+    ) -> GemmTile:
+        """The tile whose elements are `unit`, a mac, or a mac around the step of `unit`, a dot or fma.
+
+        Raises ValueError as the constructor does, and for a unit with a bias port, which a tile has none for.
+        """
+        if not isinstance(unit, Dot):
+            raise ValueError(f"{unit.name}: a {unit.kind} given as element of a tile; give a mac, dot or fma")
+        if unit.bias_port:
+            raise ValueError(f"{unit.name}: a tile has no bias ports; give a unit without them")
+        stages = max(1, unit.stages)
+        return cls(name, rows, columns, unit.a, unit.b, unit.engine, format(target), rounding, overflow, stages)
+
+    @property
+    def products(self) -> int:
+        """Products that each element adds in a step."""
+        return self.engine.products
+
+    @property
+    def row_bits(self) -> int:
+        """Bits of what a row, or a column, takes in a step."""
+        return CODE_BITS * self.products
+
     def period(self, steps: int) -> int:
         """Clocks from the first step of a product of so many steps to that of the next one, without stalls."""
         crossing = self.rows - 1 + self.columns - 1
@@ -79,36 +115,41 @@ class GemmTile:
 
     @property
     def cast(self) -> Cast:
-        """The unit below every column."""
-        return Cast(f"{self.name}_cast", self.engine.result, (self.target,), (self.rounding,), (self.overflow,))
+        """The unit below every column; it reads a sum in the format of the addends, which holds every result."""
+        return Cast(f"{self.name}_cast", self.engine.addend_format, (self.target,), (self.rounding,), (self.overflow,))
+
+
+def _members(tile: GemmTile) -> dict[str, wiring.Member]:
+    """The ports of a tile beside clock and reset."""
+    members: dict[str, wiring.Member] = {
+        "a": In(tile.row_bits * tile.rows),
+        "b": In(tile.row_bits * tile.columns),
+        "in_last": In(1),
+        "in_valid": In(1),
+        "in_ready": Out(1),
+        "result": Out(CODE_BITS * tile.columns),
+        "out_last": Out(1),
+        "out_valid": Out(1),
+        "out_ready": In(1),
+    }
+    for operand, formats in (("a", tile.a), ("b", tile.b)):
+        if len(formats) > 1:
+            members[f"{operand}_format"] = In(select_width(len(formats)))
+    return members
 
 
 class GemmComponent(wiring.Component):
     """The hardware of a tile.
 
-    Members: one step of the sum, taken where `in_valid` and `in_ready` are both 1: `a` holds a column of A, row i in
-    bits 8i to 8i + 7; `b` a row of B, column j alike; `a_format` and `b_format` choose the formats where there are
-    several; `in_last` marks the last step. Then the results, where `out_valid` and `out_ready` are both 1: `result`
-    holds a row, column j in bits 8j to 8j + 7, the rows from 0 on; `out_last` marks the last one. The next product
-    begins behind it. Steps may come with pauses.
+    Members: one step of the sum, taken where `in_valid` and `in_ready` are both 1: `a` holds G columns of A, the codes
+    of row i from bit 8Gi on, those of one row in the order of the columns; `b` holds G rows of B, column j alike;
+    `a_format` and `b_format` choose the formats where there are several; `in_last` marks the last step. Then the
+    results, where `out_valid` and `out_ready` are both 1: `result` holds a row, column j in bits 8j to 8j + 7, the rows
+    from 0 on; `out_last` marks the last one. The next product begins behind it. Steps may come with pauses.
     """
 
     def __init__(self, tile: GemmTile) -> None:
-        members: dict[str, wiring.Member] = {
-            "a": In(CODE_BITS * tile.rows),
-            "b": In(CODE_BITS * tile.columns),
-            "in_last": In(1),
-            "in_valid": In(1),
-            "in_ready": Out(1),
-            "result": Out(CODE_BITS * tile.columns),
-            "out_last": Out(1),
-            "out_valid": Out(1),
-            "out_ready": In(1),
-        }
-        for operand, formats in (("a", tile.a), ("b", tile.b)):
-            if len(formats) > 1:
-                members[f"{operand}_format"] = In(select_width(len(formats)))
-        super().__init__(members)
+        super().__init__(_members(tile))
         self._tile = tile
 
     def elaborate(self, platform: object) -> Module:
@@ -151,7 +192,7 @@ class GemmComponent(wiring.Component):
     def _entering(self, m: Module, operand: str, place: int, control: dict[str, Value]) -> data.View[data.StructLayout]:
         """An operand's way to the edge of the array: with its format and control, held back by `place` clocks."""
         select = getattr(self, f"{operand}_format", None)
-        fields = {"code": getattr(self, operand).word_select(place, CODE_BITS), **control}
+        fields = {"codes": getattr(self, operand).word_select(place, self._tile.row_bits), **control}
         if select is not None:
             fields["format"] = select
         token = Signal(
@@ -165,14 +206,14 @@ class GemmComponent(wiring.Component):
     def _operate(self, m: Module, mac: Any, a: data.View[data.StructLayout], b: data.View[data.StructLayout]) -> None:
         """One element: the first step loads its product, the others accumulate; the result is never waited for."""
         m.d.comb += [
-            mac.a.eq(a.code),
-            mac.b.eq(b.code),
             mac.c.eq(0),
             mac.op.eq(Mux(a.first, MacOp.LOAD, MacOp.ACCUMULATE)),
             mac.in_valid.eq(a.valid),
             mac.out_ready.eq(1),
         ]
         for operand, token in (("a", a), ("b", b)):
+            for lane, name in enumerate(self._tile.mac.lane_names(operand)):
+                m.d.comb += getattr(mac, name).eq(token.codes.word_select(lane, CODE_BITS))
             if "format" in token.shape().members:
                 m.d.comb += getattr(mac, f"{operand}_format").eq(token.format)
 
@@ -207,6 +248,11 @@ def _held(m: Module, token: Any, name: str) -> Any:
     held = Signal(token.shape(), name=name)
     m.d.sync += held.eq(token)
     return held
+
+
+def ports(tile: GemmTile) -> tuple[str, ...]:
+    """Names of a tile's ports, clock and reset first."""
+    return ("clk", "rst", *_members(tile))
 
 
 def gemm_verilog(tile: GemmTile) -> str:

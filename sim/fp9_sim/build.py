@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,17 +39,25 @@ class Build:
 
 
 def build(unit: Unit, verilog: str, simulator: Simulator, folder: Path, waves: str | None = None) -> Build:
-    """The design of `verilog` for a simulator, taken from `folder` when the same was built there before.
+    """A unit's design for a simulator; arguments and errors as in `build_design`."""
+    ports = [port.name for port in (*unit.inputs, *unit.outputs)] + [*(HANDSHAKE if unit.stages else ())]
+    return build_design(unit.name, ports, verilog, simulator, folder, waves)
 
-    `waves` is the kind of waveform file the build can write: "vcd", "fst" or None. Raises SimulatorError where the
-    simulator refuses the design, OSError where the folder cannot be written.
+
+def build_design(
+    name: str, ports: Sequence[str], verilog: str, simulator: Simulator, folder: Path, waves: str | None = None
+) -> Build:
+    """The module `name` of `verilog` for a simulator, taken from `folder` when the same was built there before.
+
+    `ports` are those that a bench reaches; `waves` is the kind of waveform file the build can write: "vcd", "fst" or
+    None. Raises SimulatorError where the simulator refuses the design, OSError where the folder cannot be written.
     """
     arguments = ICARUS_ARGUMENTS if simulator.name == "icarus" else _VERILATOR_ARGUMENTS
     # The path of cocotb's libraries is linked into the program.
     options = [simulator.name, simulator.version, cocotb_tools.__file__, str(waves), *arguments]
-    key = hashlib.sha256(json.dumps([unit.name, verilog, *options]).encode()).hexdigest()[:16]
-    final = folder.absolute() / f"{unit.name}-{simulator.name}-{key}"
-    result = Build(simulator, unit.name, final, waves)
+    key = hashlib.sha256(json.dumps([name, verilog, *options]).encode()).hexdigest()[:16]
+    final = folder.absolute() / f"{name}-{simulator.name}-{key}"
+    result = Build(simulator, name, final, waves)
     if final.is_dir():
         return result
     final.parent.mkdir(parents=True, exist_ok=True)
@@ -56,11 +65,11 @@ def build(unit: Unit, verilog: str, simulator: Simulator, folder: Path, waves: s
     working = Path(tempfile.mkdtemp(dir=final.parent, prefix=f".{final.name}."))
     try:
         lend(final.parent, options, working)
-        said = _compile(unit, verilog, simulator, arguments, waves, working)
+        said = _compile(name, ports, verilog, simulator, arguments, waves, working)
         if said is not None:
             log = final.with_suffix(".log")
             log.write_text(said)
-            raise SimulatorError(f"{simulator.name} refuses {unit.name}: {first_error(said)}; all of it is in {log}")
+            raise SimulatorError(f"{simulator.name} refuses {name}: {first_error(said)}; all of it is in {log}")
         keep(final.parent, options, working)
         publish(working, final)
     finally:
@@ -77,15 +86,21 @@ def verilog_of(unit: Unit) -> str:
 
 
 def _compile(
-    unit: Unit, verilog: str, simulator: Simulator, arguments: tuple[str, ...], waves: str | None, working: Path
+    name: str,
+    ports: Sequence[str],
+    verilog: str,
+    simulator: Simulator,
+    arguments: tuple[str, ...],
+    waves: str | None,
+    working: Path,
 ) -> str | None:
     """Build inside `working`; None when it went well, else what the simulator said."""
-    source, control, log = working / f"{unit.name}.v", working / "ports.vlt", working / "build.log"
+    source, control, log = working / f"{name}.v", working / "ports.vlt", working / "build.log"
     source.write_text(verilog)
-    control.write_text(_public_ports(unit))
+    control.write_text(_public_ports(name, ports))
     settings = {
         "sources": [str(source), *([str(control)] if simulator.name == "verilator" else [])],
-        "hdl_toplevel": unit.name,
+        "hdl_toplevel": name,
         "build_dir": str(working),
         "build_args": list(arguments),
         "always": True,
@@ -97,10 +112,9 @@ def _compile(
     return said if status or ICARUS_FATAL in said else None
 
 
-def _public_ports(unit: Unit) -> str:
-    """Verilator control file that lets cocotb reach the ports of a unit."""
-    names = [port.name for port in (*unit.inputs, *unit.outputs)] + [*(HANDSHAKE if unit.stages else ())]
-    lines = [f'public_flat_rw -module "{unit.name}" -var "{name}"' for name in names]
+def _public_ports(name: str, ports: Sequence[str]) -> str:
+    """Verilator control file that lets cocotb reach the ports of a module."""
+    lines = [f'public_flat_rw -module "{name}" -var "{port}"' for port in ports]
     return "\n".join(["`verilator_config", *lines, ""])
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.sim import Simulator, SimulatorContext
+from click.testing import CliRunner
 
+from fp9.cli import main
 from fp9.engine import ENGINES
 from fp9.formats import format
+from fp9.units import CATALOGUE
 from fp9_rtl.gemm import GemmComponent, GemmTile, gemm_verilog
 
 OCP = (format("e4m3"), format("e5m2"))
@@ -51,3 +55,17 @@ def test_the_same_tile_gives_the_same_text_with_its_parameters() -> None:
     text = gemm_verilog(tile)
     assert text == gemm_verilog(tile)
     assert "//   columns: 2\n" in text and "module tile(" in text
+
+
+def test_the_command_writes_the_tile_of_a_unit(tmp_path: Path) -> None:
+    path = tmp_path / "tile.v"
+    asked = ["gemm", "--rows", "1", "--columns", "2", "--unit", "mac4_e8m13_ocp", "--cast", "e5m2", "-o", str(path)]
+    done = CliRunner().invoke(main, asked)
+    assert done.exit_code == 0, done.output
+    assert path.read_text() == gemm_verilog(GemmTile.of(CATALOGUE["mac4_e8m13_ocp"], 1, 2, "e5m2"))
+
+
+def test_a_unit_with_bias_ports_is_refused() -> None:
+    done = CliRunner().invoke(main, ["gemm", "--unit", "fma_dlfloat16_bias"])
+    assert done.exit_code == 2
+    assert "give a unit without them" in done.output

@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 import fp9
 from fp9.engine import ENGINES
 from fp9.formats import format
+from fp9.units import CATALOGUE
 from fp9_rtl.gemm import GemmTile, gemm_verilog
+from fp9_sim import gemm as gemm_check
+from fp9_sim.gemm import check_tile
 from fp9_sim.tools import VERILATOR_ARGUMENTS, verilator
 
 OCP = (format("e4m3"), format("e5m2"))
@@ -96,3 +99,24 @@ def test_a_tile_gives_the_cast_matrix_product(tile: GemmTile, tmp_path: Path) ->
 def test_a_tile_without_rows_is_refused() -> None:
     with pytest.raises(ValueError, match="give 1 to 64 rows and columns"):
         GemmTile("tile", 0, 4, OCP, OCP, ENGINES["fma_fp16"], OCP[1])
+
+
+def test_elements_of_several_products_take_as_many_columns_a_step(build_dir: Path) -> None:
+    tile = GemmTile.of(CATALOGUE["mac4_e8m13_ocp"], 2, 1, "e5m2")
+    found = check_tile(tile, products=4, simulator="icarus", build_dir=build_dir)
+    assert found.passed, found.mismatches
+    assert found.rows == 4 * tile.rows
+
+
+def test_a_wrong_row_is_told(build_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tile = GemmTile.of(CATALOGUE["mac4_e8m13_ocp"], 2, 1, "e5m2")
+    true = gemm_check.expected
+    monkeypatch.setattr(gemm_check, "expected", lambda tile, product: true(tile, product) ^ 1)
+    found = check_tile(tile, products=2, simulator="icarus", build_dir=build_dir)
+    assert not found.passed
+    assert found.mismatches[0].startswith("product 0, row 0: expected 0x")
+
+
+def test_a_tile_of_casts_is_refused() -> None:
+    with pytest.raises(ValueError, match="give a mac, dot or fma"):
+        GemmTile.of(CATALOGUE["cast_fp32"], 2, 2, "e5m2")

@@ -59,7 +59,7 @@ class Cast(Unit):
         for f in self.targets:
             if f.bits != 8 or f.nan_code(False) is None:
                 raise ValueError(f"{self.name}: {f.name} given as target; give 8-bit formats with a NaN")
-        if not isinstance(self.source, FixedFormat) or self.source.bits < 16:
+        if not isinstance(self.source, FixedFormat) or self.source.bits < 16 or self.source.padding:
             raise ValueError(f"{self.name}: {self.source.name} given as source; give fp32, fp16, bf16 or dlfloat16")
         check_offers(self.name, "rounding", self.roundings)
         check_offers(self.name, "overflow policy", self.overflow)
