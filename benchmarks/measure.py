@@ -61,3 +61,7 @@ def report(results: list[Result]) -> str:
         )
         lines.append(f"{operation:42} {ours:8.0f} M/s   {peers}")
     return "\n".join(lines)
+
+
+def _digits(rate: float) -> str:
+    return f"{rate:.0f}" if rate >= 1 else f"{rate:.3f}"
