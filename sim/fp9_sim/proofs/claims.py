@@ -68,11 +68,10 @@ def _(unit: Dot) -> list[Claim]:
     if not isinstance(unit, Fma) or unit.engine.result != format("fp32") or unit.bias_port:
         return _only_handshake(unit, "this kind of sum")
     proves = (
-        "the result and the flag inexact equal the wide exact sum rounded once to nearest even, for every product and "
-        "addend that is finite and not zero"
+        "result and flags equal the wide exact sum rounded once to nearest even, for all a, b and c; what IEEE 754 says "
+        "where one is zero, infinite or NaN"
     )
-    assumes = ["zeros, infinities, NaN and the other flags are left to vectors and sweeps"]
-    return [_values(unit, proves, assumes, tuple(sum_cases(unit))), *_handshake(unit)]
+    return [_values(unit, proves, [], tuple(sum_cases(unit))), *_handshake(unit)]
 
 
 def _only_handshake(unit: Unit, without: str) -> list[Claim]:

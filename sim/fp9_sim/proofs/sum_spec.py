@@ -2,6 +2,8 @@
 
 A case fixes the formats of both operands and the distance between the last places of addend and product, so that all
 shifts of the terms are constant; far distances, where one term is only sticky to the other, are one case each side.
+Operands that are zero, infinite or NaN are a case of their own, which follows IEEE 754-2019 6.1 to 6.3 and 7.2 line by
+line.
 
 The result is FP32, to nearest even: no sum with an 8-bit product overflows it or ends below its normal numbers.
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from fp9.flags import Flags
 from fp9.formats import FixedFormat, Format
 from fp9.units import Fma
 from fp9_sim.proofs.decoder_spec import decoded
@@ -21,23 +24,72 @@ _PRODUCT_BITS = 8
 
 
 def sum_cases(unit: Fma) -> Iterator[Case]:
-    """Cases by formats, distance and effective subtraction; one control for each pair of formats."""
+    """Cases by formats: special operands, then distances and effective subtraction; two controls for each pair."""
     result = unit.engine.result
     assert isinstance(result, FixedFormat)
     widths = {port.name: port.width for port in unit.inputs}
     for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
         fixed_a, chosen_a = selected("a_format", len(unit.a), i, widths.get("a_format", 0))
         fixed_b, chosen_b = selected("b_format", len(unit.b), j, widths.get("b_format", 0))
+        chosen = f"{chosen_a} && {chosen_b}"
+        texts = [_special(a, b, result, chosen, broken) for broken in (False, True)]
+        yield Case(f"{a.name} x {b.name}, zero, infinity or NaN", fixed_a | fixed_b, *texts)
         low, high = -2 * result.fraction_bits - 4, _PRODUCT_BITS + 4
         for distance in range(low, high + 1):
             for subtract in (False, True):
                 side = "<=" if distance == low else ">=" if distance == high else "=="
                 place = f"distance {side} {distance}"
-                condition = f"{chosen_a} && {chosen_b} && finite && {place} && subtract == {int(subtract)}"
+                condition = f"{chosen} && ordinary && {place} && subtract == {int(subtract)}"
                 text = _specification(a, b, result, distance, condition, broken=False)
                 control = _specification(a, b, result, distance, condition, broken=True) if distance == -4 else None
                 kind = "difference" if subtract else "sum"
                 yield Case(f"{a.name} x {b.name}, {place}, {kind}", fixed_a | fixed_b, text, control)
+
+
+def _terms(a: Format, b: Format, result: FixedFormat) -> list[str]:
+    """The exact product and the addend as significands with the place of their last bit, and what they are."""
+    p, bits = result.fraction_bits, result.bits
+    e = f"signed [{_EXPONENT_BITS - 1}:0]"
+    field, fraction = f"c[{bits - 2}:{p}]", f"c[{p - 1}:0]"
+    return [
+        *_operand("a", a),
+        *_operand("b", b),
+        f"  wire [{_PRODUCT_BITS - 1}:0] product = a_significand * b_significand;",
+        f"  wire {e} product_place = a_exponent + b_exponent - 6;",
+        f"  wire [{p}:0] addend = {{{field} != 0, {fraction}}};",
+        f"  wire {e} addend_place = $signed({{1'b0, {field} == 0 ? 1 : {field}}}) - {result.bias + p};",
+        f"  wire {e} distance = addend_place - product_place;",
+        "  wire c_zero = addend == 0;",
+        f"  wire c_inf = &{field} && {fraction} == 0; wire c_nan = &{field} && {fraction} != 0;",
+        "  wire ordinary = !(a_inf || a_nan || a_zero || b_inf || b_nan || b_zero || c_inf || c_nan || c_zero);",
+        f"  wire product_sign = a_sign ^ b_sign; wire addend_sign = c[{bits - 1}];",
+    ]
+
+
+def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: bool) -> str:
+    """Operands that are not ordinary; `broken` makes the sum of two zeros negative where either is."""
+    p, bits = result.fraction_bits, result.bits
+    e = f"signed [{_EXPONENT_BITS - 1}:0]"
+    nan, infinity = result.nan_code(False), result.inf_code(False)
+    both_negative = f"product_sign {'|' if broken else '&'} addend_sign"
+    lines = [
+        *_terms(a, b, result),
+        "  wire quiet = a_nan || b_nan || c_nan;",
+        "  wire product_inf = a_inf || b_inf; wire product_zero = a_zero || b_zero;",
+        "  wire invalid = !quiet && ((a_inf && b_zero) || (a_zero && b_inf)",
+        "    || (product_inf && c_inf && product_sign != addend_sign));",
+        f"  reg {e} leading; integer i;",
+        f"  always @* begin leading = 0; for (i = 0; i < {_PRODUCT_BITS}; i = i + 1) if (product[i]) leading = i; end",
+        f"  wire [{bits - 1}:0] exact = ((leading + product_place + {result.bias - 1}) << {p})",
+        f"    + ({{{p}'d0, product}} << ({p} - leading));",
+        f"  wire [{bits - 1}:0] value = quiet || invalid ? {bits}'d{nan}",
+        f"    : product_inf ? {{product_sign, {bits - 1}'d{infinity}}} : c_inf ? c",
+        f"    : product_zero && c_zero ? {{{both_negative}, {bits - 1}'d0}} : product_zero ? c",
+        f"    : {{product_sign, exact[{bits - 2}:0]}};",
+        f"  wire [4:0] raised = invalid ? {int(Flags.INVALID)} : 0;",
+        f"  assign ok = !({chosen} && !ordinary) || (result == value && flags == raised);",
+    ]
+    return "\n".join(lines)
 
 
 def _specification(a: Format, b: Format, result: FixedFormat, distance: int, condition: str, broken: bool) -> str:
@@ -46,21 +98,10 @@ def _specification(a: Format, b: Format, result: FixedFormat, distance: int, con
     width = p + 1 + _PRODUCT_BITS + abs(distance) + 2
     up, left = max(0, distance), max(0, -distance)
     lowest = result.lowest_exponent - p
-    hidden = f"c[{bits - 2}:{p}] != 0"
-    special, field = f"&c[{bits - 2}:{p}]", f"c[{bits - 2}:{p}]"
-    base = f"({field} == 0 ? 1 : {field})"
     up_rule = "guard" if broken else "guard && (rest || kept[0])"
     e = f"signed [{_EXPONENT_BITS - 1}:0]"
     lines = [
-        *_operand("a", a),
-        *_operand("b", b),
-        f"  wire [{_PRODUCT_BITS - 1}:0] product = a_significand * b_significand;",
-        f"  wire {e} product_place = a_exponent + b_exponent - 6;",
-        f"  wire [{p}:0] addend = {{{hidden}, c[{p - 1}:0]}};",
-        f"  wire {e} addend_place = $signed({{1'b0, {base}}}) - {result.bias + p};",
-        f"  wire {e} distance = addend_place - product_place;",
-        f"  wire finite = a_finite && b_finite && !({special}) && product != 0 && addend != 0;",
-        f"  wire product_sign = a_sign ^ b_sign; wire addend_sign = c[{bits - 1}];",
+        *_terms(a, b, result),
         "  wire subtract = product_sign ^ addend_sign;",
         f"  wire [{width - 1}:0] x = product; wire [{width - 1}:0] y = addend;",
         f"  wire [{width - 1}:0] wide_product = x << {left}; wire [{width - 1}:0] wide_addend = y << {up};",
@@ -83,7 +124,7 @@ def _specification(a: Format, b: Format, result: FixedFormat, distance: int, con
         f"  wire [{bits + 1}:0] magnitude = rounded + ((last_place - {lowest}) << {p});",
         "  wire inexact = guard || rest;",
         f"  wire [{bits - 1}:0] value = total == 0 ? 0 : {{negative, magnitude[{bits - 2}:0]}};",
-        f"  assign ok = !({condition}) || (result == value && flags[0] == inexact);",
+        f"  assign ok = !({condition}) || (result == value && flags == inexact);",
     ]
     return "\n".join(lines)
 
@@ -92,13 +133,14 @@ def _operand(name: str, fmt: Format) -> list[str]:
     """An operand's fields by table."""
     rows = [decoded(fmt, code) for code in range(1 << fmt.bits)]
     e = f"signed [{_EXPONENT_BITS - 1}:0]"
+    kinds = ", ".join(f"{name}_{kind}" for kind in ("zero", "inf", "nan"))
     cases = [
         f"    8'd{code}: begin {name}_sign = {sign}; {name}_exponent = {exponent}; {name}_significand = {significand}; "
-        f"{name}_finite = {int(not (inf or nan))}; end"
-        for code, (sign, exponent, significand, _, inf, nan) in enumerate(rows)
+        f"{{{kinds}}} = 3'b{zero}{inf}{nan}; end"
+        for code, (sign, exponent, significand, zero, inf, nan) in enumerate(rows)
     ]
     return [
-        f"  reg {name}_sign, {name}_finite; reg {e} {name}_exponent; reg [7:0] {name}_significand;",
+        f"  reg {name}_sign, {kinds}; reg {e} {name}_exponent; reg [7:0] {name}_significand;",
         f"  always @* case ({name})",
         *cases,
         "  endcase",
