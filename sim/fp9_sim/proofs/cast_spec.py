@@ -1,4 +1,7 @@
-"""The specification of a cast: comparisons with the thresholds of `fp9.thresholds`, value and flags."""
+"""The specification of a cast: comparisons with the thresholds of `fp9.thresholds`, value and flags.
+
+Stochastic rounding, which has none, is `stochastic_spec`.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +17,19 @@ from fp9.policy import CastPolicy
 from fp9.thresholds import Step, ThresholdTable, threshold_table
 from fp9.units import Cast
 from fp9_sim.proofs.miter import Case, selected
+from fp9_sim.proofs.stochastic_spec import stochastic
 
 Table = ThresholdTable | HybridTable
 
 
 def cast_cases(unit: Cast) -> Iterator[Case]:
-    """One case for each target, rounding and overflow policy; both signs in each.
+    """One case for each lane, target, rounding and overflow policy; both signs in each.
 
     There is a control for each target and rounding.
     """
-    source, widths = unit.source, {port.name: port.width for port in unit.inputs}
-    assert isinstance(source, FixedFormat)
-    offers = (enumerate(unit.targets), enumerate(unit.roundings), enumerate(unit.overflow))
-    for (i, target), (j, rounding), (k, overflow) in itertools.product(*offers):
+    widths = {port.name: port.width for port in unit.inputs}
+    offers = (range(unit.lanes), enumerate(unit.targets), enumerate(unit.roundings), enumerate(unit.overflow))
+    for lane, (i, target), (j, rounding), (k, overflow) in itertools.product(*offers):
         fixed: dict[str, int] = {}
         conditions = []
         for port, choices, index in (
@@ -38,9 +41,31 @@ def cast_cases(unit: Cast) -> Iterator[Case]:
             fixed |= held
             conditions.append(condition)
         policy, chosen = CastPolicy(offered(rounding, target), overflow), " && ".join(conditions)
+        texts = _texts(unit, lane, target, policy, chosen)
+        name = f"{target.name} {rounding.value} {overflow.value}" + (f", lane {lane}" if unit.lanes > 1 else "")
+        yield Case(name, fixed, texts[0], texts[1] if k == 0 else None)
+
+
+def _texts(unit: Cast, lane: int, target: Format, policy: CastPolicy, chosen: str) -> tuple[str, str]:
+    """Specification and control."""
+    source = unit.source
+    assert isinstance(source, FixedFormat)
+    ports = _ports(unit, lane, policy.rounding is Rounding.SR)
+    if policy.rounding is Rounding.SR:
+        bodies = [stochastic(source, target, policy, unit.random_bits, broken) for broken in (False, True)]
+    else:
         tables = [table_of(source, target, policy, negative) for negative in (False, True)]
-        control = _specification([_broken(tables[0]), tables[1]], chosen) if k == 0 else None
-        yield Case(f"{target.name} {rounding.value} {overflow.value}", fixed, _specification(tables, chosen), control)
+        bodies = [_expected(tables), _expected([_broken(tables[0]), tables[1]])]
+    compared = f"  assign ok = !({chosen}) || {{{ports['result']}, {ports['flags']}}} == expected;"
+    head = _magnitude(source, ports, unit.scale)
+    right, wrong = ("\n".join([*head, *body, compared]) for body in bodies)
+    return right, wrong
+
+
+def _ports(unit: Cast, lane: int, random: bool) -> dict[str, str]:
+    """Names of a lane's ports by what they are."""
+    names = ("x", "result", "flags", *(["random"] if random else []))
+    return {name: unit.lane_names(name)[lane] for name in names}
 
 
 def table_of(source: FixedFormat, target: Format, policy: CastPolicy, negative: bool) -> Table:
@@ -67,18 +92,42 @@ def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
 # --- Verilog --------------------------------------------------------------------------------------------------------
 
 
-def _specification(tables: Sequence[Table], chosen: str) -> str:
-    source = tables[0].source
-    width = source.bits - 1
-    lines = [f"  wire [{width - 1}:0] m = x[{width - 1}:0];"]
+def _magnitude(source: FixedFormat, ports: dict[str, str], scale: bool) -> list[str]:
+    """The lane's sign, its magnitude as it comes and, times 2^scale, as the thresholds take it, and random bits.
+
+    A scaled magnitude beyond the source's normal numbers is the largest, or the smallest above zero: no target tells
+    either from what it stands for.
+    """
+    p, width = source.fraction_bits, source.bits - 1
+    x = ports["x"]
+    lines = [f"  wire negative = {x}[{width}]; wire [{width - 1}:0] raw = {x}[{width - 1}:0];"]
+    if "random" in ports:
+        lines.append(f"  wire [63:0] added = {ports['random']};")
+    if not scale:
+        return [*lines, f"  wire [{width - 1}:0] m = raw;"]
+    field = f"raw[{width - 1}:{p}]"
+    return [
+        *lines,
+        f"  wire [{p}:0] significand = {{{field} != 0, raw[{p - 1}:0]}};",
+        "  reg signed [11:0] leading; integer i;",
+        f"  always @* begin leading = 0; for (i = 0; i <= {p}; i = i + 1) if (significand[i]) leading = i; end",
+        f"  wire [{p}:0] normal = significand << ({p} - leading);",
+        f"  wire signed [11:0] moved = $signed({{1'b0, {field} == 0 ? 1 : {field}}}) + leading - {p} + $signed(scale);",
+        f"  wire [{width - 1}:0] m = &{field} || significand == 0 ? raw",
+        f"    : moved < 1 ? {width}'d1 : moved > {source.max_code >> p} ? {width}'d{source.max_code}",
+        f"    : {{moved[{width - p - 1}:0], normal[{p - 1}:0]}};",
+    ]
+
+
+def _expected(tables: Sequence[Table]) -> list[str]:
+    lines = []
     for name, table in zip(("positive", "negative"), tables, strict=True):
         lines += _hybrid(table, name) if isinstance(table, HybridTable) else _monotone(table, name)
-    lines += [
-        f"  wire [{7 + FLAG_BITS}:0] expected = x[{width}] ? {{negative_code, negative_flags}} : "
+    return [
+        *lines,
+        f"  wire [{7 + FLAG_BITS}:0] expected = negative ? {{negative_code, negative_flags}} : "
         "{positive_code, positive_flags};",
-        f"  assign ok = !({chosen}) || {{result, flags}} == expected;",
     ]
-    return "\n".join(lines)
 
 
 def _monotone(table: ThresholdTable, name: str) -> list[str]:
@@ -110,7 +159,7 @@ def _flags(flags: Flags) -> str:
 def _hybrid(table: HybridTable, name: str) -> list[str]:
     width, p = table.source.bits - 1, table.source.fraction_bits
     bits = table.threshold_bits + table.threshold_ones
-    threshold = ", ".join([f"m[{table.threshold_bits - 1}:0]", *["1'b1"] * table.threshold_ones])
+    threshold = ", ".join([f"raw[{table.threshold_bits - 1}:0]", *["1'b1"] * table.threshold_ones])
     fields = "".join(f"{_within(b, width)} ? {_field(b.field, name)} : " for b in table.binades)
     near = table.near_normal
     ones = table.near_normal_ones

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fp9.formats import Rounding, format
-from fp9.units import Cast, Decoder, Dot, Fma, Unit
+from fp9.units import Cast, Decoder, Dot, Fma, Unit, Upcast
 from fp9_sim.function import function
 from fp9_sim.proofs import handshake
 from fp9_sim.proofs.cast_spec import cast_cases
-from fp9_sim.proofs.decoder_spec import decoder_cases
+from fp9_sim.proofs.decoder_spec import decoder_cases, upcast_cases
 from fp9_sim.proofs.handshake import decide_handshake, handshake_cases
 from fp9_sim.proofs.miter import Case, miter
 from fp9_sim.proofs.solver import Verdict, decide
@@ -52,13 +52,28 @@ def _(unit: Decoder) -> list[Claim]:
 
 
 @claims_of.register
+def _(unit: Upcast) -> list[Claim]:
+    assumes = [*([_BIASES] if unit.bias_port else [])]
+    proves = "result and flags equal the oracle's, for every code of every format"
+    return [_values(unit, proves, assumes, tuple(upcast_cases(unit))), *_handshake(unit)]
+
+
+@claims_of.register
 def _(unit: Cast) -> list[Claim]:
-    if unit.scale or unit.amax or unit.lanes > 1 or Rounding.SR in unit.roundings:
-        return _only_handshake(unit, "scale, amax, lanes or sr")
     proves = (
         f"result and flags equal the oracle's thresholds for all 2^{unit.source.bits} inputs, every target, rounding "
         "and overflow policy"
     )
+    if Rounding.SR in unit.roundings:
+        proves += f"; with sr, all 2^{unit.random_bits} random bits are added below the last place, the rest cut off"
+    if unit.scale:
+        proves += (
+            "; the exponent with the scale, subnormal sources normalised, is what the thresholds are compared with"
+        )
+    if unit.lanes > 1:
+        proves += "; in each lane"
+    if unit.amax:
+        proves += "; amax is the largest of the finite magnitudes and of the register, unless cleared"
     assumes = ["between neighbouring thresholds the oracle does not change; it is asked at and beside each of them"]
     return [_values(unit, proves, assumes, tuple(cast_cases(unit))), *_handshake(unit)]
 
@@ -68,8 +83,8 @@ def _(unit: Dot) -> list[Claim]:
     if not isinstance(unit, Fma) or unit.engine.result != format("fp32") or unit.bias_port:
         return _only_handshake(unit, "this kind of sum")
     proves = (
-        "result and flags equal the wide exact sum rounded once to nearest even, for all a, b and c; what IEEE 754 says "
-        "where one is zero, infinite or NaN"
+        "result and flags equal the wide exact sum rounded once to nearest even, for all a, b and c; what IEEE 754 "
+        "says where one is zero, infinite or NaN"
     )
     return [_values(unit, proves, [], tuple(sum_cases(unit))), *_handshake(unit)]
 

@@ -1,12 +1,14 @@
-"""The specification of a decoder: a table of 256 lines for each format and bias, from exact values."""
+"""The specification of a decoder or upcast: a table of 256 lines for each format and bias, from exact values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from fp9 import oracle
+from fp9.flags import FLAG_BITS
 from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, pow2, with_bias
-from fp9.units import BIAS_BITS, OPERAND_SIGNIFICAND_BITS, Decoder, has_programmable_bias
+from fp9.policy import CastPolicy, Overflow
+from fp9.units import BIAS_BITS, OPERAND_SIGNIFICAND_BITS, Decoder, Upcast, has_programmable_bias
 from fp9_sim.proofs.miter import Case, selected
 
 FIELDS = ("sign", "exponent", "significand", "zero", "inf", "nan")
@@ -25,6 +27,31 @@ def decoder_cases(unit: Decoder) -> Iterator[Case]:
             rows = [decoded(variant, code) for code in range(1 << fmt.bits)]
             control = _table(_broken(rows, fmt.smallest_code), widths, chosen) if variant == fmt else None
             yield Case(variant.name, fixed | biases, _table(rows, widths, chosen), control)
+
+
+def upcast_cases(unit: Upcast) -> Iterator[Case]:
+    """One case for each format, and for each extra bias of a format that has them on a port; controls as above."""
+    widths = {port.name: port.width for port in (*unit.inputs, *unit.outputs)}
+    for index, fmt in enumerate(unit.formats):
+        fixed, chosen = selected("code_format", len(unit.formats), index, widths.get("code_format", 0))
+        for variant, biases in _variants(fmt, unit.bias_port):
+            rows = [_converted(variant, code, unit.result) for code in range(1 << fmt.bits)]
+            broken = [*rows[:1], rows[1] ^ 1 << FLAG_BITS, *rows[2:]]
+            texts = [_conversion(table, widths, chosen) for table in (rows, broken)]
+            yield Case(variant.name, fixed | biases, texts[0], texts[1] if variant == fmt else None)
+
+
+def _converted(fmt: Format, code: int, result: Format) -> int:
+    """A code in the result format, above its flags."""
+    converted, flags = oracle.encode(oracle.decode(code, fmt), result, CastPolicy(overflow=Overflow.INF))
+    return converted << FLAG_BITS | flags
+
+
+def _conversion(rows: list[int], widths: dict[str, int], chosen: str) -> str:
+    total = widths["result"] + FLAG_BITS
+    lines = [f"    8'd{code}: expected = {total}'d{row};" for code, row in enumerate(rows)]
+    head = [f"  reg [{total - 1}:0] expected;", "  always @* case (code)"]
+    return "\n".join([*head, *lines, "  endcase", f"  assign ok = !{chosen} || {{result, flags}} == expected;"])
 
 
 def _variants(fmt: Format, bias_port: bool) -> Iterator[tuple[Format, dict[str, int]]]:

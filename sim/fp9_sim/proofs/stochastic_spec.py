@@ -1,0 +1,56 @@
+"""The specification of stochastic rounding: add the random bits below the last place, cut off what is below it."""
+
+from __future__ import annotations
+
+from fp9.flags import FLAG_BITS, Flags
+from fp9.formats import FixedFormat, Format, Kind
+from fp9.oracle import Exact, encode
+from fp9.policy import CastPolicy
+
+
+def stochastic(source: FixedFormat, target: Format, policy: CastPolicy, random_bits: int, broken: bool) -> list[str]:
+    """Lines that make `expected` of `m`, `negative` and `added`; `broken` adds one random bit too many.
+
+    The significand with `random_bits` zeros below is cut at `random_bits` below the target's last place, the random
+    bits are added, and what is below the last place is cut off (spec 2.4). Raises ValueError for targets without
+    fields.
+    """
+    if not isinstance(target, FixedFormat) or not target.subnormals:
+        raise ValueError(f"{target.name}: no stochastic rounding into this format is proven")
+    p, q, width, n = target.fraction_bits, source.fraction_bits, source.bits - 1, random_bits
+    lowest, e = target.lowest_exponent - p, "signed [11:0]"
+    field, zeros = f"m[{width - 1}:{q}]", f"{64 - q - 1 - n}'d0"
+    inexact, tiny = int(Flags.INEXACT), int(Flags.INEXACT | Flags.UNDERFLOW)
+    return [
+        f"  wire [{q}:0] bits = {{{field} != 0, m[{q - 1}:0]}};",
+        f"  wire [63:0] long = {{{zeros}, bits, {n}'d0}};",
+        f"  wire {e} place = $signed({{1'b0, {field} == 0 ? 1 : {field}}}) - {source.bias + q};",
+        f"  reg {e} first; integer k;",
+        f"  always @* begin first = 0; for (k = 0; k <= {q}; k = k + 1) if (bits[k]) first = k; end",
+        f"  wire {e} normal_place = place + first - {p};",
+        f"  wire {e} last_place = normal_place < {lowest} ? {lowest} : normal_place;",
+        f"  wire [63:0] kept = ((long >> (last_place - place)) + added{' + 1' if broken else ''}) >> {n};",
+        f"  wire [63:0] unbounded = ((first < {p} ? long : long >> (first - {p})) + added) >> {n};",
+        "  wire inexact = last_place > place && (bits & ~(~64'd0 << (last_place - place))) != 0;",
+        f"  wire [11:0] binade = last_place - {lowest};",
+        f"  wire [63:0] magnitude = kept + (binade << {p});",
+        f"  wire {e} exponent = normal_place + {p} + $signed({{1'b0, unbounded == {2 << p}}});",
+        f"  wire below = exponent < {target.min_normal_exponent};",
+        f"  wire [{7 + FLAG_BITS}:0] of_number = magnitude > {target.max_code}",
+        f"    ? {_signed(target, policy, Exact(Kind.FINITE, False, 4 * target.max_magnitude))}",
+        f"    : {{negative, magnitude[6:0], !inexact ? {FLAG_BITS}'d0 : below ? {FLAG_BITS}'d{tiny}"
+        f" : {FLAG_BITS}'d{inexact}}};",
+        f"  wire [{7 + FLAG_BITS}:0] expected = !(&{field}) ? of_number",
+        f"    : m[{q - 1}:0] == 0 ? {_signed(target, policy, Exact(Kind.INF, False))}",
+        f"    : {_signed(target, policy, Exact(Kind.NAN, False))};",
+    ]
+
+
+def _signed(target: FixedFormat, policy: CastPolicy, positive: Exact) -> str:
+    """Code and flags of a number that no random bits change, for both signs."""
+    texts = []
+    for sign in (True, False):
+        number = Exact(positive.kind, sign, positive.magnitude)
+        code, flags = encode(number, target, CastPolicy(None, policy.overflow))
+        texts.append(f"{8 + FLAG_BITS}'d{code << FLAG_BITS | int(flags)}")
+    return f"(negative ? {texts[0]} : {texts[1]})"
