@@ -18,6 +18,7 @@ _PATH = click.Path(path_type=Path)
 @click.argument("name", metavar="UNIT")
 @click.option("-o", "--out", type=_PATH, help="File to write; without it the Verilog is printed.")
 @click.option("--wrapper", help="axis: behind AXI4-Stream ports, as module UNIT_axis.")
+@click.option("--user-bits", type=int, default=0, help="Bits of the wrapper's tuser, which pass with an operation.")
 @click.option("--sv-package", "package", type=_PATH, help="File for a SystemVerilog package and interface.")
 @click.option("--c-header", "header", type=_PATH, help="File for a C header of the encodings.")
 @settings_option
@@ -25,6 +26,7 @@ def rtl(
     name: str,
     out: Path | None,
     wrapper: str | None,
+    user_bits: int,
     package: Path | None,
     header: Path | None,
     settings: tuple[str, ...],
@@ -39,11 +41,13 @@ def rtl(
     """
     if wrapper not in (None, "axis"):
         raise UserError(f"unknown wrapper {wrapper!r}; choose axis")
+    if user_bits and not wrapper:
+        raise UserError("--user-bits belongs to a wrapper; give --wrapper axis too")
     with extra("rtl"):
         import fp9_rtl
         from fp9_rtl import axis, interfaces
     unit = load_unit(name, settings)
-    text = axis.axi_stream_verilog(unit) if wrapper else fp9_rtl.verilog(unit)
+    text = axis.axi_stream_verilog(unit, user_bits) if wrapper else fp9_rtl.verilog(unit)
     interfaces.write_interfaces(unit, package=package, c=header)
     if out is None:
         show({"unit": unit.name, "verilog": text}, True) if as_json else click.echo(text, nl=False)

