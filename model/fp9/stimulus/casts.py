@@ -1,61 +1,226 @@
-"""Corner operations of casts: thresholds and specials of every target, walking bits at every source exponent."""
+"""Corner operations of casts: thresholds and specials of every target, walking bits, carries of random bits, maxima.
+
+Each family follows a coverage model (IBM FPgen): values at and just beside every rounding boundary; overflow, underflow
+and specials under every choice; walking ones, walking zeros and masks at every exponent; the stochastic tail just at,
+below and above the carry; comparisons of magnitudes that are decided by each bit.
+"""
 
 from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from fp9.casting import encode
+from fp9.casting import decode_native, encode
 from fp9.formats import FixedFormat, Format, HiFloat8, Rounding
 from fp9.hybrid_table import hybrid_table
 from fp9.policy import CastPolicy
-from fp9.stimulus.columns import Inputs, cycled, every_value, fixed, walking_codes
-from fp9.units import Cast, Port
+from fp9.stimulus.columns import Inputs, concatenated, cycled, drawn_port, every_value, fixed, walking_fractions
+from fp9.units import SCALE_BITS, Cast, Port
+
+Codes = NDArray[np.int64]
+_SCALED = 3000
+"""Operations that only a scale brings to where the targets are."""
+_Choices = Mapping[str, ArrayLike]
+
+
+@dataclass(frozen=True)
+class _Family:
+    """Operations of one lane: source codes, the values of the select ports (a row each); random bits, scale or None."""
+
+    codes: Codes
+    choices: NDArray[np.uint32]
+    random: Codes | None = None
+    scale: Codes | None = None
 
 
 def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
-    """Under every value of the select ports: thresholds and specials of each target; under drawn ones: walking bits,
-    all codes of a 16-bit source, and where hybrid rounding compares, sources whose F and T are equal or nearly so.
+    """Every family under the choices that it concerns, then sequences that decide the running maximum.
 
-    Lanes carry the same operands in different order. Scale, random bits and the like are drawn.
+    Lanes carry the same operations, each a step behind the one before. A scale is drawn, and the source moved the other
+    way wherever its exponent has room, so that the rounding stays the one that was meant.
     """
     selects = [port for port in unit.inputs if port.choices]
+    families = [
+        *_boundaries(unit, selects, rng),
+        _edges(unit, selects),
+        _walking(unit, selects, rng),
+        *([_hybrid_ties(unit, selects, rng)] if Rounding.HYBRID in unit.roundings else []),
+        *([_scales(unit, selects, rng)] if unit.scale else []),
+        *([_carries(unit, selects, rng)] if Rounding.SR in unit.roundings else []),
+    ]
+    parts = [_columns(unit, selects, family, rng) for family in families]
+    return concatenated([*parts, *([_maxima(unit, rng)] if unit.amax else [])])
+
+
+# --- families -------------------------------------------------------------------------------------------------------
+
+
+def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[_Family]:
+    """Thresholds of each target under each rounding, signs drawn, overflow policies in turn."""
     source = fixed(unit.source)
-    thresholds = np.unique(np.concatenate([_thresholds(source, fmt) for fmt in unit.targets]))
-    choices = np.array(list(itertools.product(*(every_value(port) for port in selects))), dtype=np.uint32)
-    drawn = [(walking_codes(source), choices)]
-    if source.bits == 16:
-        drawn += [(np.arange(1 << source.bits), choices)] * 2
-    if Rounding.HYBRID in unit.roundings:
-        drawn.append((_hybrid_ties(source, rng), choices[_hybrid(unit, selects, choices)]))
-    codes = np.concatenate([np.tile(thresholds, len(choices)), *(some for some, _ in drawn)]).astype(np.uint32)
-    under = [np.repeat(choices, len(thresholds), axis=0)]
-    under += [offered[rng.integers(0, len(offered), len(some))] for some, offered in drawn]
-    columns = {x: np.roll(codes, lane) for lane, x in enumerate(unit.lane_names("x"))}
-    for i, port in enumerate(selects):
-        columns[port.name] = np.concatenate(under)[:, i]
-    for port in unit.inputs:
-        if port.name not in columns:
-            columns[port.name] = rng.permutation(cycled(port, len(codes)))
-    return {port.name: columns[port.name] for port in unit.inputs}
+    for target, rounding in itertools.product(range(len(unit.targets)), range(len(unit.roundings))):
+        codes = _thresholds(source, unit.targets[target])
+        codes = codes | rng.choice([0, source.sign_mask], len(codes))
+        chosen: _Choices = {
+            "target": target,
+            "rounding": rounding,
+            "overflow": np.arange(len(codes)) % len(unit.overflow),
+        }
+        yield _Family(codes, _rows(selects, chosen, len(codes)))
+
+
+def _edges(unit: Cast, selects: list[Port]) -> _Family:
+    """Specials, and thresholds where targets end, under every value of the select ports, of both signs."""
+    source = fixed(unit.source)
+    thresholds = [_thresholds(source, fmt) for fmt in unit.targets]
+    ends = [end for points in thresholds for end in (points[:6], points[-9:])]
+    magnitudes = np.unique(np.concatenate([*ends, _special_codes(source)]))
+    codes = np.concatenate([magnitudes, magnitudes | source.sign_mask])
+    every = np.array(list(itertools.product(*(every_value(port) for port in selects))), dtype=np.uint32)
+    return _Family(np.tile(codes, len(every)), np.repeat(every, len(codes), axis=0))
+
+
+def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _Family:
+    """Walking fractions of both signs at every exponent that some target has and in the source's subnormals, a few at
+    every other; choices drawn."""
+    source = fixed(unit.source)
+    low = min(fmt.smallest for fmt in unit.targets) / 8
+    high = max(fmt.max for fmt in unit.targets) * 4
+    exponents = np.arange(1 << source.exponent_bits) << source.fraction_bits
+    numbers = decode_native(exponents.astype(source.dtype), source).astype(np.float64)
+    inside = (numbers >= low) & (numbers <= high) | (exponents == 0)
+    full = (1 << source.fraction_bits) - 1
+    magnitudes = np.concatenate(
+        [
+            (exponents[inside, None] | walking_fractions(source)).reshape(-1),
+            (exponents[~inside, None] | np.array([0, 1, full, full ^ full >> 1])).reshape(-1),
+        ]
+    )
+    codes = np.concatenate([magnitudes, magnitudes | source.sign_mask])
+    drawn = {port.name: drawn_port(port, len(codes), rng) for port in selects}
+    return _Family(codes, _rows(selects, drawn, len(codes)))
+
+
+def _scales(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _Family:
+    """Sources of any size, half of them subnormal, with the scale that brings them to where the targets are."""
+    source, hidden = fixed(unit.source), 1 << fixed(unit.source).fraction_bits
+    walking = walking_fractions(source)
+    subnormal = np.concatenate([walking[walking > 0], rng.integers(1, hidden, _SCALED // 2)])
+    codes = np.concatenate([subnormal, rng.integers(hidden, source.max_code, _SCALED // 2)])
+    value = decode_native(codes.astype(source.dtype), source).astype(np.float64)
+    low = np.log2(min(fmt.smallest for fmt in unit.targets)) - 3
+    high = np.log2(max(fmt.max for fmt in unit.targets)) + 2
+    exponents = rng.uniform(low, high, len(codes))
+    scale = np.clip(exponents - np.log2(value), -1 << (SCALE_BITS - 1), (1 << (SCALE_BITS - 1)) - 1)
+    drawn = {port.name: drawn_port(port, len(codes), rng) for port in selects}
+    signed = codes | rng.choice([0, source.sign_mask], len(codes))
+    return _Family(signed, _rows(selects, drawn, len(codes)), scale=np.round(scale).astype(np.int64))
+
+
+def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _Family:
+    """Random bits that just carry out of the tail, by one not, or not by one bit of any weight, in every binade.
+
+    The tail is what the source has below the target's last place, in places of its own: subnormals shift it, down to
+    where only the largest random bits carry. Tails walk, or begin with some zeros or ones.
+    """
+    source, full = fixed(unit.source), (1 << unit.random_bits) - 1
+    parts = []
+    for target, fmt in enumerate(unit.targets):
+        low, high = (
+            int(encode([value], source, "rtz")[0]) >> source.fraction_bits
+            for value in (fmt.smallest / (4 << unit.random_bits), fmt.max)
+        )
+        exponents = np.arange(low, high + 1)[:, None] << source.fraction_bits
+        shape = len(exponents), 6 * source.fraction_bits
+        drawn = rng.integers(0, 1 << rng.integers(1, source.fraction_bits + 1, shape))
+        drawn ^= rng.choice([0, (1 << source.fraction_bits) - 1], shape)
+        codes = np.concatenate([exponents | walking_fractions(source), exponents | drawn], axis=1).reshape(-1)
+        carrying = np.ceil((1 - _tails(codes, source, fmt)) * (full + 1)).astype(np.int64)
+        weight = 1 << rng.integers(0, unit.random_bits, len(codes))
+        beside = np.stack([carrying, carrying - 1, carrying ^ weight, carrying ^ (weight | rng.integers(0, weight))])
+        which = rng.choice(len(beside), len(codes), p=(0.3, 0.3, 0.2, 0.2))
+        random = np.clip(beside[which, np.arange(len(codes))], 0, full)
+        overflow = rng.integers(0, len(unit.overflow), len(codes))
+        chosen: _Choices = {"target": target, "rounding": unit.roundings.index(Rounding.SR), "overflow": overflow}
+        signed = codes | rng.choice([0, source.sign_mask], len(codes))
+        parts.append((signed, _rows(selects, chosen, len(codes)), random))
+    return _Family(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _tails(codes: Codes, source: FixedFormat, target: Format) -> NDArray[np.float64]:
+    """How far positive sources lie above the number of the target below them, in distances to the next one."""
+    numbers = np.array([0.0, *(target.to_float(int(code)) for code in target.ordered_magnitudes())])
+    numbers = np.unique(np.append(numbers, 2 * numbers[-1] - numbers[-2]))
+    value = decode_native(codes.astype(source.dtype), source).astype(np.float64)
+    above = np.clip(np.searchsorted(numbers, value, side="right"), 1, len(numbers) - 1)
+    tails: NDArray[np.float64] = (value - numbers[above - 1]) / (numbers[above] - numbers[above - 1])
+    return tails
+
+
+def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
+    """Magnitudes that differ in one bit, and ones that differ by one with a borrow through all lower bits.
+
+    They follow each other, and meet in one operation in every lane; the other lanes have the smaller one.
+    """
+    source = fixed(unit.source)
+    rows, clear = [], []
+    for bit, lane in itertools.product(range(source.bits - 1), range(unit.lanes)):
+        drawn = int(rng.integers(0, source.max_code))
+        for one in (drawn | 1 << bit, (drawn >> bit | 1) << bit):
+            larger = min(one, source.max_code)
+            for smaller in (larger ^ 1 << bit, larger - 1):
+                pair = [smaller] * unit.lanes
+                pair[lane] = larger
+                rows += [[smaller] * unit.lanes, pair, [larger] * unit.lanes, [smaller] * unit.lanes, pair]
+                clear += [1, 0, 1, 0, 1]
+    codes = np.array(rows) | rng.choice([0, source.sign_mask], np.shape(rows))
+    columns = {port.name: drawn_port(port, len(rows), rng) for port in unit.inputs}
+    columns |= {name: codes[:, lane].astype(np.uint32) for lane, name in enumerate(unit.lane_names("x"))}
+    return columns | {"amax_clear": np.array(clear, dtype=np.uint32)}
+
+
+def _hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _Family:
+    """Sources in which F equals T, those that differ from them in one bit or in all from one bit on, and drawn ones.
+
+    F and T are bits of the same fraction, F some places further up (HiF8 section 3.2): they are equal where the
+    fraction repeats itself with that period.
+    """
+    source = fixed(unit.source)
+    table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)
+    places = range(source.fraction_bits)
+    codes = []
+    for binade in (*table.binades, table.near_normal):
+        period = max(1, binade.field.low)
+        for seed in rng.integers(0, 1 << period, 6):
+            repeated = sum(int(seed) << shift for shift in range(0, source.fraction_bits, period))
+            pattern = binade.first | repeated & ((1 << source.fraction_bits) - 1)
+            codes += [pattern, *(pattern ^ 1 << place for place in places)]
+            codes += [pattern ^ int(rng.integers(1 << place, 2 << place)) for place in places]
+        codes += rng.integers(binade.first, binade.end, 64).tolist()
+    magnitudes = np.array(codes, dtype=np.int64)
+    every = np.array(list(itertools.product(*(every_value(port) for port in selects))), dtype=np.uint32)
+    offered = every[_chooses_hybrid(unit, selects, every)]
+    signed = magnitudes | rng.choice([0, source.sign_mask], len(magnitudes))
+    return _Family(signed, offered[rng.integers(0, len(offered), len(signed))])
 
 
 @functools.lru_cache(maxsize=64)
-def _thresholds(source: FixedFormat, target: Format) -> NDArray[np.uint32]:
-    """Source codes at, just below and just above every number of the target and every midpoint, of both signs."""
+def _thresholds(source: FixedFormat, target: Format) -> Codes:
+    """Source magnitudes at, just below and just above every number of the target and every midpoint, rising."""
     numbers = np.array([target.to_float(int(code)) for code in target.ordered_magnitudes()])
     numbers = np.append(numbers, [2 * numbers[-1] - numbers[-2], 2 * numbers[-1]])
     points = np.concatenate([numbers, (numbers[1:] + numbers[:-1]) / 2])
     codes = encode(points, source, "rtz").astype(np.int64)
     around = (codes[:, None] + np.array([-1, 0, 1])).reshape(-1)
-    around = np.concatenate([around[(around >= 0) & (around <= source.magnitude_mask)], _special_codes(source)])
-    return np.unique(np.concatenate([around, around | source.sign_mask])).astype(np.uint32)
+    return np.unique(around[(around >= 0) & (around <= source.magnitude_mask)])
 
 
-def _special_codes(fmt: FixedFormat) -> NDArray[np.int64]:
+def _special_codes(fmt: FixedFormat) -> Codes:
     """Magnitudes: zero, the ends of the subnormal and of the finite numbers, infinity and NaNs of every single bit."""
     top, hidden = fmt.max_code, 1 << fmt.fraction_bits
     nans = [top + 1 + (1 << i) for i in range(fmt.fraction_bits)]
@@ -63,7 +228,7 @@ def _special_codes(fmt: FixedFormat) -> NDArray[np.int64]:
     return np.array([code for code in edges if code <= fmt.magnitude_mask])
 
 
-def _hybrid(unit: Cast, selects: list[Port], choices: NDArray[np.uint32]) -> NDArray[np.bool_]:
+def _chooses_hybrid(unit: Cast, selects: list[Port], choices: NDArray[np.uint32]) -> NDArray[np.bool_]:
     """Which choices round to hif8 by hybrid rounding."""
     meant = {"target": {f.name for f in unit.targets if isinstance(f, HiFloat8)}, "rounding": {Rounding.HYBRID.value}}
     chosen = np.ones(len(choices), dtype=np.bool_)
@@ -74,22 +239,45 @@ def _hybrid(unit: Cast, selects: list[Port], choices: NDArray[np.uint32]) -> NDA
     return chosen
 
 
-def _hybrid_ties(source: FixedFormat, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Sources in which F equals T, those that differ from them in one bit or in all from one bit on, and drawn ones.
+# --- ports ----------------------------------------------------------------------------------------------------------
 
-    F and T are bits of the same fraction, F some places further up (HiF8 section 3.2): they are equal where the
-    fraction repeats itself with that period.
-    """
-    table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)
-    places = range(source.fraction_bits)
-    codes = []
-    for binade in (*table.binades, table.near_normal):
-        period = max(1, binade.field.low)
-        for seed in rng.integers(0, 1 << period, 12):
-            repeated = sum(int(seed) << shift for shift in range(0, source.fraction_bits, period))
-            pattern = binade.first | repeated & ((1 << source.fraction_bits) - 1)
-            codes += [pattern, *(pattern ^ 1 << place for place in places)]
-            codes += [pattern ^ int(rng.integers(1 << place, 2 << place)) for place in places]
-        codes += rng.integers(binade.first, binade.end, 128).tolist()
-    magnitudes = np.array(codes, dtype=np.int64)
-    return np.concatenate([magnitudes, magnitudes | source.sign_mask])
+
+def _rows(selects: Sequence[Port], chosen: _Choices, count: int) -> NDArray[np.uint32]:
+    """Values of the select ports, shape (count, ports); what is not said is 0."""
+    columns = [np.broadcast_to(np.asarray(chosen.get(port.name, 0)), count) for port in selects]
+    return np.stack(columns, axis=1).astype(np.uint32) if columns else np.zeros((count, 0), dtype=np.uint32)
+
+
+def _columns(unit: Cast, selects: list[Port], family: _Family, rng: np.random.Generator) -> Inputs:
+    """The ports of a family's operations; what it leaves open is drawn."""
+    count = len(family.codes)
+    columns = {port.name: family.choices[:, i] for i, port in enumerate(selects)}
+    codes = family.codes
+    if unit.scale:
+        scale = family.scale
+        if scale is None:
+            scale = rng.integers(-1 << (SCALE_BITS - 1), 1 << (SCALE_BITS - 1), count)
+            scale = np.where(rng.random(count) < 0.5, 0, scale)
+            codes = _moved(fixed(unit.source), codes, scale)
+        columns["scale"] = (scale & (1 << SCALE_BITS) - 1).astype(np.uint32)
+    for lane, x in enumerate(unit.lane_names("x")):
+        columns[x] = np.roll(codes, lane).astype(np.uint32)
+    if Rounding.SR in unit.roundings:
+        full = (1 << unit.random_bits) - 1
+        drawn = np.where(rng.random(count) < 0.5, full, rng.integers(0, full + 1, count))
+        random = drawn if family.random is None else family.random
+        columns |= {
+            name: np.roll(random, lane).astype(np.uint32) for lane, name in enumerate(unit.lane_names("random"))
+        }
+    for port in unit.inputs:
+        if port.name not in columns:
+            columns[port.name] = rng.permutation(cycled(port, count))
+    return {port.name: columns[port.name] for port in unit.inputs}
+
+
+def _moved(source: FixedFormat, codes: Codes, scale: Codes) -> Codes:
+    """Codes divided by 2^scale where both they and the quotient are normal numbers, else as they are."""
+    field = (codes & source.magnitude_mask) >> source.fraction_bits
+    top = source.max_code >> source.fraction_bits
+    fits = (field > 0) & (field <= top) & (field - scale > 0) & (field - scale < top)
+    return np.where(fits, codes - (scale << source.fraction_bits), codes)

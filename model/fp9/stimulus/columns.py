@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.formats import HFP8_BIASES, FixedFormat, Format
+from fp9.casting import encode
+from fp9.formats import HFP8_BIASES, FixedFormat, Format, Kind
 from fp9.units import Port, Unit
 
 Inputs = dict[str, NDArray[Any]]
+Codes = NDArray[Any]
+Triple = tuple[Codes, Codes, Codes]
+"""Codes of a, b and c, shape (n,) each."""
 
 
 def fixed(fmt: Format) -> FixedFormat:
@@ -64,3 +69,33 @@ def walking_codes(fmt: FixedFormat) -> NDArray[np.int64]:
     exponents = np.arange(1 << fmt.exponent_bits) << fmt.fraction_bits
     magnitudes = (exponents[:, None] | walking_fractions(fmt)).reshape(-1)
     return np.concatenate([magnitudes, magnitudes | fmt.sign_mask])
+
+
+@functools.lru_cache(maxsize=64)
+def classes(fmt: Format) -> tuple[int, ...]:
+    """Codes of both signs: zero, smallest, around the smallest normal, one, largest, infinity, NaNs."""
+    magnitudes = [0, fmt.smallest_code, fmt.max_code]
+    normal = int(encode([fmt.smallest_normal], fmt, "rtz")[0])
+    magnitudes += [normal, int(encode([1.0], fmt, "rtz")[0])]
+    if normal > 1 and fmt.kind_of(normal - 1) is Kind.FINITE:
+        magnitudes.append(normal - 1)
+    magnitudes += [code for code in (fmt.inf_code(False), fmt.nan_code(False)) if code is not None]
+    sign = 1 << (fmt.bits - 1)
+    return tuple(sorted({code for m in magnitudes for code in (m, m ^ sign)}))
+
+
+@functools.lru_cache(maxsize=64)
+def finite(fmt: Format) -> NDArray[np.uint32]:
+    """Codes of the finite numbers that are not zero."""
+    return np.array([c for c in range(1 << fmt.bits) if fmt.kind_of(c) is Kind.FINITE], dtype=np.uint32)
+
+
+def addend(
+    result: FixedFormat, product: NDArray[np.float64], difference: Codes, fraction: Codes, negative: Codes
+) -> NDArray[np.uint32]:
+    """Codes whose exponent stands `difference` above the product's, kept within the fields of the result format."""
+    finite = np.where(np.isfinite(product) & (product > 0), product, 1.0)
+    field = np.floor(np.log2(finite)).astype(np.int64) + difference + result.bias
+    field = np.clip(field, 0, (1 << result.exponent_bits) - 1)
+    codes = np.where(negative, result.sign_mask, 0) | field << result.fraction_bits | fraction
+    return np.asarray(codes, dtype=np.uint32)

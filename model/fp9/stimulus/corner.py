@@ -7,11 +7,13 @@ import itertools
 
 import numpy as np
 
+from fp9.formats import Rounding
+from fp9.policy import Overflow
 from fp9.stimulus.casts import cast_corner
 from fp9.stimulus.chunks import chunk_corner
-from fp9.stimulus.columns import Inputs, concatenated, drawn_port, every_value, fixed, table_columns, walking_codes
-from fp9.stimulus.sums import sum_corner
-from fp9.units import Cast, Decoder, Dot, Fpu, Mac, MacOp, Unit, Upcast
+from fp9.stimulus.columns import Inputs, concatenated, drawn_port, every_value, fixed, table_columns
+from fp9.stimulus.sums import OPERATIONS, sum_corner, wide_corner
+from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, MacOp, Unit, Upcast
 
 
 @functools.singledispatch
@@ -33,23 +35,49 @@ corner.register(Dot, sum_corner)
 
 @corner.register
 def _(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """The sums' corners as LOAD, each followed by a drawn operation on what it left behind; with chunks, as `chunks`
-    says."""
-    step = sum_corner(unit, rng)
+    """The sums' corners in pairs: as LOAD, with a drawn operation on what it left behind; and its addend as LOAD of
+    zeros, with the products as ACCUMULATE. With chunks, as `chunks` says."""
     if unit.chunk_steps:
-        return chunk_corner(unit, step, rng)
+        return chunk_corner(unit, sum_corner(unit, rng, OPERATIONS // 3), rng)
+    step = sum_corner(unit, rng, OPERATIONS // 2)
     count = len(step["c"])
-    columns: Inputs = {"op": np.full(count, MacOp.LOAD, dtype=np.uint8), **step}
-    following = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
-    return {name: np.stack([columns[name], following[name]], axis=1).reshape(-1) for name in columns}
+    drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
+    loads: Inputs = {"op": np.full(count, MacOp.LOAD), **step}
+    accumulates: Inputs = loads | {"op": np.full(count, MacOp.ACCUMULATE), "c": drawn["c"]}
+    factors = {name for operand in ("a", "b") for name in unit.lane_names(operand)}
+    zeros = {name: np.zeros_like(column) if name in factors else column for name, column in loads.items()}
+    at_once = np.arange(count) % 2 == 0
+    first, second = (
+        {name: np.where(at_once, pair[0][name], pair[1][name]) for name in loads}
+        for pair in ((loads, zeros), (drawn, accumulates))
+    )
+    return {name: np.stack([first[name], second[name]], axis=1).reshape(-1) for name in loads}
 
 
 @corner.register
 def _(unit: Fpu, rng: np.random.Generator) -> Inputs:
-    """Walking 16-bit operands in every position under every operation, the other ports drawn."""
-    codes = walking_codes(fixed(unit.engine.result))
-    parts = []
-    for operation, moved in itertools.product(range(len(unit.operations)), ("a", "b", "c")):
-        part = {port.name: drawn_port(port, len(codes), rng) for port in unit.inputs}
-        parts.append(part | {"op": np.full(len(codes), operation), moved: codes})
-    return concatenated(parts)
+    """The sums' corners of two 8-bit products and of a 16-bit one, the casts' corners both ways; the rest is drawn."""
+    pair = Dot(unit.name, unit.a, unit.b, unit.engine)
+    parts = [(FpuOp.FMMA, _packed(sum_corner(pair, rng, OPERATIONS // 2)))]
+    wide = fixed(unit.engine.result)
+    parts.append((FpuOp.FMA, dict(zip("abc", wide_corner(wide, OPERATIONS // 2, rng), strict=True))))
+    if unit.casts:
+        codes = np.array(list(itertools.product(range(2), range(256))))
+        parts.append((FpuOp.UPCAST, {"a_format": codes[:, 0], "a": codes[:, 1] | rng.integers(0, 256, 512) << 8}))
+        cast = Cast(unit.name, wide, unit.a, (Rounding.RNE,), (Overflow.SATURATE,))
+        down = cast_corner(cast, rng)
+        parts.append((FpuOp.DOWNCAST, {"c": down["x"], "a_format": down.get("target", np.zeros(len(down["x"])))}))
+    return concatenated([_operation(unit, op, columns, rng) for op, columns in parts])
+
+
+def _packed(lanes: Inputs) -> Inputs:
+    """Two 8-bit operands in the halves of a 16-bit one."""
+    both = {name: lanes[f"{name}0"] | lanes[f"{name}1"] << 8 for name in ("a", "b")}
+    return both | {name: column for name, column in lanes.items() if name[0] not in "ab" or name.endswith("_format")}
+
+
+def _operation(unit: Fpu, op: FpuOp, columns: Inputs, rng: np.random.Generator) -> Inputs:
+    """All ports of operations of one kind; what they do not read is drawn."""
+    count = len(next(iter(columns.values())))
+    ports = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
+    return ports | {name: column for name, column in columns.items() if name in ports} | {"op": np.full(count, op)}

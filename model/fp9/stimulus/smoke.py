@@ -1,8 +1,9 @@
 """The smoke suite: some hundreds of the corner operations, by the classes and the bit patterns that they meet.
 
 Operations fall into classes by their choices, their flags and the upper bits of their result. Candidates are drawn from
-all classes alike; of each handful the one is taken whose pairs of bits, over all ports, stand in the combinations of
-values seen least so far (pairwise coverage). No circuit is looked at.
+all classes alike; of each handful the one is taken whose pairs of bits stand in the combinations of values seen least
+so far (pairwise coverage). Half of the choices look at all bits, half at those on which the results hang: where the
+golden results are others when that bit alone is. No circuit is looked at.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from fp9.stimulus.chunks import GROUP, last_groups
-from fp9.stimulus.columns import Inputs
-from fp9.units import Mac, Unit
+from fp9.stimulus.columns import Inputs, every_value
+from fp9.units import Mac, Results, Unit
 
 SMOKE_COUNT = 960
 _HANDFUL = 16
+_POOL = 6000
+"""Operations that are looked at closely."""
 _FADING = 0.5
 """Factor by which a combination counts less each time that it is seen."""
 _CLASS_BITS = 9
@@ -28,19 +31,54 @@ def smoke(unit: Unit, corner: Inputs) -> Inputs:
     span, always = 1, 0
     if isinstance(unit, Mac):
         span, always = (GROUP, last_groups(unit)) if unit.chunk_steps else (2, 0)
-    outputs = unit.evaluate(corner)
-    columns = {**corner, **{f"{name} out": values for name, values in outputs.items()}}
-    widths = {port.name: port.width for port in unit.inputs}
-    widths |= {f"{port.name} out": port.width for port in unit.outputs}
-    bits = np.concatenate([_bits(columns[name], width) for name, width in widths.items()], axis=1)
+    rng = np.random.default_rng(0)
+    classes = _classes(unit, corner, span)
+    last = np.arange(len(classes) - always, len(classes))
+    pool = _taken(corner, np.append(_spread(classes[: len(classes) - always], _POOL // span, rng), last), span)
+    outputs = unit.evaluate(pool)
+    inputs = np.concatenate([_bits(pool[port.name], port.width) for port in unit.inputs], axis=1)
+    results = np.concatenate([_bits(outputs[port.name], port.width) for port in unit.outputs], axis=1)
+    counts = np.concatenate([_decides(unit, pool, outputs, span), np.ones_like(results, dtype=np.bool_)], axis=1)
+    bits, counts = (array.reshape(-1, span * array.shape[1]) for array in (np.hstack([inputs, results]), counts))
+    chosen = _choose(bits, counts, _classes(unit, pool, span), SMOKE_COUNT // span - always, rng)
+    return _taken(pool, np.union1d(chosen, np.arange(len(bits) - always, len(bits))), span)
+
+
+def _taken(columns: Inputs, groups: NDArray[np.int64], span: int) -> Inputs:
+    """The operations of groups of `span`, in order."""
+    indices = (np.sort(groups)[:, None] * span + np.arange(span)).reshape(-1)
+    return {name: column[indices] for name, column in columns.items()}
+
+
+def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
+    """Number of the class that each group of operations is of."""
+    outputs = unit.evaluate(columns)
     selects = [columns[port.name].astype(np.int64) for port in unit.inputs if port.choices]
     uppers = [outputs[p.name].astype(np.int64) >> max(0, p.width - _CLASS_BITS) for p in unit.outputs]
     classes = np.stack([*selects, *uppers], axis=1)
-    groups = len(bits) // span
-    chosen = _choose(bits.reshape(groups, -1), classes.reshape(groups, -1), SMOKE_COUNT // span - always)
-    chosen = np.union1d(chosen, np.arange(groups - always, groups))
-    indices = (np.sort(chosen)[:, None] * span + np.arange(span)).reshape(-1)
-    return {name: column[indices] for name, column in corner.items()}
+    return np.unique(classes.reshape(len(classes) // span, -1), axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _decides(unit: Unit, columns: Inputs, outputs: Results, span: int) -> NDArray[np.bool_]:
+    """Shape (n, input bits): whether a result of the operation's group changes when that bit alone is inverted."""
+    count = len(next(iter(columns.values())))
+    decides = []
+    for port in unit.inputs:
+        for bit in range(port.width):
+            changed = np.zeros(count, dtype=np.bool_)
+            for place in range(span):
+                flip = np.where(np.arange(count) % span == place, 1 << bit, 0).astype(np.uint32)
+                others = unit.evaluate(_legal(unit, {**columns, port.name: columns[port.name] ^ flip}))
+                differs = np.logical_or.reduce([others[name] != outputs[name] for name in outputs])
+                changed[place::span] = differs.reshape(-1, span).any(axis=1)
+            decides.append(changed)
+    return np.stack(decides, axis=1)
+
+
+def _legal(unit: Unit, columns: Inputs) -> Inputs:
+    """Columns with biases that the unit takes in the place of others."""
+    biases = {port.name: every_value(port) for port in unit.inputs if port.name.endswith("_bias")}
+    return columns | {n: np.where(np.isin(columns[n], known), columns[n], 0) for n, known in biases.items()}
 
 
 def _bits(column: NDArray[np.unsignedinteger], width: int) -> NDArray[np.uint8]:
@@ -48,40 +86,60 @@ def _bits(column: NDArray[np.unsignedinteger], width: int) -> NDArray[np.uint8]:
     return (wide & np.uint64(1)).astype(np.uint8)
 
 
-def _choose(bits: NDArray[np.uint8], classes: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Indices of `count` rows: the best of each handful, drawn from the classes in turn."""
-    if len(bits) <= count:
+def _spread(classes: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Indices of `count` groups, all classes alike as far as they reach."""
+    order = rng.permutation(len(classes))
+    order = order[np.argsort(classes[order], kind="stable")]
+    sizes = np.bincount(classes)
+    rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return order[np.lexsort((rng.random(len(rank)), rank))[:count]]
+
+
+def _choose(
+    bits: NDArray[np.uint8],
+    counts: NDArray[np.bool_],
+    classes: NDArray[np.int64],
+    number: int,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Indices of `number` rows: the best of each handful, drawn from the classes in turn."""
+    if len(bits) <= number:
         return np.arange(len(bits))
-    rng = np.random.default_rng(0)
-    _, which = np.unique(classes, axis=0, return_inverse=True)
-    order = rng.permutation(len(bits))
-    order = order[np.argsort(which[order], kind="stable")]
-    sizes = np.bincount(which)
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    worth = np.ones((2 * bits.shape[1], 2 * bits.shape[1]), dtype=np.float32)
+    order = np.argsort(classes, kind="stable")
+    sizes = np.bincount(classes)
+    starts = np.cumsum(sizes) - sizes
+    worth = np.ones((2, 2 * bits.shape[1], 2 * bits.shape[1]), dtype=np.float32)
+    looks_at = counts, np.ones_like(counts)
     chosen = np.zeros(len(bits), dtype=np.bool_)
-    while chosen.sum() < count:
+    while (taken := int(chosen.sum())) < number:
         drawn = rng.integers(0, len(sizes), _HANDFUL)
         rows = order[starts[drawn] + rng.integers(0, sizes[drawn])]
         rows = rows[~chosen[rows]]
         if len(rows):
-            chosen[rows[_take_best(bits[rows], worth)]] = True
+            way = taken % len(looks_at)
+            chosen[rows[_take_best(bits[rows], looks_at[way][rows], worth[way])]] = True
     return np.flatnonzero(chosen)
 
 
 @njit(cache=True)
-def _take_best(rows, worth):
+def _take_best(rows, counts, worth):
     """The row whose pairs are worth most; they are worth less afterwards. Literal 2 i + v is bit i with value v."""
-    literals = 2 * np.arange(rows.shape[1]) + rows
     best, most = 0, -1.0
     for candidate in range(len(rows)):
+        literals = _literals(rows[candidate], counts[candidate])
         total = 0.0
-        for first in literals[candidate]:
-            for second in literals[candidate]:
+        for first in literals:
+            for second in literals:
                 total += worth[first, second]
         if total > most:
             best, most = candidate, total
-    for first in literals[best]:
-        for second in literals[best]:
+    literals = _literals(rows[best], counts[best])
+    for first in literals:
+        for second in literals:
             worth[first, second] *= _FADING
     return best
+
+
+@njit(cache=True)
+def _literals(row, counts):
+    return np.array([2 * i + row[i] for i in range(len(row)) if counts[i]])

@@ -7,7 +7,6 @@ operand beside a plain partner; every addend exponent and every NaN.
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,40 +16,64 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.casting import decode, encode
-from fp9.formats import HFP8_BIASES, FixedFormat, Format, Kind, with_bias
-from fp9.stimulus.columns import Inputs, concatenated, cycled, drawn_port, fixed, walking_codes, walking_fractions
+from fp9.formats import HFP8_BIASES, FixedFormat, Format, with_bias
+from fp9.stimulus import lanes
+from fp9.stimulus.columns import (
+    Codes,
+    Inputs,
+    Triple,
+    addend,
+    classes,
+    concatenated,
+    cycled,
+    finite,
+    fixed,
+    walking_codes,
+    walking_fractions,
+)
 from fp9.units import Dot, has_programmable_bias
 
-DRAWN = 20_000
-"""Drawn operations of a unit with several products."""
+OPERATIONS = 20_000
+"""About as many corner operations has a unit of one product; further lanes come on top."""
 
-Codes = NDArray[Any]
-Triple = tuple[Codes, Codes, Codes]
-"""Codes of a, b and c, shape (n,) each."""
+_SHARES = {"classes": 0.16, "alignments": 0.22, "cancellations": 0.2, "extremes": 0.14, "addends": 0.28}
+"""Share of each family, where it has more than that."""
 
 
-def sum_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
+def sum_corner(unit: Dot, rng: np.random.Generator, operations: int = OPERATIONS) -> Inputs:
     """Every family for every pair of formats, with some extra biases where these are ports, and every code under all.
 
-    Further lanes carry zeros and operands of other operations in turn; drawn operations let all lanes meet.
+    Families larger than their share are thinned evenly. Of several products one has the operands that a family means,
+    each in turn; the families of module `lanes` let them meet.
     """
     result = fixed(unit.engine.output)
     pairs = [*_pairs(unit)]
     parts = []
     for number, (a, b) in enumerate(pairs):
-        families = [
-            _class_cross(a.format, b.format, result),
-            _alignments(a.format, b.format, result, rng),
-            _cancellations(a.format, b.format, result, rng),
-            _extremes(a.format, b.format, result),
-            _addends(a.format, b.format, result, number, len(pairs)),
-        ]
-        parts += [_columns(unit, a, b, *triple) for triple in families]
-        parts.append(_columns(unit, replace(a, bias=None), replace(b, bias=None), *_operand_codes(a.format, b.format)))
-    if unit.engine.products > 1:
-        drawn = {port.name: drawn_port(port, DRAWN, rng) for port in unit.inputs if port.name in parts[0]}
-        parts.append(drawn | {"c": near_product(unit, drawn, rng)})
+        families = {
+            "classes": _class_cross(a.format, b.format, result),
+            "alignments": _alignments(a.format, b.format, result, rng),
+            "cancellations": _cancellations(a.format, b.format, result, rng),
+            "extremes": _extremes(a.format, b.format, result),
+            "addends": _addends(a.format, b.format, result, number, len(pairs)),
+        }
+        for name, triple in families.items():
+            some = _thinned(triple, int(_SHARES[name] * operations / len(pairs)), rng)
+            parts.append(ports(unit, a, b, *lanes.placed(unit.engine.products, a.format, b.format, some, rng)))
+        codes = _operand_codes(a, b, len(unit.a), len(unit.b))
+        every = replace(a, bias=None), replace(b, bias=None)
+        parts.append(ports(unit, *every, *lanes.placed(unit.engine.products, a.format, b.format, codes, rng)))
+        if unit.engine.products > 1:
+            met = lanes.families(a.format, b.format, unit.engine, operations // (2 * len(pairs)), rng)
+            parts += [ports(unit, a, b, *columns) for columns in met]
     return concatenated(parts)
+
+
+def _thinned(triple: Triple, count: int, rng: np.random.Generator) -> Triple:
+    """At most `count` operations, drawn, in their order."""
+    kept = np.sort(rng.permutation(len(triple[2]))[:count])
+    a, b, c = (column[kept] for column in triple)
+    return a, b, c
 
 
 @dataclass(frozen=True)
@@ -84,26 +107,13 @@ def _operand(fmt: Format, index: int, bias: int | None) -> Operand:
 
 def _class_cross(a: Format, b: Format, result: FixedFormat) -> Triple:
     """Every class of a with every class of b and of c."""
-    return _crossed(_classes(a), _classes(b), _classes(result))
+    return _crossed(classes(a), classes(b), classes(result))
 
 
 def _crossed(a: Any, b: Any, c: Any) -> Triple:
     grid = np.meshgrid(np.asarray(a), np.asarray(b), np.asarray(c), indexing="ij")
     x, y, z = (axis.reshape(-1).astype(np.uint32) for axis in grid)
     return x, y, z
-
-
-@functools.lru_cache(maxsize=64)
-def _classes(fmt: Format) -> tuple[int, ...]:
-    """Codes of both signs: zero, smallest, around the smallest normal, one, largest, infinity, NaNs."""
-    magnitudes = [0, fmt.smallest_code, fmt.max_code]
-    normal = int(encode([fmt.smallest_normal], fmt, "rtz")[0])
-    magnitudes += [normal, int(encode([1.0], fmt, "rtz")[0])]
-    if normal > 1 and fmt.kind_of(normal - 1) is Kind.FINITE:
-        magnitudes.append(normal - 1)
-    magnitudes += [code for code in (fmt.inf_code(False), fmt.nan_code(False)) if code is not None]
-    sign = 1 << (fmt.bits - 1)
-    return tuple(sorted({code for m in magnitudes for code in (m, m ^ sign)}))
 
 
 def _alignments(a: Format, b: Format, result: FixedFormat, rng: np.random.Generator) -> Triple:
@@ -114,7 +124,7 @@ def _alignments(a: Format, b: Format, result: FixedFormat, rng: np.random.Genera
     fractions += [1 << int(bit) for bit in np.linspace(0, p - 1, 5)]
     grid = np.meshgrid(np.arange(-p - 12, p + 13), fractions, (0, 1), indexing="ij")
     difference, fraction, negative = (axis.reshape(-1) for axis in grid)
-    x, y = (rng.choice(_finite(fmt), len(difference)) for fmt in (a, b))
+    x, y = (rng.choice(finite(fmt), len(difference)) for fmt in (a, b))
     product = np.abs(decode(x, a).astype(np.float64) * decode(y, b).astype(np.float64))
     return x, y, addend(result, product, difference, fraction, negative)
 
@@ -124,7 +134,7 @@ def _cancellations(a: Format, b: Format, result: FixedFormat, rng: np.random.Gen
     places = np.repeat(np.arange(result.fraction_bits + 3), 48)
     small = np.arange(len(places)) % 3 == 0
     x, y = (
-        np.where(small, rng.choice(_lowest(f, 16), len(places)), rng.choice(_finite(f), len(places))) for f in (a, b)
+        np.where(small, rng.choice(_lowest(f, 16), len(places)), rng.choice(finite(f), len(places))) for f in (a, b)
     )
     product = decode(x, a).astype(np.float64) * decode(y, b).astype(np.float64)
     beside = np.exp2(-places) * rng.choice([-1.0, 0.0, 1.0], len(places), p=(0.45, 0.1, 0.45))
@@ -152,13 +162,16 @@ def _highest(fmt: Format, count: int) -> NDArray[np.uint32]:
     return fmt.ordered_magnitudes()[-count:]
 
 
-def _operand_codes(a: Format, b: Format) -> Triple:
-    """Every code of each operand beside one, and every pair of significands, all with a zero addend."""
-    one_a, one_b = (int(encode([1.0], fmt, "rtz")[0]) for fmt in (a, b))
+def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Triple:
+    """Every code of each operand beside one, and every pair of significands, all with a zero addend.
+
+    The formats of the other operand share the codes of one.
+    """
+    one_a, one_b = (int(encode([1.0], operand.format, "rtz")[0]) for operand in (a, b))
     near_a, near_b = (np.arange(one - one % 8, one - one % 8 + 8) for one in (one_a, one_b))
     parts = [
-        _crossed(np.arange(1 << a.bits), one_b, 0),
-        _crossed(one_a, np.arange(1 << b.bits), 0),
+        _crossed(np.arange(b.index, 1 << a.format.bits, formats_b), one_b, 0),
+        _crossed(one_a, np.arange(a.index, 1 << b.format.bits, formats_a), 0),
         _crossed(near_a, near_b, 0),
     ]
     x, y, z = (np.concatenate(columns) for columns in zip(*parts, strict=True))
@@ -171,25 +184,42 @@ def _addends(a: Format, b: Format, result: FixedFormat, number: int, pairs: int)
     some = codes[number::pairs] if pairs > 1 else codes
     zero, one, smallest = 0, *(int(encode([value], a, "rtz")[0]) for value in (1.0, a.smallest))
     partner = int(encode([1.0], b, "rtz")[0])
-    return np.resize([zero, one, smallest], len(some)).astype(np.uint32), np.full(len(some), partner), some
+    return np.resize([zero, one, smallest, zero | 1 << (a.bits - 1)], len(some)), np.full(len(some), partner), some
 
 
-@functools.lru_cache(maxsize=64)
-def _finite(fmt: Format) -> NDArray[np.uint32]:
-    return np.array([c for c in range(1 << fmt.bits) if fmt.kind_of(c) is Kind.FINITE], dtype=np.uint32)
+def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> Triple:
+    """The families of one product whose operands and addend have the same wide format, a fifth for each."""
+    one = 1 << fmt.fraction_bits
+    walking, place = walking_fractions(fmt), fmt.bias << fmt.fraction_bits
+    x, y, _ = _crossed(place | walking, place | walking, 0)
+    x, y = (codes + rng.integers(-8, 9, len(codes)) * one for codes in (x.astype(np.int64), y))
+    product = decode(x, fmt).astype(np.float64) * decode(y, fmt).astype(np.float64)
+    difference = rng.integers(-fmt.fraction_bits - 3, 2 * fmt.fraction_bits, len(x))
+    near = addend(fmt, product, difference, rng.choice(walking, len(x)), rng.integers(0, 2, len(x)))
+    codes = walking_codes(fmt)
+    turned = [np.roll(codes, shift) for shift in (0, len(codes) // 3, len(codes) // 2)]
+    families: list[Triple] = [
+        _class_cross(fmt, fmt, fmt),
+        _alignments(fmt, fmt, fmt, rng),
+        _cancellations(fmt, fmt, fmt, rng),
+        (x.astype(np.uint32), y.astype(np.uint32), near),
+        (rng.permutation(turned[0]), rng.permutation(turned[1]), rng.permutation(turned[2])),
+    ]
+    some = [_thinned(triple, operations // len(families), rng) for triple in families]
+    a, b, c = (np.concatenate(columns) for columns in zip(*some, strict=True))
+    return a, b, c
 
 
 # --- ports ----------------------------------------------------------------------------------------------------------
 
 
-def _columns(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Codes) -> Inputs:
-    """The ports of operations; a select port takes its values beyond the last choice, too, where they mean the last."""
+def ports(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Codes) -> Inputs:
+    """The ports of operations whose operands have shape (n, products); a select port takes its values beyond the last
+    choice, too, where they mean the last."""
     count = len(c)
     columns: Inputs = {"c": np.asarray(c, dtype=np.uint32)}
     for name, operand, codes, formats in (("a", first, a, unit.a), ("b", second, b, unit.b)):
-        for lane, port_name in enumerate(unit.lane_names(name)):
-            other = np.roll(codes, lane * (2 * count // 5 + 1)) * (np.arange(count) % 2)
-            columns[port_name] = np.asarray(codes if lane == 0 else other, dtype=np.uint32)
+        columns |= {lane: codes[:, i].astype(np.uint32) for i, lane in enumerate(unit.lane_names(name))}
         for port in unit.inputs:
             if port.name == f"{name}_format":
                 last = operand.index == len(formats) - 1
@@ -217,14 +247,3 @@ def _numbers(formats: tuple[Format, ...], columns: Inputs, operand: str, unit: D
     tables = np.stack([fmt.table for fmt in formats])
     chosen = columns.get(f"{operand}_format", np.zeros(len(codes), dtype=np.uint8))
     return tables[np.minimum(chosen, len(formats) - 1), codes]
-
-
-def addend(
-    result: FixedFormat, product: NDArray[np.float64], difference: Codes, fraction: Codes, negative: Codes
-) -> NDArray[np.uint32]:
-    """Codes whose exponent stands `difference` above the product's, kept within the fields of the result format."""
-    finite = np.where(np.isfinite(product) & (product > 0), product, 1.0)
-    field = np.floor(np.log2(finite)).astype(np.int64) + difference + result.bias
-    field = np.clip(field, 0, (1 << result.exponent_bits) - 1)
-    codes = np.where(negative, result.sign_mask, 0) | field << result.fraction_bits | fraction
-    return np.asarray(codes, dtype=np.uint32)
