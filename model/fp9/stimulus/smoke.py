@@ -18,7 +18,7 @@ from fp9.units import Mac, Results, Unit
 
 SMOKE_COUNT = 960
 _HANDFUL = 16
-_POOL = 6000
+_POOL = 3000
 """Operations that are looked at closely."""
 _FADING = 0.5
 """Factor by which a combination counts less each time that it is seen."""
