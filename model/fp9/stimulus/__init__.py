@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from fp9.stimulus.chunks import random_chunks
@@ -40,11 +42,16 @@ def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
         case "corner":
             return corner(unit, rng)
         case "smoke":
-            return smoke(unit, corner(unit, rng))
+            return dict(_smoke(unit, seed))
         case "random":
             return random(unit, count or RANDOM_COUNT, rng)
         case _:
             return full(unit, count or FULL_RANDOM_COUNT, rng)
+
+
+@functools.lru_cache(maxsize=4)
+def _smoke(unit: Unit, seed: int) -> Inputs:
+    return smoke(unit, corner(unit, np.random.default_rng(seed)))
 
 
 def random(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:

@@ -26,6 +26,7 @@ from fp9.stimulus.columns import (
     classes,
     concatenated,
     cycled,
+    drawn_port,
     finite,
     fixed,
     walking_codes,
@@ -35,6 +36,9 @@ from fp9.units import Dot, has_programmable_bias
 
 OPERATIONS = 20_000
 """About as many corner operations has a unit of one product; further lanes come on top."""
+
+_NANS = 1500
+"""About as many operations have a NaN as addend."""
 
 _SHARES = {"classes": 0.16, "alignments": 0.22, "cancellations": 0.2, "extremes": 0.14, "addends": 0.28}
 """Share of each family, where it has more than that."""
@@ -57,16 +61,25 @@ def sum_corner(unit: Dot, rng: np.random.Generator, operations: int = OPERATIONS
             "extremes": _extremes(a.format, b.format, result),
             "addends": _addends(a.format, b.format, result, number, len(pairs)),
         }
+        nans = _nans(a.format, b.format, result, number, len(pairs))
         for name, triple in families.items():
             some = _thinned(triple, int(_SHARES[name] * operations / len(pairs)), rng)
             parts.append(ports(unit, a, b, *lanes.placed(unit.engine.products, a.format, b.format, some, rng)))
+        parts.append(ports(unit, a, b, *lanes.placed(unit.engine.products, a.format, b.format, nans, rng)))
         codes = _operand_codes(a, b, len(unit.a), len(unit.b))
         every = replace(a, bias=None), replace(b, bias=None)
         parts.append(ports(unit, *every, *lanes.placed(unit.engine.products, a.format, b.format, codes, rng)))
         if unit.engine.products > 1:
             met = lanes.families(a.format, b.format, unit.engine, operations // (2 * len(pairs)), rng)
             parts += [ports(unit, a, b, *columns) for columns in met]
-    return concatenated(parts)
+    return concatenated([*parts, _drawn(unit, operations // 8, [*parts[0]], rng)])
+
+
+def _drawn(unit: Dot, count: int, names: list[str], rng: np.random.Generator) -> Inputs:
+    """Drawn operations, half of them with the addend near the product."""
+    columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs if port.name in names}
+    near = np.arange(count) % 2 == 0
+    return columns | {"c": np.where(near, near_product(unit, columns, rng), columns["c"])}
 
 
 def _thinned(triple: Triple, count: int, rng: np.random.Generator) -> Triple:
@@ -121,7 +134,7 @@ def _alignments(a: Format, b: Format, result: FixedFormat, rng: np.random.Genera
     p = result.fraction_bits
     full, half = (1 << p) - 1, 1 << (p - 1)
     fractions = [0, 1, 2, full, full - 1, half, half - 1, half + 1]
-    fractions += [1 << int(bit) for bit in np.linspace(0, p - 1, 5)]
+    fractions += [1 << bit for bit in range(2, p - 1)]
     grid = np.meshgrid(np.arange(-p - 12, p + 13), fractions, (0, 1), indexing="ij")
     difference, fraction, negative = (axis.reshape(-1) for axis in grid)
     x, y = (rng.choice(finite(fmt), len(difference)) for fmt in (a, b))
@@ -162,6 +175,15 @@ def _highest(fmt: Format, count: int) -> NDArray[np.uint32]:
     return fmt.ordered_magnitudes()[-count:]
 
 
+def _nans(a: Format, b: Format, result: FixedFormat, number: int, pairs: int) -> Triple:
+    """NaN addends of walking payloads beside products of every class; the pairs of formats share them."""
+    codes = walking_codes(result)
+    nans = codes[(codes & result.magnitude_mask) > result.max_code][number::pairs]
+    x, y, z = _crossed(classes(a), classes(b)[:: max(1, len(classes(b)) // 4)], nans)
+    kept = slice(None, None, max(1, len(z) // max(len(nans), _NANS // pairs)))
+    return x[kept], y[kept], z[kept]
+
+
 def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Triple:
     """Every code of each operand beside one, and every pair of significands, all with a zero addend.
 
@@ -188,7 +210,7 @@ def _addends(a: Format, b: Format, result: FixedFormat, number: int, pairs: int)
 
 
 def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> Triple:
-    """The families of one product whose operands and addend have the same wide format, a fifth for each."""
+    """The families of one product whose operands and addend have the same wide format, as many of each."""
     one = 1 << fmt.fraction_bits
     walking, place = walking_fractions(fmt), fmt.bias << fmt.fraction_bits
     x, y, _ = _crossed(place | walking, place | walking, 0)
@@ -196,6 +218,8 @@ def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> 
     product = decode(x, fmt).astype(np.float64) * decode(y, fmt).astype(np.float64)
     difference = rng.integers(-fmt.fraction_bits - 3, 2 * fmt.fraction_bits, len(x))
     near = addend(fmt, product, difference, rng.choice(walking, len(x)), rng.integers(0, 2, len(x)))
+    u = rng.choice(finite(fmt), 2000)
+    v, low = _ending(u, fmt, rng)
     codes = walking_codes(fmt)
     turned = [np.roll(codes, shift) for shift in (0, len(codes) // 3, len(codes) // 2)]
     families: list[Triple] = [
@@ -203,11 +227,26 @@ def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> 
         _alignments(fmt, fmt, fmt, rng),
         _cancellations(fmt, fmt, fmt, rng),
         (x.astype(np.uint32), y.astype(np.uint32), near),
+        (u, v, low),
         (rng.permutation(turned[0]), rng.permutation(turned[1]), rng.permutation(turned[2])),
     ]
     some = [_thinned(triple, operations // len(families), rng) for triple in families]
     a, b, c = (np.concatenate(columns) for columns in zip(*some, strict=True))
     return a, b, c
+
+
+def _ending(x: Codes, fmt: FixedFormat, rng: np.random.Generator) -> tuple[Codes, Codes]:
+    """Second factors whose products with x lie where the numbers end, and addends there too."""
+    p, top = fmt.fraction_bits, fmt.max_code >> fmt.fraction_bits
+    count = len(x)
+    high = rng.integers(0, 2, count)
+    field = np.where(high, top, 0) + rng.integers(-p - 4, 5, count)
+    y = np.clip(field + fmt.bias - ((x & fmt.magnitude_mask) >> p), 0, top) << p
+    c = np.clip(np.where(high, top, 0) + rng.integers(-3, 4, count), 0, top) << p
+    fractions = rng.integers(0, 1 << p, (2, count))
+    y, c = (np.minimum(codes | fraction, fmt.max_code) for codes, fraction in zip((y, c), fractions, strict=True))
+    signs = rng.choice([0, fmt.sign_mask], (2, count))
+    return (y | signs[0]).astype(np.uint32), (c | signs[1]).astype(np.uint32)
 
 
 # --- ports ----------------------------------------------------------------------------------------------------------
