@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fp9.stimulus.chunks import GROUP, last_groups
 from fp9.stimulus.columns import Inputs, every_value
-from fp9.units import Mac, Results, Unit
+from fp9.units import Dot, Mac, Results, Unit
 
 SMOKE_COUNT = 960
 _HANDFUL = 16
@@ -56,7 +56,21 @@ def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
     selects = [columns[port.name].astype(np.int64) for port in unit.inputs if port.choices]
     uppers = [outputs[p.name].astype(np.int64) >> max(0, p.width - _CLASS_BITS) for p in unit.outputs]
     classes = np.stack([*selects, *uppers], axis=1)
+    if isinstance(unit, Dot) and unit.engine.products > 1:
+        # Without the selects, which would leave one operation a class, but with what the lanes have in common.
+        classes = np.stack([_all_zero(unit, columns), *uppers], axis=1)
     return np.unique(classes.reshape(len(classes) // span, -1), axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
+    """1 where every product is zero, as all formats but those with a NaN there write it; 2 where all are -0."""
+    sign = 1 << (unit.a[0].bits - 1)
+    zero = np.ones(len(columns["c"]), dtype=np.bool_)
+    negative = zero.copy()
+    for a, b in zip(unit.lane_names("a"), unit.lane_names("b"), strict=True):
+        zero &= ((columns[a] & (sign - 1)) == 0) | ((columns[b] & (sign - 1)) == 0)
+        negative &= ((columns[a] ^ columns[b]) & sign) != 0
+    return zero.astype(np.int64) + (zero & negative)
 
 
 def _decides(unit: Unit, columns: Inputs, outputs: Results, span: int) -> NDArray[np.bool_]:
