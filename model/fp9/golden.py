@@ -16,7 +16,7 @@ from fp9.formats import FixedFormat, Format, HiFloat8, Kind, Rounding, floor_log
 from fp9.narrow_sums import narrow_sums
 from fp9.policy import CastPolicy, Overflow
 from fp9.selected import both, chosen, factor_values, places, signed, variants, wide
-from fp9.units import OPERAND_SIGNIFICAND_BITS, SCALE_BITS, Dot, FpuOp, Upcast
+from fp9.units import SCALE_BITS, Dot, FpuOp, Upcast, significand_bits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,22 +41,22 @@ class Unpacked(NamedTuple):
 
 
 @functools.lru_cache(maxsize=64)
-def unpacked(fmt: Format) -> Unpacked:
+def unpacked(fmt: Format, significand_bits: int) -> Unpacked:
     """Fields of every code, from the format's exact values."""
-    rows = [_unpack(fmt, code) for code in range(1 << fmt.bits)]
+    rows = [_unpack(fmt, code, significand_bits) for code in range(1 << fmt.bits)]
     sign, exponent, significand, zero, inf, nan = np.array(rows, dtype=np.int64).T
     return Unpacked(
         sign.astype(np.uint8), exponent, *(column.astype(np.uint8) for column in (significand, zero, inf, nan))
     )
 
 
-def _unpack(fmt: Format, code: int) -> tuple[int, int, int, int, int, int]:
+def _unpack(fmt: Format, code: int, significand_bits: int) -> tuple[int, int, int, int, int, int]:
     kind = fmt.kind_of(code)
     exponent = significand = 0
     if kind is Kind.FINITE:
         magnitude = abs(fmt.value_of(code))
         exponent = floor_log2(magnitude)
-        significand = int(magnitude / pow2(exponent - (OPERAND_SIGNIFICAND_BITS - 1)))
+        significand = int(magnitude / pow2(exponent - (significand_bits - 1)))
     return fmt.is_negative(code), exponent, significand, kind is Kind.ZERO, kind is Kind.INF, kind is Kind.NAN
 
 
@@ -65,7 +65,7 @@ def decoder(unit: Decoder, inputs: Columns) -> Results:
     size = len(inputs["code"])
     results: Results = {port.name: np.zeros(size, dtype=np.uint8) for port in unit.outputs}
     for fmt, here in variants(inputs, "code", unit.formats):
-        for name, table in unpacked(fmt)._asdict().items():
+        for name, table in unpacked(fmt, significand_bits(unit.formats))._asdict().items():
             mask = (1 << unit.exponent_bits) - 1 if name == "exponent" else 0xFF
             results[name][here] = table[inputs["code"][here]] & mask
     return results

@@ -30,9 +30,9 @@ SPECIAL = {"inf": 1, "nan": 1, "invalid": 1}
 """What overrides the finite sum."""
 
 
-def significand_bits(fmt: FixedFormat) -> int:
-    """Width that holds both terms' significands."""
-    return max(fmt.fraction_bits + 1, PRODUCT_SIGNIFICAND_BITS)
+def significand_bits(fmt: FixedFormat, product: int = PRODUCT_SIGNIFICAND_BITS) -> int:
+    """Width that holds both terms' significands, the product's of so many bits."""
+    return max(fmt.fraction_bits + 1, product)
 
 
 def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
@@ -110,8 +110,11 @@ class Align(Step):
         if self._turns:
             larger = below & ~product.zero
         else:
-            compared = min(len(addend.significand), len(product.significand))
-            first_bits = addend.significand[-compared:] < product.significand[-compared:]
+            longer = len(product.significand) - len(addend.significand)
+            if longer > 0:  # its last bits, too, make a product the larger term
+                first_bits = Cat(Const(0, longer), addend.significand) < product.significand
+            else:
+                first_bits = addend.significand[-len(product.significand) :] < product.significand
             larger = ~product.zero & (addend.zero | below | ((difference == 0) & first_bits))
         product_larger = Signal()
         m.d.comb += [

@@ -6,7 +6,7 @@ from amaranth.lib import data
 
 from fp9.engine import Addend, Truncation
 from fp9.formats import FixedFormat, Rounding
-from fp9.units import Dot
+from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, significand_bits
 from fp9_rtl import fixed_point, pair, window
 from fp9_rtl.facts import sum_facts
 from fp9_rtl.multiply import DecodeOperands, Multiply
@@ -18,7 +18,7 @@ from fp9_rtl.window import AddWindow, AlignWindow
 
 DOT_NEEDED = (
     "an exact engine with a deterministic rounding, or one with a window, the addend inside, truncation toward zero, "
-    "no chunks and no product below the result's normal numbers"
+    "no chunks, no int8 and no product below the result's normal numbers"
 )
 
 
@@ -38,6 +38,11 @@ def is_fixed_point(unit: Dot) -> bool:
     return engine.products > 1 and engine.is_fused and engine.rounding is not Rounding.SR and not is_pair(unit)
 
 
+def has_integers(unit: Dot) -> bool:
+    """Whether an operand can be an integer, whose products are longer than those that windows are laid out for."""
+    return significand_bits((*unit.a, *unit.b)) > OPERAND_SIGNIFICAND_BITS
+
+
 def is_window(unit: Dot) -> bool:
     """Whether the step is a plain sum in a window. Zeros may count with an exponent that is below all others."""
     engine = unit.engine
@@ -45,6 +50,7 @@ def is_window(unit: Dot) -> bool:
     assert isinstance(fmt, FixedFormat)
     return (
         engine.window is not None
+        and not has_integers(unit)
         and engine.products > 1
         and engine.truncation is Truncation.ZERO
         and engine.addend is Addend.INSIDE
@@ -64,6 +70,7 @@ def is_pair(unit: Dot) -> bool:
     assert isinstance(fmt, FixedFormat)
     return (
         engine.products == 2
+        and not has_integers(unit)
         and engine.is_fused
         and engine.rounding in (Rounding.RNE, Rounding.RNA)
         and engine.addend_format == fmt

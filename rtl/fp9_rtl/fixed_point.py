@@ -33,15 +33,12 @@ from fp9.units import Dot, Mac, product_range, variants
 from fp9_rtl.adder import SPECIAL, unpack_addend
 from fp9_rtl.end_around import end_around_sum
 from fp9_rtl.facts import SumFacts, sum_facts
-from fp9_rtl.layouts import PRODUCT_SIGNIFICAND_BITS, addend_layout
+from fp9_rtl.layouts import addend_layout
 from fp9_rtl.multiply import DecodeOperands, Multiply, operand_offset
 from fp9_rtl.rounder import Round
 from fp9_rtl.shifter import shift_left_narrow, shift_right_narrow
 from fp9_rtl.step import Step, forward
 from fp9_rtl.terms import any_of, carry_save, classify
-
-_PLACES_BELOW = PRODUCT_SIGNIFICAND_BITS - 1
-"""Places of a product's significand below the first, whose exponent it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +145,13 @@ def placed_products(m: Module, unit: Dot, i: data.View[data.StructLayout], bits:
 
 
 def _placed(m: Module, unit: Dot, product: data.View[data.StructLayout], bits: int, name: str) -> Signal:
-    """Moved by less than the significand's length first, then put to one of the places so far apart.
+    """Moved by less than a power of two that the significand fits in, then put to one of the places so far apart.
 
     Bits that would fall out on either side are 0 in every product.
     """
     bias = product_bias(unit)
-    apart = PRODUCT_SIGNIFICAND_BITS
-    fine = (apart - 1).bit_length()
+    fine = (len(product.significand) - 1).bit_length()
+    apart, places_below = 1 << fine, len(product.significand) - 1
     moved: Value = product.significand
     for stage in range(fine):
         gap = Const(0, 1 << stage)
@@ -167,7 +164,7 @@ def _placed(m: Module, unit: Dot, product: data.View[data.StructLayout], bits: i
     result = Signal(bits, name=f"{name}_placed")
     parts = []
     for place in range(lowest // apart, highest // apart + 1):
-        first = place * apart - bias - _PLACES_BELOW - ulp
+        first = place * apart - bias - places_below - ulp
         kept = moved[max(-first, 0) : bits - first]
         here = Signal(name=f"{name}_to_{place - lowest // apart}")
         m.d.comb += here.eq((product.exponent >> fine) == place)

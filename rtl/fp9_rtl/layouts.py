@@ -16,18 +16,18 @@ from fp9.formats import FixedFormat
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Port
 
 PRODUCT_SIGNIFICAND_BITS = 2 * OPERAND_SIGNIFICAND_BITS
-"""Significand bits of an exact product of two 8-bit operands."""
+"""Significand bits of an exact product of two 8-bit floating-point operands."""
 
 
-def operand_layout(exponents: range) -> data.StructLayout:
-    """An 8-bit operand: (-1)^sign * significand * 2^exponent, the significand 1.3 and normalised (0 for zero)."""
+def operand_layout(exponents: range, significand_bits: int = OPERAND_SIGNIFICAND_BITS) -> data.StructLayout:
+    """An 8-bit operand: (-1)^sign * significand * 2^exponent, the significand's first place that of the exponent."""
     return data.StructLayout(
-        {"significand": OPERAND_SIGNIFICAND_BITS, "exponent": exponents, "sign": 1, "zero": 1, "inf": 1, "nan": 1}
+        {"significand": significand_bits, "exponent": exponents, "sign": 1, "zero": 1, "inf": 1, "nan": 1}
     )
 
 
 def product_layout(exponents: range, significand_bits: int = PRODUCT_SIGNIFICAND_BITS) -> data.StructLayout:
-    """An exact product, its significand 1.7 and normalised; `invalid` marks 0 x Inf, `nan` a NaN operand."""
+    """An exact product, its significand's first place the exponent's; `invalid` marks 0 x Inf, `nan` a NaN operand."""
     return data.StructLayout(
         {
             "significand": significand_bits,

@@ -5,18 +5,24 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from fp9.formats import FixedFormat, Format
-from fp9.units import Dot
+from fp9.formats import FixedFormat, Format, ScaledInteger
+from fp9.units import Dot, significand_bits
 from fp9_rtl.facts import SumFacts
-from fp9_rtl.layouts import PRODUCT_SIGNIFICAND_BITS, ports_layout, product_layout
+from fp9_rtl.layouts import ports_layout, product_layout
 from fp9_rtl.operand import OperandDecoder
 from fp9_rtl.step import Step, forward
 
 
 def operand_offset(formats: tuple[Format, ...]) -> int:
-    """Exponent offset with which the format of the widest exponent field passes through as it stands."""
+    """Exponent offset with which the format of the widest exponent field passes through as it stands.
+
+    Where an integer stands alone, it is that with which the exponent of its first place is 0.
+    """
     fixed = [fmt for fmt in formats if isinstance(fmt, FixedFormat)]
-    return max(fixed, key=lambda fmt: fmt.exponent_bits).bias if fixed else 0
+    if fixed:
+        return max(fixed, key=lambda fmt: fmt.exponent_bits).bias
+    integers = [fmt for fmt in formats if isinstance(fmt, ScaledInteger)]
+    return integers[0].bias + 1 - significand_bits(integers) if integers else 0
 
 
 class DecodeOperands(Step):
@@ -53,8 +59,8 @@ class DecodeOperands(Step):
 class Multiply(Step):
     """The exact products; their exponents are on the scale of a field with `bias`, or of the result's.
 
-    With `normalise` a significand is 1.7 and its exponent that of its leading bit. Without, the significand's first bit
-    may be 0 and the exponent is that of this place: it then does not wait for the significand.
+    With `normalise` a significand begins with its leading bit and its exponent is that of this bit. Without, the
+    significand's first bit may be 0 and the exponent is that of this place: it then does not wait for the significand.
     """
 
     name = "multiply"
@@ -75,7 +81,8 @@ class Multiply(Step):
         self._normalise = normalise
         self._lanes = tuple(zip(*(unit.lane_names(name) for name in ("a", "b", "product")), strict=True))
         self._rebias = bias - operand_offset(unit.a) - operand_offset(unit.b)
-        product = product_layout(range(facts.products.start + bias, facts.products.stop + bias))
+        width = significand_bits(unit.a) + significand_bits(unit.b)
+        product = product_layout(range(facts.products.start + bias, facts.products.stop + bias), width)
         products = dict.fromkeys(unit.lane_names("product"), product)
         super().__init__(i, data.StructLayout({**products, **{name: i[name].shape for name in passed}}))
 
@@ -93,7 +100,7 @@ class Multiply(Step):
         b: data.View[data.StructLayout],
         product: data.View[data.StructLayout],
     ) -> None:
-        significand = Signal(PRODUCT_SIGNIFICAND_BITS)  # 2.6
+        significand = Signal(len(product.significand))
         exponent: Value = a.exponent + b.exponent + self._rebias
         m.d.comb += significand.eq(a.significand * b.significand)
         if self._normalise:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from fp9.formats import FixedFormat, Format, HiFloat8, Specials, with_bias
-from fp9.units import BIAS_BITS, OPERAND_SIGNIFICAND_BITS, exponent_range, has_programmable_bias, select_width
+from fp9.formats import FixedFormat, Format, HiFloat8, ScaledInteger, Specials, with_bias
+from fp9.units import BIAS_BITS, exponent_range, has_programmable_bias, select_width, significand_bits
 from fp9_rtl import hif8
 from fp9_rtl.layouts import fields_layout, operand_layout
 from fp9_rtl.select import switch
-
-FRACTION_BITS = OPERAND_SIGNIFICAND_BITS - 1
 
 
 class OperandDecoder(wiring.Component):
@@ -33,12 +31,14 @@ class OperandDecoder(wiring.Component):
 
     def __init__(self, formats: Sequence[Format], bias_port: bool, offset: int = 0, normalise: bool = True) -> None:
         low, high = exponent_range(tuple(formats), bias_port)
+        significand = significand_bits(formats)
+        self._fraction_bits = significand - 1
         super().__init__(
             {
                 "code": In(8),
                 "select": In(select_width(len(formats))),
                 "extra_bias": In(signed(BIAS_BITS)),
-                "operand": Out(operand_layout(range(low + offset, high + offset + 1))),
+                "operand": Out(operand_layout(range(low + offset, high + offset + 1), significand)),
             }
         )
         self._formats = formats
@@ -68,6 +68,8 @@ class OperandDecoder(wiring.Component):
                 unsigned_zero.eq(merged),
             ]
         is_zero = magnitude == 0
+        if any(isinstance(fmt, ScaledInteger) for fmt in self._formats):
+            is_zero &= ~(self._is_integer() & self.code[-1])
         m.d.comb += [
             self.operand.zero.eq(is_zero & ~self.operand.nan),
             self.operand.sign.eq(self.code[-1] & ~(is_zero & unsigned_zero)),
@@ -75,21 +77,48 @@ class OperandDecoder(wiring.Component):
 
     def _unpack(self, m: Module) -> tuple[Signal, Signal, Signal]:
         """Fraction left-aligned, exponent, and whether the number is subnormal, as the format's fields say."""
-        fraction = Signal(FRACTION_BITS)
+        fraction = Signal(self._fraction_bits)
         exponent = Signal(self.operand.shape()["exponent"].shape)
         subnormal = Signal()
         for fmt in switch(m, self.select, self._formats):
             if isinstance(fmt, HiFloat8):
                 hif8.decode(m, self.code[:-1], self._offset, exponent, fraction)
                 continue
+            if isinstance(fmt, ScaledInteger):
+                self._unpack_integer(m, fmt, fraction, exponent, subnormal)
+                continue
             assert isinstance(fmt, FixedFormat)
             fields = data.View(fields_layout(fmt), self.code)
             m.d.comb += [
-                fraction.eq(Cat(Const(0, FRACTION_BITS - fmt.fraction_bits), fields.fraction)),
+                fraction.eq(Cat(Const(0, self._fraction_bits - fmt.fraction_bits), fields.fraction)),
                 exponent.eq(self._biased(fmt, fields.exponent)),
                 subnormal.eq((fields.exponent == 0) & fmt.subnormals),
             ]
         return fraction, exponent, subnormal
+
+    def _is_integer(self) -> Value:
+        """Whether the chosen format is an integer."""
+        last = len(self._formats) - 1
+        chosen = [
+            self.select >= index if index == last else self.select == index
+            for index, fmt in enumerate(self._formats)
+            if isinstance(fmt, ScaledInteger)
+        ]
+        return Cat(chosen).any() if last else Const(1, 1)
+
+    def _unpack_integer(
+        self, m: Module, fmt: ScaledInteger, fraction: Signal, exponent: Signal, subnormal: Signal
+    ) -> None:
+        """An integer as a float of one full binade: below it subnormal, above it -128 alone, the next power of two."""
+        magnitude, beyond = Signal(len(self.code), name="integer"), Signal()
+        top = fmt.max_code.bit_length() - 1
+        m.d.comb += [
+            magnitude.eq(Mux(self.code[-1], -self.code, self.code)),
+            beyond.eq(magnitude[-1]),
+            fraction.eq(magnitude[:top]),
+            subnormal.eq(~magnitude[top] & ~beyond),
+            exponent.eq(top - fmt.bias - 1 + self._offset + Mux(beyond, 2, magnitude[top])),
+        ]
 
     def _biased(self, fmt: FixedFormat, field: Value) -> Value:
         """The exponent of a normal number of `fmt`, plus the offset."""
@@ -102,12 +131,13 @@ class OperandDecoder(wiring.Component):
     def _normalise(self, m: Module, fraction: Signal, exponent: Signal, subnormal: Signal) -> None:
         """Shift a subnormal number's leading 1 out of the fraction; e = 0 has the exponent of e = 1."""
         normalised = Signal.like(fraction)
-        excess_zeros = Signal(range(FRACTION_BITS))
+        bits = self._fraction_bits
+        excess_zeros = Signal(range(bits))
         m.d.comb += normalised.eq(fraction)
         with m.If(subnormal):
-            for zeros in reversed(range(FRACTION_BITS)):
-                shifted = (fraction << (zeros + 1))[:FRACTION_BITS]
-                with m.If(fraction[FRACTION_BITS - 1 - zeros]):
+            for zeros in reversed(range(bits)):
+                shifted = (fraction << (zeros + 1))[:bits]
+                with m.If(fraction[bits - 1 - zeros]):
                     m.d.comb += [normalised.eq(shifted), excess_zeros.eq(zeros)]
         m.d.comb += [
             self.operand.significand.eq(Cat(normalised, ~self.operand.zero)),

@@ -21,6 +21,7 @@ from fp9.units.operands import (
     exponent_range,
     exponent_width,
     has_programmable_bias,
+    significand_bits,
     variants,
 )
 from fp9.units.step import Dot, Fma, Mac, MacOp
@@ -52,6 +53,7 @@ __all__ = [
     "has_programmable_bias",
     "product_range",
     "select_width",
+    "significand_bits",
     "unit",
     "variants",
 ]

@@ -8,11 +8,11 @@ from typing import ClassVar
 from fp9.formats import FixedFormat, Format, format
 from fp9.units.base import FLAGS_PORT, Columns, Masks, Port, Results, Unit, check_stages, format_tuple
 from fp9.units.operands import (
-    OPERAND_SIGNIFICAND_BITS,
     check_operands,
     exponent_range,
     exponent_width,
     operand_ports,
+    significand_bits,
 )
 
 
@@ -20,7 +20,8 @@ from fp9.units.operands import (
 class Decoder(Unit):
     """8-bit code and format select -> sign, exponent, significand, zero, inf, nan.
 
-    A finite value is (-1)^sign * significand * 2^(exponent - 3), the significand normalised to 8..15 (0 for zero).
+    A finite value is (-1)^sign * significand * 2^(exponent - 3), the significand normalised to 8..15 (0 for zero); with
+    int8 among the formats, significand * 2^(exponent - 6), normalised to 64..127.
     `exponent` carries meaning for finite non-zero operands, `significand` for finite ones, `sign` for all but NaN.
     """
 
@@ -46,10 +47,11 @@ class Decoder(Unit):
 
     @property
     def outputs(self) -> tuple[Port, ...]:
+        width = significand_bits(self.formats)
         return (
             Port("sign", 1, "1 for a negative operand"),
             Port("exponent", self.exponent_bits, "exponent of the significand's leading bit", signed=True),
-            Port("significand", OPERAND_SIGNIFICAND_BITS, "1.3 normalised significand, 0 for zero"),
+            Port("significand", width, f"1.{width - 1} normalised significand, 0 for zero"),
             Port("zero", 1, "the operand is zero"),
             Port("inf", 1, "the operand is infinite"),
             Port("nan", 1, "the operand is NaN or NaN-Inf"),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fp9.formats import Format, Kind, floor_log2, pow2
-from fp9.units.operands import variants
+from fp9.formats import Format, floor_log2, pow2
+from fp9.units.operands import largest_code, variants
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +32,5 @@ def product_range(a: Sequence[Format], b: Sequence[Format], bias_port: bool = Fa
     """The products of two operands of some formats each; `bias_port`: with every extra bias of hfp8_143."""
     sides = [variants(formats, bias_port) for formats in (a, b)]
     ulps = [min(f.quantum(floor_log2(f.value_of(f.smallest_code))) for f in side) for side in sides]
-    largest = [max(_largest(f) for f in side) for side in sides]
+    largest = [max(largest_code(f) for f in side) for side in sides]
     return ProductRange(sum(ulps), largest[0] * largest[1])
-
-
-@functools.lru_cache(maxsize=64)
-def _largest(fmt: Format) -> Fraction:
-    """The largest magnitude of a code; one that no cast produces may be larger than `max`: -128 of the integers."""
-    return max(abs(fmt.value_of(code)) for code in range(1 << fmt.bits) if fmt.kind_of(code) is Kind.FINITE)

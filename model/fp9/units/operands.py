@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from fractions import Fraction
 
-from fp9.formats import HFP8_BIASES, FixedFormat, Format, HiFloat8, floor_log2, with_bias
+from fp9.formats import HFP8_BIASES, FixedFormat, Format, HiFloat8, Kind, ScaledInteger, floor_log2, with_bias
 from fp9.units.base import Port, select_width
 
 OPERAND_SIGNIFICAND_BITS = 4
-"""Significand bits of any 8-bit operand, the leading 1 included (spec 3.1)."""
+"""Significand bits of any 8-bit floating-point operand, the leading 1 included (spec 3.1)."""
 
 BIAS_BITS = 5
 """Width of an extra-bias port: two's complement, -8..8 used."""
@@ -39,8 +41,20 @@ def operand_ports(
 def check_operands(unit: str, formats: tuple[Format, ...]) -> None:
     """ValueError where a format cannot be an 8-bit operand."""
     for f in formats:
-        if not isinstance(f, HiFloat8) and not (isinstance(f, FixedFormat) and f.bits == 8 and f.fraction_bits <= 3):
-            raise ValueError(f"{unit}: {f.name} given as operand; give 8-bit formats of at most 3 fraction bits")
+        short = isinstance(f, FixedFormat) and f.bits == 8 and f.fraction_bits < OPERAND_SIGNIFICAND_BITS
+        if not short and not isinstance(f, HiFloat8 | ScaledInteger):
+            raise ValueError(
+                f"{unit}: {f.name} given as operand; give int8 or 8-bit formats of at most 3 fraction bits"
+            )
+
+
+def significand_bits(formats: Sequence[Format]) -> int:
+    """Significand bits that hold every number of the formats, the leading 1 included.
+
+    An integer has those of its largest magnitude; -128, which no cast produces, is a power of two.
+    """
+    widths = [f.max_code.bit_length() for f in formats if isinstance(f, ScaledInteger)]
+    return max(OPERAND_SIGNIFICAND_BITS, *widths) if widths else OPERAND_SIGNIFICAND_BITS
 
 
 def variants(formats: Sequence[Format], bias_port: bool) -> list[Format]:
@@ -52,10 +66,16 @@ def variants(formats: Sequence[Format], bias_port: bool) -> list[Format]:
     ]
 
 
+@functools.lru_cache(maxsize=64)
+def largest_code(fmt: Format) -> Fraction:
+    """The largest magnitude of a code; one that no cast produces may be larger than `max`: -128 of the integers."""
+    return max(abs(fmt.value_of(code)) for code in range(1 << fmt.bits) if fmt.kind_of(code) is Kind.FINITE)
+
+
 def exponent_range(formats: Sequence[Format], bias_port: bool) -> tuple[int, int]:
     """Lowest and highest exponent of the leading bit over all finite numbers of the formats."""
     every = variants(formats, bias_port)
-    exponents = [floor_log2(f.value_of(code)) for f in every for code in (f.smallest_code, f.max_code)]
+    exponents = [floor_log2(magnitude) for f in every for magnitude in (f.value_of(f.smallest_code), largest_code(f))]
     return min(exponents), max(exponents)
 
 

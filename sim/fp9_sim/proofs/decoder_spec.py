@@ -8,7 +8,7 @@ from fp9 import oracle
 from fp9.flags import FLAG_BITS
 from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, pow2, with_bias
 from fp9.policy import CastPolicy, Overflow
-from fp9.units import BIAS_BITS, OPERAND_SIGNIFICAND_BITS, Decoder, Upcast, has_programmable_bias
+from fp9.units import BIAS_BITS, Decoder, Upcast, has_programmable_bias
 from fp9_sim.proofs.miter import Case, selected
 
 FIELDS = ("sign", "exponent", "significand", "zero", "inf", "nan")
@@ -24,7 +24,7 @@ def decoder_cases(unit: Decoder) -> Iterator[Case]:
     for index, fmt in enumerate(unit.formats):
         fixed, chosen = selected("code_format", len(unit.formats), index, widths.get("code_format", 0))
         for variant, biases in _variants(fmt, unit.bias_port):
-            rows = [decoded(variant, code) for code in range(1 << fmt.bits)]
+            rows = [decoded(variant, code, widths["significand"]) for code in range(1 << fmt.bits)]
             control = _table(_broken(rows, fmt.smallest_code), widths, chosen) if variant == fmt else None
             yield Case(variant.name, fixed | biases, _table(rows, widths, chosen), control)
 
@@ -62,13 +62,13 @@ def _variants(fmt: Format, bias_port: bool) -> Iterator[tuple[Format, dict[str, 
         yield with_bias(fmt, bias), {"code_bias": bias & ((1 << BIAS_BITS) - 1)}
 
 
-def decoded(fmt: Format, code: int) -> Row:
+def decoded(fmt: Format, code: int, width: int) -> Row:
     """The fields of a code in the order of `FIELDS`; those without meaning are 0."""
     number = oracle.decode(code, fmt)
     exponent = significand = 0
     if number.kind is Kind.FINITE:
         exponent = floor_log2(number.magnitude)
-        significand = int(number.magnitude / pow2(exponent - (OPERAND_SIGNIFICAND_BITS - 1)))
+        significand = int(number.magnitude / pow2(exponent - (width - 1)))
     kinds = [int(number.kind is kind) for kind in (Kind.ZERO, Kind.INF, Kind.NAN)]
     return int(number.negative), exponent, significand, *kinds
 

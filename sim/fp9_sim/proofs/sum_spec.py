@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from fp9.flags import Flags
 from fp9.formats import FixedFormat, Format
-from fp9.units import Fma
+from fp9.units import OPERAND_SIGNIFICAND_BITS, Fma, significand_bits
 from fp9_sim.proofs.decoder_spec import decoded
 from fp9_sim.proofs.miter import Case, selected
 
@@ -131,7 +131,9 @@ def _specification(a: Format, b: Format, result: FixedFormat, distance: int, con
 
 def _operand(name: str, fmt: Format) -> list[str]:
     """An operand's fields by table."""
-    rows = [decoded(fmt, code) for code in range(1 << fmt.bits)]
+    if significand_bits((fmt,)) != OPERAND_SIGNIFICAND_BITS:
+        raise ValueError(f"no proof is offered for sums of {fmt.name} products; run fp9 sweep")
+    rows = [decoded(fmt, code, OPERAND_SIGNIFICAND_BITS) for code in range(1 << fmt.bits)]
     e = f"signed [{_EXPONENT_BITS - 1}:0]"
     kinds = ", ".join(f"{name}_{kind}" for kind in ("zero", "inf", "nan"))
     cases = [
