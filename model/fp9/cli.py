@@ -5,7 +5,18 @@ from __future__ import annotations
 import click
 
 import fp9
-from fp9 import cli_error, cli_foreign, cli_gemm, cli_hardware, cli_model, cli_prove, cli_study, cli_sweep, cli_tables
+from fp9 import (
+    cli_error,
+    cli_foreign,
+    cli_gemm,
+    cli_hardware,
+    cli_model,
+    cli_prove,
+    cli_study,
+    cli_sweep,
+    cli_tables,
+    cli_toggles,
+)
 from fp9.cli_support import Commands
 
 
@@ -38,6 +49,7 @@ for command in (
     *cli_foreign.COMMANDS,
     *cli_study.COMMANDS,
     *cli_tables.COMMANDS,
+    *cli_toggles.COMMANDS,
     *cli_error.COMMANDS,
 ):
     main.add_command(command)

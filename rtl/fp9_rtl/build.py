@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from amaranth.hdl import Module, Signal, signed
@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from fp9.formats import Rounding
 from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Port, Unit, Upcast
-from fp9_rtl import dot, fpu, kulisch
+from fp9_rtl import dot, fpu, gating, kulisch
 from fp9_rtl.cast import cast_steps
 from fp9_rtl.cast_lanes import RunningAmax
 from fp9_rtl.chunk import ChunkSum, Total
@@ -126,7 +126,7 @@ def _stages(unit: Unit) -> dict[str, StreamComponent]:
     if isinstance(unit, Cast) and unit.amax:
         return _amax_stages(unit)
     if not isinstance(unit, Mac):
-        return {"pipeline": Pipeline(cut(unit_steps(unit), unit.stages))}
+        return _front(unit, unit_steps(unit), unit.stages)
     if unit.engine.whole:
         return kulisch_stages(unit)
     steps = product_steps(unit, ("op", "c"))
@@ -137,8 +137,17 @@ def _stages(unit: Unit) -> dict[str, StreamComponent]:
     else:
         chunk = ChunkSum(unit, products)
         accumulators = {"chunk": chunk, "total": Total(unit, chunk.o.payload.shape())}
-    before = unit.stages - len(accumulators)
-    return {"pipeline": Pipeline(cut(steps, before)) if before else Combinational(steps), **accumulators}
+    return _front(unit, steps, unit.stages - len(accumulators)) | accumulators
+
+
+def _front(unit: Unit, steps: Sequence[Step], stages: int) -> dict[str, StreamComponent]:
+    """Steps with so many register stages, the first behind the decoders where factors are held."""
+    if isinstance(unit, Dot) and gating.holds(unit):
+        return {
+            "factors": gating.HeldFactors(unit, steps[0]),
+            "pipeline": Pipeline(cut(steps[1:], stages - 1)),
+        }
+    return {"pipeline": Pipeline(cut(steps, stages)) if stages else Combinational(steps)}
 
 
 def _amax_stages(unit: Cast) -> dict[str, StreamComponent]:

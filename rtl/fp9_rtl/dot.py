@@ -7,7 +7,7 @@ from amaranth.lib import data
 from fp9.engine import Addend, Truncation
 from fp9.formats import FixedFormat, Rounding
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, significand_bits
-from fp9_rtl import fixed_point, pair, window
+from fp9_rtl import fixed_point, gating, pair, window
 from fp9_rtl.facts import sum_facts
 from fp9_rtl.multiply import DecodeOperands, Multiply
 from fp9_rtl.pair import AddPair, AlignPair
@@ -90,7 +90,8 @@ def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
         return fixed_point.product_steps(unit, passed)
     normalise = unit.engine.window is None
     decode = DecodeOperands(unit, passed, normalise)
-    return [decode, Multiply(unit, sum_facts(unit), decode.o.shape(), passed, normalise)]
+    multiply = Multiply(unit, sum_facts(unit), decode.o.shape(), passed, normalise)
+    return gating.product_steps(unit, decode, multiply)
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:

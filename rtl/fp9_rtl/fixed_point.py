@@ -30,6 +30,7 @@ from amaranth.lib import data
 from fp9.engine import alignment_exponent
 from fp9.formats import FixedFormat, Format, Rounding, floor_log2
 from fp9.units import Dot, Mac, product_range, variants
+from fp9_rtl import gating
 from fp9_rtl.adder import SPECIAL, unpack_addend
 from fp9_rtl.end_around import end_around_sum
 from fp9_rtl.facts import SumFacts, sum_facts
@@ -126,7 +127,8 @@ def product_bias(unit: Dot) -> int:
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
     """From the ports to the exact products, as they come; the ports in `passed` go beside them."""
     decode = DecodeOperands(unit, passed, normalise=False)
-    return [decode, Multiply(unit, sum_facts(unit), decode.o.shape(), passed, normalise=False, bias=product_bias(unit))]
+    multiply = Multiply(unit, sum_facts(unit), decode.o.shape(), passed, normalise=False, bias=product_bias(unit))
+    return gating.product_steps(unit, decode, multiply)
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:

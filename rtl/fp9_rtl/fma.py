@@ -6,6 +6,7 @@ from amaranth.lib import data
 
 from fp9.formats import FixedFormat
 from fp9.units import Dot, Fma, Mac
+from fp9_rtl import gating
 from fp9_rtl.adder import Add, Align, Normalise
 from fp9_rtl.facts import sum_facts
 from fp9_rtl.multiply import DecodeOperands, Multiply
@@ -16,7 +17,7 @@ from fp9_rtl.step import Step
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
     """From the ports to the exact product; the ports named in `passed` go beside it."""
     decode = DecodeOperands(unit, passed)
-    return [decode, Multiply(unit, sum_facts(unit), decode.o.shape(), passed)]
+    return gating.product_steps(unit, decode, Multiply(unit, sum_facts(unit), decode.o.shape(), passed))
 
 
 def sum_steps(unit: Fma | Mac, i: data.StructLayout) -> list[Step]:

@@ -21,7 +21,7 @@ _BLOCK = 512
 AND, OR, XOR, MUX, NOT = range(5)
 INVERTED = 8
 """Added to the operation of a gate whose output is inverted."""
-_OPCODES = {
+OPCODES = {
     "$_AND_": AND,
     "$_OR_": OR,
     "$_XOR_": XOR,
@@ -31,7 +31,7 @@ _OPCODES = {
     "$_NOR_": OR | INVERTED,
     "$_XNOR_": XOR | INVERTED,
 }
-_REGISTER = "$_DFF_P_"
+REGISTER = "$_DFF_P_"
 
 Row = tuple[int, int, int, int, int]
 """A gate: opcode, then the nets A, B, S and Y; 0 for a pin that it does not have."""
@@ -68,10 +68,10 @@ class GateNetlist:
             if cell["type"] == "$scopeinfo":
                 continue
             pins = {pin: net(bits[0]) for pin, bits in cell["connections"].items()}
-            if cell["type"] == _REGISTER:
+            if cell["type"] == REGISTER:
                 registers.append((pins["D"], pins["Q"]))
-            elif cell["type"] in _OPCODES:
-                rows.append((_OPCODES[cell["type"]], pins["A"], pins.get("B", 0), pins.get("S", 0), pins["Y"]))
+            elif cell["type"] in OPCODES:
+                rows.append((OPCODES[cell["type"]], pins["A"], pins.get("B", 0), pins.get("S", 0), pins["Y"]))
             else:
                 raise ValueError(f"cell {name} of type {cell['type']} is no simple gate; map the netlist first")
         ports: dict[str, dict[str, tuple[int, ...]]] = {"input": {}, "output": {}}

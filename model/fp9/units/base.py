@@ -21,6 +21,9 @@ Results = dict[str, NDArray[Any]]
 """One unsigned array of shape (n,) for each output port."""
 Masks = dict[str, NDArray[np.bool_]]
 
+SAID_WHERE_SET = {"said": "where set"}
+"""Metadata of an option that a unit's description leaves out where it has its default."""
+
 MAX_STAGES = 6
 """Deepest pipeline that a unit offers."""
 
@@ -85,7 +88,8 @@ class Unit(abc.ABC):
 
     def describe(self) -> list[str]:
         """The spec as lines `field: value`, for headers and manifests; the same spec gives the same lines."""
-        return [f"kind: {self.kind}"] + [f"{f.name}: {_text(getattr(self, f.name))}" for f in fields(self)]  # type: ignore[arg-type]
+        said = [f for f in fields(self) if f.metadata != SAID_WHERE_SET or getattr(self, f.name) != f.default]  # type: ignore[arg-type]
+        return [f"kind: {self.kind}"] + [f"{f.name}: {_text(getattr(self, f.name))}" for f in said]
 
 
 def _text(value: object) -> str:

@@ -48,6 +48,7 @@ CATALOGUE: dict[str, Unit] = {
         Fpu("fpu_dlfloat16_hfp8_152", _HFP8[1:], _HFP8[1:], ENGINES["fmma"]),
         Mac("mac_fp32", _ALL, _ALL, _FP32, stages=2),
         Mac("mac_dlfloat16", _ALL, _ALL, _DLFLOAT, stages=2),
+        Mac("mac_dlfloat16_gated", _HFP8, _HFP8, _DLFLOAT, stages=3, gate_zeros=True),
         Mac("mac4_e8m13_ocp", _OCP, _OCP, engine("hopper(G=4)"), stages=2),
         Mac("mac_dlfloat16_chunked", _HFP8, _HFP8, ENGINES["chunked"], stages=3),
         Mac("mac4_deepseek_ocp", _OCP, _OCP, engine("deepseek(G=4)"), stages=3),

@@ -8,7 +8,17 @@ from typing import ClassVar
 
 from fp9.engine import Engine
 from fp9.formats import Format
-from fp9.units.base import FLAGS_PORT, Columns, Port, Results, Unit, check_stages, format_tuple, select_width
+from fp9.units.base import (
+    FLAGS_PORT,
+    SAID_WHERE_SET,
+    Columns,
+    Port,
+    Results,
+    Unit,
+    check_stages,
+    format_tuple,
+    select_width,
+)
 from fp9.units.exact import product_range
 from fp9.units.operands import check_operands, operand_ports
 
@@ -18,6 +28,7 @@ class Dot(Unit):
     """One stateless step of the dot engine: result = round(sum of a_i * b_i + c), one rounding, G = engine.products.
 
     The formats of all a and of all b are chosen per operation, independently of each other. Ports of lane i end in i.
+    With `gate_zeros` the factors of a zero product do not move what stands before the sum; results are the same.
     """
 
     kind: ClassVar[str] = "dot"
@@ -28,6 +39,7 @@ class Dot(Unit):
     flags: bool = True
     bias_port: bool = False
     stages: int = 0
+    gate_zeros: bool = field(default=False, metadata=SAID_WHERE_SET)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", format_tuple(self.name, "a", self.a))
