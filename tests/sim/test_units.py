@@ -140,7 +140,6 @@ def test_units_with_stages_agree_on_both_simulators_under_stalls(name: str, buil
         ("cast_fp32", 3),
         ("cast_fp32_x4", 1),
         ("upcast_fp32", 4),
-        ("dot2_dlfloat16_hfp8", 2),
         ("fpu_dlfloat16_hfp8", 5),
         ("cast_fp32_x4", 6),
         ("fma_fp32", 1),
