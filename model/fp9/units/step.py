@@ -28,7 +28,6 @@ class Dot(Unit):
     """One stateless step of the dot engine: result = round(sum of a_i * b_i + c), one rounding, G = engine.products.
 
     The formats of all a and of all b are chosen per operation, independently of each other. Ports of lane i end in i.
-    With `gate_zeros` the factors of a zero product do not move what stands before the sum; results are the same.
     """
 
     kind: ClassVar[str] = "dot"
@@ -40,6 +39,7 @@ class Dot(Unit):
     bias_port: bool = False
     stages: int = 0
     gate_zeros: bool = field(default=False, metadata=SAID_WHERE_SET)
+    """The factors of a product that is zero do not move what stands before the sum; results are the same."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", format_tuple(self.name, "a", self.a))
