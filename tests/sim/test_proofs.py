@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import pytest
 from click.testing import CliRunner
@@ -12,8 +13,10 @@ from fp9.cli import main
 from fp9.units import CATALOGUE, Unit
 from fp9_sim.proofs import State, prove
 from fp9_sim.proofs.claims import claims_of
+from fp9_sim.proofs.order import decide_tagged
+from fp9_sim.proofs.tagging import tagged_design
 
-QUICK = ["decoder_ocp", "decoder_hif8", "decoder_all", "cast_fp32_ocp_rne", "cast_fp16_hif8"]
+QUICK = ["decoder_ocp", "decoder_hif8", "upcast_fp32", "cast_fp32_ocp_rne", "cast_fp16_hif8"]
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -61,9 +64,61 @@ def test_one_wrong_input_is_found(name: str, output: str, condition: str, inputs
 
 
 def test_units_without_proofs_are_named() -> None:
-    unit = dataclasses.replace(CATALOGUE["cast_fp32_ocp_rne"], name="lanes", lanes=2)  # type: ignore[call-arg]
-    with pytest.raises(ValueError, match="no values are proven"):
-        prove(unit)
+    with pytest.raises(ValueError, match="no values are proven of units with this kind of sum"):
+        prove(CATALOGUE["fma_dlfloat16"])
+    with pytest.raises(ValueError, match="no proofs for units of kind fpu"):
+        prove(CATALOGUE["fpu_dlfloat16_hfp8"])
+
+
+def test_stochastic_rounding_adds_the_random_bits_and_cuts_off_the_rest() -> None:
+    """For all float32 and all random bits; one random bit too many is refuted."""
+    unit = CATALOGUE["cast_fp32_sr"]
+    claim = claims_of(unit)[0]
+    case = next(case for case in claim.cases if case.name == "e5m2 sr saturate")
+    verilog = fp9_rtl.verilog(unit)
+    assert claim.decide(verilog, case, case.specification, 120).state is State.PROVEN
+    assert case.control is not None
+    assert claim.decide(verilog, case, case.control, 120).state is State.REFUTED
+
+
+def test_a_scale_multiplies_the_source_before_its_one_rounding() -> None:
+    unit = CATALOGUE["cast_bf16"]
+    claim = claims_of(unit)[0]
+    case = next(case for case in claim.cases if case.name == "e5m2 rne saturate")
+    assert claim.decide(fp9_rtl.verilog(unit), case, case.specification, 120).state is State.PROVEN
+
+
+def test_special_operands_give_what_ieee_754_says() -> None:
+    unit = CATALOGUE["fma_fp32_e5m2"]
+    claim = claims_of(unit)[0]
+    case = claim.cases[0]
+    assert case.name == "e5m2 x e5m2, zero, infinity or NaN"
+    assert claim.decide(fp9_rtl.verilog(unit), case, case.specification, 120).state is State.PROVEN
+
+
+@pytest.mark.parametrize("name", [name for name, unit in CATALOGUE.items() if unit.stages])
+def test_results_leave_in_the_order_of_their_operations(name: str) -> None:
+    unit = CATALOGUE[name]
+    claim = next(claim for claim in claims_of(unit) if claim.name == "order")
+    (case,) = claim.cases
+    assert claim.decide(fp9_rtl.verilog(unit), case, case.specification, 60).state is State.PROVEN
+    assert case.control is not None
+    assert claim.decide(fp9_rtl.verilog(unit), case, case.control, 60).state is State.REFUTED
+
+
+@pytest.mark.parametrize("stage", [0, 1])
+def test_a_register_that_does_not_wait_is_refuted(stage: int) -> None:
+    """A data register, and an accumulator, that take what comes at every clock."""
+    unit = CATALOGUE["mac_dlfloat16"]
+    tagged = tagged_design(unit, fp9_rtl.verilog(unit))
+    name = next(n for n in tagged.stages[stage] if stage == 0 or n in tagged.state)
+    design = json.loads(tagged.design)
+    module = design["modules"][unit.name]
+    held = module["ports"][f"tag_{name}"]["bits"]
+    register = next(cell for cell in module["cells"].values() if cell["connections"].get("Q") == held)
+    register["connections"]["EN"] = module["ports"][f"takes_{name}"]["bits"] = ["1"]
+    broken = dataclasses.replace(tagged, design=json.dumps(design))
+    assert decide_tagged(unit, broken, "tag", 60).state is State.REFUTED
 
 
 def test_the_command_prints_claims_and_their_state() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import fp9_rtl
 from fp9.units import Unit
 from fp9.vectors import port_dtype
-from fp9_sim.proofs.claims import HANDSHAKE, Claim, claims_of
+from fp9_sim.proofs.claims import HANDSHAKE, ORDER, Claim, claims_of
 from fp9_sim.proofs.miter import Case
 from fp9_sim.proofs.solver import State, Verdict
 from fp9_sim.provenance import provenance
@@ -128,7 +128,7 @@ def _summary(claim: Claim, cases: tuple[CaseRecord, ...]) -> ClaimRecord:
 
 def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[str, Any]:
     """The counterexample; of the handshake the last clock's ports, which no model of values answers."""
-    if claim.name != HANDSHAKE:
+    if claim.name not in (HANDSHAKE, ORDER):
         return explain(unit, case, verdict.counterexample)
     names = ["rst", "in_valid", "in_ready", "out_valid", "out_ready", *(port.name for port in unit.inputs)]
     return {"inputs": {name: f"0x{verdict.counterexample.get(name, 0):x}" for name in names}, "outputs": {}}

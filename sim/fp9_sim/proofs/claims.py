@@ -7,23 +7,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fp9.formats import Rounding, format
-from fp9.units import Cast, Decoder, Dot, Fma, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fma, Mac, Unit, Upcast
 from fp9_sim.function import function
-from fp9_sim.proofs import handshake
+from fp9_sim.proofs import handshake, order
 from fp9_sim.proofs.cast_spec import cast_cases
 from fp9_sim.proofs.decoder_spec import decoder_cases, upcast_cases
 from fp9_sim.proofs.handshake import decide_handshake, handshake_cases
 from fp9_sim.proofs.miter import Case, miter
+from fp9_sim.proofs.order import decide_order, order_cases
 from fp9_sim.proofs.solver import Verdict, decide
+from fp9_sim.proofs.step_spec import step_cases, step_of, step_verilog
 from fp9_sim.proofs.sum_spec import sum_cases
 
 Decide = Callable[[str, Case, str, float], Verdict]
 """From the unit's Verilog, a case, its specification or control, and a time limit in seconds to the verdict."""
 
 HANDSHAKE = "handshake"
+ORDER = "order"
 _BIASES = "extra biases are -8..8"
 _REGISTERS = (
-    "pipeline registers are read as wires; that operations pass them whole and in order is the handshake's claim"
+    "pipeline registers are read as wires; that operations pass them whole and in order is the claim of the order"
 )
 
 
@@ -80,13 +83,20 @@ def _(unit: Cast) -> list[Claim]:
 
 @claims_of.register
 def _(unit: Dot) -> list[Claim]:
-    if not isinstance(unit, Fma) or unit.engine.result != format("fp32") or unit.bias_port:
+    if isinstance(unit, Fma) and unit.engine.result == format("fp32") and not unit.bias_port:
+        proves = (
+            "result and flags equal the wide exact sum rounded once to nearest even, for all a, b and c; what IEEE 754 "
+            "says where one is zero, infinite or NaN"
+        )
+        return [_values(unit, proves, [], tuple(sum_cases(unit))), *_handshake(unit)]
+    if not unit.stages or unit.engine.chunk is not None:
         return _only_handshake(unit, "this kind of sum")
-    proves = (
-        "result and flags equal the wide exact sum rounded once to nearest even, for all a, b and c; what IEEE 754 "
-        "says where one is zero, infinite or NaN"
-    )
-    return [_values(unit, proves, [], tuple(sum_cases(unit))), *_handshake(unit)]
+    what = f"the {step_of(unit).kind} of the same spec without stages"
+    proves = f"result and flags equal those of {what}"
+    if isinstance(unit, Mac):
+        proves += ", its addend the accumulator, or c with LOAD; CLEAR gives +0 and HOLD the accumulator"
+    assumes = [f"the values of {what} are a claim, or a sweep, of their own"]
+    return [_values(unit, proves, assumes, step_cases(unit), step_verilog(unit)), *_handshake(unit)]
 
 
 def _only_handshake(unit: Unit, without: str) -> list[Claim]:
@@ -97,20 +107,26 @@ def _only_handshake(unit: Unit, without: str) -> list[Claim]:
 
 
 def _handshake(unit: Unit) -> list[Claim]:
-    """The claim about what a pipelined unit does with operations, whatever it computes."""
+    """The claims about what a pipelined unit does with operations, whatever it computes."""
     if not unit.stages:
         return []
 
     def decide_case(verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
         return decide_handshake(unit, verilog, case, specification, timeout)
 
-    return [Claim(HANDSHAKE, handshake.PROVES, handshake.ASSUMES, handshake_cases(unit), decide_case)]
+    def decide_tags(verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
+        return decide_order(unit, verilog, case, specification, timeout)
+
+    return [
+        Claim(HANDSHAKE, handshake.PROVES, handshake.ASSUMES, handshake_cases(unit), decide_case),
+        Claim(ORDER, order.PROVES, order.ASSUMES, order_cases(), decide_tags),
+    ]
 
 
-def _values(unit: Unit, proves: str, assumes: list[str], cases: tuple[Case, ...]) -> Claim:
-    """The claim about the unit's function: what it computes, whatever its registers."""
+def _values(unit: Unit, proves: str, assumes: list[str], cases: tuple[Case, ...], beside: str = "") -> Claim:
+    """The claim about the unit's function: what it computes, whatever its registers; `beside` are further modules."""
 
     def decide_case(verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-        return decide(function(unit, verilog), miter(unit, case, specification), timeout)
+        return decide(function(unit, verilog) + beside, miter(unit, case, specification), timeout)
 
     return Claim("values", proves, (*assumes, *([_REGISTERS] if unit.stages else [])), cases, decide_case)

@@ -22,7 +22,7 @@ PROVES = (
     "no operation is lost or repeated: as many results leave as operations enter, at most `stages` are inside, a full "
     "unit offers a result, and an offered result (the accumulator of a mac) stays until it is taken"
 )
-ASSUMES = ("the first clock is a reset", "the values of the results, and so their order, are not looked at")
+ASSUMES = ("the first clock is a reset", "the order and the values of the results are other claims")
 
 _FLATTEN = "read_verilog unit.v\nhierarchy -check -top {name}\nproc\nflatten\nopt_clean\nwrite_json unit.json\n"
 

@@ -1,0 +1,250 @@
+"""A pipelined unit's netlist, its data cut out: registers that hold tags in place of those that hold data."""
+
+from __future__ import annotations
+
+import functools
+import json
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fp9.units import Unit
+from fp9_rtl.yosys import run_yosys
+
+TAG_BITS = 4
+UNSTALLED = "unstalled"
+"""Name of a copy of the unit whose stages are always full: what its registers take when nothing waits."""
+
+_FLATTEN = """\
+read_verilog unit.v
+hierarchy -check -top {name}
+proc
+flatten
+opt_expr
+opt_clean
+opt_dff
+opt_clean
+write_json unit.json
+"""
+
+_REGISTERS = ("$dff", "$dffe", "$sdff", "$sdffe", "$sdffce")
+Cell = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """A unit whose data are cut out: its design as Yosys' JSON, and its registers of data by stage, the first first.
+
+    `state` are those that read themselves, `handshaken` those that read the handshake besides data, with the number of
+    bits that decide what they take: the outputs `next_NAME`. The design has the outputs `occupied` (a bit for each
+    stage), `tag_NAME` and `takes_NAME` for each register, and the inputs `tag` and `cut`, which has `cut_bits` bits;
+    and the module `UNSTALLED`, in which the input `full` stands for the registers that say what is occupied.
+    """
+
+    design: str
+    stages: tuple[tuple[str, ...], ...]
+    state: frozenset[str]
+    handshaken: dict[str, int]
+    cut_bits: int
+
+
+@functools.lru_cache(maxsize=4)
+def tagged_design(unit: Unit, verilog: str) -> Tagged:
+    """Cut the data out. Raises ValueError for a netlist whose registers are no pipeline of `stages` stages."""
+    with tempfile.TemporaryDirectory(prefix="fp9-order-") as name:
+        folder = Path(name)
+        (folder / "unit.v").write_text(verilog)
+        run_yosys(_FLATTEN.format(name=unit.name), folder)
+        design = json.loads((folder / "unit.json").read_text())
+    netlist = Netlist(unit, design["modules"][unit.name])
+    stages = netlist.stages()
+    netlist.check_outputs(stages)
+    handshaken = {name: len(bits) for name, bits in netlist.handshaken.items()}
+    return Tagged(netlist.cut(design, stages), stages, frozenset(netlist.state), handshaken, netlist.cut_bits)
+
+
+class Netlist:
+    """The cells of a flat unit, and which registers say that a stage is occupied and which hold data."""
+
+    def __init__(self, unit: Unit, module: dict[str, Any]) -> None:
+        self.unit, self.module = unit, module
+        self._input = {
+            bit: name for name, port in module["ports"].items() if port["direction"] == "input" for bit in port["bits"]
+        }
+        self._number()
+        for key, cell in list(module["cells"].items()):
+            if cell["type"] in _REGISTERS:
+                self._split(key, cell)
+        self._number()
+        self.control = self._control()
+        self.data = [name for name in self.registers if name not in self.control]
+        self._reads = {name: self._sources(self._data_pins(self.registers[name])) for name in self.registers}
+        self.state = {name for name in self.data if name in self._reads[name]}
+        self.handshaken = {
+            name: self._data_pins(self.registers[name])
+            for name in self.data
+            if self._reads[name] & {*self.control, "in_valid", "out_ready"}
+        }
+        self.cut_bits = sum(len(self.registers[name]["connections"]["Q"]) for name in self.data)
+
+    def _number(self) -> None:
+        """Name the registers, and note what drives every bit."""
+        cells: dict[str, Cell] = self.module["cells"]
+        self.registers = {f"r{i}": cell for i, cell in enumerate(c for c in cells.values() if c["type"] in _REGISTERS)}
+        self._names = {id(cell): name for name, cell in self.registers.items()}
+        self._driver = {
+            bit: cell
+            for cell in cells.values()
+            for port, bits in cell["connections"].items()
+            if cell["port_directions"][port] == "output"
+            for bit in bits
+        }
+
+    def _split(self, key: str, cell: Cell) -> None:
+        """Make two registers of one of which some bits read what it holds and others do not."""
+        name, pins = self._names[id(cell)], cell["connections"]
+        reads = [name in self._sources([bit]) for bit in pins["D"]]
+        if all(reads) or not any(reads):
+            return
+        del self.module["cells"][key]
+        for part in (False, True):
+            chosen = [i for i, own in enumerate(reads) if own is part]
+            kept = pins | {port: [pins[port][i] for i in chosen] for port in ("D", "Q")}
+            parameters = cell["parameters"] | {"WIDTH": f"{len(chosen):032b}"}
+            self.module["cells"][f"{key}{part:d}"] = cell | {"connections": kept, "parameters": parameters}
+
+    def _sources(self, bits: Iterable[Any]) -> set[str]:
+        """Registers and inputs that bits depend on."""
+        found: set[str] = set()
+        seen: set[Any] = set()
+        waiting = list(bits)
+        while waiting:
+            bit = waiting.pop()
+            if bit in seen or isinstance(bit, str):
+                continue
+            seen.add(bit)
+            cell = self._driver.get(bit)
+            if cell is None:
+                found.add(self._input[bit])
+            elif cell["type"] in _REGISTERS:
+                found.add(self._names[id(cell)])
+            else:
+                pins = cell["connections"].items()
+                waiting += [b for port, bits in pins if cell["port_directions"][port] == "input" for b in bits]
+        return found
+
+    @staticmethod
+    def _data_pins(cell: Cell) -> list[Any]:
+        """What decides the value that a register takes when it takes one."""
+        gated = cell["connections"].get("SRST", []) if cell["type"] == "$sdffce" else []
+        return [*cell["connections"]["D"], *gated]
+
+    def _control(self) -> set[str]:
+        """The registers on which the handshake's outputs depend, directly or through others."""
+        ports = self.module["ports"]
+        found: set[str] = set()
+        waiting = self._sources([*ports["in_ready"]["bits"], *ports["out_valid"]["bits"]]) & self.registers.keys()
+        while waiting:
+            name = waiting.pop()
+            found.add(name)
+            pins = self.registers[name]["connections"]
+            read = self._sources(b for port in pins if port not in ("Q", "CLK") for b in pins[port])
+            waiting |= (read & self.registers.keys()) - found
+        return found
+
+    def stages(self) -> tuple[tuple[str, ...], ...]:
+        """Registers of data by stage. Raises ValueError where one reads anything but the stage before its own."""
+        depths: dict[str, int] = {}
+        for _ in self.registers:
+            for name in self.registers.keys() - depths.keys():
+                feeding = self._feeding(name)
+                if feeding <= depths.keys() | set(self._input.values()):
+                    depths[name] = self._depth(name, feeding, depths)
+        self._order_control(depths)
+        for name in self.data:
+            if depths.get(name, self.unit.stages) >= self.unit.stages:
+                raise ValueError(f"{self.unit.name}: a register of data belongs to no stage")
+            if any(depths[name] - depths[state] not in (0, 1) for state in self._reads[name] & self.state):
+                raise ValueError(f"{self.unit.name}: a register reads the state of another stage")
+        return tuple(tuple(name for name in self.data if depths[name] == stage) for stage in range(self.unit.stages))
+
+    def _order_control(self, depths: dict[str, int]) -> None:
+        """Put the registers of the handshake in the order of the stages: one bit for each."""
+        bits = [name for name in self.control if len(self.registers[name]["connections"]["Q"]) == 1]
+        self.occupied = sorted(bits, key=lambda name: depths.get(name, self.unit.stages))
+        found = [depths.get(name) for name in self.occupied]
+        if len(bits) != len(self.control) or found != list(range(self.unit.stages)):
+            raise ValueError(
+                f"{self.unit.name}: no register for each of {self.unit.stages} stages says that it is occupied"
+            )
+
+    def _feeding(self, name: str) -> set[str]:
+        """What says in which stage a register stands: the handshake of the one before, or its data."""
+        reads = self._reads[name] - {name, "clk", "rst", "out_ready"}
+        return reads & {*self.control, "in_valid"} if name in self.control else reads - self.state - self.control
+
+    def _depth(self, name: str, feeding: set[str], depths: dict[str, int]) -> int:
+        found = {depths[source] + 1 if source in self.registers else 0 for source in feeding}
+        if len(found) > 1:
+            raise ValueError(f"{self.unit.name}: a register reads stages {sorted(found)} at once")
+        return found.pop() if found else 0
+
+    def check_outputs(self, stages: tuple[tuple[str, ...], ...]) -> None:
+        """Raise ValueError where an output reads anything but registers of data of the last stage."""
+        bits = [bit for port in self.unit.outputs for bit in self.module["ports"][port.name]["bits"]]
+        others = self._sources(bits) - set(stages[-1])
+        if others:
+            raise ValueError(f"{self.unit.name}: outputs read {', '.join(sorted(others))} beside the last stage")
+
+    def cut(self, design: dict[str, Any], stages: tuple[tuple[str, ...], ...]) -> str:
+        """The design as text, registers of data replaced by tags."""
+        ports, cells = self.module["ports"], self.module["cells"]
+        held = {name: self.registers[name]["connections"]["Q"] for name in self.registers}
+        tags = self._new_bits(("tag", *self.data))
+        ports["tag"] = {"direction": "input", "bits": tags["tag"]}
+        ports["cut"] = {"direction": "input", "bits": [bit for name in self.data for bit in held[name]]}
+        ports["occupied"] = {"direction": "output", "bits": [held[name][0] for name in self.occupied]}
+        keys = {id(cell): key for key, cell in cells.items()}
+        for stage, registers in enumerate(stages):
+            before = "tag" if stage == 0 else next(n for n in stages[stage - 1] if n not in self.state)
+            for name in registers:
+                cell = self.registers[name]
+                cells[keys[id(cell)]] = self._tag(cell, tags[before], tags[name])
+                ports[f"tag_{name}"] = {"direction": "output", "bits": tags[name]}
+                ports[f"takes_{name}"] = {"direction": "output", "bits": cell["connections"].get("EN", ["1"])}
+        for name, bits in self.handshaken.items():
+            ports[f"next_{name}"] = {"direction": "output", "bits": bits}
+        design["modules"][UNSTALLED] = self._unstalled()
+        return json.dumps(design)
+
+    def _new_bits(self, names: Iterable[str]) -> dict[str, list[int]]:
+        """Bits for a tag of each name."""
+        pins = (bits for cell in self.module["cells"].values() for bits in cell["connections"].values())
+        free = 1 + max(bit for bits in (*pins, list(self._input)) for bit in bits if isinstance(bit, int))
+        return {name: list(range(free + i * TAG_BITS, free + (i + 1) * TAG_BITS)) for i, name in enumerate(names)}
+
+    def _unstalled(self) -> dict[str, Any]:
+        """The module with its stages always full."""
+        ports, cells = self.module["ports"], self.module["cells"]
+        full = {"direction": "input", "bits": ports["occupied"]["bits"]}
+        kept = {key: cell for key, cell in cells.items() if self._names.get(id(cell)) not in self.control}
+        left = {name: port for name, port in ports.items() if name != "occupied"}
+        attributes = {name: value for name, value in self.module["attributes"].items() if name != "top"}
+        return self.module | {"ports": left | {"full": full}, "cells": kept, "attributes": attributes}
+
+    def _tag(self, cell: Cell, entering: list[int], held: list[int]) -> Cell:
+        """A register of a tag with a register's clock and enable."""
+        pins = cell["connections"]
+        if cell["type"] in ("$sdff", "$sdffe") and pins["SRST"] != self.module["ports"]["rst"]["bits"]:
+            raise ValueError(f"{self.unit.name}: a register of data is cleared by something else than the reset")
+        kept = [port for port in ("CLK", "EN") if port in pins]
+        parameters = {f"{port}_POLARITY": cell["parameters"][f"{port}_POLARITY"] for port in kept}
+        return {
+            "type": "$dffe" if "EN" in pins else "$dff",
+            "parameters": parameters | {"WIDTH": f"{TAG_BITS:032b}"},
+            "attributes": {},
+            "port_directions": dict.fromkeys((*kept, "D"), "input") | {"Q": "output"},
+            "connections": {port: pins[port] for port in kept} | {"D": entering, "Q": held},
+        }
