@@ -3,7 +3,9 @@
 
 PYTHON ?= $(firstword $(foreach p,python3 python3.11 python3.12 python3.13,$(shell command -v $p)))
 OUT ?= build
-PROVEN ?= decoder_ocp decoder_hfp8 decoder_hif8 decoder_all cast_fp32 cast_fp32_ocp_rne cast_fp16_hif8 mac_fp32 mac_dlfloat16
+PROVEN ?= decoder_ocp decoder_hfp8 decoder_hif8 decoder_all upcast_fp32 upcast_dlfloat16_hfp8 \
+  cast_fp32 cast_fp32_ocp_rne cast_fp16_hif8 cast_fp32_sr cast_bf16 cast_fp32_x4 \
+  fma_fp32_e5m2 fma_dlfloat16_bias mac_fp32 mac_dlfloat16
 UNITS ?= fma_fp32 fma_dlfloat16 mac_fp32 mac_dlfloat16 cast_fp32
 
 BIN := .venv/bin
@@ -37,7 +39,7 @@ exhaustive: $(READY) ## every unit (or SWEPT) on every input, going on where it 
 	for unit in $(or $(SWEPT),$$($(BIN)/python -c 'from fp9.units import CATALOGUE; print(*CATALOGUE)')); do $(BIN)/fp9 sweep $$unit || exit; done
 	$(BIN)/fp9 coverage
 
-prove: $(READY)   ## every proof of decoders, casts and handshakes; minutes
+prove: $(READY)   ## every proof that ends within an hour
 	$(BIN)/fp9 prove $(PROVEN) --record
 
 mutants: $(READY) ## the share of single errors that the vector suites of UNITS notice; minutes

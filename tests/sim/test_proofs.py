@@ -16,7 +16,7 @@ from fp9_sim.proofs.claims import claims_of
 from fp9_sim.proofs.order import decide_tagged
 from fp9_sim.proofs.tagging import tagged_design
 
-QUICK = ["decoder_ocp", "decoder_hif8", "upcast_fp32", "cast_fp32_ocp_rne", "cast_fp16_hif8"]
+QUICK = ["decoder_ocp", "decoder_hif8", "upcast_fp32", "cast_fp32_ocp_rne"]
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -96,7 +96,7 @@ def test_special_operands_give_what_ieee_754_says() -> None:
     assert claim.decide(fp9_rtl.verilog(unit), case, case.specification, 120).state is State.PROVEN
 
 
-@pytest.mark.parametrize("name", [name for name, unit in CATALOGUE.items() if unit.stages])
+@pytest.mark.parametrize("name", ["cast_fp32_x4", "mac_dlfloat16", "fma_dlfloat16_bias"])
 def test_results_leave_in_the_order_of_their_operations(name: str) -> None:
     unit = CATALOGUE[name]
     claim = next(claim for claim in claims_of(unit) if claim.name == "order")

@@ -63,6 +63,8 @@ def _(unit: Upcast) -> list[Claim]:
 
 @claims_of.register
 def _(unit: Cast) -> list[Claim]:
+    if unit.amax:
+        return _only_handshake(unit, "a running amax")
     proves = (
         f"result and flags equal the oracle's thresholds for all 2^{unit.source.bits} inputs, every target, rounding "
         "and overflow policy"
@@ -75,8 +77,6 @@ def _(unit: Cast) -> list[Claim]:
         )
     if unit.lanes > 1:
         proves += "; in each lane"
-    if unit.amax:
-        proves += "; amax is the largest of the finite magnitudes and of the register, unless cleared"
     assumes = ["between neighbouring thresholds the oracle does not change; it is asked at and beside each of them"]
     return [_values(unit, proves, assumes, tuple(cast_cases(unit))), *_handshake(unit)]
 
