@@ -44,7 +44,7 @@ def check_operands(unit: str, formats: tuple[Format, ...]) -> None:
         short = isinstance(f, FixedFormat) and f.bits == 8 and f.fraction_bits < OPERAND_SIGNIFICAND_BITS
         if not short and not isinstance(f, HiFloat8 | ScaledInteger):
             raise ValueError(
-                f"{unit}: {f.name} given as operand; give int8 or 8-bit formats of at most 3 fraction bits"
+                f"{unit}: {f.name} given as operand; give 8-bit formats of at most 3 fraction bits, or int8"
             )
 
 
