@@ -10,7 +10,8 @@ import functools
 import tempfile
 from pathlib import Path
 
-from fp9.units import Unit
+from fp9.units import Dot, Unit
+from fp9_rtl.gating import holds
 from fp9_rtl.yosys import run_yosys
 from fp9_sim.function import function
 
@@ -27,10 +28,15 @@ write_verilog -noattr circuit.v
 """
 
 
+def keeps_registers(unit: Unit) -> bool:
+    """Whether the circuit has registers: an operation leaves something for the next, if only held factors."""
+    return unit.has_state or (isinstance(unit, Dot) and holds(unit))
+
+
 @functools.lru_cache(maxsize=16)
 def circuit(unit: Unit, verilog: str) -> str:
-    """Verilog named as the unit, with its data ports, and `clk` where it has state."""
-    if not unit.has_state:
+    """Verilog named as the unit, with its data ports, and `clk` where it has registers."""
+    if not keeps_registers(unit):
         return function(unit, verilog)
     with tempfile.TemporaryDirectory(prefix="fp9-circuit-") as name:
         folder = Path(name)

@@ -13,7 +13,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from fp9.units import Mac, Port, Unit
+from fp9.units import Dot, Mac, Port, Unit
+from fp9_rtl.gating import holds
 from fp9_rtl.yosys import run_yosys
 
 ACCUMULATOR = "accumulator"
@@ -70,6 +71,8 @@ def function(unit: Unit, verilog: str) -> str:
     """Verilog of the unit's function, named as the unit, its ports `function_inputs` and the unit's outputs."""
     if not unit.stages:
         return verilog
+    if isinstance(unit, Dot) and holds(unit):
+        raise ValueError(f"{unit.name}: held factors make no function of the ports; set gate_zeros=false, or stages=1")
     with tempfile.TemporaryDirectory(prefix="fp9-function-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)

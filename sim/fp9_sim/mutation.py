@@ -19,7 +19,7 @@ import fp9_rtl
 from fp9 import vectors as library
 from fp9.units import Unit
 from fp9.vectors import VectorSet
-from fp9_sim.clocked import circuit
+from fp9_sim.clocked import circuit, keeps_registers
 from fp9_sim.equality import Comparison
 from fp9_sim.gates import WORD, Planes, bit_planes
 from fp9_sim.mutants import LEVELS, MOST, SELECT, SELECT_BITS, Mutant, MutantSet, draw
@@ -163,7 +163,7 @@ def killed(level: MutantSet, made: VectorSet) -> list[Mutant]:
     """
     if not level.mutants:
         return []
-    differs = _in_sequence if made.unit.has_state else _side_by_side
+    differs = _in_sequence if keeps_registers(made.unit) else _side_by_side
     return differs(level, made)
 
 

@@ -12,6 +12,7 @@ from fp9 import vectors
 from fp9.units import CATALOGUE, Dot, Unit
 from fp9_rtl.gating import holds
 from fp9_sim import check
+from fp9_sim.function import function
 from fp9_sim.toggles import toggles
 
 
@@ -57,3 +58,10 @@ def test_a_unit_without_products_is_refused() -> None:
         toggles(CATALOGUE["cast_fp32"], 0.5)
     with pytest.raises(ValueError, match="share of zeros of 2 given; give 0 to 1"):
         toggles(CATALOGUE["fma_fp32"], 2)
+
+
+def test_held_factors_are_no_function_of_the_ports() -> None:
+    """What stands in the register is left there by an operation before: proofs of values do not look at that."""
+    unit = dataclasses.replace(CATALOGUE["dot2_dlfloat16_hfp8"], stages=2, gate_zeros=True)  # type: ignore[type-var]
+    with pytest.raises(ValueError, match="dot2_dlfloat16_hfp8: held factors make no function of the ports; set gate_"):
+        function(unit, "")
