@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fp9.cli_study import place_units
 from fp9.cli_support import Command, UserError, extra, load_unit, progress_bar, settings_option, show, table
 from fp9.files import write_whole
+
+if TYPE_CHECKING:
+    from fp9_sim import Regression
 
 _PATH = click.Path(path_type=Path)
 
@@ -64,6 +68,7 @@ def rtl(
 @click.option("--count", type=click.IntRange(1), default=2000, show_default=True, help="Random operations made.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the operations and the stalls.")
 @click.option("--waves", type=_PATH, help="File for the waveforms (of one simulator).")
+@click.option("--coverage", type=_PATH, help="XML file for the functional coverage; prints it, too.")
 @settings_option
 def sim(
     name: str,
@@ -72,6 +77,7 @@ def sim(
     count: int,
     seed: int,
     waves: Path | None,
+    coverage: Path | None,
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -83,6 +89,7 @@ def sim(
     \b
       fp9 sim fma_dlfloat16
       fp9 sim cast_fp32 --simulator icarus --waves build/cast.vcd
+      fp9 sim cast_fp32_ocp_rne --coverage build/coverage.xml
     """
     with extra("sim"):
         from fp9_sim import SIMULATORS, regress
@@ -101,14 +108,24 @@ def sim(
     with progress_bar() as progress:
         for done, simulator in enumerate(chosen):
             progress(f"{unit.name}: {len(vectors)} operations on {simulator}", done, len(chosen))
-            regressions.append(regress(unit, vectors, simulator, seed=seed, waves=waves))
+            regressions.append(regress(unit, vectors, simulator, seed=seed, waves=waves, coverage=coverage))
     records = [regression.to_dict() for regression in regressions]
     rows = [[r["simulator"], r["checked"], r["total_mismatches"], f"{r['seconds']:.1f}"] for r in records]
     columns = ["simulator", "operations", "mismatches", "seconds"]
     reports = [str(said) for r in regressions for said in (*r.violations, *r.mismatches)]
-    show(records, as_json, table(unit.name, columns, rows, numbers=columns[1:]), *reports)
+    tables = [table(unit.name, columns, rows, numbers=columns[1:]), *_coverage_tables(regressions[0])]
+    show(records, as_json, *tables, *reports)
     if not all(regression.passed for regression in regressions):
         raise SystemExit(1)
+
+
+def _coverage_tables(regression: Regression) -> list[Any]:
+    """Bins and holes of every point and cross, where they were measured."""
+    if regression.coverage is None:
+        return []
+    rows = [[item.name, item.bins, item.met, "; ".join(item.holes[:4])] for item in regression.coverage.items]
+    columns = ["point or cross", "bins", "met", "holes (the first four)"]
+    return [table("Functional coverage", columns, rows, numbers=columns[1:3])]
 
 
 @click.command(cls=Command)

@@ -6,6 +6,7 @@ of the handshake and where nothing was checked; `fp9_sim.regress` reads the deta
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +15,8 @@ from typing import Any
 import cocotb
 from cocotb.triggers import Timer
 
-from fp9_sim.exchange import FOLDER_VARIABLE, Order, Outcome, answers_of
+from fp9.files import write_whole
+from fp9_sim.exchange import COVERAGE, COVERAGE_JSON, FOLDER_VARIABLE, Order, Outcome, answers_of
 from fp9_sim.pins import Violation, pins
 from fp9_sim.scoreboard import mismatches
 from fp9_sim.streaming import stream
@@ -30,10 +32,21 @@ async def regression(dut: Any) -> None:
     except Violation as violation:
         outcome = Outcome(answers_of(order.vectors.unit, []), 0, (str(violation),))
     outcome.write(folder)
+    if order.coverage and outcome.checked == len(order.vectors):
+        measure_coverage(order, outcome, folder)
     first, count = mismatches(order.vectors, outcome.answers, limit=1) if not outcome.violations else ([], 0)
     assert not outcome.violations, outcome.violations[0]
     assert not count, f"{count} mismatches; {first[0]}"
     assert outcome.checked, "no operation was checked"
+
+
+def measure_coverage(order: Order, outcome: Outcome, folder: Path) -> None:
+    """Sample every operation with the outputs that the circuit gave, and leave the coverage in the folder."""
+    from fp9_sim import functional
+
+    unit, inputs = order.vectors.unit, order.vectors.inputs
+    covered = functional.measure(unit, inputs, outcome.answers.values, folder / COVERAGE)
+    write_whole(folder / COVERAGE_JSON, json.dumps(covered.to_dict()))
 
 
 async def settle(dut: Any, order: Order) -> Outcome:

@@ -16,24 +16,32 @@ from fp9.units import Unit
 from fp9.vectors import VectorSet, port_dtype
 from fp9_sim.scoreboard import Answers
 
+COVERAGE = "coverage.xml"
+"""File of the bench's functional coverage, in the form of cocotb-coverage; `COVERAGE_JSON` has it as plain values."""
+
+COVERAGE_JSON = "coverage.json"
+
 FOLDER_VARIABLE = "FP9_SIM_RUN"
 """Environment variable that tells the bench the folder of its run."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What the bench is to do: the vectors, the seed of its stalls and resets, whether to stall at all."""
+    """What the bench is to do: the vectors, the seed of its stalls and resets, whether to stall, to measure coverage."""
 
     vectors: VectorSet
     seed: int
     stalls: bool
+    coverage: bool = False
 
     def write(self, folder: Path) -> None:
         """Write the order into a folder."""
         (folder / "unit.pickle").write_bytes(pickle.dumps(self.vectors.unit))
         columns = {f"{kind}/{name}": column for kind in _KINDS for name, column in getattr(self.vectors, kind).items()}
         np.savez(folder / "vectors.npz", allow_pickle=False, **columns)
-        (folder / "order.json").write_text(json.dumps({"seed": self.seed, "stalls": self.stalls}))
+        (folder / "order.json").write_text(
+            json.dumps({"seed": self.seed, "stalls": self.stalls, "coverage": self.coverage})
+        )
 
     @staticmethod
     def read(folder: Path) -> Order:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 import time
@@ -9,11 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fp9.files import write_whole
 from fp9.units import Unit
 from fp9.vectors import VectorSet, read
-from fp9_sim import tools
+from fp9_sim import functional, tools
 from fp9_sim.build import DEFAULT_FOLDER, Build, build, verilog_of
-from fp9_sim.exchange import FOLDER_VARIABLE, Order, Outcome
+from fp9_sim.exchange import COVERAGE, COVERAGE_JSON, FOLDER_VARIABLE, Order, Outcome
+from fp9_sim.functional import FunctionalCoverage
 from fp9_sim.job import run_job
 from fp9_sim.scoreboard import KEPT, Answers, Mismatch, mismatches
 from fp9_sim.tools import SimulatorError
@@ -41,6 +44,7 @@ class Regression:
     seed: int
     waves: Path | None
     answers: Answers
+    coverage: FunctionalCoverage | None = None
 
     @property
     def passed(self) -> bool:
@@ -61,6 +65,7 @@ class Regression:
             "seconds": round(self.seconds, 3),
             "seed": self.seed,
             "waves": str(self.waves) if self.waves else None,
+            "coverage": self.coverage.to_dict() if self.coverage else None,
         }
 
 
@@ -74,13 +79,14 @@ def regress(
     waves: Path | str | None = None,
     build_dir: Path | str = DEFAULT_FOLDER,
     verilog: str | None = None,
+    coverage: Path | str | None = None,
 ) -> Regression:
     """Drive a unit's Verilog with vectors in cocotb and hold what comes out against what they expect.
 
     `vectors` are a set or the path of a vector file. `seed` fixes the stalls and the reset in mid-stream of a unit with
     stages; `stalls=False` streams at full rate. `waves` is a file to write, ending in .vcd, or with Icarus in .fst.
     Builds are kept in `build_dir` and taken from there when nothing has changed. `verilog` is checked in place of the
-    generated text; its module has the unit's name and ports.
+    generated text; its module has the unit's name and ports. `coverage` is an XML file for the functional coverage.
 
     Raises ValueError for no vectors, vectors of another unit or an unknown simulator or waveform format, MissingTool
     for a simulator that is not installed, SimulatorError where it refuses the design or gives no result.
@@ -94,7 +100,11 @@ def regress(
     found = tools.find(simulator)
     kind = _waves_kind(waves, found.name)
     built = build(unit, verilog_of(unit) if verilog is None else verilog, found, Path(build_dir), kind)
-    outcome = _run(built, Order(checked, seed, stalls), Path(waves) if waves is not None else None)
+    if coverage is not None:
+        functional.model_of(unit)
+    order = Order(checked, seed, stalls, coverage is not None)
+    report = Path(coverage) if coverage is not None else None
+    outcome, covered = _run(built, order, Path(waves) if waves is not None else None, report)
     first, total = ([], 0) if outcome.checked < len(checked) else mismatches(checked, outcome.answers, KEPT)
     return Regression(
         unit=unit.name,
@@ -108,6 +118,7 @@ def regress(
         seed=seed,
         waves=Path(waves) if waves is not None else None,
         answers=outcome.answers,
+        coverage=covered,
     )
 
 
@@ -124,7 +135,9 @@ def _waves_kind(waves: Path | str | None, simulator: str) -> str | None:
     return kind
 
 
-def _run(built: Build, order: Order, waves: Path | None) -> Outcome:
+def _run(
+    built: Build, order: Order, waves: Path | None, report: Path | None
+) -> tuple[Outcome, FunctionalCoverage | None]:
     """Run the bench in a folder of its own, which is removed afterwards unless the run ended without a result."""
     folder = Path(tempfile.mkdtemp(dir=built.folder.parent, prefix=f"run-{built.top}-{built.simulator.name}-"))
     order.write(folder)
@@ -153,8 +166,12 @@ def _run(built: Build, order: Order, waves: Path | None) -> Outcome:
     if waves is not None:
         waves.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(dumped, waves)
+    covered = None
+    if report is not None and (folder / COVERAGE_JSON).exists():
+        covered = FunctionalCoverage.from_dict(json.loads((folder / COVERAGE_JSON).read_text()))
+        write_whole(report, (folder / COVERAGE).read_bytes())
     shutil.rmtree(folder)
-    return outcome
+    return outcome, covered
 
 
 def _outcome(built: Build, order: Order, folder: Path, status: int) -> Outcome:

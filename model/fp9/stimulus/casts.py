@@ -7,7 +7,6 @@ below and above the carry; comparisons of magnitudes that are decided by each bi
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,13 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fp9.casting import decode_native, encode
-from fp9.formats import FixedFormat, Format, HiFloat8, Rounding
+from fp9.formats import FixedFormat, HiFloat8, Rounding
 from fp9.hybrid_table import hybrid_table
 from fp9.policy import CastPolicy
+from fp9.stimulus.boundaries import special_codes, tails, thresholds
 from fp9.stimulus.columns import Inputs, concatenated, cycled, drawn_port, every_value, fixed, walking_fractions
 from fp9.units import SCALE_BITS, Cast, Port
 
 Codes = NDArray[np.int64]
+_CLOSE = 16
+"""Operations in a row whose magnitudes agree down to some bit, for each bit and lane."""
+_REACHING = 1500
+"""Stochastic operations just below the normal numbers of a target, and eight times those of another rounding."""
 _SCALED = 3000
 """Operations that only a scale brings to where the targets are."""
 _Choices = Mapping[str, ArrayLike]
@@ -52,6 +56,7 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
         *([_hybrid_ties(unit, selects, rng)] if Rounding.HYBRID in unit.roundings else []),
         *([_scales(unit, selects, rng)] if unit.scale else []),
         *([_carries(unit, selects, rng)] if Rounding.SR in unit.roundings else []),
+        *_reaching(unit, selects, rng),
     ]
     parts = [_columns(unit, selects, family, rng) for family in families]
     return concatenated([*parts, *([_maxima(unit, rng)] if unit.amax else [])])
@@ -64,7 +69,7 @@ def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> It
     """Thresholds of each target under each rounding, signs drawn, overflow policies in turn."""
     source = fixed(unit.source)
     for target, rounding in itertools.product(range(len(unit.targets)), range(len(unit.roundings))):
-        codes = _thresholds(source, unit.targets[target])
+        codes = thresholds(source, unit.targets[target])
         codes = codes | rng.choice([0, source.sign_mask], len(codes))
         chosen: _Choices = {
             "target": target,
@@ -77,9 +82,9 @@ def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> It
 def _edges(unit: Cast, selects: list[Port]) -> _Family:
     """Specials, and thresholds where targets end, under every value of the select ports, of both signs."""
     source = fixed(unit.source)
-    thresholds = [_thresholds(source, fmt) for fmt in unit.targets]
-    ends = [end for points in thresholds for end in (points[:6], points[-9:])]
-    magnitudes = np.unique(np.concatenate([*ends, _special_codes(source)]))
+    points = [thresholds(source, fmt) for fmt in unit.targets]
+    ends = [end for codes in points for end in (codes[:6], codes[-9:])]
+    magnitudes = np.unique(np.concatenate([*ends, special_codes(source)]))
     codes = np.concatenate([magnitudes, magnitudes | source.sign_mask])
     every = np.array(list(itertools.product(*(every_value(port) for port in selects))), dtype=np.uint32)
     return _Family(np.tile(codes, len(every)), np.repeat(every, len(codes), axis=0))
@@ -136,13 +141,14 @@ def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _Fami
             for value in (fmt.smallest / (4 << unit.random_bits), fmt.max)
         )
         exponents = np.arange(low, high + 1)[:, None] << source.fraction_bits
-        shape = len(exponents), 6 * source.fraction_bits
-        drawn = rng.integers(0, 1 << rng.integers(1, source.fraction_bits + 1, shape))
-        drawn ^= rng.choice([0, (1 << source.fraction_bits) - 1], shape)
+        shape = len(exponents), 5 * source.fraction_bits
+        length = np.where(rng.random(shape) < 0.6, source.fraction_bits, rng.integers(1, source.fraction_bits, shape))
+        drawn = rng.integers(0, 1 << length) ^ rng.choice([0, (1 << source.fraction_bits) - 1], shape)
         codes = np.concatenate([exponents | walking_fractions(source), exponents | drawn], axis=1).reshape(-1)
-        carrying = np.ceil((1 - _tails(codes, source, fmt)) * (full + 1)).astype(np.int64)
+        carrying = np.ceil((1 - tails(codes, source, fmt)) * (full + 1)).astype(np.int64)
         weight = 1 << rng.integers(0, unit.random_bits, len(codes))
-        beside = np.stack([carrying, carrying - 1, carrying ^ weight, carrying ^ (weight | rng.integers(0, weight))])
+        close = weight | rng.integers(0, weight)
+        beside = np.stack([carrying, carrying - 1, carrying - 1 ^ weight, carrying - 1 ^ close])
         which = rng.choice(len(beside), len(codes), p=(0.3, 0.3, 0.2, 0.2))
         random = np.clip(beside[which, np.arange(len(codes))], 0, full)
         overflow = rng.integers(0, len(unit.overflow), len(codes))
@@ -152,20 +158,28 @@ def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _Fami
     return _Family(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _tails(codes: Codes, source: FixedFormat, target: Format) -> NDArray[np.float64]:
-    """How far positive sources lie above the number of the target below them, in distances to the next one."""
-    numbers = np.array([0.0, *(target.to_float(int(code)) for code in target.ordered_magnitudes())])
-    numbers = np.unique(np.append(numbers, 2 * numbers[-1] - numbers[-2]))
-    value = decode_native(codes.astype(source.dtype), source).astype(np.float64)
-    above = np.clip(np.searchsorted(numbers, value, side="right"), 1, len(numbers) - 1)
-    tails: NDArray[np.float64] = (value - numbers[above - 1]) / (numbers[above] - numbers[above - 1])
-    return tails
+def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[_Family]:
+    """Sources just below the normal numbers of each target under each rounding, with random bits that just lift them
+    there or just do not were the exponent unbounded: that is what decides underflow."""
+    source, full = fixed(unit.source), (1 << unit.random_bits) - 1
+    for (target, fmt), (index, rounding) in itertools.product(enumerate(unit.targets), enumerate(unit.roundings)):
+        count = _REACHING if rounding is Rounding.SR else _REACHING // 8
+        quantum = fmt.quantum(fmt.min_normal_exponent) - 1
+        steps = (1 << fmt.min_normal_exponent - quantum) - rng.choice([1, 1, 1, 2], count)
+        codes = encode((steps + rng.random(count)) * np.exp2(quantum), source, "rtz").astype(np.int64)
+        tail = decode_native(codes.astype(source.dtype), source).astype(np.float64) * np.exp2(-quantum) % 1
+        lifting = np.ceil((1 - tail) * (full + 1)).astype(np.int64)
+        beside = np.stack([lifting, lifting - 1, lifting - 1 ^ 1 << rng.integers(0, unit.random_bits, count)])
+        random = np.clip(beside[rng.integers(0, len(beside), count), np.arange(count)], 0, full)
+        signed = codes | rng.choice([0, source.sign_mask], count)
+        yield _Family(signed, _rows(selects, {"target": target, "rounding": index}, count), random)
 
 
 def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
     """Magnitudes that differ in one bit, and ones that differ by one with a borrow through all lower bits.
 
-    They follow each other, and meet in one operation in every lane; the other lanes have the smaller one.
+    They follow each other, and meet in one operation in every lane; the other lanes have the smaller one. Then ones
+    that agree down to each bit, in all lanes and before and after.
     """
     source = fixed(unit.source)
     rows, clear = [], []
@@ -178,6 +192,9 @@ def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
                 pair[lane] = larger
                 rows += [[smaller] * unit.lanes, pair, [larger] * unit.lanes, [smaller] * unit.lanes, pair]
                 clear += [1, 0, 1, 0, 1]
+        agreeing = drawn >> bit + 1 << bit + 1 | rng.integers(0, 2 << bit, (_CLOSE, unit.lanes))
+        rows += np.minimum(agreeing, source.max_code).tolist()
+        clear += [1, 0] * (_CLOSE // 2)
     codes = np.array(rows) | rng.choice([0, source.sign_mask], np.shape(rows))
     columns = {port.name: drawn_port(port, len(rows), rng) for port in unit.inputs}
     columns |= {name: codes[:, lane].astype(np.uint32) for lane, name in enumerate(unit.lane_names("x"))}
@@ -207,25 +224,6 @@ def _hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _
     offered = every[_chooses_hybrid(unit, selects, every)]
     signed = magnitudes | rng.choice([0, source.sign_mask], len(magnitudes))
     return _Family(signed, offered[rng.integers(0, len(offered), len(signed))])
-
-
-@functools.lru_cache(maxsize=64)
-def _thresholds(source: FixedFormat, target: Format) -> Codes:
-    """Source magnitudes at, just below and just above every number of the target and every midpoint, rising."""
-    numbers = np.array([target.to_float(int(code)) for code in target.ordered_magnitudes()])
-    numbers = np.append(numbers, [2 * numbers[-1] - numbers[-2], 2 * numbers[-1]])
-    points = np.concatenate([numbers, (numbers[1:] + numbers[:-1]) / 2])
-    codes = encode(points, source, "rtz").astype(np.int64)
-    around = (codes[:, None] + np.array([-1, 0, 1])).reshape(-1)
-    return np.unique(around[(around >= 0) & (around <= source.magnitude_mask)])
-
-
-def _special_codes(fmt: FixedFormat) -> Codes:
-    """Magnitudes: zero, the ends of the subnormal and of the finite numbers, infinity and NaNs of every single bit."""
-    top, hidden = fmt.max_code, 1 << fmt.fraction_bits
-    nans = [top + 1 + (1 << i) for i in range(fmt.fraction_bits)]
-    edges = [0, 1, 2, hidden - 1, hidden, top - 1, top, top + 1, *nans, fmt.magnitude_mask]
-    return np.array([code for code in edges if code <= fmt.magnitude_mask])
 
 
 def _chooses_hybrid(unit: Cast, selects: list[Port], choices: NDArray[np.uint32]) -> NDArray[np.bool_]:

@@ -144,7 +144,7 @@ def _alignments(a: Format, b: Format, result: FixedFormat, rng: np.random.Genera
 
 def _cancellations(a: Format, b: Format, result: FixedFormat, rng: np.random.Generator) -> Triple:
     """The addend opposite to the product but for one bit, at every place, above and below; some of small products."""
-    places = np.repeat(np.arange(result.fraction_bits + 3), 48)
+    places = np.repeat(np.arange(result.fraction_bits + 3), 128)
     small = np.arange(len(places)) % 3 == 0
     x, y = (
         np.where(small, rng.choice(_lowest(f, 16), len(places)), rng.choice(finite(f), len(places))) for f in (a, b)
