@@ -27,7 +27,7 @@ FOLDER_VARIABLE = "FP9_SIM_RUN"
 
 @dataclass(frozen=True)
 class Order:
-    """What the bench is to do: the vectors, the seed of its stalls and resets, whether to stall, to measure coverage."""
+    """What the bench is to do: the vectors, the seed of its stalls and resets, whether to stall, and to measure."""
 
     vectors: VectorSet
     seed: int

@@ -14,12 +14,12 @@ from fp9.units import CATALOGUE
 from fp9_sim import functional, regress
 
 
-@pytest.mark.parametrize("name", ["cast_fp32_ocp_rne", "cast_fp16_hif8", "fma_dlfloat16_hfp8_152"])
+@pytest.mark.parametrize("name", ["cast_fp32_ocp_rne", "fma_dlfloat16_hfp8_152"])
 def test_the_corner_suite_meets_every_reachable_bin(name: str) -> None:
     made = vectors.generate(name, "corner")
     covered = functional.measure(made.unit, made.inputs, made.expected)
     assert not covered.holes
-    assert sum(item.bins for item in covered.items) > 250
+    assert sum(item.bins for item in covered.items) > 250, "the model has points"
 
 
 def test_what_is_left_out_is_a_hole() -> None:

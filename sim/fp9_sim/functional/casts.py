@@ -45,7 +45,7 @@ def _points(unit: Cast, fmt: Format) -> Iterator[Point]:
         "overflow": tuple(o.value for o in unit.overflow),
         "binade": tuple(range(low, high + 1)),
         "position": POSITIONS,
-        "last place": ("even", "odd"),
+        "last_place": ("even", "odd"),
         "result": classes_of(fmt),
         "flags": FLAGS,
     }
@@ -68,7 +68,7 @@ def _crosses(unit: Cast, fmt: Format) -> Iterator[Cross]:
             return "half of the smallest number or more"
         return None
 
-    yield cross("rounding case", "rounding", "sign", "last place", "position")
+    yield cross("rounding_case", "rounding", "sign", "last_place", "position")
     yield cross("grid", "binade", "position", impossible=grid)
     yield cross("classes", "source", "sign", "overflow")
     yield cross("outcome", "result", "flags", impossible=lambda result, flags: _impossible_outcome(fmt, result, flags))
@@ -113,5 +113,5 @@ def _facts(unit: Cast, inputs: dict[str, int], outputs: dict[str, int]) -> Itera
             low, high = _binades(unit, fmt)
             facts["binade"] = max(low, min(floor_log2(magnitude), high))
             if floor_log2(magnitude) <= high:
-                facts["position"], facts["last place"] = rounding_case(magnitude, fmt)
+                facts["position"], facts["last_place"] = rounding_case(magnitude, fmt)
         yield {f"{unit.name}.{fmt.name}.{name}": fact for name, fact in facts.items()}

@@ -19,23 +19,23 @@ def sum_model(unit: Dot) -> Model:
         "a": tuple(dict.fromkeys(name for fmt in unit.a for name in classes_of(fmt))),
         "b": tuple(dict.fromkeys(name for fmt in unit.b for name in classes_of(fmt))),
         "c": classes_of(result),
-        "format a": tuple(fmt.name for fmt in unit.a),
-        "format b": tuple(fmt.name for fmt in unit.b),
+        "format_a": tuple(fmt.name for fmt in unit.a),
+        "format_b": tuple(fmt.name for fmt in unit.b),
         "effective": ("same signs", "opposed signs"),
         "difference": tuple(range(-p - 3, p + 5)),
         "cancelled": (-1, *range(_longest(unit) + 1), "all"),
         "sign": ("+", "-"),
         "position": POSITIONS,
-        "last place": ("even", "odd"),
+        "last_place": ("even", "odd"),
         "result": classes_of(result),
         "flags": tuple(name for name in FLAGS if _raises(unit, name)),
     }
     crosses = (
         Cross("classes", ("a", "b", "c")),
-        Cross("formats", ("format a", "format b")),
+        Cross("formats", ("format_a", "format_b")),
         Cross("alignment", ("difference", "effective")),
         Cross("cancellation", ("effective", "cancelled"), _impossible_cancellation),
-        Cross("rounding case", ("sign", "last place", "position")),
+        Cross("rounding_case", ("sign", "last_place", "position")),
         Cross("outcome", ("result", "flags"), lambda outcome, flags: _impossible_outcome(unit, outcome, flags)),
     )
     return Model(
@@ -114,8 +114,8 @@ def _facts(unit: Dot, inputs: dict[str, int], outputs: dict[str, int]) -> Iterat
     products = [dot_oracle.product(oracle.decode(inputs[x], a), oracle.decode(inputs[y], b)) for x, y in lanes]
     facts: Facts = {
         "c": class_of(inputs["c"], unit.engine.output),
-        "format a": unit.a[_index(inputs, "a", unit.a)].name,
-        "format b": unit.b[_index(inputs, "b", unit.b)].name,
+        "format_a": unit.a[_index(inputs, "a", unit.a)].name,
+        "format_b": unit.b[_index(inputs, "b", unit.b)].name,
         "result": class_of(outputs["result"], unit.engine.output),
     }
     if "flags" in outputs:
@@ -138,7 +138,7 @@ def _sum_facts(unit: Dot, products: list[oracle.Exact], c: oracle.Exact) -> Fact
     if total:
         facts["sign"] = "-" if total < 0 else "+"
         if abs(total) <= 2 * fmt.max_magnitude:
-            facts["position"], facts["last place"] = rounding_case(abs(total), fmt)
+            facts["position"], facts["last_place"] = rounding_case(abs(total), fmt)
     if summed and c.value:
         highest = max(floor_log2(abs(summed)), floor_log2(c.magnitude))
         difference = floor_log2(c.magnitude) - floor_log2(abs(summed))
