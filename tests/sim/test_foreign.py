@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -234,6 +235,41 @@ def test_generated_verilog_of_another_spec_is_explained(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+def test_parameters_included_files_and_a_falling_clock_are_taken(
+    tmp_path: Path, build_dir: Path, simulator: str
+) -> None:
+    """The unit rounds to even with RND_EVEN alone; the expression for it stands in a header of another folder."""
+    path = stranger(tmp_path, 'include = ["headers"]', up='RND_EVEN == 7 ? (\n`include "even.svh"\n) : half')
+    (tmp_path / "headers").mkdir()
+    (tmp_path / "headers" / "even.svh").write_text("half && (sticky || kept[0])\n")
+    unit = tmp_path / "acme_quant.sv"
+    unit.write_text(unit.read_text().replace("posedge CLOCK_I", "negedge CLOCK_I"))
+    falling = path.read_text().replace('port = "CLOCK_I"', 'port = "CLOCK_I"\nedge = "falling"')
+    path.write_text(falling + "[parameters]\nRND_EVEN = 7\n")
+    assert check_rtl(load(path), simulator, count=500, build_dir=build_dir).passed
+    path.write_text(falling)
+    assert not check_rtl(load(path), simulator, count=500, build_dir=build_dir).passed
+
+
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+def test_a_handshake_of_its_own_is_driven(tmp_path: Path, build_dir: Path, simulator: str) -> None:
+    cast = Cast("theirs", format("fp16"), (format("hif8"),), (Rounding.RNA,), stages=2)
+    names = {"in_valid": "valid_i", "in_ready": "ready_o", "out_valid": "valid_o", "out_ready": "ready_i"}
+    text = verilog(cast)
+    for ours, theirs in names.items():
+        text = re.sub(rf"\b{ours}\b", theirs, text)
+    (tmp_path / "theirs.v").write_text(text)
+    mapping = tmp_path / "theirs.toml"
+    mapping.write_text(
+        'files = ["theirs.v"]\ntop = "theirs"\nlatency = 2\n[handshake]\n'
+        + "".join(f'{ours} = "{theirs}"\n' for ours, theirs in names.items())
+        + '[clock]\nport = "clk"\n[reset]\nport = "rst"\n'
+        '[unit]\nkind = "cast"\nsource = "fp16"\ntargets = ["hif8"]\nroundings = ["rna"]\n'
+    )
+    assert check_rtl(load(mapping), simulator, count=500, build_dir=build_dir).passed
+
+
 # --- mappings ---------------------------------------------------------------------------------------------------------
 
 
@@ -241,6 +277,7 @@ def test_generated_verilog_of_another_spec_is_explained(tmp_path: Path) -> None:
     ("more", "says"),
     [
         ("color = 1", "has a field 'color'"),
+        ("[parameters]\nW = -1", "parameters.W = -1 given; give a number from 0 on"),
         ('nan = "some"', "nan 'some' given; give any or canonical"),
         ("[handshake]\nout_valid = 'v'", "handshake needs a latency and in_valid"),
     ],

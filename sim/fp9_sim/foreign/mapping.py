@@ -1,6 +1,7 @@
 """What the user says of a unit that is not ours: a TOML file that maps it to a unit spec.
 
 files = ["rtl/acme_cast.sv"]      # Verilog or SystemVerilog, beside the TOML file
+include = ["rtl/headers"]         # folders of what they `include, besides their own
 top = "acme_cast"
 unit = "cast_fp32_ocp_rne"        # of the catalogue; or a table [unit] with the fields of a unit file
 latency = 2                       # clocks from operands to result; 0 or left out: no clock
@@ -13,6 +14,9 @@ result = "q"
 
 [constants]                       # their inputs that are tied to a value
 test_mode = 0
+
+[parameters]                      # of their module
+WIDTH = 8
 
 [clock]
 port = "clock"
@@ -34,7 +38,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +52,7 @@ HANDSHAKE_PORTS = tuple(name for name in HANDSHAKE if name not in ("clk", "rst")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 _FIELDS = {
     "files": list,
+    "include": list,
     "top": str,
     "unit": (str, dict),
     "latency": int,
@@ -55,6 +60,7 @@ _FIELDS = {
     "without": list,
     "ports": dict,
     "constants": dict,
+    "parameters": dict,
     "clock": dict,
     "reset": dict,
     "handshake": dict,
@@ -65,8 +71,8 @@ _FIELDS = {
 class Foreign:
     """A unit that is not ours: its Verilog, and the spec that it is held to (its name made ours, its `stages` set).
 
-    `ports`, `constants` and `handshake` are keyed as in the file; `clock` and `reset` are a port and whether it is
-    inverted (falling edge, active low), None where there is none.
+    `ports`, `constants`, `parameters` and `handshake` are keyed as in the file; `clock` and `reset` are a port and
+    whether it is inverted (falling edge, active low), None where there is none.
     """
 
     spec: Unit
@@ -74,6 +80,7 @@ class Foreign:
     verilog: str
     ports: Mapping[str, str]
     constants: Mapping[str, int]
+    parameters: Mapping[str, int]
     without: tuple[str, ...]
     any_nan: bool
     clock: tuple[str, bool] | None
@@ -100,9 +107,10 @@ def load(path: Path | str) -> Foreign:
     return Foreign(
         spec=spec,
         top=_identifier(path, "top", said["top"]),
-        verilog="\n".join(_text(path, name) for name in said["files"]),
+        verilog="\n".join(_source(path, path.parent / name, said.get("include", [])) for name in said["files"]),
         ports={n: _identifier(path, f"ports.{n}", said.get("ports", {}).get(n, n)) for n in names if n not in without},
-        constants={_identifier(path, "constants", n): _value(path, n, v) for n, v in said.get("constants", {}).items()},
+        constants=_numbers(path, "constants", said),
+        parameters=_numbers(path, "parameters", said),
         without=without,
         any_nan=_one_of(path, "nan", said.get("nan", "canonical"), ("any", "canonical")) == "any",
         clock=_pin(path, "clock", said.get("clock"), "edge", ("rising", "falling")),
@@ -120,7 +128,7 @@ def _check_fields(path: Path, said: Mapping[str, Any]) -> None:
     for field in ("files", "top", "unit"):
         if not said.get(field):
             raise ValueError(f"{path} needs the field {field!r}; add it")
-    for field in ("files", "without"):
+    for field in ("files", "include", "without"):
         if not all(isinstance(item, str) for item in said.get(field, ())):
             raise ValueError(f"{path}: {field} must be a list of texts")
 
@@ -154,10 +162,12 @@ def _identifier(path: Path, field: str, value: object) -> str:
     return value
 
 
-def _value(path: Path, name: str, value: object) -> int:
-    if not isinstance(value, int) or value < 0:
-        raise ValueError(f"{path}: constants.{name} = {value!r} given; give a number from 0 on")
-    return int(value)
+def _numbers(path: Path, field: str, said: Mapping[str, Any]) -> dict[str, int]:
+    given = said.get(field, {})
+    for name, value in given.items():
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise ValueError(f"{path}: {field}.{name} = {value!r} given; give a number from 0 on")
+    return {_identifier(path, field, name): int(value) for name, value in given.items()}
 
 
 def _one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str:
@@ -177,9 +187,23 @@ def _pin(
     ) == known[1]
 
 
-def _text(path: Path, name: str) -> str:
-    file = path.parent / name
+_INCLUDE = re.compile(r'^[ \t]*`include[ \t]+"([^"]+)".*$', re.MULTILINE)
+
+
+def _source(path: Path, file: Path, include: Sequence[str], within: tuple[Path, ...] = ()) -> str:
+    """A file with what it includes put in place, from its own folder or one of `include`."""
+    if file in within:
+        raise ValueError(f"{file} includes itself; remove the circle")
     try:
-        return file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise ValueError(f"{file} is not a text file; give Verilog") from None
+
+    def included(found: re.Match[str]) -> str:
+        folders = [file.parent, *(path.parent / folder for folder in include)]
+        header = next((folder / found[1] for folder in folders if (folder / found[1]).is_file()), None)
+        if header is None:
+            raise ValueError(f"{file} includes {found[1]}, which is not there; name its folder in include")
+        return _source(path, header, include, (*within, file))
+
+    return _INCLUDE.sub(included, text)

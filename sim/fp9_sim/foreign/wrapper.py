@@ -37,7 +37,9 @@ def wrapped(foreign: Foreign) -> str:
     else:
         pins |= {theirs: ours for ours, theirs in foreign.handshake.items()}
         pins |= {foreign.ports[port.name]: port.name for port in kept}
-    instance = f"  {foreign.top} unit({', '.join(f'.{theirs}({ours})' for theirs, ours in pins.items())});"
+    values = ", ".join(f".{name}({value})" for name, value in foreign.parameters.items())
+    module = f"{foreign.top} #({values})" if values else foreign.top
+    instance = f"  {module} unit({', '.join(f'.{theirs}({ours})' for theirs, ours in pins.items())});"
     lint = [f"/* verilator lint_off {word} */" for word in _STYLE.split()]
     head = f"module {spec.name}({', '.join(declared)});"
     return "\n".join([*lint, head, *body, instance, "endmodule", "", foreign.verilog, ""])
