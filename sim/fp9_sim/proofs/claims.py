@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from fp9.formats import Rounding, format
 from fp9.units import Cast, Decoder, Dot, Fma, Mac, Unit, Upcast
+from fp9_rtl.gating import holds
 from fp9_sim.function import function
 from fp9_sim.proofs import handshake, order
 from fp9_sim.proofs.cast_spec import cast_cases
@@ -83,6 +84,8 @@ def _(unit: Cast) -> list[Claim]:
 
 @claims_of.register
 def _(unit: Dot) -> list[Claim]:
+    if holds(unit):
+        return _only_handshake(unit, "held factors")
     if isinstance(unit, Fma) and unit.engine.result == format("fp32") and not unit.bias_port:
         proves = (
             "result and flags equal the wide exact sum rounded once to nearest even, for all a, b and c; what IEEE 754 "
