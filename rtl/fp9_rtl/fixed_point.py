@@ -21,6 +21,7 @@ from the bits above, or, where there are none, is inverted, and the bits below a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -141,22 +142,20 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     return [place, add, normalise, Round(unit.engine, exact_facts(unit, window), normalise.o.shape())]
 
 
-def placed_products(m: Module, unit: Dot, i: data.View[data.StructLayout], bits: int) -> list[tuple[Value, Value]]:
-    """Each product's bits in their places, the lowest of `bits` being that of the products' ulp, and its sign."""
-    return [(_placed(m, unit, i[lane], bits, lane), i[lane].sign) for lane in unit.lane_names("product")]
+def placed_product(
+    m: Module, unit: Dot, product: data.View[data.StructLayout], negative: Value, bits: int, name: str
+) -> Signal:
+    """A product's bits in their places, the lowest of `bits` being that of the products' ulp; inverted if negative.
 
-
-def _placed(m: Module, unit: Dot, product: data.View[data.StructLayout], bits: int, name: str) -> Signal:
-    """Moved by less than a power of two that the significand fits in, then put to one of the places so far apart.
-
-    Bits that would fall out on either side are 0 in every product.
+    It is moved by less than a power of two that the significand fits in first, then put to one of the places so far
+    apart. Bits that would fall out on either side are 0 in every product.
     """
     bias = product_bias(unit)
     fine = (len(product.significand) - 1).bit_length()
     apart, places_below = 1 << fine, len(product.significand) - 1
-    moved: Value = product.significand
+    moved: Value = product.significand ^ negative.replicate(len(product.significand))
     for stage in range(fine):
-        gap = Const(0, 1 << stage)
+        gap = negative.replicate(1 << stage)
         wider = Signal(len(moved) + len(gap), name=f"{name}_by_{len(gap)}")
         m.d.comb += wider.eq(Mux(product.exponent[stage], Cat(gap, moved), Cat(moved, gap)))
         moved = wider
@@ -164,14 +163,23 @@ def _placed(m: Module, unit: Dot, product: data.View[data.StructLayout], bits: i
     highest = sum_facts(unit).products[-1] + bias
     ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
     result = Signal(bits, name=f"{name}_placed")
-    parts = []
+    placed: list[Value] = []
+    heres: list[Value] = []
+    covering: list[list[int]] = [[] for _ in range(bits)]
     for place in range(lowest // apart, highest // apart + 1):
         first = place * apart - bias - places_below - ulp
-        kept = moved[max(-first, 0) : bits - first]
         here = Signal(name=f"{name}_to_{place - lowest // apart}")
+        kept = moved[max(-first, 0) : bits - first]
         m.d.comb += here.eq((product.exponent >> fine) == place)
-        parts.append(Cat(Const(0, max(first, 0)), kept & here.replicate(len(kept))))
-    m.d.comb += result.eq(any_of(parts))
+        placed.append(Cat(Const(0, max(first, 0)), kept & here.replicate(len(kept))))
+        for bit in range(max(first, 0), max(first, 0) + len(kept)):
+            covering[bit].append(len(heres))
+        heres.append(here)
+    elsewhere = [
+        (negative & ~Cat(heres[place] for place in over).any()).replicate(len([*run]))
+        for over, run in itertools.groupby(covering)
+    ]
+    m.d.comb += result.eq(any_of([*placed, Cat(elsewhere)]))
     return result
 
 
@@ -216,9 +224,10 @@ class Place(Step):
         field = slice(window.ulp - window.lowest, window.top - window.lowest)
         bits = len(o.x)
         rows, signs = [Cat(placed[field], Const(0, bits))[:bits]], []
-        for product, sign in placed_products(m, self._unit, self.i, bits - 2):
-            signs.append(sign ^ addend.sign)
-            rows.append(Cat(product, Const(0, 2)) ^ signs[-1].replicate(bits))
+        for name in self._unit.lane_names("product"):
+            product = self.i[name]
+            signs.append(product.sign ^ addend.sign)
+            rows.append(placed_product(m, self._unit, product, signs[-1], bits, name))
         m.d.comb += o.outside.eq(Cat(o.below, o.above).any())
         carries = iter(signs)
         while len(rows) > 2:

@@ -17,7 +17,7 @@ from fp9.formats import FixedFormat, Rounding
 from fp9.units import Mac, MacOp, product_range
 from fp9_rtl import fixed_point
 from fp9_rtl.adder import SPECIAL
-from fp9_rtl.fixed_point import Normalise, Window, placed_products
+from fp9_rtl.fixed_point import Normalise, Window, placed_product
 from fp9_rtl.pipeline import Combinational, Pipeline, StreamComponent
 from fp9_rtl.rounder import Round
 from fp9_rtl.stages import clock, cut
@@ -84,10 +84,10 @@ class PlaceProducts(Step):
         m = Module()
         o, unit = self.o, self._unit
         bits = len(o.total)
-        placed = placed_products(m, unit, self.i, bits - 1)
-        rows: list[Value] = [Cat(product, 0) ^ sign.replicate(bits) for product, sign in placed]
+        lanes = unit.lane_names("product")
+        carries = [self.i[lane].sign for lane in lanes]
+        rows: list[Value] = [placed_product(m, unit, self.i[lane], self.i[lane].sign, bits, lane) for lane in lanes]
         # An inverted row lacks 1: it comes in at the bottom of the sums that are formed of the rows.
-        carries = [sign for _, sign in placed]
         while len(rows) > 2:
             sums, moved = carry_save(m, rows[:3])
             rows = [*rows[3:], sums, Cat(carries.pop(), moved[1:])]

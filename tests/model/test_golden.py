@@ -20,7 +20,7 @@ from fp9.units import CATALOGUE, Cast, Decoder, Dot, Fma, Mac, MacOp
 
 FMAS = [unit for unit in CATALOGUE.values() if type(unit) is Fma]
 DOTS = [unit for unit in CATALOGUE.values() if type(unit) is Dot]
-MACS = [unit for unit in CATALOGUE.values() if isinstance(unit, Mac) and not unit.chunk_steps]
+MACS = [u for u in CATALOGUE.values() if isinstance(u, Mac) and not u.chunk_steps and not u.engine.whole]
 CHUNKED = [unit for unit in CATALOGUE.values() if isinstance(unit, Mac) and unit.chunk_steps]
 OPERANDS = [format(name) for name in ("e4m3", "e5m2", "hif8", "hfp8_143", "hfp8_152")]
 

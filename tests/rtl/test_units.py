@@ -168,6 +168,35 @@ def test_mac_with_chunks_sums_the_same_under_stalls(stages: int, simulate: Simul
     assert_equal(unit, inputs, simulate(unit, inputs, stalls=0.5, seed=stages))
 
 
+EXACT = [
+    ("fp16", "rdn", 2, OCP),
+    ("bf16", "rup", 3, (format("hif8"), OCP[0])),
+    ("e8m13", "rne", 4, FNUZ),
+    ("dlfloat16", "rtz", 2, (format("hfp8_143"), format("hfp8_152"))),
+    ("fp32", "rna", 2, (GRAPHCORE[0], format("f152(bias=100)"))),
+]
+
+
+@pytest.mark.parametrize(("result", "rounding", "products", "formats"), EXACT, ids=str)
+def test_exact_sums_of_any_formats_in_any_result(
+    result: str, rounding: str, products: int, formats: tuple[Any, ...], simulate: Simulate
+) -> None:
+    engine = Engine("exact_step", format(result), Rounding(rounding), products=products)
+    unit = Dot("dot", formats, formats, engine, bias_port=result == "dlfloat16")
+    corner = inputs_of(unit, "corner", None, seed=3)
+    chosen = np.random.default_rng(3).choice(len(corner["c"]), 40, replace=False)
+    inputs = {name: column[chosen] for name, column in corner.items()}
+    assert_equal(unit, inputs, simulate(unit, inputs))
+
+
+@pytest.mark.parametrize("stages", [1, 2, 6])
+def test_kulisch_accumulators_give_the_same_at_every_depth_under_stalls(stages: int, simulate: Simulate) -> None:
+    lanes = 1 + stages % 3
+    unit = Mac("mac", OCP[1:], OCP[1:], engine(f"exact(G={lanes},result=fp16,rounding=rdn)"), stages=stages)
+    inputs = inputs_of(unit, "random", 60, seed=stages)
+    assert_equal(unit, inputs, simulate(unit, inputs, stalls=0.3, seed=stages))
+
+
 def test_results_without_flags_are_the_same(simulate: Simulate) -> None:
     unit = Fma("fma", OCP, OCP, ENGINES["fma_fp32"])
     bare = replace(unit, flags=False)

@@ -16,6 +16,7 @@ import numpy as np
 from fp9.stimulus.chunks import random_chunks
 from fp9.stimulus.columns import Inputs, concatenated, drawn_port, every_value
 from fp9.stimulus.corner import corner
+from fp9.stimulus.exact import finite_factors, random_kulisch
 from fp9.stimulus.smoke import smoke
 from fp9.stimulus.sums import near_product
 from fp9.units import Dot, Mac, Unit
@@ -23,6 +24,8 @@ from fp9.units import Dot, Mac, Unit
 SUITES = ("smoke", "corner", "random", "full")
 RANDOM_COUNT = 10_000
 FULL_RANDOM_COUNT = 100_000
+_SPECIAL = 0.125
+"""Share of the exact sums of several products in which special operands may occur."""
 FULL_LIMIT = 1 << 20
 """Most operations of a suite that takes every input."""
 
@@ -57,11 +60,19 @@ def _smoke(unit: Unit, seed: int) -> Inputs:
 def random(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
     """Uniform bits on every port; half of an addend's exponents near the product's, where the sum is decided.
 
-    Where there are chunks, operations as `chunks.random_chunks` says.
+    Where there are chunks, operations as `chunks.random_chunks` says; for a Kulisch accumulator, as
+    `exact.random_kulisch` says. Of exact sums of several products, seven in eight have no special operand.
     """
+    if isinstance(unit, Mac) and unit.engine.whole:
+        return random_kulisch(unit, count, rng)
     if isinstance(unit, Mac) and unit.chunk_steps:
         return random_chunks(unit, count, rng)
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
+    if isinstance(unit, Dot) and unit.engine.window is None and unit.engine.products > 1:
+        columns |= finite_factors(unit, count, rng)
+        special = rng.random(count) < _SPECIAL
+        for lane in unit.lane_names("a"):
+            columns[lane] = np.where(special, drawn_port(unit.inputs[0], count, rng), columns[lane])
     if isinstance(unit, Dot):
         near = rng.random(count) < 0.5
         columns["c"] = np.where(near, near_product(unit, columns, rng), columns["c"])

@@ -12,6 +12,7 @@ from fp9.policy import Overflow
 from fp9.stimulus.casts import cast_corner
 from fp9.stimulus.chunks import chunk_corner
 from fp9.stimulus.columns import Inputs, concatenated, drawn_port, every_value, fixed, table_columns
+from fp9.stimulus.exact import exact_corner, kulisch_corner
 from fp9.stimulus.sums import OPERATIONS, sum_corner, wide_corner
 from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, MacOp, Unit, Upcast
 
@@ -30,13 +31,21 @@ def _(unit: Decoder | Upcast, rng: np.random.Generator) -> Inputs:
 
 
 corner.register(Cast, cast_corner)
-corner.register(Dot, sum_corner)
+
+
+@corner.register
+def _(unit: Dot, rng: np.random.Generator) -> Inputs:
+    """The sums' corners; where several products are summed exactly, those of `exact` as well."""
+    several = unit.engine.window is None and unit.engine.products > 1
+    return concatenated([sum_corner(unit, rng), *([exact_corner(unit, rng)] if several else [])])
 
 
 @corner.register
 def _(unit: Mac, rng: np.random.Generator) -> Inputs:
     """The sums' corners in pairs: as LOAD, with a drawn operation on what it left behind; and its addend as LOAD of
-    zeros, with the products as ACCUMULATE. With chunks, as `chunks` says."""
+    zeros, with the products as ACCUMULATE. With chunks, as `chunks` says, and for a Kulisch accumulator, as `exact`."""
+    if unit.engine.whole:
+        return kulisch_corner(unit, rng)
     if unit.chunk_steps:
         return chunk_corner(unit, sum_corner(unit, rng, OPERATIONS // 3), rng)
     step = sum_corner(unit, rng, OPERATIONS // 2)

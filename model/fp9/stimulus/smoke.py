@@ -65,7 +65,7 @@ def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
 def _all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
     """1 where every product is zero, as all formats but those with a NaN there write it; 2 where all are -0."""
     sign = 1 << (unit.a[0].bits - 1)
-    zero = np.ones(len(columns["c"]), dtype=np.bool_)
+    zero = np.ones(len(columns[unit.lane_names("a")[0]]), dtype=np.bool_)
     negative = zero.copy()
     for a, b in zip(unit.lane_names("a"), unit.lane_names("b"), strict=True):
         zero &= ((columns[a] & (sign - 1)) == 0) | ((columns[b] & (sign - 1)) == 0)

@@ -41,6 +41,8 @@ CATALOGUE: dict[str, Unit] = {
         Fma("fma_dlfloat16_hfp8_152", _HFP8[1:], _HFP8[1:], _DLFLOAT),
         Fma("fma_dlfloat16_bias", _HFP8, _HFP8, _DLFLOAT, bias_port=True, stages=2),
         Dot("dot2_dlfloat16_hfp8", _HFP8, _HFP8, ENGINES["fmma"]),
+        Dot("dot4_fp32_ocp", _OCP, _OCP, engine("fma_fp32(G=4)")),
+        Dot("dot4_fp16_hif8", (format("hif8"),), (format("hif8"),), engine("fma_fp16(G=4)"), stages=3),
         Dot("dot4_e8m13_ocp", _OCP, _OCP, engine("hopper(G=4)")),
         Dot("dot8_fp32_ocp", _OCP, _OCP, engine("blackwell(G=8)"), stages=3),
         Dot("dot4_fp32_int8", _INT8[1:], _INT8[1:], engine("fma_fp32(G=4)")),
@@ -50,6 +52,7 @@ CATALOGUE: dict[str, Unit] = {
         Mac("mac_dlfloat16", _ALL, _ALL, _DLFLOAT, stages=2),
         Mac("mac_dlfloat16_gated", _HFP8, _HFP8, _DLFLOAT, stages=3, gate_zeros=True),
         Mac("mac4_e8m13_ocp", _OCP, _OCP, engine("hopper(G=4)"), stages=2),
+        Mac("mac4_kulisch_ocp", _OCP, _OCP, engine("exact(G=4)"), stages=4),
         Mac("mac_dlfloat16_chunked", _HFP8, _HFP8, ENGINES["chunked"], stages=3),
         Mac("mac4_deepseek_ocp", _OCP, _OCP, engine("deepseek(G=4)"), stages=3),
     )
