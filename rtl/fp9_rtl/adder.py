@@ -63,7 +63,7 @@ def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend"
 
 
 class Align(Step):
-    """Which term is larger, and the other one shifted under it; the addend is a code of `fmt`."""
+    """Which term is larger, and the other one shifted under it; the addend is a code of `fmt`, or such one unpacked."""
 
     name = "align"
 
@@ -85,7 +85,9 @@ class Align(Step):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        product, addend = self.i.product, unpack_addend(m, self._format, self.i.c)
+        product, addend = self.i.product, self.i.c
+        if not isinstance(addend, data.View):
+            addend = unpack_addend(m, self._format, addend)
         distance, product_larger = self._compare(m, addend)
         width = len(self.o.larger)
         product_significand = Cat(Const(0, width - len(product.significand)), product.significand)

@@ -59,7 +59,7 @@ def _step_offered(unit: Dot) -> tuple[bool, str]:
     """Whether there is hardware for a step without chunks, and what is offered."""
     if dot.takes(unit):
         return dot.is_offered(unit), dot.DOT_NEEDED
-    plain = unit.engine.is_fused and unit.engine.rounding is not Rounding.SR
+    plain = not unit.engine.whole and unit.engine.rounding is not Rounding.SR
     return plain, "an exact engine of one product that rounds to fp32, e8m13, fp16, bf16 or dlfloat16"
 
 

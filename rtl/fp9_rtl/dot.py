@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from amaranth.lib import data
 
-from fp9.engine import Addend, Truncation
 from fp9.formats import FixedFormat, Rounding
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, significand_bits
 from fp9_rtl import fixed_point, gating, pair, window
@@ -14,12 +13,8 @@ from fp9_rtl.pair import AddPair, AlignPair
 from fp9_rtl.rounder import Round
 from fp9_rtl.step import Step
 from fp9_rtl.terms import NormaliseSum
-from fp9_rtl.window import AddWindow, AlignWindow
 
-DOT_NEEDED = (
-    "an exact engine with a deterministic rounding, or one with a window, the addend inside, truncation toward zero, "
-    "no chunks, no int8 and no product below the result's normal numbers"
-)
+DOT_NEEDED = f"an exact engine with a deterministic rounding, or one without int8 and with {window.WINDOW_NEEDED}"
 
 
 def takes(unit: Dot) -> bool:
@@ -28,8 +23,8 @@ def takes(unit: Dot) -> bool:
 
 
 def is_offered(unit: Dot) -> bool:
-    """Whether there is hardware for a step of several products."""
-    return is_pair(unit) or is_window(unit) or is_fixed_point(unit)
+    """Whether there is hardware for a step of several products, or for a window."""
+    return is_pair(unit) or is_fixed_point(unit) or (window.is_offered(unit) and not has_integers(unit))
 
 
 def is_fixed_point(unit: Dot) -> bool:
@@ -43,26 +38,6 @@ def has_integers(unit: Dot) -> bool:
     return significand_bits((*unit.a, *unit.b)) > OPERAND_SIGNIFICAND_BITS
 
 
-def is_window(unit: Dot) -> bool:
-    """Whether the step is a plain sum in a window. Zeros may count with an exponent that is below all others."""
-    engine = unit.engine
-    fmt = engine.result
-    assert isinstance(fmt, FixedFormat)
-    return (
-        engine.window is not None
-        and not has_integers(unit)
-        and engine.products > 1
-        and engine.truncation is Truncation.ZERO
-        and engine.addend is Addend.INSIDE
-        and engine.joined is None
-        and engine.chunk is None
-        and not engine.zero_bypass
-        and engine.rounding is not Rounding.SR
-        and (engine.zero_exponent is None or engine.zero_exponent < fmt.lowest_exponent)
-        and sum_facts(unit).products.start >= fmt.min_normal_exponent
-    )
-
-
 def is_pair(unit: Dot) -> bool:
     """Whether the sum is that of `pair`, which says why to nearest, and why no product may be subnormal."""
     engine = unit.engine.within_chunk
@@ -71,7 +46,8 @@ def is_pair(unit: Dot) -> bool:
     return (
         engine.products == 2
         and not has_integers(unit)
-        and engine.is_fused
+        and engine.window is None
+        and not engine.whole
         and engine.rounding in (Rounding.RNE, Rounding.RNA)
         and engine.addend_format == fmt
         and sum_facts(unit).products.start >= fmt.min_normal_exponent
@@ -85,29 +61,28 @@ def dot_steps(unit: Dot) -> list[Step]:
 
 
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
-    """From the ports to the exact products, normalised where the sum is exact; the ports in `passed` go beside them."""
+    """From the ports to the exact products, normalised where the sum is exact; the ports in `passed` go beside them.
+
+    Where the addend stays out of a window, to the sum of the products.
+    """
     if is_fixed_point(unit):
         return fixed_point.product_steps(unit, passed)
-    normalise = unit.engine.window is None
-    decode = DecodeOperands(unit, passed, normalise)
-    multiply = Multiply(unit, sum_facts(unit), decode.o.shape(), passed, normalise)
-    return gating.product_steps(unit, decode, multiply)
+    windowed = unit.engine.window is not None
+    decode = DecodeOperands(unit, passed, not windowed)
+    multiply = Multiply(unit, sum_facts(unit), decode.o.shape(), passed, not windowed)
+    products = gating.product_steps(unit, decode, multiply)
+    return [*products, *(window.product_steps(unit, multiply.o.shape(), passed) if windowed else [])]
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """From the products and `c` to result and flags, in one rounding."""
+    """From what `product_steps` gives and `c` to result and flags, in one rounding."""
     if is_fixed_point(unit):
         return fixed_point.sum_steps(unit, i)
+    if unit.engine.window is not None:
+        return window.sum_steps(unit, i)
     fmt = unit.engine.result
     assert isinstance(fmt, FixedFormat)
-    align: Step
-    add: Step
-    if unit.engine.window is None:
-        align = AlignPair(fmt, i)
-        add = AddPair(fmt, align.o.shape())
-        normalise = NormaliseSum(fmt, pair.HEADROOM, add.o.shape())
-    else:
-        align = AlignWindow(unit, i)
-        add = AddWindow(unit, align.o.shape())
-        normalise = NormaliseSum(fmt, window.headroom(unit), add.o.shape(), "dropped")
+    align = AlignPair(fmt, i)
+    add = AddPair(fmt, align.o.shape())
+    normalise = NormaliseSum(fmt, pair.HEADROOM, add.o.shape())
     return [align, add, normalise, Round(unit.engine, sum_facts(unit), normalise.o.shape())]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fp9.engine import Engine
+from fp9.engine import Engine, Truncation
 from fp9.formats import FixedFormat, Rounding, floor_log2
 from fp9.units import Dot, Mac, exponent_range, product_range
 
@@ -52,6 +52,8 @@ def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
     half_ulp = result.highest_exponent - addend.fraction_bits - 1
     highest_sum = products[-1] + (engine.products - 1).bit_length()
     reaches = highest_sum >= half_ulp or engine.rounding in (Rounding.RUP, Rounding.RDN)
+    # Floor may take one unit off the largest negative number.
+    reaches |= engine.truncation is Truncation.FLOOR or engine.joined is not None
     # An addend of more fraction bits may itself round to more than the largest number.
     reaches |= addend.fraction_bits > result.fraction_bits and engine.rounding is not Rounding.RTZ
     below_normal = smallest_sum < result.min_normal_exponent + (not result.subnormals)

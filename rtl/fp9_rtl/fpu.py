@@ -22,7 +22,7 @@ from fp9_rtl.layouts import PRODUCT_SIGNIFICAND_BITS, operand_layout, ports_layo
 from fp9_rtl.operand import OperandDecoder
 from fp9_rtl.pair import HEADROOM, AddPair, AlignPair
 from fp9_rtl.rounder import Round
-from fp9_rtl.step import Step, forward
+from fp9_rtl.step import Beside, Step, forward
 from fp9_rtl.terms import NormaliseSum
 
 FPU_NEEDED = "the HFP8 formats, and an exact engine that rounds to dlfloat16 by rna"
@@ -62,25 +62,6 @@ def fpu_steps(unit: Fpu) -> list[Step]:
     beside = {name: decode.o.shape()[name].shape for name in decode.beside}
     steps: list[Step] = [Beside(step, beside) for step in (multiply, align, add, normalise)]
     return [decode, *steps, RoundFpu(unit, steps[-1].o.shape())]
-
-
-class Beside(Step):
-    """A step with fields that pass it unchanged."""
-
-    def __init__(self, step: Step, beside: dict[str, data.ShapeLike]) -> None:
-        self.name = step.name
-        self._step, self._beside = step, beside
-        layouts = (step.i.shape(), step.o.shape())
-        i, o = (data.StructLayout({**{name: f.shape for name, f in s}, **beside}) for s in layouts)
-        super().__init__(i, o)
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.submodules[self.name] = step = self._step
-        m.d.comb += [step.i[name].eq(self.i[name]) for name, _ in step.i.shape()]
-        m.d.comb += [self.o[name].eq(step.o[name]) for name, _ in step.o.shape()]
-        forward(m, self.i, self.o, *self._beside)
-        return m
 
 
 def _factors(fmt: FixedFormat) -> data.StructLayout:

@@ -24,15 +24,16 @@ class StepLoop:
     """The steps from products and an addend to a sum, for an accumulator that is the addend of the next sum."""
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
-        self._names = (*unit.lane_names("product"), "c")
+        self._names = tuple(name for name, _ in i if name not in ("op", "c"))
         step = replace(unit, engine=unit.engine.within_chunk)
-        terms = data.StructLayout({**{name: i[name].shape for name in self._names}, "c": step.engine.result.bits})
+        addend = {"c": step.engine.result.bits}
+        terms = data.StructLayout({name: addend.get(name, i[name].shape) for name, _ in i if name != "op"})
         self._steps = dot.sum_steps(step, terms) if dot.takes(step) else fma.sum_steps(step, terms)
 
     def sum(self, m: Module, operation: data.View[data.StructLayout], addend: Value) -> data.View[data.StructLayout]:
         """Result and flags of the operation's products and the addend."""
         terms = Signal(self._steps[0].i.shape())
-        m.d.comb += [terms[name].eq(operation[name]) for name in self._names[:-1]]
+        m.d.comb += [terms[name].eq(operation[name]) for name in self._names]
         m.d.comb += terms.c.eq(addend)
         return chain(m, self._steps, terms)
 

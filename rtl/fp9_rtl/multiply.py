@@ -5,11 +5,12 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from fp9.formats import FixedFormat, Format, ScaledInteger
+from fp9.formats import FixedFormat, Format, ScaledInteger, Specials
 from fp9.units import Dot, significand_bits
 from fp9_rtl.facts import SumFacts
 from fp9_rtl.layouts import ports_layout, product_layout
 from fp9_rtl.operand import OperandDecoder
+from fp9_rtl.select import switch
 from fp9_rtl.step import Step, forward
 
 
@@ -31,13 +32,15 @@ class DecodeOperands(Step):
     name = "decode"
 
     def __init__(self, unit: Dot, passed: tuple[str, ...], normalise: bool = True) -> None:
-        offered = {"a": unit.a, "b": unit.b}
+        self._offered = offered = {"a": unit.a, "b": unit.b}
+        self._pairs = tuple(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))
         self._decoders = {
             name: (operand, OperandDecoder(formats, unit.bias_port, operand_offset(formats), normalise))
             for operand, formats in offered.items()
             for name in unit.lane_names(operand)
         }
         self._passed = passed
+        self._bypasses = unit.engine.zero_bypass
         i = ports_layout(unit.inputs)
         fields = {name: decoder.operand.shape() for name, (_, decoder) in self._decoders.items()}
         super().__init__(i, data.StructLayout({**fields, **{name: i[name].shape for name in passed}}))
@@ -52,8 +55,30 @@ class DecodeOperands(Step):
                 m.d.comb += decoder.select.eq(self.i[f"{operand}_format"])
             if f"{operand}_bias" in ports:
                 m.d.comb += decoder.extra_bias.eq(self.i[f"{operand}_bias"])
+        if self._bypasses:
+            self._bypass(m)
         forward(m, self.i, self.o, *self._passed)
         return m
+
+    def _bypass(self, m: Module) -> None:
+        """Of a pair of zero and a NaN-Inf, in a format that has it, make +0 and +0."""
+        merged = {operand: self._is_merged(m, operand, formats) for operand, formats in self._offered.items()}
+        for a, b in self._pairs:
+            x, y = (self._decoders[name][1].operand for name in (a, b))
+            bypassed = Signal(name=f"bypass_{a}")
+            m.d.comb += bypassed.eq((x.nan & merged["a"] & y.zero) | (y.nan & merged["b"] & x.zero))
+            with m.If(bypassed):
+                for name in (a, b):
+                    m.d.comb += [self.o[name].nan.eq(0), self.o[name].zero.eq(1), self.o[name].sign.eq(0)]
+                    m.d.comb += self.o[name].significand.eq(0)
+
+    def _is_merged(self, m: Module, operand: str, formats: tuple[Format, ...]) -> Value:
+        """Whether NaN and infinity are one code in the format chosen for an operand."""
+        merged = Signal(name=f"{operand}_is_merged")
+        select = self.i[f"{operand}_format"] if len(formats) > 1 else Const(0, 0)
+        for fmt in switch(m, select, formats):
+            m.d.comb += merged.eq(isinstance(fmt, FixedFormat) and fmt.specials is Specials.MERGED)
+        return merged
 
 
 class Multiply(Step):

@@ -26,6 +26,25 @@ def forward(m: Module, source: data.View[data.StructLayout], sink: data.View[dat
         m.d.comb += sink[name].eq(source[name])
 
 
+class Beside(Step):
+    """A step with fields that pass it unchanged."""
+
+    def __init__(self, step: Step, beside: dict[str, data.ShapeLike]) -> None:
+        self.name = step.name
+        self._step, self._beside = step, beside
+        layouts = (step.i.shape(), step.o.shape())
+        i, o = (data.StructLayout({**{name: f.shape for name, f in s}, **beside}) for s in layouts)
+        super().__init__(i, o)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules[self.name] = step = self._step
+        m.d.comb += [step.i[name].eq(self.i[name]) for name, _ in step.i.shape()]
+        m.d.comb += [self.o[name].eq(step.o[name]) for name, _ in step.o.shape()]
+        forward(m, self.i, self.o, *self._beside)
+        return m
+
+
 def chain(m: Module, steps: Sequence[Step], value: data.View[data.StructLayout]) -> data.View[data.StructLayout]:
     """Place steps one behind the other as submodules of `m`; the fields that come out."""
     for step in steps:

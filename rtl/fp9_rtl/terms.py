@@ -24,14 +24,14 @@ def any_of(bits: Iterable[Value]) -> Value:
 def classify(
     m: Module,
     products: Sequence[data.View[data.StructLayout]],
-    addend: data.View[data.StructLayout],
+    addend: data.View[data.StructLayout] | None,
     o: data.View[data.StructLayout],
 ) -> Value:
     """Drive `inf`, `nan`, `invalid` and `subtract` of `o`; whether a term is minus infinity comes back.
 
     `subtract` says that the signs differ: a sum of zeros of one sign keeps it, any other zero sum is a cancellation.
     """
-    terms = [*products, addend]
+    terms = [*products, *([] if addend is None else [addend])]
     positive = any_of(term.inf & ~term.sign for term in terms)
     negative = any_of(term.inf & term.sign for term in terms)
     quiet = any_of(term.nan for term in terms)
@@ -52,6 +52,8 @@ def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tu
     It is formed in one's complement: negative terms are inverted, the carry out of the top comes in at the bottom, and
     a negative sum is inverted. Nothing is added to invert, and a last bit that stands for lost ones stays what it is.
     """
+    if len(terms) == 1:
+        return Cat(terms[0][0], Const(0, bits - len(terms[0][0]))), terms[0][1]
     width = bits + 1
     rows = [Cat(value, Const(0, width - len(value))) ^ negative.replicate(width) for value, negative in terms]
     while len(rows) > 2:
@@ -99,12 +101,16 @@ class NormaliseSum(Step):
         }
         super().__init__(i, data.StructLayout(o))
 
+    def rounding_bits(self, m: Module, below: Value) -> Value:
+        """What rounding looks at, of all bits below the result's last place."""
+        return below
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # The shift stops at exponent 1, that of subnormal numbers.
         limit = self.i.exponent + (self._headroom - 1) if self._stops else None
         normalised, shift = shift_left_normalising(m, self.i.sum, limit, only_last=Const(0))
-        below = normalised[: -self._kept]
+        below = self.rounding_bits(m, normalised[: -self._kept])
         o = self.o
         m.d.comb += [
             o.significand.eq(normalised[-self._kept :]),

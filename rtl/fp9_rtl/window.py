@@ -1,140 +1,88 @@
-"""Sums in a window of K fraction bits below the largest exponent, every term truncated toward zero.
+"""The sum of an engine with a window as a chain of steps, by where the addend meets the products.
 
-Significands are not normalised before they are aligned: a product 2.6 at the sum of its factors' exponents, subnormal
-numbers at the lowest exponent of their format.
+* inside the window (`window_terms`): products and addend are cut and summed at once, and rounded;
+* beside it (`window_addend`): the cut sum of the products, then that of a multiply-add;
+* joined (`window_halves`): even and odd products apart, then their sum and the addend.
 
-    exponent     +1  0 | -1 ...           -K |
-    product      x   x | xxxxxx              |
-    another              xxx  xxxxx          |
-    addend           1 | xxxxxxxxxxxxxxxxxxxx| xxx   dropped
-
-What is dropped makes the result inexact and changes nothing else.
+In the last two the window of the products comes before the addend, and in an accumulator before the loop.
 """
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from fp9.formats import FixedFormat
+from fp9.engine import Addend, Truncation
+from fp9.formats import FixedFormat, Rounding
 from fp9.units import Dot
-from fp9_rtl.adder import EXTRA_BITS, SPECIAL, unpack_addend
-from fp9_rtl.shifter import shift_right_narrow
-from fp9_rtl.step import Step, forward
-from fp9_rtl.terms import any_of, classify, signed_sum
+from fp9_rtl.adder import Add, Align, Normalise
+from fp9_rtl.facts import sum_facts
+from fp9_rtl.rounder import Round
+from fp9_rtl.step import Beside, Step
+from fp9_rtl.terms import NormaliseSum
+from fp9_rtl.window_addend import CutAddend, normalised_products
+from fp9_rtl.window_halves import AddAddend, AddHalves, AlignHalves, NormaliseFloor
+from fp9_rtl.window_terms import AddWindow, AlignWindow, carry_places, headroom
 
-_PLACES_ABOVE = 1
-"""Places of a product above that of its exponent."""
-
-
-def window_bits(unit: Dot) -> int:
-    """Bits of the window: a product's two integer places and the fraction bits that are kept."""
-    assert unit.engine.window is not None
-    return _PLACES_ABOVE + 1 + unit.engine.window
-
-
-def headroom(unit: Dot) -> int:
-    """Places above the window that the sum of all terms can reach."""
-    return unit.engine.products.bit_length()
+WINDOW_NEEDED = (
+    "a window whose engine rounds deterministically; floor with the addend inside or outside; joined to nearest, to a "
+    "result with subnormals, and with two fraction bits more than it"
+)
 
 
-class AlignWindow(Step):
-    """All terms cut to the window below the largest exponent; `dropped` says that a bit which was cut off was 1."""
-
-    name = "align"
-
-    def __init__(self, unit: Dot, i: data.StructLayout) -> None:
-        fmt = unit.engine.addend_format
-        assert isinstance(fmt, FixedFormat)
-        self._unit, self._format = unit, fmt
-        self._products = unit.lane_names("product")
-        highest = max(i[self._products[0]].shape["exponent"].shape.stop, 1 << fmt.exponent_bits)
-        self._exponent = Signal(range(highest)).shape()
-        terms = (*self._products, "addend")
-        o = {
-            **{name: window_bits(unit) for name in terms},
-            **{f"{name}_sign": 1 for name in terms},
-            "exponent": range(highest),
-            "dropped": 1,
-            "subtract": 1,
-            "sign_of_infinity": 1,
-            **SPECIAL,
-        }
-        super().__init__(i, data.StructLayout(o))
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        o = self.o
-        addend = unpack_addend(m, self._format, self.i.c)
-        products = [self.i[name] for name in self._products]
-        # The exponent of a product is kept with the place above it, the addend's likewise.
-        exponents = {name: self._ranked(m, name, self.i[name].exponent, self.i[name].zero) for name in self._products}
-        exponents["addend"] = self._ranked(m, "addend", addend.exponent + _PLACES_ABOVE, addend.zero)
-        m.d.comb += o.exponent.eq(self._largest(m, list(exponents.values())))
-        values: dict[str, Value] = {name: self.i[name].significand for name in self._products}
-        values["addend"] = Cat(addend.significand, Const(0, _PLACES_ABOVE))
-        lost = [self._cut(m, name, value, exponents[name]) for name, value in values.items()]
-        signs = {**{name: self.i[name].sign for name in self._products}, "addend": addend.sign}
-        m.d.comb += [
-            *(o[f"{name}_sign"].eq(sign) for name, sign in signs.items()),
-            o.dropped.eq(any_of(lost)),
-            o.sign_of_infinity.eq(classify(m, products, addend, o)),
-        ]
-        return m
-
-    def _ranked(self, m: Module, name: str, exponent: Value, zero: Value) -> Signal:
-        """An exponent that counts for the window: that of a zero stands below all others."""
-        ranked = Signal(self._exponent, name=f"rank_of_{name}")
-        m.d.comb += ranked.eq(Mux(zero, 0, exponent))
-        return ranked
-
-    def _largest(self, m: Module, exponents: list[Signal]) -> Signal:
-        """The largest of all, by a tree of comparisons."""
-        level = 0
-        while len(exponents) > 1:
-            level += 1
-            larger = [Signal(self._exponent, name=f"largest_{level}_{i}") for i in range(len(exponents) // 2)]
-            for signal, x, y in zip(larger, exponents[::2], exponents[1::2], strict=False):
-                m.d.comb += signal.eq(Mux(x > y, x, y))
-            exponents = [*larger, *exponents[2 * len(larger) :]]
-        return exponents[0]
-
-    def _cut(self, m: Module, name: str, value: Value, exponent: Signal) -> Value:
-        """Drive a term's bits in the window; whether any was dropped."""
-        distance = Signal(self._exponent, name=f"distance_of_{name}")
-        window = window_bits(self._unit)
-        m.d.comb += distance.eq(self.o.exponent - exponent)
-        bits, lost = shift_right_narrow(m, value, max(window, len(value)), distance, f"shifted_{name}")
-        m.d.comb += self.o[name].eq(bits[-window:])
-        return lost | bits[:-window].any()
+def is_offered(unit: Dot) -> bool:
+    """Whether there is hardware for the window of the unit's engine."""
+    engine = unit.engine
+    if engine.window is None or engine.rounding is Rounding.SR:
+        return False
+    if engine.joined is None:
+        return not (engine.addend is Addend.ALIGNED and engine.truncation is Truncation.FLOOR)
+    fmt = engine.result
+    assert isinstance(fmt, FixedFormat)
+    nearest = engine.rounding in (Rounding.RNE, Rounding.RNA)
+    return nearest and fmt.subnormals and engine.joined >= fmt.fraction_bits + 2
 
 
-class AddWindow(Step):
-    """The aligned terms as one sum, magnitude and sign."""
+def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
+    """From the products to their sum, where the addend comes behind it; the fields in `passed` go beside."""
+    if unit.engine.joined is not None:
+        align = AlignHalves(unit, i, passed)
+        return [align, AddHalves(unit, align.o.shape(), passed)]
+    if unit.engine.addend is not Addend.INSIDE:
+        return normalised_products(unit, i, passed)
+    return []
 
-    name = "add"
 
-    def __init__(self, unit: Dot, i: data.StructLayout) -> None:
-        result = unit.engine.result
-        assert isinstance(result, FixedFormat)
-        self._terms = (*unit.lane_names("product"), "addend")
-        self._bits = window_bits(unit) + headroom(unit)
-        o = {
-            "sum": max(self._bits, result.fraction_bits + 1 + EXTRA_BITS),
-            "exponent": i["exponent"].shape,
-            "sign": 1,
-            **{name: i[name].shape for name in ("dropped", "subtract", *SPECIAL)},
-        }
-        super().__init__(i, data.StructLayout(o))
+def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
+    """From what `product_steps` gives, or the products, and `c` to result and flags."""
+    if unit.engine.joined is not None:
+        return _joined_steps(unit, i)
+    if unit.engine.addend is not Addend.INSIDE:
+        return _beside_steps(unit, i)
+    fmt = unit.engine.result
+    assert isinstance(fmt, FixedFormat)
+    align = AlignWindow(unit, i)
+    places = headroom(unit, align.ranks)
+    add = AddWindow(unit, places, align.o.shape())
+    normalise = NormaliseSum(fmt, places, add.o.shape(), "dropped")
+    return [align, add, normalise, Round(unit.engine, sum_facts(unit), normalise.o.shape())]
 
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        i, o = self.i, self.o
-        terms = [(i[name], i[f"{name}_sign"]) for name in self._terms]
-        magnitude, negative = signed_sum(m, terms, self._bits)
-        m.d.comb += [
-            o.sum.eq(Cat(Const(0, len(o.sum) - self._bits), magnitude)),
-            o.sign.eq(Mux(i.inf, i.sign_of_infinity, negative)),
-        ]
-        forward(m, i, o, "exponent", "dropped", "subtract", *SPECIAL)
-        return m
+
+def _beside_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
+    fmt, addend, facts = unit.engine.result, unit.engine.addend_format, sum_facts(unit)
+    assert isinstance(fmt, FixedFormat) and isinstance(addend, FixedFormat)
+    cut: list[Step] = [CutAddend(unit, i)] if unit.engine.addend is Addend.ALIGNED else []
+    beside = {"dropped": 1}
+    terms = cut[-1].o.shape() if cut else i
+    align = Align(addend, facts, data.StructLayout({name: terms[name].shape for name in ("product", "c")}))
+    add = Add(fmt, facts, align.o.shape())
+    normalise = Normalise(fmt, facts, add.o.shape())
+    steps = [Beside(step, beside) for step in (align, add, normalise)]
+    return [*cut, *steps, Round(unit.engine, facts, steps[-1].o.shape())]
+
+
+def _joined_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
+    fmt = unit.engine.result
+    assert isinstance(fmt, FixedFormat) and unit.engine.joined is not None
+    add = AddAddend(unit, i)
+    normalise = NormaliseFloor(fmt, carry_places(unit), add.o.shape(), unit.engine.joined)
+    return [add, normalise, Round(unit.engine, sum_facts(unit), normalise.o.shape())]

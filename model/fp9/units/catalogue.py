@@ -13,6 +13,7 @@ from fp9.units.step import Dot, Fma, Mac
 _OCP = (format("e4m3"), format("e5m2"))
 _HFP8 = (format("hfp8_143"), format("hfp8_152"))
 _INT8 = (format("e4m3"), format("int8"))
+_FNUZ = (format("e4m3fnuz"), format("e5m2fnuz"))
 _ALL = (*_OCP, format("hif8"), *_HFP8)
 _FP32, _DLFLOAT = ENGINES["fma_fp32"], ENGINES["dlfloat"]
 _R = Rounding
@@ -43,9 +44,12 @@ CATALOGUE: dict[str, Unit] = {
         Dot("dot2_dlfloat16_hfp8", _HFP8, _HFP8, ENGINES["fmma"]),
         Dot("dot4_fp32_ocp", _OCP, _OCP, engine("fma_fp32(G=4)")),
         Dot("dot4_fp16_hif8", (format("hif8"),), (format("hif8"),), engine("fma_fp16(G=4)"), stages=3),
+        Dot("dot2_dlfloat16_hfp8_k", _HFP8, _HFP8, engine("fmma(K=13)")),
         Dot("dot4_e8m13_ocp", _OCP, _OCP, engine("hopper(G=4)")),
         Dot("dot8_fp32_ocp", _OCP, _OCP, engine("blackwell(G=8)"), stages=3),
         Dot("dot4_fp32_int8", _INT8[1:], _INT8[1:], engine("fma_fp32(G=4)")),
+        Dot("dot16_e8m13_ocp", _OCP, _OCP, ENGINES["ada"], stages=4),
+        Dot("dot16_fp32_fnuz", _FNUZ, _FNUZ, ENGINES["cdna3"], stages=4),
         Fpu("fpu_dlfloat16_hfp8", _HFP8, _HFP8, ENGINES["fmma"]),
         Fpu("fpu_dlfloat16_hfp8_152", _HFP8[1:], _HFP8[1:], ENGINES["fmma"]),
         Mac("mac_fp32", _ALL, _ALL, _FP32, stages=2),
