@@ -71,12 +71,10 @@ def unit_steps(unit: Unit) -> list[Step]:
         return [UpcastStep(unit)]
     if isinstance(unit, Cast):
         return cast_steps(unit)
-    if isinstance(unit, Fma):
-        return fma_steps(unit)
     if isinstance(unit, Fpu):
         return fpu.fpu_steps(unit)
     assert isinstance(unit, Dot)
-    return dot.dot_steps(unit)
+    return fma_steps(unit) if isinstance(unit, Fma) and not dot.takes(unit) else dot.dot_steps(unit)
 
 
 class UnitComponent(wiring.Component):

@@ -54,7 +54,8 @@ def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
     reaches = highest_sum >= half_ulp or engine.rounding in (Rounding.RUP, Rounding.RDN)
     # Floor may take one unit off the largest negative number.
     reaches |= engine.truncation is Truncation.FLOOR or engine.joined is not None
-    # An addend of more fraction bits may itself round to more than the largest number.
-    reaches |= addend.fraction_bits > result.fraction_bits and engine.rounding is not Rounding.RTZ
-    below_normal = smallest_sum < result.min_normal_exponent + (not result.subnormals)
+    # An addend of more fraction bits is rounded wherever it stands: among subnormal numbers, or beyond the largest.
+    longer = addend.fraction_bits > result.fraction_bits
+    reaches |= longer and engine.rounding is not Rounding.RTZ
+    below_normal = longer or smallest_sum < result.min_normal_exponent + (not result.subnormals)
     return SumFacts(products, below_normal or engine.products > 1, reaches)

@@ -29,7 +29,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.engine import alignment_exponent
-from fp9.formats import FixedFormat, Format, Rounding, floor_log2
+from fp9.formats import FixedFormat, Format, floor_log2
 from fp9.units import Dot, Mac, product_range, variants
 from fp9_rtl import gating
 from fp9_rtl.adder import SPECIAL, unpack_addend
@@ -116,8 +116,7 @@ def exact_facts(unit: Dot, window: Window) -> SumFacts:
     assert isinstance(result, FixedFormat)
     below_normal = window.lowest < result.min_normal_exponent + (not result.subnormals)
     longer = engine.addend_format != result  # such an addend is rounded wherever it stands
-    overflow = facts.overflow or (longer and engine.rounding is not Rounding.RTZ)
-    return replace(facts, below_normal=below_normal or longer, overflow=overflow)
+    return replace(facts, below_normal=below_normal or longer)
 
 
 def product_bias(unit: Dot) -> int:

@@ -36,7 +36,7 @@ SMALL = Study(
     (
         Variant("e5m2", Decoder("decoder_e5m2", (E5M2,))),
         Variant("hif8", Decoder("decoder_hif8", (HIF8,))),
-        Variant("dot", Dot("dot_without_hardware", (E5M2,), (E5M2,), engine("cdna3"))),
+        Variant("dot", Dot("dot_without_hardware", (E5M2,), (E5M2,), engine("cdna3(rounding=rtz)"))),
     ),
 )
 
