@@ -27,6 +27,8 @@ _CLOSE = 16
 """Operations in a row whose magnitudes agree down to some bit, for each bit and lane."""
 _REACHING = 1500
 """Stochastic operations just below the normal numbers of a target, and eight times those of another rounding."""
+_OVERFLOWING = 128
+"""Operations with hybrid rounding in the binade above the largest number."""
 _SCALED = 3000
 """Operations that only a scale brings to where the targets are."""
 _Choices = Mapping[str, ArrayLike]
@@ -219,6 +221,9 @@ def _hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _
             codes += [pattern, *(pattern ^ 1 << place for place in places)]
             codes += [pattern ^ int(rng.integers(1 << place, 2 << place)) for place in places]
         codes += rng.integers(binade.first, binade.end, 64).tolist()
+    # Above the largest number the source's bits decide up to some point, and nothing beyond it.
+    largest, beyond = (int(code) for code in encode([HiFloat8().max, 2 * HiFloat8().max], source))
+    codes += rng.integers(largest, beyond, _OVERFLOWING).tolist()
     magnitudes = np.array(codes, dtype=np.int64)
     every = np.array(list(itertools.product(*(every_value(port) for port in selects))), dtype=np.uint32)
     offered = every[_chooses_hybrid(unit, selects, every)]
