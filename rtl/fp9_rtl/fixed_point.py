@@ -23,100 +23,24 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.engine import alignment_exponent
 from fp9.formats import FixedFormat, Format, floor_log2
-from fp9.units import Dot, Mac, product_range, variants
+from fp9.units import Dot, product_range, variants
 from fp9_rtl import gating
 from fp9_rtl.adder import SPECIAL, unpack_addend
 from fp9_rtl.end_around import end_around_sum
-from fp9_rtl.facts import SumFacts, sum_facts
+from fp9_rtl.facts import sum_facts
+from fp9_rtl.fixed_window import Window, exact_facts, window_of
 from fp9_rtl.layouts import addend_layout
 from fp9_rtl.multiply import DecodeOperands, Multiply, operand_offset
 from fp9_rtl.rounder import Round
 from fp9_rtl.shifter import shift_left_narrow, shift_right_narrow
 from fp9_rtl.step import Step, forward
 from fp9_rtl.terms import any_of, carry_save, classify
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """The places of a sum, by their exponents; the field is those from `ulp` to before `top`.
-
-    The addend's first bit stands at `addend_highest` at most. `far`: it can be above that; `cut`: it can reach below
-    `lowest`, and a sticky bit stands behind the window.
-    """
-
-    lowest: int
-    ulp: int
-    top: int
-    highest: int
-    addend_highest: int
-    far: bool
-    cut: bool
-
-    @property
-    def bits(self) -> int:
-        """Bits of the window, a sticky one included."""
-        return self.highest - self.lowest + 1 + self.cut
-
-    @property
-    def bits_below(self) -> int:
-        """Bits below the field, a sticky one included."""
-        return self.ulp - self.lowest + self.cut
-
-    @property
-    def bits_above(self) -> int:
-        """Bits of the addend above the field."""
-        return max(self.addend_highest - self.top + 1, 0)
-
-
-def window_of(unit: Dot) -> Window:
-    """The window of the exact sums of a `dot`."""
-    products = product_range(unit.a, unit.b, unit.bias_port)
-    fmt = unit.engine.addend_format
-    assert isinstance(fmt, FixedFormat)
-    top = products.ulp + products.signed_bits(unit.engine.products) - 1
-    precision = fmt.fraction_bits + 1
-    quantum = fmt.lowest_exponent - fmt.fraction_bits
-    # Guard and sticky below the last place of a sum that is no less than half the products' last place.
-    lowest = max(products.ulp - precision - 1, min(products.ulp, quantum))
-    # A far addend is a normal number, and remains one if the products take its leading bit.
-    addend_highest = max(min(top + precision + 1, fmt.highest_exponent), fmt.lowest_exponent + 1)
-    far, cut = addend_highest < fmt.highest_exponent, quantum < lowest
-    carries = not far and addend_highest >= top
-    return Window(lowest, products.ulp, top, max(addend_highest + carries, top), addend_highest, far, cut)
-
-
-def register_window(unit: Mac) -> Window:
-    """The places of a Kulisch accumulator's sum, which no addend meets."""
-    fmt = unit.engine.result
-    assert isinstance(fmt, FixedFormat)
-    ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
-    top = ulp + unit.sum_bits
-    return Window(ulp, ulp, top, max(top - 1, fmt.min_normal_exponent), ulp, far=False, cut=False)
-
-
-def register_facts(unit: Mac, window: Window) -> SumFacts:
-    """What the rounder of a Kulisch accumulator need not build: its sums fill the register, whatever the products."""
-    fmt = unit.engine.result
-    assert isinstance(fmt, FixedFormat)
-    below_normal = window.lowest < fmt.min_normal_exponent + (not fmt.subnormals)
-    return SumFacts(sum_facts(unit).products, below_normal, overflow=window.top > fmt.highest_exponent)
-
-
-def exact_facts(unit: Dot, window: Window) -> SumFacts:
-    """What the rounder need not build: sums are multiples of the window's last place, or the addend alone."""
-    facts, engine = sum_facts(unit), unit.engine
-    result = engine.result
-    assert isinstance(result, FixedFormat)
-    below_normal = window.lowest < result.min_normal_exponent + (not result.subnormals)
-    longer = engine.addend_format != result  # such an addend is rounded wherever it stands
-    return replace(facts, below_normal=below_normal or longer)
 
 
 def product_bias(unit: Dot) -> int:

@@ -17,7 +17,8 @@ from fp9.formats import FixedFormat, Rounding
 from fp9.units import Mac, MacOp, product_range
 from fp9_rtl import fixed_point
 from fp9_rtl.adder import SPECIAL
-from fp9_rtl.fixed_point import Normalise, Window, placed_product
+from fp9_rtl.fixed_point import Normalise, placed_product
+from fp9_rtl.fixed_window import Window, register_facts, register_window
 from fp9_rtl.pipeline import Combinational, Pipeline, StreamComponent
 from fp9_rtl.rounder import Round
 from fp9_rtl.stages import clock, cut
@@ -187,8 +188,8 @@ def rounding_steps(unit: Mac, i: data.StructLayout) -> list[Step]:
     """From the register to result and flags."""
     fmt = unit.engine.result
     assert isinstance(fmt, FixedFormat)
-    window = fixed_point.register_window(unit)
+    window = register_window(unit)
     magnitude = Magnitude(window, i)
     normalise = Normalise(fmt, window, magnitude.o.shape())
-    facts = fixed_point.register_facts(unit, window)
+    facts = register_facts(unit, window)
     return [magnitude, normalise, Round(unit.engine, facts, normalise.o.shape())]
