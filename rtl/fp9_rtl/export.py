@@ -12,19 +12,12 @@ from amaranth.lib import wiring
 from fp9.files import write_whole
 from fp9.units import Port, Unit
 from fp9_rtl.build import build
-from fp9_rtl.rtlil import to_rtlil
+from fp9_rtl.rtlil import WITHOUT_PROCESSES, to_rtlil
 from fp9_rtl.yosys import run_yosys
 
-# Without processes in the output no block waits for an event that never comes (an `always @*` over constants), and
-# `pmuxtree` spares Icarus a function whose name it rejects. The rest removes what nothing reads.
-_SCRIPT = """\
-read_rtlil unit.il
-proc
-flatten -separator _
-pmuxtree
-opt_expr
-wreduce
-opt_clean
+# What follows removes what nothing reads.
+_SCRIPT = f"""\
+{WITHOUT_PROCESSES}opt_clean
 splitnets -driver -format ___
 setattr -unset init w:*
 opt_clean -purge

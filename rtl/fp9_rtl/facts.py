@@ -54,8 +54,17 @@ def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
     reaches = highest_sum >= half_ulp or engine.rounding in (Rounding.RUP, Rounding.RDN)
     # Floor may take one unit off the largest negative number.
     reaches |= engine.truncation is Truncation.FLOOR or engine.joined is not None
-    # An addend of more fraction bits is rounded wherever it stands: among subnormal numbers, or beyond the largest.
-    longer = addend.fraction_bits > result.fraction_bits
+    longer = rounds_addend(engine)
     reaches |= longer and engine.rounding is not Rounding.RTZ
     below_normal = longer or smallest_sum < result.min_normal_exponent + (not result.subnormals)
     return SumFacts(products, below_normal or engine.products > 1, reaches)
+
+
+def rounds_addend(engine: Engine) -> bool:
+    """Whether an addend has more fraction bits than the result.
+
+    It is then rounded wherever it stands: among subnormal numbers, or beyond the largest.
+    """
+    result, addend = engine.result, engine.addend_format
+    assert isinstance(result, FixedFormat) and isinstance(addend, FixedFormat)
+    return addend.fraction_bits > result.fraction_bits

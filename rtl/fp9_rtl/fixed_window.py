@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from fp9.formats import FixedFormat
 from fp9.units import Dot, Mac, product_range
-from fp9_rtl.facts import SumFacts, sum_facts
+from fp9_rtl.facts import SumFacts, rounds_addend, sum_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,7 @@ def register_facts(unit: Mac, window: Window) -> SumFacts:
 
 def exact_facts(unit: Dot, window: Window) -> SumFacts:
     """What the rounder need not build: sums are multiples of the window's last place, or the addend alone."""
-    facts, engine = sum_facts(unit), unit.engine
-    result = engine.result
+    result = unit.engine.result
     assert isinstance(result, FixedFormat)
     below_normal = window.lowest < result.min_normal_exponent + (not result.subnormals)
-    longer = engine.addend_format != result  # such an addend is rounded wherever it stands
-    return replace(facts, below_normal=below_normal or longer)
+    return replace(sum_facts(unit), below_normal=below_normal or rounds_addend(unit.engine))

@@ -16,20 +16,14 @@ from amaranth.lib.wiring import In, Out
 
 from fp9_rtl.cells import Bit, Cell, read_cells
 from fp9_rtl.gates import Gate, Gates, map_operations
-from fp9_rtl.rtlil import to_rtlil
+from fp9_rtl.rtlil import WITHOUT_PROCESSES, to_rtlil
 from fp9_rtl.step import Step, chain
 from fp9_rtl.yosys import run_yosys
 
 _TOP = "datapath"
 _INPUT, _OUTPUT = "from_", "to_"
-_SCRIPT = """\
-read_rtlil unit.il
-proc
-flatten -separator _
-pmuxtree
-opt_expr
-wreduce
-opt_clean -purge
+_SCRIPT = f"""\
+{WITHOUT_PROCESSES}opt_clean -purge
 write_json words.json
 """
 

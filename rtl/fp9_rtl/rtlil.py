@@ -7,6 +7,20 @@ import re
 from amaranth.back import rtlil
 from amaranth.lib import wiring
 
+WITHOUT_PROCESSES = """\
+read_rtlil unit.il
+proc
+flatten -separator _
+pmuxtree
+opt_expr
+wreduce
+"""
+"""Yosys script from `unit.il` to one flat module of words, without processes.
+
+No block then waits for an event that never comes (an `always @*` over constants), and `pmuxtree` spares Icarus a
+function whose name it rejects.
+"""
+
 _PORT = re.compile(r"^(\s*wire .*\b(?:input|output) )(\d+)", re.MULTILINE)
 _NAME = re.compile(r"\\([A-Za-z_][\w.]*)")
 

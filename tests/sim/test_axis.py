@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import random
 from pathlib import Path
@@ -33,8 +32,6 @@ def beats(ports: tuple[Port, ...], columns: dict[str, NDArray[Any]], count: int)
 def test_frames_of_any_length_come_back_with_their_results(
     simulator: str, tmp_path: Path, build_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if importlib.util.find_spec("cocotbext") is None:
-        pytest.skip("cocotbext-axi is not installed")
     unit, count, rng = CATALOGUE["mac_dlfloat16"], 200, random.Random(3)
     inputs = inputs_of(unit, "random", count, seed=1)
     sent, wanted = beats(unit.inputs, inputs, count), beats(unit.outputs, unit.evaluate(inputs), count)

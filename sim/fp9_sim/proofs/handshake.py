@@ -16,7 +16,7 @@ from pathlib import Path
 from fp9.units import Unit
 from fp9_rtl.yosys import run_yosys
 from fp9_sim.proofs.miter import Case
-from fp9_sim.proofs.solver import TOP, Verdict, run
+from fp9_sim.proofs.solver import INDUCT, TOP, Verdict, run
 
 PROVES = (
     "no operation is lost or repeated: as many results leave as operations enter, at most `stages` are inside, a full "
@@ -25,17 +25,6 @@ PROVES = (
 ASSUMES = ("the first clock is a reset", "the order and the values of the results are other claims")
 
 _FLATTEN = "read_verilog unit.v\nhierarchy -check -top {name}\nproc\nflatten\nopt_clean\nwrite_json unit.json\n"
-
-_INDUCT = """\
-read_json unit.json
-read_verilog -sv proof.v
-hierarchy -check -top proof
-proc -norom
-flatten
-opt -full
-async2sync
-sat -verify -tempinduct -maxsteps {steps} -set-at 1 rst 1 -show-ports -dump_json counterexample.json -prove ok 1 proof
-"""
 
 
 def handshake_cases(unit: Unit) -> tuple[Case, ...]:
@@ -77,7 +66,7 @@ def decide_handshake(unit: Unit, verilog: str, case: Case, specification: str, t
     pins = [f".{name}({name})" for name in (*control, *shown, *(p.name for p in (*unit.inputs, *unit.outputs)))]
     top = [f"module {TOP} (", ",\n".join([*ports, "  output ok"]), ");"]
     top += [specification, f"  {unit.name} unit ({', '.join(pins)}, .occupied(occupied));", "endmodule", ""]
-    script = _INDUCT.format(steps=2 * unit.stages + 2)
+    script = INDUCT.format(steps=2 * unit.stages + 2)
     return run(script, {"unit.json": _with_occupancy(unit, verilog), "proof.v": "\n".join(top)}, timeout)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from fp9.units import Unit
 from fp9_sim.proofs.miter import Case
-from fp9_sim.proofs.solver import TOP, Verdict, run
+from fp9_sim.proofs.solver import INDUCT, TOP, Verdict, run
 from fp9_sim.proofs.tagging import TAG_BITS, UNSTALLED, Tagged, tagged_design
 
 PROVES = (
@@ -20,17 +20,6 @@ PROVES = (
     "its stage holds, whatever the stalls, and an accumulator takes an operation once, when it enters the last stage"
 )
 ASSUMES = ("the first clock is a reset", "registers read the stage before theirs alone; checked on the netlist")
-
-_INDUCT = """\
-read_json unit.json
-read_verilog -sv proof.v
-hierarchy -check -top proof
-proc -norom
-flatten
-opt -full
-async2sync
-sat -verify -tempinduct -maxsteps {steps} -set-at 1 rst 1 -show-ports -dump_json counterexample.json -prove ok 1 proof
-"""
 
 
 def order_cases() -> tuple[Case, ...]:
@@ -95,5 +84,5 @@ def decide_tagged(unit: Unit, tagged: Tagged, specification: str, timeout: float
     top += [f"  {unit.name} unit ({pins});"]
     top += [f"  {UNSTALLED} unstalled ({', '.join(f'.{port}({wire})' for port, wire in unstalled.items())});"]
     top += [_properties(unit, tagged, specification), "endmodule", ""]
-    script = _INDUCT.format(steps=2 * unit.stages + 2)
+    script = INDUCT.format(steps=2 * unit.stages + 2)
     return run(script, {"unit.json": tagged.design, "proof.v": "\n".join(top)}, timeout)

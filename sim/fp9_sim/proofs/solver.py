@@ -16,6 +16,18 @@ from fp9_rtl.yosys import YosysError, run_yosys
 TOP = "proof"
 """Name of an obligation's top module; its output `ok` has to be 1."""
 
+INDUCT = """\
+read_json unit.json
+read_verilog -sv proof.v
+hierarchy -check -top proof
+proc -norom
+flatten
+opt -full
+async2sync
+sat -verify -tempinduct -maxsteps {steps} -set-at 1 rst 1 -show-ports -dump_json counterexample.json -prove ok 1 proof
+"""
+"""Yosys script of a proof by induction over clocks that begin with a reset: of `unit.json`, by `proof.v`."""
+
 # `-norom`: a table written as a case must not become a memory, which the solver does not read.
 _PREPARE = """\
 read_verilog -sv unit.v proof.v
