@@ -10,6 +10,7 @@ import click
 
 from fp9.cli_support import Command, extra, load_unit, progress_bar, settings_option, show, table
 from fp9.files import write_whole
+from fp9.grades import path_of
 
 if TYPE_CHECKING:
     from fp9_sim.proofs import ProofRecord
@@ -52,7 +53,7 @@ def prove(
             unit = load_unit(name, settings)
             records.append(proofs.prove(unit, text, timeout=timeout, jobs=jobs, progress=progress))
             if record:
-                _keep(f"prove_{unit.name}", records[-1].to_dict())
+                _keep(RECORDS / f"prove_{unit.name}.json", records[-1].to_dict())
     rows = [
         [r.unit, claim.name, claim.state, _count(claim.cases), f"{claim.seconds:.1f}"]
         for r in records
@@ -94,7 +95,7 @@ def _counterexample(found: dict[str, Any]) -> str:
 @click.option(
     "--seed", "seeds", type=int, multiple=True, default=(1, 2, 3), show_default=True, help="Seeds of the errors."
 )
-@click.option("--record", is_flag=True, help=f"Write the record to {RECORDS}/grade_UNIT.json.")
+@click.option("--record", is_flag=True, help="Keep the record in fp9's own folder: manifests of vectors state it.")
 @settings_option
 def grade(
     names: tuple[str, ...],
@@ -115,31 +116,31 @@ def grade(
     """
     with extra("sim"):
         from fp9_sim import mutation
-    grades = []
+    graded = []
     with progress_bar() as progress:
         for name in names:
             unit = load_unit(name, settings)
-            grades.append(mutation.grade(unit, drawn=mutants, seeds=seeds, progress=progress))
+            graded.append(mutation.grade(unit, drawn=mutants, seeds=seeds, progress=progress))
             if record:
-                _keep(f"grade_{unit.name}", grades[-1].to_dict())
+                _keep(path_of(unit.name), graded[-1].to_dict())
     rows = [
         [g.unit, s.suite, s.operations, g.drawn, len(g.equivalent), s.killed, len(s.survivors), f"{100 * s.rate:.1f} %"]
-        for g in grades
+        for g in graded
         for s in g.suites
     ]
     columns = ["unit", "suite", "operations", "drawn", "equal", "noticed", "missed", "share"]
     notes = [
         f"{g.unit}: no suite notices {mutant.level} {mutant.change}; inputs that do: {inputs}"
-        for g in grades
+        for g in graded
         for mutant, inputs in g.unnoticed
     ]
-    show([g.to_dict() for g in grades], as_json, table("Mutants", columns, rows, numbers=columns[2:]), *notes)
-    if not all(g.sufficient for g in grades):
+    show([g.to_dict() for g in graded], as_json, table("Mutants", columns, rows, numbers=columns[2:]), *notes)
+    if not all(g.sufficient for g in graded):
         raise SystemExit(1)
 
 
-def _keep(name: str, record: dict[str, Any]) -> None:
-    write_whole(RECORDS / f"{name}.json", json.dumps(record, indent=1) + "\n")
+def _keep(path: Path, record: dict[str, Any]) -> None:
+    write_whole(path, json.dumps(record, indent=1) + "\n")
 
 
 COMMANDS = (prove, grade)

@@ -3,7 +3,8 @@
 A vector file has one operation a line or row: the inputs and then the outputs in port order (`vector_files` has the
 forms; the plain one, `NAME.vec`, is blank-separated hex). Beside it stands the manifest, `NAME.json` (`NAME.csv.json`
 and so on for the other forms): the unit's spec and policy switches, the columns with their widths, the count, the
-SHA-256 of the file, and how the inputs were made, so that `check` can make them again.
+SHA-256 of the file, how the inputs were made, so that `check` can make them again, and the share of single errors in
+the unit's circuit that the suite notices (`grades`), where that was measured.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9 import __version__
+from fp9 import __version__, grades
 from fp9.files import write_whole
 from fp9.stimulus import SUITES, inputs_of
 from fp9.units import Cast, Dot, Fpu, Port, Unit
@@ -105,10 +106,19 @@ def export(vectors: VectorSet, folder: Path | str, name: str | None = None, file
     """
     form = _file_format(file_format)
     path = Path(folder) / f"{name or vectors.unit.name}{form.suffix}"
-    data = form.encode(vectors.unit.name, vectors.columns, _masked(vectors))
+    data = _encoded(vectors, form)
     write_whole(path, data)
     write_whole(manifest_path(path), json.dumps(_manifest(vectors, data), indent=1) + "\n")
     return path
+
+
+def digest(vectors: VectorSet) -> str:
+    """SHA-256 of the operations and their results, as the plain form (`.vec`) has them."""
+    return hashlib.sha256(_encoded(vectors, FILE_FORMATS["vec"])).hexdigest()
+
+
+def _encoded(vectors: VectorSet, form: FileFormat) -> bytes:
+    return form.encode(vectors.unit.name, vectors.columns, _masked(vectors))
 
 
 def _file_format(name: str) -> FileFormat:
@@ -142,6 +152,7 @@ def _manifest(vectors: VectorSet, data: bytes) -> dict[str, Any]:
         "count": len(vectors),
         "origin": dict(vectors.origin),
         "sha256": hashlib.sha256(data).hexdigest(),
+        "grade": grades.grade_of(vectors.unit.name, digest(vectors)),
     }
 
 
@@ -257,6 +268,7 @@ __all__ = [
     "VectorSet",
     "check",
     "concatenate",
+    "digest",
     "export",
     "from_inputs",
     "generate",

@@ -41,9 +41,13 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class SuiteGrade:
-    """A suite's figures; `survivors` are mutants that are not equal to the circuit and that it does not notice."""
+    """A suite's figures; `survivors` are mutants that are not equal to the circuit and that it does not notice.
+
+    `sha256` is the digest of its vectors (`fp9.vectors.digest`).
+    """
 
     suite: str
+    sha256: str
     operations: int
     killed: int
     survivors: tuple[Mutant, ...]
@@ -116,7 +120,7 @@ def grade(
         graded.ended(State.PROVEN),
         graded.ended(State.UNFINISHED),
         tuple((m, dict(graded.compared[m].counterexample)) for m in graded.ended(State.REFUTED)),
-        tuple(graded.suite(suite, len(vectors)) for suite, vectors in made.items()),
+        tuple(graded.suite(suite, vectors) for suite, vectors in made.items()),
         provenance(),
     )
 
@@ -150,11 +154,11 @@ class _Graded:
         """Mutants whose comparison with the circuit ended so."""
         return tuple(mutant for mutant, verdict in self.compared.items() if verdict.state is state)
 
-    def suite(self, name: str, operations: int) -> SuiteGrade:
+    def suite(self, name: str, vectors: VectorSet) -> SuiteGrade:
         noticed = self.noticed[name]
         missed = self.mutants - noticed - {*self.ended(State.PROVEN)}
         order = sorted(missed, key=lambda m: (m.seed, LEVELS.index(m.level), m.number))
-        return SuiteGrade(name, operations, len(noticed), tuple(order))
+        return SuiteGrade(name, library.digest(vectors), len(vectors), len(noticed), tuple(order))
 
 
 # --- running --------------------------------------------------------------------------------------------------------

@@ -11,8 +11,11 @@ from pathlib import Path
 import fp9
 from fp9_rtl.yosys import yosys_version
 
-_SOURCES = (":/model", ":/rtl", ":/sim")
+_SOURCES = (":/model", ":/rtl", ":/sim", ":(top,exclude)model/fp9/grades")
 """What a record depends on, from the root of the repository."""
+
+_HEAD = ("rev-parse", "--short=12", "HEAD")
+_CHANGED = ("status", "--porcelain", "--untracked-files=no", "--")
 
 
 def provenance() -> dict[str, str]:
@@ -32,7 +35,7 @@ def _revision() -> str:
     try:
         done = [
             subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
-            for words in (["rev-parse", "--short=12", "HEAD"], ["status", "--porcelain", "--untracked-files=no", "."])
+            for words in (_HEAD, (*_CHANGED, *_SOURCES))
         ]
     except (OSError, subprocess.CalledProcessError):
         return "unknown"

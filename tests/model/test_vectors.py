@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -159,6 +160,23 @@ def test_the_manifest_names_the_policies(tmp_path: Path) -> None:
     policies = json.loads(path.with_suffix(".json").read_text())["policies"]
     assert policies["roundings"] == ["rne", "rna", "hybrid"]
     assert policies["tininess"] == "after rounding"
+
+
+def test_the_manifest_states_the_grade_of_the_suite_in_every_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = vectors.generate("decoder_hif8", "corner")
+    plain = vectors.export(made, tmp_path / "plain")
+    digest = hashlib.sha256(plain.read_bytes()).hexdigest()
+    suite = {"suite": "corner", "sha256": digest, "killed": 3, "survivors": [{}], "rate": 0.75}
+    record = {"verilog_sha256": "f" * 64, "seeds": [5], "suites": [suite]}
+    monkeypatch.setattr("fp9.grades.record_of", lambda unit: record)
+    graded = {"mutants": 4, "noticed": 3, "share": 0.75, "seeds": [5], "verilog_sha256": "f" * 64}
+    for form in ("vec", "csv", "npz"):
+        path = vectors.export(made, tmp_path, file_format=form)
+        assert json.loads(vectors.manifest_path(path).read_text())["grade"] == graded
+    other = vectors.export(vectors.generate("decoder_hif8", "random", 10), tmp_path)
+    assert json.loads(vectors.manifest_path(other).read_text())["grade"] is None
 
 
 def test_a_full_suite_has_every_input_where_these_are_few() -> None:

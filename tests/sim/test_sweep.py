@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -232,3 +233,19 @@ def test_the_page_adds_up_the_runs_of_todays_circuit(tmp_path: Path, monkeypatch
     (row,) = coverage(tmp_path, [UNIT])
     assert row.cells[1] == "earlier circuit"
     assert not row.complete
+
+
+def test_a_grade_counts_for_the_circuit_and_the_suite_that_it_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fp9_sim.sweep.page.verilog_of", lambda unit: HEALTHY)
+    corner = vectors.generate(UNIT, "corner")
+    suite = {"suite": "corner", "sha256": vectors.digest(corner), "killed": 1999, "survivors": [{}], "rate": 0.9995}
+    record = {"verilog_sha256": hashlib.sha256(HEALTHY.encode()).hexdigest(), "seeds": [1], "suites": [suite]}
+    path = tmp_path / f"{UNIT.name}.json"
+    path.write_text(json.dumps(record))
+    assert coverage(tmp_path, [UNIT], tmp_path)[0].cells[-2:] == ("99.9 %", "-"), "one mutant missed is not 100.0 %"
+    path.write_text(json.dumps({**record, "suites": [{**suite, "sha256": "0" * 64}]}))
+    assert coverage(tmp_path, [UNIT], tmp_path)[0].cells[-2] == "earlier suite"
+    path.write_text(json.dumps({**record, "verilog_sha256": "0" * 64}))
+    assert coverage(tmp_path, [UNIT], tmp_path)[0].cells[-2] == "earlier circuit"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fp9 import grades, vectors
 from fp9.files import write_whole
 from fp9.units import CATALOGUE, Unit
 from fp9_sim.build import verilog_of
@@ -21,8 +23,9 @@ _HEADING = """\
 # Coverage
 
 What is checked of the circuit that each unit of the catalogue has now, drawn by `fp9 coverage` from the records in this
-folder. A record counts when its spec and the SHA-256 of its Verilog are those of today's circuit; "earlier circuit"
-means that there are only others. How each claim is checked: [README.md](README.md).
+folder and from the grades in model/fp9/grades. A record counts when its spec and the SHA-256 of its Verilog are those
+of today's circuit; "earlier circuit" means that there are only others, "earlier suite" that the grade is of vectors
+that the suite had before. How each claim is checked: [README.md](README.md).
 
 | unit | inputs | swept | share | mismatches | last run | proof | mutants: corner | smoke |
 |---|--:|--:|--:|--:|---|---|--:|--:|
@@ -38,13 +41,13 @@ class Covered:
     complete: bool
 
 
-def coverage(folder: Path | str, units: Iterable[Unit] | None = None) -> list[Covered]:
-    """Draw the page from the records in `folder`, for the catalogue's units by default; returns its rows.
+def coverage(folder: Path | str, units: Iterable[Unit] | None = None, graded: Path = grades.FOLDER) -> list[Covered]:
+    """Draw the page from the records in `folder` and the grades, for the catalogue's units by default; gives its rows.
 
     Raises ValueError for a record that is none, OSError where the page cannot be written.
     """
     folder = Path(folder)
-    rows = [covered(unit, folder) for unit in (CATALOGUE.values() if units is None else units)]
+    rows = [covered(unit, folder, graded) for unit in (CATALOGUE.values() if units is None else units)]
     lines = [f"| {' | '.join([row.unit, *row.cells])} |" for row in rows]
     complete = [row.unit for row in rows if row.complete]
     missing = [row.unit for row in rows if not row.complete]
@@ -54,14 +57,14 @@ def coverage(folder: Path | str, units: Iterable[Unit] | None = None) -> list[Co
     return rows
 
 
-def covered(unit: Unit, folder: Path) -> Covered:
+def covered(unit: Unit, folder: Path, graded: Path = grades.FOLDER) -> Covered:
     """What the records say of one unit."""
     digest = hashlib.sha256(verilog_of(unit).encode()).hexdigest()
     plan = Plan(unit)
     space = "with state" if not plan.exhaustive and unit.kind == "mac" else _power(plan.space)
     swept, share = _swept(unit, folder / "sweeps" / f"{unit.name}.json", plan, digest)
     proof = _proof(folder / f"prove_{unit.name}.json", digest)
-    return Covered(unit.name, (space, *swept, proof, *_grades(folder / f"grade_{unit.name}.json", digest)), share == 1)
+    return Covered(unit.name, (space, *swept, proof, *_grades(unit, graded, digest)), share == 1)
 
 
 def _swept(unit: Unit, path: Path, plan: Plan, digest: str) -> tuple[tuple[str, str, str, str], float]:
@@ -101,14 +104,24 @@ def _proof(path: Path, digest: str) -> str:
     return ", ".join(f"{claim['name']}: {claim['state']}" for claim in record["claims"])
 
 
-def _grades(path: Path, digest: str) -> tuple[str, str]:
-    record = _read(path)
-    if not record:
+def _grades(unit: Unit, folder: Path, digest: str) -> tuple[str, str]:
+    """The shares of mutants that `corner` and `smoke` notice."""
+    record = grades.record_of(unit.name, folder)
+    if record is None:
         return "-", "-"
     if record["verilog_sha256"] != digest:
         return "earlier circuit", "earlier circuit"
-    rates = {suite["suite"]: f"{100 * suite['rate']:.1f} %" for suite in record["suites"]}
-    return rates.get("corner", "-"), rates.get("smoke", "-")
+    suites = {suite["suite"]: suite for suite in record["suites"]}
+    return _share(unit, suites.get("corner")), _share(unit, suites.get("smoke"))
+
+
+def _share(unit: Unit, suite: dict[str, Any] | None) -> str:
+    if suite is None:
+        return "-"
+    if suite.get("sha256") != vectors.digest(vectors.generate(unit, suite["suite"])):
+        return "earlier suite"
+    # Rounded down, so that 100 % means every mutant.
+    return f"{math.floor(1000 * suite['rate']) / 10:.1f} %"
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -118,7 +131,7 @@ def _read(path: Path) -> dict[str, Any]:
         record: dict[str, Any] = json.loads(path.read_text())
         return record if "verilog_sha256" in record else {}
     except ValueError:
-        raise ValueError(f"{path} is no record; write it anew with `fp9 prove` or `fp9 grade`") from None
+        raise ValueError(f"{path} is no record; write it anew with `fp9 prove --record`") from None
 
 
 def _power(count: int) -> str:
