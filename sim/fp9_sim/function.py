@@ -1,8 +1,8 @@
 """A unit's Verilog as one combinational function of its data ports, the handshake taken out.
 
 The inputs are always valid and the results always taken, so that pipeline registers pass each operation on; they become
-wires. A unit with an accumulator gets it as the input `accumulator`, and its outputs are the values that its registers
-take next. What the handshake does with operations is left out; `proofs` treats it apart.
+wires. A unit with an accumulator, or a running maximum, gets it as the input `accumulator`, and its outputs are the
+values that its registers take next. What the handshake does with operations is left out; `proofs` treats it apart.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from fp9.units import Dot, Mac, Port, Unit
+from fp9.units import Cast, Dot, Mac, Port, Unit
 from fp9_rtl.gating import holds
 from fp9_rtl.yosys import run_yosys
 
@@ -23,10 +23,16 @@ ACCUMULATOR = "accumulator"
 
 def function_inputs(unit: Unit) -> tuple[Port, ...]:
     """Inputs of the unit's function: its own, and the accumulator where it has one."""
-    if not isinstance(unit, Mac):
+    kept = _accumulator(unit)
+    if kept is None:
         return unit.inputs
-    fmt = unit.engine.result
-    return (*unit.inputs, Port(ACCUMULATOR, fmt.bits, "the accumulator before the operation", (fmt,)))
+    return (*unit.inputs, Port(ACCUMULATOR, kept.width, "the accumulator before the operation", kept.formats))
+
+
+def _accumulator(unit: Unit) -> Port | None:
+    """The output that shows what the unit keeps for its next operation."""
+    shown = "result" if isinstance(unit, Mac) else "amax" if isinstance(unit, Cast) and unit.amax else None
+    return next((port for port in unit.outputs if port.name == shown), None)
 
 
 _FLATTEN = """\
@@ -53,8 +59,8 @@ rename tied {name}
 write_verilog -noattr function.v
 """
 
-_ALL_BUT_SHOWN = "t:$dff o:result %ci2:+$dff[Q] t:$dff %i %d"
-"""Selects every register but the one that the output shows: the accumulator."""
+_ALL_BUT_SHOWN = "t:$dff o:{output} %ci2:+$dff[Q] t:$dff %i %d"
+"""Selects every register but the one that an output shows: the accumulator."""
 
 _WIRES = """\
 (* techmap_celltype = "$dff" *)
@@ -78,7 +84,8 @@ def function(unit: Unit, verilog: str) -> str:
         (folder / "unit.v").write_text(verilog)
         (folder / "tied.v").write_text(_tied(unit))
         (folder / "wires.v").write_text(_WIRES)
-        run_yosys(_FLATTEN.format(registers=_ALL_BUT_SHOWN if isinstance(unit, Mac) else ""), folder)
+        kept = _accumulator(unit)
+        run_yosys(_FLATTEN.format(registers=_ALL_BUT_SHOWN.format(output=kept.name) if kept else ""), folder)
         design = json.loads((folder / "function.json").read_text())
         _open_registers(unit, design["modules"]["tied"])
         (folder / "function.json").write_text(json.dumps(design))
@@ -98,7 +105,8 @@ def _tied(unit: Unit) -> str:
 def _open_registers(unit: Unit, module: dict[str, Any]) -> None:
     """Replace the registers that are left: what they hold becomes an input, what they take the outputs."""
     registers = {name: cell for name, cell in module["cells"].items() if cell["type"] == "$dff"}
-    if len(registers) != isinstance(unit, Mac):
+    kept = _accumulator(unit)
+    if len(registers) != (kept is not None):
         raise ValueError(f"{unit.name}: {len(registers)} registers hold state; its function cannot be taken apart")
     following = {
         q: d
@@ -108,8 +116,8 @@ def _open_registers(unit: Unit, module: dict[str, Any]) -> None:
     for name in registers:
         del module["cells"][name]
     ports = module["ports"]
-    if following:
-        ports[ACCUMULATOR] = {"direction": "input", "bits": ports["result"]["bits"]}
+    if kept:
+        ports[ACCUMULATOR] = {"direction": "input", "bits": ports[kept.name]["bits"]}
     for port in unit.outputs:
         ports[port.name] = {"direction": "output", "bits": [following.get(b, b) for b in ports[port.name]["bits"]]}
         del module["netnames"][port.name]

@@ -161,3 +161,17 @@ def test_sums_of_a_distance_are_proven_and_a_wrong_tie_is_refuted() -> None:
     assert claim.decide(verilog, case, case.specification, 120).state is State.PROVEN
     assert case.control is not None
     assert claim.decide(verilog, case, case.control, 120).state is State.REFUTED
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_the_running_maximum_is_that_of_all_operands(lanes: int) -> None:
+    unit = dataclasses.replace(CATALOGUE["cast_fp32_x4"], lanes=lanes, stages=1)
+    claim = claims_of(unit)[0]
+    case = next(case for case in claim.cases if case.name == "amax")
+    verilog = fp9_rtl.verilog(unit)
+    assert claim.decide(verilog, case, case.specification, 60).state is State.PROVEN
+    assert case.control is not None
+    forgets = claim.decide(verilog, case, case.control, 60)
+    assert forgets.state is State.REFUTED
+    last = forgets.counterexample[unit.lane_names("x")[-1]]
+    assert forgets.counterexample["amax"] == last & 0x7FFFFFFF, "the lane that the control forgets was the largest"

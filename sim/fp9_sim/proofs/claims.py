@@ -11,6 +11,7 @@ from fp9.units import Cast, Decoder, Dot, Fma, Mac, Unit, Upcast
 from fp9_rtl.gating import holds
 from fp9_sim.function import function
 from fp9_sim.proofs import handshake, order
+from fp9_sim.proofs.amax_spec import amax_case
 from fp9_sim.proofs.cast_spec import cast_cases
 from fp9_sim.proofs.decoder_spec import decoder_cases, upcast_cases
 from fp9_sim.proofs.handshake import decide_handshake, handshake_cases
@@ -64,8 +65,6 @@ def _(unit: Upcast) -> list[Claim]:
 
 @claims_of.register
 def _(unit: Cast) -> list[Claim]:
-    if unit.amax:
-        return _only_handshake(unit, "a running amax")
     proves = (
         f"result and flags equal the oracle's thresholds for all 2^{unit.source.bits} inputs, every target, rounding "
         "and overflow policy"
@@ -78,8 +77,12 @@ def _(unit: Cast) -> list[Claim]:
         )
     if unit.lanes > 1:
         proves += "; in each lane"
+    cases = tuple(cast_cases(unit))
+    if unit.amax:
+        proves += "; amax is the largest of the operands' finite magnitudes and, without amax_clear, of amax before"
+        cases += (amax_case(unit),)
     assumes = ["between neighbouring thresholds the oracle does not change; it is asked at and beside each of them"]
-    return [_values(unit, proves, assumes, tuple(cast_cases(unit))), *_handshake(unit)]
+    return [_values(unit, proves, assumes, cases), *_handshake(unit)]
 
 
 @claims_of.register
