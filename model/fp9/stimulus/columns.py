@@ -67,7 +67,7 @@ def walking_fractions(fmt: FixedFormat) -> NDArray[np.int64]:
 def walking_codes(fmt: FixedFormat) -> NDArray[np.int64]:
     """Codes of both signs: walking fractions at every exponent, that of infinity and NaN among them."""
     exponents = np.arange(1 << fmt.exponent_bits) << fmt.fraction_bits
-    magnitudes = (exponents[:, None] | walking_fractions(fmt)).reshape(-1)
+    magnitudes = (exponents[:, None] | walking_fractions(fmt)).reshape(-1) << fmt.padding
     return np.concatenate([magnitudes, magnitudes | fmt.sign_mask])
 
 
@@ -97,5 +97,6 @@ def addend(
     finite = np.where(np.isfinite(product) & (product > 0), product, 1.0)
     field = np.floor(np.log2(finite)).astype(np.int64) + difference + result.bias
     field = np.clip(field, 0, (1 << result.exponent_bits) - 1)
-    codes = np.where(negative, result.sign_mask, 0) | field << result.fraction_bits | fraction
+    magnitudes = (field << result.fraction_bits | fraction) << result.padding
+    codes = np.where(negative, result.sign_mask, 0) | magnitudes
     return np.asarray(codes, dtype=np.uint32)

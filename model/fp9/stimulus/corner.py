@@ -13,7 +13,8 @@ from fp9.stimulus.casts import cast_corner
 from fp9.stimulus.chunks import chunk_corner
 from fp9.stimulus.columns import Inputs, concatenated, drawn_port, every_value, fixed, table_columns
 from fp9.stimulus.exact import exact_corner, kulisch_corner
-from fp9.stimulus.sums import OPERATIONS, sum_corner, wide_corner
+from fp9.stimulus.sums import OPERATIONS, sum_corner
+from fp9.stimulus.wide import wide_corner
 from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, MacOp, Unit, Upcast
 
 
@@ -47,8 +48,8 @@ def _(unit: Mac, rng: np.random.Generator) -> Inputs:
     if unit.engine.whole:
         return kulisch_corner(unit, rng)
     if unit.chunk_steps:
-        return chunk_corner(unit, sum_corner(unit, rng, OPERATIONS // 3), rng)
-    step = sum_corner(unit, rng, OPERATIONS // 2)
+        return chunk_corner(unit, sum_corner(unit, rng, 1 / 3), rng)
+    step = sum_corner(unit, rng, 1 / 2)
     count = len(step["c"])
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
     loads: Inputs = {"op": np.full(count, MacOp.LOAD), **step}
@@ -67,7 +68,7 @@ def _(unit: Mac, rng: np.random.Generator) -> Inputs:
 def _(unit: Fpu, rng: np.random.Generator) -> Inputs:
     """The sums' corners of two 8-bit products and of a 16-bit one, the casts' corners both ways; the rest is drawn."""
     pair = Dot(unit.name, unit.a, unit.b, unit.engine)
-    parts = [(FpuOp.FMMA, _packed(sum_corner(pair, rng, OPERATIONS // 2)))]
+    parts = [(FpuOp.FMMA, _packed(sum_corner(pair, rng, 1 / 2)))]
     wide = fixed(unit.engine.result)
     parts.append((FpuOp.FMA, dict(zip("abc", wide_corner(wide, OPERATIONS // 2, rng), strict=True))))
     if unit.casts:
