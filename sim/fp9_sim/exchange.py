@@ -27,11 +27,15 @@ FOLDER_VARIABLE = "FP9_SIM_RUN"
 
 @dataclass(frozen=True)
 class Order:
-    """What the bench is to do: the vectors, the seed of its stalls and resets, whether to stall, and to measure."""
+    """What the bench is to do: the vectors, the seed of its stalls and resets, whether to stall, and to measure.
+
+    `latency` is the clocks from an operation to its result where nothing stalls, of a unit with stages.
+    """
 
     vectors: VectorSet
     seed: int
     stalls: bool
+    latency: int
     coverage: bool = False
 
     def write(self, folder: Path) -> None:
@@ -40,7 +44,7 @@ class Order:
         columns = {f"{kind}/{name}": column for kind in _KINDS for name, column in getattr(self.vectors, kind).items()}
         np.savez(folder / "vectors.npz", allow_pickle=False, **columns)
         (folder / "order.json").write_text(
-            json.dumps({"seed": self.seed, "stalls": self.stalls, "coverage": self.coverage})
+            json.dumps({"seed": self.seed, "stalls": self.stalls, "latency": self.latency, "coverage": self.coverage})
         )
 
     @staticmethod

@@ -100,7 +100,7 @@ class Pass:
     def __init__(self, dut: Any, order: Order, count: int, rng: random.Random, stalls: bool) -> None:
         vectors = order.vectors
         columns = [vectors.inputs[port.name][:count].tolist() for port in vectors.unit.inputs]
-        self.dut, self.vectors, self.stalls = dut, vectors, stalls
+        self.dut, self.vectors, self.stalls, self.latency = dut, vectors, stalls, order.latency
         self.driver = Driver(dut, vectors, list(zip(*columns, strict=True)), pauses(rng, stalls))
         self.monitor = Monitor(dut, vectors, pauses(rng, stalls))
         self.count = count
@@ -125,7 +125,7 @@ class Pass:
             if self.clock - moved > PATIENCE:
                 done, taken = len(self.monitor.results), len(self.driver.accepted)
                 raise Violation(f"stuck at clock {self.clock}: {taken} operations taken, {done} results given")
-        for _ in range(0 if until_taken else 2 * self.vectors.unit.stages + 2):
+        for _ in range(0 if until_taken else 2 * self.latency + 2):
             await self._one_clock()
 
     async def _one_clock(self) -> None:
@@ -139,16 +139,15 @@ class Pass:
         await FallingEdge(self.dut.clk)
 
     def _check_time(self) -> None:
-        """The result of this clock belongs to an operation and comes after `stages` clocks, later only if stalled."""
+        """The result of this clock belongs to an operation and comes after `latency` clocks, later only if stalled."""
         index = len(self.monitor.results) - 1
         if index < 0 or self.monitor.clocks[index] != self.clock:
             return
         if index >= len(self.driver.accepted):
             raise Violation(f"result {index} at clock {self.clock} belongs to no operation")
-        stages = self.vectors.unit.stages
-        latency = self.clock - self.driver.accepted[index]
-        if latency < stages or (latency > stages and not self.stalls):
-            raise Violation(f"result {index} comes {latency} clocks after its operation; the unit has {stages} stages")
+        taken = self.clock - self.driver.accepted[index]
+        if taken < self.latency or (taken > self.latency and not self.stalls):
+            raise Violation(f"result {index} comes {taken} clocks after its operation; the unit takes {self.latency}")
         if not self.stalls and self.driver.accepted[index] != self.driver.accepted[0] + index:
             raise Violation(f"operation {index} was not taken at once; the unit takes one a clock")
 

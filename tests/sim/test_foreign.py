@@ -114,6 +114,21 @@ def test_a_strangers_pipeline_passes(tmp_path: Path, build_dir: Path, simulator:
     assert verdict.checked > 500
 
 
+@pytest.mark.parametrize(("clocks", "passes"), [(9, True), (8, False)])
+def test_a_pipeline_may_be_longer_than_ours(tmp_path: Path, build_dir: Path, clocks: int, passes: bool) -> None:
+    """Seven clocks of the result's own behind the two of the unit."""
+    mapping = stranger(tmp_path)
+    text = (tmp_path / "acme_quant.sv").read_text()
+    late = "logic [0:6][7:0] late; always_ff @(posedge CLOCK_I) late <= {late[1:6], q_early}; assign q_o = late[0];"
+    text = text.replace("q_o <=", "q_early <=").replace(
+        "    logic [7:0]  q_d;", f"    logic [7:0]  q_d, q_early;\n    {late}"
+    )
+    (tmp_path / "acme_quant.sv").write_text(text)
+    mapping.write_text(mapping.read_text().replace("latency = 2", f"latency = {clocks}"))
+    for simulator in ("verilator", "icarus"):
+        assert check_rtl(load(mapping), simulator, count=500, build_dir=build_dir).passed == passes
+
+
 @pytest.mark.parametrize(
     ("faults", "says"),
     [
@@ -278,6 +293,7 @@ def test_a_handshake_of_its_own_is_driven(tmp_path: Path, build_dir: Path, simul
     [
         ("color = 1", "has a field 'color'"),
         ("[parameters]\nW = -1", "parameters.W = -1 given; give a number from 0 on"),
+        ("handshake = 3", "handshake = 3 given"),
         ('nan = "some"', "nan 'some' given; give any or canonical"),
         ("[handshake]\nout_valid = 'v'", "handshake needs a latency and in_valid"),
     ],

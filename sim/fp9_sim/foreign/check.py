@@ -75,7 +75,9 @@ def check_rtl(
     if found.name == "verilator":
         answers = Answers(verilated(foreign.spec, verilog=text)(**made.inputs), {})
     else:
-        run = regress(foreign.spec, made, simulator, seed=seed, verilog=text, build_dir=build_dir)
+        run = regress(
+            foreign.spec, made, simulator, seed=seed, verilog=text, build_dir=build_dir, latency=foreign.latency
+        )
         answers, violations = run.answers, run.violations
         if violations:
             return Verdict(foreign.top, found.name, run.checked, 0, (), (), violations)

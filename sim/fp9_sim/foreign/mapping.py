@@ -47,6 +47,9 @@ from fp9 import unitfile
 from fp9.units import MAX_STAGES, Mac, Unit, unit
 from fp9_sim.build import HANDSHAKE
 
+MOST_CLOCKS = 64
+"""Longest latency that can be checked."""
+
 HANDSHAKE_PORTS = tuple(name for name in HANDSHAKE if name not in ("clk", "rst"))
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
@@ -69,13 +72,15 @@ _FIELDS = {
 
 @dataclass(frozen=True)
 class Foreign:
-    """A unit that is not ours: its Verilog, and the spec that it is held to (its name made ours, its `stages` set).
+    """A unit that is not ours: its Verilog, and the spec that it is held to (its name made ours, stages if clocked).
 
+    `latency` is the clocks from operands to result, and may be more than the stages that a unit of ours can have.
     `ports`, `constants`, `parameters` and `handshake` are keyed as in the file; `clock` and `reset` are a port and
     whether it is inverted (falling edge, active low), None where there is none.
     """
 
     spec: Unit
+    latency: int
     top: str
     verilog: str
     ports: Mapping[str, str]
@@ -106,6 +111,7 @@ def load(path: Path | str) -> Foreign:
         raise ValueError(f"{path}: without names every output; leave one to check")
     return Foreign(
         spec=spec,
+        latency=said.get("latency", 0),
         top=_identifier(path, "top", said["top"]),
         verilog="\n".join(_source(path, path.parent / name, said.get("include", [])) for name in said["files"]),
         ports={n: _identifier(path, f"ports.{n}", said.get("ports", {}).get(n, n)) for n in names if n not in without},
@@ -134,12 +140,12 @@ def _check_fields(path: Path, said: Mapping[str, Any]) -> None:
 
 
 def _spec(path: Path, said: Mapping[str, Any]) -> Unit:
-    """The unit that theirs is held to, with the stages that it has."""
+    """The unit that theirs is held to, with stages where it has a clock."""
     named = said["unit"]
     base = unit(named) if isinstance(named, str) else unitfile.build({"name": "unit", **named}, f"{path}: unit")
     latency = said.get("latency", 0)
-    if not 0 <= latency <= MAX_STAGES:
-        raise ValueError(f"{path}: latency {latency} given; give 0 to {MAX_STAGES}")
+    if not 0 <= latency <= MOST_CLOCKS:
+        raise ValueError(f"{path}: latency {latency} given; give 0 to {MOST_CLOCKS}")
     if latency and "clock" not in said:
         raise ValueError(f"{path}: latency {latency} needs a [clock]; add one with its port")
     if isinstance(base, Mac) and "in_valid" not in said.get("handshake", {}):
@@ -147,7 +153,8 @@ def _spec(path: Path, said: Mapping[str, Any]) -> Unit:
     missing = [name for name in HANDSHAKE_PORTS if name not in said.get("handshake", {})]
     if said.get("handshake") and (not latency or missing not in ([], [n for n in HANDSHAKE_PORTS if n != "in_valid"])):
         raise ValueError(f"{path}: handshake needs a latency and {', '.join(HANDSHAKE_PORTS)}, or in_valid alone")
-    return dataclasses.replace(base, name=f"check_{_identifier(path, 'top', said['top'])}", stages=latency)  # type: ignore[type-var]
+    stages = min(latency, MAX_STAGES)
+    return dataclasses.replace(base, name=f"check_{_identifier(path, 'top', said['top'])}", stages=stages)  # type: ignore[type-var]
 
 
 def _check_known(path: Path, field: str, given: Any, known: Any) -> None:

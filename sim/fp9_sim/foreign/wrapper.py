@@ -12,7 +12,7 @@ from fp9_sim.foreign.mapping import Foreign
 
 _STYLE = (
     "WIDTHTRUNC WIDTHEXPAND DECLFILENAME UNUSEDSIGNAL UNUSEDPARAM VARHIDDEN BLKSEQ SYNCASYNCNET EOFNEWLINE "
-    "TIMESCALEMOD GENUNNAMED PINCONNECTEMPTY PINMISSING CASEINCOMPLETE IMPORTSTAR"
+    "TIMESCALEMOD ASCRANGE GENUNNAMED PINCONNECTEMPTY PINMISSING CASEINCOMPLETE IMPORTSTAR"
 )
 """Verilator's remarks on style, which are no concern of a check; what changes values stays on."""
 
@@ -31,7 +31,7 @@ def wrapped(foreign: Foreign) -> str:
             pin[0]: f"{'!' * pin[1]}{ours}" for pin, ours in ((foreign.clock, "clk"), (foreign.reset, "rst")) if pin
         }
     if spec.stages and not _streams(foreign):
-        body += _queue(spec.stages, kept)
+        body += _queue(foreign.latency, kept)
         pins |= {foreign.handshake[name]: "take" for name in foreign.handshake}
         pins |= {foreign.ports[port.name]: f"raw_{port.name}" for port in kept}
     else:
