@@ -127,11 +127,23 @@ class Comparison:
             value[row[4]] = self._graph.gate(row, value)
         return value
 
+    def _changed(self, wrong: Mapping[int, Literal]) -> Literal:
+        """Whether a gate gives another value although it takes the same ones, but for the select input's."""
+        changed, right = 0, self._right
+        for *_, a, b, s, y in self._gates:
+            taken = [(right.get(net, 0), wrong.get(net, 0)) for net in (a, b, s)]
+            of_select = any(pair in ((0, 1), (1, 0)) for pair in taken)
+            if (right[y], wrong[y]) not in ((0, 1), (1, 0)) and (of_select or all(r == w for r, w in taken)):
+                changed = self._graph.either(changed, self._graph.differ(right[y], wrong[y]))
+        return changed
+
     def _agree(self, number: int, nets: list[int], timeout: float) -> Verdict:
         """Whether nets agree on all inputs."""
         graph, wrong, differs = self._graph, self._evaluated(number), 0
         for net in nets:
             differs = graph.either(differs, graph.differ(self._right[net], wrong[net]))
+        # Nothing differs where the changed places themselves agree: said to the solver, it decides most cases at once.
+        differs = graph.both(differs, self._changed(wrong))
         if differs == 0:
             return Verdict(State.PROVEN, 0.0)
         ports = [f"input [{len(nets) - 1}:0] {name}" for name, nets in self._inputs.items()]
