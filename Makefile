@@ -58,7 +58,7 @@ docs: $(READY)    ## run the examples of the documentation
 	$(BIN)/pytest -q tests/test_docs.py
 
 lock:             ## pin anew what pyproject.toml asks for
-	$(PYTHON) -m venv $(OUT)/lock && $(OUT)/lock/bin/pip install --quiet '.[demo,cluster,docs,test,lint]' hatchling==1.33.0
+	$(PYTHON) -m venv $(OUT)/lock && $(OUT)/lock/bin/pip install --quiet '.[demo,cluster,docs,parquet,test,lint]' hatchling==1.33.0
 	$(OUT)/lock/bin/pip freeze --all --exclude fp9 --exclude pip --exclude setuptools > requirements.lock
 
 clean:            ## everything made, .venv apart

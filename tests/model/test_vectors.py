@@ -114,8 +114,6 @@ FORMATS = ["vec", "memh", "csv", "npz", "parquet"]
 @pytest.mark.parametrize("file_format", FORMATS)
 @pytest.mark.parametrize("name", ["decoder_ocp", "fma_dlfloat16", "cast_fp16_hif8"])
 def test_every_file_format_brings_the_vectors_back(file_format: str, name: str, tmp_path: Path) -> None:
-    if file_format == "parquet":
-        pytest.importorskip("pyarrow")
     made = vectors.generate(name, "smoke")
     path = vectors.export(made, tmp_path, file_format=file_format)
     back = vectors.read(path)
@@ -130,8 +128,6 @@ def test_every_file_format_brings_the_vectors_back(file_format: str, name: str, 
 
 @pytest.mark.parametrize("file_format", FORMATS)
 def test_every_file_format_is_the_same_to_the_byte(file_format: str, tmp_path: Path) -> None:
-    if file_format == "parquet":
-        pytest.importorskip("pyarrow")
     made = vectors.generate("decoder_hfp8", "smoke")
     one, two = (vectors.export(made, tmp_path / folder, file_format=file_format) for folder in ("one", "two"))
     assert one.read_bytes() == two.read_bytes()
