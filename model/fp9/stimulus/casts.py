@@ -31,6 +31,8 @@ _OVERFLOWING = 128
 """Operations with hybrid rounding in the binade above the largest number."""
 _SCALED = 3000
 """Operations that only a scale brings to where the targets are."""
+_FAR = 16
+"""Operations for each exponent of the product of a source and its scale."""
 _Choices = Mapping[str, ArrayLike]
 
 
@@ -56,7 +58,7 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
         _edges(unit, selects),
         _walking(unit, selects, rng),
         *([_hybrid_ties(unit, selects, rng)] if Rounding.HYBRID in unit.roundings else []),
-        *([_scales(unit, selects, rng)] if unit.scale else []),
+        *([_scales(unit, selects, rng), _far(unit, selects, rng)] if unit.scale else []),
         *([_carries(unit, selects, rng)] if Rounding.SR in unit.roundings else []),
         *_reaching(unit, selects, rng),
     ]
@@ -127,6 +129,21 @@ def _scales(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _Famil
     drawn = {port.name: drawn_port(port, len(codes), rng) for port in selects}
     signed = codes | rng.choice([0, source.sign_mask], len(codes))
     return _Family(signed, _rows(selects, drawn, len(codes)), scale=np.round(scale).astype(np.int64))
+
+
+def _far(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _Family:
+    """Every exponent that a source and a scale have together, most of them beyond all targets, every choice many times.
+
+    Source and scale share it: the source takes what the scale, drawn, leaves.
+    """
+    source, least = fixed(unit.source), -1 << (SCALE_BITS - 1)
+    every = np.array(list(itertools.product(*(every_value(port) for port in selects))), dtype=np.uint32)
+    top = source.max_code >> source.fraction_bits
+    together = np.tile(np.arange(1 + least, top - least), _FAR)
+    scale = rng.integers(np.maximum(least, together - top), np.minimum(-1 - least, together - 1) + 1)
+    codes = together - scale << source.fraction_bits | rng.choice(walking_fractions(source), len(together))
+    choices = every[rng.permutation(np.resize(np.arange(len(every)), len(together)))]
+    return _Family(codes | rng.choice([0, source.sign_mask], len(codes)), choices, scale=scale)
 
 
 def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _Family:
