@@ -8,42 +8,25 @@ below and above the carry; comparisons of magnitudes that are decided by each bi
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from fp9.casting import decode_native, encode
-from fp9.formats import FixedFormat, HiFloat8, Rounding
-from fp9.hybrid_table import hybrid_table
-from fp9.policy import CastPolicy
+from fp9.formats import FixedFormat, Rounding
 from fp9.stimulus.boundaries import special_codes, tails, thresholds
-from fp9.stimulus.columns import Inputs, concatenated, cycled, drawn_port, every_value, fixed, walking_fractions
+from fp9.stimulus.cast_family import Choices, Codes, Family, every_choice, rows
+from fp9.stimulus.cast_hybrid import hybrid_ties
+from fp9.stimulus.cast_scaled import brought_inside, far_outside
+from fp9.stimulus.columns import Inputs, concatenated, cycled, drawn_port, fixed, walking_fractions
 from fp9.units import SCALE_BITS, Cast, Port
 
-Codes = NDArray[np.int64]
+_CARRIES = 4
+"""Random bits that a tail is met with: that just carry, that just do not, and two that lack some bits."""
 _CLOSE = 16
 """Operations in a row whose magnitudes agree down to some bit, for each bit and lane."""
 _REACHING = 1500
 """Stochastic operations just below the normal numbers of a target, and eight times those of another rounding."""
-_OVERFLOWING = 128
-"""Operations with hybrid rounding in the binade above the largest number."""
-_SCALED = 3000
-"""Operations that only a scale brings to where the targets are."""
-_FAR = 16
-"""Operations for each exponent of the product of a source and its scale."""
-_Choices = Mapping[str, ArrayLike]
-
-
-@dataclass(frozen=True)
-class _Family:
-    """Operations of one lane: source codes, the values of the select ports (a row each); random bits, scale or None."""
-
-    codes: Codes
-    choices: NDArray[np.uint32]
-    random: Codes | None = None
-    scale: Codes | None = None
 
 
 def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
@@ -56,9 +39,10 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
     families = [
         *_boundaries(unit, selects, rng),
         _edges(unit, selects),
+        _aliases(unit, selects, rng),
         _walking(unit, selects, rng),
-        *([_hybrid_ties(unit, selects, rng)] if Rounding.HYBRID in unit.roundings else []),
-        *([_scales(unit, selects, rng), _far(unit, selects, rng)] if unit.scale else []),
+        *([hybrid_ties(unit, selects, rng)] if Rounding.HYBRID in unit.roundings else []),
+        *([brought_inside(unit, selects, rng), far_outside(unit, selects, rng)] if unit.scale else []),
         *([_carries(unit, selects, rng)] if Rounding.SR in unit.roundings else []),
         *_reaching(unit, selects, rng),
     ]
@@ -69,32 +53,49 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
 # --- families -------------------------------------------------------------------------------------------------------
 
 
-def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[_Family]:
+def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
     """Thresholds of each target under each rounding, signs drawn, overflow policies in turn."""
     source = fixed(unit.source)
     for target, rounding in itertools.product(range(len(unit.targets)), range(len(unit.roundings))):
         codes = thresholds(source, unit.targets[target])
         codes = codes | rng.choice([0, source.sign_mask], len(codes))
-        chosen: _Choices = {
+        chosen: Choices = {
             "target": target,
             "rounding": rounding,
             "overflow": np.arange(len(codes)) % len(unit.overflow),
         }
-        yield _Family(codes, _rows(selects, chosen, len(codes)))
+        yield Family(codes, rows(selects, chosen, len(codes)))
 
 
-def _edges(unit: Cast, selects: list[Port]) -> _Family:
+def _edges(unit: Cast, selects: list[Port]) -> Family:
     """Specials, and thresholds where targets end, under every value of the select ports, of both signs."""
     source = fixed(unit.source)
     points = [thresholds(source, fmt) for fmt in unit.targets]
     ends = [end for codes in points for end in (codes[:6], codes[-9:])]
     magnitudes = np.unique(np.concatenate([*ends, special_codes(source)]))
     codes = np.concatenate([magnitudes, magnitudes | source.sign_mask])
-    every = np.array(list(itertools.product(*(every_value(port) for port in selects))), dtype=np.uint32)
-    return _Family(np.tile(codes, len(every)), np.repeat(every, len(codes), axis=0))
+    every = every_choice(selects)
+    return Family(np.tile(codes, len(every)), np.repeat(every, len(codes), axis=0))
 
 
-def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _Family:
+def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
+    """Sources that one bit of the exponent tells from the ends of a target's subnormal and finite numbers, choices in
+    turn under each rounding: the comparisons with these ends are decided by every bit."""
+    source = fixed(unit.source)
+    bits = 1 << np.arange(source.fraction_bits, source.bits - 1)
+    parts = []
+    for (target, fmt), rounding in itertools.product(enumerate(unit.targets), range(len(unit.roundings))):
+        points = thresholds(source, fmt)
+        normal = int(np.searchsorted(points, int(encode([fmt.smallest_normal], source)[0])))
+        ends = np.unique(np.concatenate([points[:12], points[max(0, normal - 12) : normal + 3], points[-12:]]))
+        codes = (ends[:, None] ^ bits).reshape(-1)
+        overflow = rng.integers(0, len(unit.overflow), len(codes))
+        chosen: Choices = {"target": target, "rounding": rounding, "overflow": overflow}
+        parts.append((codes | rng.choice([0, source.sign_mask], len(codes)), rows(selects, chosen, len(codes))))
+    return Family(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Walking fractions of both signs at every exponent that some target has and in the source's subnormals, a few at
     every other; choices drawn."""
     source = fixed(unit.source)
@@ -112,45 +113,14 @@ def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _Fami
     )
     codes = np.concatenate([magnitudes, magnitudes | source.sign_mask])
     drawn = {port.name: drawn_port(port, len(codes), rng) for port in selects}
-    return _Family(codes, _rows(selects, drawn, len(codes)))
+    return Family(codes, rows(selects, drawn, len(codes)))
 
 
-def _scales(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _Family:
-    """Sources of any size, half of them subnormal, with the scale that brings them to where the targets are."""
-    source, hidden = fixed(unit.source), 1 << fixed(unit.source).fraction_bits
-    walking = walking_fractions(source)
-    subnormal = np.concatenate([walking[walking > 0], rng.integers(1, hidden, _SCALED // 2)])
-    codes = np.concatenate([subnormal, rng.integers(hidden, source.max_code, _SCALED // 2)])
-    value = decode_native(codes.astype(source.dtype), source).astype(np.float64)
-    low = np.log2(min(fmt.smallest for fmt in unit.targets)) - 3
-    high = np.log2(max(fmt.max for fmt in unit.targets)) + 2
-    exponents = rng.uniform(low, high, len(codes))
-    scale = np.clip(exponents - np.log2(value), -1 << (SCALE_BITS - 1), (1 << (SCALE_BITS - 1)) - 1)
-    drawn = {port.name: drawn_port(port, len(codes), rng) for port in selects}
-    signed = codes | rng.choice([0, source.sign_mask], len(codes))
-    return _Family(signed, _rows(selects, drawn, len(codes)), scale=np.round(scale).astype(np.int64))
-
-
-def _far(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _Family:
-    """Every exponent that a source and a scale have together, most of them beyond all targets, every choice many times.
-
-    Source and scale share it: the source takes what the scale, drawn, leaves.
-    """
-    source, least = fixed(unit.source), -1 << (SCALE_BITS - 1)
-    every = np.array(list(itertools.product(*(every_value(port) for port in selects))), dtype=np.uint32)
-    top = source.max_code >> source.fraction_bits
-    together = np.tile(np.arange(1 + least, top - least), _FAR)
-    scale = rng.integers(np.maximum(least, together - top), np.minimum(-1 - least, together - 1) + 1)
-    codes = together - scale << source.fraction_bits | rng.choice(walking_fractions(source), len(together))
-    choices = every[rng.permutation(np.resize(np.arange(len(every)), len(together)))]
-    return _Family(codes | rng.choice([0, source.sign_mask], len(codes)), choices, scale=scale)
-
-
-def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _Family:
+def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Random bits that just carry out of the tail, by one not, or not by one bit of any weight, in every binade.
 
     The tail is what the source has below the target's last place, in places of its own: subnormals shift it, down to
-    where only the largest random bits carry. Tails walk, or begin with some zeros or ones.
+    where only the largest random bits carry. Tails walk, each with all of these, or begin with some zeros or ones.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     parts = []
@@ -163,21 +133,22 @@ def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _Fami
         shape = len(exponents), 5 * source.fraction_bits
         length = np.where(rng.random(shape) < 0.6, source.fraction_bits, rng.integers(1, source.fraction_bits, shape))
         drawn = rng.integers(0, 1 << length) ^ rng.choice([0, (1 << source.fraction_bits) - 1], shape)
-        codes = np.concatenate([exponents | walking_fractions(source), exponents | drawn], axis=1).reshape(-1)
+        walking = np.repeat(walking_fractions(source), _CARRIES)
+        codes = np.concatenate([exponents | walking, exponents | drawn], axis=1).reshape(-1)
         carrying = np.ceil((1 - tails(codes, source, fmt)) * (full + 1)).astype(np.int64)
         weight = 1 << rng.integers(0, unit.random_bits, len(codes))
         close = weight | rng.integers(0, weight)
         beside = np.stack([carrying, carrying - 1, carrying - 1 ^ weight, carrying - 1 ^ close])
-        which = rng.choice(len(beside), len(codes), p=(0.3, 0.3, 0.2, 0.2))
+        which = np.arange(len(codes)) % _CARRIES
         random = np.clip(beside[which, np.arange(len(codes))], 0, full)
         overflow = rng.integers(0, len(unit.overflow), len(codes))
-        chosen: _Choices = {"target": target, "rounding": unit.roundings.index(Rounding.SR), "overflow": overflow}
+        chosen: Choices = {"target": target, "rounding": unit.roundings.index(Rounding.SR), "overflow": overflow}
         signed = codes | rng.choice([0, source.sign_mask], len(codes))
-        parts.append((signed, _rows(selects, chosen, len(codes)), random))
-    return _Family(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        parts.append((signed, rows(selects, chosen, len(codes)), random))
+    return Family(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[_Family]:
+def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
     """Sources just below the normal numbers of each target under each rounding, with random bits that just lift them
     there or just do not were the exponent unbounded: that is what decides underflow."""
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
@@ -191,7 +162,7 @@ def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iter
         beside = np.stack([lifting, lifting - 1, lifting - 1 ^ 1 << rng.integers(0, unit.random_bits, count)])
         random = np.clip(beside[rng.integers(0, len(beside), count), np.arange(count)], 0, full)
         signed = codes | rng.choice([0, source.sign_mask], count)
-        yield _Family(signed, _rows(selects, {"target": target, "rounding": index}, count), random)
+        yield Family(signed, rows(selects, {"target": target, "rounding": index}, count), random)
 
 
 def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
@@ -220,55 +191,10 @@ def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
     return columns | {"amax_clear": np.array(clear, dtype=np.uint32)}
 
 
-def _hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> _Family:
-    """Sources in which F equals T, those that differ from them in one bit or in all from one bit on, and drawn ones.
-
-    F and T are bits of the same fraction, F some places further up (HiF8 section 3.2): they are equal where the
-    fraction repeats itself with that period.
-    """
-    source = fixed(unit.source)
-    table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)
-    places = range(source.fraction_bits)
-    codes = []
-    for binade in (*table.binades, table.near_normal):
-        period = max(1, binade.field.low)
-        for seed in rng.integers(0, 1 << period, 6):
-            repeated = sum(int(seed) << shift for shift in range(0, source.fraction_bits, period))
-            pattern = binade.first | repeated & ((1 << source.fraction_bits) - 1)
-            codes += [pattern, *(pattern ^ 1 << place for place in places)]
-            codes += [pattern ^ int(rng.integers(1 << place, 2 << place)) for place in places]
-        codes += rng.integers(binade.first, binade.end, 64).tolist()
-    # Above the largest number the source's bits decide up to some point, and nothing beyond it.
-    largest, beyond = (int(code) for code in encode([HiFloat8().max, 2 * HiFloat8().max], source))
-    codes += rng.integers(largest, beyond, _OVERFLOWING).tolist()
-    magnitudes = np.array(codes, dtype=np.int64)
-    every = np.array(list(itertools.product(*(every_value(port) for port in selects))), dtype=np.uint32)
-    offered = every[_chooses_hybrid(unit, selects, every)]
-    signed = magnitudes | rng.choice([0, source.sign_mask], len(magnitudes))
-    return _Family(signed, offered[rng.integers(0, len(offered), len(signed))])
-
-
-def _chooses_hybrid(unit: Cast, selects: list[Port], choices: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Which choices round to hif8 by hybrid rounding."""
-    meant = {"target": {f.name for f in unit.targets if isinstance(f, HiFloat8)}, "rounding": {Rounding.HYBRID.value}}
-    chosen = np.ones(len(choices), dtype=np.bool_)
-    for i, port in enumerate(selects):
-        if port.name in meant:
-            values = np.minimum(choices[:, i], len(port.choices) - 1)
-            chosen &= np.array([port.choices[value] in meant[port.name] for value in values])
-    return chosen
-
-
 # --- ports ----------------------------------------------------------------------------------------------------------
 
 
-def _rows(selects: Sequence[Port], chosen: _Choices, count: int) -> NDArray[np.uint32]:
-    """Values of the select ports, shape (count, ports); what is not said is 0."""
-    columns = [np.broadcast_to(np.asarray(chosen.get(port.name, 0)), count) for port in selects]
-    return np.stack(columns, axis=1).astype(np.uint32) if columns else np.zeros((count, 0), dtype=np.uint32)
-
-
-def _columns(unit: Cast, selects: list[Port], family: _Family, rng: np.random.Generator) -> Inputs:
+def _columns(unit: Cast, selects: list[Port], family: Family, rng: np.random.Generator) -> Inputs:
     """The ports of a family's operations; what it leaves open is drawn."""
     count = len(family.codes)
     columns = {port.name: family.choices[:, i] for i, port in enumerate(selects)}
