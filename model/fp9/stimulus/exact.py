@@ -112,7 +112,7 @@ def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 def kulisch_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Sequences in pairs of operations, the first of each sequence a LOAD."""
-    parts = [_places(unit), _specials(unit, rng), *(_beyond(unit, sign) for sign in (0, 0x80))]
+    parts = [_places(unit), _specials(unit, rng), _zeros(unit, rng), *(_beyond(unit, sign) for sign in (0, 0x80))]
     parts.append(random_kulisch(unit, COUNT, rng))
     return concatenated(parts)
 
@@ -174,7 +174,24 @@ def _places(unit: Mac) -> Inputs:
 
 
 def _specials(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Every kind of operand with every other, then another such product, and the opposite one; a register cleared."""
+    """Every kind of operand with every other, then another such product, and the opposite one; a register cleared.
+
+    In the first lane alone, and in each of the others with finite products beside it or none.
+    """
+    first = _in_first_lane(unit, rng)
+    parts = [first]
+    for lane in range(1, unit.engine.products):
+        moved = {name: np.zeros_like(column) if name[0] in "ab" else column for name, column in first.items()}
+        beside = finite_factors(unit, len(first["op"]), rng)
+        some = np.arange(len(first["op"])) // 6 % 3 == 0
+        moved |= {n: np.where(some, beside[n], 0).astype(np.uint32) for n in beside if not n.endswith("_format")}
+        moved |= {name: first[name] for name in first if name.endswith("_format")}
+        moved |= {unit.lane_names(operand)[lane]: first[unit.lane_names(operand)[0]] for operand in "ab"}
+        parts.append(moved)
+    return concatenated(parts)
+
+
+def _in_first_lane(unit: Mac, rng: np.random.Generator) -> Inputs:
     rows: list[tuple[MacOp, Product | None]] = []
     for i, a in enumerate(unit.a):
         for j, b in enumerate(unit.b):
@@ -183,6 +200,19 @@ def _specials(unit: Mac, rng: np.random.Generator) -> Inputs:
                 rows += [(MacOp.LOAD, product), (MacOp.HOLD, None), (MacOp.ACCUMULATE, products[other])]
                 rows += [(MacOp.ACCUMULATE, _negated(product)), (MacOp.CLEAR, product), (MacOp.HOLD, product)]
     return _sequence(unit, rows)
+
+
+def _zeros(unit: Mac, rng: np.random.Generator) -> Inputs:
+    """Zeros of every pattern of signs as LOAD, then of another pattern, added to what is there or to nothing."""
+    lanes = unit.engine.products
+    patterns = rng.permutation(np.arange(1 << lanes)) if lanes <= 8 else rng.integers(0, 1 << lanes, 256)
+    parts = [_sequence(unit, [(MacOp.LOAD, None)] * 4) for _ in patterns]
+    columns = concatenated(parts)
+    columns["op"] = np.resize([MacOp.LOAD, MacOp.ACCUMULATE, MacOp.CLEAR, MacOp.ACCUMULATE], 4 * len(patterns))
+    following = np.stack([np.roll(patterns, place) for place in range(4)], axis=1).reshape(-1)
+    for i, lane in enumerate(unit.lane_names("a")):
+        columns[lane] = ((following >> i & 1) << 7).astype(np.uint32)
+    return columns | {"op": columns["op"].astype(np.uint8)}
 
 
 def _kinds(fmt: Format) -> list[int]:
