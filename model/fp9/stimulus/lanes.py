@@ -175,12 +175,15 @@ def _lone(a: Format, b: Format, products: int, count: int, rng: np.random.Genera
 def _powers_around(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Addends with the fraction 0 or one bit beside it, of every distance from the largest product that the result
-    or the product reaches into; some of them 0."""
-    largest = np.abs(product(x, y, a, b)).max(axis=1)
+    """Addends with the fraction 0 or one bit beside it: where they meet the largest product, and of any exponent;
+    some of them 0."""
     count, p = len(x), result.fraction_bits
+    near = rng.random(count) < 0.6
+    largest = np.where(near, np.abs(product(x, y, a, b)).max(axis=1), 1.0)
+    exponents = rng.integers(-result.bias, (1 << result.exponent_bits) - 1 - result.bias, count)
+    difference = np.where(near, rng.integers(-p - 8, 2 * p + 8, count), exponents)
     fraction = rng.choice([0, 0, 0, 1, 1 << (p - 1), (1 << p) - 1], count)
-    codes = addend(result, largest, rng.integers(-p - 8, 2 * p + 8, count), fraction, rng.integers(0, 2, count))
+    codes = addend(result, largest, difference, fraction, rng.integers(0, 2, count))
     return np.where(rng.random(count) < 0.25, 0, codes)
 
 
@@ -195,7 +198,9 @@ def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Genera
     exponent = np.floor(np.log2((_magnitude(x, a) * _magnitude(y, b)).max(axis=1))).astype(np.int64)
     second, third = ((first + step) % engine.products for step in _steps(engine.products, count, rng))
     one, other = _of_exponent(a, b, exponent - rng.integers(0, _reach(engine) + 1, count), rng)
-    near = x[rows, first] ^ sign ^ rng.choice([0, 1], count)
+    opposite = x[rows, first] ^ sign
+    near = opposite ^ rng.choice([0, 1], count)
+    near = np.where(np.isfinite(a.table[near]), near, opposite)
     x[rows, third] = np.where(rows % 3 == 0, near, x[rows, third])
     y[rows, third] = np.where(rows % 3 == 0, y[rows, first], y[rows, third])
     x[rows, second], y[rows, second] = one | rng.choice([0, sign], count), other

@@ -13,8 +13,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from fp9.stimulus.chunks import GROUP, last_groups
-from fp9.stimulus.columns import Inputs, every_value
-from fp9.units import Dot, Mac, Results, Unit
+from fp9.stimulus.columns import Inputs, every_value, fixed
+from fp9.units import Dot, Mac, MacOp, Results, Unit
 
 SMOKE_COUNT = 960
 _HANDFUL = 16
@@ -28,20 +28,59 @@ _CLASS_BITS = 9
 
 def smoke(unit: Unit, corner: Inputs) -> Inputs:
     """At most `SMOKE_COUNT` operations out of a corner suite, in its order; sequences of a `mac` stay together."""
-    span, always = 1, 0
+    span, last = 1, 0
     if isinstance(unit, Mac):
-        span, always = (GROUP, last_groups(unit)) if unit.chunk_steps else (2, 0)
+        span, last = (GROUP, last_groups(unit)) if unit.chunk_steps else (2, 0)
     rng = np.random.default_rng(0)
     classes = _classes(unit, corner, span)
-    last = np.arange(len(classes) - always, len(classes))
-    pool = _taken(corner, np.append(_spread(classes[: len(classes) - always], _POOL // span, rng), last), span)
+    always = np.arange(len(classes) - last, len(classes))
+    if isinstance(unit, Dot) and unit.engine.products > 1:
+        always = np.union1d(always, _one_of_each(_landmarks(unit, corner), rng) // span)
+    others = np.setdiff1d(np.arange(len(classes)), always)
+    kept = np.union1d(others[_spread(classes[others], _POOL // span, rng)], always)
+    pool, required = _taken(corner, kept, span), np.isin(kept, always)
     outputs = unit.evaluate(pool)
     inputs = np.concatenate([_bits(pool[port.name], port.width) for port in unit.inputs], axis=1)
     results = np.concatenate([_bits(outputs[port.name], port.width) for port in unit.outputs], axis=1)
     counts = np.concatenate([_decides(unit, pool, outputs, span), np.ones_like(results, dtype=np.bool_)], axis=1)
     bits, counts = (array.reshape(-1, span * array.shape[1]) for array in (np.hstack([inputs, results]), counts))
-    chosen = _choose(bits, counts, _classes(unit, pool, span), SMOKE_COUNT // span - always, rng)
-    return _taken(pool, np.union1d(chosen, np.arange(len(bits) - always, len(bits))), span)
+    chosen = _choose(bits, counts, _classes(unit, pool, span), SMOKE_COUNT // span - len(always), rng)
+    return _taken(pool, np.union1d(chosen, np.flatnonzero(required)), span)
+
+
+def _landmarks(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
+    """A number for each situation of several products of which one operation is always taken; 0 elsewhere.
+
+    One special operand, by its lane; all products zero beside a zero, or beside a negative addend of a single bit.
+    """
+    count = len(columns[unit.lane_names("a")[0]])
+    alone: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
+    number: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
+    for operand, formats in (("a", unit.a), ("b", unit.b)):
+        tables = np.stack([fmt.table for fmt in formats])
+        chosen = np.minimum(columns.get(f"{operand}_format", np.zeros(count, np.uint8)), len(formats) - 1)
+        for place, lane in enumerate(unit.lane_names(operand)):
+            value = tables[chosen, columns[lane]]
+            special = np.isinf(value) + 2 * np.isnan(value)
+            number += np.where(special > 0, 256 * (place + 1) + 4 * (operand == "b") + special, 0)
+            alone += special > 0
+    number *= alone == 1
+    if "c" not in columns:
+        return number
+    zero = np.where(np.asarray(columns.get("op", MacOp.LOAD)) == MacOp.LOAD, _all_zero(unit, columns), 0)
+    code = columns["c"].astype(np.int64)
+    magnitude = code & (fixed(unit.engine.output).sign_mask - 1)
+    single = (magnitude & (magnitude - 1)) == 0
+    telling = (magnitude == 0) | single & (code != magnitude)
+    beside: NDArray[np.int64] = np.where(magnitude == 0, zero << 32, 0) | code
+    return np.asarray(np.where(telling & (zero > 0), -1 - beside, number), dtype=np.int64)
+
+
+def _one_of_each(numbers: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Drawn indices, one for each number but 0."""
+    order = rng.permutation(len(numbers))
+    found, first = np.unique(numbers[order], return_index=True)
+    return order[first[found != 0]]
 
 
 def _taken(columns: Inputs, groups: NDArray[np.int64], span: int) -> Inputs:
