@@ -64,16 +64,16 @@ def _landmarks(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
             special = np.isinf(value) + 2 * np.isnan(value)
             number += np.where(special > 0, 256 * (place + 1) + 4 * (operand == "b") + special, 0)
             alone += special > 0
-    number *= alone == 1
+    lone: NDArray[np.int64] = np.where(alone == 1, number, 0)
     if "c" not in columns:
-        return number
+        return lone
     zero = np.where(np.asarray(columns.get("op", MacOp.LOAD)) == MacOp.LOAD, _all_zero(unit, columns), 0)
     code = columns["c"].astype(np.int64)
     magnitude = code & (fixed(unit.engine.output).sign_mask - 1)
     single = (magnitude & (magnitude - 1)) == 0
     telling = (magnitude == 0) | single & (code != magnitude)
     beside: NDArray[np.int64] = np.where(magnitude == 0, zero << 32, 0) | code
-    return np.asarray(np.where(telling & (zero > 0), -1 - beside, number), dtype=np.int64)
+    return np.asarray(np.where(telling & (zero > 0), -1 - beside, lone), dtype=np.int64)
 
 
 def _one_of_each(numbers: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
