@@ -80,7 +80,8 @@ def _one_of_each(numbers: NDArray[np.int64], rng: np.random.Generator) -> NDArra
     """Drawn indices, one for each number but 0."""
     order = rng.permutation(len(numbers))
     found, first = np.unique(numbers[order], return_index=True)
-    return order[first[found != 0]]
+    drawn: NDArray[np.int64] = order[first[found != 0]]
+    return drawn
 
 
 def _taken(columns: Inputs, groups: NDArray[np.int64], span: int) -> Inputs:
