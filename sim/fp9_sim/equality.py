@@ -3,7 +3,9 @@
 SAT decides, in most cases at once. Where it takes long, simulation finds where a difference ends: nets that agree on
 all patterns so far, behind one that does not. SAT then proves that these agree on all inputs, and so whatever lies
 behind them; its counterexample becomes a pattern. Pipeline registers are read as wires; registers that hold state,
-those in a loop, become inputs, and what they take next is an output. So equal means equal from equal states on.
+those in a loop, become inputs, and what they take next is an output. So equal means equal from equal states on. Two
+kinds of register bits are known better: those that are 0 for ever, as all are at first and none but 0 comes in; and
+those that are proven to decide nothing, neither an output nor what another register takes.
 """
 
 from __future__ import annotations
@@ -30,6 +32,9 @@ _PATTERNS = 1 << 14
 _WHOLE_SECONDS = 10.0
 """Limit of the proof that looks at the outputs alone; most are done in less."""
 
+_BIT_SECONDS = 10.0
+"""Limit of the proof that a register bit decides nothing."""
+
 _DECIDE = """\
 read_verilog proof.v
 hierarchy -check -top proof
@@ -51,7 +56,7 @@ class Comparison:
         self._select = netlist.inputs[select]
         self._nets = netlist.nets
         self._gates, self._state = _opened(netlist)
-        self._compared = [net for nets in netlist.outputs.values() for net in nets] + [d for d, _ in self._state]
+        self._outputs = [net for nets in netlist.outputs.values() for net in nets]
         self._inputs = {port.name: netlist.inputs[port.name] for port in unit.inputs}
         count = min(_PATTERNS, len(next(iter(operations.values()))))
         planes = {name: bit_planes(operations[name][:count], len(nets)) for name, nets in self._inputs.items()}
@@ -63,13 +68,78 @@ class Comparison:
         self._graph = AndGraph()
         bits = [(f"{name}[{i}]", net) for name, nets in self._inputs.items() for i, net in enumerate(nets)]
         self._literals: dict[int, Literal] = {0: 0, 1: 1} | {net: self._graph.input(name) for name, net in bits}
+        self._always_zero = self._never_set()
+        self._literals |= dict.fromkeys(self._always_zero, 0)
+        self._driven = np.array([net not in self._always_zero for nets in self._inputs.values() for net in nets])
+        self._patterns[~self._driven] = 0
         self._right = self._evaluated(0)
+        self._ignored: frozenset[int] | None = None
+
+    @property
+    def _compared(self) -> list[int]:
+        """Nets that have to agree: the outputs, and what registers take that are not known to decide nothing."""
+        return self._outputs + [d for d, q in self._state if q not in (self._ignored or ())]
+
+    def _never_set(self) -> set[int]:
+        """Register bits that stay 0 while all of them are 0, whatever the inputs: by induction over clocks, 0 for
+        ever."""
+        literals, zero = self._literals, {q for _, q in self._state}
+        while zero:
+            self._literals = literals | dict.fromkeys(zero, 0)
+            value = self._evaluated(0)
+            kept = {q for d, q in self._state if q in zero and value[d] == 0}
+            if kept == zero:
+                break
+            zero = kept
+        self._literals = literals
+        return zero
+
+    def _decide_nothing(self, timeout: float) -> frozenset[int]:
+        """Register bits on which no output depends, and nothing that another register takes."""
+        found = set()
+        for d, q in self._state:
+            others = self._outputs + [other for other, _ in self._state if other != d]
+            if q not in self._always_zero and self._holds_for(q, others, timeout):
+                found.add(q)
+        return frozenset(found)
+
+    def _holds_for(self, q: int, nets: list[int], timeout: float) -> bool:
+        """Whether nets of the circuit itself are the same with a register bit 0 and 1; first by simulation."""
+        patterns, place = self._patterns, [net for nets in self._inputs.values() for net in nets].index(q)
+        values = []
+        for word in (np.uint64(0), ~np.uint64(0)):
+            self._patterns = patterns.copy()
+            self._patterns[place] = word
+            values.append(self._simulated(0)[nets])
+        self._patterns = patterns
+        if (values[0] != values[1]).any():
+            return False
+        literals, both = self._literals, []
+        for bit in (0, 1):
+            self._literals = literals | {q: bit}
+            both.append(self._evaluated(0))
+        self._literals = literals
+        differs = 0
+        for net in nets:
+            differs = self._graph.either(differs, self._graph.differ(both[0][net], both[1][net]))
+        return self._never(differs, timeout).state is State.PROVEN
 
     def equal(self, number: int, timeout: float) -> Verdict:
         """Whether the netlist with `number` at its input `select` computes what it computes with 0 there.
 
         Extra biases that the unit does not take are left out. A counterexample gives the unit's inputs and `STATE`.
         """
+        verdict = self._equal(number, timeout)
+        if verdict.state is State.REFUTED and self._ignored is None and not self._reaches_outputs(number):
+            self._ignored = self._decide_nothing(_BIT_SECONDS)
+            verdict = self._equal(number, timeout) if self._ignored else verdict
+        return verdict
+
+    def _reaches_outputs(self, number: int) -> bool:
+        """Whether some pattern tells the circuits apart by their outputs."""
+        return bool(self._differing(number)[self._outputs].any())
+
+    def _equal(self, number: int, timeout: float) -> Verdict:
         started = time.perf_counter()
         if not self._differing(number)[self._compared].any():
             verdict = self._agree(number, self._compared, min(_WHOLE_SECONDS, timeout))
@@ -90,17 +160,17 @@ class Comparison:
 
     def _differing(self, number: int) -> Planes:
         """For every net and pattern, whether `number` makes a difference."""
-        values = []
-        gates = np.array(self._gates, dtype=np.int64)
-        for chosen in (0, number):
-            planes = np.zeros((self._nets, self._patterns.shape[1]), dtype=np.uint64)
-            planes[1] = ~np.uint64(0)
-            planes[[net for nets in self._inputs.values() for net in nets]] = self._patterns
-            planes[[net for i, net in enumerate(self._select) if chosen >> i & 1]] = ~np.uint64(0)
-            evaluate(gates, planes)
-            values.append(planes)
-        differs: Planes = values[0] ^ values[1]
+        differs: Planes = self._simulated(0) ^ self._simulated(number)
         return differs
+
+    def _simulated(self, number: int) -> Planes:
+        """The value of every net at every pattern."""
+        planes: Planes = np.zeros((self._nets, self._patterns.shape[1]), dtype=np.uint64)
+        planes[1] = ~np.uint64(0)
+        planes[[net for nets in self._inputs.values() for net in nets]] = self._patterns
+        planes[[net for i, net in enumerate(self._select) if number >> i & 1]] = ~np.uint64(0)
+        evaluate(np.array(self._gates, dtype=np.int64), planes)
+        return planes
 
     def _pattern(self, word: int, found: NDArray[np.uint64]) -> dict[str, int]:
         """The inputs of the first pattern of a word at which one of the given nets differs."""
@@ -116,6 +186,7 @@ class Comparison:
         )
         flips = np.random.default_rng(self._patterns.shape[1]).integers(0, 1 << 64, (4, len(bits)), dtype=np.uint64)
         held = np.concatenate([np.full(len(nets), n.endswith("_bias")) for n, nets in self._inputs.items()])
+        held |= ~self._driven
         flipped = np.bitwise_and.reduce(flips) & ~np.uint64(1)
         word = np.where(bits[:, 0] & np.uint64(1), ~np.uint64(0), np.uint64(0)) ^ np.where(held, np.uint64(0), flipped)
         self._patterns = np.concatenate([self._patterns, word[:, None]], axis=1)
@@ -144,6 +215,11 @@ class Comparison:
             differs = graph.either(differs, graph.differ(self._right[net], wrong[net]))
         # Nothing differs where the changed places themselves agree: said to the solver, it decides most cases at once.
         differs = graph.both(differs, self._changed(wrong))
+        return self._never(differs, timeout)
+
+    def _never(self, differs: Literal, timeout: float) -> Verdict:
+        """Whether a literal is 0 for all inputs that the unit takes."""
+        graph = self._graph
         if differs == 0:
             return Verdict(State.PROVEN, 0.0)
         ports = [f"input [{len(nets) - 1}:0] {name}" for name, nets in self._inputs.items()]

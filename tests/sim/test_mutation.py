@@ -12,7 +12,7 @@ from fp9.units import CATALOGUE, Decoder
 from fp9_sim import mutation
 from fp9_sim.clocked import circuit
 from fp9_sim.equality import Comparison
-from fp9_sim.gates import AND, MUX, GateNetlist, bit_planes
+from fp9_sim.gates import AND, MUX, OR, XOR, GateNetlist, bit_planes
 from fp9_sim.mutants import draw
 from fp9_sim.proofs.solver import State
 
@@ -61,6 +61,20 @@ def test_where_a_difference_ends_decides_equality() -> None:
     refuted = comparison.equal(2, 10)
     assert refuted.state is State.REFUTED
     assert refuted.counterexample["code"] & 7 == 6, "b and c without a are the one difference"
+
+
+def test_registers_that_stay_zero_and_those_that_decide_nothing_are_known() -> None:
+    # Register 10 takes itself AND an input, so it stays 0; register 11 takes an input, and only its own next value
+    # hangs on it. Mutant 1 leaves 10 out of the output, mutant 2 inverts what 11 takes, mutant 4 the output itself.
+    gates = [(AND, 10, 2, 0, 12), (XOR, 11, 3, 0, 13), (OR, 4, 10, 0, 14)]
+    wrong = [(MUX, 14, 4, 5, 15), (XOR, 13, 6, 0, 16), (XOR, 15, 7, 0, 17)]
+    ports = {"code": (2, 3, 4), "mutant": (5, 6, 7)}
+    netlist = GateNetlist(np.array(gates + wrong), np.array([(12, 10), (16, 11)]), 18, ports, {"y": (17,)})
+    decoder = Decoder("registers", (format("e4m3"),))
+    comparison = Comparison(decoder, netlist, "mutant", {"code": np.arange(8, dtype=np.uint8)})
+    assert comparison.equal(1, 10).state is State.PROVEN
+    assert comparison.equal(2, 10).state is State.PROVEN
+    assert comparison.equal(4, 10).state is State.REFUTED
 
 
 def test_the_evaluator_computes_every_gate() -> None:
