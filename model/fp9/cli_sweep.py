@@ -131,20 +131,36 @@ def _operation(unit: Unit, text: str) -> dict[str, int]:
 
 @click.command(cls=Command)
 @click.option("--records", type=_PATH, default=Path("docs/verification"), show_default=True, help="Folder of records.")
-def coverage(records: Path, as_json: bool) -> None:
+@click.option("--functional", is_flag=True, help="Draw functional.md instead; takes minutes.")
+def coverage(records: Path, functional: bool, as_json: bool) -> None:
     """Draw the page of what is checked.
 
-    coverage.md in the folder of records says for each unit of the catalogue what is swept, proven and graded.
+    coverage.md in the folder of records says for each unit of the catalogue what is swept, proven and graded;
+    functional.md, what its suites meet of the situations that its spec has, with the outputs of the golden model.
 
     \b
       fp9 coverage
+      fp9 coverage --functional
     """
+    if functional:
+        return _functional(records, as_json)
     with extra("sim"):
         from fp9_sim import sweep as library
     rows = library.coverage(records)
     columns = ["unit", "inputs", "swept", "share", "mismatches", "last run", "proof", "corner", "smoke"]
     shown = [{"complete": row.complete, **dict(zip(columns, (row.unit, *row.cells), strict=True))} for row in rows]
     show(shown, as_json, table("Coverage", columns, [(row.unit, *row.cells) for row in rows]))
+
+
+def _functional(folder: Path, as_json: bool) -> None:
+    """Measure the suites of the catalogue and draw the page of their functional coverage."""
+    with extra("sim"):
+        from fp9_sim.functional import page
+    with progress_bar() as progress:
+        rows = page.draw(folder, progress=progress)
+    columns = ["unit", "bins", "left out", "smoke", "corner", "holes"]
+    shown = [{"unit": row.unit, **{suite: found.to_dict() for suite, found in row.suites.items()}} for row in rows]
+    show(shown, as_json, table("Functional coverage", columns, [row.cells for row in rows], numbers=columns[1:]))
 
 
 COMMANDS = (sweep, coverage)

@@ -24,12 +24,13 @@ from fp9.units.operands import (
     significand_bits,
     variants,
 )
-from fp9.units.step import Dot, Fma, Mac, MacOp
+from fp9.units.step import KULISCH_PRODUCTS, Dot, Fma, Mac, MacOp
 
 __all__ = [
     "BIAS_BITS",
     "CATALOGUE",
     "FLAGS_PORT",
+    "KULISCH_PRODUCTS",
     "MAX_STAGES",
     "OPERAND_SIGNIFICAND_BITS",
     "SCALE_BITS",

@@ -1,24 +1,20 @@
-"""What a coverage model is: points with bins, crosses of points, and the crosses' bins that cannot occur."""
+"""What a coverage model is: groups of points with bins, crosses of points, and the crosses' bins that cannot occur."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TypeVar
 
-from fp9.formats import Format, Kind
-from fp9.units import Unit
+from fp9.formats import FixedFormat, Format, Kind, Rounding
+from fp9.units import Columns
+
+T = TypeVar("T", int, Fraction)
 
 Bin = Hashable
-Facts = dict[str, Bin]
-"""What one operation is at each point; a point that does not concern it is left out."""
-
-
-@dataclass(frozen=True)
-class Point:
-    """A named property of operations and its values. In its name, dots separate groups."""
-
-    name: str
-    bins: tuple[Bin, ...]
+Facts = tuple[str, dict[str, Bin]]
+"""What an operation is at the points of a group; a point that does not concern it is left out."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +27,29 @@ class Cross:
 
 
 @dataclass(frozen=True)
-class Model:
-    """Points and crosses of a unit; `facts` reads operations and the outputs that the circuit gave."""
+class Group:
+    """Points, their bins by name, and crosses of them. In its name dots separate groups; the unit's own has none."""
 
-    unit: Unit
-    points: tuple[Point, ...]
-    crosses: tuple[Cross, ...]
-    facts: Callable[[dict[str, int], dict[str, int]], Iterable[Facts]] = field(compare=False)
+    name: str
+    points: Mapping[str, tuple[Bin, ...]]
+    crosses: tuple[Cross, ...] = ()
+
+    def within(self, name: str) -> Group:
+        """The group as one of another."""
+        return replace(self, name=joined(name, self.name))
+
+
+def joined(*names: str) -> str:
+    """A name within others; the empty ones are left out."""
+    return ".".join(name for name in names if name)
+
+
+@dataclass(frozen=True)
+class Model:
+    """The groups of a unit. `facts` reads operations, as a sequence from reset, and the outputs that a circuit gave."""
+
+    groups: tuple[Group, ...]
+    facts: Callable[[Columns, Columns], Iterator[Facts]] = field(compare=False)
 
 
 CLASSES = ("zero", "subnormal", "smallest normal", "normal", "largest", "infinity", "nan")
@@ -48,23 +60,33 @@ POSITIONS = ("exact", "below half", "half", "above half")
 FLAGS = ("none", "inexact", "underflow", "overflow", "invalid")
 """The flags together, by the most telling one; underflow and overflow are inexact, too."""
 
+SIGNS = ("+", "-")
+LAST_PLACES = ("even", "odd")
+FAR = 1 << 12
+"""Below its negative there is no exponent of a format."""
+
 
 def class_of(code: int, fmt: Format) -> str:
     """The class of a code."""
     kind = fmt.kind_of(code)
+    magnitude = abs(fmt.value_of(code)) if kind is Kind.FINITE else Fraction(0)
+    return class_name(kind, magnitude, Fraction(fmt.smallest_normal), fmt.max_magnitude)
+
+
+def class_name(kind: Kind, magnitude: T, smallest_normal: T, largest: T) -> str:
+    """The class of a number or special, its magnitude and the ends of the normal numbers in the same unit."""
     if kind is not Kind.FINITE:
         return {Kind.ZERO: "zero", Kind.INF: "infinity", Kind.NAN: "nan"}[kind]
-    magnitude = abs(fmt.value_of(code))
-    if magnitude == fmt.max_magnitude:
+    if magnitude == largest:
         return "largest"
-    if magnitude == fmt.smallest_normal:
+    if magnitude == smallest_normal:
         return "smallest normal"
-    return "subnormal" if magnitude < fmt.smallest_normal else "normal"
+    return "subnormal" if magnitude < smallest_normal else "normal"
 
 
-def classes_of(fmt: Format) -> tuple[str, ...]:
-    """The classes that a format has."""
-    have = {class_of(code, fmt) for code in _boundary_codes(fmt)}
+def classes_of(*formats: Format) -> tuple[str, ...]:
+    """The classes that some formats have."""
+    have = {class_of(code, fmt) for fmt in formats for code in _boundary_codes(fmt)}
     return tuple(name for name in CLASSES if name in have)
 
 
@@ -84,3 +106,26 @@ def flags_of(flags: int) -> str:
         if flags & bit:
             return name
     return "none"
+
+
+_TOWARD_ZERO = frozenset({Rounding.RTZ})
+_NEAREST = frozenset({Rounding.RNE, Rounding.RNA, Rounding.HYBRID, Rounding.SR})
+
+
+def impossible_rounding(fmt: Format, roundings: Collection[Rounding], result: str, flags: str) -> str | None:
+    """Why no rounding of one exact number to a format gives a class of result with some flags; None where one does."""
+    reasons = {
+        "only results below the normal numbers, or rounded up to them, underflow": flags == "underflow"
+        and result not in ("zero", "subnormal", "smallest normal"),
+        "nothing is rounded up to the normal numbers": (flags, result) == ("underflow", "smallest normal")
+        and _TOWARD_ZERO.issuperset(roundings),
+        "without subnormal numbers, what is rounded to the smallest number is not below it": (
+            (flags, result) == ("underflow", "smallest normal")
+            and isinstance(fmt, FixedFormat)
+            and not fmt.subnormals
+            and (_NEAREST | _TOWARD_ZERO).issuperset(roundings)
+        ),
+        "an inexact result below the normal numbers underflows": flags == "inexact" and result in ("zero", "subnormal"),
+        "infinity and NaN are exact, or overflow": flags in ("inexact", "underflow") and result in ("infinity", "nan"),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)

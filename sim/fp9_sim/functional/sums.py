@@ -3,161 +3,199 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from fp9 import dot_oracle, oracle
-from fp9.formats import FixedFormat, Format, Kind, floor_log2, pow2, with_bias
-from fp9.units import BIAS_BITS, Dot, has_programmable_bias
-from fp9_sim.functional.model import FLAGS, POSITIONS, Bin, Cross, Facts, Model, Point, class_of, classes_of, flags_of
-from fp9_sim.functional.rounding import rounding_case
-
-
-def sum_model(unit: Dot) -> Model:
-    """Points of a unit's sums; with several products, operand classes are those of each lane in turn."""
-    result = _result(unit)
-    p = result.fraction_bits
-    named: dict[str, tuple[Bin, ...]] = {
-        "a": tuple(dict.fromkeys(name for fmt in unit.a for name in classes_of(fmt))),
-        "b": tuple(dict.fromkeys(name for fmt in unit.b for name in classes_of(fmt))),
-        "c": classes_of(result),
-        "format_a": tuple(fmt.name for fmt in unit.a),
-        "format_b": tuple(fmt.name for fmt in unit.b),
-        "effective": ("same signs", "opposed signs"),
-        "difference": tuple(range(-p - 3, p + 5)),
-        "cancelled": (-1, *range(_longest(unit) + 1), "all"),
-        "sign": ("+", "-"),
-        "position": POSITIONS,
-        "last_place": ("even", "odd"),
-        "result": classes_of(result),
-        "flags": tuple(name for name in FLAGS if _raises(unit, name)),
-    }
-    crosses = (
-        Cross("classes", ("a", "b", "c")),
-        Cross("formats", ("format_a", "format_b")),
-        Cross("alignment", ("difference", "effective")),
-        Cross("cancellation", ("effective", "cancelled"), _impossible_cancellation),
-        Cross("rounding_case", ("sign", "last_place", "position")),
-        Cross("outcome", ("result", "flags"), lambda outcome, flags: _impossible_outcome(unit, outcome, flags)),
-    )
-    return Model(
-        unit,
-        tuple(Point(f"{unit.name}.{name}", bins) for name, bins in named.items()),
-        tuple(
-            Cross(f"{unit.name}.{c.name}", tuple(f"{unit.name}.{name}" for name in c.points), c.impossible)
-            for c in crosses
-        ),
-        lambda inputs, outputs: _facts(unit, inputs, outputs),
-    )
+from fp9.engine import Addend, Engine
+from fp9.formats import FixedFormat, Format, Rounding, floor_log2, pow2
+from fp9.sums import significand_bits
+from fp9.units import Columns, Dot, ProductRange, product_range
+from fp9_sim.functional.factors import Operation, operations
+from fp9_sim.functional.gating import Gating
+from fp9_sim.functional.meeting import Meeting
+from fp9_sim.functional.model import (
+    FAR,
+    FLAGS,
+    Bin,
+    Cross,
+    Facts,
+    Group,
+    Model,
+    classes_of,
+    flags_of,
+    impossible_rounding,
+)
+from fp9_sim.functional.values import Code, Codes, lowest_place
 
 
-def _result(unit: Dot) -> FixedFormat:
-    assert isinstance(unit.engine.output, FixedFormat)
-    return unit.engine.output
+@dataclass(frozen=True)
+class Sum:
+    """Products of operands of some formats and an addend, summed by a step of an engine; `depth` products at most."""
+
+    engine: Engine
+    a: tuple[Format, ...]
+    b: tuple[Format, ...]
+    products: ProductRange
+    depth: int
+
+    @property
+    def result(self) -> FixedFormat:
+        """The format that the sum is rounded to."""
+        assert isinstance(self.engine.output, FixedFormat)
+        return self.engine.output
+
+    @property
+    def longest(self) -> int:
+        """The longest cancellation that is told apart: a product just above a power of two and the addend below it, or
+        a product that differs from the addend by its own last place."""
+        factors = [max(significand_bits(fmt) for fmt in formats) for formats in (self.a, self.b)]
+        return max(significand_bits(self.engine.addend_format), sum(factors) - 1)
+
+    @property
+    def lowest_cut(self) -> int | None:
+        """The lowest place at which a window cuts terms; None where none does."""
+        if self.engine.window is None:
+            return None
+        lowest = self.products.ulp
+        if self.engine.addend is Addend.INSIDE:
+            zero = -FAR if self.engine.zero_exponent is None else self.engine.zero_exponent
+            lowest = max(self.result.min_normal_exponent, zero)
+        return min(lowest, self.products.ulp) - self.engine.window
+
+    @property
+    def exact_when_small(self) -> bool:
+        """Whether the smallest results come from nothing but themselves: no product has a bit below their last place,
+        and no window cuts one off. Without subnormal numbers the smallest is odd, which no sum is that was cut."""
+        if self.products.ulp < lowest_place(self.result):
+            return False
+        if self.lowest_cut is None or not self.result.subnormals:
+            return True
+        with_products = self.products.ulp - (self.engine.window or 0) > self.result.min_normal_exponent
+        return with_products and self.lowest_cut <= lowest_place(self.engine.addend_format)
+
+    def raises(self, flags: str) -> bool:
+        """Whether an operation can raise a flag: infinities are invalid where an operand can be one, sums of small
+        parts underflow, and sums overflow where products reach the last place of the largest result."""
+        if flags == "invalid":
+            return any(fmt.has_inf for fmt in (*self.a, *self.b))
+        if flags == "overflow":
+            place = self.result.quantum(floor_log2(self.result.max_magnitude))
+            nearest = self.engine.output_rounding in (Rounding.RNE, Rounding.RNA)
+            needed = pow2(place - 1) if nearest else pow2(place)
+            away = self.engine.output_rounding not in (Rounding.RNE, Rounding.RNA, Rounding.RTZ)
+            return away or self.depth * self.products.largest >= needed
+        return flags != "underflow" or not (self.result.subnormals and self.exact_when_small)
+
+    def impossible_outcome(self, outcome: str, flags: str) -> str | None:
+        """Why a class of results cannot come with some flags."""
+        cut_to_zero = self.engine.window is not None and (outcome, flags) == ("zero", "inexact")
+        reasons = {
+            "no operation of the unit raises it": not self.raises(flags),
+            "only NaN is invalid": flags == "invalid" and outcome != "nan",
+            "overflow gives infinity, or NaN where there is none": flags == "overflow"
+            and outcome != ("infinity" if self.result.has_inf else "nan"),
+            "sums as small as this are exact": outcome in ("subnormal", "smallest normal")
+            and flags in ("inexact", "underflow")
+            and self.exact_when_small,
+            "a window cuts off what is smaller than the smallest number": (outcome, flags) == ("zero", "underflow")
+            and self.lowest_cut is not None
+            and self.result.subnormals
+            and self.lowest_cut >= lowest_place(self.result),
+        }
+        own = next((reason for reason, holds in reasons.items() if holds), None)
+        roundings = (self.engine.output_rounding,)
+        return own or (None if cut_to_zero else impossible_rounding(self.result, roundings, outcome, flags))
 
 
-def _exact_when_small(unit: Dot) -> bool:
-    """Whether no product has a bit below the last place of the smallest results, so that small sums are exact."""
-    lowest = [min(fmt.quantum(-_FAR) for fmt in formats) for formats in (unit.a, unit.b)]
-    return not unit.bias_port and sum(lowest) >= _result(unit).quantum(-_FAR)
+def sum_of(unit: Dot) -> Sum:
+    """The sum that a unit's step is."""
+    products = product_range(unit.a, unit.b, unit.bias_port)
+    return Sum(unit.engine, unit.a, unit.b, products, unit.engine.products)
 
 
-_FAR = 1 << 12
-"""Below the exponents of every format."""
+class SumCoverage:
+    """Points of a sum and what operations are at them; `sources` names where an addend can come from, if not only from
+    one place."""
+
+    def __init__(self, sum_: Sum, flags: bool = True, sources: tuple[str, ...] = ()) -> None:
+        self.sum, self._flags, self._sources = sum_, flags, sources
+        addend = lowest_place(sum_.engine.addend_format)
+        self.ulp = min(addend, sum_.products.ulp)
+        self._product_shift = sum_.products.ulp - self.ulp
+        self.addends = Codes(sum_.engine.addend_format, self.ulp)
+        self._results = Codes(sum_.result)
+        self.meeting = Meeting(sum_.result, self.ulp, sum_.longest)
+
+    @property
+    def points(self) -> dict[str, tuple[Bin, ...]]:
+        """Bins of every point."""
+        s = self.sum
+        flags = tuple(name for name in FLAGS if s.raises(name))
+        return {
+            **({"addend": self._sources} if self._sources else {}),
+            "a": classes_of(*s.a),
+            "b": classes_of(*s.b),
+            "c": classes_of(s.engine.addend_format),
+            "format_a": tuple(fmt.name for fmt in s.a),
+            "format_b": tuple(fmt.name for fmt in s.b),
+            **self.meeting.points,
+            "result": classes_of(s.result),
+            **({"flags": flags} if self._flags else {}),
+        }
+
+    @property
+    def crosses(self) -> tuple[Cross, ...]:
+        """Crosses of the points."""
+        outcome = Cross("outcome", ("result", "flags"), self.sum.impossible_outcome)
+        return (
+            Cross("classes", ("a", "b", "c")),
+            Cross("formats", ("format_a", "format_b")),
+            *self.meeting.crosses(("addend",) if self._sources else ()),
+            *((outcome,) if self._flags else ()),
+        )
+
+    def step(self, operation: Operation, addend: Code) -> dict[str, Bin]:
+        """How products and addend meet, and the formats that are read."""
+        facts: dict[str, Bin] = {"c": addend.name, "format_a": operation.format_a, "format_b": operation.format_b}
+        if operation.summed is None or not addend.is_number:
+            return facts
+        return facts | self.meeting.facts(operation.summed << self._product_shift, addend.units)
+
+    def outcome(self, result: int, flags: int | None) -> dict[str, Bin]:
+        """The class of a result, and its flags where there are any."""
+        facts: dict[str, Bin] = {"result": self._results[result].name}
+        return facts if flags is None else facts | {"flags": flags_of(flags)}
+
+    def lanes(self, operation: Operation, addend: str, known: set[tuple[str, str, str]]) -> Iterator[dict[str, Bin]]:
+        """The classes of each lane, where they are not yet known."""
+        for x, y in operation.lanes:
+            classes = (x.name, y.name, addend)
+            if classes not in known:
+                known.add(classes)
+                yield dict(zip(("a", "b", "c"), classes, strict=True))
 
 
-def _raises(unit: Dot, flags: str) -> bool:
-    """Whether an operation can raise a flag: infinities are invalid, sums of small parts underflow, and sums overflow
-    where products reach the last place of the largest result."""
-    if flags == "invalid":
-        return any(fmt.has_inf for fmt in (*unit.a, *unit.b, _result(unit)))
-    if flags == "overflow":
-        result = _result(unit)
-        largest = unit.engine.products * max(x.max_magnitude for x in unit.a) * max(y.max_magnitude for y in unit.b)
-        return largest >= pow2(result.quantum(floor_log2(result.max_magnitude)) - 1)
-    return flags != "underflow" or not (_result(unit).subnormals and _exact_when_small(unit))
+def flag_column(outputs: Columns, count: int) -> list[int | None]:
+    """The flags of operations; None where a unit has none."""
+    return outputs["flags"].tolist() if "flags" in outputs else [None] * count
 
 
-def _impossible_cancellation(effective: str, cancelled: Bin) -> str | None:
-    if effective == "opposed signs" and cancelled == -1:
-        return "a difference carries into no higher place"
-    return "nothing cancels between equal signs" if effective == "same signs" and cancelled not in (-1, 0) else None
+def dot_model(unit: Dot) -> Model:
+    """The points of a unit's sums; with several products, operand classes are those of each lane in turn."""
+    covered, gating = SumCoverage(sum_of(unit), unit.flags), Gating(unit)
+    group = Group("", covered.points | gating.points, (*covered.crosses, *gating.crosses))
 
+    def facts(inputs: Columns, outputs: Columns) -> Iterator[Facts]:
+        known: set[tuple[str, str, str]] = set()
+        every = zip(
+            operations(covered.sum, inputs, list(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))),
+            inputs["c"].tolist(),
+            outputs["result"].tolist(),
+            flag_column(outputs, len(inputs["c"])),
+            strict=True,
+        )
+        for operation, c, result, flags in every:
+            addend = covered.addends[c]
+            yield "", covered.step(operation, addend) | covered.outcome(result, flags) | gating.facts(operation)
+            yield from (("", lane) for lane in covered.lanes(operation, addend.name, known))
 
-def _impossible_outcome(unit: Dot, outcome: str, flags: str) -> str | None:
-    result = _result(unit)
-    reasons = {
-        "no operation of the unit raises it": not _raises(unit, flags),
-        "only NaN is invalid": flags == "invalid" and outcome != "nan",
-        "overflow gives infinity, or NaN where there is none": flags == "overflow"
-        and outcome != ("infinity" if result.has_inf else "nan"),
-        "only results below the normal numbers, or rounded up to them, underflow": flags == "underflow"
-        and outcome not in ("zero", "subnormal", "smallest normal"),
-        "infinity and NaN are exact, or overflow": outcome in ("infinity", "nan") and flags in ("inexact", "underflow"),
-        "an inexact result below the normal numbers underflows": outcome in ("zero", "subnormal")
-        and flags == "inexact",
-        "sums as small as this are exact": outcome in ("subnormal", "smallest normal")
-        and flags in ("inexact", "underflow")
-        and _exact_when_small(unit),
-    }
-    return next((reason for reason, holds in reasons.items() if holds), None)
-
-
-def _longest(unit: Dot) -> int:
-    """The longest cancellation: a product just above a power of two, the addend the number below it."""
-    return _result(unit).fraction_bits + 1
-
-
-def _facts(unit: Dot, inputs: dict[str, int], outputs: dict[str, int]) -> Iterator[Facts]:
-    """The facts of the whole sum, then those of each lane."""
-    a, b = (_format(unit, inputs, operand) for operand in ("a", "b"))
-    c = oracle.decode(inputs["c"], unit.engine.output)
-    lanes = [*zip(unit.lane_names("a"), unit.lane_names("b"), strict=True)]
-    products = [dot_oracle.product(oracle.decode(inputs[x], a), oracle.decode(inputs[y], b)) for x, y in lanes]
-    facts: Facts = {
-        "c": class_of(inputs["c"], unit.engine.output),
-        "format_a": unit.a[_index(inputs, "a", unit.a)].name,
-        "format_b": unit.b[_index(inputs, "b", unit.b)].name,
-        "result": class_of(outputs["result"], unit.engine.output),
-    }
-    if "flags" in outputs:
-        facts["flags"] = flags_of(outputs["flags"])
-    facts |= _sum_facts(unit, products, c)
-    for lane, (x, y) in enumerate(lanes):
-        classes: Facts = {"a": class_of(inputs[x], a), "b": class_of(inputs[y], b), "c": facts["c"]}
-        yield {f"{unit.name}.{name}": fact for name, fact in (facts | classes if lane == 0 else classes).items()}
-
-
-def _sum_facts(unit: Dot, products: list[oracle.Exact], c: oracle.Exact) -> Facts:
-    """How addend and products meet; empty where one of them is no number."""
-    terms = [*products, c]
-    if any(term.kind in (Kind.NAN, Kind.INF) for term in terms):
-        return {}
-    facts: Facts = {}
-    summed = sum(term.value for term in products)
-    total = summed + c.value
-    fmt = _result(unit)
-    if total:
-        facts["sign"] = "-" if total < 0 else "+"
-        if abs(total) <= 2 * fmt.max_magnitude:
-            facts["position"], facts["last_place"] = rounding_case(abs(total), fmt)
-    if summed and c.value:
-        highest = max(floor_log2(abs(summed)), floor_log2(c.magnitude))
-        difference = floor_log2(c.magnitude) - floor_log2(abs(summed))
-        p = fmt.fraction_bits
-        facts["difference"] = max(-p - 3, min(difference, p + 4))
-        facts["effective"] = "same signs" if (summed < 0) == (c.value < 0) else "opposed signs"
-        facts["cancelled"] = highest - floor_log2(abs(total)) if total else "all"
-    return facts
-
-
-def _index(inputs: dict[str, int], operand: str, formats: tuple[Format, ...]) -> int:
-    return min(inputs.get(f"{operand}_format", 0), len(formats) - 1)
-
-
-def _format(unit: Dot, inputs: dict[str, int], operand: str) -> Format:
-    """The format of an operand of an operation, its extra bias included."""
-    formats = unit.a if operand == "a" else unit.b
-    fmt = formats[_index(inputs, operand, formats)]
-    bias = inputs.get(f"{operand}_bias", 0)
-    return (
-        with_bias(fmt, bias - ((bias >> (BIAS_BITS - 1)) << BIAS_BITS)) if bias and has_programmable_bias(fmt) else fmt
-    )
+    return Model((group,), facts)
