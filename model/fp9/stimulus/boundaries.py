@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.casting import decode_native, encode
-from fp9.formats import FixedFormat, Format
+from fp9.formats import FixedFormat, Format, floor_log2, pow2
 
 Codes = NDArray[np.int64]
 
@@ -18,7 +18,21 @@ def thresholds(source: FixedFormat, target: Format) -> Codes:
     """Source magnitudes at, just below and just above every number of the target and every midpoint, rising."""
     numbers = np.array([target.to_float(int(code)) for code in target.ordered_magnitudes()])
     numbers = np.append(numbers, [2 * numbers[-1] - numbers[-2], 2 * numbers[-1]])
-    points = np.concatenate([numbers, (numbers[1:] + numbers[:-1]) / 2])
+    return _around(np.concatenate([numbers, (numbers[1:] + numbers[:-1]) / 2]), source)
+
+
+def outside(source: FixedFormat, target: Format) -> Codes:
+    """Source magnitudes at and just beside the first number and the first midpoint of binades that a target's spacing
+    goes on in: two above its numbers, and those between its last place and its smallest number."""
+    smallest, largest = floor_log2(target.value_of(target.smallest_code)), floor_log2(target.max_magnitude)
+    exponents = [*range(target.quantum(smallest), smallest), largest + 1, largest + 2]
+    first = np.array([float(pow2(e)) for e in exponents])
+    half = np.array([float(pow2(target.quantum(e) - 1)) for e in exponents])
+    return _around(np.concatenate([first, first + half]), source)
+
+
+def _around(points: NDArray[np.float64], source: FixedFormat) -> Codes:
+    """Source magnitudes at points and just beside them, rising."""
     codes = encode(points, source, "rtz").astype(np.int64)
     around = (codes[:, None] + np.array([-1, 0, 1])).reshape(-1)
     return np.unique(around[(around >= 0) & (around <= source.magnitude_mask)])

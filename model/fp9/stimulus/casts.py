@@ -14,7 +14,7 @@ import numpy as np
 
 from fp9.casting import decode_native, encode
 from fp9.formats import FixedFormat, Rounding
-from fp9.stimulus.boundaries import special_codes, tails, thresholds
+from fp9.stimulus.boundaries import outside, special_codes, tails, thresholds
 from fp9.stimulus.cast_family import Choices, Codes, Family, every_choice, rows
 from fp9.stimulus.cast_hybrid import hybrid_ties
 from fp9.stimulus.cast_scaled import brought_inside, far_outside
@@ -54,10 +54,11 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
 
 
 def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
-    """Thresholds of each target under each rounding, signs drawn, overflow policies in turn."""
+    """Thresholds of each target and beside its numbers under each rounding, signs drawn, overflow policies in turn."""
     source = fixed(unit.source)
     for target, rounding in itertools.product(range(len(unit.targets)), range(len(unit.roundings))):
-        codes = thresholds(source, unit.targets[target])
+        fmt = unit.targets[target]
+        codes = np.union1d(thresholds(source, fmt), outside(source, fmt))
         codes = codes | rng.choice([0, source.sign_mask], len(codes))
         chosen: Choices = {
             "target": target,

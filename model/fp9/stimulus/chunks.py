@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fp9.formats import Format, Kind
-from fp9.stimulus.columns import Inputs, concatenated, drawn_port
+from fp9.stimulus.columns import Inputs, classes, concatenated, drawn_port
+from fp9.stimulus.full_chunks import full_chunks
 from fp9.units import Mac, MacOp
 
 _Fixed = Mapping[int, tuple[MacOp, Inputs | None]]
@@ -20,14 +22,22 @@ GROUP = 4
 _BEHIND = (MacOp.ACCUMULATE, MacOp.ACCUMULATE, MacOp.FOLD, MacOp.FOLD)
 """What follows the end of a chunk: the next one, which then is empty."""
 
+_EVERY_PAIR = 16
+"""Times that every operation stands behind every other."""
+
+_CROSSED = 0.3
+"""Share of all combinations of classes of two products in a chunk."""
+
 _OPPOSITE = 0.25
 """Share of drawn products that are the opposite of the one before, or nearly so: they cancel in the chunk."""
 
 
 def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """The corners `step` of a single sum, as c and chunk that join, and as products that meet in a chunk; then the
-    boundaries."""
-    return concatenated([_joined(unit, step, rng), _accumulated(unit, step, rng), _boundaries(unit, rng)])
+    """The corners `step` of a single sum, as c and chunk that join, and as products that meet in a chunk; every class
+    of product in a chunk of every class; chunks of ones; every operation behind every other; then the boundaries."""
+    parts = [_joined(unit, step, rng), _accumulated(unit, step, rng)]
+    parts += [*_class_cross(unit, rng), full_chunks(unit, GROUP), *_every_pair(unit, rng)]
+    return concatenated([*parts, _boundaries(unit, rng)])
 
 
 def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
@@ -50,6 +60,29 @@ def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     step, second = ({name: column[::3] for name, column in part.items()} for part in (step, second))
     fixed = {0: (MacOp.LOAD, step), 1: (MacOp.ACCUMULATE, second), 2: (MacOp.FOLD, None)}
     return _groups(unit, fixed, len(step["c"]), rng)
+
+
+def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
+    """In the first lane a product of equal classes, then one of two classes; the other lanes multiply zeros."""
+    zeros = {name: 0 for operand in ("a", "b") for name in unit.lane_names(operand)}
+    first_a, first_b = unit.lane_names("a")[0], unit.lane_names("b")[0]
+    for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
+        crossed = np.array(list(itertools.product(classes(a), classes(b))), dtype=np.uint32)
+        formats = {name: k for name, k in (("a_format", i), ("b_format", j)) if len(getattr(unit, name[0])) > 1}
+        for equal in zip(classes(a), classes(b), strict=False):
+            codes = crossed[rng.random(len(crossed)) < _CROSSED]
+            columns = {name: np.full(len(codes), value, np.uint32) for name, value in (zeros | formats).items()}
+            alike = {first_a: np.full_like(codes[:, 0], equal[0]), first_b: np.full_like(codes[:, 0], equal[1])}
+            second = columns | {first_a: codes[:, 0], first_b: codes[:, 1]}
+            fixed: _Fixed = {0: (MacOp.LOAD, columns | alike), 1: (MacOp.ACCUMULATE, second), 2: (MacOp.FOLD, None)}
+            yield _groups(unit, fixed, len(codes), rng)
+
+
+def _every_pair(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
+    """Every operation behind every other, between a LOAD and a FOLD."""
+    for first, second in itertools.product(unit.operations, repeat=2):
+        operations = (MacOp.LOAD, first, second, MacOp.FOLD)
+        yield _groups(unit, {place: (op, None) for place, op in enumerate(operations)}, _EVERY_PAIR, rng)
 
 
 def _groups(

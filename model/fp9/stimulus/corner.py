@@ -44,7 +44,8 @@ def _(unit: Dot, rng: np.random.Generator) -> Inputs:
 @corner.register
 def _(unit: Mac, rng: np.random.Generator) -> Inputs:
     """The sums' corners in pairs: as LOAD, with a drawn operation on what it left behind; and its addend as LOAD of
-    zeros, with the products as ACCUMULATE. With chunks, as `chunks` says, and for a Kulisch accumulator, as `exact`."""
+    zeros, with the products as ACCUMULATE. Then operations in every order. With chunks, as `chunks` says, and for a
+    Kulisch accumulator, as `exact`."""
     if unit.engine.whole:
         return kulisch_corner(unit, rng)
     if unit.chunk_steps:
@@ -61,7 +62,19 @@ def _(unit: Mac, rng: np.random.Generator) -> Inputs:
         {name: np.where(at_once, pair[0][name], pair[1][name]) for name in loads}
         for pair in ((loads, zeros), (drawn, accumulates))
     )
-    return {name: np.stack([first[name], second[name]], axis=1).reshape(-1) for name in loads}
+    pairs = {name: np.stack([first[name], second[name]], axis=1).reshape(-1) for name in loads}
+    return concatenated([pairs, _every_pair(unit, step, rng)])
+
+
+_EVERY_PAIR = 64
+"""Times that every operation of an accumulator stands behind every other."""
+
+
+def _every_pair(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
+    """Every operation behind every other, with operands drawn from the sums' corners."""
+    pairs = np.array(list(itertools.product(unit.operations, repeat=2)) * _EVERY_PAIR, dtype=np.uint32).reshape(-1)
+    rows = rng.integers(0, len(step["c"]), len(pairs))
+    return {"op": pairs, **{name: column[rows] for name, column in step.items()}}
 
 
 @corner.register

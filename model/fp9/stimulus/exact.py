@@ -9,6 +9,7 @@ what follows them; and runs of the largest product beyond what it holds.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,7 +114,7 @@ def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 def kulisch_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Sequences in pairs of operations, the first of each sequence a LOAD."""
     parts = [_places(unit), _specials(unit, rng), _zeros(unit, rng), *(_beyond(unit, sign) for sign in (0, 0x80))]
-    parts.append(random_kulisch(unit, COUNT, rng))
+    parts += [random_kulisch(unit, COUNT, rng), _started_anew(unit), *_filled(unit)]
     return concatenated(parts)
 
 
@@ -121,7 +122,7 @@ Product = tuple[int, int, int, int]
 """Codes of a and b, and the indices of their formats."""
 
 
-def _sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int = 1) -> Inputs:
+def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int = 1) -> Inputs:
     """Operations with a product, or none, in each of the first lanes; the others multiply zeros."""
     table = np.array([product or (0, 0, 0, 0) for _, product in rows], dtype=np.uint32)
     columns: Inputs = {port.name: np.zeros(len(rows), dtype=np.uint32) for port in unit.inputs}
@@ -134,11 +135,11 @@ def _sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: in
     return columns
 
 
-def _negated(product: Product) -> Product:
+def negated(product: Product) -> Product:
     return product[0] ^ 0x80, *product[1:]
 
 
-def _powers(unit: Mac) -> dict[int, Product]:
+def power_products(unit: Mac) -> dict[int, Product]:
     """A product that is a power of two, for every exponent that has one."""
     found: dict[int, Product] = {}
     for i, a in enumerate(unit.a):
@@ -159,18 +160,18 @@ def _powers_of_two(fmt: Format) -> list[int]:
 
 def _places(unit: Mac) -> Inputs:
     """At every place of both signs: a 1 that the smallest product is taken from and given back to; a tie with it."""
-    powers = _powers(unit)
+    powers = power_products(unit)
     smallest = powers[min(powers)]
     tie = fixed(unit.engine.result).fraction_bits + 1
     rows: list[tuple[MacOp, Product | None]] = []
     for exponent, power in powers.items():
         half = powers.get(exponent - tie, smallest)
-        for first, beside in ((power, half), (_negated(power), _negated(half))):
-            for one, other in ((first, smallest), (first, _negated(smallest))):
+        for first, beside in ((power, half), (negated(power), negated(half))):
+            for one, other in ((first, smallest), (first, negated(smallest))):
                 rows += [(MacOp.LOAD, one), (MacOp.ACCUMULATE, other), (MacOp.ACCUMULATE, beside), (MacOp.HOLD, None)]
                 rows += [(MacOp.LOAD, one), (MacOp.ACCUMULATE, beside), (MacOp.ACCUMULATE, other)]
-                rows += [(MacOp.ACCUMULATE, _negated(one))]
-    return _sequence(unit, rows)
+                rows += [(MacOp.ACCUMULATE, negated(one))]
+    return sequence(unit, rows)
 
 
 def _specials(unit: Mac, rng: np.random.Generator) -> Inputs:
@@ -198,15 +199,15 @@ def _in_first_lane(unit: Mac, rng: np.random.Generator) -> Inputs:
             products = [(x, y, i, j) for x in _kinds(a) for y in _kinds(b)]
             for product, other in zip(products, rng.permutation(len(products)), strict=True):
                 rows += [(MacOp.LOAD, product), (MacOp.HOLD, None), (MacOp.ACCUMULATE, products[other])]
-                rows += [(MacOp.ACCUMULATE, _negated(product)), (MacOp.CLEAR, product), (MacOp.HOLD, product)]
-    return _sequence(unit, rows)
+                rows += [(MacOp.ACCUMULATE, negated(product)), (MacOp.CLEAR, product), (MacOp.HOLD, product)]
+    return sequence(unit, rows)
 
 
 def _zeros(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Zeros of every pattern of signs as LOAD, then of another pattern, added to what is there or to nothing."""
     lanes = unit.engine.products
     patterns = rng.permutation(np.arange(1 << lanes)) if lanes <= 8 else rng.integers(0, 1 << lanes, 256)
-    parts = [_sequence(unit, [(MacOp.LOAD, None)] * 4) for _ in patterns]
+    parts = [sequence(unit, [(MacOp.LOAD, None)] * 4) for _ in patterns]
     columns = concatenated(parts)
     columns["op"] = np.resize([MacOp.LOAD, MacOp.ACCUMULATE, MacOp.CLEAR, MacOp.ACCUMULATE], 4 * len(patterns))
     following = np.stack([np.roll(patterns, place) for place in range(4)], axis=1).reshape(-1)
@@ -216,20 +217,42 @@ def _zeros(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _kinds(fmt: Format) -> list[int]:
-    """Codes of both signs of every kind: zero, the smallest and largest number, infinity, NaN."""
-    magnitudes = [0, fmt.smallest_code, fmt.max_code, fmt.inf_code(False), fmt.nan_code(False)]
+    """Codes of both signs of every kind: zero, the smallest and largest number, the first normal one, infinity, NaN."""
+    normal = fmt.code_of(Fraction(fmt.smallest_normal))
+    magnitudes = [0, fmt.smallest_code, normal, fmt.max_code, fmt.inf_code(False), fmt.nan_code(False)]
     return sorted({code for m in magnitudes if m is not None for code in (m, m ^ 0x80)})
+
+
+def _started_anew(unit: Mac) -> Inputs:
+    """LOAD behind a product of every kind."""
+    rows: list[tuple[MacOp, Product | None]] = []
+    for i, fmt in enumerate(unit.a):
+        products = [(code, unit.b[0].max_code, i, 0) for code in _kinds(fmt)]
+        rows += [row for product in products for row in ((MacOp.LOAD, product), (MacOp.LOAD, _largest(unit)))]
+    return sequence(unit, rows)
+
+
+def _filled(unit: Mac) -> list[Inputs]:
+    """The largest product of both signs in one lane, two lanes, and so on."""
+    largest = _largest(unit)
+    rows: list[tuple[MacOp, Product | None]] = [(MacOp.LOAD, largest), (MacOp.LOAD, negated(largest))]
+    return [sequence(unit, rows, lanes) for lanes in range(1, unit.engine.products + 1)]
+
+
+def _largest(unit: Mac) -> Product:
+    """The largest product."""
+    (i, a), (j, b) = (max(enumerate(formats), key=lambda f: f[1].max_magnitude) for formats in (unit.a, unit.b))
+    return a.max_code, b.max_code, i, j
 
 
 def _beyond(unit: Mac, sign: int) -> Inputs:
     """The largest product in every lane until the register has wrapped round, and back."""
-    factors = [max(enumerate(formats), key=lambda f: f[1].max_magnitude) for formats in (unit.a, unit.b)]
-    (i, a), (j, b) = factors
-    largest = (a.max_code | sign, b.max_code, i, j)
+    x, y, i, j = _largest(unit)
+    largest = (x | sign, y, i, j)
     lanes = unit.engine.products
     products = product_range(unit.a, unit.b, unit.bias_port)
-    step = lanes * a.max_magnitude * b.max_magnitude / pow2(products.ulp)
+    step = lanes * unit.a[i].max_magnitude * unit.b[j].max_magnitude / pow2(products.ulp)
     steps = int(pow2(unit.sum_bits - 1) / step) + 7
     rows: list[tuple[MacOp, Product | None]] = [(MacOp.LOAD, largest), *[(MacOp.ACCUMULATE, largest)] * steps]
-    rows += [(MacOp.ACCUMULATE, _negated(largest))] * 14
-    return _sequence(unit, rows + [(MacOp.HOLD, None)] * (len(rows) % 2), lanes)
+    rows += [(MacOp.ACCUMULATE, negated(largest))] * 14
+    return sequence(unit, rows + [(MacOp.HOLD, None)] * (len(rows) % 2), lanes)

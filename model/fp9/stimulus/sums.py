@@ -66,10 +66,14 @@ def _families(
 
 
 def _below(unit: Dot, c: Codes, rng: np.random.Generator) -> Codes:
-    """Addends as they are; where one may have more fraction bits than the total, half of them with such bits drawn."""
+    """Addends as they are; where one may have more fraction bits than the total, half of them with such bits drawn or
+    all ones."""
+    if unit.engine.addend_format == unit.engine.output:
+        return c
     below = (1 << fixed(unit.engine.output).padding) - 1
-    drawn = rng.integers(0, below + 1, len(c), dtype=np.uint32) & rng.choice([below, 0], len(c))
-    return c if unit.engine.addend_format == unit.engine.output else (c & ~np.uint32(below) | drawn).astype(np.uint32)
+    drawn = rng.integers(0, below + 1, len(c), dtype=np.uint32)
+    bits = np.choose(rng.integers(0, 4, len(c)), [0, 0, drawn, below])
+    return np.asarray(c & ~np.uint32(below) | bits, dtype=np.uint32)
 
 
 def _drawn(unit: Dot, count: int, names: list[str], rng: np.random.Generator) -> Inputs:

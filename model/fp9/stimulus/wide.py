@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fp9.casting import decode, encode
 from fp9.formats import FixedFormat
 from fp9.stimulus.columns import Triple, addend, finite, walking_codes, walking_fractions
 from fp9.stimulus.families import (
@@ -23,6 +24,7 @@ def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> 
     share = operations // 8
     parts = [family(fmt, fmt, fmt, share, rng) for family in (class_cross, alignments, residues, boundaries)]
     parts += [_telling(fmt, share, rng), _ending(fmt, share, rng), *_walking(fmt, share, rng)]
+    parts.append(_long_cancellations(fmt, share // 2, rng))
     a, b, c = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return a, b, c
 
@@ -37,6 +39,18 @@ def _telling(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     near = addend(fmt, np.abs(products), difference, rng.choice(walking, count), rng.integers(0, 2, count))
     c = np.choose(np.arange(count) % 3, [near, nearly_opposite(products, fmt, rng), to_boundaries(products, fmt, rng)])
     return x.astype(np.uint32), y.astype(np.uint32), c
+
+
+def _long_cancellations(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
+    """Of many products those whose nearest number is nearest: opposite to it, the addend leaves their last places."""
+    one = 1 << fmt.fraction_bits
+    drawn = rng.integers(0, one, (2, 128 * count)) + (fmt.bias + rng.integers(-8, 9, (2, 128 * count))) * one
+    x, y = (drawn | rng.choice([0, fmt.sign_mask], drawn.shape)).astype(np.uint32)
+    products = product(x, y, fmt, fmt)
+    c = encode(-products, fmt, "rne").astype(np.uint32)
+    left = np.abs((products + decode(c, fmt)) / products)
+    nearest = np.argsort(np.where(left == 0, np.inf, left))[:count]
+    return x[nearest], y[nearest], c[nearest]
 
 
 def _ending(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
