@@ -17,9 +17,10 @@ from fp9.stimulus.columns import Inputs, every_value, fixed
 from fp9.units import Dot, Mac, MacOp, Results, Unit
 
 SMOKE_COUNT = 960
-_HANDFUL = 16
-_POOL = 3000
-"""Operations that are looked at closely."""
+_HANDFUL = 64
+_POOL = range(3000, 12001)
+"""Operations that are looked at closely: as many as `_FLIPS` of single bits allow."""
+_FLIPS = 600_000
 _FADING = 0.5
 """Factor by which a combination counts less each time that it is seen."""
 _CLASS_BITS = 9
@@ -37,7 +38,8 @@ def smoke(unit: Unit, corner: Inputs) -> Inputs:
     if isinstance(unit, Dot) and unit.engine.products > 1:
         always = np.union1d(always, _one_of_each(_landmarks(unit, corner), rng) // span)
     others = np.setdiff1d(np.arange(len(classes)), always)
-    kept = np.union1d(others[_spread(classes[others], _POOL // span, rng)], always)
+    looked_at = min(max(_POOL.start, _FLIPS // sum(port.width for port in unit.inputs)), _POOL.stop - 1)
+    kept = np.union1d(others[_spread(classes[others], looked_at // span, rng)], always)
     pool, required = _taken(corner, kept, span), np.isin(kept, always)
     outputs = unit.evaluate(pool)
     inputs = np.concatenate([_bits(pool[port.name], port.width) for port in unit.inputs], axis=1)
