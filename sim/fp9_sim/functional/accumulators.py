@@ -14,7 +14,7 @@ from fp9_sim.functional.gating import Gating
 from fp9_sim.functional.kulisch import kulisch_model
 from fp9_sim.functional.model import Cross, Facts, Group, Model, classes_of
 from fp9_sim.functional.sequence import Sequence
-from fp9_sim.functional.sums import SumCoverage, flag_column, sum_of
+from fp9_sim.functional.sums import Known, SumCoverage, flag_column, sum_of
 from fp9_sim.functional.values import Codes
 
 _SOURCES = {MacOp.ACCUMULATE: "accumulator", MacOp.LOAD: "c"}
@@ -41,7 +41,7 @@ def _facts(unit: Mac, covered: SumCoverage, inputs: Columns, outputs: Columns) -
     sequence, gating = Sequence(unit), Gating(unit, ("operation",))
     held = Codes(unit.engine.output, covered.ulp)
     before = held[0]
-    known: set[tuple[str, str, str]] = set()
+    known: set[Known] = set()
     every = zip(
         sequence.read(inputs),
         operations(covered.sum, inputs, list(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))),
@@ -56,6 +56,6 @@ def _facts(unit: Mac, covered: SumCoverage, inputs: Columns, outputs: Columns) -
         if op in _SOURCES:
             addend = before if op is MacOp.ACCUMULATE else covered.addends[c]
             facts |= {"addend": _SOURCES[op], **covered.step(operation, addend), **covered.outcome(result, flags)}
-            yield from (("", lane) for lane in covered.lanes(operation, addend.name, known))
+            yield from (("", lane) for lane in covered.lanes(operation, addend, known))
         yield "", facts
         before = held[after]

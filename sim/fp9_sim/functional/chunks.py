@@ -15,7 +15,7 @@ from fp9_sim.functional.meeting import Meeting
 from fp9_sim.functional.model import FLAGS, Bin, Cross, Facts, Group, Model, classes_of, flags_of
 from fp9_sim.functional.ranges import reached_classes
 from fp9_sim.functional.sequence import Sequence
-from fp9_sim.functional.sums import Sum, SumCoverage, flag_column, sum_of
+from fp9_sim.functional.sums import Known, Sum, SumCoverage, flag_column, sum_of
 from fp9_sim.functional.values import Codes
 
 _SUMS = (MacOp.ACCUMULATE, MacOp.LOAD)
@@ -144,7 +144,7 @@ def _facts(unit: Mac, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
     sequence, gating, meeting = Sequence(unit), Gating(unit), _meeting(unit)
     totals, chunks = (Codes(fmt, _place(unit)) for fmt in (unit.engine.addend_format, unit.engine.result))
     sums, results = Codes(unit.engine.result, covered.ulp), Codes(unit.engine.output)
-    total, known = 0, set[tuple[str, str, str]]()
+    total, known = 0, set[Known]()
     ops = list(sequence.read(inputs))
     followed = follow(unit, [op for op, _ in ops], inputs)
     lanes = list(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))
@@ -156,7 +156,7 @@ def _facts(unit: Mac, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
         if op in _SUMS:
             addend = sums[followed.before[i] if op is MacOp.ACCUMULATE else 0]
             yield "chunk", covered.step(operation, addend)
-            yield from (("chunk", lane) for lane in covered.lanes(operation, addend.name, known))
+            yield from (("chunk", lane) for lane in covered.lanes(operation, addend, known))
         if end := followed.ends[i]:
             chunk, before = chunks[followed.after[i]], totals[c[i] if op is MacOp.LOAD else total]
             joins: dict[str, Bin] = {"end": end, "chunk": chunk.name, "total": before.name}

@@ -14,7 +14,7 @@ from fp9_sim.functional.casts import cast_model
 from fp9_sim.functional.codes import upcast_model
 from fp9_sim.functional.factors import operations
 from fp9_sim.functional.model import Facts, Group, Model, joined
-from fp9_sim.functional.sums import Sum, SumCoverage, dot_model, flag_column
+from fp9_sim.functional.sums import Known, Sum, SumCoverage, dot_model, flag_column
 
 
 def fpu_model(unit: Fpu) -> Model:
@@ -60,13 +60,13 @@ def _wide_model(unit: Fpu) -> Model:
     covered = SumCoverage(Sum(engine, wide, wide, product_range(wide, wide), 1), unit.flags)
 
     def facts(inputs: Columns, outputs: Columns) -> Iterator[Facts]:
-        known: set[tuple[str, str, str]] = set()
+        known: set[Known] = set()
         results, flags = outputs["result"].tolist(), flag_column(outputs, len(inputs["c"]))
         read = operations(covered.sum, inputs, [("a", "b")])
         for operation, c, result, raised in zip(read, inputs["c"].tolist(), results, flags, strict=True):
             addend = covered.addends[c]
             yield "", covered.step(operation, addend) | covered.outcome(result, raised)
-            yield from (("", lane) for lane in covered.lanes(operation, addend.name, known))
+            yield from (("", lane) for lane in covered.lanes(operation, addend, known))
 
     return Model((Group("", covered.points, covered.crosses),), facts)
 

@@ -37,7 +37,8 @@ The coverage models (`fp9_sim.functional`) follow from the spec:
 * `cast`: of each target the classes of source and result, every binade, rounding x sign x last place x position between
   the neighbours (what guard and sticky bit say), results x flags.
 * `fma`, `dot`: classes of all operands, every exponent difference x effective operation, every length of cancellation,
-  sign x last place x position, results x flags; what zero-operand gating finds.
+  sign x last place x position, results x flags; every distance of a term below the top of a window, of both signs;
+  what zero-operand gating finds.
 * `mac`: the same, the addend from the port or from the accumulator; every operation behind every other, and on every
   class of accumulator. With chunks: the sums within a chunk, the chunk as it joins the total, and every operation at
   every number of steps. With an exact register: its leading places x sign, wraps, special states x operation, the
@@ -46,8 +47,8 @@ The coverage models (`fp9_sim.functional`) follow from the spec:
 
 Positions, differences and cancellations come from exact integers; what an accumulator holds before an operation comes
 from the golden model; results and flags are those that were given. Bins that cannot occur are left out of a cross, each
-for a reason that the model states. With several products, the lengths beyond the longest cancellation of one count as
-that; exact sums stand for those of a window, too.
+for a reason that the model states. With several products, lengths beyond the longest cancellation of one count as that.
+Under a window, positions and cancellations are those of the exact sum.
 
 | unit | bins | left out | smoke: met | corner: met | holes of corner |
 |---|--:|--:|--:|--:|--:|

@@ -25,6 +25,10 @@ from fp9_sim.functional.model import (
     impossible_rounding,
 )
 from fp9_sim.functional.values import Code, Codes, lowest_place
+from fp9_sim.functional.window import Window
+
+Known = tuple[object, ...]
+"""What identifies facts that were given before."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,7 @@ class SumCoverage:
         self._product_shift = sum_.products.ulp - self.ulp
         self.addends = Codes(sum_.engine.addend_format, self.ulp)
         self._results = Codes(sum_.result)
+        self._window = Window(sum_.engine)
         self.meeting = Meeting(sum_.result, self.ulp, sum_.longest)
 
     @property
@@ -138,6 +143,7 @@ class SumCoverage:
             "format_a": tuple(fmt.name for fmt in s.a),
             "format_b": tuple(fmt.name for fmt in s.b),
             **self.meeting.points,
+            **self._window.points,
             "result": classes_of(s.result),
             **({"flags": flags} if self._flags else {}),
         }
@@ -150,6 +156,7 @@ class SumCoverage:
             Cross("classes", ("a", "b", "c")),
             Cross("formats", ("format_a", "format_b")),
             *self.meeting.crosses(("addend",) if self._sources else ()),
+            *self._window.crosses,
             *((outcome,) if self._flags else ()),
         )
 
@@ -165,13 +172,16 @@ class SumCoverage:
         facts: dict[str, Bin] = {"result": self._results[result].name}
         return facts if flags is None else facts | {"flags": flags_of(flags)}
 
-    def lanes(self, operation: Operation, addend: str, known: set[tuple[str, str, str]]) -> Iterator[dict[str, Bin]]:
-        """The classes of each lane, where they are not yet known."""
+    def lanes(self, operation: Operation, addend: Code, known: set[Known]) -> Iterator[dict[str, Bin]]:
+        """The classes of each lane, and where terms stand in a window, where they are not yet known."""
         for x, y in operation.lanes:
-            classes = (x.name, y.name, addend)
-            if classes not in known:
+            if (classes := (x.name, y.name, addend.name)) not in known:
                 known.add(classes)
                 yield dict(zip(("a", "b", "c"), classes, strict=True))
+        for facts in self._window.facts(operation, addend):
+            if (shift := tuple(facts.items())) not in known:
+                known.add(shift)
+                yield facts
 
 
 def flag_column(outputs: Columns, count: int) -> list[int | None]:
@@ -185,7 +195,7 @@ def dot_model(unit: Dot) -> Model:
     group = Group("", covered.points | gating.points, (*covered.crosses, *gating.crosses))
 
     def facts(inputs: Columns, outputs: Columns) -> Iterator[Facts]:
-        known: set[tuple[str, str, str]] = set()
+        known: set[Known] = set()
         every = zip(
             operations(covered.sum, inputs, list(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))),
             inputs["c"].tolist(),
@@ -196,6 +206,6 @@ def dot_model(unit: Dot) -> Model:
         for operation, c, result, flags in every:
             addend = covered.addends[c]
             yield "", covered.step(operation, addend) | covered.outcome(result, flags) | gating.facts(operation)
-            yield from (("", lane) for lane in covered.lanes(operation, addend.name, known))
+            yield from (("", lane) for lane in covered.lanes(operation, addend, known))
 
     return Model((group,), facts)

@@ -6,17 +6,20 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from fp9 import oracle
+from fp9.engine import alignment_exponent
 from fp9.formats import Format, Kind
 from fp9_sim.functional.model import FAR, class_name
 
 
 class Code(NamedTuple):
-    """A code: its class, whether it is a number, its sign, and its value as a multiple of a power of two."""
+    """A code: its class, whether it is a number, its sign, its value as a multiple of a power of two, and the exponent
+    with which a number that is not zero is aligned."""
 
     name: str
     is_number: bool
     negative: bool
     units: int
+    exponent: int
     code: int
 
 
@@ -39,7 +42,8 @@ class Codes(dict[int, Code]):
         units = self._units(value.magnitude)
         is_number = value.kind in (Kind.ZERO, Kind.FINITE)
         name = class_name(value.kind, units, *self._ends)
-        self[code] = found = Code(name, is_number, value.negative, -units if value.negative else units, code)
+        exponent = alignment_exponent(self.format, units.bit_length() - 1 + self.ulp) if units else 0
+        self[code] = found = Code(name, is_number, value.negative, -units if value.negative else units, exponent, code)
         return found
 
 
