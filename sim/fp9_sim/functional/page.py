@@ -97,8 +97,8 @@ def draw(
         progress(unit.name, done, len(chosen))
         rows.append(Row(unit.name, {suite: _covered(unit, suite) for suite in SUITES}))
     table = "".join(f"| {' | '.join(row.cells)} |\n" for row in rows)
-    holes = "".join(f"* {line}\n" for row in rows for line in row.holes)
-    write_whole(Path(folder) / PAGE, f"{_HEADING}{table}\n## Holes of the corner suites\n\n{holes or 'None.'}")
+    holes = "".join(f"* {line}\n" for row in rows for line in row.holes) or "None.\n"
+    write_whole(Path(folder) / PAGE, f"{_HEADING}{table}\n## Holes of the corner suites\n\n{holes}")
     return rows
 
 
