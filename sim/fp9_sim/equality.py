@@ -26,10 +26,10 @@ from fp9_sim.proofs.solver import TOP, State, Verdict, run
 STATE = "registers"
 """Name of the input that stands for the registers that hold state, in a counterexample."""
 
-_PATTERNS = 1 << 14
-"""Most operations that are simulated at first."""
+_PATTERNS = 1 << 15
+"""Most operations that are simulated at first, drawn from all."""
 
-_WHOLE_SECONDS = 10.0
+_WHOLE_SECONDS = 5.0
 """Limit of the proof that looks at the outputs alone; most are done in less."""
 
 _BIT_SECONDS = 10.0
@@ -58,12 +58,13 @@ class Comparison:
         self._gates, self._state = _opened(netlist)
         self._outputs = [net for nets in netlist.outputs.values() for net in nets]
         self._inputs = {port.name: netlist.inputs[port.name] for port in unit.inputs}
-        count = min(_PATTERNS, len(next(iter(operations.values()))))
-        planes = {name: bit_planes(operations[name][:count], len(nets)) for name, nets in self._inputs.items()}
+        drawn = np.random.default_rng(0).permutation(len(next(iter(operations.values()))))[:_PATTERNS]
+        count = len(drawn)
+        planes = {name: bit_planes(operations[name][drawn], len(nets)) for name, nets in self._inputs.items()}
         if self._state:
             self._inputs[STATE] = tuple(q for _, q in self._state)
-            drawn = np.random.default_rng(0).integers(0, 1 << 64, (len(self._state), -(-count // 64)), dtype=np.uint64)
-            planes[STATE] = drawn
+            states = np.random.default_rng(0).integers(0, 1 << 64, (len(self._state), -(-count // 64)), dtype=np.uint64)
+            planes[STATE] = states
         self._patterns = np.concatenate([planes[name] for name in self._inputs])
         self._graph = AndGraph()
         bits = [(f"{name}[{i}]", net) for name, nets in self._inputs.items() for i, net in enumerate(nets)]
