@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from fp9_sim.gates import AND, INVERTED, MUX, NOT, OR, XOR, Row
 
@@ -68,12 +68,17 @@ class AndGraph:
         """A literal in Verilog."""
         return ("~" if literal & 1 else "") + self._names[literal // 2]
 
-    def cone(self, literal: Literal) -> Iterator[str]:
-        """Verilog of every AND that a literal depends on, operands first."""
+    def operands(self) -> dict[int, tuple[int, ...]]:
+        """The two nodes of every AND."""
+        return {node: (a // 2, b // 2) for node, (a, b) in self._operands.items()}
+
+    def cone(self, literal: Literal, free: Collection[int] = ()) -> Iterator[str]:
+        """Verilog of every AND that a literal depends on, operands first; the `free` nodes are left out, and what only
+        they depend on."""
         reached, stack = set(), [literal // 2]
         while stack:
             node = stack.pop()
-            if node not in reached and node in self._operands:
+            if node not in reached and node in self._operands and node not in free:
                 reached.add(node)
                 stack += [operand // 2 for operand in self._operands[node]]
         for node in sorted(reached):

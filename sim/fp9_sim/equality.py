@@ -2,16 +2,18 @@
 
 SAT decides, in most cases at once. Where it takes long, simulation finds where a difference ends: nets that agree on
 all patterns so far, behind one that does not. SAT then proves that these agree on all inputs, and so whatever lies
-behind them; its counterexample becomes a pattern. Pipeline registers are read as wires; registers that hold state,
-those in a loop, become inputs, and what they take next is an output. So equal means equal from equal states on. Two
-kinds of register bits are known better: those that are 0 for ever, as all are at first and none but 0 comes in; and
-those that are proven to decide nothing, neither an output nor what another register takes.
+behind them; its counterexample becomes a pattern. Last, the narrowest place on the way is given any values.
+
+Pipeline registers are read as wires; registers that hold state, those in a loop, become inputs, and what they take next
+is an output. So equal means equal from equal states on. Two kinds of register bits are known better: those that are 0
+for ever, as all are at first and none but 0 comes in; and those that are proven to decide nothing, neither an output
+nor what another register takes.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 from fp9.formats import HFP8_BIASES
 from fp9.units import Port, Unit
 from fp9_sim.and_graph import AndGraph, Literal
+from fp9_sim.cuts import narrowest
 from fp9_sim.gates import AND, GateNetlist, Planes, Row, bit_planes, evaluate, in_order
 from fp9_sim.proofs.solver import TOP, State, Verdict, run
 
@@ -31,6 +34,15 @@ _PATTERNS = 1 << 15
 
 _WHOLE_SECONDS = 5.0
 """Limit of the proof that looks at the outputs alone; most are done in less."""
+
+_BEHIND = 0.6
+"""Share of the time for proofs of where a difference ends."""
+
+_CUT_AT = (0.5, 0.35)
+"""How deep the narrowest place may lie, as parts of the longest path."""
+
+_CUT_MOST = 120
+"""Most nodes of a narrowest place."""
 
 _BIT_SECONDS = 10.0
 """Limit of the proof that a register bit decides nothing."""
@@ -146,7 +158,7 @@ class Comparison:
             verdict = self._agree(number, self._compared, min(_WHOLE_SECONDS, timeout))
             if verdict.state is not State.UNFINISHED:
                 return verdict
-        while (left := timeout - time.perf_counter() + started) > 0:
+        while (left := _BEHIND * timeout - time.perf_counter() + started) > 0:
             differs = self._differing(number)
             if found := np.flatnonzero(np.bitwise_or.reduce(differs[self._compared])).tolist():
                 word = differs[self._compared, found[0]]
@@ -154,9 +166,23 @@ class Comparison:
             unequal = np.bitwise_or.reduce(differs, axis=1) != 0
             ends = [row[4] for row in self._gates if not unequal[row[4]] and unequal[list(row[1:4])].any()]
             verdict = self._agree(number, ends, left)
-            if verdict.state is not State.REFUTED:
+            if verdict.state is State.PROVEN:
                 return verdict
-            self._learn(verdict.counterexample)
+            if verdict.state is State.REFUTED:
+                self._learn(verdict.counterexample)
+        return self._behind_cut(number, started + timeout)
+
+    def _behind_cut(self, number: int, until: float) -> Verdict:
+        """Whether the compared nets agree whatever values the narrowest place before the difference has, where few nets
+        lead through it: no more than a proof, as values may be refuted that never come."""
+        started = time.perf_counter()
+        differs = self._difference(number, self._compared)
+        operands = self._graph.operands()
+        for part in _CUT_AT:
+            cut = narrowest(operands, differs // 2, part, _CUT_MOST)
+            left = until - time.perf_counter()
+            if cut and left > 0 and self._never(differs, left, cut & operands.keys()).state is State.PROVEN:
+                return Verdict(State.PROVEN, time.perf_counter() - started)
         return Verdict(State.UNFINISHED, time.perf_counter() - started)
 
     def _differing(self, number: int) -> Planes:
@@ -211,20 +237,24 @@ class Comparison:
 
     def _agree(self, number: int, nets: list[int], timeout: float) -> Verdict:
         """Whether nets agree on all inputs."""
+        return self._never(self._difference(number, nets), timeout)
+
+    def _difference(self, number: int, nets: list[int]) -> Literal:
+        """Whether some of the nets differ."""
         graph, wrong, differs = self._graph, self._evaluated(number), 0
         for net in nets:
             differs = graph.either(differs, graph.differ(self._right[net], wrong[net]))
         # Nothing differs where the changed places themselves agree: said to the solver, it decides most cases at once.
-        differs = graph.both(differs, self._changed(wrong))
-        return self._never(differs, timeout)
+        return graph.both(differs, self._changed(wrong))
 
-    def _never(self, differs: Literal, timeout: float) -> Verdict:
-        """Whether a literal is 0 for all inputs that the unit takes."""
+    def _never(self, differs: Literal, timeout: float, free: Collection[int] = ()) -> Verdict:
+        """Whether a literal is 0 for all inputs that the unit takes, and all values of the `free` nodes."""
         graph = self._graph
         if differs == 0:
             return Verdict(State.PROVEN, 0.0)
         ports = [f"input [{len(nets) - 1}:0] {name}" for name, nets in self._inputs.items()]
-        lines = [f"module {TOP}({', '.join(ports)}, output ok);", *graph.cone(differs)]
+        ports += [f"input {graph.text(2 * node)}" for node in sorted(free)]
+        lines = [f"module {TOP}({', '.join(ports)}, output ok);", *graph.cone(differs, free)]
         lines += [f"  assign ok = {_outside(self._unit.inputs)} || ~({graph.text(differs)});", "endmodule", ""]
         return run(_DECIDE, {"proof.v": "\n".join(lines)}, timeout)
 

@@ -11,6 +11,7 @@ from fp9.formats import format
 from fp9.units import CATALOGUE, Decoder
 from fp9_sim import mutation
 from fp9_sim.clocked import circuit
+from fp9_sim.cuts import narrowest
 from fp9_sim.equality import Comparison
 from fp9_sim.gates import AND, MUX, OR, XOR, GateNetlist, bit_planes
 from fp9_sim.mutants import draw
@@ -75,6 +76,15 @@ def test_registers_that_stay_zero_and_those_that_decide_nothing_are_known() -> N
     assert comparison.equal(1, 10).state is State.PROVEN
     assert comparison.equal(2, 10).state is State.PROVEN
     assert comparison.equal(4, 10).state is State.REFUTED
+
+
+def test_the_narrowest_place_of_a_circuit() -> None:
+    # Inputs 1 to 4 meet in 7, two and two; 8 and 9 fan out of it, and 10 is the root.
+    operands = {5: (1, 2), 6: (3, 4), 7: (5, 6), 8: (7, 1), 9: (7, 2), 10: (8, 9)}
+    assert narrowest(operands, 10, 1.0, 4) == {10}
+    assert narrowest(operands, 10, 0.5, 4) == {1, 2, 6}, "two inputs lead past it; 6 is nearer than 7"
+    assert narrowest(operands, 7, 0.5, 4) == {5, 6}
+    assert narrowest(operands, 10, 0.5, 2) is None
 
 
 def test_the_evaluator_computes_every_gate() -> None:

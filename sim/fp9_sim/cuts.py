@@ -1,0 +1,72 @@
+"""The narrowest place of a circuit: fewest nodes that all paths from its inputs to an output lead through.
+
+A claim that holds whatever values these nodes take holds for the circuit; what lies before them need not be looked at.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+
+Operands = Mapping[int, tuple[int, ...]]
+"""The nodes that a node is made of, for every node that is no input."""
+
+_Residual = dict[int, dict[int, int]]
+_UNLIMITED = 1 << 30
+
+
+def levels(operands: Operands, root: int) -> dict[int, int]:
+    """Longest path from an input, for every node that the root depends on."""
+    found: dict[int, int] = {}
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        before = operands.get(node, ())
+        waiting = [other for other in before if other not in found]
+        if waiting:
+            stack += waiting
+        else:
+            found[node] = 1 + max((found[other] for other in before), default=-1)
+            stack.pop()
+    return found
+
+
+def narrowest(operands: Operands, root: int, part: float, most: int) -> set[int] | None:
+    """The fewest nodes that all paths from inputs to the root lead through, no path of a node longer than `part` of the
+    root's; of several such cuts the one nearest to the inputs. None where it takes more than `most`.
+
+    A minimum vertex cut by shortest augmenting paths (Edmonds and Karp 1972). Node n is entered at 2 n and left at
+    2 n + 1; -1 is before all inputs.
+    """
+    level = levels(operands, root)
+    highest = part * level[root]
+    residual: _Residual = {-1: {}}
+    for node in level:
+        residual.setdefault(2 * node, {})[2 * node + 1] = 1 if level[node] <= highest else _UNLIMITED
+        residual.setdefault(2 * node + 1, {}).setdefault(2 * node, 0)
+        for before in operands.get(node, (None,)):
+            source = -1 if before is None else 2 * before + 1
+            residual.setdefault(source, {})[2 * node] = _UNLIMITED
+            residual[2 * node].setdefault(source, 0)
+    for _ in range(most + 1):
+        came = _reached(residual, 2 * root + 1)
+        if 2 * root + 1 not in came:
+            return {node for node in level if 2 * node in came and 2 * node + 1 not in came}
+        place = 2 * root + 1
+        while place != -1:
+            residual[came[place]][place] -= 1
+            residual[place][came[place]] += 1
+            place = came[place]
+    return None
+
+
+def _reached(residual: _Residual, last: int) -> dict[int, int]:
+    """The places that more can flow to from the inputs, with the place before each; as far as `last`."""
+    came, waiting = {-1: -1}, deque([-1])
+    while waiting and last not in came:
+        place = waiting.pop()
+        for following, left in residual[place].items():
+            if left > 0 and following not in came:
+                came[following] = place
+                waiting.append(following)
+    return came
