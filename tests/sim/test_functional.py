@@ -79,7 +79,8 @@ def test_bins_that_cannot_occur_do_not_occur(unit: Unit) -> None:
 def test_positions_are_those_of_the_oracles_neighbours(name: str) -> None:
     fmt, rng = format(name), np.random.default_rng(0)
     grid = Grid(fmt, -60)
-    for magnitude in [*range(1, 64), *(int(m) << int(s) for m, s in rng.integers(1, 60, (2000, 2)))]:
+    beside = [(int(m) << int(s)) + (1 << int(s) - 1) + d for m, s in rng.integers(1, 60, (500, 2)) for d in (-1, 0, 1)]
+    for magnitude in [*beside, *rng.integers(1, 1 << 62, 500).tolist(), *(1 << place for place in range(80))]:
         near = oracle.neighbours(Fraction(magnitude, 1 << 60), fmt)
         position, last_place = grid.case(magnitude)
         excess = {"exact": near.excess == 0, "half": near.excess == Fraction(1, 2)}
@@ -90,9 +91,9 @@ def test_positions_are_those_of_the_oracles_neighbours(name: str) -> None:
 
 def test_an_addend_meets_a_product() -> None:
     unit = CATALOGUE["fma_fp32_ocp"]
-    (facts,) = facts_of(unit, [{"a": ONE["e4m3"], "b": ONE["e4m3"], "c": 0xBF7FFFFF}])
-    # 1 - (1 - 2^-24) = 2^-24: the addend stands one binade below, and 24 places cancel.
-    assert (facts["difference"], facts["effective"], facts["cancelled"]) == (-1, "opposed signs", 24)
+    (facts,) = facts_of(unit, [{"a": ONE["e4m3"], "b": ONE["e4m3"], "c": 0xBF7FFFFE}])
+    # 1 - (1 - 2^-23) = 2^-23: the addend stands one binade below, and 23 places cancel.
+    assert (facts["difference"], facts["effective"], facts["cancelled"]) == (-1, "opposed signs", 23)
     assert (facts["sign"], facts["position"], facts["result"], facts["flags"]) == ("+", "exact", "normal", "none")
 
 
