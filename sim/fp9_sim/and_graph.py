@@ -75,12 +75,20 @@ class AndGraph:
     def cone(self, literal: Literal, free: Collection[int] = ()) -> Iterator[str]:
         """Verilog of every AND that a literal depends on, operands first; the `free` nodes are left out, and what only
         they depend on."""
+        for node in sorted(self._reached(literal, free) & self._operands.keys()):
+            a, b = self._operands[node]
+            yield f"  wire {self._names[node]} = {self.text(a)} & {self.text(b)};"
+
+    def inputs_of(self, literal: Literal) -> set[int]:
+        """Nodes of the inputs that a literal depends on."""
+        return self._reached(literal) - self._operands.keys() - {0}
+
+    def _reached(self, literal: Literal, free: Collection[int] = ()) -> set[int]:
+        """The nodes that a literal depends on, its own among them; without the `free` ones and what is behind them."""
         reached, stack = set(), [literal // 2]
         while stack:
             node = stack.pop()
-            if node not in reached and node in self._operands and node not in free:
+            if node not in reached and node not in free:
                 reached.add(node)
-                stack += [operand // 2 for operand in self._operands[node]]
-        for node in sorted(reached):
-            a, b = self._operands[node]
-            yield f"  wire {self._names[node]} = {self.text(a)} & {self.text(b)};"
+                stack += [operand // 2 for operand in self._operands.get(node, ())]
+        return reached

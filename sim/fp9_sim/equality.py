@@ -5,9 +5,9 @@ all patterns so far, behind one that does not. SAT then proves that these agree 
 behind them; its counterexample becomes a pattern. Last, the narrowest place on the way is given any values.
 
 Pipeline registers are read as wires; registers that hold state, those in a loop, become inputs, and what they take next
-is an output. So equal means equal from equal states on. Two kinds of register bits are known better: those that are 0
-for ever, as all are at first and none but 0 comes in; and those that are proven to decide nothing, neither an output
-nor what another register takes.
+is an output. So equal means equal from equal states on. Some register bits are known better: those that are 0 for
+ever, as all are at first and none but 0 comes in; those that are proven to decide nothing, neither an output nor what
+another register takes; and those that keep a value without a meaning (module `registers`), which are no state at all.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ from fp9.formats import HFP8_BIASES
 from fp9.units import Port, Unit
 from fp9_sim.and_graph import AndGraph, Literal
 from fp9_sim.cuts import narrowest
-from fp9_sim.gates import AND, GateNetlist, Planes, Row, bit_planes, evaluate, in_order
+from fp9_sim.gates import GateNetlist, Planes, bit_planes, evaluate
 from fp9_sim.proofs.solver import TOP, State, Verdict, run
+from fp9_sim.registers import Register, as_wires, keepers, opened
 
 STATE = "registers"
 """Name of the input that stands for the registers that hold state, in a counterexample."""
+KEPT, KEPT_BY_MUTANT = "kept", "kept_by_mutant"
+"""Names of the inputs that stand for what registers kept that have no meaning then, in the circuit and its mutant."""
 
 _PATTERNS = 1 << 15
 """Most operations that are simulated at first, drawn from all."""
@@ -44,8 +47,8 @@ _CUT_AT = (0.5, 0.35)
 _CUT_MOST = 120
 """Most nodes of a narrowest place."""
 
-_BIT_SECONDS = 10.0
-"""Limit of the proof that a register bit decides nothing."""
+_BIT_SECONDS, _KEPT_SECONDS = 10.0, 60.0
+"""Limits of the proofs that a register bit decides nothing, and that what registers keep has no meaning."""
 
 _DECIDE = """\
 read_verilog proof.v
@@ -66,17 +69,25 @@ class Comparison:
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
         self._unit = unit
         self._select = netlist.inputs[select]
-        self._nets = netlist.nets
-        self._gates, self._state = _opened(netlist)
+        self._ports = {port.name: netlist.inputs[port.name] for port in unit.inputs}
         self._outputs = [net for nets in netlist.outputs.values() for net in nets]
-        self._inputs = {port.name: netlist.inputs[port.name] for port in unit.inputs}
-        drawn = np.random.default_rng(0).permutation(len(next(iter(operations.values()))))[:_PATTERNS]
-        count = len(drawn)
-        planes = {name: bit_planes(operations[name][drawn], len(nets)) for name, nets in self._inputs.items()}
-        if self._state:
-            self._inputs[STATE] = tuple(q for _, q in self._state)
-            states = np.random.default_rng(0).integers(0, 1 << 64, (len(self._state), -(-count // 64)), dtype=np.uint64)
-            planes[STATE] = states
+        self._source = netlist, operations
+        self._kept_known = False
+        self._set_up([])
+
+    def _set_up(self, kept: list[Register]) -> None:
+        """Take the registers `kept` as wires, and all others of the state as inputs and outputs."""
+        netlist, operations = self._source
+        gates, self._state = opened(netlist, kept)
+        wires = as_wires(gates, kept, netlist.nets)
+        self._gates, self._nets, self._is_second = wires.gates, wires.nets, wires.is_second
+        free = {STATE: tuple(q for _, q in self._state), KEPT: wires.first, KEPT_BY_MUTANT: wires.second}
+        self._inputs = self._ports | {name: nets for name, nets in free.items() if nets}
+        rng = np.random.default_rng(0)
+        drawn = rng.permutation(len(next(iter(operations.values()))))[:_PATTERNS]
+        planes = {name: bit_planes(operations[name][drawn], len(nets)) for name, nets in self._ports.items()}
+        for name, nets in free.items():
+            planes[name] = rng.integers(0, 1 << 64, (len(nets), -(-len(drawn) // 64)), dtype=np.uint64)
         self._patterns = np.concatenate([planes[name] for name in self._inputs])
         self._graph = AndGraph()
         bits = [(f"{name}[{i}]", net) for name, nets in self._inputs.items() for i, net in enumerate(nets)]
@@ -85,7 +96,7 @@ class Comparison:
         self._literals |= dict.fromkeys(self._always_zero, 0)
         self._driven = np.array([net not in self._always_zero for nets in self._inputs.values() for net in nets])
         self._patterns[~self._driven] = 0
-        self._right = self._evaluated(0)
+        self._right = self._evaluated(0, 0)
         self._ignored: frozenset[int] | None = None
 
     @property
@@ -99,7 +110,7 @@ class Comparison:
         literals, zero = self._literals, {q for _, q in self._state}
         while zero:
             self._literals = literals | dict.fromkeys(zero, 0)
-            value = self._evaluated(0)
+            value = self._evaluated(0, 0)
             kept = {q for d, q in self._state if q in zero and value[d] == 0}
             if kept == zero:
                 break
@@ -123,14 +134,14 @@ class Comparison:
         for word in (np.uint64(0), ~np.uint64(0)):
             self._patterns = patterns.copy()
             self._patterns[place] = word
-            values.append(self._simulated(0)[nets])
+            values.append(self._simulated(0, 0)[nets])
         self._patterns = patterns
         if (values[0] != values[1]).any():
             return False
         literals, both = self._literals, []
         for bit in (0, 1):
             self._literals = literals | {q: bit}
-            both.append(self._evaluated(0))
+            both.append(self._evaluated(0, 0))
         self._literals = literals
         differs = 0
         for net in nets:
@@ -143,10 +154,30 @@ class Comparison:
         Extra biases that the unit does not take are left out. A counterexample gives the unit's inputs and `STATE`.
         """
         verdict = self._equal(number, timeout)
-        if verdict.state is State.REFUTED and self._ignored is None and not self._reaches_outputs(number):
-            self._ignored = self._decide_nothing(_BIT_SECONDS)
-            verdict = self._equal(number, timeout) if self._ignored else verdict
+        for known_better in (self._without_kept, self._without_idle):
+            if verdict.state is State.REFUTED and not self._reaches_outputs(number) and known_better():
+                verdict = self._equal(number, timeout)
         return verdict
+
+    def _without_kept(self) -> bool:
+        """Leave registers out that keep a value without a meaning, if there are some that are proven to."""
+        if self._kept_known:
+            return False
+        self._kept_known = True
+        gates, state = opened(self._source[0], [])
+        kept = keepers(gates, state, (net for nets in self._ports.values() for net in nets))
+        self._set_up(kept)
+        if kept and self._equal(0, _KEPT_SECONDS).state is not State.PROVEN:
+            self._set_up([])
+            return False
+        return bool(kept)
+
+    def _without_idle(self) -> bool:
+        """Leave register bits out that decide nothing, if there are some that are proven to."""
+        if self._ignored is not None:
+            return False
+        self._ignored = self._decide_nothing(_BIT_SECONDS)
+        return bool(self._ignored)
 
     def _reaches_outputs(self, number: int) -> bool:
         """Whether some pattern tells the circuits apart by their outputs."""
@@ -187,15 +218,16 @@ class Comparison:
 
     def _differing(self, number: int) -> Planes:
         """For every net and pattern, whether `number` makes a difference."""
-        differs: Planes = self._simulated(0) ^ self._simulated(number)
+        differs: Planes = self._simulated(0, 0) ^ self._simulated(number, 1)
         return differs
 
-    def _simulated(self, number: int) -> Planes:
-        """The value of every net at every pattern."""
+    def _simulated(self, number: int, is_second: int) -> Planes:
+        """The value of every net at every pattern, in the first or the second circuit."""
         planes: Planes = np.zeros((self._nets, self._patterns.shape[1]), dtype=np.uint64)
         planes[1] = ~np.uint64(0)
         planes[[net for nets in self._inputs.values() for net in nets]] = self._patterns
         planes[[net for i, net in enumerate(self._select) if number >> i & 1]] = ~np.uint64(0)
+        planes[self._is_second] = ~np.uint64(0) * np.uint64(is_second)
         evaluate(np.array(self._gates, dtype=np.int64), planes)
         return planes
 
@@ -218,9 +250,10 @@ class Comparison:
         word = np.where(bits[:, 0] & np.uint64(1), ~np.uint64(0), np.uint64(0)) ^ np.where(held, np.uint64(0), flipped)
         self._patterns = np.concatenate([self._patterns, word[:, None]], axis=1)
 
-    def _evaluated(self, number: int) -> dict[int, Literal]:
-        """The literal of every net with `number` at the select input."""
+    def _evaluated(self, number: int, is_second: Literal) -> dict[int, Literal]:
+        """The literal of every net with `number` at the select input, of the first or the second circuit."""
         value = self._literals | {net: number >> i & 1 for i, net in enumerate(self._select)}
+        value[self._is_second] = is_second
         for row in self._gates:
             value[row[4]] = self._graph.gate(row, value)
         return value
@@ -241,7 +274,7 @@ class Comparison:
 
     def _difference(self, number: int, nets: list[int]) -> Literal:
         """Whether some of the nets differ."""
-        graph, wrong, differs = self._graph, self._evaluated(number), 0
+        graph, wrong, differs = self._graph, self._evaluated(number, 1), 0
         for net in nets:
             differs = graph.either(differs, graph.differ(self._right[net], wrong[net]))
         # Nothing differs where the changed places themselves agree: said to the solver, it decides most cases at once.
@@ -257,38 +290,6 @@ class Comparison:
         lines = [f"module {TOP}({', '.join(ports)}, output ok);", *graph.cone(differs, free)]
         lines += [f"  assign ok = {_outside(self._unit.inputs)} || ~({graph.text(differs)});", "endmodule", ""]
         return run(_DECIDE, {"proof.v": "\n".join(lines)}, timeout)
-
-
-def _opened(netlist: GateNetlist) -> tuple[list[Row], list[tuple[int, int]]]:
-    """The gates in order, pipeline registers as wires among them, and (D, Q) of the registers that hold state."""
-    gates: list[Row] = [(op, a, b, s, y) for op, a, b, s, y in netlist.gates.tolist()]
-    registers: list[tuple[int, int]] = [(d, q) for d, q in netlist.registers.tolist()]
-    wires: list[Row] = [(AND, d, d, 0, q) for d, q in registers]
-    looped = _in_loops([*gates, *wires])
-    state = [(d, q) for d, q in registers if q in looped]
-    return in_order([*gates, *(row for row in wires if row[4] not in looped)]), state
-
-
-def _in_loops(rows: list[Row]) -> set[int]:
-    """Nets in loops and between loops: what is left when gates that nothing drives, or nothing reads, are taken off."""
-    driver = {row[4]: i for i, row in enumerate(rows)}
-    sources = [{driver[net] for net in row[1:4] if net in driver} for row in rows]
-    readers: list[set[int]] = [set() for _ in rows]
-    for i, gates in enumerate(sources):
-        for gate in gates:
-            readers[gate].add(i)
-    left = set(range(len(rows)))
-    for before, after in ((sources, readers), (readers, sources)):
-        waiting = {i: len(before[i] & left) for i in left}
-        free = [i for i, count in waiting.items() if not count]
-        while free:
-            gate = free.pop()
-            left.discard(gate)
-            for i in after[gate] & left:
-                waiting[i] -= 1
-                if not waiting[i]:
-                    free.append(i)
-    return {rows[i][4] for i in left}
 
 
 def _outside(ports: tuple[Port, ...]) -> str:

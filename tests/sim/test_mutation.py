@@ -13,7 +13,7 @@ from fp9_sim import mutation
 from fp9_sim.clocked import circuit
 from fp9_sim.cuts import narrowest
 from fp9_sim.equality import Comparison
-from fp9_sim.gates import AND, MUX, OR, XOR, GateNetlist, bit_planes
+from fp9_sim.gates import AND, INVERTED, MUX, OR, XOR, GateNetlist, bit_planes
 from fp9_sim.mutants import draw
 from fp9_sim.proofs.solver import State
 
@@ -85,6 +85,23 @@ def test_the_narrowest_place_of_a_circuit() -> None:
     assert narrowest(operands, 10, 0.5, 4) == {1, 2, 6}, "two inputs lead past it; 6 is nearer than 7"
     assert narrowest(operands, 7, 0.5, 4) == {5, 6}
     assert narrowest(operands, 10, 0.5, 2) is None
+
+
+def test_what_a_register_keeps_without_a_meaning_may_differ() -> None:
+    # While `hold` is 1 a register keeps its value, and the output is masked; mutant 1 inverts what is kept, 2 the mask.
+    value, hold, first, second, q, masked = 2, 3, 5, 6, 10, 11
+    gates = [
+        *((XOR, q, first, 0, 12), (MUX, value, 12, hold, 13)),
+        *((XOR, masked, second, 0, 14), (AND | INVERTED, 14, 14, 0, 15), (AND, q, 15, 0, 16)),
+    ]
+    registers = np.array([(13, q), (hold, masked)], dtype=np.int64)
+    ports = {"code": (value, hold), "mutant": (first, second)}
+    netlist = GateNetlist(np.array(gates), registers, 17, ports, {"y": (16,)})
+    comparison = Comparison(
+        Decoder("kept", (format("e4m3"),)), netlist, "mutant", {"code": np.zeros(1, dtype=np.uint8)}
+    )
+    assert comparison.equal(1, 10).state is State.PROVEN
+    assert comparison.equal(2, 10).state is State.REFUTED
 
 
 def test_the_evaluator_computes_every_gate() -> None:

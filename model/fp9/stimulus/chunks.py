@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fp9.formats import Format, Kind
-from fp9.stimulus.columns import Inputs, classes, concatenated, drawn_port
+from fp9.stimulus.columns import Inputs, addend, classes, concatenated, drawn_port, fixed
 from fp9.stimulus.full_chunks import full_chunks
+from fp9.stimulus.long_chunks import Sequence, joined_long, onto_long
+from fp9.stimulus.products import ProductTable
 from fp9.units import Mac, MacOp
-
-_Fixed = Mapping[int, tuple[MacOp, Inputs | None]]
-"""By their place in a group, operations with their columns."""
 
 GROUP = 4
 """Operations of a sequence that stands on its own: it begins with LOAD."""
@@ -33,11 +32,15 @@ _OPPOSITE = 0.25
 
 
 def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """The corners `step` of a single sum, as c and chunk that join, and as products that meet in a chunk; every class
-    of product in a chunk of every class; chunks of ones; every operation behind every other; then the boundaries."""
+    """The corners `step` of a single sum: as c and chunk that join, as products that meet in a chunk, and as a product
+    that meets a chunk of any length; chunks of any length that join; every class of product in a chunk of every class;
+    chunks of ones; every operation behind every other; then the boundaries."""
+    table = ProductTable(unit)
     parts = [_joined(unit, step, rng), _accumulated(unit, step, rng)]
+    long = onto_long(unit, table, step, rng), joined_long(unit, table, rng)
+    parts += [_groups(unit, *places, rng) for places in long]
     parts += [*_class_cross(unit, rng), full_chunks(unit, GROUP), *_every_pair(unit, rng)]
-    return concatenated([*parts, _boundaries(unit, rng)])
+    return concatenated([*parts, _boundaries(unit, table, rng)])
 
 
 def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
@@ -45,8 +48,8 @@ def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     first, second = ({name: column[half::2] for name, column in step.items()} for half in range(2))
     count = len(second["c"])
     first = {name: column[:count] for name, column in first.items()}
-    fixed = {0: (MacOp.LOAD, first), 1: (MacOp.FOLD, None), 2: (MacOp.LOAD, second), 3: (MacOp.FOLD, None)}
-    return _groups(unit, fixed, count, rng)
+    places: Sequence = {0: (MacOp.LOAD, first), 1: (MacOp.FOLD, None), 2: (MacOp.LOAD, second), 3: (MacOp.FOLD, None)}
+    return _groups(unit, places, count, rng)
 
 
 def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
@@ -58,8 +61,8 @@ def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     meets = np.arange(count) % 2 == 0
     second = {name: np.where(meets, following[name], opposite.get(name, following[name])) for name in step}
     step, second = ({name: column[::3] for name, column in part.items()} for part in (step, second))
-    fixed = {0: (MacOp.LOAD, step), 1: (MacOp.ACCUMULATE, second), 2: (MacOp.FOLD, None)}
-    return _groups(unit, fixed, len(step["c"]), rng)
+    places: Sequence = {0: (MacOp.LOAD, step), 1: (MacOp.ACCUMULATE, second), 2: (MacOp.FOLD, None)}
+    return _groups(unit, places, len(step["c"]), rng)
 
 
 def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
@@ -74,8 +77,8 @@ def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
             columns = {name: np.full(len(codes), value, np.uint32) for name, value in (zeros | formats).items()}
             alike = {first_a: np.full_like(codes[:, 0], equal[0]), first_b: np.full_like(codes[:, 0], equal[1])}
             second = columns | {first_a: codes[:, 0], first_b: codes[:, 1]}
-            fixed: _Fixed = {0: (MacOp.LOAD, columns | alike), 1: (MacOp.ACCUMULATE, second), 2: (MacOp.FOLD, None)}
-            yield _groups(unit, fixed, len(codes), rng)
+            places: Sequence = {0: (MacOp.LOAD, columns | alike), 1: (MacOp.ACCUMULATE, second), 2: (MacOp.FOLD, None)}
+            yield _groups(unit, places, len(codes), rng)
 
 
 def _every_pair(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
@@ -85,20 +88,19 @@ def _every_pair(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
         yield _groups(unit, {place: (op, None) for place, op in enumerate(operations)}, _EVERY_PAIR, rng)
 
 
-def _groups(
-    unit: Mac, fixed: Mapping[int, tuple[MacOp, Inputs | None]], count: int, rng: np.random.Generator
-) -> Inputs:
-    """Sequences of `GROUP` operations, those that are not `fixed` drawn."""
+def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator) -> Inputs:
+    """Sequences of `GROUP` operations, those that are not `given` drawn."""
     places = [random_chunks(unit, count, rng) for _ in range(GROUP)]
-    for place, (operation, columns) in fixed.items():
+    for place, (operation, columns) in given.items():
         places[place] |= {**(columns or {}), "op": np.full(count, operation, dtype=np.uint8)}
     return {port.name: np.stack([p[port.name] for p in places], axis=1).reshape(-1) for port in unit.inputs}
 
 
-def _boundaries(unit: Mac, rng: np.random.Generator) -> Inputs:
+def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inputs:
     """After every number of steps up to a chunk and one more: FOLD, LOAD, CLEAR or HOLD, and two steps behind it.
 
-    A value of the operation's port beyond FOLD means FOLD, too. The last sequence fills a chunk.
+    A value of the operation's port beyond FOLD means FOLD, too. The last sequence fills a chunk. No sum of the ordinary
+    products ends in an infinity or NaN, which would hide what comes after it.
     """
     sequences = []
     last = (1 << unit.inputs[0].width) - 1
@@ -107,8 +109,11 @@ def _boundaries(unit: Mac, rng: np.random.Generator) -> Inputs:
             sum_up = [MacOp.LOAD, *[MacOp.ACCUMULATE] * steps]
             sequences += [*sum_up, ending, *_BEHIND]
     sequences = [MacOp.HOLD] * (-len(sequences) % GROUP) + sequences
-    columns = random_chunks(unit, len(sequences), rng)
-    return columns | {"op": np.array(sequences, dtype=np.uint8)}
+    count, total = len(sequences), fixed(unit.engine.output)
+    columns = random_chunks(unit, count, rng) | table.ordinary(count, rng)
+    difference, fraction, negative = (rng.integers(0, n, count) for n in (4, 1 << total.fraction_bits, 2))
+    c = addend(total, np.ones(count), difference, fraction, negative)
+    return columns | {"op": np.array(sequences, dtype=np.uint8), "c": c}
 
 
 def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:

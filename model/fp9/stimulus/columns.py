@@ -71,6 +71,13 @@ def walking_codes(fmt: FixedFormat) -> NDArray[np.int64]:
     return np.concatenate([magnitudes, magnitudes | fmt.sign_mask])
 
 
+def beside_special(fmt: FixedFormat) -> NDArray[np.int64]:
+    """Magnitudes of finite numbers whose code is that of zero, infinity or NaN but for one bit; and the largest."""
+    specials = np.array([fmt.magnitude_mask, fmt.max_code + fmt.smallest_code, 0])
+    near = (specials[:, None] ^ 1 << np.arange(fmt.padding, fmt.bits - 1)).reshape(-1)
+    return np.unique(np.append(near[near <= fmt.max_code], fmt.max_code))
+
+
 @functools.lru_cache(maxsize=64)
 def classes(fmt: Format) -> tuple[int, ...]:
     """Codes of both signs: zero, smallest, around the smallest normal, one, largest, infinity, NaNs."""

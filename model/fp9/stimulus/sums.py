@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fp9.casting import encode
 from fp9.formats import HFP8_BIASES, Format, with_bias
 from fp9.stimulus import families, lanes
-from fp9.stimulus.columns import Codes, Inputs, Triple, addend, concatenated, cycled, drawn_port, fixed
+from fp9.stimulus.columns import Codes, Inputs, Triple, addend, concatenated, cycled, drawn_port, fixed, walking_codes
 from fp9.stimulus.families import crossed
 from fp9.units import Dot, has_programmable_bias
 
@@ -48,7 +48,7 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
         every = replace(a, bias=None), replace(b, bias=None)
         parts.append(ports(unit, *every, *lanes.placed(products, *formats, codes, rng)))
         if products > 1:
-            met = lanes.families(*formats, unit.engine, share // 2, rng)
+            met = [*lanes.families(*formats, unit.engine, share // 2, rng), _lowest(unit, a, b, share // 20, rng)]
             parts += [ports(unit, a, b, *columns) for columns in met]
     columns = concatenated([*parts, _drawn(unit, operations // 8, [*parts[0]], rng)])
     return columns | {"c": _below(unit, columns["c"], rng)}
@@ -63,6 +63,14 @@ def _families(
         yield family(*formats, int(share * count), rng)
     yield families.addends(*formats, int(families.ADDENDS_SHARE * count), rng, number, pairs)
     yield families.nans(*formats, _NANS, number, pairs)
+
+
+def _lowest(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Triple:
+    """In every lane a product of some of the smallest numbers, of either sign; a zero or a low number as addend."""
+    result, shape = fixed(unit.engine.output), (count, unit.engine.products)
+    x, y = (rng.choice(fmt.ordered_magnitudes()[1:16], shape) for fmt in (a.format, b.format))
+    c = np.where(rng.random(count) < 0.5, 0, rng.choice(walking_codes(result)[: 1 << 6], count))
+    return x | rng.choice([0, 1 << (a.format.bits - 1)], shape), y, c | rng.choice([0, result.sign_mask], count)
 
 
 def _below(unit: Dot, c: Codes, rng: np.random.Generator) -> Codes:

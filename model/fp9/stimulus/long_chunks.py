@@ -1,0 +1,66 @@
+"""Chunks whose sums have every length, as those of two products have: onto which a product comes, or which join."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casting import decode_to, encode
+from fp9.formats import Format
+from fp9.stimulus.columns import Codes, Inputs, addend, beside_special, concatenated, fixed, walking_fractions
+from fp9.stimulus.families import nearly_opposite, to_boundaries
+from fp9.stimulus.products import ProductTable
+from fp9.units import Mac, MacOp
+
+Sequence = Mapping[int, tuple[MacOp, Inputs | None]]
+"""By their place in a group, operations with their columns."""
+
+_JOINED = 5000
+"""Sequences in which a chunk of any length joins."""
+
+
+def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Generator) -> tuple[Sequence, int]:
+    """Every other corner onto a chunk that is its addend, or near it: the sum of two products. And a product of zero
+    onto chunks that are a special number but for one bit. Then FOLD onto zero. With the number of sequences."""
+    chunk = fixed(unit.engine.result)
+    beside = np.repeat(beside_special(chunk), 8)
+    beside = (beside | rng.choice([0, chunk.sign_mask], len(beside))).astype(chunk.dtype)
+    corners = {name: column[::2] for name, column in step.items()}
+    wanted = np.concatenate([_numbers(corners["c"], unit.engine.addend_format), _numbers(beside, chunk)])
+    zeros, _ = table.at_most(np.zeros(len(beside)), rng)
+    third = concatenated([{name: corners[name] for name in zeros}, zeros])
+    high, found = table.at_most(wanted, rng)
+    left = np.subtract(wanted, found, out=np.zeros(len(wanted)), where=np.isfinite(wanted))
+    low, _ = table.at_most(left, rng)
+    places: Sequence = {
+        0: (MacOp.LOAD, high | {"c": np.zeros(len(wanted), dtype=np.uint32)}),
+        1: (MacOp.ACCUMULATE, low),
+        2: (MacOp.ACCUMULATE, third),
+        3: (MacOp.FOLD, None),
+    }
+    return places, len(wanted)
+
+
+def _numbers(codes: Codes, fmt: Format) -> NDArray[np.float64]:
+    numbers: NDArray[np.float64] = decode_to(codes.astype(fmt.dtype), fmt, np.float64)
+    return numbers
+
+
+def joined_long(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
+    """A chunk of two products at every distance and of both signs, joined to a total that lies near it, that is nearly
+    its opposite, or that leads to a boundary of rounding. With the number of sequences."""
+    total = fixed(unit.engine.output)
+    p = total.fraction_bits
+    high = table.values[rng.integers(0, len(table.values), _JOINED)] * rng.choice([-1.0, 1.0], _JOINED)
+    first, high = table.at_most(high, rng)
+    distance = rng.integers(0, p + 3, _JOINED)
+    second, low = table.at_most(high * np.exp2(-distance) * rng.choice([-1.0, 1.0], _JOINED), rng)
+    chunk = fixed(unit.engine.result)
+    sums = _numbers(encode(high + low, chunk, unit.engine.rounding.value), chunk)
+    difference, negative = rng.integers(-p - 3, p + 13, _JOINED), rng.integers(0, 2, _JOINED)
+    near = addend(total, np.abs(sums), difference, rng.choice(walking_fractions(total), _JOINED), negative)
+    ways = [near, nearly_opposite(sums, total, rng), to_boundaries(sums, total, rng)]
+    first |= {"c": np.choose(np.arange(_JOINED) % len(ways), ways).astype(np.uint32)}
+    return {0: (MacOp.LOAD, first), 1: (MacOp.ACCUMULATE, second), 2: (MacOp.FOLD, None)}, _JOINED
