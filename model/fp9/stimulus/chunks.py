@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fp9.formats import Format, Kind
 from fp9.stimulus.columns import Inputs, addend, classes, concatenated, drawn_port, fixed
 from fp9.stimulus.full_chunks import full_chunks
-from fp9.stimulus.long_chunks import Sequence, joined_long, onto_long
+from fp9.stimulus.long_chunks import Sequence, beside_specials, joined_long, onto_long
 from fp9.stimulus.products import ProductTable
 from fp9.units import Mac, MacOp
 
@@ -39,6 +39,7 @@ def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     parts = [_joined(unit, step, rng), _accumulated(unit, step, rng)]
     long = onto_long(unit, table, step, rng), joined_long(unit, table, rng)
     parts += [_groups(unit, *places, rng) for places in long]
+    parts.append(_groups(unit, *beside_specials(unit, table, rng), rng, 2 * GROUP))
     parts += [*_class_cross(unit, rng), full_chunks(unit, GROUP), *_every_pair(unit, rng)]
     return concatenated([*parts, _boundaries(unit, table, rng)])
 
@@ -88,9 +89,9 @@ def _every_pair(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
         yield _groups(unit, {place: (op, None) for place, op in enumerate(operations)}, _EVERY_PAIR, rng)
 
 
-def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator) -> Inputs:
-    """Sequences of `GROUP` operations, those that are not `given` drawn."""
-    places = [random_chunks(unit, count, rng) for _ in range(GROUP)]
+def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, length: int = GROUP) -> Inputs:
+    """Sequences of a `length` in operations, those that are not `given` drawn."""
+    places = [random_chunks(unit, count, rng) for _ in range(length)]
     for place, (operation, columns) in given.items():
         places[place] |= {**(columns or {}), "op": np.full(count, operation, dtype=np.uint8)}
     return {port.name: np.stack([p[port.name] for p in places], axis=1).reshape(-1) for port in unit.inputs}

@@ -145,7 +145,7 @@ def _single_bits(result: FixedFormat) -> Codes:
 
 
 @functools.lru_cache(maxsize=16)
-def _by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
     """Magnitudes x and y of all products that are not zero, and their exponents, which rise."""
     x, y = (axis.reshape(-1) for axis in np.meshgrid(*(fmt.ordered_magnitudes()[1:] for fmt in (a, b))))
     exponents = np.floor(np.log2(product(x, y, a, b))).astype(np.int64)
@@ -153,9 +153,9 @@ def _by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDAr
     return x[order], y[order], exponents[order]
 
 
-def _of_exponent(a: Format, b: Format, wanted: NDArray[np.int64], rng: np.random.Generator) -> Lanes:
+def of_exponent(a: Format, b: Format, wanted: NDArray[np.int64], rng: np.random.Generator) -> Lanes:
     """Drawn factors whose product has an exponent; those of the smallest product where there is none so low."""
-    x, y, exponents = _by_exponent(a, b)
+    x, y, exponents = by_exponent(a, b)
     first, after = np.searchsorted(exponents, wanted, "left"), np.searchsorted(exponents, wanted, "right")
     place = np.minimum(first + rng.integers(0, np.maximum(after - first, 1)), len(x) - 1)
     return x[place], y[place]
@@ -165,8 +165,8 @@ def _lone(a: Format, b: Format, products: int, count: int, rng: np.random.Genera
     """One product of a drawn exponent; zeros of drawn signs in the other lanes."""
     x, y = _zeros(a, b, products, count, rng)
     rows, lane = np.arange(count), rng.integers(0, products, count)
-    _, _, exponents = _by_exponent(a, b)
-    one, other = _of_exponent(a, b, rng.integers(exponents[0], exponents[-1] + 1, count), rng)
+    _, _, exponents = by_exponent(a, b)
+    one, other = of_exponent(a, b, rng.integers(exponents[0], exponents[-1] + 1, count), rng)
     x[rows, lane] = one | rng.choice([0, 1 << (a.bits - 1)], count)
     y[rows, lane] = other
     return x, y
@@ -197,7 +197,7 @@ def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Genera
     first = np.argmax(_magnitude(x, a) * _magnitude(y, b), axis=1)
     exponent = np.floor(np.log2((_magnitude(x, a) * _magnitude(y, b)).max(axis=1))).astype(np.int64)
     second, third = ((first + step) % engine.products for step in _steps(engine.products, count, rng))
-    one, other = _of_exponent(a, b, exponent - rng.integers(0, _reach(engine) + 1, count), rng)
+    one, other = of_exponent(a, b, exponent - rng.integers(0, _reach(engine) + 1, count), rng)
     opposite = x[rows, first] ^ sign
     near = opposite ^ rng.choice([0, 1], count)
     near = np.where(np.isfinite(a.table[near]), near, opposite)
@@ -217,7 +217,7 @@ def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Ge
     exponent = np.floor(np.log2(_magnitude(x[:, 0], a) * _magnitude(y[:, 0], b))).astype(np.int64)
     x = np.where(some, x, 0)
     rows, lane = np.arange(count), rng.integers(0, engine.products, count)
-    one, other = _of_exponent(a, b, exponent - rng.integers(0, _reach(engine) + 1, count), rng)
+    one, other = of_exponent(a, b, exponent - rng.integers(0, _reach(engine) + 1, count), rng)
     x[rows, lane], y[rows, lane] = one | rng.choice([0, 1 << (a.bits - 1)], count), other
     return x, y
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fp9.casting import decode_to, encode
 from fp9.formats import Format
-from fp9.stimulus.columns import Codes, Inputs, addend, beside_special, concatenated, fixed, walking_fractions
+from fp9.stimulus.columns import Codes, Inputs, addend, beside_special, fixed, walking_fractions
 from fp9.stimulus.families import nearly_opposite, to_boundaries
 from fp9.stimulus.products import ProductTable
 from fp9.units import Mac, MacOp
@@ -22,25 +22,42 @@ _JOINED = 5000
 
 
 def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Every other corner onto a chunk that is its addend, or near it: the sum of two products. And a product of zero
-    onto chunks that are a special number but for one bit. Then FOLD onto zero. With the number of sequences."""
-    chunk = fixed(unit.engine.result)
-    beside = np.repeat(beside_special(chunk), 8)
-    beside = (beside | rng.choice([0, chunk.sign_mask], len(beside))).astype(chunk.dtype)
+    """Every other corner onto a chunk that is its addend, or near it: the sum of two products. Then FOLD onto zero.
+    With the number of sequences."""
     corners = {name: column[::2] for name, column in step.items()}
-    wanted = np.concatenate([_numbers(corners["c"], unit.engine.addend_format), _numbers(beside, chunk)])
-    zeros, _ = table.at_most(np.zeros(len(beside)), rng)
-    third = concatenated([{name: corners[name] for name in zeros}, zeros])
-    high, found = table.at_most(wanted, rng)
-    left = np.subtract(wanted, found, out=np.zeros(len(wanted)), where=np.isfinite(wanted))
-    low, _ = table.at_most(left, rng)
+    high, low = _summed(table, _numbers(corners["c"], unit.engine.addend_format), 2, rng)
+    third = {name: column for name, column in corners.items() if name != "c"}
+    count = len(corners["c"])
     places: Sequence = {
-        0: (MacOp.LOAD, high | {"c": np.zeros(len(wanted), dtype=np.uint32)}),
+        0: (MacOp.LOAD, high | {"c": np.zeros(count, dtype=np.uint32)}),
         1: (MacOp.ACCUMULATE, low),
         2: (MacOp.ACCUMULATE, third),
         3: (MacOp.FOLD, None),
     }
-    return places, len(wanted)
+    return places, count
+
+
+def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
+    """A product of zero onto chunks that are a special number but for one bit, the sums of four products. Then FOLD
+    onto zero. With the number of sequences."""
+    chunk = fixed(unit.engine.result)
+    codes = np.repeat(beside_special(chunk), 8)
+    codes = (codes | rng.choice([0, chunk.sign_mask], len(codes))).astype(np.uint32)
+    first, *others = _summed(table, _numbers(codes, chunk), 4, rng)
+    zeros, _ = table.at_most(np.zeros(len(codes)), rng)
+    rows = [(MacOp.LOAD, first | {"c": np.zeros_like(codes)})]
+    rows += [(MacOp.ACCUMULATE, columns) for columns in (*others, zeros)]
+    return dict(enumerate([*rows, (MacOp.FOLD, None)])), len(codes)
+
+
+def _summed(
+    table: ProductTable, wanted: NDArray[np.float64], products: int, rng: np.random.Generator
+) -> Iterator[Inputs]:
+    """Columns of so many products, each the largest that is not beyond what is left of the wanted sums."""
+    for _ in range(products):
+        columns, found = table.at_most(wanted, rng)
+        yield columns
+        wanted = np.subtract(wanted, found, out=np.zeros(len(wanted)), where=np.isfinite(wanted))
 
 
 def _numbers(codes: Codes, fmt: Format) -> NDArray[np.float64]:

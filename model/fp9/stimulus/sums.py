@@ -49,6 +49,7 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
         parts.append(ports(unit, *every, *lanes.placed(products, *formats, codes, rng)))
         if products > 1:
             met = [*lanes.families(*formats, unit.engine, share // 2, rng), _lowest(unit, a, b, share // 20, rng)]
+            met.append(_scattered(unit, a, b, share // 10, rng))
             parts += [ports(unit, a, b, *columns) for columns in met]
     columns = concatenated([*parts, _drawn(unit, operations // 8, [*parts[0]], rng)])
     return columns | {"c": _below(unit, columns["c"], rng)}
@@ -71,6 +72,15 @@ def _lowest(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Genera
     x, y = (rng.choice(fmt.ordered_magnitudes()[1:16], shape) for fmt in (a.format, b.format))
     c = np.where(rng.random(count) < 0.5, 0, rng.choice(walking_codes(result)[: 1 << 6], count))
     return x | rng.choice([0, 1 << (a.format.bits - 1)], shape), y, c | rng.choice([0, result.sign_mask], count)
+
+
+def _scattered(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Triple:
+    """Products and addends of drawn exponents, all alike, so that terms stand at every distance from each other."""
+    products, sign = unit.engine.products, 1 << (a.format.bits - 1)
+    exponents = lanes.by_exponent(a.format, b.format)[2]
+    wanted = rng.integers(exponents[0], exponents[-1] + 1, count * products)
+    x, y = (codes.reshape(count, products) for codes in lanes.of_exponent(a.format, b.format, wanted, rng))
+    return x | rng.choice([0, sign], x.shape), y, rng.integers(0, 1 << unit.engine.output.bits, count)
 
 
 def _below(unit: Dot, c: Codes, rng: np.random.Generator) -> Codes:
