@@ -13,8 +13,9 @@ from click.testing import CliRunner
 
 from fp9 import dot_oracle, oracle, vectors
 from fp9.cli import main
+from fp9.engine import engine
 from fp9.formats import format
-from fp9.units import CATALOGUE, Mac, MacOp, Port, Results, Unit
+from fp9.units import CATALOGUE, Dot, Fma, Mac, MacOp, Port, Results, Unit
 from fp9_sim import functional, regress
 from fp9_sim.functional import page
 from fp9_sim.functional.chunks import follow
@@ -55,7 +56,18 @@ def test_what_is_left_out_is_a_hole() -> None:
     assert covered.holes == ("cast_fp32_ocp_rne.e4m3.grid: 0 x half",)
 
 
-@pytest.mark.parametrize("unit", CATALOGUE.values(), ids=list(CATALOGUE))
+_OCP, _INT8 = (format("e4m3"), format("e5m2")), (format("int8"),)
+OTHERS = (
+    Dot("floored", _OCP, _OCP, engine("hopper(G=4,truncation=floor,window=20)")),
+    Dot("gated", _OCP, _OCP, engine("fma_fp32(G=2)"), flags=False, gate_zeros=True),
+    Fma("upward", _OCP, _INT8, engine("fma_fp16(rounding=rup)")),
+    Mac("exact_integers", _INT8, _INT8, engine("exact(G=2)"), flags=False),
+    Mac("short_chunks", _OCP, _OCP, engine("deepseek(G=4,L=8,promotion=none)"), stages=2),
+)
+"""Specs with what the catalogue's units do not have."""
+
+
+@pytest.mark.parametrize("unit", [*CATALOGUE.values(), *OTHERS], ids=lambda unit: unit.name)
 def test_bins_that_cannot_occur_do_not_occur(unit: Unit) -> None:
     made = vectors.generate(unit, "random", 300)
     model = functional.model_of(unit)
@@ -117,7 +129,7 @@ def test_the_chunk_that_is_followed_is_the_oracles(name: str) -> None:
     inputs = vectors.generate(unit, "random", 200).inputs
     ops = [unit.operations[op] for op in inputs["op"]]
     followed = follow(unit, ops, inputs)
-    engine, lanes = unit.engine.within_chunk, range(unit.engine.products)
+    within, lanes = unit.engine.within_chunk, range(unit.engine.products)
     chunk, steps = dot_oracle.ZERO, 0
     for i, op in enumerate(ops):
         assert followed.steps[i] == steps
@@ -129,10 +141,10 @@ def test_the_chunk_that_is_followed_is_the_oracles(name: str) -> None:
             formats = [getattr(unit, o)[min(inputs[f"{o}_format"][i], 1)] for o in "ab"]
             names = [unit.lane_names(operand) for operand in "ab"]
             a, b = ([int(inputs[port[lane]][i]) for lane in lanes] for port in names)
-            products = dot_oracle.product_terms(engine, a, b, *formats)
-            code, _ = dot_oracle.dot(engine, products, chunk)
+            products = dot_oracle.product_terms(within, a, b, *formats)
+            code, _ = dot_oracle.dot(within, products, chunk)
             assert followed.after[i] == code
-            chunk, steps = dot_oracle.code_term(code, engine.result), steps + 1
+            chunk, steps = dot_oracle.code_term(code, within.result), steps + 1
         if steps == unit.chunk_steps:
             assert followed.ends[i] == "full"
             chunk, steps = dot_oracle.ZERO, 0

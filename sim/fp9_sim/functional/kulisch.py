@@ -33,7 +33,7 @@ def kulisch_model(unit: Mac) -> Model:
     sum_, sequence = _sum(unit), Sequence(unit)
     points: dict[str, tuple[Bin, ...]] = {
         **sequence.points,
-        "state": _STATES if sum_.raises("invalid") else ("number", "nan"),
+        "state": _states(unit),
         "a": classes_of(*unit.a),
         "b": classes_of(*unit.b),
         "format_a": tuple(fmt.name for fmt in unit.a),
@@ -56,6 +56,14 @@ def kulisch_model(unit: Mac) -> Model:
         *((Cross("outcome", ("result", "flags"), sum_.impossible_outcome),) if unit.flags else ()),
     )
     return Model((Group("", points, crosses),), lambda inputs, outputs: _facts(unit, inputs, outputs))
+
+
+def _states(unit: Mac) -> tuple[str, ...]:
+    """The states that products of the operands' formats lead to."""
+    formats = (*unit.a, *unit.b)
+    if any(fmt.has_inf for fmt in formats):
+        return _STATES
+    return ("number", "nan") if any(fmt.has_nan for fmt in formats) else ("number",)
 
 
 def _sum(unit: Mac) -> Sum:
@@ -93,7 +101,8 @@ def _facts(unit: Mac, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
         if register and state == "number":
             magnitude = abs(register)
             position, last_place = grid.case(magnitude)
-            facts |= {"leading": magnitude.bit_length() - 1, "sign": SIGNS[register < 0]}
+            leading = min(magnitude.bit_length() - 1, unit.sum_bits - 2)  # the lowest number, too
+            facts |= {"leading": leading, "sign": SIGNS[register < 0]}
             facts |= {"position": position, "last_place": last_place}
         yield "", facts
 

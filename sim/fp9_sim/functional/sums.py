@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fp9.engine import Addend, Engine
+from fp9.engine import Addend, Engine, Truncation
 from fp9.formats import FixedFormat, Format, Rounding, floor_log2, pow2
 from fp9.sums import significand_bits
 from fp9.units import Columns, Dot, ProductRange, product_range
@@ -67,25 +67,27 @@ class Sum:
 
     @property
     def exact_when_small(self) -> bool:
-        """Whether the smallest results come from nothing but themselves: no product has a bit below their last place,
-        and no window cuts one off. Without subnormal numbers the smallest is odd, which no sum is that was cut."""
+        """Whether the smallest results come from nothing but themselves: no term has a bit below their last place, and
+        no window cuts one off. Without subnormal numbers the smallest is odd, which no sum is that was cut."""
         if self.products.ulp < lowest_place(self.result):
             return False
         if self.lowest_cut is None or not self.result.subnormals:
-            return True
+            return lowest_place(self.engine.addend_format) >= lowest_place(self.result)
         with_products = self.products.ulp - (self.engine.window or 0) > self.result.min_normal_exponent
         return with_products and self.lowest_cut <= lowest_place(self.engine.addend_format)
 
     def raises(self, flags: str) -> bool:
         """Whether an operation can raise a flag: infinities are invalid where an operand can be one, sums of small
-        parts underflow, and sums overflow where products reach the last place of the largest result."""
+        parts underflow, and sums overflow where products reach the last place of the largest result, or rounding or
+        truncation leads away from zero."""
         if flags == "invalid":
             return any(fmt.has_inf for fmt in (*self.a, *self.b))
         if flags == "overflow":
             place = self.result.quantum(floor_log2(self.result.max_magnitude))
             nearest = self.engine.output_rounding in (Rounding.RNE, Rounding.RNA)
             needed = pow2(place - 1) if nearest else pow2(place)
-            away = self.engine.output_rounding not in (Rounding.RNE, Rounding.RNA, Rounding.RTZ)
+            floors = self.engine.window is not None and self.engine.truncation is Truncation.FLOOR
+            away = floors or self.engine.output_rounding not in (Rounding.RNE, Rounding.RNA, Rounding.RTZ)
             return away or self.depth * self.products.largest >= needed
         return flags != "underflow" or not (self.result.subnormals and self.exact_when_small)
 
