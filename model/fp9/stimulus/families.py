@@ -107,6 +107,16 @@ def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.G
     return x, y, z
 
 
+def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
+    """Addends of the product's significand and the other sign at every distance: they cancel where a shifter drops a
+    bit of the distance."""
+    reach = result.fraction_bits + 2 * a.bits + 3
+    (distance,) = _grid(rng, count, 2 * reach + 1)
+    x, y = _factors(a, b, count, rng)
+    away = np.exp2(distance - reach)
+    return x, y, encode(-product(x, y, a, b) * away, result, "rtz", "inf").astype(np.uint32)
+
+
 def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """Smallest products with the smallest addends, largest with the largest, fractions walking, all signs."""
     fractions = walking_fractions(result)
