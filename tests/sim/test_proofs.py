@@ -175,3 +175,8 @@ def test_the_running_maximum_is_that_of_all_operands(lanes: int) -> None:
     assert forgets.state is State.REFUTED
     last = forgets.counterexample[unit.lane_names("x")[-1]]
     assert forgets.counterexample["amax"] == last & 0x7FFFFFFF, "the lane that the control forgets was the largest"
+
+
+@pytest.mark.parametrize("name", ["mac_dlfloat16_gated", "mac4_kulisch_ocp"])
+def test_no_order_is_claimed_of_registers_that_keep_other_operations_data(name: str) -> None:
+    assert [claim.name for claim in claims_of(CATALOGUE[name])] == [HANDSHAKE]

@@ -123,10 +123,11 @@ def _handshake(unit: Unit) -> list[Claim]:
     def decide_tags(verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
         return decide_order(unit, verilog, case, specification, timeout)
 
-    return [
-        Claim(HANDSHAKE, handshake.PROVES, handshake.ASSUMES, handshake_cases(unit), decide_case),
-        Claim(ORDER, order.PROVES, order.ASSUMES, order_cases(), decide_tags),
-    ]
+    claims = [Claim(HANDSHAKE, handshake.PROVES, handshake.ASSUMES, handshake_cases(unit), decide_case)]
+    # A held factor is another operation's by intent, and a Kulisch register is read by more than one stage.
+    if not (isinstance(unit, Dot) and (holds(unit) or unit.engine.whole)):
+        claims.append(Claim(ORDER, order.PROVES, order.ASSUMES, order_cases(), decide_tags))
+    return claims
 
 
 def _values(unit: Unit, proves: str, assumes: list[str], cases: tuple[Case, ...], beside: str = "") -> Claim:
