@@ -76,10 +76,13 @@ def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _every_pair(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Every operation behind every other, with operands drawn from the sums' corners."""
+    """Every operation behind every other, with operands drawn from the sums' corners, an eighth of all factors zero."""
     pairs = np.array(list(itertools.product(unit.operations, repeat=2)) * _EVERY_PAIR, dtype=np.uint32).reshape(-1)
     rows = rng.integers(0, len(step["c"]), len(pairs))
-    return {"op": pairs, **{name: column[rows] for name, column in step.items()}}
+    columns = {"op": pairs, **{name: column[rows] for name, column in step.items()}}
+    ordinary = np.arange(len(pairs)) >= len(pairs) // 8
+    lanes = (lane for operand in "ab" for lane in unit.lane_names(operand))
+    return columns | {lane: columns[lane] * ordinary.astype(np.uint32) for lane in lanes}
 
 
 def _classes(fmt: Format) -> NDArray[Any]:
