@@ -56,7 +56,7 @@ def _zeros(unit: Mac, columns: Inputs) -> Inputs:
 
 def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     """An ordinary product, loaded with zero or beside it; then, onto that or with an addend near it, products of all
-    classes in one lane, half of them with a zero as a factor, and zeros of either sign in the others."""
+    classes in one lane, most of them with a zero as a factor, and zeros of either sign in the others."""
     first, second = ({port.name: drawn_port(port, count, rng) for port in unit.inputs} for _ in range(2))
     first |= {lane: codes for operand in "ab" for lane, codes in _every_lane(unit, first, operand, finite, rng).items()}
     near = near_product(unit, first, rng)
@@ -65,12 +65,12 @@ def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     for operand in "ab":
         others = _every_lane(unit, second, operand, finite, rng)
         special = _every_lane(unit, second, operand, _classes, rng)
-        zero = kind == "ab".index(operand)
+        zero = (kind == "ab".index(operand)) | (kind == 2)
         for number, name in enumerate(unit.lane_names(operand)):
             sign = rng.integers(0, 2, count) << (unit.a[0].bits - 1)
             beside = others[name] if operand == "b" else sign
             second[name] = np.where(lane == number, np.where(zero, sign, special[name]), beside)
-    op = rng.choice([MacOp.ACCUMULATE, MacOp.LOAD], count)
+    op = rng.choice([MacOp.ACCUMULATE, MacOp.LOAD, MacOp.CLEAR, MacOp.HOLD], count, p=(0.45, 0.45, 0.05, 0.05))
     c = np.where(rng.random(count) < 0.5, near, rng.choice(classes(fixed(unit.engine.output)), count))
     return _sequences(first, second | {"op": op, "c": c.astype(np.uint32)})
 

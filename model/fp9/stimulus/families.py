@@ -7,6 +7,7 @@ is left; place of the rounding and what stands around it; the ends of the number
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,16 @@ from numpy.typing import NDArray
 
 from fp9.casting import decode, encode
 from fp9.formats import FixedFormat, Format
-from fp9.stimulus.columns import Codes, Triple, addend, classes, finite, walking_codes, walking_fractions
+from fp9.stimulus.columns import (
+    Codes,
+    Triple,
+    addend,
+    beside_special,
+    classes,
+    finite,
+    walking_codes,
+    walking_fractions,
+)
 
 Family = Callable[[Format, Format, FixedFormat, int, np.random.Generator], Triple]
 Floats = NDArray[np.float64]
@@ -31,6 +41,13 @@ def class_cross(a: Format, b: Format, result: FixedFormat, count: int, rng: np.r
     if count < len(x) * len(classes(result)):
         pairs[: len(x)] = rng.permutation(len(x))[:count]
     return x[pairs], y[pairs], np.array(classes(result), dtype=np.uint32)[few]
+
+
+def special_cross(a: Format, b: Format, result: FixedFormat) -> Triple:
+    """Every infinity and NaN of a with every one of b and every class of c."""
+    specials = ([code for code in classes(fmt) if not np.isfinite(fmt.to_float(code))] for fmt in (a, b))
+    x, y, z = crossed(*specials, classes(result))
+    return x, y, z
 
 
 def alignments(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
@@ -105,6 +122,29 @@ def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.G
         parts.append((all_x[chosen], all_y[chosen], _moved(codes, np.array([0, 0, 1, -1])[beside], result)))
     x, y, z = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return x, y, z
+
+
+def results_beside_specials(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
+    """Sums that are, or come near to, numbers whose code is that of a zero, an infinity or NaN but for one bit."""
+    codes = beside_special(result)
+    which, negative, below = _grid(rng, count, len(codes), 2, result.fraction_bits + 6)
+    sums = decode(codes.astype(result.dtype), result).astype(np.float64)[which] * np.where(negative, -1, 1)
+    x, y, sizes = by_size(a, b)
+    place = np.searchsorted(sizes, np.abs(sums) * np.exp2(3.0 - below))
+    place = np.clip(place + rng.integers(-3, 4, count), 0, len(sizes) - 1)
+    signs = rng.integers(0, 2, count)
+    left = sums - np.where(signs, -sizes[place], sizes[place])
+    c = encode(left, result, "rtz", "inf").astype(np.uint32)
+    return (x[place] | signs << (a.bits - 1)).astype(np.uint32), y[place], c
+
+
+@functools.lru_cache(maxsize=16)
+def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
+    """Magnitudes of all factors whose products are not zero, and these, which rise."""
+    x, y = crossed(a.ordered_magnitudes()[1:], b.ordered_magnitudes()[1:])
+    products = product(x, y, a, b)
+    order = np.argsort(products, kind="stable")
+    return x[order], y[order], products[order]
 
 
 def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:

@@ -5,7 +5,6 @@ Every pair of operand formats has all families; every code of each operand stand
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -52,7 +51,7 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
             met = [*lanes.families(*formats, unit.engine, share // 2, rng), _lowest(unit, a, b, share // 20, rng)]
             met.append(_scattered(unit, a, b, share // 10, rng))
             parts += [ports(unit, a, b, *columns) for columns in met]
-        parts += [ports(unit, a, b, *columns) for columns in _echoes(unit, a, b, share // 10, rng.spawn(1)[0])]
+        parts += [ports(unit, a, b, *columns) for columns in _further(unit, a, b, share // 10, rng.spawn(1)[0])]
     columns = concatenated([*parts, _drawn(unit, operations // 8, [*parts[0]], rng)])
     return columns | {"c": _below(unit, columns["c"], rng)}
 
@@ -85,15 +84,19 @@ def _scattered(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gen
     return x | rng.choice([0, sign], x.shape), y, rng.integers(0, 1 << unit.engine.output.bits, count)
 
 
-def _echoes(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Iterator[Triple]:
-    """Opposite terms of equal significands at every distance: product and addend; two products, beside any addend."""
+def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Iterator[Triple]:
+    """Opposite terms of equal significands at every distance: product and addend; two products, beside any addend.
+    Sums beside special codes, and specials of one lane."""
     products, formats, result = unit.engine.products, (a.format, b.format), fixed(unit.engine.output)
-    yield lanes.placed(products, *formats, families.echoes(*formats, result, count, rng), rng)
+    if (specials := families.special_cross(*formats, result))[0].size:
+        yield lanes.placed(products, *formats, specials, rng)
+    for family in (families.echoes, families.results_beside_specials):
+        yield lanes.placed(products, *formats, family(*formats, result, count, rng), rng)
     if products > 1:
         x, y = np.zeros((2, count, products), dtype=np.int64)
         rows, first = np.arange(count), rng.integers(0, products, count)
         second = (first + rng.integers(1, products, count)) % products
-        factors_a, factors_b, sizes = _by_size(*formats)
+        factors_a, factors_b, sizes = families.by_size(*formats)
         high = rng.integers(0, len(sizes), count)
         low = np.searchsorted(sizes, sizes[high] * np.exp2(-rng.integers(0, 48, count)))
         negative = rng.integers(0, 2, count)
@@ -101,15 +104,6 @@ def _echoes(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Genera
             x[rows, lane] = factors_a[place] | sign << (a.format.bits - 1)
             y[rows, lane] = factors_b[place]
         yield x, y, rng.integers(0, 1 << result.bits, count)
-
-
-@functools.lru_cache(maxsize=16)
-def _by_size(a: Format, b: Format) -> tuple[Codes, Codes, NDArray[np.float64]]:
-    """Magnitudes of all factors whose products are not zero, and these, which rise."""
-    x, y = crossed(a.ordered_magnitudes()[1:], b.ordered_magnitudes()[1:])
-    products = families.product(x, y, a, b)
-    order = np.argsort(products, kind="stable")
-    return x[order], y[order], products[order]
 
 
 def _below(unit: Dot, c: Codes, rng: np.random.Generator) -> Codes:
