@@ -13,6 +13,8 @@ from fp9.stimulus.cast_family import Family, every_choice
 from fp9.stimulus.columns import fixed
 from fp9.units import Cast, Port
 
+_SEEDS, _NEAR_NORMAL = 6, 64
+"""Fractions of each binade that repeat themselves; in the one below the normal numbers the comparison decides flags."""
 _DRAWN = 256
 """Drawn operations of each binade."""
 _OVERFLOWING = 128
@@ -31,7 +33,7 @@ def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fa
     codes = []
     for binade in (*table.binades, table.near_normal):
         period = max(1, binade.field.low)
-        for seed in rng.integers(0, 1 << period, 6):
+        for seed in rng.integers(0, 1 << period, _NEAR_NORMAL if binade is table.near_normal else _SEEDS):
             repeated = sum(int(seed) << shift for shift in range(0, source.fraction_bits, period))
             pattern = binade.first | repeated & ((1 << source.fraction_bits) - 1)
             codes += [pattern, *(pattern ^ 1 << place for place in places)]

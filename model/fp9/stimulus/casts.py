@@ -25,7 +25,7 @@ _CARRIES = 4
 """Random bits that a tail is met with: that just carry, that just do not, and two that lack some bits."""
 _CLOSE = 16
 """Operations in a row whose magnitudes agree down to some bit, for each bit and lane."""
-_REACHING = 1500
+_REACHING = 4000
 """Stochastic operations just below the normal numbers of a target, and eight times those of another rounding."""
 
 
@@ -40,6 +40,7 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
         *_boundaries(unit, selects, rng),
         _edges(unit, selects),
         _aliases(unit, selects, rng),
+        _lone_bits(unit, selects, rng),
         _walking(unit, selects, rng),
         *([hybrid_ties(unit, selects, rng)] if Rounding.HYBRID in unit.roundings else []),
         *([brought_inside(unit, selects, rng), far_outside(unit, selects, rng)] if unit.scale else []),
@@ -90,6 +91,24 @@ def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
         normal = int(np.searchsorted(points, int(encode([fmt.smallest_normal], source)[0])))
         ends = np.unique(np.concatenate([points[:12], points[max(0, normal - 12) : normal + 3], points[-12:]]))
         codes = (ends[:, None] ^ bits).reshape(-1)
+        overflow = rng.integers(0, len(unit.overflow), len(codes))
+        chosen: Choices = {"target": target, "rounding": rounding, "overflow": overflow}
+        parts.append((codes | rng.choice([0, source.sign_mask], len(codes)), rows(selects, chosen, len(codes))))
+    return Family(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
+    """Small numbers of each target, and the midpoints between them, with one bit more at each place that a source has
+    below, under each rounding: what a shift loses of a subnormal, bit by bit."""
+    source = fixed(unit.source)
+    bits = 1 << np.arange(source.fraction_bits)
+    parts = []
+    for (target, fmt), rounding in itertools.product(enumerate(unit.targets), range(len(unit.roundings))):
+        numbers = np.array([fmt.to_float(int(code)) for code in fmt.ordered_magnitudes()])
+        numbers = np.append(0.0, numbers[numbers <= 2 * fmt.smallest_normal])
+        points = np.concatenate([numbers[1:], (numbers[1:] + numbers[:-1]) / 2])
+        codes = encode(points, source, "rtz").astype(np.int64)[:, None]
+        codes = (codes | bits)[(codes & (2 * bits - 1)) == 0]
         overflow = rng.integers(0, len(unit.overflow), len(codes))
         chosen: Choices = {"target": target, "rounding": rounding, "overflow": overflow}
         parts.append((codes | rng.choice([0, source.sign_mask], len(codes)), rows(selects, chosen, len(codes))))
