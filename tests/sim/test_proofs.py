@@ -135,8 +135,8 @@ def test_pipelines_lose_and_repeat_nothing(name: str) -> None:
     (handshake,) = (claim for claim in claims_of(unit) if claim.name == HANDSHAKE)
     (case,) = handshake.cases
     assert case.control is not None
-    assert handshake.decide(verilog, case, case.specification, 60).state is State.PROVEN
-    assert handshake.decide(verilog, case, case.control, 60).state is State.REFUTED
+    assert handshake.decide(verilog, case, case.specification, 300).state is State.PROVEN
+    assert handshake.decide(verilog, case, case.control, 300).state is State.REFUTED
 
 
 def test_a_pipeline_that_drops_a_stalled_result_is_refuted() -> None:

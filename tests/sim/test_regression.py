@@ -104,7 +104,7 @@ def test_a_sound_pipeline_passes(simulator: str, stalls: bool, build_dir: Path) 
         ({"in_ready": "!full"}, "belongs to no operation"),  # holds an operation twice
         ({"moves": "1'b1"}, "was withdrawn"),  # does not wait
         ({"shown": "out_ready ? codes[STAGES*8-1 -: 8] : clocks"}, "changed"),
-        ({"out_valid": "valid[STAGES-2]"}, "comes 2 clocks after its operation; the unit has 3 stages"),
+        ({"out_valid": "valid[STAGES-2]"}, "comes 2 clocks after its operation; the unit takes 3"),
         ({"power_up": "initial valid = 0;", "reset_valid": "valid"}, "belongs to no operation"),
         ({"reset_valid": "valid"}, "out_valid is x after reset"),
         (

@@ -100,7 +100,8 @@ def _rounded_products(unit: Fma) -> Iterator[Hypothesis]:
     one = fp9.encode(np.ones(1), result)[0]
 
     def evaluate(inputs: Columns) -> Results:
-        zeros = np.zeros_like(inputs["c"])
+        # Beside -0 a product that is a zero keeps its sign.
+        zeros = np.full_like(inputs["c"], fp9.encode([-0.0], result)[0])
         products = unit.evaluate({**inputs, "c": zeros})["result"].astype(result.dtype)
         factors = np.full((len(products), 1), one, dtype=result.dtype)
         codes, flags = fp9.dot(
