@@ -47,7 +47,7 @@ _CUT_AT = (0.5, 0.35)
 _CUT_MOST = 120
 """Most nodes of a narrowest place."""
 
-_BIT_SECONDS, _KEPT_SECONDS = 10.0, 60.0
+_BIT_SECONDS, _KEPT_SECONDS = 10.0, 300.0
 """Limits of the proofs that a register bit decides nothing, and that what registers keep has no meaning."""
 
 _DECIDE = """\
