@@ -25,7 +25,7 @@ _CARRIES = 4
 """Random bits that a tail is met with: that just carry, that just do not, and two that lack some bits."""
 _CLOSE = 16
 """Operations in a row whose magnitudes agree down to some bit, for each bit and lane."""
-_REACHING = 4000
+_REACHING = 1500
 """Stochastic operations just below the normal numbers of a target, and eight times those of another rounding."""
 
 
