@@ -25,7 +25,8 @@ _HEADING = """\
 What is checked of the circuit that each unit of the catalogue has now, drawn by `fp9 coverage` from the records in this
 folder and from the grades in model/fp9/grades. A record counts when its spec and the SHA-256 of its Verilog are those
 of today's circuit; "earlier circuit" means that there are only others, "earlier suite" that the grade is of vectors
-that the suite had before. How each claim is checked: [README.md](README.md).
+that the suite had before. Proofs are named by what they claim ([proofs.md](proofs.md)). How each claim is checked:
+[README.md](README.md).
 
 | unit | inputs | swept | share | mismatches | last run | proof | mutants: corner | smoke |
 |---|--:|--:|--:|--:|---|---|--:|--:|
@@ -100,7 +101,7 @@ def _proof(path: Path, digest: str) -> str:
     if record["verilog_sha256"] != digest:
         return "earlier circuit"
     if record["proven"]:
-        return "all claims"
+        return ", ".join(claim["name"] for claim in record["claims"])
     return ", ".join(f"{claim['name']}: {claim['state']}" for claim in record["claims"])
 
 
