@@ -19,8 +19,10 @@ from fp9.units import Dot, Mac, MacOp, Results, Unit
 SMOKE_COUNT = 960
 _HANDFUL = 64
 _POOL = range(3000, 12001)
-"""Operations that are looked at closely: as many as `_FLIPS` of single bits allow."""
+"""Operations that are looked at closely: as many as `_FLIPS` of single bits allow; of units with few inputs the fewest,
+as more of them would crowd out rare classes."""
 _FLIPS = 600_000
+_FEW_BITS = 16
 _FADING = 0.5
 """Factor by which a combination counts less each time that it is seen."""
 _CLASS_BITS = 9
@@ -38,7 +40,8 @@ def smoke(unit: Unit, corner: Inputs) -> Inputs:
     if isinstance(unit, Dot) and unit.engine.products > 1:
         always = np.union1d(always, _one_of_each(_landmarks(unit, corner), rng) // span)
     others = np.setdiff1d(np.arange(len(classes)), always)
-    looked_at = min(max(_POOL.start, _FLIPS // sum(port.width for port in unit.inputs)), _POOL.stop - 1)
+    bits_in = sum(port.width for port in unit.inputs)
+    looked_at = min(max(_POOL.start, _FLIPS // bits_in if bits_in > _FEW_BITS else 0), _POOL.stop - 1)
     kept = np.union1d(others[_spread(classes[others], looked_at // span, rng)], always)
     pool, required = _taken(corner, kept, span), np.isin(kept, always)
     outputs = unit.evaluate(pool)
