@@ -47,7 +47,7 @@ _CUT_AT = (0.5, 0.35)
 _CUT_MOST = 120
 """Most nodes of a narrowest place."""
 
-_BIT_SECONDS, _KEPT_SECONDS = 10.0, 300.0
+_BIT_SECONDS, _KEPT_SECONDS = 60.0, 600.0
 """Limits of the proofs that a register bit decides nothing, and that what registers keep has no meaning."""
 
 _DECIDE = """\
@@ -154,14 +154,16 @@ class Comparison:
         Extra biases that the unit does not take are left out. A counterexample gives the unit's inputs and `STATE`.
         """
         verdict = self._equal(number, timeout)
-        for known_better in (self._without_kept, self._without_idle):
-            if verdict.state is State.REFUTED and not self._reaches_outputs(number) and known_better():
-                verdict = self._equal(number, timeout)
+        # What is kept without a meaning may make outputs differ, a bit that decides nothing never does.
+        if verdict.state is State.REFUTED and self._without_kept():
+            verdict = self._equal(number, timeout)
+        if verdict.state is State.REFUTED and not self._reaches_outputs(number) and self._without_idle():
+            verdict = self._equal(number, timeout)
         return verdict
 
     def _without_kept(self) -> bool:
         """Leave registers out that keep a value without a meaning, if there are some that are proven to."""
-        if self._kept_known:
+        if self._kept_known or not self._state:
             return False
         self._kept_known = True
         gates, state = opened(self._source[0], [])

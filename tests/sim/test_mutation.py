@@ -87,21 +87,22 @@ def test_the_narrowest_place_of_a_circuit() -> None:
     assert narrowest(operands, 10, 0.5, 2) is None
 
 
-def test_what_a_register_keeps_without_a_meaning_may_differ() -> None:
-    # While `hold` is 1 a register keeps its value, and the output is masked; mutant 1 inverts what is kept, 2 the mask.
-    value, hold, first, second, q, masked = 2, 3, 5, 6, 10, 11
+@pytest.mark.parametrize(("number", "state"), [(1, State.PROVEN), (2, State.REFUTED), (4, State.PROVEN)])
+def test_what_a_register_keeps_without_a_meaning_may_differ(number: int, state: State) -> None:
+    # While `hold` is 1 a register keeps its value, and the output is masked. Mutant 1 inverts what is kept, 2 the mask,
+    # 4 takes the value from a register that never holds: with any value kept its output would differ at once.
+    value, hold, first, second, third, q, masked, plain = 2, 3, 5, 6, 7, 10, 11, 17
     gates = [
         *((XOR, q, first, 0, 12), (MUX, value, 12, hold, 13)),
-        *((XOR, masked, second, 0, 14), (AND | INVERTED, 14, 14, 0, 15), (AND, q, 15, 0, 16)),
+        *((XOR, masked, second, 0, 14), (AND | INVERTED, 14, 14, 0, 15)),
+        *((MUX, q, plain, third, 18), (AND, 18, 15, 0, 16)),
     ]
-    registers = np.array([(13, q), (hold, masked)], dtype=np.int64)
-    ports = {"code": (value, hold), "mutant": (first, second)}
-    netlist = GateNetlist(np.array(gates), registers, 17, ports, {"y": (16,)})
-    comparison = Comparison(
-        Decoder("kept", (format("e4m3"),)), netlist, "mutant", {"code": np.zeros(1, dtype=np.uint8)}
-    )
-    assert comparison.equal(1, 10).state is State.PROVEN
-    assert comparison.equal(2, 10).state is State.REFUTED
+    registers = np.array([(13, q), (hold, masked), (value, plain)], dtype=np.int64)
+    ports = {"code": (value, hold), "mutant": (first, second, third)}
+    netlist = GateNetlist(np.array(gates), registers, 19, ports, {"y": (16,)})
+    patterns = {"code": np.arange(4, dtype=np.uint8)}
+    comparison = Comparison(Decoder("kept", (format("e4m3"),)), netlist, "mutant", patterns)
+    assert comparison.equal(number, 10).state is state
 
 
 def test_the_evaluator_computes_every_gate() -> None:
