@@ -211,7 +211,8 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
 def report(path: Path, as_json: bool) -> None:
     """Show the summary of an earlier demo again.
 
-    Its HTML page is written anew beside FILE.
+    Its HTML page is written anew beside FILE. What is swept, proven and graded of every unit is another page: see
+    fp9 coverage.
 
     \b
       fp9 report build/report.json
