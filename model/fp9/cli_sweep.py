@@ -142,6 +142,8 @@ def coverage(records: Path, functional: bool, as_json: bool) -> None:
       fp9 coverage
       fp9 coverage --functional
     """
+    if not records.is_dir():
+        raise UserError(f"folder {records} given for the records, and there is none; give the repository's")
     if functional:
         return _functional(records, as_json)
     with extra("sim"):

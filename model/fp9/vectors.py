@@ -107,8 +107,9 @@ def export(vectors: VectorSet, folder: Path | str, name: str | None = None, file
     form = _file_format(file_format)
     path = Path(folder) / f"{name or vectors.unit.name}{form.suffix}"
     data = _encoded(vectors, form)
+    manifest = json.dumps(_manifest(vectors, data), indent=1) + "\n"
     write_whole(path, data)
-    write_whole(manifest_path(path), json.dumps(_manifest(vectors, data), indent=1) + "\n")
+    write_whole(manifest_path(path), manifest)
     return path
 
 

@@ -175,6 +175,14 @@ def test_the_manifest_states_the_grade_of_the_suite_in_every_form(
     assert json.loads(vectors.manifest_path(other).read_text())["grade"] is None
 
 
+def test_a_damaged_grade_leaves_no_vectors_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "decoder_hif8.json").write_text("{}")
+    monkeypatch.setattr("fp9.grades.path_of", lambda unit, folder: tmp_path / f"{unit}.json")
+    with pytest.raises(ValueError, match="is no grade; write it anew with `fp9 grade decoder_hif8 --record`"):
+        vectors.export(vectors.generate("decoder_hif8", "smoke"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_full_suite_has_every_input_where_these_are_few() -> None:
     made = vectors.generate("cast_fp16_hif8", "full")
     assert len(made) == 1 << 19
