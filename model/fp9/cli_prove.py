@@ -10,7 +10,7 @@ import click
 
 from fp9.cli_support import Command, extra, load_unit, progress_bar, settings_option, show, table
 from fp9.files import write_whole
-from fp9.grades import path_of
+from fp9.grades import path_of, percent
 
 if TYPE_CHECKING:
     from fp9_sim.proofs import ProofRecord
@@ -124,7 +124,7 @@ def grade(
             if record:
                 _keep(path_of(unit.name), graded[-1].to_dict())
     rows = [
-        [g.unit, s.suite, s.operations, g.drawn, len(g.equivalent), s.killed, len(s.survivors), f"{100 * s.rate:.1f} %"]
+        [g.unit, s.suite, s.operations, g.drawn, len(g.equivalent), s.killed, len(s.survivors), percent(s.rate)]
         for g in graded
         for s in g.suites
     ]

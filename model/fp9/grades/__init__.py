@@ -7,6 +7,7 @@ exported vectors take the figure from there.
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,11 @@ def record_of(unit: str, folder: Path = FOLDER) -> dict[str, Any] | None:
     if not isinstance(record, dict) or not {"verilog_sha256", "suites", "seeds"} <= record.keys():
         raise ValueError(f"{path} is no grade; write it anew with `fp9 grade {unit} --record`")
     return record
+
+
+def percent(share: float) -> str:
+    """A share of mutants in per cent, rounded down: 100 % means every mutant."""
+    return f"{math.floor(round(1000 * share, 6)) / 10:.1f} %"
 
 
 def grade_of(unit: str, sha256: str) -> dict[str, Any] | None:

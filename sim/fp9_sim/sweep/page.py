@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,8 +120,7 @@ def _share(unit: Unit, suite: dict[str, Any] | None) -> str:
         return "-"
     if suite.get("sha256") != vectors.digest(vectors.generate(unit, suite["suite"])):
         return "earlier suite"
-    # Rounded down, so that 100 % means every mutant.
-    return f"{math.floor(1000 * suite['rate']) / 10:.1f} %"
+    return grades.percent(suite["rate"])
 
 
 def _read(path: Path) -> dict[str, Any]:
