@@ -49,7 +49,7 @@ bench: $(READY)   ## speed beside other packages, those of the extra fp9[bench]
 	$(BIN)/python -m benchmarks
 
 exhaustive-casts: $(READY) ## every float32 input of every cast, against other packages and the oracle
-	$(BIN)/python -m fp9.exhaustive --out $(OUT)/exhaustive-casts
+	$(BIN)/python -m fp9.studies.exhaustive --out $(OUT)/exhaustive-casts
 
 lint: $(READY)    ## ruff and mypy
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import Contender, Result, measure
-from fp9.stimulus import inputs_of
+from fp9.suites import inputs_of
 from fp9.units import CATALOGUE, Unit
-from fp9.vectors import generate, port_dtype
+from fp9.vectors.sets import generate, port_dtype
 from fp9_sim import regress, verilated
-from fp9_sim.tools import SIMULATORS
+from fp9_sim.simulators.find import SIMULATORS
 
 UNITS = ("cast_fp32_ocp_rne", "cast_fp32", "fma_dlfloat16_hfp8", "fma_fp32", "mac_dlfloat16")
 OPERATIONS = 1 << 18

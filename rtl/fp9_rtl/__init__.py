@@ -1,8 +1,27 @@
 """Hardware of the unit specs: Amaranth components, Verilog export, area and delay estimates."""
 
-from fp9_rtl.axis import axi_stream
-from fp9_rtl.build import build
-from fp9_rtl.export import verilog, write_verilog
-from fp9_rtl.lfsr import Lfsr
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fp9_rtl.components import build
+    from fp9_rtl.export.axis import axi_stream
+    from fp9_rtl.export.lfsr import Lfsr
+    from fp9_rtl.export.verilog import verilog, write_verilog
 
 __all__ = ["Lfsr", "axi_stream", "build", "verilog", "write_verilog"]
+
+_HOMES = {
+    "Lfsr": "fp9_rtl.export.lfsr",
+    "axi_stream": "fp9_rtl.export.axis",
+    "build": "fp9_rtl.components",
+    "verilog": "fp9_rtl.export.verilog",
+    "write_verilog": "fp9_rtl.export.verilog",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Names are loaded when asked for: the commands of this package answer `--help` without Amaranth."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__} has no name {name!r}; it offers {', '.join(__all__)}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,11 +1,15 @@
 """fp9_sim: units simulated with golden vectors, in cocotb on two simulators and as compiled functions of arrays."""
 
-from fp9_rtl.errors import MissingTool
-from fp9_sim.batch import Verilated, check, verilated
-from fp9_sim.comparison import Comparison, compare
-from fp9_sim.regression import Regression, regress
-from fp9_sim.scoreboard import Mismatch
-from fp9_sim.tools import SIMULATORS, SimulatorError
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fp9_rtl.tools.errors import MissingTool
+    from fp9_sim.batch.unit import Verilated, check, verilated
+    from fp9_sim.benches.scoreboard import Mismatch
+    from fp9_sim.regression.both import Comparison, compare
+    from fp9_sim.regression.run import Regression, regress
+    from fp9_sim.simulators.find import SIMULATORS, SimulatorError
 
 __all__ = [
     "SIMULATORS",
@@ -20,3 +24,24 @@ __all__ = [
     "regress",
     "verilated",
 ]
+
+_HOMES = {
+    "SIMULATORS": "fp9_sim.simulators.find",
+    "Comparison": "fp9_sim.regression.both",
+    "Mismatch": "fp9_sim.benches.scoreboard",
+    "MissingTool": "fp9_rtl.tools.errors",
+    "Regression": "fp9_sim.regression.run",
+    "SimulatorError": "fp9_sim.simulators.find",
+    "Verilated": "fp9_sim.batch.unit",
+    "check": "fp9_sim.batch.unit",
+    "compare": "fp9_sim.regression.both",
+    "regress": "fp9_sim.regression.run",
+    "verilated": "fp9_sim.batch.unit",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Names are loaded when asked for: the commands of this package answer `--help` without a simulator."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__} has no name {name!r}; it offers {', '.join(__all__)}")
+    return getattr(import_module(_HOMES[name]), name)

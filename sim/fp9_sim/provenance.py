@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import fp9
-from fp9_rtl.yosys import yosys_version
+from fp9_rtl.tools.yosys import yosys_version
 
 _SOURCES = (":/model", ":/rtl", ":/sim", ":(top,exclude)model/fp9/grades")
 """What a record depends on, from the root of the repository."""

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.engine import Engine
-from fp9.flags import FLAG_BITS
+from fp9.engines.engine import Engine
 from fp9.formats import Format, format
+from fp9.rounding import FLAG_BITS
 
 Columns = Mapping[str, NDArray[Any]]
 """One unsigned array of shape (n,) for each input port."""

@@ -111,6 +111,6 @@ class Cast(Unit):
         return self.amax
 
     def evaluate(self, inputs: Columns) -> Results:
-        from fp9 import golden
+        from fp9.golden import steps as golden
 
         return golden.cast(self, inputs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fp9.engine import ENGINES, engine
+from fp9.engines.engine import ENGINES, engine
 from fp9.formats import Rounding, format
 from fp9.units.base import Unit
 from fp9.units.cast import Cast

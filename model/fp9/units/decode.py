@@ -58,7 +58,7 @@ class Decoder(Unit):
         )
 
     def evaluate(self, inputs: Columns) -> Results:
-        from fp9 import golden
+        from fp9.golden import steps as golden
 
         return golden.decoder(self, inputs)
 
@@ -112,6 +112,6 @@ class Upcast(Unit):
         return (Port("result", self.result.bits, f"the operand in {self.result.name}", (self.result,)), FLAGS_PORT)
 
     def evaluate(self, inputs: Columns) -> Results:
-        from fp9 import golden
+        from fp9.golden import steps as golden
 
         return golden.upcast(self, inputs)

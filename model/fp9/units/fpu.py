@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 
-from fp9.engine import Engine
+from fp9.engines.engine import Engine
 from fp9.formats import Format
 from fp9.units.base import FLAGS_PORT, Columns, Port, Results, Unit, check_stages, format_tuple, select_width
 from fp9.units.operands import check_operands, operand_ports
@@ -83,6 +83,6 @@ class Fpu(Unit):
         return (result, FLAGS_PORT) if self.flags else (result,)
 
     def evaluate(self, inputs: Columns) -> Results:
-        from fp9 import golden
+        from fp9.golden import steps as golden
 
         return golden.fpu(self, inputs)

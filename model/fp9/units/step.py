@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import ClassVar
 
-from fp9.engine import Engine
+from fp9.engines.engine import Engine
 from fp9.formats import Format
 from fp9.units.base import (
     FLAGS_PORT,
@@ -87,7 +87,7 @@ class Dot(Unit):
         return (result, FLAGS_PORT) if self.flags else (result,)
 
     def evaluate(self, inputs: Columns) -> Results:
-        from fp9 import golden
+        from fp9.golden import steps as golden
 
         return golden.step(self, inputs)
 
@@ -182,6 +182,6 @@ class Mac(Dot):
         return product_range(self.a, self.b, self.bias_port).signed_bits(KULISCH_PRODUCTS)
 
     def evaluate(self, inputs: Columns) -> Results:
-        from fp9 import golden_mac
+        from fp9.golden import accumulators as golden_mac
 
         return golden_mac.mac(self, inputs)

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from fp9.flags import Flags
 from fp9.formats import Kind
+from fp9.rounding import Flags
 from fp9.units import FLAGS_PORT, Port
-from fp9.vectors import VectorSet, concatenate, generate
-from fp9_sim import tools
-from fp9_sim.batch import verilated
-from fp9_sim.build import DEFAULT_FOLDER
+from fp9.vectors.sets import VectorSet, concatenate, generate
+from fp9_sim.batch.unit import verilated
+from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatches
 from fp9_sim.foreign.hypotheses import hypotheses
 from fp9_sim.foreign.mapping import Foreign
 from fp9_sim.foreign.wrapper import wrapped
-from fp9_sim.regression import regress
-from fp9_sim.scoreboard import Answers, Mismatch, mismatches
+from fp9_sim.regression.run import regress
+from fp9_sim.simulators import find as tools
+from fp9_sim.simulators.build import DEFAULT_FOLDER
 
 SHOWN = 5
 """Differences that are shown."""

@@ -13,7 +13,7 @@ import fp9
 from fp9.formats import FixedFormat, Format, Rounding, format
 from fp9.policy import Overflow
 from fp9.units import Cast, Columns, Dot, Fma, Mac, Port, Results, Unit
-from fp9.vectors import port_dtype
+from fp9.vectors.sets import port_dtype
 
 _ROUNDINGS = {
     Rounding.RNE: "to nearest, ties to even",

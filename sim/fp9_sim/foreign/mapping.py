@@ -43,9 +43,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fp9 import unitfile
 from fp9.units import MAX_STAGES, Mac, Unit, unit
-from fp9_sim.build import HANDSHAKE
+from fp9.units import toml as unitfile
+from fp9_sim.simulators.build import HANDSHAKE
 
 MOST_CLOCKS = 64
 """Longest latency that can be checked."""

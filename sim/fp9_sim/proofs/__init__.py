@@ -16,10 +16,10 @@ import numpy as np
 
 import fp9_rtl
 from fp9.units import Unit
-from fp9.vectors import port_dtype
+from fp9.vectors.sets import port_dtype
+from fp9_sim.netlists.solver import State, Verdict
 from fp9_sim.proofs.claims import HANDSHAKE, ORDER, Claim, claims_of
 from fp9_sim.proofs.miter import Case
-from fp9_sim.proofs.solver import State, Verdict
 from fp9_sim.provenance import provenance
 
 CASE_SECONDS = 120.0

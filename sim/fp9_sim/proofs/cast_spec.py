@@ -9,12 +9,12 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 
-from fp9.flags import FLAG_BITS, Flags
 from fp9.formats import FixedFormat, Format, HiFloat8, Rounding
-from fp9.golden import offered
-from fp9.hybrid_table import Binade, Field, HybridTable, hybrid_table
+from fp9.golden.steps import offered
+from fp9.oracle.hybrid import Binade, Field, HybridTable, hybrid_table
+from fp9.oracle.thresholds import Step, ThresholdTable, threshold_table
 from fp9.policy import CastPolicy
-from fp9.thresholds import Step, ThresholdTable, threshold_table
+from fp9.rounding import FLAG_BITS, Flags
 from fp9.units import Cast
 from fp9_sim.proofs.miter import Case, selected
 from fp9_sim.proofs.stochastic_spec import stochastic

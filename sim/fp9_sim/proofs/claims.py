@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from fp9.formats import Rounding, format
 from fp9.units import Cast, Decoder, Dot, Fma, Mac, Unit, Upcast
-from fp9_rtl.gating import holds
-from fp9_sim.function import function
+from fp9_rtl.sums.gating import holds
+from fp9_sim.netlists.function import function
+from fp9_sim.netlists.solver import Verdict, decide
 from fp9_sim.proofs import handshake, order
 from fp9_sim.proofs.amax_spec import amax_case
 from fp9_sim.proofs.cast_spec import cast_cases
@@ -17,7 +18,6 @@ from fp9_sim.proofs.decoder_spec import decoder_cases, upcast_cases
 from fp9_sim.proofs.handshake import decide_handshake, handshake_cases
 from fp9_sim.proofs.miter import Case, miter
 from fp9_sim.proofs.order import decide_order, order_cases
-from fp9_sim.proofs.solver import Verdict, decide
 from fp9_sim.proofs.step_spec import step_cases, step_of, step_verilog
 from fp9_sim.proofs.sum_spec import sum_cases
 

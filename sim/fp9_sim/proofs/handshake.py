@@ -14,9 +14,9 @@ import tempfile
 from pathlib import Path
 
 from fp9.units import Unit
-from fp9_rtl.yosys import run_yosys
+from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.netlists.solver import INDUCT, TOP, Verdict, run
 from fp9_sim.proofs.miter import Case
-from fp9_sim.proofs.solver import INDUCT, TOP, Verdict, run
 
 PROVES = (
     "no operation is lost or repeated: as many results leave as operations enter, at most `stages` are inside, a full "

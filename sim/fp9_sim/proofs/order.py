@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fp9.units import Unit
+from fp9_sim.netlists.solver import INDUCT, TOP, Verdict, run
 from fp9_sim.proofs.miter import Case
-from fp9_sim.proofs.solver import INDUCT, TOP, Verdict, run
 from fp9_sim.proofs.tagging import TAG_BITS, UNSTALLED, Tagged, tagged_design
 
 PROVES = (

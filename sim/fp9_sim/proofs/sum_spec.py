@@ -13,8 +13,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from fp9.flags import Flags
 from fp9.formats import FixedFormat, Format
+from fp9.rounding import Flags
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Fma, significand_bits
 from fp9_sim.proofs.decoder_spec import decoded
 from fp9_sim.proofs.miter import Case, selected

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fp9.units import Unit
-from fp9_rtl.yosys import run_yosys
+from fp9_rtl.tools.yosys import run_yosys
 
 TAG_BITS = 4
 UNSTALLED = "unstalled"

@@ -1,0 +1,1 @@
+"""Arrays of numbers to codes and back: `encode`, `decode`, `cast`."""

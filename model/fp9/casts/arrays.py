@@ -1,0 +1,234 @@
+"""Encode, decode and cast arrays: one rounding from the source value, at the speed of memory (spec section 2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.casts.random_bits import RandomBits, Stochastic, random_bits_of
+from fp9.casts.sources import Hybrid, as_numbers, as_scale, hybrid_thresholds
+from fp9.casts.tables import can_express_nan, decode_table, smallest_dtype
+from fp9.casts.wide import decode_wide
+from fp9.formats import FixedFormat, Format, Rounding, format
+from fp9.formats.dtypes import stored_codes
+from fp9.policy import CastPolicy, Overflow, choice
+from fp9.system.parallel import CACHED, over_parts
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "Hybrid",
+    "as_codes",
+    "as_numbers",
+    "cast",
+    "decode",
+    "decode_native",
+    "decode_to",
+    "encode",
+    "encode_numbers",
+    "hybrid_thresholds",
+]
+
+
+def encode(
+    x: ArrayLike,
+    fmt: Format | str,
+    rounding: Rounding | str | None = None,
+    overflow: Overflow | str = Overflow.SATURATE,
+    nan_to_zero: bool = False,
+    *,
+    inf_clip: bool = False,
+    hybrid: Hybrid | None = None,
+    random_bits: ArrayLike | np.random.Generator | None = None,
+    random_width: int = 16,
+    stochastic: Stochastic | str | None = None,
+    scale: ArrayLike = 0,
+    flags: bool = False,
+    threads: int | None = None,
+    out: NDArray[Any] | None = None,
+) -> Any:
+    """Codes of x * 2**scale: uint8, uint16 or uint32 by the format's width, shape of `x`; with `flags` also the flags.
+
+    `x`: float64, float32, float16, bfloat16 or integers, as an array, a torch tensor or a number. `rounding` None is
+    the family's default. `random_bits` are the integers of `sr`, `random_width` bits each, one for each element or one
+    for all, or a NumPy Generator; `stochastic` names an instruction whose rule they follow (see `fp9.Stochastic`).
+    `scale`: integer exponents that broadcast to `x`. Flags are uint8 of fp9.Flags bits. `threads` None uses all cores
+    for large arrays. `out` takes the codes in place of a new array.
+
+    >>> encode([1.0, 464.0, 1e9], "e4m3").tolist()
+    [56, 126, 126]
+
+    Raises ValueError for a NaN that the format cannot express and for policies that do not fit, TypeError for sources
+    that are no numbers. Source: spec sections 2.1 to 2.4.
+    """
+    target = format(fmt)
+    policy = CastPolicy(
+        None if rounding is None else choice(Rounding, rounding, "rounding"),
+        choice(Overflow, overflow, "overflow policy"),
+        nan_to_zero,
+        inf_clip,
+    )
+    policy.check(target)
+    source = as_numbers(x)
+    preset = None if stochastic is None else choice(Stochastic, stochastic, "stochastic rule")
+    random = random_bits_of(policy.rounding_for(target), random_bits, random_width, preset, source.shape, target)
+    codes, raised = _encode(
+        source, target, policy, hybrid or Hybrid(), random, as_scale(scale, source.shape), flags, threads, out
+    )
+    return (codes, raised) if flags else codes
+
+
+def encode_numbers(
+    source: NDArray[Any],
+    fmt: Format,
+    policy: CastPolicy,
+    hybrid: Hybrid,
+    random_bits: NDArray[Any] | None = None,
+    random_width: int = 16,
+    flags: bool = False,
+    scale: int | NDArray[np.int32] = 0,
+) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """Codes and, if asked for, flags (else of size 0) of an array that `as_numbers` let pass.
+
+    `scale` is one exponent for all elements or one for each, as `as_scale` gives them.
+    """
+    random = None if random_bits is None else RandomBits(random_bits.reshape(-1), random_width)
+    return _encode(source, fmt, policy, hybrid, random, scale, flags)
+
+
+def _encode(
+    source: NDArray[Any],
+    fmt: Format,
+    policy: CastPolicy,
+    hybrid: Hybrid,
+    random: RandomBits | None,
+    scale: int | NDArray[np.int32],
+    flags: bool,
+    threads: int | None = None,
+    out: NDArray[Any] | None = None,
+) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    from fp9.casts.plans import encoder
+    from fp9.casts.request import Request
+
+    flat = np.ascontiguousarray(source).reshape(-1)
+    request = Request(fmt, policy, hybrid, scale, random, flags)
+    if not can_express_nan(fmt, policy) and _has_nan(flat):
+        raise ValueError(f"NaN given, and {fmt.name} has no NaN; remove it or ask for nan_to_zero")
+    codes = output_array(out, source.shape, fmt.dtype).reshape(-1)
+    raised = np.empty(flat.size if flags else 0, dtype=np.uint8)
+    encode_part, size = encoder(request, flat.dtype, flat.size)
+    over_parts(flat.size, threads, lambda part: encode_part(part, flat[part], codes[part], raised[part]), size)
+    return codes.reshape(source.shape), raised.reshape(source.shape if flags else 0)
+
+
+def output_array(out: NDArray[Any] | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """`out` if it is fit for results of this shape and type, or a new array; ValueError for another `out`."""
+    if out is None:
+        return np.empty(shape, dtype=dtype)
+    if out.shape != shape or out.dtype != dtype or not (out.flags.c_contiguous and out.flags.writeable):
+        raise ValueError(
+            f"out of {out.dtype.name}, shape {out.shape} given; give a contiguous array of {dtype.name}, shape {shape}"
+        )
+    return out
+
+
+def _has_nan(flat: NDArray[Any]) -> bool:
+    """Whether there is a NaN, in constant memory."""
+    if flat.dtype.kind in "iu":
+        return False
+    return any(bool(np.isnan(flat[start : start + CACHED]).any()) for start in range(0, flat.size, CACHED))
+
+
+def as_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
+    """`codes` as the format's unsigned integers, without a copy where they are such or another package's type for it.
+
+    Raises TypeError for other dtypes, ValueError for codes that do not exist and arrays of another format's type.
+    """
+    array = stored_codes(codes, fmt)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"codes of {fmt.name} are unsigned integers of {fmt.bits} bits; {array.dtype.name} given")
+    if array.dtype != fmt.dtype or fmt.bits % 8:
+        if array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << fmt.bits:
+            raise ValueError(f"a code outside 0..2**{fmt.bits}-1 given; {fmt.name} has {fmt.bits} bits")
+        array = array.astype(fmt.dtype, copy=False)
+    padding = fmt.padding if isinstance(fmt, FixedFormat) else 0
+    if padding and (array & fmt.dtype.type((1 << padding) - 1)).any():
+        raise ValueError(f"a code whose low {padding} bits are not 0 given; {fmt.name} has none such")
+    return array
+
+
+def decode(
+    codes: ArrayLike,
+    fmt: Format | str,
+    *,
+    scale: ArrayLike = 0,
+    threads: int | None = None,
+    out: NDArray[Any] | None = None,
+) -> NDArray[Any]:
+    """Numbers of codes, times 2**-scale: float32 (float64 where float32 cannot hold them), shape of `codes`.
+
+    `scale` undoes that of `encode`: integer exponents that broadcast to `codes`. `out` takes the numbers in place of a
+    new array.
+
+    >>> decode([0x6E, 0x80], "hif8").tolist()
+    [32768.0, nan]
+
+    Raises TypeError for codes that are no integers, ValueError for codes that the format does not have.
+    """
+    source = format(fmt)
+    array = as_codes(codes, source)
+    exponents = as_scale(scale, array.shape)
+    span = (int(np.min(exponents)), int(np.max(exponents))) if np.size(exponents) else (0, 0)
+    numbers = decode_to(array, source, smallest_dtype(source, span), threads, out)
+    if span != (0, 0):
+        factors = exponents if isinstance(exponents, int) else exponents.reshape(array.shape)
+        np.ldexp(numbers, -factors, out=numbers)
+    return numbers
+
+
+def decode_to(
+    codes: NDArray[Any], fmt: Format, dtype: Any, threads: int | None = None, out: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """Numbers of valid codes as `dtype`."""
+    numbers = output_array(out, codes.shape, np.dtype(dtype))
+    if fmt.bits > 16:
+        with np.errstate(invalid="ignore"):  # widening a signalling NaN
+            numbers[...] = decode_wide(codes, fmt)
+        return numbers
+    from fp9.kernels.round32 import look_up
+
+    flat, results = np.ascontiguousarray(codes).reshape(-1), numbers.reshape(-1)
+    table = decode_table(fmt, numbers.dtype)
+    over_parts(flat.size, threads, lambda part: look_up(flat[part], table, results[part]))
+    return numbers
+
+
+def cast(
+    codes: ArrayLike,
+    source: Format | str,
+    target: Format | str,
+    rounding: Rounding | str | None = None,
+    overflow: Overflow | str = Overflow.SATURATE,
+    nan_to_zero: bool = False,
+    **options: Any,
+) -> Any:
+    """Codes of one format from codes of another, with one rounding; parameters, shape and errors as `encode`.
+
+    >>> cast([0x7E, 0x01], "e4m3", "e5m2").tolist()
+    [95, 24]
+    """
+    numbers = decode_native(as_codes(codes, format(source)), format(source))
+    return encode(numbers, target, rounding, overflow, nan_to_zero, **options)
+
+
+def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
+    """Numbers as the NumPy type of the format where there is one, so that hybrid rounding finds its source bits."""
+    if fmt.name == "fp16":
+        return np.asarray(codes, dtype=np.uint16).view(np.float16)
+    if fmt.name == "bf16":
+        import ml_dtypes
+
+        return np.asarray(codes, dtype=np.uint16).view(ml_dtypes.bfloat16)
+    return decode_to(codes, fmt, smallest_dtype(fmt))

@@ -1,0 +1,128 @@
+"""Tables over all numbers of 16 bits: for 16-bit sources, and for float32 whose upper half says enough.
+
+The upper half of a float32 pattern, with bit 0 set where the lower half is not 0, is the number as a bfloat16 rounded
+to odd. With two bits more than the target has, no rounding to nearest or of a direction can tell the two apart (Boldo
+and Melquiond, "When double rounding is odd", IMACS 2005).
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.casts.request import Plan, Request, odd_patterns, universal
+from fp9.casts.sources import Hybrid
+from fp9.formats import Format, HiFloat8, Rounding, floor_log2
+from fp9.policy import CastPolicy
+from fp9.system.parallel import CACHED, STREAMED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+TABLE_PAYS = 1 << 15
+"""Elements from which a table over 65,536 sources is worth its making."""
+
+_HALVES = 1 << 16
+_FRACTION = 7
+"""Fraction bits in the upper half of a float32 pattern."""
+
+_LOWEST = -100
+"""Exponent above which targets may have numbers: an upper half below 2**-126 has fewer fraction bits."""
+
+
+def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
+    """16-bit sources: their pattern is the index."""
+    if size < TABLE_PAYS or request.tensor_scale is None or request.random is not None:
+        return None
+    from fp9.kernels.round32 import look_up
+
+    table = _source_table(request, dtype)
+
+    def encode(part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
+        look_up(source.view(np.uint16), table, codes)
+
+    return Plan(encode, STREAMED)
+
+
+def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
+    """hif8 keeps at most 3 fraction bits: bfloat16 rounded to odd has enough for every rounding but sr and hybrid."""
+    tapered = isinstance(request.fmt, HiFloat8) and request.rounding not in (Rounding.SR, Rounding.HYBRID)
+    if not tapered or size < TABLE_PAYS:
+        return None
+    from fp9.kernels import round32 as fast_kernels
+
+    # A larger scale would lift subnormal float32 into the target's range.
+    direct = dtype == np.float32 and request.tensor_scale is not None and request.tensor_scale < -_LOWEST // 2
+    table = _source_table(request if direct else replace(request, scale=0), np.dtype(np.float32))
+    sticky = request.rounding not in (Rounding.RNA, Rounding.RTZ)
+
+    def encode(part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
+        patterns = source.view(np.uint32) if direct else odd_patterns(source, request.scale, part)
+        if sticky or fast_kernels.encode_upper(patterns, table, codes):
+            fast_kernels.encode_upper_sticky(patterns, table, codes)
+
+    return Plan(encode, STREAMED if direct else CACHED)
+
+
+def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
+    """Codes and flags of 16-bit sources, and of float32 in bfloat16 rounded to odd, for targets of two bits less."""
+    fmt, narrow = request.fmt, dtype.itemsize == 2 and dtype.kind not in "iu"
+    by_pattern = request.tensor_scale is not None and request.rounding not in (Rounding.SR, Rounding.HYBRID)
+    if size < TABLE_PAYS or not by_pattern or not fmt.signed or fmt.bits > 16 or not (narrow or dtype == np.float32):
+        return None
+    # Subnormal float32 have fewer bits than that; they must lie far below the target's smallest number.
+    if not narrow and (request.scale or _widest(fmt) + 2 > _FRACTION or fmt.smallest < 2.0**_LOWEST):
+        return None
+    from fp9.kernels.round32 import look_up_flagged
+
+    table, shift = _flagged_table(fmt, request.policy, request.hybrid, request.scale, dtype), 0 if narrow else 16
+
+    def encode(part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
+        look_up_flagged(source.view(np.uint16 if narrow else np.uint32), table, shift, codes, flags)
+
+    return Plan(encode, CACHED)
+
+
+def _widest(fmt: Format) -> int:
+    """Fraction bits of the format's longest significand."""
+    exponents = range(fmt.min_normal_exponent, floor_log2(fmt.max_magnitude) + 1)
+    return max(exponent - fmt.quantum(exponent) for exponent in exponents)
+
+
+@functools.lru_cache(maxsize=64)
+def _flagged_table(
+    fmt: Format, policy: CastPolicy, hybrid: Hybrid, scale: int, dtype: np.dtype[Any]
+) -> NDArray[np.uint32]:
+    """code + 2^16 flags of all patterns of a 16-bit type, or of all upper halves of float32."""
+    codes, flags = np.empty(_HALVES, dtype=fmt.dtype), np.empty(_HALVES, dtype=np.uint8)
+    whole = slice(0, _HALVES)
+    universal(Request(fmt, policy, hybrid, scale, flags=True), dtype).encode(whole, _every(dtype), codes, flags)
+    table = codes.astype(np.uint32) | flags.astype(np.uint32) << np.uint32(16)
+    table.flags.writeable = False
+    return table
+
+
+def _every(dtype: np.dtype[Any]) -> NDArray[Any]:
+    """All numbers of a 16-bit type, or float32 of all upper halves."""
+    halves = np.arange(_HALVES, dtype=np.uint32)
+    return (halves << 16).view(dtype) if dtype == np.float32 else halves.astype(np.uint16).view(dtype)
+
+
+def _source_table(request: Request, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Codes of all patterns of a 16-bit type, or of all upper halves of float32, by the universal kernel."""
+    return _table_of(request.fmt, request.policy, request.hybrid, request.scale, dtype)
+
+
+@functools.lru_cache(maxsize=64)
+def _table_of(fmt: Format, policy: CastPolicy, hybrid: Hybrid, scale: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    codes = np.empty(_HALVES, dtype=fmt.dtype)
+    whole = slice(0, _HALVES)
+    universal(Request(fmt, policy, hybrid, scale), dtype).encode(whole, _every(dtype), codes, _NO_FLAGS)
+    codes.flags.writeable = False
+    return codes
+
+
+_NO_FLAGS = np.empty(0, dtype=np.uint8)

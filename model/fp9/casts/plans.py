@@ -1,0 +1,170 @@
+"""Which kernel encodes: a plan for a source type, a format and a policy, made once for each call.
+
+Three routes give the same codes (tests hold them equal):
+
+* float32 patterns straight into vector kernels (`fast_kernels`, `hif8_kernel`), for every fixed-field format that lies
+  within float32's range; float64, integers and scaled numbers reach them rounded to odd;
+* 16-bit sources, and hif8 from float32, by an exact table over all 65,536 upper halves;
+* everything else, and flags of more than a table can hold, by the universal kernel over float64 patterns (`kernels`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.casts.halves import by_upper_half, flagged_by_upper_half, hif8_by_upper_half
+from fp9.casts.random_bits import RandomBits
+from fp9.casts.request import Plan, Request, odd_patterns, universal
+from fp9.casts.sources import hybrid_thresholds
+from fp9.casts.tables import Target, rounding_target
+from fp9.formats import FixedFormat, Rounding, ScaledInteger
+from fp9.system.parallel import CACHED, STREAMED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fp9.kernels.round32 import Edges, Grid
+
+_FLOAT32_BIAS = 127
+_FLOAT32_FRACTION = 23
+TOP_FIELD = 254
+
+
+def encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
+    """How to encode parts of a flat source of `size` elements."""
+    if request.rounding is Rounding.HYBRID:
+        hybrid_thresholds(dtype, request.hybrid)  # a TypeError for sources that have no bits to give
+    if request.flags:
+        return flagged_by_upper_half(request, dtype, size) or universal(request, dtype)
+    if not request.fmt.signed:
+        return universal(request, dtype)
+    if dtype.itemsize == 2 and dtype.kind not in "iu":
+        by_table = by_upper_half(request, dtype, size)
+    else:
+        by_table = hif8_by_upper_half(request, dtype, size)
+    return by_table or _hybrid(request, dtype) or _vector(request, dtype) or universal(request, dtype)
+
+
+# --- float32 patterns into vector kernels ---------------------------------------------------------------------------
+
+
+def _vector(request: Request, dtype: np.dtype[Any]) -> Plan | None:
+    if request.rounding is Rounding.HYBRID:
+        return None
+    direct = dtype == np.float32 and request.tensor_scale is not None
+    grid = grid_of(request, request.scale, TOP_FIELD) if direct else grid_of(request, 0, TOP_FIELD - 1)
+    if grid is None or not (direct or odd_is_safe(grid)):
+        return None
+    round_patterns = fixed_rounding(
+        request, grid, edges_of(request.fmt.bits, rounding_target(request.fmt, request.policy))
+    )
+
+    def encode(part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
+        patterns = source.view(np.uint32) if direct else odd_patterns(source, request.scale, part)
+        round_patterns(part, patterns, codes)
+
+    return Plan(encode, STREAMED if direct else CACHED)
+
+
+def odd_is_safe(grid: Grid) -> bool:
+    """Whether float32 rounded to odd has two bits left below the target's and the random bits, also at its low end."""
+    needed = int(grid.fraction_bits) + int(grid.random_width) + 2
+    return needed <= _FLOAT32_FRACTION and int(grid.lowest) >= needed - _FLOAT32_FRACTION
+
+
+def _precision(fmt: FixedFormat | ScaledInteger) -> int:
+    """Fraction bits of the widest significand; an integer's are those below its leading bit."""
+    return fmt.fraction_bits if isinstance(fmt, FixedFormat) else fmt.max_code.bit_length() - 1
+
+
+def fixed_rounding(
+    request: Request, grid: Grid, edges: Edges
+) -> Callable[[slice, NDArray[np.uint32], NDArray[Any]], None]:
+    """A function of (part, float32 patterns, codes) that rounds into a fixed-field format."""
+    from fp9.kernels import round32 as fast_kernels
+
+    complement = isinstance(request.fmt, ScaledInteger)
+    if (magic := _magic(request, grid)) and not complement:
+        return lambda _, patterns, codes: fast_kernels.encode_nearest_even(patterns, *magic, grid, edges, codes)
+    kernel = fast_kernels.ENCODE_FIXED[request.rounding, complement]
+    random = request.random
+    return lambda part, patterns, codes: kernel(
+        patterns, _NO_BITS if random is None else _aligned(random, part, patterns.size), grid, edges, codes
+    )
+
+
+_NO_BITS = np.zeros(1, dtype=np.uint32)
+
+
+def _aligned(random: RandomBits, part: slice, size: int) -> NDArray[Any]:
+    bits = random.part(part)
+    return bits if bits.size == size else np.full(size, bits[0])
+
+
+def grid_of(request: Request, scale: int, top: int) -> Grid | None:
+    """The target's spacing for sources that 2**scale multiplies; None where float32's fields 1..top do not cover it.
+
+    Numbers narrowed to float32 need a binade above the format's for what overflows.
+    """
+    from fp9.kernels.round32 import Grid
+
+    fmt = request.fmt
+    if not isinstance(fmt, FixedFormat | ScaledInteger) or fmt.bits > 16:
+        return None
+    precision = _precision(fmt)
+    lowest = fmt.quantum(-2 * TOP_FIELD * _FLOAT32_BIAS) + precision + _FLOAT32_BIAS - scale
+    flush = isinstance(fmt, FixedFormat) and not fmt.subnormals
+    highest = lowest + (fmt.max_code >> precision) - (not flush)
+    if not 1 <= lowest <= highest <= top:
+        return None
+    width = 0 if request.random is None else request.random.width
+    return Grid(*(np.uint32(value) for value in (precision, lowest, flush << precision, width)))
+
+
+def _magic(request: Request, grid: Grid) -> tuple[np.uint32, np.uint32] | None:
+    """The two constants of `encode_nearest_even`; None where another rounding or grid is asked for."""
+    precision, lowest = int(grid.fraction_bits), int(grid.lowest)
+    field = lowest - precision + _FLOAT32_FRACTION
+    if request.rounding is not Rounding.RNE or grid.flush or precision == 0 or field > TOP_FIELD:
+        return None
+    half = (1 << (_FLOAT32_FRACTION - precision - 1)) - 1
+    offset = half - ((lowest - 1) << _FLOAT32_FRACTION)
+    return np.uint32(field << _FLOAT32_FRACTION), np.uint32(offset & 0xFFFFFFFF)
+
+
+@functools.lru_cache(maxsize=256)
+def edges_of(bits: int, target: Target) -> Edges:
+    """What is no ordinary result, for a format of so many bits, as the vector kernels take it."""
+    from fp9.kernels.round32 import TAKES_SIGN, Edges
+
+    def edge(codes: tuple[int, int]) -> np.uint32:
+        return np.uint32(codes[0] | int(TAKES_SIGN) if codes[0] != codes[1] else codes[0])
+
+    return Edges(
+        np.uint32(target.max_ordinal),
+        np.uint32(32 - bits),
+        edge((0, target.sign_mask if target.signed_zero else 0)),
+        edge(target.overflow),
+        edge(target.infinite),
+        edge(target.nan),
+    )
+
+
+# --- hybrid rounding ------------------------------------------------------------------------------------------------
+
+
+def _hybrid(request: Request, dtype: np.dtype[Any]) -> Plan | None:
+    if request.rounding is not Rounding.HYBRID or dtype != np.float32 or request.tensor_scale != 0:
+        return None
+    from fp9.kernels import hif8 as hif8_kernel
+
+    edges = hif8_kernel.hybrid_edges(request.policy, request.hybrid)
+
+    def encode(part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
+        hif8_kernel.encode_hybrid(source.view(np.uint32), edges, codes)
+
+    return Plan(encode, STREAMED)

@@ -1,0 +1,114 @@
+"""Numbers on their way into a cast: which arrays are taken, exact widening, exact scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+_EXACT_INTEGER_BITS = 53
+_STICKY_BITS = 11
+_TINY = 2.0**-1022
+_HUGE = float(np.finfo(np.float64).max)
+MAX_SCALE = 4096
+"""Largest power of two, up or down, that a cast multiplies by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hybrid:
+    """Switches of HiF8 hybrid rounding (spec 2.3).
+
+    `strict` rounds up when F > T instead of F >= T; `doc_overflow` keeps [40960, 1.5 * 2^15) stochastic, as CANN's page
+    writes it; `bf16_via_fp32` takes bfloat16 sources through FP32, as Ascend does.
+    """
+
+    strict: bool = False
+    doc_overflow: bool = False
+    bf16_via_fp32: bool = False
+
+    @property
+    def bits(self) -> int:
+        """The switches as the kernels take them."""
+        from fp9.kernels import round64 as kernels
+
+        return self.strict * kernels.HYBRID_STRICT | self.doc_overflow * kernels.HYBRID_DOC
+
+
+def as_numbers(x: ArrayLike) -> NDArray[Any]:
+    """`x` as an array of float64, float32, float16, bfloat16 or integers, without rounding; TypeError otherwise.
+
+    A torch tensor is taken as it lies in memory. Python integers beyond 64 bits are refused, never rounded.
+    """
+    from fp9.formats import dtypes as interop
+
+    source = interop.tensor_numbers(x)
+    native = source.dtype.newbyteorder("=")
+    if native.name == "bfloat16" or native in (np.float64, np.float32, np.float16) or native.kind in "iu":
+        return source.astype(native, copy=False)
+    raise TypeError(f"an array of {source.dtype.name} given; give float64, float32, float16, bfloat16 or integers")
+
+
+def widen(source: NDArray[Any]) -> NDArray[np.float64]:
+    """The same numbers as float64; integers that it cannot hold are rounded to odd, which no later rounding can see."""
+    if source.dtype.kind not in "iu" or source.dtype.itemsize < 8:
+        with np.errstate(invalid="ignore"):  # widening a signalling NaN
+            return np.ascontiguousarray(source, dtype=np.float64)
+    magnitude = np.where(source < 0, np.uint64(0) - source.astype(np.uint64), source.astype(np.uint64))
+    wide = magnitude >> np.uint64(_EXACT_INTEGER_BITS) != 0
+    sticky = (magnitude & np.uint64((1 << _STICKY_BITS) - 1)) != 0
+    odd = (magnitude >> np.uint64(_STICKY_BITS) | sticky) << np.uint64(_STICKY_BITS)
+    result = np.where(wide, odd, magnitude).astype(np.float64)
+    return np.where(source < 0, -result, result)
+
+
+def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> NDArray[np.float64]:
+    """numbers * 2^exponents on the exponent alone.
+
+    A result outside float64's normal range becomes the largest or the smallest normal number of its sign: every format
+    ends far inside, so that the cast sees the same overflow or the same nothing.
+    """
+    with np.errstate(all="ignore"):  # also signalling NaN
+        result = np.ldexp(numbers, exponents)
+    finite = np.isfinite(numbers) & (numbers != 0)
+    result = np.where(finite & np.isinf(result), np.copysign(_HUGE, numbers), result)
+    return np.where(finite & (np.abs(result) < _TINY), np.copysign(_TINY, numbers), result)
+
+
+def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32]:
+    """A scale's exponents: one integer, or an array (int32) that broadcasts to `shape`, flattened.
+
+    Raises TypeError for exponents that are no integers, ValueError for shapes or sizes that do not fit.
+    """
+    exponents = np.asarray(scale)
+    if exponents.dtype.kind not in "iu":
+        raise TypeError(f"scale of {exponents.dtype.name} given; give the integer exponent k of the factor 2**k")
+    if exponents.size and not -MAX_SCALE <= int(exponents.min()) <= int(exponents.max()) <= MAX_SCALE:
+        raise ValueError(f"a scale exponent outside -{MAX_SCALE}..{MAX_SCALE} given")
+    if exponents.ndim == 0:
+        return int(exponents)
+    try:
+        whole = np.broadcast_to(exponents.astype(np.int32), shape)
+    except ValueError:
+        raise ValueError(f"scale of shape {exponents.shape} given; it must broadcast to {shape}") from None
+    return whole.reshape(-1)
+
+
+def hybrid_thresholds(dtype: np.dtype[Any], hybrid: Hybrid) -> tuple[Callable[[NDArray[Any]], NDArray[np.int64]], int]:
+    """How to read hybrid rounding's T from source elements, and its width N (HiF8 section 3.2, CANN `Cast`).
+
+    FP32: T14 is the low 14 bits. FP16 and BF16: T2 = {src[0], 1}. Raises TypeError for other sources.
+    """
+    if dtype == np.float32:
+        return (lambda part: (part.view(np.uint32) & 0x3FFF).astype(np.int64)), 14
+    if dtype.name == "bfloat16" and hybrid.bf16_via_fp32:
+        return (lambda part: np.zeros(part.size, dtype=np.int64)), 14
+    if dtype == np.float16 or dtype.name == "bfloat16":
+        return (lambda part: (part.view(np.uint16) & 1).astype(np.int64) * 2 + 1), 2
+    raise TypeError(
+        f"hybrid rounding takes its bits from a float32, float16 or bfloat16 source; {dtype.name} given: convert first"
+    )

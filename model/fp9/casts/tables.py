@@ -1,0 +1,152 @@
+"""Rounding tables: a format and a cast policy, prepared for the kernels.
+
+A kernel rounds a float64 magnitude by the row of its binade: with the significand as an integer of 53 bits,
+
+    ordinal = base[row] + (significand >> shift[row])    and 1 more if the dropped bits say so,
+
+where ordinals count the format's magnitudes from zero upwards. In every format but hif8 the code is the ordinal, in
+e8m13 with padding below it.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.formats import FixedFormat, Format, Kind, ScaledInteger, floor_log2, pow2
+from fp9.oracle.casts import Exact, encode
+from fp9.policy import CastPolicy
+from fp9.rounding import Flags
+
+SOURCE_BIAS = 1023
+SOURCE_FRACTION_BITS = 52
+ROWS = 2048
+_FLOAT64 = np.dtype(np.float64)
+FAR_BELOW = 127
+"""Shift of binades so far below the smallest number that only a directed rounding can leave zero."""
+
+
+class Rows(NamedTuple):
+    """The arrays of a rounding table; `order` maps ordinals to codes where they differ, else it has length 0."""
+
+    binades: NDArray[np.int64]  # shape (ROWS, 2): shift, base
+    order: NDArray[np.uint32]
+
+
+class Target(NamedTuple):
+    """The numbers of a rounding table. Pairs hold what belongs to a positive and to a negative source.
+
+    Kept apart from the arrays, because Numba counts references to an array whenever a tuple that holds it is passed.
+    """
+
+    max_ordinal: int
+    sign_mask: int
+    signed_zero: bool
+    twos_complement: bool
+    lowest_row: int  # row of the lowest binade with full precision
+    can_underflow: bool
+    flushes: bool  # no subnormal numbers: tiny means zero
+    overflow: tuple[int, int]
+    infinite: tuple[int, int]
+    infinite_flags: tuple[int, int]
+    nan: tuple[int, int]
+    nan_flags: tuple[int, int]
+    padding: int  # zero bits below the ordinal in a code
+
+
+@functools.lru_cache(maxsize=256)
+def rounding_rows(fmt: Format) -> Rows:
+    """The rows of a format."""
+    order = None if isinstance(fmt, FixedFormat | ScaledInteger) else fmt.ordered_magnitudes()
+    highest = floor_log2(fmt.max_magnitude)
+    above = (0, _max_ordinal(fmt) + 1)
+    exponents = range(-SOURCE_BIAS, ROWS - SOURCE_BIAS)
+    binades = np.array([_row(fmt, order, e) if e <= highest else above for e in exponents], dtype=np.int64)
+    return Rows(binades, np.empty(0, dtype=np.uint32) if order is None else order)
+
+
+@functools.lru_cache(maxsize=1024)
+def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
+    """Limits of the format and what the policy makes of overflow, infinities and NaN, asked of the oracle per sign.
+
+    Raises ValueError where the policy asks for a code that the format does not have.
+    """
+    infinite = _both_signs(Kind.INF, Fraction(0), fmt, policy)
+    nan = _both_signs(Kind.NAN, Fraction(0), fmt, policy) if can_express_nan(fmt, policy) else [(0, Flags(0))] * 2
+    nearest = replace(policy, rounding=None)
+    overflow = _both_signs(Kind.FINITE, 4 * fmt.max_magnitude, fmt, nearest)
+    return Target(
+        max_ordinal=_max_ordinal(fmt),
+        sign_mask=1 << (fmt.bits - 1),
+        signed_zero=isinstance(fmt, FixedFormat) and fmt.signed_zero,
+        twos_complement=isinstance(fmt, ScaledInteger),
+        lowest_row=fmt.min_normal_exponent + SOURCE_BIAS,
+        can_underflow=fmt.can_underflow,
+        flushes=_flushes(fmt),
+        overflow=(overflow[0][0], overflow[1][0]),
+        infinite=(infinite[0][0], infinite[1][0]),
+        infinite_flags=(int(infinite[0][1]), int(infinite[1][1])),
+        nan=(nan[0][0], nan[1][0]),
+        nan_flags=(int(nan[0][1]), int(nan[1][1])),
+        padding=_padding(fmt),
+    )
+
+
+def can_express_nan(fmt: Format, policy: CastPolicy) -> bool:
+    """Whether a NaN has a code, or 0 in its place."""
+    return policy.nan_to_zero or fmt.nan_code(False) is not None
+
+
+def _both_signs(kind: Kind, magnitude: Fraction, fmt: Format, policy: CastPolicy) -> list[tuple[int, Flags]]:
+    return [encode(Exact(kind, negative, magnitude), fmt, policy) for negative in (False, True)]
+
+
+def _max_ordinal(fmt: Format) -> int:
+    if isinstance(fmt, FixedFormat | ScaledInteger):
+        return fmt.max_code >> _padding(fmt)
+    return len(fmt.ordered_magnitudes()) - 1
+
+
+def _padding(fmt: Format) -> int:
+    return fmt.padding if isinstance(fmt, FixedFormat) else 0
+
+
+def _flushes(fmt: Format) -> bool:
+    return isinstance(fmt, FixedFormat) and not fmt.subnormals
+
+
+def _row(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> tuple[int, int]:
+    if _flushes(fmt) and exponent < fmt.min_normal_exponent:
+        return FAR_BELOW, 0
+    quantum = fmt.quantum(exponent)
+    shift = min(SOURCE_FRACTION_BITS - exponent + quantum, FAR_BELOW)
+    if exponent < quantum:
+        return shift, 0
+    return shift, _ordinal(fmt, order, exponent) - (1 << (exponent - quantum))
+
+
+def _ordinal(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> int:
+    """Ordinal of 2^exponent."""
+    if _flushes(fmt) and exponent == fmt.min_normal_exponent:
+        return 0
+    code = fmt.code_of(pow2(exponent))
+    return code >> _padding(fmt) if order is None else int(np.flatnonzero(order == code)[0])
+
+
+@functools.lru_cache(maxsize=64)
+def decode_table(fmt: Format, dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
+    """All codes of a format of at most 16 bits as floats of `dtype`; shape (1,) of NaN for wider ones."""
+    return fmt.table.astype(dtype) if fmt.bits <= 16 else np.array([np.nan], dtype=dtype)
+
+
+def smallest_dtype(fmt: Format, scales: tuple[int, int] = (0, 0)) -> np.dtype[Any]:
+    """float32 where it holds every number of the format exactly, times 2**-scale too, else float64."""
+    low, high = scales
+    lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) - high
+    fits = floor_log2(fmt.max_magnitude) - low <= 127 and lowest >= -149
+    return np.dtype(np.float32 if fits else np.float64)

@@ -1,0 +1,92 @@
+"""The command that measures accumulators: error."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fp9.cli.support import Command, extra, progress_bar, show, table
+
+if TYPE_CHECKING:
+    from fp9.studies.accumulators import Errors
+
+_PATH = click.Path(path_type=Path, dir_okay=False)
+MEASURES = {
+    "mean": "mean |error| / |exact|",
+    "median": "median |error| / |exact|",
+    "largest": "largest |error| / |exact|",
+    "relative": "rms error / rms exact",
+    "worst": "largest |error| / rms exact",
+    "bias": "mean error / mean |exact|",
+}
+
+
+@click.command(cls=Command)
+@click.argument("engines", metavar="[ENGINE]...", nargs=-1)
+@click.option("--formats", nargs=2, default=("e4m3", "e4m3"), show_default=True, help="Formats of A and of B.")
+@click.option("--k", "depths", type=click.IntRange(1), multiple=True, help="Products of a sum; repeat for a curve.")
+@click.option("--distribution", default="normal", show_default=True, help="Of the operands before they are rounded.")
+@click.option("--a", "file_a", type=_PATH, help="Numbers of A, shape (n, k), as .npy; with --b.")
+@click.option("--b", "file_b", type=_PATH, help="Numbers of B, shape (n, k), as .npy.")
+@click.option("--sums", type=click.IntRange(1), default=256, show_default=True, help="Number of sums.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the operands.")
+@click.option("--reproduce", metavar="NAME", help="A published experiment: swamping, exsdotp or deepseek.")
+@click.option("--plot", type=_PATH, help="Draw error over K into this file (.svg, .png or .pdf).")
+@click.option("--measure", type=click.Choice(list(MEASURES)), help="What the plot shows; default: relative.")
+def error(
+    engines: tuple[str, ...],
+    formats: tuple[str, str],
+    depths: tuple[int, ...],
+    distribution: str,
+    file_a: Path | None,
+    file_b: Path | None,
+    sums: int,
+    seed: int,
+    reproduce: str | None,
+    plot: Path | None,
+    measure: str | None,
+    as_json: bool,
+) -> None:
+    """Measure what accumulators do to sums of products.
+
+    Each ENGINE's sums are compared with the exact sums of the same codes, so that nothing but the accumulator counts.
+
+    \b
+      fp9 error hopper deepseek fma_fp32 --k 512 --k 4096
+      fp9 error 'chunked(L=64)' dlfloat --a x.npy --b w.npy --formats hfp8_143 hfp8_143
+      fp9 error --reproduce swamping --plot swamping.svg
+    """
+    from fp9.studies import accumulators as accuracy
+
+    if reproduce and (engines or depths or file_a or file_b):
+        raise ValueError("--reproduce has engines, lengths and data of its own; leave them out")
+    with progress_bar() as progress:
+        if reproduce:
+            results = accuracy.reproduce(reproduce, seed, progress)
+        else:
+            a, b = accuracy.operands(formats, sums, max(depths, default=0), distribution, seed, (file_a, file_b))
+            lengths = depths or (a.shape[1],)
+            results = accuracy.sum_errors(a, b, formats, engines or ("hopper", "fma_fp32"), lengths, progress)
+    published = accuracy.PUBLISHED[reproduce] if reproduce else None
+    figures = published.figures if published else {}
+    shown = measure or (published.measure if published else "relative")
+    if plot is not None:
+        with extra("rtl"):
+            from fp9.studies import plots as accuracy_plot
+        accuracy_plot.draw(results, shown, MEASURES[shown], plot)
+    title = f"{published.setup} ({published.source})" if published else f"{' x '.join(formats)}, against the exact sums"
+    rows = [[*_row(e), figures.get((e.engine, e.depth), "")] for e in results]
+    columns = ["engine", "K", *MEASURES, "published"]
+    if not published:
+        rows, columns = [row[:-1] for row in rows], columns[:-1]
+    show([asdict(e) for e in results], as_json, table(title, columns, rows, numbers=["K", *MEASURES]))
+
+
+def _row(e: Errors) -> list[str]:
+    return [e.engine, str(e.depth), *(f"{getattr(e, name):.2e}" for name in MEASURES)]
+
+
+COMMANDS = (error,)

@@ -1,0 +1,205 @@
+"""Commands of the model: formats, units, cast, vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fp9.cli.support import Command, Group, UserError, load_unit, settings_option, show, table
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(cls=Command)
+@click.argument("name", required=False)
+@click.option("--codes", is_flag=True, help="List every code and its value (formats of at most 16 bits).")
+def formats(name: str | None, codes: bool, as_json: bool) -> None:
+    """List the number formats, or show the format NAME.
+
+    NAME may carry parameters, or describe a format by its exponent and fraction bits:
+
+    \b
+      fp9 formats hif8 --codes
+      fp9 formats "hfp8_143(bias=2)"
+      fp9 formats 1.4.3,b=10
+    """
+    from fp9.cli import records
+
+    if name is None:
+        if codes:
+            raise UserError("--codes lists one format; name it, as in: fp9 formats hif8 --codes")
+        every = [records.format_record(fmt) for fmt in records.known_formats()]
+        rows = [
+            [r["name"], r["bits"], r["layout"], _plain(r["bias"]), *map(_short, _limits(r)), r["rounding"]]
+            for r in every
+        ]
+        columns = ["format", "bits", "layout", "bias", "smallest", "smallest normal", "max", "rounding"]
+        show(every, as_json, table("Formats", columns, rows, numbers=columns[3:7]))
+        return
+    record = records.format_record(name) | ({"codes": records.code_records(name)} if codes else {})
+    tables = [table(record["name"], ["property", "value"], [[k, _plain(v)] for k, v in record.items() if k != "codes"])]
+    if codes:
+        digits = (record["bits"] + 3) // 4
+        rows = [[f"0x{c['code']:0{digits}X}", f"{c['code']:0{record['bits']}b}", c["value"]] for c in record["codes"]]
+        tables.append(table("Codes", ["code", "bits", "value"], rows, numbers=["value"]))
+    show(record, as_json, *tables)
+
+
+def _limits(record: dict[str, object]) -> list[float]:
+    return [float(str(record[key])) for key in ("smallest", "smallest_normal", "max")]
+
+
+def _short(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _plain(value: object) -> object:
+    return {True: "yes", False: "no", None: "-"}[value] if value is None or isinstance(value, bool) else value
+
+
+@click.command(cls=Command)
+@click.argument("name", metavar="[UNIT]", required=False)
+@click.option("--toml", is_flag=True, help="Print the spec alone, as the unit file that it is.")
+@settings_option
+def units(name: str | None, toml: bool, settings: tuple[str, ...], as_json: bool) -> None:
+    """List the hardware units, or show UNIT: its spec and ports.
+
+    The spec is shown as a unit file: save it, change it, and give its path wherever a command takes UNIT.
+
+    \b
+      fp9 units fma_dlfloat16 --set stages=3 --toml > mine.toml
+    """
+    from fp9.cli import records
+    from fp9.units import CATALOGUE
+    from fp9.units import toml as unitfile
+
+    if name is None:
+        if settings or toml:
+            raise UserError("--set and --toml are for one unit; name it, as in: fp9 units fma_fp32 --set stages=2")
+        every = [records.unit_record(unit) for unit in CATALOGUE.values()]
+        rows = [[r["name"], r["kind"], r["stages"], r["input_bits"], r["output_bits"], r["summary"]] for r in every]
+        columns = ["unit", "kind", "stages", "bits in", "bits out", "formats"]
+        show(every, as_json, table("Units", columns, rows, numbers=columns[2:5]))
+        return
+    unit = load_unit(name, settings)
+    if toml:
+        click.echo(unitfile.dumps(unit), nl=False)
+        return
+    record = records.unit_record(unit)
+    ports = [[p["direction"], p["name"], p["width"], p["doc"], ", ".join(p["choices"])] for p in record["ports"]]
+    columns = ["direction", "port", "bits", "meaning", "0, 1, ... mean"]
+    show(record, as_json, unitfile.dumps(unit), table("Ports", columns, ports, numbers=["bits"]))
+
+
+@click.command(cls=Command, context_settings={"ignore_unknown_options": True})
+@click.argument("values", nargs=-1, required=True)
+@click.option("--to", "target", required=True, metavar="FORMAT", help="Target format.")
+@click.option(
+    "--from",
+    "source",
+    metavar="FORMAT",
+    help="Format that holds the values; 0x... then means a code of it. Default: float64, for hybrid rounding fp32.",
+)
+@click.option("--rounding", metavar="MODE", help="rne, rna, rtz, rup, rdn or hybrid; default: the format's own.")
+@click.option("--overflow", default="saturate", show_default=True, help="What overflow gives: saturate or inf.")
+@click.option("--nan-to-zero", is_flag=True, help="NaN gives zero.")
+def cast(
+    values: tuple[str, ...],
+    target: str,
+    source: str | None,
+    rounding: str | None,
+    overflow: str,
+    nan_to_zero: bool,
+    as_json: bool,
+) -> None:
+    """Cast VALUES to a format, bit by bit.
+
+    Each is rounded once. A value is a number (0.1, -3e5, inf, nan) or, with --from, a code (0x41800000).
+
+    \b
+      fp9 cast 16 0.1 inf --to hif8 --rounding hybrid
+      fp9 cast 0x7F 0x80 --from e4m3 --to fp16
+    """
+    from fp9.cli import records
+
+    record = records.cast_records(values, target, source, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero)
+    columns = ["given", "source", "code", "bits", "value", "error"]
+    rows = [[r["given"], r["source"], r["code"], r["bits"], r["value"], r["error"]] for r in record["casts"]]
+    title = f"{record['from']} to {record['to']}, {record['rounding']}, {record['overflow']}"
+    show(record, as_json, table(title, columns, rows, numbers=columns))
+
+
+@click.group(cls=Group)
+def vectors() -> None:
+    """Export and check golden vectors.
+
+    A vector file has one operation a line: the ports' values in hex, blank separated; a manifest beside it says which
+    unit, which ports, and how the operations were chosen.
+    """
+
+
+@vectors.command(cls=Command)
+@click.argument("names", metavar="UNIT...", nargs=-1, required=True)
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("build/vectors"), show_default=True, help="Folder."
+)
+@click.option("--suite", default="smoke", show_default=True, help="smoke, corner, random or full.")
+@click.option("--format", "file_format", default="vec", show_default=True, help="vec, memh, csv, npz or parquet.")
+@click.option("--count", type=click.IntRange(1), help="Number of random operations.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random operations.")
+@settings_option
+def export(
+    names: tuple[str, ...],
+    out: Path,
+    suite: str,
+    file_format: str,
+    count: int | None,
+    seed: int,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Write golden vectors of UNIT... to a folder.
+
+    Suites: smoke, some hundreds of operations; corner, systematic; random, COUNT drawn ones; full, every input where
+    there are few enough, else corner and random. File formats: vec, a line of hex for each operation; memh, for
+    $readmemh; csv; npz, for NumPy; parquet.
+
+    \b
+      fp9 vectors export fma_fp32 cast_fp32 --suite corner --out build/vectors
+    """
+    from fp9.vectors import sets as library
+
+    sets = [library.generate(load_unit(name, settings), suite, count, seed) for name in names]
+    records = [
+        {"unit": s.unit.name, "operations": len(s), "file": str(library.export(s, out, file_format=file_format))}
+        for s in sets
+    ]
+    rows = [list(record.values()) for record in records]
+    show(records, as_json, table("Golden vectors", ["unit", "operations", "file"], rows, numbers=["operations"]))
+
+
+@vectors.command(cls=Command)
+@click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=_PATH)
+@click.option("--unit", "name", metavar="UNIT", help="The unit, where it is not one of the catalogue.")
+@settings_option
+def check(paths: tuple[Path, ...], name: str | None, settings: tuple[str, ...], as_json: bool) -> None:
+    """Compare vector files with the golden model.
+
+    Every digest, spec and expected result is checked.
+
+    \b
+      fp9 vectors check build/vectors/*.vec
+    """
+    from fp9.vectors import sets as library
+
+    if settings and name is None:
+        raise UserError("--set changes the unit that --unit names; give both")
+    unit = None if name is None else load_unit(name, settings)
+    records = [{"file": str(path), "operations": library.check(path, unit)} for path in paths]
+    rows = [[record["file"], record["operations"]] for record in records]
+    columns = ["file", "operations that agree"]
+    show(records, as_json, table("Checked", columns, rows, numbers=columns[1:]))
+
+
+COMMANDS = (formats, units, cast, vectors)

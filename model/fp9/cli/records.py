@@ -1,0 +1,186 @@
+"""Plain records (JSON-ready dictionaries) of formats, units, casts and vectors: what the command line prints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import fp9
+from fp9.casts.arrays import as_codes, decode_native
+from fp9.formats import FAMILIES, NAMED, FixedFormat, Format, HiFloat8, PowerOfTwo, format
+from fp9.policy import Overflow, choice
+from fp9.units import Port, Unit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Record = dict[str, Any]
+
+
+def known_formats() -> list[Format]:
+    """Every named format, and every family with its default parameters."""
+    return [*NAMED.values(), *(build() for build in FAMILIES.values())]
+
+
+def format_record(name: Format | str) -> Record:
+    """Name, widths, limits and defaults of a format. Raises ValueError for an unknown one."""
+    fmt = format(name)
+    fixed = isinstance(fmt, FixedFormat)
+    return {
+        "name": fmt.name,
+        "bits": fmt.bits,
+        "layout": _layout(fmt),
+        "bias": getattr(fmt, "bias", None),
+        "subnormals": fmt.subnormals if isinstance(fmt, FixedFormat) else isinstance(fmt, HiFloat8),
+        "specials": fmt.specials.value if fixed and isinstance(fmt, FixedFormat) else _other_specials(fmt),
+        "smallest": fmt.smallest,
+        "smallest_normal": fmt.smallest_normal,
+        "max": fmt.max,
+        "infinity": fmt.has_inf,
+        "nan": fmt.nan_code(False) is not None,
+        "rounding": fmt.default_rounding.value,
+        "source": fmt.source,
+    }
+
+
+def _layout(fmt: Format) -> str:
+    if isinstance(fmt, FixedFormat):
+        return f"1.{fmt.exponent_bits}.{fmt.fraction_bits}"
+    if isinstance(fmt, PowerOfTwo):
+        return f"0.{fmt.bits}.0"
+    return "tapered" if isinstance(fmt, HiFloat8) else "1.0.7"
+
+
+def _other_specials(fmt: Format) -> str:
+    nan, inf = fmt.nan_code(False), fmt.inf_code(False)
+    named = [f"{word} at 0x{code:02X}" for word, code in (("NaN", nan), ("infinity", inf)) if code is not None]
+    return ", ".join(named) or "none"
+
+
+def code_records(name: Format | str) -> list[Record]:
+    """Every code of a format of at most 16 bits and the number it stands for (as text, so that NaN survives JSON)."""
+    return [{"code": code, "value": _number(value)} for code, value in enumerate(format(name).table.tolist())]
+
+
+def unit_record(unit: Unit) -> Record:
+    """A unit's spec and ports."""
+    ports = [_port_record(p, "in") for p in unit.inputs] + [_port_record(p, "out") for p in unit.outputs]
+    return {
+        "name": unit.name,
+        "kind": unit.kind,
+        "stages": unit.stages,
+        "input_bits": sum(p.width for p in unit.inputs),
+        "output_bits": sum(p.width for p in unit.outputs),
+        "summary": _operands(unit),
+        "spec": unit.describe(),
+        "ports": ports,
+    }
+
+
+def _operands(unit: Unit) -> str:
+    """The formats that go in and come out, in a line."""
+    operands = [f"{p.name}: {' '.join(f.name for f in p.formats)}" for p in (*unit.inputs, *unit.outputs) if p.formats]
+    return "; ".join(operands)
+
+
+def _port_record(port: Port, direction: str) -> Record:
+    return {
+        "direction": direction,
+        "name": port.name,
+        "width": port.width,
+        "doc": port.doc,
+        "choices": list(port.choices),
+        "signed": port.signed,
+    }
+
+
+# --- casts -----------------------------------------------------------------------------------------------------------
+
+
+def cast_records(
+    values: Iterable[str],
+    target: str,
+    source: str | None = None,
+    *,
+    rounding: str | None = None,
+    overflow: str = "saturate",
+    nan_to_zero: bool = False,
+) -> Record:
+    """Casts of numbers given as text to `target`: codes, what they stand for, and how far that is off.
+
+    `source` None means float64, or fp32 where the rounding is hybrid (it takes its random bits from the source). With
+    a source format, a text that starts with 0x is a code of it, and other numbers are rounded to it first.
+
+    Raises ValueError for texts that are no numbers and for policies that do not fit.
+    """
+    to = format(target)
+    if source is None and rounding == "hybrid":
+        source = "fp32"
+    held = None if source is None else format(source)
+    numbers = _numbers(list(values), held)
+    codes = fp9.encode(numbers, to, rounding, overflow, nan_to_zero)
+    casts = [
+        _cast_record(text, float(number), int(code), to)
+        for text, number, code in zip(values, numbers, codes, strict=True)
+    ]
+    return {
+        "from": held.name if held else "float64",
+        "to": to.name,
+        "rounding": rounding or to.default_rounding.value,
+        "overflow": choice(Overflow, overflow, "overflow policy").value,
+        "casts": casts,
+    }
+
+
+def _numbers(texts: list[str], held: Format | None) -> NDArray[Any]:
+    if held is None:
+        return np.array([_parse_number(text) for text in texts], dtype=np.float64)
+    codes = [_held_code(text, held) for text in texts]
+    return decode_native(as_codes(np.array(codes, dtype=np.int64), held), held)
+
+
+def _held_code(text: str, held: Format) -> int:
+    """The code that a text is, or the code of the number that it is; infinity stays so where the format has one."""
+    if text.lower().startswith("0x"):
+        return _parse_code(text, held)
+    overflow = Overflow.INF if held.has_inf else Overflow.SATURATE
+    return int(fp9.encode(_parse_number(text), held, overflow=overflow))
+
+
+def _parse_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        hint = "; name the format that the code is of" if text.lower().startswith("0x") else ""
+        raise ValueError(f"value {text!r} is not a number; give a decimal, inf or nan{hint}") from None
+
+
+def _parse_code(text: str, held: Format) -> int:
+    try:
+        code = int(text, 16)
+    except ValueError:
+        raise ValueError(f"value {text!r} is not a code; write it in hex, as in 0x41") from None
+    if code >= 1 << held.bits:
+        raise ValueError(f"code {text} given; {held.name} has {held.bits} bits, at most 0x{(1 << held.bits) - 1:X}")
+    return code
+
+
+def _cast_record(text: str, number: float, code: int, fmt: Format) -> Record:
+    value = fmt.to_float(code)
+    return {
+        "given": text,
+        "source": _number(number),
+        "code": f"0x{code:0{(fmt.bits + 3) // 4}X}",
+        "bits": f"{code:0{fmt.bits}b}",
+        "value": _number(value),
+        "error": _number(value - number) if math.isfinite(value) and math.isfinite(number) else "",
+    }
+
+
+def _number(value: float) -> str:
+    """The shortest decimal that reads back as the same float64."""
+    text = repr(value)
+    return text.removesuffix(".0")

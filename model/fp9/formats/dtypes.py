@@ -1,0 +1,86 @@
+"""Codes and numbers of other packages, without a copy: ml_dtypes and en_dtypes arrays, torch tensors.
+
+Neither package is imported unless an object of it is given or asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.formats import ALIASES, Format, format
+from fp9.formats.catalogue import dtype_name
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def _is_torch(thing: object, kind: str) -> bool:
+    return type(thing).__module__.partition(".")[0] == "torch" and type(thing).__name__ == kind
+
+
+def tensor_numbers(x: Any) -> NDArray[Any]:
+    """An array of numbers; of a torch tensor the memory itself, bfloat16 as ml_dtypes' type."""
+    if not _is_torch(x, "Tensor"):
+        return np.asarray(x)
+    tensor = x.detach()
+    if dtype_name(tensor.dtype) != "bfloat16":
+        return np.asarray(tensor.numpy())
+    import ml_dtypes
+    import torch
+
+    return np.asarray(tensor.view(torch.uint16).numpy().view(ml_dtypes.bfloat16))
+
+
+def stored_codes(codes: Any, fmt: Format) -> NDArray[Any]:
+    """The integers behind an array of codes: unsigned integers as they are, another package's 8-bit floats as bytes.
+
+    Raises ValueError where the array's dtype is that of another format.
+    """
+    array, name = codes, None
+    if _is_torch(codes, "Tensor"):
+        array, name = codes.detach(), dtype_name(codes.dtype)
+        array = (array.view(_torch_integer(array)) if array.is_floating_point() else array).numpy()
+    array = np.asarray(array)
+    if array.dtype.kind in "iu":
+        _check_named(name, fmt)
+        return array
+    if array.dtype in (np.float16, np.float32) and format(array.dtype.name) != fmt:
+        return array
+    _check_named(array.dtype.name, fmt)
+    return array.view(fmt.dtype) if ALIASES.get(array.dtype.name) == fmt.name else array
+
+
+def _torch_integer(tensor: Any) -> Any:
+    import torch
+
+    return {1: torch.uint8, 2: torch.uint16, 4: torch.uint32}[tensor.element_size()]
+
+
+def _check_named(name: str | None, fmt: Format) -> None:
+    """Refuse an array that says by its dtype that it holds another format's codes."""
+    if name in ALIASES and format(name) != fmt:
+        raise ValueError(
+            f"an array of {name} given as codes of {fmt.name}; name its own format, {ALIASES[name]}, or view it as "
+            "unsigned integers"
+        )
+
+
+def as_dtype(codes: NDArray[Any], fmt: Format | str, package: str = "ml_dtypes") -> Any:
+    """Codes as an array of ml_dtypes or en_dtypes (a view), or as a torch tensor that shares their memory.
+
+    Raises ValueError where the package has no type for the format.
+    """
+    import importlib
+
+    target = format(fmt)
+    if package not in ("ml_dtypes", "en_dtypes", "torch"):
+        raise ValueError(f"package {package!r} is not known; choose ml_dtypes, en_dtypes or torch")
+    module = importlib.import_module(package)
+    names = [alias for alias, name in ALIASES.items() if name == target.name and hasattr(module, alias)]
+    if not names:
+        raise ValueError(f"{package} has no type for {target.name}")
+    if package == "torch":
+        return module.from_numpy(codes).view(getattr(module, names[0]))
+    return codes.view(getattr(module, names[0]))

@@ -1,0 +1,1 @@
+"""Expected results of a unit spec, one function a kind: `evaluate`."""

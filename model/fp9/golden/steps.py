@@ -1,0 +1,238 @@
+"""Golden results of unit specs: the array functions of the model, called by port names (see `units.Unit.evaluate`)."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fp9.casts.arrays import Hybrid, decode_native, encode_numbers
+from fp9.formats import FixedFormat, Format, HiFloat8, Kind, Rounding, floor_log2, pow2
+from fp9.golden.selects import both, chosen, factor_values, places, signed, variants, wide
+from fp9.kernels import fused as dot_kernels
+from fp9.policy import CastPolicy, Overflow
+from fp9.sums.narrow import narrow_sums
+from fp9.sums.products import EngineKernel, dot
+from fp9.units import SCALE_BITS, Dot, FpuOp, Upcast, significand_bits
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fp9.units import Cast, Columns, Decoder, Fpu
+
+    Results = dict[str, NDArray[Any]]
+
+
+# --- decoder --------------------------------------------------------------------------------------------------------
+
+
+class Unpacked(NamedTuple):
+    """A decoded operand's fields for all codes of a format, shape (2**bits,) each."""
+
+    sign: NDArray[np.uint8]
+    exponent: NDArray[np.int64]
+    significand: NDArray[np.uint8]
+    zero: NDArray[np.uint8]
+    inf: NDArray[np.uint8]
+    nan: NDArray[np.uint8]
+
+
+@functools.lru_cache(maxsize=64)
+def unpacked(fmt: Format, significand_bits: int) -> Unpacked:
+    """Fields of every code, from the format's exact values."""
+    rows = [_unpack(fmt, code, significand_bits) for code in range(1 << fmt.bits)]
+    sign, exponent, significand, zero, inf, nan = np.array(rows, dtype=np.int64).T
+    return Unpacked(
+        sign.astype(np.uint8), exponent, *(column.astype(np.uint8) for column in (significand, zero, inf, nan))
+    )
+
+
+def _unpack(fmt: Format, code: int, significand_bits: int) -> tuple[int, int, int, int, int, int]:
+    kind = fmt.kind_of(code)
+    exponent = significand = 0
+    if kind is Kind.FINITE:
+        magnitude = abs(fmt.value_of(code))
+        exponent = floor_log2(magnitude)
+        significand = int(magnitude / pow2(exponent - (significand_bits - 1)))
+    return fmt.is_negative(code), exponent, significand, kind is Kind.ZERO, kind is Kind.INF, kind is Kind.NAN
+
+
+def decoder(unit: Decoder, inputs: Columns) -> Results:
+    """Golden results of a `Decoder`."""
+    size = len(inputs["code"])
+    results: Results = {port.name: np.zeros(size, dtype=np.uint8) for port in unit.outputs}
+    for fmt, here in variants(inputs, "code", unit.formats):
+        for name, table in unpacked(fmt, significand_bits(unit.formats))._asdict().items():
+            mask = (1 << unit.exponent_bits) - 1 if name == "exponent" else 0xFF
+            results[name][here] = table[inputs["code"][here]] & mask
+    return results
+
+
+def upcast(unit: Upcast, inputs: Columns) -> Results:
+    """Golden results of an `Upcast`."""
+    results: Results = {
+        "result": np.zeros(len(inputs["code"]), dtype=unit.result.dtype),
+        "flags": np.zeros(len(inputs["code"]), dtype=np.uint8),
+    }
+    policy = CastPolicy(overflow=Overflow.INF)
+    for fmt, here in variants(inputs, "code", unit.formats):
+        codes, flags = encode_numbers(fmt.table[inputs["code"][here]], unit.result, policy, Hybrid(), flags=True)
+        results["result"][here], results["flags"][here] = codes, flags
+    return results
+
+
+# --- cast -----------------------------------------------------------------------------------------------------------
+
+
+def cast(unit: Cast, inputs: Columns) -> Results:
+    """Golden results of a `Cast`."""
+    results: Results = {}
+    sources = [decode_native(inputs[x], unit.source) for x in unit.lane_names("x")]
+    for lane, source in enumerate(sources):
+        codes, flags = _cast_lane(unit, inputs, source, lane)
+        results[unit.lane_names("result")[lane]] = codes
+        results[unit.lane_names("flags")[lane]] = flags
+    if unit.amax:
+        results["amax"] = _running_amax(unit, inputs)
+    return results
+
+
+def _cast_lane(
+    unit: Cast, inputs: Columns, source: NDArray[Any], lane: int
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """One lane's codes and flags; what the select ports choose is done group by group."""
+    key: NDArray[Any] | int = 0
+    choices = list(itertools.product(unit.targets, unit.roundings, unit.overflow))
+    for port, offers in (("target", unit.targets), ("rounding", unit.roundings), ("overflow", unit.overflow)):
+        key = key * len(offers) + wide(chosen(inputs, port, len(offers)))
+    codes, flags = np.empty(source.size, dtype=np.uint8), np.empty(source.size, dtype=np.uint8)
+    for choice, here in places(key):
+        fmt, mode, overflow = choices[choice]
+        policy = CastPolicy(offered(mode, fmt), overflow)
+        random = None
+        if policy.rounding is Rounding.SR:
+            random = inputs[unit.lane_names("random")[lane]][here].astype(np.int64)
+        scale = _scale(inputs["scale"][here]) if unit.scale else 0
+        part = encode_numbers(source[here], fmt, policy, Hybrid(), random, unit.random_bits, flags=True, scale=scale)
+        if isinstance(here, slice):
+            return part
+        codes[here], flags[here] = part
+    return codes, flags
+
+
+def _scale(bits: NDArray[Any]) -> int | NDArray[np.int32]:
+    """Exponents of the scale port; one where all are equal."""
+    exponents = signed(bits, SCALE_BITS).astype(np.int32)
+    return int(exponents[0]) if exponents.size and (exponents == exponents[0]).all() else exponents
+
+
+def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
+    """Largest finite magnitude since the last clear, over all lanes, as source codes."""
+    assert isinstance(unit.source, FixedFormat)
+    magnitudes = [inputs[x].astype(np.int64) & unit.source.magnitude_mask for x in unit.lane_names("x")]
+    largest = np.max([np.where(m <= unit.source.max_code, m, 0) for m in magnitudes], axis=0)
+    cleared = np.asarray(inputs["amax_clear"], dtype=bool)
+    running = 0
+    amax = np.empty(largest.size, dtype=unit.source.dtype)
+    for i in range(largest.size):
+        running = max(0 if cleared[i] else running, int(largest[i]))
+        amax[i] = running
+    return amax
+
+
+def offered(mode: Rounding, fmt: Format) -> Rounding:
+    """Hybrid rounding means rna for every target but hif8."""
+    return Rounding.RNA if mode is Rounding.HYBRID and not isinstance(fmt, HiFloat8) else mode
+
+
+# --- multiply-add ---------------------------------------------------------------------------------------------------
+
+
+def step(unit: Dot, inputs: Columns) -> Results:
+    """Golden results of a `Dot` or `Fma`."""
+    if unit.engine.products == 1 and unit.engine.window is None:
+        return _fma(unit, inputs)
+    codes, flags = EngineKernel(unit.engine).outputs(len(inputs["c"]))
+    for fmt_a, in_a in variants(inputs, "a", unit.a):
+        for fmt_b, in_b in variants(inputs, "b", unit.b):
+            here = both(in_a, in_b)
+            a, b = (
+                np.stack([inputs[name][here] for name in unit.lane_names(operand)], axis=1).astype(np.uint8)
+                for operand in ("a", "b")
+            )
+            addend = inputs["c"][here].astype(unit.engine.result.dtype)
+            codes[here], flags[here] = dot(a, b, fmt_a, fmt_b, unit.engine, addend, flags=True)
+    return {"result": codes, "flags": flags} if unit.flags else {"result": codes}
+
+
+def _fma(unit: Dot, inputs: Columns) -> Results:
+    engine = EngineKernel(unit.engine)
+    codes, flags = engine.outputs(len(inputs["c"]))
+    sums = None if unit.engine.zero_bypass else narrow_sums(unit.engine.result, unit.engine.rounding)
+    factors = [next(variants(inputs, operand, formats), None) for operand, formats in (("a", unit.a), ("b", unit.b))]
+    columns = inputs["a"], inputs["b"], inputs["c"]
+    everywhere = [factor[0] for factor in factors if factor and isinstance(factor[1], slice)]
+    if sums and len(everywhere) == 2 and sums.holds(everywhere, columns):
+        sums.run(everywhere, columns, codes, flags)
+    else:
+        a, b = (numbers[:, 0] for numbers in factor_values(unit, inputs))
+        dot_kernels.fma_array(*engine.rounding, a, b, engine.addends(inputs["c"]), codes, flags)
+    return {"result": codes, "flags": flags} if unit.flags else {"result": codes}
+
+
+def fpu(unit: Fpu, inputs: Columns) -> Results:
+    """Golden results of an `Fpu`: every operation as the unit that does it alone would."""
+    wide = unit.engine.result
+    codes, flags = EngineKernel(unit.engine).outputs(len(inputs["op"]))
+    operation = chosen(inputs, "op", len(unit.operations))
+    for index, here in places(operation):
+        op = unit.operations[index]
+        part = {name: column[here] for name, column in inputs.items()}
+        results = _FPU_OPERATIONS[op](unit, part)
+        codes[here], flags[here] = results["result"].astype(wide.dtype), results["flags"]
+    return {"result": codes, "flags": flags} if unit.flags else {"result": codes}
+
+
+def _low_byte(column: NDArray[Any]) -> NDArray[np.uint8]:
+    return (column & 0xFF).astype(np.uint8)
+
+
+def _fmma(unit: Fpu, inputs: Columns) -> Results:
+    alone = Dot(unit.name, unit.a, unit.b, unit.engine)
+    lanes = {f"{o}{lane}": _low_byte(inputs[o] >> 8 * lane) for o in ("a", "b") for lane in range(unit.engine.products)}
+    return step(alone, {name: column for name, column in inputs.items() if name not in ("a", "b")} | lanes)
+
+
+def _fma16(unit: Fpu, inputs: Columns) -> Results:
+    wide = unit.engine.result
+    engine = replace(unit.engine, name="fma16", products=1, window=None)
+    a, b = (inputs[operand][:, None].astype(wide.dtype) for operand in ("a", "b"))
+    codes, flags = dot(a, b, wide, wide, engine, inputs["c"].astype(wide.dtype), flags=True)
+    return {"result": codes, "flags": flags}
+
+
+def _fpu_upcast(unit: Fpu, inputs: Columns) -> Results:
+    columns = {"code": _low_byte(inputs["a"])}
+    if "a_format" in inputs:
+        columns["code_format"] = inputs["a_format"]
+    return upcast(Upcast(unit.name, unit.a, unit.engine.result), columns)
+
+
+def _fpu_downcast(unit: Fpu, inputs: Columns) -> Results:
+    results: Results = {name: np.zeros(len(inputs["c"]), dtype=np.uint8) for name in ("result", "flags")}
+    source = decode_native(inputs["c"].astype(unit.engine.result.dtype), unit.engine.result)
+    for fmt, here in variants(inputs, "a", unit.a):
+        codes, flags = encode_numbers(source[here], fmt, CastPolicy(), Hybrid(), flags=True)
+        results["result"][here], results["flags"][here] = codes, flags
+    return results
+
+
+_FPU_OPERATIONS = {
+    FpuOp.FMMA: _fmma,
+    FpuOp.FMA: _fma16,
+    FpuOp.UPCAST: _fpu_upcast,
+    FpuOp.DOWNCAST: _fpu_downcast,
+}

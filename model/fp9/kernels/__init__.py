@@ -1,0 +1,1 @@
+"""Compiled loops: Numba and nothing else; numbers and tables in, numbers out."""

@@ -1,0 +1,51 @@
+"""Numba kernel of accumulators: one operation after the other, with or without an open chunk (see `units.Mac`)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from fp9.kernels.fused import code_value, sum_to_odd
+from fp9.kernels.steps import finish, take_step
+from fp9.units import MacOp
+
+_LOAD, _CLEAR, _FOLD = int(MacOp.LOAD), int(MacOp.CLEAR), int(MacOp.FOLD)
+
+
+@njit(cache=True, nogil=True)
+def accumulate(
+    binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s,
+    op, a, b, power_a, power_b, c, c_codes, limbs, codes, flags,
+):  # fmt: skip
+    """The accumulator after each of the operations `op` (n,), from reset, into codes and flags.
+
+    Operands and their alignment powers hold s.products numbers an operation, flat; `c` is the addend as a number and
+    `c_codes` as it is given. `limbs` is work space for exact sums.
+    """
+    chunk, filled = 0.0, 0
+    total, code = 0.0, np.uint32(0)
+    for i in range(op.size):
+        flags[i] = 0
+        operation = op[i]
+        if operation in (_CLEAR, _LOAD):
+            chunk, filled = 0.0, 0
+            total, code = (c[i], np.uint32(c_codes[i])) if operation == _LOAD else (0.0, np.uint32(0))
+        if operation < _CLEAR:
+            first = i * s.products
+            step, value, flags[i] = take_step(
+                binades, order, t, mode, table, s, a, b, power_a, power_b, first, first + s.products,
+                chunk if s.joins else total, 0, 1, limbs,
+            )  # fmt: skip
+            filled += s.products
+            if s.joins:
+                chunk = value
+            else:
+                total, code = value, step
+        if s.joins and (filled == s.chunk or (operation >= _FOLD and filled)):
+            quiet = chunk != chunk or total != total
+            bits = sum_to_odd(chunk, total, out_mode)
+            code, raised = finish(out_binades, out_order, out_t, out_mode, bits, 0, 1, quiet)
+            total = code_value(out_table, code)
+            flags[i] |= raised
+            chunk, filled = 0.0, 0
+        codes[i] = code

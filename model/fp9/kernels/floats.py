@@ -1,0 +1,88 @@
+"""Numba building blocks that LLVM vectorises: sums to odd, and roundings inside a wider float, without a branch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+from fp9.kernels.bits import bits_float32, bits_float64, float32_bits, float64_bits
+
+
+class Rounder(NamedTuple):
+    """Rounding inside a wider float: add to its pattern, mask it. Numbers in the carrier's types."""
+
+    drop: Any  # fraction bits that the format does not have
+    bias: Any  # half a last place, less 1 for ties to even; 0 toward zero
+    tie: Any  # 1 for ties to even, else 0: the kept part's last bit is added
+    mask: Any
+    limit: Any  # magnitudes below it are rounded by adding and subtracting `magic`: subnormal or flushed ones
+    magic: Any
+    steps: Any  # 1 / quantum below the limit, for truncation; 0 where `magic` rounds
+    largest: Any
+    overflow: Any  # what larger ones become: infinity or NaN
+
+
+def _float64_function(name: str) -> Any:
+    @intrinsic
+    def function(_context: Any, value: Any) -> Any:
+        def emit(_c: Any, builder: Any, _s: Any, arguments: Any) -> Any:
+            return builder.call(builder.module.declare_intrinsic(name, [ir.DoubleType()]), arguments)
+
+        return types.float64(types.float64), emit
+
+    return function
+
+
+# NumPy's functions of these names call the C library for every element; these are one instruction for a vector.
+truncate = _float64_function("llvm.trunc")
+floor = _float64_function("llvm.floor")
+
+
+@njit(forceinline=True)
+def round32(x, t):
+    bits = float32_bits(x)
+    odd = np.uint32(np.uint32(bits >> t.drop) & t.tie)
+    rounded = bits_float32(np.uint32(np.uint32(bits + np.uint32(t.bias + odd)) & t.mask))
+    small = math.copysign(np.float32(np.float32(abs(x) + t.magic) - t.magic), x)
+    r = small if abs(x) < t.limit else rounded
+    return math.copysign(t.overflow, r) if abs(r) > t.largest else r
+
+
+@njit(forceinline=True)
+def two_sum(x, y):
+    """x + y as the rounded sum and its error (Knuth)."""
+    total = x + y
+    back = total - x
+    return total, (x - (total - back)) + (y - back)
+
+
+@njit(forceinline=True)
+def odd_sum(x, y):
+    """x + y rounded to odd."""
+    total, error = two_sum(x, y)
+    bits = float64_bits(total)
+    away = np.int64(1) if (error > 0.0) == (total > 0.0) else np.int64(-1)
+    return bits_float64(bits + (away if error != 0.0 and bits & 1 == 0 else np.int64(0)))
+
+
+@njit(forceinline=True)
+def round64(x, t):
+    bits = float64_bits(x)
+    rounded = bits_float64((bits + t.bias + ((bits >> t.drop) & t.tie)) & t.mask)
+    size = abs(x)
+    small = truncate(size * t.steps) / t.steps if t.steps > 0.0 else (size + t.magic) - t.magic
+    r = math.copysign(small, x) if size < t.limit else rounded
+    return math.copysign(t.overflow, r) if abs(r) > t.largest else r
+
+
+@njit(forceinline=True)
+def rounded_sum(x, y, t):
+    """round(x + y), with infinities, NaN and the sign of zero as plain addition has them."""
+    plain = x + y
+    total = odd_sum(x, y)
+    return round64(total if abs(plain) < np.inf else plain, t)

@@ -1,0 +1,74 @@
+"""Numba kernels of the dot engine: exact sums of a product and an addend, rounded once.
+
+The exact sum is carried in float64 *rounded to odd*: a sum that float64 cannot hold has its last bit set, so that no
+later rounding to at most 24 bits can take it for a tie or for exact (Boldo and Melquiond, "Emulation of a FMA and
+correctly rounded sums", IEEE ToC 2008). One rounding by the result format's table follows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from fp9.kernels.round64 import INF_BITS, MAGNITUDE, RDN, bits_float32, float64_bits, round_bits
+from fp9.rounding import Flags
+from fp9.units import MacOp
+
+_INVALID = int(Flags.INVALID)
+_ACCUMULATE, _LOAD, _CLEAR = int(MacOp.ACCUMULATE), int(MacOp.LOAD), int(MacOp.CLEAR)
+
+
+@njit(forceinline=True)
+def sum_to_odd(p, c, mode):
+    """p + c as a float64 pattern rounded to odd; the sum of zeros and exact cancellation as IEEE 754 has them."""
+    total = p + c
+    if total == 0.0 and mode == RDN and (p != 0.0 or float64_bits(p) != float64_bits(c)):
+        return float64_bits(-0.0)
+    bits = float64_bits(total)
+    if bits & MAGNITUDE >= INF_BITS:
+        return bits
+    back = total - p
+    error = (p - (total - back)) + (c - back)
+    if error != 0.0 and not bits & 1:
+        bits += 1 if (error > 0.0) == (total > 0.0) else -1
+    return bits
+
+
+@njit(forceinline=True)
+def fused(binades, order, t, mode, p, c, quiet):
+    """Code and flags of round(p + c); `quiet` says that an operand was NaN, so that NaN is not an invalid result."""
+    bits = sum_to_odd(p, c, mode)
+    if bits & MAGNITUDE > INF_BITS:
+        return np.uint32(t.nan[0]), np.uint8(0 if quiet else _INVALID)
+    if bits & MAGNITUDE == INF_BITS:
+        return np.uint32(t.infinite[1 if bits < 0 else 0]), np.uint8(0)
+    return round_bits(binades, order, t, mode, bits, 0, 1, 0)
+
+
+@njit(cache=True, nogil=True)
+def fma_array(binades, order, t, mode, a, b, c, codes, flags):
+    """round(a * b + c) elementwise: float64 operands of shape (n,) into codes and flags."""
+    for i in range(a.size):
+        quiet = np.isnan(a[i]) or np.isnan(b[i]) or np.isnan(c[i])
+        codes[i], flags[i] = fused(binades, order, t, mode, a[i] * b[i], c[i], quiet)
+
+
+@njit(forceinline=True)
+def code_value(table, code):
+    """A result code as float64: by table up to 16 bits, else FP32."""
+    return table[code] if table.size > 1 else np.float64(bits_float32(np.uint32(code)))
+
+
+@njit(cache=True, nogil=True)
+def mac_array(binades, order, t, mode, table, op, a, b, c, codes, flags):
+    """An accumulator that starts at +0 and follows the operations `op` (units.MacOp); shape (n,) each."""
+    accumulator = np.uint32(0)
+    for i in range(op.size):
+        flags[i] = 0
+        if op[i] == _CLEAR:
+            accumulator = np.uint32(0)
+        elif op[i] == _ACCUMULATE or op[i] == _LOAD:
+            addend = code_value(table, accumulator) if op[i] == _ACCUMULATE else c[i]
+            quiet = np.isnan(a[i]) or np.isnan(b[i]) or np.isnan(addend)
+            accumulator, flags[i] = fused(binades, order, t, mode, a[i] * b[i], addend, quiet)
+        codes[i] = accumulator

@@ -1,0 +1,81 @@
+"""Numba kernels of exact sums: a fixed-point number in limbs of 32 bits, each in an int64 that has room for carries."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from fp9.casts.tables import SOURCE_BIAS, SOURCE_FRACTION_BITS
+from fp9.kernels.bits import float64_bits
+from fp9.kernels.round64 import MAGNITUDE
+
+LIMB_BITS = 32
+_LIMB_MASK = (1 << LIMB_BITS) - 1
+_FRACTION = (1 << SOURCE_FRACTION_BITS) - 1
+
+
+@njit(forceinline=True)
+def deposit(limbs, base, x):
+    """Add a finite number that is a multiple of 2^base to the limbs."""
+    bits = float64_bits(x)
+    field = (bits & MAGNITUDE) >> SOURCE_FRACTION_BITS
+    mantissa = (bits & _FRACTION) | (np.int64(1) << SOURCE_FRACTION_BITS if field else 0)
+    shift = max(field, 1) - SOURCE_BIAS - SOURCE_FRACTION_BITS - base
+    if shift < 0:
+        mantissa >>= min(-shift, 63)  # zeros: x is a multiple of 2^base
+        shift = 0
+    sign = np.int64(-1) if bits < 0 else np.int64(1)
+    limb, offset = shift // LIMB_BITS, shift % LIMB_BITS
+    low = (mantissa & _LIMB_MASK) << offset
+    high = (mantissa >> LIMB_BITS) << offset
+    limbs[limb] += sign * (low & _LIMB_MASK)
+    limbs[limb + 1] += sign * ((low >> LIMB_BITS) + (high & _LIMB_MASK))
+    limbs[limb + 2] += sign * (high >> LIMB_BITS)
+
+
+@njit
+def carry(limbs):
+    """Bring every limb but the last, which has the sign, into 0 .. 2^LIMB_BITS - 1."""
+    for i in range(limbs.size - 1):
+        limbs[i + 1] += limbs[i] >> LIMB_BITS
+        limbs[i] &= _LIMB_MASK
+
+
+@njit
+def limbs_to_odd(limbs, base):
+    """The limbs' number as float64, rounded to odd; the limbs are cleared."""
+    carry(limbs)
+    negative = limbs[-1] < 0
+    if negative:
+        for i in range(limbs.size):
+            limbs[i] = -limbs[i]
+        carry(limbs)
+    top = limbs.size - 1
+    while top > 0 and limbs[top] == 0:
+        top -= 1
+    mantissa, exponent, kept = np.int64(0), base + LIMB_BITS * (top + 1), 0
+    sticky = False
+    # The highest 53 bits, limb by limb from the first that is not 0.
+    for i in range(top, -1, -1):
+        width = LIMB_BITS if i < top else LIMB_BITS - _leading_zeros(limbs[i])
+        if i == top:
+            exponent -= LIMB_BITS - width
+        take = min(width, SOURCE_FRACTION_BITS + 1 - kept)
+        mantissa = (mantissa << take) | (limbs[i] >> (width - take))
+        sticky |= (limbs[i] & ((np.int64(1) << (width - take)) - 1)) != 0
+        kept += take
+        exponent -= take
+        limbs[i] = 0
+    value = math.ldexp(np.float64(mantissa | (1 if sticky else 0)), exponent)
+    return -value if negative else value
+
+
+@njit(forceinline=True)
+def _leading_zeros(limb):
+    zeros = LIMB_BITS
+    while limb:
+        limb >>= 1
+        zeros -= 1
+    return zeros

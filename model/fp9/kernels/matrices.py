@@ -1,0 +1,156 @@
+"""Numba kernels of matrix products, vectorised over columns. `fast` says which engine and operands each is right for.
+
+All take a (m, k) and b (k, n), in the accumulators' type, and carry accumulators acc (m, n), as numbers, through the
+products begin..end-1 of K. Loops run over slices of rows, so that LLVM sees plain pointers and vectorises them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from fp9.kernels.bits import float64_bits
+from fp9.kernels.floats import odd_sum, round32, round64, rounded_sum, two_sum
+from fp9.kernels.fused import code_value
+from fp9.kernels.limbs import deposit, limbs_to_odd
+from fp9.kernels.steps import finish
+
+TILE = 1024
+"""Columns at a time: a row of accumulators and its temporaries stay in the first-level cache."""
+_BLOCK = 64
+"""Rows of b that all rows of a meet before the next: they stay in the second-level cache."""
+
+
+# --- fused multiply-adds in the carrier's own arithmetic -------------------------------------------------------------
+
+
+@njit(forceinline=True)
+def _four(row, a0, a1, a2, a3, b0, b1, b2, b3):
+    for j in range(row.size):
+        row[j] = (((row[j] + a0 * b0[j]) + a1 * b1[j]) + a2 * b2[j]) + a3 * b3[j]
+
+
+@njit(forceinline=True)
+def _one(row, a0, b0):
+    for j in range(row.size):
+        row[j] = row[j] + a0 * b0[j]
+
+
+@njit(cache=True, nogil=True)
+def chain(a, b, acc, begin, end):
+    """acc = acc + a[:, k] * b[k], in the order of k: float32 or float64, for products that the type holds exactly."""
+    m, n = acc.shape
+    for left in range(0, n, TILE):
+        right = min(left + TILE, n)
+        for first in range(begin, end, _BLOCK):
+            last = min(first + _BLOCK, end)
+            for i in range(m):
+                row = acc[i, left:right]
+                k = first
+                while k + 4 <= last:
+                    b0, b1 = b[k, left:right], b[k + 1, left:right]
+                    b2, b3 = b[k + 2, left:right], b[k + 3, left:right]
+                    _four(row, a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3], b0, b1, b2, b3)
+                    k += 4
+                while k < last:
+                    _one(row, a[i, k], b[k, left:right])
+                    k += 1
+
+
+@njit(cache=True, nogil=True)
+def rounded_chain(a, b, acc, begin, end, t):
+    """As `chain` in float32, each sum rounded to nearest by `t`.
+
+    Right for products and accumulators of p bits with 2 p + 2 <= 24: a sum that float32 cannot hold is its larger term
+    and less than 2^-(p+2) of it, and rounds to that term twice as it does once.
+    """
+    m, n = acc.shape
+    for left in range(0, n, TILE):
+        right = min(left + TILE, n)
+        for first in range(begin, end, _BLOCK):
+            for i in range(m):
+                row = acc[i, left:right]
+                for k in range(first, min(first + _BLOCK, end)):
+                    a0, b0 = a[i, k], b[k, left:right]
+                    for j in range(row.size):
+                        row[j] = round32(row[j] + a0 * b0[j], t)
+
+
+# --- two products and the addend, exactly ----------------------------------------------------------------------------
+
+
+@njit(forceinline=True)
+def _pair(row, a0, a1, b0, b1, t):
+    """row = round(row + a0 b0 + a1 b1): three terms to odd (Boldo and Melquiond, 2008), then one rounding."""
+    for j in range(row.size):
+        p, q, c = a0 * b0[j], a1 * b1[j], row[j]
+        high, low = two_sum(p, q)
+        middle, rest = two_sum(c, low)
+        top, next_top = two_sum(high, middle)
+        total = odd_sum(top, odd_sum(rest, next_top))
+        plain = (p + q) + c
+        # Infinities, NaN and the sign of zero are as plain addition has them.
+        total = total if abs(plain) < np.inf and total != 0.0 else plain
+        row[j] = round64(total, t)
+
+
+@njit(forceinline=True)
+def _narrow_pair(row, a0, a1, b0, b1, t):
+    """As `_pair`, where float64 holds the sum of two products."""
+    for j in range(row.size):
+        row[j] = rounded_sum(a0 * b0[j] + a1 * b1[j], row[j], t)
+
+
+@njit(cache=True, nogil=True)
+def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
+    """acc = round(acc + `step` products), `step` 1 or 2, in float64; `neutral` is a row of -0, which adds nothing.
+
+    `narrow`: float64 holds the sum of two products.
+    """
+    m, n = acc.shape
+    for left in range(0, n, TILE):
+        right = min(left + TILE, n)
+        for first in range(begin, end, _BLOCK):
+            last = min(first + _BLOCK, end)
+            for i in range(m):
+                row = acc[i, left:right]
+                for k in range(first, last, step):
+                    two = step == 2 and k + 1 < last
+                    a0, a1 = a[i, k], a[i, k + 1] if two else 1.0
+                    b0, b1 = b[k, left:right], b[k + 1, left:right] if two else neutral[left:right]
+                    if narrow:
+                        _narrow_pair(row, a0, a1, b0, b1, t)
+                    else:
+                        _pair(row, a0, a1, b0, b1, t)
+
+
+# --- sums of sums ----------------------------------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def join(totals, parts, scale_a, scale_b, t):
+    """totals = round(totals + parts * scale_a * scale_b); scales of shape (m or 1,) and (n,)."""
+    for i in range(totals.shape[0]):
+        row_scale = scale_a[i if scale_a.size > 1 else 0]
+        row, part = totals[i], parts[i]
+        for j in range(row.size):
+            row[j] = rounded_sum(part[j] * (row_scale * scale_b[j]), row[j], t)
+
+
+@njit(cache=True, nogil=True)
+def combine(binades, order, t, mode, table, base, limbs, parts, totals):
+    """totals = round(totals + parts[0] + parts[1] + ...), the sum exact; parts of shape (p, m, n)."""
+    for i in range(totals.shape[0]):
+        for j in range(totals.shape[1]):
+            c = totals[i, j]
+            plain = c
+            for p in range(parts.shape[0]):
+                plain += parts[p, i, j]
+            if abs(plain) < np.inf:
+                deposit(limbs, base, c)
+                for p in range(parts.shape[0]):
+                    deposit(limbs, base, parts[p, i, j])
+                value = limbs_to_odd(limbs, base)
+                plain = value if value != 0.0 else plain
+            code, _ = finish(binades, order, t, mode, float64_bits(plain), 0, 1, True)
+            totals[i, j] = code_value(table, code)

@@ -1,0 +1,261 @@
+"""Numba kernels that LLVM turns into vector code: float32 patterns to codes at the speed of memory.
+
+All arithmetic is on 32-bit lanes without branches or table look-ups, so that one vector register holds 16 (AVX-512) or
+8 (AVX2) elements. Numba widens uint32 sums to 64 bits; the casts back to `U` in every step keep the lanes narrow, and
+so do shifts by an amount that is visibly below 32.
+
+The magnitude pattern a = x & 0x7FFFFFFF of a float32 grows with the number. A format with p fraction bits keeps the
+upper bits of a; subnormal results lose more. `ordinal` counts the format's magnitudes from zero upwards:
+
+    ordinal = base(binade) + (significand >> shift)    and 1 more if the dropped bits say so.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from fp9.formats import Rounding
+from fp9.kernels.bits import bits_float32, float32_bits
+from fp9.kernels.floats import odd_sum
+from fp9.rounding import Flags
+
+U = np.uint32
+
+_MAGNITUDE = U(0x7FFFFFFF)
+_INF = U(0x7F800000)
+_FRACTION = U(0x007FFFFF)
+_HIDDEN = U(0x00800000)
+_NEGATIVE = U(0x80000000)
+_WIDTH = U(23)
+_ZERO, _ONE, _WORD, _WIDEST = U(0), U(1), U(32), U(31)
+
+
+class Grid(NamedTuple):
+    """A fixed-field format's spacing in terms of float32 fields; each an uint32."""
+
+    fraction_bits: np.uint32
+    lowest: np.uint32  # exponent field of the lowest binade with full precision
+    flush: np.uint32  # without subnormals 2**fraction_bits, else 0
+    random_width: np.uint32
+
+
+class Edges(NamedTuple):
+    """What is no ordinary result; each an uint32. Codes have bit 31 set where they take the source's sign."""
+
+    max_ordinal: np.uint32
+    sign_shift: np.uint32  # from float32's sign to the format's
+    zero: np.uint32
+    overflow: np.uint32
+    infinite: np.uint32
+    nan: np.uint32
+
+
+class Limits(NamedTuple):
+    """Magnitude patterns of float32 at which a format's flags change; each an uint32."""
+
+    tiny_below: np.uint32  # inexact results below it underflow
+    overflow_from: np.uint32
+
+
+TAKES_SIGN = U(0x80000000)
+QUIET_NAN, INVALID_NAN = U(0x7FC00000), U(0xFFC00000)
+"""Patterns of a sum that is NaN because an operand is, and of one that is an invalid operation."""
+
+
+def kernel(function: Any) -> Any:
+    """Compiled on the first call, kept on disk, and free of the interpreter's lock."""
+    return njit(function, cache=True, nogil=True, error_model="numpy")
+
+
+@njit(forceinline=True)
+def _code(ordinal, magnitude, pattern, e, complement):
+    """The code of a rounded magnitude with its sign, or what stands for overflow, infinity and NaN."""
+    code = e.zero if ordinal == _ZERO else U(ordinal | TAKES_SIGN)
+    code = e.overflow if ordinal > e.max_ordinal else code
+    code = e.infinite if magnitude == _INF else code
+    code = e.nan if magnitude > _INF else code
+    sign = U(pattern & U(code & TAKES_SIGN))
+    if complement:
+        return U(_ZERO - code) if sign != _ZERO else code
+    return U(code | U(sign >> U(e.sign_shift & _WIDEST)))
+
+
+@kernel
+def encode_nearest_even(patterns, magic, offset, grid, edges, codes):
+    """rne into a format with subnormals and a fraction: uint32 patterns of shape (n,) into `codes`.
+
+    Subnormal results come from one float32 addition: magic = 2^23 quanta of the lowest binade, so that the sum's last
+    place is the quantum and the addition rounds to even. Elsewhere `offset` (mod 2^32) takes the field of the lowest
+    binade off and adds half a quantum less 1.
+    """
+    shift = U(U(_WIDTH - grid.fraction_bits) & _WIDEST)
+    lowest = U(grid.lowest << _WIDTH)
+    magic_number = bits_float32(magic)
+    for i in range(patterns.size):
+        pattern = patterns[i]
+        magnitude = U(pattern & _MAGNITUDE)
+        normal = U(U(U(magnitude + offset) + U(U(magnitude >> shift) & _ONE)) >> shift)
+        # Far above, the sum is no longer a count of quanta; such lanes take the other result.
+        subnormal = U(float32_bits(bits_float32(magnitude) + magic_number) - magic)
+        ordinal = subnormal if magnitude < lowest else normal
+        codes[i] = _code(ordinal, magnitude, pattern, edges, False)
+
+
+def _fixed_encoder(rounding: Rounding, complement: bool) -> Any:
+    nearest = rounding in (Rounding.RNE, Rounding.RNA)
+    to_even = rounding is Rounding.RNE
+    upward, downward = rounding is Rounding.RUP, rounding is Rounding.RDN
+    stochastic = rounding is Rounding.SR
+
+    @kernel
+    def encode_fixed(patterns, randoms, grid, edges, codes):
+        narrowing = U(_WIDTH - grid.fraction_bits)
+        for i in range(patterns.size):
+            pattern = patterns[i]
+            magnitude = U(pattern & _MAGNITUDE)
+            field = max(U(magnitude >> _WIDTH), _ONE)
+            significand = U(U(magnitude & _FRACTION) | (_HIDDEN if magnitude >= _HIDDEN else _ZERO))
+            level = max(field, grid.lowest)
+            distance = U(narrowing + U(level - field))
+            shift = min(distance, _WIDEST)
+            base = U(U(U(level - grid.lowest) << U(grid.fraction_bits & _WIDEST)) - grid.flush)
+            increment = _ZERO
+            if nearest:
+                increment = U(_ONE << U(shift - _ONE))
+            if to_even:
+                kept = U(base + U(significand >> shift))
+                increment = U(U(increment - _ONE) + U(kept & _ONE))
+            away = (upward and pattern < _NEGATIVE) or (downward and pattern >= _NEGATIVE)
+            if upward or downward:
+                increment = U(U(_ONE << shift) - _ONE) if away else _ZERO
+            ordinal = U(base + U(U(significand + increment) >> shift))
+            if stochastic:
+                # The dropped bits as a fraction of 32 bits, and the random bits above each other: up on a carry.
+                reach = min(distance, _WORD)
+                dropped = U(U(significand << U(U(_WORD - reach) & _WIDEST)) >> min(U(distance - reach), _WIDEST))
+                total = U(dropped + U(U(randoms[i]) << U(U(_WORD - grid.random_width) & _WIDEST)))
+                ordinal = U(ordinal + (_ONE if total < dropped else _ZERO))
+            below = grid.flush != _ZERO and (field < grid.lowest or ordinal == _ZERO)
+            tiny = _ONE if away and magnitude != _ZERO else _ZERO
+            ordinal = tiny if below else ordinal
+            codes[i] = _code(ordinal, magnitude, pattern, edges, complement)
+
+    return encode_fixed
+
+
+ENCODE_FIXED = {
+    (rounding, complement): _fixed_encoder(rounding, complement)
+    for rounding in (Rounding.RNE, Rounding.RNA, Rounding.RTZ, Rounding.RUP, Rounding.RDN, Rounding.SR)
+    for complement in (False, True)
+}
+"""By rounding, and whether codes are two's complement: float32 patterns (uint32, shape (n,)) into fixed-field formats.
+
+`randoms` are read for sr alone.
+"""
+
+
+@kernel
+def encode_upper(patterns, table, codes):
+    """Codes by the upper 16 bits of float32 patterns: for roundings that the lower 16 cannot change.
+
+    Returns whether there was a NaN: its only fraction bits may stand below, and the codes are then not valid.
+    """
+    largest = _ZERO
+    for i in range(patterns.size):
+        pattern = patterns[i]
+        codes[i] = table[pattern >> U(16)]
+        largest = max(largest, U(pattern & _MAGNITUDE))
+    return largest > _INF
+
+
+@kernel
+def encode_upper_sticky(patterns, table, codes):
+    """Codes by the upper 16 bits of float32 patterns, rounded to odd: bit 0 says that the lower bits are not all 0."""
+    for i in range(patterns.size):
+        pattern = patterns[i]
+        codes[i] = table[(pattern >> U(16)) | (_ONE if pattern & U(0xFFFF) else _ZERO)]
+
+
+@kernel
+def look_up_flagged(patterns, table, shift, codes, flags):
+    """Codes and flags (from bit 16 on) by the upper bits of patterns; bit 0 of the place says that lower ones follow.
+
+    `shift` is 0 for patterns of 16 bits, which are the place, and 16 for those of float32.
+    """
+    below = U((1 << shift) - 1)
+    for i in range(patterns.size):
+        pattern = U(patterns[i])
+        entry = table[U(pattern >> U(shift & 31)) | (_ONE if pattern & below else _ZERO)]
+        codes[i] = entry
+        flags[i] = entry >> U(16)
+
+
+@kernel
+def look_up(codes, table, numbers):
+    """Table entries of unsigned integers, shape (n,); the table holds every value of their type that occurs."""
+    for i in range(codes.size):
+        numbers[i] = table[codes[i]]
+
+
+@njit(forceinline=True)
+def _narrowed(number):
+    """A float64 as a float32 pattern, rounded to odd."""
+    nearest = np.float32(number)
+    back = np.float64(nearest)
+    pattern = float32_bits(nearest)
+    pattern = U(pattern - _ONE) if abs(back) > abs(number) else pattern
+    return U(pattern | _ONE) if back != number else pattern
+
+
+@kernel
+def narrow_to_odd(numbers, patterns):
+    """float64 to float32 patterns, rounded to odd: inexact ones get bit 0 set, so that no later rounding is a second.
+
+    Beyond the range of float32 the largest and the smallest pattern stand, both odd. Source: Boldo and Melquiond, "When
+    double rounding is odd", IMACS 2005.
+    """
+    for i in range(numbers.size):
+        patterns[i] = _narrowed(numbers[i])
+
+
+@kernel
+def sums_to_odd(table_a, table_b, table_c, a, b, c, patterns):
+    """a * b + c of the numbers of codes, as float32 patterns rounded to odd; NaN as `QUIET_NAN` or `INVALID_NAN`."""
+    for i in range(patterns.size):
+        x, y, addend = table_a[a[i]], table_b[b[i]], table_c[c[i]]
+        product = x * y
+        plain = product + addend
+        total = odd_sum(product, addend)
+        pattern = _narrowed(total if abs(plain) < np.inf else plain)
+        quiet = x != x or y != y or addend != addend
+        pattern = pattern if plain == plain else INVALID_NAN
+        patterns[i] = QUIET_NAN if quiet else pattern
+
+
+_INEXACT, _UNDERFLOW, _OVERFLOW, _INVALID = (
+    np.uint8(flag) for flag in (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW, Flags.INVALID)
+)
+
+
+@kernel
+def raise_flags(patterns, grid, limits, flags):
+    """Flags of roundings of float32 patterns to nearest or toward zero; NaN as `sums_to_odd` gives them."""
+    narrowing = U(_WIDTH - grid.fraction_bits)
+    smallest = U(grid.lowest << _WIDTH)
+    for i in range(patterns.size):
+        pattern = patterns[i]
+        magnitude = U(pattern & _MAGNITUDE)
+        field = max(U(magnitude >> _WIDTH), _ONE)
+        significand = U(U(magnitude & _FRACTION) | (_HIDDEN if magnitude >= _HIDDEN else _ZERO))
+        shift = min(U(narrowing + U(max(field, grid.lowest) - field)), _WIDEST)
+        dropped = U(significand & U(U(_ONE << shift) - _ONE))
+        # Without subnormals the place of the lowest power of two is that of zero.
+        dropped = magnitude if grid.flush != _ZERO and magnitude <= smallest else dropped
+        raised = _INEXACT if dropped != _ZERO else np.uint8(0)
+        raised |= _UNDERFLOW if dropped != _ZERO and magnitude < limits.tiny_below else np.uint8(0)
+        raised = _OVERFLOW | _INEXACT if magnitude >= limits.overflow_from else raised
+        raised = np.uint8(0) if magnitude >= _INF else raised
+        flags[i] = _INVALID if pattern == INVALID_NAN else raised

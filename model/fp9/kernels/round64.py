@@ -1,0 +1,139 @@
+"""Numba kernels: rounding of float64 bit patterns to codes by a format's rounding table (see `tables`)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from fp9.casts.tables import SOURCE_BIAS, SOURCE_FRACTION_BITS
+from fp9.formats import Rounding
+from fp9.kernels.bits import bits_float32 as bits_float32
+from fp9.kernels.bits import bits_float64 as bits_float64
+from fp9.kernels.bits import float64_bits as float64_bits
+from fp9.oracle.casts import HYBRID_CERTAIN_OVERFLOW
+from fp9.rounding import Flags
+
+MODES = {rounding: i for i, rounding in enumerate(Rounding)}
+RNE, RNA, RTZ, RUP, RDN, SR, HYBRID = (MODES[r] for r in Rounding)
+
+HYBRID_STRICT, HYBRID_DOC = 1, 2
+"""Bits of the kernels' `hybrid_switches`."""
+
+_FRACTION = (1 << SOURCE_FRACTION_BITS) - 1
+_HIDDEN = 1 << SOURCE_FRACTION_BITS
+MAGNITUDE = (1 << 63) - 1
+INF_BITS = 0x7FF << SOURCE_FRACTION_BITS
+_WIDEST = 63
+_INEXACT, _UNDERFLOW, _OVERFLOW = (int(f) for f in (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW))
+_CERTAIN = int(np.float64(float(HYBRID_CERTAIN_OVERFLOW)).view(np.int64))
+
+
+@njit(forceinline=True)
+def _dropped_field(rest: int, shift: int, width: int) -> int:
+    """The top `width` of the `shift` dropped bits, as an integer."""
+    distance = shift - width
+    return rest >> min(distance, _WIDEST) if distance >= 0 else rest << -distance
+
+
+@njit(forceinline=True)
+def _rounds_up(mode, magnitude, negative, odd, rest, shift, random, width, switches):
+    if mode <= RNA:
+        if shift > _WIDEST - 1:
+            return False
+        half = np.int64(1) << max(shift - 1, 0)
+        return rest > half or (rest == half and rest != 0 and (mode == RNA or odd))
+    if mode == RTZ:
+        return False
+    if mode == RUP:
+        return rest != 0 and not negative
+    if mode == RDN:
+        return rest != 0 and negative
+    field = _dropped_field(rest, shift, width)
+    if mode == SR:
+        return field + random >= np.int64(1) << width
+    exponent = (magnitude >> SOURCE_FRACTION_BITS) - SOURCE_BIAS
+    if -4 < exponent < 4:
+        return rest >= np.int64(1) << (shift - 1)
+    if exponent <= -24:
+        return False
+    if magnitude >= _CERTAIN and not switches & HYBRID_DOC:
+        return True
+    return field > random if switches & HYBRID_STRICT else field >= random
+
+
+@njit(forceinline=True)
+def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, switches):
+    """Tininess after rounding with an unbounded exponent; asked of inexact results alone."""
+    row = magnitude >> SOURCE_FRACTION_BITS
+    if not t.can_underflow or row > t.lowest_row:
+        return False
+    if t.flushes:
+        return row < t.lowest_row or ordinal == 0
+    if row < t.lowest_row - 1:
+        return True
+    if row == t.lowest_row:
+        return False
+    # One binade below the normal numbers: tiny unless a rounding at full precision carries into them.
+    shift = binades[t.lowest_row, 0]
+    significand = (magnitude & _FRACTION) | _HIDDEN
+    kept = significand >> shift
+    rest = significand & ((np.int64(1) << shift) - 1)
+    lifted = magnitude + (np.int64(2) << SOURCE_FRACTION_BITS)
+    up = _rounds_up(mode, lifted, negative, kept & 1, rest, shift, random, width, switches)
+    return not (up and kept + 1 == np.int64(2) << (SOURCE_FRACTION_BITS - shift))
+
+
+@njit(forceinline=True)
+def round_bits(binades, order, t, mode, bits, random, width, switches):
+    """Code and flags of one float64 pattern under the rows and numbers `t` of a rounding table."""
+    magnitude = bits & MAGNITUDE
+    negative = bits < 0
+    side = 1 if negative else 0
+    if magnitude >= INF_BITS:
+        if magnitude > INF_BITS:
+            return np.uint32(t.nan[side]), np.uint8(t.nan_flags[side])
+        return np.uint32(t.infinite[side]), np.uint8(t.infinite_flags[side])
+    row = magnitude >> SOURCE_FRACTION_BITS
+    significand = (magnitude & _FRACTION) | (_HIDDEN if row else 0)
+    shift = binades[row, 0]
+    kept = significand >> min(shift, _WIDEST)
+    rest = significand - (kept << min(shift, _WIDEST))
+    ordinal = binades[row, 1] + kept
+    flags = 0
+    if magnitude != 0 and _rounds_up(mode, magnitude, negative, ordinal & 1, rest, shift, random, width, switches):
+        ordinal += 1
+        # Only hybrid rounding moves a number that the format holds.
+        flags = _INEXACT
+    if ordinal > t.max_ordinal:
+        return np.uint32(t.overflow[side]), np.uint8(_OVERFLOW | _INEXACT)
+    if rest != 0 or (t.flushes and ordinal == 0 and magnitude != 0):
+        flags = _INEXACT
+    if flags and _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, switches):
+        flags |= _UNDERFLOW
+    if t.flushes and ordinal == 0 and magnitude != 0 and mode == (RDN if negative else RUP):
+        ordinal = 1
+    return _signed_code(order, t, ordinal, negative), np.uint8(flags)
+
+
+@njit(forceinline=True)
+def _signed_code(order, t, ordinal, negative):
+    code = np.uint32(order[ordinal]) if order.size else np.uint32(ordinal << t.padding)
+    if negative and t.twos_complement:
+        return np.uint32(-ordinal & 0xFF)
+    if negative and (ordinal != 0 or t.signed_zero):
+        return np.uint32(code | t.sign_mask)
+    return code
+
+
+@njit(cache=True, nogil=True)
+def encode_bits(binades, order, t, mode, patterns, randoms, width, switches, codes, flags):
+    """Round float64 patterns (int64, shape (n,)) into `codes`; flags too where `flags` has a size.
+
+    `randoms` holds stochastic bits or hybrid thresholds, shape (n,), or one element that stands for all.
+    """
+    for i in range(patterns.size):
+        random = randoms[i] if randoms.size > 1 else randoms[0]
+        code, raised = round_bits(binades, order, t, mode, patterns[i], random, width, switches)
+        codes[i] = code
+        if flags.size:
+            flags[i] = raised

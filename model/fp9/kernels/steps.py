@@ -1,0 +1,300 @@
+"""Numba kernels of sums over K: every engine, every option, one row after the other (see `engine.Engine`).
+
+Operands and accumulators are float64 numbers, which hold every code exactly; a window is counted in powers of two held
+as float64, so that scaling by them is exact. A sum that float64 cannot hold is rounded to odd (see `dot_kernels`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from fp9.casts.tables import SOURCE_FRACTION_BITS
+from fp9.engines.engine import Addend
+from fp9.kernels.bits import bits_float64, float64_bits
+from fp9.kernels.fused import code_value, sum_to_odd
+from fp9.kernels.limbs import deposit, limbs_to_odd
+from fp9.kernels.round64 import INF_BITS, MAGNITUDE, RDN, round_bits
+from fp9.rounding import Flags
+
+_INVALID, _INEXACT, _UNDERFLOW = int(Flags.INVALID), int(Flags.INEXACT), int(Flags.UNDERFLOW)
+ADDENDS = {addend: i for i, addend in enumerate(Addend)}
+INSIDE, ALIGNED, OUTSIDE = (ADDENDS[a] for a in Addend)
+
+
+class Sums(NamedTuple):
+    """An engine's parameters as numbers, for one pair of operand formats."""
+
+    products: int
+    chunk: int  # products between two roundings into the total; joins says whether there are such
+    joins: bool
+    whole: bool
+    window: int  # 0: exact
+    floors: bool
+    addend: int
+    zero_power: float  # 2^zero_exponent, 0 where zeros do not count
+    joined: int  # 0: one common sum
+    lowest_power: float  # 2^(minimum exponent of the result)
+    bypass_a: bool  # NaN-Inf of a, of b, times 0 is 0
+    bypass_b: bool
+    base: int  # exponent of the lowest bit of the limbs
+
+
+@njit(forceinline=True)
+def power(x, lowest):
+    """2^floor(log2|x|), at least `lowest`; x finite and not 0."""
+    return max(bits_float64(float64_bits(x) & INF_BITS), lowest)
+
+
+@njit(forceinline=True)
+def _product(s, a, b):
+    p = a * b
+    if p != p and ((s.bypass_a and b == 0.0) or (s.bypass_b and a == 0.0)):
+        return 0.0
+    return p
+
+
+# --- exact sums -----------------------------------------------------------------------------------------------------
+
+
+@njit
+def _exact_sum(s, mode, a, b, start, stop, c, limbs):
+    """Pattern rounded to odd of c + sum of a[k] b[k], and whether a NaN was among the operands."""
+    special = c if not math.isfinite(c) else 0.0
+    quiet = c != c
+    some = c != 0.0
+    plus = c == 0.0 and math.copysign(1.0, c) > 0.0
+    minus = c == 0.0 and not plus
+    if math.isfinite(c):
+        deposit(limbs, s.base, c)
+    for k in range(start, stop):
+        p = _product(s, a[k], b[k])
+        if not math.isfinite(p):
+            special += p
+            quiet |= p != p and (a[k] != a[k] or b[k] != b[k])
+        elif p != 0.0:
+            deposit(limbs, s.base, p)
+            some = True
+        elif math.copysign(1.0, p) > 0.0:
+            plus = True
+        else:
+            minus = True
+    value = limbs_to_odd(limbs, s.base)
+    if special != 0.0:
+        return float64_bits(special), quiet
+    if value == 0.0:
+        negative = mode == RDN if some or (plus and minus) else minus
+        return float64_bits(-0.0 if negative else 0.0), quiet
+    return float64_bits(value), quiet
+
+
+# --- windows --------------------------------------------------------------------------------------------------------
+
+
+@njit(forceinline=True)
+def _largest(s, a, b, power_a, power_b, start, stop, stride):
+    """The largest product's power of two, whether a product is 0, the sum of the special ones, and `quiet`."""
+    top, zero, special, quiet = 0.0, False, 0.0, False
+    for k in range(start, stop, stride):
+        p = _product(s, a[k], b[k])
+        if p == 0.0:
+            zero = True
+        elif math.isfinite(p):
+            top = max(top, power_a[k] * power_b[k])
+        else:
+            special += p
+            quiet |= p != p and (a[k] != a[k] or b[k] != b[k])
+    return top, zero, special, quiet
+
+
+@njit(forceinline=True)
+def _cut_sum(s, a, b, scale, start, stop, stride):
+    """Sum of the finite products, each times `scale` and truncated, and whether anything was dropped."""
+    total, dropped = 0.0, False
+    for k in range(start, stop, stride):
+        p = _product(s, a[k], b[k]) * scale
+        cut = np.floor(p) if s.floors else np.trunc(p)
+        dropped |= cut != p
+        total += cut
+    return total, dropped
+
+
+@njit
+def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
+    """Pattern of the aligned sum rounded to odd, whether bits were dropped, and `quiet`."""
+    top, zero, special, quiet = _largest(s, a, b, power_a, power_b, start, stop, 1)
+    if special != 0.0 or not math.isfinite(c):
+        return float64_bits(special + c), False, quiet or c != c
+    if s.addend == INSIDE:
+        if c != 0.0:
+            top = max(top, power(c, s.lowest_power))
+        else:
+            zero = True
+    if zero:
+        top = max(top, s.zero_power)
+    if top == 0.0:
+        return float64_bits(c), False, quiet
+    scale = math.ldexp(1.0, s.window) / top
+    total, dropped = _cut_sum(s, a, b, scale, start, stop, 1)
+    addend = c * scale
+    if s.addend != OUTSIDE:
+        cut = np.floor(addend) if s.floors else np.trunc(addend)
+        dropped |= cut != addend
+        addend = cut
+    return sum_to_odd(total / scale, addend / scale, mode), dropped, quiet
+
+
+@njit
+def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
+    """As `_window_sum`, for even and odd products apart, joined with floor, and C joined with floor."""
+    top_even, _, special_even, quiet_even = _largest(s, a, b, power_a, power_b, start, stop, 2)
+    top_odd, _, special_odd, quiet_odd = _largest(s, a, b, power_a, power_b, start + 1, stop, 2)
+    special, quiet = special_even + special_odd, quiet_even or quiet_odd or c != c
+    if special != 0.0 or not math.isfinite(c):
+        return float64_bits(special + c), False, quiet
+    unit = math.ldexp(1.0, s.window)
+    even, lost_even = _cut_sum(s, a, b, unit / top_even if top_even else 0.0, start, stop, 2)
+    odd, lost_odd = _cut_sum(s, a, b, unit / top_odd if top_odd else 0.0, start + 1, stop, 2)
+    bits, dropped = join_halves(s, top_even, top_odd, even, odd, c)
+    return bits, dropped or lost_even or lost_odd, quiet
+
+
+@njit
+def join_halves(s, top_even, top_odd, even, odd, c):
+    """Pattern of the joined sum of two halves and C, and whether joining dropped bits.
+
+    `even` and `odd` count units of 2^-window of the powers `top_even` and `top_odd`.
+    """
+    unit, wide = math.ldexp(1.0, s.window), math.ldexp(1.0, s.joined + 1)
+    power_c = power(c, s.lowest_power) if c != 0.0 else s.lowest_power
+    top_products = max(top_even, top_odd)
+    top = max(top_products, power_c)
+    dot, dropped = 0.0, False
+    if top_products != 0.0:
+        for total, own in ((even, top_even), (odd, top_odd)):
+            part = total * (own / top_products)
+            dropped |= np.floor(part) != part
+            dot += np.floor(part)
+    part = dot * (top_products / top) * (wide / unit)
+    total = np.floor(part)
+    dropped |= total != part
+    addend = c * (unit / top)
+    cut = np.floor(addend) if power_c * unit * 2.0 >= top else 0.0
+    dropped |= cut != addend
+    total = (total + cut * (wide / unit)) * (top / wide)
+    if total != 0.0:
+        last = math.ldexp(1.0, s.joined) / power(total, s.lowest_power)
+        part = total * last
+        dropped |= np.floor(part) != part
+        total = np.floor(part) / last
+    return float64_bits(total), dropped
+
+
+# --- one rounding ---------------------------------------------------------------------------------------------------
+
+
+@njit
+def finish(binades, order, t, mode, bits, random, width, quiet):
+    """Code and flags of a sum's pattern, in one rounding."""
+    if bits & MAGNITUDE > INF_BITS:
+        return np.uint32(t.nan[0]), np.uint8(0 if quiet else _INVALID)
+    if bits & MAGNITUDE == INF_BITS:
+        return np.uint32(t.infinite[1 if bits < 0 else 0]), np.uint8(0)
+    return round_bits(binades, order, t, mode, bits, random, width, 0)
+
+
+@njit
+def _finish_aligned(t, bits, dropped, code, value, flags):
+    """An aligned sum's zero has no sign; what the alignment dropped makes the result inexact."""
+    if value == 0.0:
+        code = np.uint32(0)
+    if dropped:
+        row = (bits & MAGNITUDE) >> SOURCE_FRACTION_BITS
+        if flags == 0 and bits & MAGNITUDE != 0 and t.can_underflow and row < t.lowest_row:
+            flags |= np.uint8(_UNDERFLOW)
+        flags |= np.uint8(_INEXACT)
+    return code, flags
+
+
+@njit
+def take_step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, stop, c, random, width, limbs):
+    """Code, number and flags of one step from the accumulator's number `c`."""
+    dropped = False
+    if s.joined:
+        bits, dropped, quiet = _joined_sum(s, a, b, power_a, power_b, start, stop, c)
+    elif s.window:
+        bits, dropped, quiet = _window_sum(s, mode, a, b, power_a, power_b, start, stop, c)
+    elif stop - start == 1:
+        p = _product(s, a[start], b[start])
+        quiet = c != c or (p != p and (a[start] != a[start] or b[start] != b[start]))
+        bits = sum_to_odd(p, c, mode)
+    else:
+        bits, quiet = _exact_sum(s, mode, a, b, start, stop, c, limbs)
+    code, flags = finish(binades, order, t, mode, bits, random, width, quiet)
+    value = code_value(table, code)
+    if s.window:
+        code, flags = _finish_aligned(t, bits, dropped, code, value, flags)
+    return code, code_value(table, code), flags
+
+
+@njit
+def _sum_row(
+    binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s, width,
+    a, b, power_a, power_b, c, scales, randoms, limbs,
+):  # fmt: skip
+    """Code and OR-ed flags of one sum over K, from the number `c`."""
+    total, value = c, c
+    code, raised = np.uint32(0), np.uint8(0)
+    rounding, position, chunk = 0, 0, 0
+    while position < a.size:
+        end = min(position + s.chunk, a.size)
+        if s.joins:
+            value = 0.0
+        while position < end:
+            stop = min(position + s.products, end)
+            random = randoms[min(rounding, randoms.size - 1)]
+            code, value, flags = take_step(
+                binades, order, t, mode, table, s, a, b, power_a, power_b, position, stop, value, random, width, limbs
+            )
+            raised |= flags
+            rounding += 1
+            position = stop
+        if s.joins:
+            part = value * scales[min(chunk, scales.size - 1)]
+            random = randoms[min(rounding, randoms.size - 1)]
+            bits = sum_to_odd(part, total, out_mode)
+            code, flags = finish(
+                out_binades, out_order, out_t, out_mode, bits, random, width, part != part or total != total
+            )
+            total = code_value(out_table, code)
+            raised |= flags
+            rounding += 1
+            chunk += 1
+    return code, raised
+
+
+@njit(cache=True, nogil=True)
+def sum_rows(
+    binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s, width,
+    a, b, power_a, power_b, c, scales, randoms, limbs, codes, flags,
+):  # fmt: skip
+    """Sums over the last axis: float64 a (m or 1, k), b (m, k) and their powers, numbers c (m,), into codes and flags.
+
+    `scales` (m or 1, chunks) multiplies the sums of chunks; `randoms` (m or 1, roundings or 1) are stochastic bits of
+    `width` bits; `limbs` is work space for exact sums.
+    """
+    for i in range(b.shape[0]):
+        ia = i if a.shape[0] > 1 else 0
+        random = randoms[i if randoms.shape[0] > 1 else 0]
+        if s.whole:
+            bits, quiet = _exact_sum(s, mode, a[ia], b[i], 0, b.shape[1], c[i], limbs)
+            codes[i], flags[i] = finish(binades, order, t, mode, bits, random[0], width, quiet)
+        else:
+            codes[i], flags[i] = _sum_row(
+                binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s, width,
+                a[ia], b[i], power_a[ia if power_a.shape[0] > 1 else 0], power_b[i if power_b.shape[0] > 1 else 0],
+                c[i], scales[i if scales.shape[0] > 1 else 0], random, limbs,
+            )  # fmt: skip

@@ -1,0 +1,209 @@
+"""The oracle of casts: rounding in exact fractions, one value at a time, in the order of the papers' words.
+
+It is slow on purpose. The kernels are held equal to it by tests and share nothing with it but the format records.
+Rules: spec section 2 (conversion), restated in docs/numerics.md. Dot products: `dot_oracle`.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fp9.formats import FixedFormat, Format, Kind, Rounding, Specials, floor_log2, pow2
+from fp9.policy import CastPolicy, Overflow
+from fp9.rounding import Flags
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """A number without rounding: its kind, its sign (zeros and infinities too) and its magnitude."""
+
+    kind: Kind
+    negative: bool = False
+    magnitude: Fraction = Fraction(0)
+
+    @property
+    def value(self) -> Fraction:
+        return -self.magnitude if self.negative else self.magnitude
+
+
+def decode(code: int, fmt: Format) -> Exact:
+    """What a code stands for."""
+    kind = fmt.kind_of(code)
+    magnitude = abs(fmt.value_of(code)) if kind is Kind.FINITE else Fraction(0)
+    return Exact(kind, fmt.is_negative(code), magnitude)
+
+
+def exact(value: Fraction | int, negative_zero: bool = False) -> Exact:
+    """A rational number as an `Exact`."""
+    value = Fraction(value)
+    if value == 0:
+        return Exact(Kind.ZERO, negative_zero)
+    return Exact(Kind.FINITE, value < 0, abs(value))
+
+
+# --- one rounding ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The grid points around a magnitude: `below` <= x < `below + ulp`, and how far x stands above `below` in ulps."""
+
+    below: Fraction
+    ulp: Fraction
+    excess: Fraction
+
+
+@functools.lru_cache(maxsize=1 << 17)
+def neighbours(magnitude: Fraction, fmt: Format) -> Neighbours:
+    """Where a positive magnitude stands on the grid of `fmt`, its exponent unbounded above."""
+    ulp = pow2(fmt.quantum(floor_log2(magnitude)))
+    steps = magnitude / ulp
+    return Neighbours((steps.numerator // steps.denominator) * ulp, ulp, steps - steps.numerator // steps.denominator)
+
+
+@dataclass(frozen=True, slots=True)
+class RandomBits:
+    """Stochastic rounding's integer r of `width` bits, its top bit just below the target's last place."""
+
+    value: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class HybridBits:
+    """Hybrid rounding's threshold T and the number of bits N that F and T have (HiF8 section 3.2)."""
+
+    threshold: int
+    width: int
+    strict: bool = False
+    doc_overflow: bool = False
+
+
+HYBRID_CERTAIN_OVERFLOW = Fraction(40960)
+
+
+def _rounds_up(
+    x: Exact, near: Neighbours, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None
+) -> bool:
+    """Whether the magnitude becomes the neighbour above; never where it stands on the grid, but for hybrid."""
+    half = Fraction(1, 2)
+    match rounding:
+        case Rounding.RNE:
+            return near.excess > half or (near.excess == half and _is_odd(near.below, fmt))
+        case Rounding.RNA:
+            return near.excess >= half
+        case Rounding.RTZ:
+            return False
+        case Rounding.RUP:
+            return near.excess > 0 and not x.negative
+        case Rounding.RDN:
+            return near.excess > 0 and x.negative
+        case Rounding.SR:
+            assert isinstance(bits, RandomBits)
+            return near.excess * (1 << bits.width) // 1 + bits.value >= 1 << bits.width
+        case Rounding.HYBRID:
+            assert isinstance(bits, HybridBits)
+            return _hybrid_up(x.magnitude, near, bits)
+
+
+def _is_odd(below: Fraction, fmt: Format) -> bool:
+    """Whether the code of the lower neighbour ends in 1; above the largest number the question has no effect."""
+    if below > fmt.max_magnitude:
+        return False
+    if below != 0 and _rounds_to_zero_code(below, fmt):
+        return False
+    return bool(fmt.code_of(below) & 1)
+
+
+def _hybrid_up(magnitude: Fraction, near: Neighbours, bits: HybridBits) -> bool:
+    exponent = floor_log2(magnitude)
+    if abs(exponent) < 4:
+        return near.excess >= Fraction(1, 2)
+    if exponent <= -24:
+        return False
+    if magnitude >= HYBRID_CERTAIN_OVERFLOW and not bits.doc_overflow:
+        return True
+    field = near.excess * (1 << bits.width) // 1
+    return field > bits.threshold if bits.strict else field >= bits.threshold
+
+
+def _rounds_to_zero_code(magnitude: Fraction, fmt: Format) -> bool:
+    """Whether a grid point of a format without subnormals is the place that zero took."""
+    return isinstance(fmt, FixedFormat) and not fmt.subnormals and magnitude <= pow2(fmt.lowest_exponent)
+
+
+def round_magnitude(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None = None) -> Fraction:
+    """A finite non-zero magnitude on the grid of `fmt`, its exponent unbounded above; one rounding."""
+    near = neighbours(x.magnitude, fmt)
+    rounded = near.below + (near.ulp if _rounds_up(x, near, fmt, rounding, bits) else 0)
+    below_numbers = isinstance(fmt, FixedFormat) and not fmt.subnormals and x.magnitude < pow2(fmt.lowest_exponent)
+    if below_numbers or _rounds_to_zero_code(rounded, fmt):
+        away = rounding is (Rounding.RDN if x.negative else Rounding.RUP)
+        return abs(fmt.value_of(fmt.smallest_code)) if away else Fraction(0)
+    return rounded
+
+
+def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None) -> bool:
+    """Tininess after rounding: the result with an unbounded exponent lies below the normal numbers (IEEE 754-2019 7.5).
+
+    A format without subnormals has its smallest number, not 2^-bias, as the first normal one.
+    """
+    if not fmt.can_underflow or x.magnitude >= pow2(fmt.min_normal_exponent + 1):
+        return False
+    lift = max(0, fmt.min_normal_exponent + 1 - floor_log2(x.magnitude))
+    lifted = Exact(Kind.FINITE, x.negative, x.magnitude * pow2(lift))
+    rounded = round_magnitude(lifted, fmt, rounding, bits) * pow2(-lift)
+    return rounded < max(pow2(fmt.min_normal_exponent), abs(fmt.value_of(fmt.smallest_code)))
+
+
+def encode(x: Exact, fmt: Format, policy: CastPolicy, bits: RandomBits | HybridBits | None = None) -> tuple[int, Flags]:
+    """Code and flags of `x` in `fmt`: one rounding, then the overflow and NaN policy, then the code (spec 2.1, 2.2).
+
+    Raises ValueError where the format can express neither NaN nor what the policy puts in its place.
+    """
+    if x.kind is Kind.NAN:
+        return _nan(x.negative, fmt, policy), Flags.INVALID if policy.nan_to_zero else Flags(0)
+    if x.kind is Kind.INF and (fmt.signed or not x.negative):
+        return _infinite(x.negative, fmt, policy)
+    if not fmt.signed and (x.kind is Kind.ZERO or x.negative):
+        return _nan(x.negative, fmt, policy), Flags.INVALID
+    if x.kind is Kind.ZERO:
+        return fmt.code_of(Fraction(0), x.negative), Flags(0)
+    if not fmt.signed and x.magnitude < fmt.value_of(fmt.smallest_code):
+        return fmt.smallest_code, Flags.INEXACT | Flags.UNDERFLOW
+    rounded = round_magnitude(x, fmt, policy.rounding_for(fmt), bits)
+    if rounded > fmt.max_magnitude:
+        return _overflowed(x.negative, fmt, policy), Flags.OVERFLOW | Flags.INEXACT
+    if rounded == x.magnitude:
+        return fmt.code_of(rounded, x.negative), Flags(0)
+    tiny = _is_tiny(x, fmt, policy.rounding_for(fmt), bits)
+    return fmt.code_of(rounded, x.negative), Flags.INEXACT | (Flags.UNDERFLOW if tiny else Flags(0))
+
+
+def _nan(negative: bool, fmt: Format, policy: CastPolicy) -> int:
+    code = 0 if policy.nan_to_zero else fmt.nan_code(negative)
+    if code is None:
+        raise ValueError(f"NaN given, and {fmt.name} has no NaN; remove it or ask for nan_to_zero")
+    return code
+
+
+def _max(negative: bool, fmt: Format) -> int:
+    return fmt.code_of(fmt.max_magnitude, negative)
+
+
+def _infinite(negative: bool, fmt: Format, policy: CastPolicy) -> tuple[int, Flags]:
+    """An infinite source: exact where the format has infinities and the policy lets them through, else invalid."""
+    nan_only_at_zero = isinstance(fmt, FixedFormat) and fmt.specials is Specials.NEGATIVE_ZERO
+    if policy.overflow is Overflow.SATURATE and nan_only_at_zero and not policy.inf_clip:
+        return _nan(negative, fmt, policy), Flags.INVALID
+    code = _overflowed(negative, fmt, policy)
+    return code, Flags(0) if code == fmt.inf_code(negative) else Flags.INVALID
+
+
+def _overflowed(negative: bool, fmt: Format, policy: CastPolicy) -> int:
+    if policy.overflow is Overflow.SATURATE:
+        return _max(negative, fmt)
+    code = fmt.inf_code(negative)
+    return _nan(negative, fmt, policy) if code is None else code

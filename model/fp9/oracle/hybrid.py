@@ -1,0 +1,151 @@
+"""Hybrid rounding to HiFloat8 as comparisons of source fields, in the paper's words (HiF8 section 3.2).
+
+Near 1, far below zero's neighbour and where overflow is certain, hybrid rounding is to nearest, ties away, and so has
+thresholds. Elsewhere the number below is found by plain comparison, and the magnitude becomes the next one where
+F >= T: F the first bits of the source significand that the target does not keep, T taken from the source's last bits.
+"""
+
+from __future__ import annotations
+
+import bisect
+from dataclasses import dataclass
+
+from fp9.formats import FixedFormat, HiFloat8, Rounding, floor_log2, pow2
+from fp9.oracle.casts import HYBRID_CERTAIN_OVERFLOW
+from fp9.oracle.thresholds import Step, ThresholdTable, threshold_table
+from fp9.policy import CastPolicy
+from fp9.rounding import Flags
+
+NEAREST_BELOW = 4
+"""Magnitude of the exponent from which on rounding is stochastic."""
+
+_LOWEST_STOCHASTIC = -HiFloat8.DENORMAL_OFFSET
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Bits [high:low] of the source significand, the hidden bit included, followed by `pad` zeros."""
+
+    high: int
+    low: int
+    pad: int
+
+    def of(self, significand: int) -> int:
+        return (significand >> self.low & ((1 << (self.high - self.low + 1)) - 1)) << self.pad
+
+
+@dataclass(frozen=True, slots=True)
+class Binade:
+    """Source patterns in [first, end) and their F."""
+
+    first: int
+    end: int
+    field: Field
+
+
+@dataclass(frozen=True, slots=True)
+class HybridTable:
+    """A hybrid cast of one sign; patterns are source codes without the sign bit.
+
+    `nearest` holds outside the stochastic `binades`. `numbers` are zero and the target's positive numbers as source
+    patterns, with their codes, and last infinity's place. T is the `threshold_bits` low source bits, followed by
+    `threshold_ones` ones. A magnitude in the binade `near_normal` counts as normal, not tiny, where the significand
+    bits `near_normal_ones` are all 1 and its field is at least T.
+    """
+
+    nearest: ThresholdTable
+    binades: tuple[Binade, ...]
+    numbers: tuple[Step, ...]
+    threshold_bits: int
+    threshold_ones: int
+    near_normal: Binade
+    near_normal_ones: Field
+
+    @property
+    def source(self) -> FixedFormat:
+        return self.nearest.source
+
+    @property
+    def ranges(self) -> tuple[tuple[int, int], ...]:
+        """The stochastic binades joined: patterns [first, end)."""
+        joined: list[tuple[int, int]] = []
+        for binade in self.binades:
+            if joined and joined[-1][1] == binade.first:
+                joined[-1] = (joined[-1][0], binade.end)
+            else:
+                joined.append((binade.first, binade.end))
+        return tuple(joined)
+
+    def result(self, pattern: int) -> tuple[int, Flags]:
+        """Code and flags of a source magnitude."""
+        binade = next((b for b in self.binades if b.first <= pattern < b.end), None)
+        if binade is None:
+            return self.nearest.result(pattern)
+        up = binade.field.of(self._significand(pattern)) >= self._threshold(pattern)
+        index = bisect.bisect_right(self.numbers, pattern, key=lambda number: number.first) - 1
+        code = self.numbers[index + up].code
+        if index + up == len(self.numbers) - 1:
+            return code, Flags.OVERFLOW | Flags.INEXACT
+        if not up and self.numbers[index].first == pattern:
+            return code, Flags(0)
+        return code, Flags.INEXACT | (Flags.UNDERFLOW if self._tiny(pattern) else Flags(0))
+
+    def _significand(self, pattern: int) -> int:
+        hidden = 1 << self.source.fraction_bits
+        return pattern % hidden | (hidden if pattern >= hidden else 0)
+
+    def _threshold(self, pattern: int) -> int:
+        ones = (1 << self.threshold_ones) - 1
+        return pattern % (1 << self.threshold_bits) << self.threshold_ones | ones
+
+    def _tiny(self, pattern: int) -> bool:
+        near = self.near_normal
+        if not near.first <= pattern < near.end:
+            return pattern < near.first
+        significand, ones = self._significand(pattern), self.near_normal_ones
+        all_ones = ones.of(significand) == (1 << (ones.high - ones.low + 1)) - 1
+        return not (all_ones and near.field.of(significand) >= self._threshold(pattern))
+
+
+def hybrid_table(source: FixedFormat, target: HiFloat8, policy: CastPolicy, negative: bool) -> HybridTable:
+    """The table of a hybrid cast from fp32, fp16 or bf16."""
+    nearest = threshold_table(source, target, CastPolicy(Rounding.RNA, policy.overflow), negative)
+    bits, ones = (14, 0) if source.bits == 32 else (1, 1)
+    width = bits + ones
+    exponents = [e for e in range(_LOWEST_STOCHASTIC, floor_log2(target.max_magnitude) + 1) if abs(e) >= NEAREST_BELOW]
+    end = source.code_of(HYBRID_CERTAIN_OVERFLOW)
+    binades = [
+        Binade(first, min(last, end), _field(source, e, target.quantum(e), width))
+        for e in exponents
+        for first, last in [_patterns(source, e)]
+    ]
+    sign = 1 << (target.bits - 1) if negative else 0
+    numbers = [
+        Step(source.code_of(target.value_of(int(code))), int(code) | sign) for code in target.ordered_magnitudes()[1:]
+    ]
+    overflow = nearest.result(nearest.overflow_from)[0]
+    # Tininess is asked of the number with the precision of a normal one: as if it stood two binades further up.
+    below, lift = target.min_normal_exponent - 1, 2
+    last_place = target.quantum(below + lift) - lift
+    field = _field(source, below, last_place, width)
+    return HybridTable(
+        nearest,
+        tuple(binades),
+        (Step(0, 0), *numbers, Step(source.sign_mask, overflow)),
+        bits,
+        ones,
+        Binade(*_patterns(source, below), field),
+        Field(below - source.quantum(below) - 1, last_place - source.quantum(below), 0),
+    )
+
+
+def _patterns(source: FixedFormat, exponent: int) -> tuple[int, int]:
+    """The source patterns of a binade: [first, end)."""
+    first = source.code_of(pow2(exponent))
+    return first, first + min(first, 1 << source.fraction_bits)
+
+
+def _field(source: FixedFormat, exponent: int, last_place: int, width: int) -> Field:
+    """The first `width` bits below a last place 2^last_place, in the significands of a source binade."""
+    below = last_place - source.quantum(exponent)
+    return Field(below - 1, max(0, below - width), max(0, width - below))

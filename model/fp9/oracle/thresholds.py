@@ -1,0 +1,181 @@
+"""Threshold tables of casts: for each code the first source pattern that rounds to it, from exact arithmetic.
+
+A rounding that is monotone is said completely by at most 129 patterns, whatever algorithm computes it. That makes the
+table the exchange between the oracle and a proof: it comes from the oracle by bisection over source codes, can be
+checked for monotony by itself, and is compared with a circuit by plain comparisons.
+
+Hybrid rounding of HiFloat8 is not monotone where it is stochastic. There the table gives the number below, and up or
+not is decided by comparing two fields of the source, as the paper writes it (HiF8 section 3.2).
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fp9.formats import FixedFormat, Format, Kind, Rounding
+from fp9.oracle.casts import decode, encode
+from fp9.policy import CastPolicy
+from fp9.rounding import Flags
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Source magnitudes from the pattern `first` up to the next step's give `code`."""
+
+    first: int
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdTable:
+    """A cast of one sign. All patterns are source codes without the sign bit.
+
+    `steps` start at pattern 0 and rise. `exact` are the finite patterns that are numbers of the target. Inexact
+    patterns below `tiny_below` raise underflow, finite ones from `overflow_from` on overflow. `infinity` is the
+    pattern of infinity where the source has one, NaN stands from `nan_from` on; `infinity_flags` and `nan_flags` are
+    theirs.
+    """
+
+    source: FixedFormat
+    target: Format
+    policy: CastPolicy
+    negative: bool
+    steps: tuple[Step, ...]
+    exact: tuple[int, ...]
+    tiny_below: int
+    overflow_from: int
+    infinity: int | None
+    nan_from: int
+    infinity_flags: Flags
+    nan_flags: Flags
+
+    def __post_init__(self) -> None:
+        firsts = [step.first for step in self.steps]
+        if firsts[0] != 0 or any(a >= b for a, b in itertools.pairwise(firsts)):
+            raise ValueError(f"thresholds to {self.target.name} do not rise from 0; the rounding is not monotone")
+
+    def result(self, pattern: int) -> tuple[int, Flags]:
+        """Code and flags of a source magnitude."""
+        index = bisect.bisect_right(self.steps, pattern, key=lambda step: step.first) - 1
+        return self.steps[index].code, self._flags(pattern)
+
+    def _flags(self, pattern: int) -> Flags:
+        if pattern >= self.nan_from:
+            return self.nan_flags
+        if pattern == self.infinity:
+            return self.infinity_flags
+        if pattern >= self.overflow_from:
+            return Flags.OVERFLOW | Flags.INEXACT
+        if pattern == 0 or pattern in self.exact:
+            return Flags(0)
+        return Flags.INEXACT | (Flags.UNDERFLOW if pattern < self.tiny_below else Flags(0))
+
+
+@functools.lru_cache(maxsize=256)
+def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, negative: bool) -> ThresholdTable:
+    """The table of a cast under a policy whose rounding is monotone.
+
+    Raises ValueError for the roundings that are not: hybrid and sr.
+    """
+    if policy.rounding_for(target) in (Rounding.HYBRID, Rounding.SR):
+        raise ValueError(
+            f"rounding {policy.rounding_for(target).value} has no thresholds; give rne, rna, rtz, rup or rdn"
+        )
+    sign = source.sign_mask if negative else 0
+
+    def cast(pattern: int) -> tuple[int, Flags]:
+        return encode(decode(pattern | sign, source), target, policy)
+
+    first_special = source.max_code + 1
+    infinity = source.inf_code(False)
+    specials = [first_special] if infinity is None else [infinity, infinity + 1]
+    firsts, overflow_from = _rank_thresholds(source, target, policy.rounding_for(target), negative)
+    candidates = sorted({0, 1, *firsts, *specials})
+    codes = [cast(first)[0] for first in candidates]
+    steps = [
+        Step(first, code)
+        for first, code, before in zip(candidates, codes, [None, *codes], strict=False)
+        if code != before
+    ]
+    table = ThresholdTable(
+        source,
+        target,
+        policy,
+        negative,
+        tuple(steps),
+        exact_patterns(source, target),
+        _tiny_below(cast, first_special),
+        overflow_from,
+        infinity,
+        specials[-1],
+        Flags(0) if infinity is None else cast(infinity)[1],
+        cast(specials[-1])[1],
+    )
+    _compare(table, cast)
+    return table
+
+
+def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) -> None:
+    """Hold the table to the oracle at and beside every threshold and exact pattern.
+
+    Raises ValueError where they differ, which happens when the rounding is not monotone.
+    """
+    points = {*(step.first for step in table.steps), *table.exact, table.tiny_below, table.overflow_from}
+    last = table.source.magnitude_mask
+    for pattern in sorted({p + offset for p in points for offset in (-1, 0, 1)}):
+        if 0 <= pattern <= last and table.result(pattern) != cast(pattern):
+            rounding = table.policy.rounding_for(table.target).value
+            raise ValueError(
+                f"{rounding} from {table.source.name} to {table.target.name} is not monotone at the source magnitude "
+                f"{pattern:#x}; no threshold table can state it"
+            )
+
+
+@functools.lru_cache(maxsize=64)
+def _rank_thresholds(
+    source: FixedFormat, target: Format, rounding: Rounding, negative: bool
+) -> tuple[tuple[int, ...], int]:
+    """First pattern that reaches each number of the target or a larger one, and the first that overflows."""
+    ranks = {int(code): rank for rank, code in enumerate(target.ordered_magnitudes())}
+    sign, policy = (source.sign_mask if negative else 0), CastPolicy(rounding)
+
+    def rank(pattern: int) -> int:
+        code, flags = encode(decode(pattern | sign, source), target, policy)
+        return len(ranks) if flags & Flags.OVERFLOW else ranks[_magnitude_code(code, target)]
+
+    end = source.max_code + 1
+    firsts = [bisect.bisect_left(range(end), r, lo=1, key=rank) for r in range(1, len(ranks) + 1)]
+    return tuple(first for first in firsts if first < end), firsts[-1]
+
+
+def _magnitude_code(code: int, target: Format) -> int:
+    """The code of a number's absolute value."""
+    number = decode(code, target)
+    return 0 if number.kind is Kind.ZERO else target.code_of(number.magnitude)
+
+
+def _tiny_below(cast: Callable[[int], tuple[int, Flags]], end: int) -> int:
+    """The pattern below which inexact results raise underflow; exact ones, which raise nothing, are passed over."""
+
+    def not_tiny(pattern: int) -> bool:
+        following = (cast(p)[1] for p in range(pattern, end))
+        return not next((flags & Flags.UNDERFLOW for flags in following if flags), Flags(0))
+
+    return bisect.bisect_left(range(end), True, lo=1, key=not_tiny)
+
+
+@functools.lru_cache(maxsize=64)
+def exact_patterns(source: FixedFormat, target: Format) -> tuple[int, ...]:
+    """Patterns above zero of the source's numbers that the target has too, in rising order."""
+    patterns = []
+    for code in target.ordered_magnitudes()[1:]:
+        magnitude = target.value_of(int(code))
+        try:
+            patterns.append(source.code_of(magnitude))
+        except ValueError:
+            continue  # not a number of the source
+    return tuple(patterns)

@@ -1,0 +1,230 @@
+"""What an accumulator does to sums: errors of engines against the exact result, and the published experiments.
+
+An experiment draws vectors, rounds them to the operand formats, and compares each engine's sums with the exact sums of
+the same codes, so that nothing but the accumulator is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.casts.arrays import decode, encode
+from fp9.engines.engine import Engine, engine
+from fp9.formats import format
+from fp9.sums.products import dot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Progress = Callable[[str, int, int], None]
+    Draw = Callable[[np.random.Generator, tuple[int, ...]], NDArray[np.float64]]
+
+DISTRIBUTIONS: dict[str, Draw] = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "half_normal": lambda rng, shape: np.abs(rng.normal(size=shape)),
+    "uniform": lambda rng, shape: rng.uniform(size=shape),
+    # Mean 1, standard deviation 1.
+    "uniform_mean_1": lambda rng, shape: rng.uniform(1 - np.sqrt(3), 1 + np.sqrt(3), size=shape),
+    "lognormal": lambda rng, shape: rng.lognormal(size=shape) * rng.choice([-1.0, 1.0], size=shape),
+}
+"""Built-in distributions of the operands, before they are rounded."""
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Errors of one engine at one K over many sums.
+
+    `mean` is the mean of |error| / |exact|, `median` its median and `largest` its largest; `relative` is the root mean
+    square error over the root mean square of the exact sums; `worst` the largest |error| over the latter; `bias` the
+    mean signed error over the mean |exact|.
+    """
+
+    engine: str
+    depth: int
+    mean: float
+    median: float
+    largest: float
+    relative: float
+    worst: float
+    bias: float
+
+
+def sum_errors(
+    a: NDArray[Any],
+    b: NDArray[Any],
+    formats: tuple[str, str],
+    engines: Sequence[Engine | str],
+    depths: Sequence[int],
+    progress: Progress | None = None,
+) -> list[Errors]:
+    """Errors of the sums of the first K products of a and b (codes, shape (n, k)), for each engine and K.
+
+    Sums whose exact value is 0 or not finite are left out. Raises ValueError for a K outside 1..k and for engines that
+    do not take the formats.
+    """
+    for depth in depths:
+        if not 1 <= depth <= a.shape[1]:
+            raise ValueError(f"K = {depth} given; the data have {a.shape[1]} products, give 1 to that")
+    chosen = [engine(e) for e in engines]
+    errors = []
+    for i, depth in enumerate(depths):
+        part_a, part_b = np.ascontiguousarray(a[:, :depth]), np.ascontiguousarray(b[:, :depth])
+        exact = _exact(part_a, part_b, formats)
+        for j, one in enumerate(chosen):
+            sums = decode(dot(part_a, part_b, *formats, one), one.output).astype(np.float64)
+            errors.append(_errors(one.name, depth, sums, exact))
+            if progress:
+                progress(f"{one.name}, K = {depth}", i * len(chosen) + j + 1, len(depths) * len(chosen))
+    return errors
+
+
+def _exact(a: NDArray[Any], b: NDArray[Any], formats: tuple[str, str]) -> NDArray[np.float64]:
+    """The exact sums, rounded to FP32 once."""
+    numbers: NDArray[np.float64] = decode(dot(a, b, *formats, "exact"), "fp32").astype(np.float64)
+    return numbers
+
+
+def _errors(name: str, depth: int, sums: NDArray[np.float64], exact: NDArray[np.float64]) -> Errors:
+    usable = np.isfinite(exact) & (exact != 0)
+    if not usable.any():
+        raise ValueError(f"no sum of {depth} products is finite and not 0; give other data")
+    with np.errstate(invalid="ignore", over="ignore"):
+        error, size = (sums - exact)[usable], np.abs(exact[usable])
+        ratio = np.abs(error) / size
+        return Errors(
+            name,
+            depth,
+            mean=float(ratio.mean()),
+            median=float(np.median(ratio)),
+            largest=float(ratio.max()),
+            relative=float(np.sqrt((error**2).mean() / (size**2).mean())),
+            worst=float(np.abs(error).max() / np.sqrt((size**2).mean())),
+            bias=float(error.mean() / size.mean()),
+        )
+
+
+def draw_codes(distribution: str, fmt: str, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[Any]:
+    """Codes of numbers of a built-in distribution. Raises ValueError for an unknown one."""
+    if distribution not in DISTRIBUTIONS:
+        raise ValueError(f"distribution {distribution!r} is not known; choose one of {', '.join(DISTRIBUTIONS)}")
+    codes: NDArray[Any] = encode(DISTRIBUTIONS[distribution](rng, shape), format(fmt))
+    return codes
+
+
+def operands(
+    formats: tuple[str, str],
+    sums: int,
+    depth: int,
+    distribution: str,
+    seed: int,
+    files: tuple[Path | None, Path | None] = (None, None),
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Codes of both operands, (n, k): of numbers in .npy files (rounded to the formats), or drawn, `sums` by `depth`.
+
+    `depth` 0 means 4096 where operands are drawn. Raises ValueError where one file is missing or their shapes differ.
+    """
+    if files == (None, None):
+        rng = np.random.default_rng(seed)
+        shape = (sums, depth or DEFAULT_DEPTH)
+        return draw_codes(distribution, formats[0], shape, rng), draw_codes(distribution, formats[1], shape, rng)
+    if files[0] is None or files[1] is None:
+        raise ValueError("one file of numbers given; give both operands")
+    a, b = (np.load(file, allow_pickle=False) for file in files if file is not None)
+    if a.ndim != 2 or a.shape != b.shape:
+        raise ValueError(f"numbers of shapes {a.shape} and {b.shape} given; give two arrays of the same shape (n, k)")
+    return encode(a, format(formats[0])), encode(b, format(formats[1]))
+
+
+DEFAULT_DEPTH = 4096
+
+
+# --- published experiments --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published experiment: set-up, engines, lengths, the measure it reports, and its figures per engine and K."""
+
+    name: str
+    source: str
+    setup: str
+    distribution: str
+    formats: tuple[str, str]
+    engines: tuple[str, ...]
+    depths: tuple[int, ...]
+    measure: str
+    figures: dict[tuple[str, int], str]
+    sums: int = 256
+
+
+PUBLISHED: dict[str, Published] = {
+    p.name: p
+    for p in (
+        Published(
+            "swamping",
+            "Wang et al., NeurIPS 2018, section 3.1 and Fig. 3b",
+            "inner products of vectors from a uniform distribution of mean 1 and standard deviation 1, operands in "
+            "1.5.2, sums in 1.6.9 (FP16), rounded to nearest, against chunks",
+            "uniform_mean_1",
+            ("hfp8_152", "hfp8_152"),
+            ("dlfloat", "chunked(L=8)", "chunked(L=32)", "chunked(L=64)", "chunked(L=256)", "fma_fp32"),
+            (64, 256, 1024, 2048, 4096, 8192, 16384, 32768, 65536),
+            "bias",
+            {
+                ("dlfloat", 4096): "sums stall at lengths of 4096 and more",
+                ("chunked(chunk=64)", 65536): "follows FP32; chunks of 32 to 256 are best",
+            },
+            sums=32,
+        ),
+        Published(
+            "exsdotp",
+            "Bertaccini et al., arXiv 2207.03192, ExSdotp",
+            "sums of n products of normally distributed FP8 (e5m2) operands in FP16: two products and the addend with "
+            "one rounding, against two fused multiply-adds",
+            "normal",
+            ("e5m2", "e5m2"),
+            ("fma_fp16(products=2)", "fma_fp16"),
+            (500, 1000, 2000),
+            "median",
+            {
+                ("fma_fp16(products=2)", 500): "5.9e-4",
+                ("fma_fp16(products=2)", 1000): "2.7e-3",
+                ("fma_fp16(products=2)", 2000): "3.9e-3",
+                ("fma_fp16", 500): "5.9e-4",
+                ("fma_fp16", 1000): "8.2e-3",
+                ("fma_fp16", 2000): "1.2e-2",
+            },
+            sums=4096,
+        ),
+        Published(
+            "deepseek",
+            "DeepSeek-V3, arXiv 2412.19437, section 3.3.2",
+            "GEMM of two random matrices, K = 4096, e4m3 operands, on Hopper's tensor core; distribution and "
+            "measure are not published: normal, largest error over rms result, here",
+            "normal",
+            ("e4m3", "e4m3"),
+            ("hopper", "deepseek", "blackwell", "fma_fp32"),
+            (128, 512, 1024, 2048, 4096),
+            "worst",
+            {("hopper", 4096): "nearly 2 %", ("deepseek", 4096): "promotion every 128 products removes it"},
+            sums=4096,
+        ),
+    )
+}
+
+
+def reproduce(name: str, seed: int = 0, progress: Progress | None = None) -> list[Errors]:
+    """The errors that our engines have in a published experiment. Raises ValueError for an unknown one."""
+    if name not in PUBLISHED:
+        raise ValueError(f"experiment {name!r} is not known; choose one of {', '.join(PUBLISHED)}")
+    experiment = PUBLISHED[name]
+    rng = np.random.default_rng(seed)
+    shape = (experiment.sums, max(experiment.depths))
+    a, b = (draw_codes(experiment.distribution, fmt, shape, rng) for fmt in experiment.formats)
+    return sum_errors(a, b, experiment.formats, experiment.engines, experiment.depths, progress)

@@ -1,0 +1,43 @@
+"""Curves of error over K, one for each engine."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from fp9.system.files import write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fp9.studies.accumulators import Errors
+
+KINDS = ("svg", "png", "pdf")
+
+
+def draw(errors: Sequence[Errors], measure: str, label: str, path: Path) -> None:
+    """Draw |`measure`| of the errors over K into a file, logarithmically; zeros are left out.
+
+    The same errors give the same SVG. Raises ValueError for a kind of file that is not offered.
+    """
+    kind = path.suffix.removeprefix(".")
+    if kind not in KINDS:
+        raise ValueError(f"plot file {path.name} given; give one that ends in .{', .'.join(KINDS)}")
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    for name in dict.fromkeys(e.engine for e in errors):
+        points = [(e.depth, abs(getattr(e, measure))) for e in errors if e.engine == name]
+        shown = [(depth, size) for depth, size in points if size > 0]
+        axes.plot([d for d, _ in shown], [s for _, s in shown], marker="o", markersize=3, label=name)
+    axes.set(xscale="log", yscale="log", xlabel="K, products in a sum", ylabel=label)
+    axes.set_xscale("log", base=2)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+    buffer = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "fp9", "svg.fonttype": "none"}):
+        figure.savefig(buffer, format=kind, metadata={"Date": None} if kind == "svg" else None)
+    write_whole(path, buffer.getvalue())

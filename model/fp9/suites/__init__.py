@@ -1,0 +1,94 @@
+"""Inputs for a unit's golden vectors: smoke, corner, random and full suites, made from the unit spec alone.
+
+* `corner` is systematic, after the coverage models of floating-point verification (IBM FPgen): modules `casts`, `sums`
+  and `codes`, one for each kind of unit.
+* `smoke` are some hundreds of the corner operations, chosen so that every class of operation is met: module `smoke`.
+* `random` are drawn operations, half of the sums where product and addend meet.
+* `full` is every input where there are few enough (`FULL_LIMIT`), else corner and random together.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from fp9.suites.chunks import random_chunks
+from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value
+from fp9.suites.corner import corner
+from fp9.suites.exact import finite_factors, random_kulisch
+from fp9.suites.smoke import smoke
+from fp9.suites.sums import near_product
+from fp9.units import Dot, Mac, Unit
+
+SUITES = ("smoke", "corner", "random", "full")
+RANDOM_COUNT = 10_000
+FULL_RANDOM_COUNT = 100_000
+_SPECIAL = 0.125
+"""Share of the exact sums of several products in which special operands may occur."""
+FULL_LIMIT = 1 << 20
+"""Most operations of a suite that takes every input."""
+
+
+def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
+    """Columns of a suite, shape (n,) each; the same arguments give the same columns.
+
+    `count` is the number of random operations; the other suites have the size that their classes have.
+    Raises ValueError for an unknown suite, a count below 1, and a count for a suite that takes none.
+    """
+    if suite not in SUITES:
+        raise ValueError(f"unknown suite {suite!r}; choose one of {', '.join(SUITES)}")
+    if count is not None and (count < 1 or suite in ("smoke", "corner")):
+        raise ValueError(f"count {count} given for suite {suite}; give 1 or more, for random or full")
+    rng = np.random.default_rng(seed)
+    match suite:
+        case "corner":
+            return corner(unit, rng)
+        case "smoke":
+            return dict(_smoke(unit, seed))
+        case "random":
+            return random(unit, count or RANDOM_COUNT, rng)
+        case _:
+            return full(unit, count or FULL_RANDOM_COUNT, rng)
+
+
+@functools.lru_cache(maxsize=4)
+def _smoke(unit: Unit, seed: int) -> Inputs:
+    return smoke(unit, corner(unit, np.random.default_rng(seed)))
+
+
+def random(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
+    """Uniform bits on every port; half of an addend's exponents near the product's, where the sum is decided.
+
+    Where there are chunks, operations as `chunks.random_chunks` says; for a Kulisch accumulator, as
+    `exact.random_kulisch` says. Of exact sums of several products, seven in eight have no special operand.
+    """
+    if isinstance(unit, Mac) and unit.engine.whole:
+        return random_kulisch(unit, count, rng)
+    if isinstance(unit, Mac) and unit.chunk_steps:
+        return random_chunks(unit, count, rng)
+    columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
+    if isinstance(unit, Dot) and unit.engine.window is None and unit.engine.products > 1:
+        columns |= finite_factors(unit, count, rng)
+        special = rng.random(count) < _SPECIAL
+        for lane in unit.lane_names("a"):
+            columns[lane] = np.where(special, drawn_port(unit.inputs[0], count, rng), columns[lane])
+    if isinstance(unit, Dot):
+        near = rng.random(count) < 0.5
+        columns["c"] = np.where(near, near_product(unit, columns, rng), columns["c"])
+    if isinstance(unit, Mac):
+        columns["op"] = rng.choice(len(unit.operations), count, p=(0.75, 0.15, 0.05, 0.05)).astype(np.uint8)
+    return columns
+
+
+def full(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
+    """Every input of a unit without state that has at most `FULL_LIMIT`; else corner and `count` random operations."""
+    bits = sum(port.width for port in unit.inputs)
+    if unit.has_state or 1 << bits > FULL_LIMIT:
+        return concatenated([corner(unit, rng), random(unit, count, rng)])
+    values = [every_value(port) for port in unit.inputs]
+    table = np.array(np.meshgrid(*values, indexing="ij"), dtype=np.uint32).reshape(len(values), -1)
+    return {port.name: table[i] for i, port in enumerate(unit.inputs)}
+
+
+__all__ = ["SUITES", "corner", "full", "inputs_of", "random", "smoke"]

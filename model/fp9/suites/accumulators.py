@@ -1,0 +1,104 @@
+"""Corner operations of accumulators without chunks: sequences in pairs, the first of each a LOAD."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.formats import Format
+from fp9.suites.columns import Inputs, classes, concatenated, drawn_port, finite, fixed
+from fp9.suites.sums import near_product, sum_corner
+from fp9.units import Mac, MacOp
+
+SPAN = 2
+"""Operations of a sequence."""
+
+_EVERY_PAIR = 64
+"""Times that every operation stands behind every other."""
+
+_SUCCESSIONS = 0.15
+"""Share of successions, measured by the other sequences."""
+
+
+def mac_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
+    """The sums' corners, half as LOAD, with a drawn operation on what it left behind; half as ACCUMULATE, onto their
+    addend loaded with zeros of its sign. And successions: a product of every class after an ordinary one, and every
+    operation behind every other."""
+    step = sum_corner(unit, rng, 1 / SPAN)
+    count = len(step["c"])
+    drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
+    loads: Inputs = {"op": np.full(count, MacOp.LOAD), **step}
+    accumulates: Inputs = loads | {"op": np.full(count, MacOp.ACCUMULATE), "c": drawn["c"]}
+    at_once = np.arange(count) % SPAN == 0
+    sequences = _sequences(
+        *(
+            {name: np.where(at_once, pair[0][name], pair[1][name]) for name in loads}
+            for pair in ((loads, _zeros(unit, loads)), (drawn, accumulates))
+        )
+    )
+    return concatenated([sequences, _successions(unit, int(_SUCCESSIONS * count), rng), _every_pair(unit, step, rng)])
+
+
+def _sequences(first: Inputs, second: Inputs) -> Inputs:
+    return {name: np.stack([first[name], second[name]], axis=1).reshape(-1) for name in first}
+
+
+def _zeros(unit: Mac, columns: Inputs) -> Inputs:
+    """Factors of zero in all lanes, of products that have the sign of the addend, so that one of -0 stays."""
+    negative = (columns["c"].astype(np.int64) & fixed(unit.engine.output).sign_mask) != 0
+    zeros = {name: np.zeros_like(columns[name]) for operand in "ab" for name in unit.lane_names(operand)}
+    signs = np.where(negative, 1 << (unit.a[0].bits - 1), 0)
+    return columns | zeros | {name: signs.astype(columns[name].dtype) for name in unit.lane_names("a")}
+
+
+def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
+    """An ordinary product, loaded with zero or beside it; then, onto that or with an addend near it, products of all
+    classes in one lane, most of them with a zero as a factor, and zeros of either sign in the others."""
+    first, second = ({port.name: drawn_port(port, count, rng) for port in unit.inputs} for _ in range(2))
+    first |= {lane: codes for operand in "ab" for lane, codes in _every_lane(unit, first, operand, finite, rng).items()}
+    near = near_product(unit, first, rng)
+    first |= {"op": np.full(count, MacOp.LOAD), "c": np.where(rng.random(count) < 0.5, 0, near)}
+    kind, lane = rng.integers(0, 4, count), rng.integers(0, unit.engine.products, count)
+    for operand in "ab":
+        others = _every_lane(unit, second, operand, finite, rng)
+        special = _every_lane(unit, second, operand, _classes, rng)
+        zero = (kind == "ab".index(operand)) | (kind == 2)
+        for number, name in enumerate(unit.lane_names(operand)):
+            sign = rng.integers(0, 2, count) << (unit.a[0].bits - 1)
+            beside = others[name] if operand == "b" else sign
+            second[name] = np.where(lane == number, np.where(zero, sign, special[name]), beside)
+    op = rng.choice([MacOp.ACCUMULATE, MacOp.LOAD, MacOp.CLEAR, MacOp.HOLD], count, p=(0.45, 0.45, 0.05, 0.05))
+    c = np.where(rng.random(count) < 0.5, near, rng.choice(classes(fixed(unit.engine.output)), count))
+    return _sequences(first, second | {"op": op, "c": c.astype(np.uint32)})
+
+
+def _every_pair(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
+    """Every operation behind every other, with operands drawn from the sums' corners, an eighth of all factors zero."""
+    pairs = np.array(list(itertools.product(unit.operations, repeat=2)) * _EVERY_PAIR, dtype=np.uint32).reshape(-1)
+    rows = rng.integers(0, len(step["c"]), len(pairs))
+    columns = {"op": pairs, **{name: column[rows] for name, column in step.items()}}
+    ordinary = np.arange(len(pairs)) >= len(pairs) // 8
+    lanes = (lane for operand in "ab" for lane in unit.lane_names(operand))
+    return columns | {lane: columns[lane] * ordinary.astype(np.uint32) for lane in lanes}
+
+
+def _classes(fmt: Format) -> NDArray[Any]:
+    return np.array(classes(fmt))
+
+
+def _every_lane(unit: Mac, columns: Inputs, operand: str, codes: Any, rng: np.random.Generator) -> Inputs:
+    """Codes for every lane of an operand, drawn from those that `codes` gives for the format chosen."""
+    formats = unit.a if operand == "a" else unit.b
+    count = len(columns["op"])
+    chosen = np.minimum(columns.get(f"{operand}_format", np.zeros(count, np.uint8)), len(formats) - 1)
+    lanes = {}
+    for name in unit.lane_names(operand):
+        drawn = np.stack([rng.choice(codes(fmt), count) for fmt in formats])
+        lanes[name] = drawn[chosen, np.arange(count)].astype(np.uint32)
+    return lanes
+
+
+__all__ = ["SPAN", "mac_corner"]

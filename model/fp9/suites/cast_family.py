@@ -1,0 +1,37 @@
+"""A family of cast operations: source codes under choices of the select ports, with what else a family decides."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fp9.suites.columns import every_value
+from fp9.units import Port
+
+Codes = NDArray[np.int64]
+Choices = Mapping[str, ArrayLike]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Operations of one lane: source codes, the values of the select ports (a row each); random bits, scale or None."""
+
+    codes: Codes
+    choices: NDArray[np.uint32]
+    random: Codes | None = None
+    scale: Codes | None = None
+
+
+def rows(selects: Sequence[Port], chosen: Choices, count: int) -> NDArray[np.uint32]:
+    """Values of the select ports, shape (count, ports); what is not said is 0."""
+    columns = [np.broadcast_to(np.asarray(chosen.get(port.name, 0)), count) for port in selects]
+    return np.stack(columns, axis=1).astype(np.uint32) if columns else np.zeros((count, 0), dtype=np.uint32)
+
+
+def every_choice(selects: Sequence[Port]) -> NDArray[np.uint32]:
+    """All combinations of the values of select ports, shape (count, ports), those beyond the last choice included."""
+    return np.array(list(itertools.product(*(every_value(port) for port in selects))), dtype=np.uint32)

@@ -1,0 +1,166 @@
+"""Operations of accumulators with chunks: sums that cross the chunks' boundaries, and every kind of end of a chunk."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.formats import Format, Kind
+from fp9.suites.columns import Inputs, addend, classes, concatenated, drawn_port, fixed
+from fp9.suites.full_chunks import full_chunks
+from fp9.suites.long_chunks import Sequence, beside_specials, joined_long, onto_long
+from fp9.suites.products import ProductTable
+from fp9.units import Mac, MacOp
+
+GROUP = 4
+"""Operations of a sequence that stands on its own: it begins with LOAD."""
+
+_BEHIND = (MacOp.ACCUMULATE, MacOp.ACCUMULATE, MacOp.FOLD, MacOp.FOLD)
+"""What follows the end of a chunk: the next one, which then is empty."""
+
+_EVERY_PAIR = 16
+"""Times that every operation stands behind every other."""
+
+_CROSSED = 0.3
+"""Share of all combinations of classes of two products in a chunk."""
+
+_OPPOSITE = 0.25
+"""Share of drawn products that are the opposite of the one before, or nearly so: they cancel in the chunk."""
+
+
+def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
+    """The corners `step` of a single sum: as c and chunk that join, as products that meet in a chunk, and as a product
+    that meets a chunk of any length; chunks of any length that join; every class of product in a chunk of every class;
+    chunks of ones; every operation behind every other; then the boundaries."""
+    table = ProductTable(unit)
+    parts = [_joined(unit, step, rng), _accumulated(unit, step, rng)]
+    long = onto_long(unit, table, step, rng), joined_long(unit, table, rng)
+    parts += [_groups(unit, *places, rng) for places in long]
+    parts.append(_groups(unit, *beside_specials(unit, table, rng), rng, 2 * GROUP))
+    parts += [*_class_cross(unit, rng), full_chunks(unit, GROUP), *_every_pair(unit, rng)]
+    return concatenated([*parts, _boundaries(unit, table, rng)])
+
+
+def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
+    """Each corner as LOAD and FOLD: its product is the chunk and its addend the total. Two make a group."""
+    first, second = ({name: column[half::2] for name, column in step.items()} for half in range(2))
+    count = len(second["c"])
+    first = {name: column[:count] for name, column in first.items()}
+    places: Sequence = {0: (MacOp.LOAD, first), 1: (MacOp.FOLD, None), 2: (MacOp.LOAD, second), 3: (MacOp.FOLD, None)}
+    return _groups(unit, places, count, rng)
+
+
+def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
+    """Products of two neighbouring corners, or one and nearly its opposite, in one chunk; then FOLD, and an operation
+    that is drawn. Every third corner stands for all: the addend is the sum before it, not its own."""
+    following = {name: np.roll(column, -1) for name, column in step.items()}
+    opposite = _opposites(unit, step, rng)
+    count = len(step["c"])
+    meets = np.arange(count) % 2 == 0
+    second = {name: np.where(meets, following[name], opposite.get(name, following[name])) for name in step}
+    step, second = ({name: column[::3] for name, column in part.items()} for part in (step, second))
+    places: Sequence = {0: (MacOp.LOAD, step), 1: (MacOp.ACCUMULATE, second), 2: (MacOp.FOLD, None)}
+    return _groups(unit, places, len(step["c"]), rng)
+
+
+def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
+    """In the first lane a product of equal classes, then one of two classes; the other lanes multiply zeros."""
+    zeros = {name: 0 for operand in ("a", "b") for name in unit.lane_names(operand)}
+    first_a, first_b = unit.lane_names("a")[0], unit.lane_names("b")[0]
+    for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
+        crossed = np.array(list(itertools.product(classes(a), classes(b))), dtype=np.uint32)
+        formats = {name: k for name, k in (("a_format", i), ("b_format", j)) if len(getattr(unit, name[0])) > 1}
+        for equal in zip(classes(a), classes(b), strict=False):
+            codes = crossed[rng.random(len(crossed)) < _CROSSED]
+            columns = {name: np.full(len(codes), value, np.uint32) for name, value in (zeros | formats).items()}
+            alike = {first_a: np.full_like(codes[:, 0], equal[0]), first_b: np.full_like(codes[:, 0], equal[1])}
+            second = columns | {first_a: codes[:, 0], first_b: codes[:, 1]}
+            places: Sequence = {0: (MacOp.LOAD, columns | alike), 1: (MacOp.ACCUMULATE, second), 2: (MacOp.FOLD, None)}
+            yield _groups(unit, places, len(codes), rng)
+
+
+def _every_pair(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
+    """Every operation behind every other, between a LOAD and a FOLD."""
+    for first, second in itertools.product(unit.operations, repeat=2):
+        operations = (MacOp.LOAD, first, second, MacOp.FOLD)
+        yield _groups(unit, {place: (op, None) for place, op in enumerate(operations)}, _EVERY_PAIR, rng)
+
+
+def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, length: int = GROUP) -> Inputs:
+    """Sequences of a `length` in operations, those that are not `given` drawn."""
+    places = [random_chunks(unit, count, rng) for _ in range(length)]
+    for place, (operation, columns) in given.items():
+        places[place] |= {**(columns or {}), "op": np.full(count, operation, dtype=np.uint8)}
+    return {port.name: np.stack([p[port.name] for p in places], axis=1).reshape(-1) for port in unit.inputs}
+
+
+def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inputs:
+    """After every number of steps up to a chunk and one more: FOLD, LOAD, CLEAR or HOLD, and two steps behind it.
+
+    A value of the operation's port beyond FOLD means FOLD, too. The last sequence fills a chunk. No sum of the ordinary
+    products ends in an infinity or NaN, which would hide what comes after it.
+    """
+    sequences = []
+    last = (1 << unit.inputs[0].width) - 1
+    for number, ending in enumerate((MacOp.FOLD, MacOp.LOAD, MacOp.CLEAR, MacOp.HOLD, last)):
+        for steps in range(number % 2, unit.chunk_steps + 2, 1 + (ending == last)):
+            sum_up = [MacOp.LOAD, *[MacOp.ACCUMULATE] * steps]
+            sequences += [*sum_up, ending, *_BEHIND]
+    sequences = [MacOp.HOLD] * (-len(sequences) % GROUP) + sequences
+    count, total = len(sequences), fixed(unit.engine.output)
+    columns = random_chunks(unit, count, rng) | table.ordinary(count, rng)
+    difference, fraction, negative = (rng.integers(0, n, count) for n in (4, 1 << total.fraction_bits, 2))
+    c = addend(total, np.ones(count), difference, fraction, negative)
+    return columns | {"op": np.array(sequences, dtype=np.uint8), "c": c}
+
+
+def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
+    """Sums of about one and a half chunks of drawn products, some of them opposite to the one before.
+
+    Infinities and NaN, which would be the end of nearly every sum, are rare.
+    """
+    columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
+    for operand, formats in (("a", unit.a), ("b", unit.b)):
+        for lane in unit.lane_names(operand):
+            keep = rng.random(count) < 1 / (4 * unit.engine.products * unit.chunk_steps)
+            special = _is_special(formats, columns, operand, lane) & ~keep
+            columns[lane] = np.where(special, columns[lane] & 0x3F, columns[lane])
+    previous = {name: np.roll(column, 1) for name, column in columns.items()}
+    repeated = rng.random(count) < _OPPOSITE
+    for name, column in _opposites(unit, previous, rng).items():
+        columns[name] = np.where(repeated, column, columns[name])
+    ends = 1 / (4 * unit.chunk_steps)
+    columns["op"] = rng.choice(len(unit.operations), count, p=(0.95 - 3 * ends, ends, ends, 0.05, ends)).astype(
+        np.uint8
+    )
+    return columns
+
+
+def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
+    """The operands with the signs of all a turned, and now and then one bit of an a changed."""
+    sign = 1 << (unit.a[0].bits - 1)
+    turned = {name: column for name, column in columns.items() if name[0] in "ab"}
+    for lane in unit.lane_names("a"):
+        codes = columns[lane]
+        changed = np.where(rng.random(len(codes)) < 0.5, 1 << rng.integers(0, 3, len(codes)), 0)
+        turned[lane] = codes ^ sign ^ changed.astype(codes.dtype)
+    return turned
+
+
+def _is_special(formats: tuple[Format, ...], columns: Inputs, operand: str, lane: str) -> NDArray[np.bool_]:
+    """Where a code is an infinity or NaN in the format chosen for it."""
+    kinds = np.array([[f.kind_of(code) in (Kind.INF, Kind.NAN) for code in range(1 << f.bits)] for f in formats])
+    chosen = columns.get(f"{operand}_format", np.zeros(len(columns[lane]), dtype=np.uint8))
+    special: NDArray[np.bool_] = kinds[np.minimum(chosen, len(formats) - 1), columns[lane]]
+    return special
+
+
+def last_groups(unit: Mac) -> int:
+    """Groups at the end of the corner suite that hold its last sequence, in which a chunk is filled."""
+    return -(-(unit.chunk_steps + len(_BEHIND) + 2) // GROUP)
+
+
+__all__ = ["GROUP", "chunk_corner", "last_groups", "random_chunks"]

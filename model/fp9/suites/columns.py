@@ -1,0 +1,109 @@
+"""Columns of operations: one array for each input port, and what all suites do with them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.arrays import encode
+from fp9.formats import HFP8_BIASES, FixedFormat, Format, Kind
+from fp9.units import Port, Unit
+
+Inputs = dict[str, NDArray[Any]]
+Codes = NDArray[Any]
+Triple = tuple[Codes, Codes, Codes]
+"""Codes of a, b and c, shape (n,) each."""
+
+
+def fixed(fmt: Format) -> FixedFormat:
+    """A format known to have its fields at fixed places, as every source of a cast and result of a sum has."""
+    assert isinstance(fmt, FixedFormat), f"{fmt.name} has its fields at changing places"
+    return fmt
+
+
+def every_value(port: Port) -> list[int]:
+    """All values that a port takes: every bias, else every pattern (a select port's beyond its choices too)."""
+    if port.signed and port.name.endswith("_bias"):
+        return [bias & ((1 << port.width) - 1) for bias in HFP8_BIASES]
+    return list(range(1 << port.width))
+
+
+def drawn_port(port: Port, count: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Uniformly drawn values of a port; a select port's values beyond its choices occur, too."""
+    if port.signed and port.name.endswith("_bias"):
+        return rng.choice(every_value(port), count).astype(np.uint8)
+    return rng.integers(0, 1 << port.width, count, dtype=np.uint64).astype(np.uint32)
+
+
+def cycled(port: Port, count: int, offset: int = 0) -> NDArray[Any]:
+    """All values of a port in turn, over and over."""
+    return np.resize(np.roll(np.array(every_value(port), dtype=np.uint32), -offset), count)
+
+
+def table_columns(unit: Unit, rows: Sequence[tuple[int, ...]]) -> Inputs:
+    """Columns from rows in the order of the input ports."""
+    table = np.array(rows, dtype=np.uint32).reshape(-1, len(unit.inputs))
+    return {port.name: table[:, i] for i, port in enumerate(unit.inputs)}
+
+
+def concatenated(parts: Sequence[Inputs]) -> Inputs:
+    """The operations of several parts, one after the other."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def walking_fractions(fmt: FixedFormat) -> NDArray[np.int64]:
+    """Fraction patterns: a walking one, a walking zero, and masks of ones from either end."""
+    full = (1 << fmt.fraction_bits) - 1
+    ones = [1 << i for i in range(fmt.fraction_bits)]
+    return np.unique(
+        [0, full, *ones, *(full ^ one for one in ones), *(one - 1 for one in ones), *(full ^ (one - 1) for one in ones)]
+    )
+
+
+def walking_codes(fmt: FixedFormat) -> NDArray[np.int64]:
+    """Codes of both signs: walking fractions at every exponent, that of infinity and NaN among them."""
+    exponents = np.arange(1 << fmt.exponent_bits) << fmt.fraction_bits
+    magnitudes = (exponents[:, None] | walking_fractions(fmt)).reshape(-1) << fmt.padding
+    return np.concatenate([magnitudes, magnitudes | fmt.sign_mask])
+
+
+def beside_special(fmt: FixedFormat) -> NDArray[np.int64]:
+    """Magnitudes of finite numbers whose code is that of zero, infinity or NaN but for one bit; and the largest."""
+    specials = np.array([fmt.magnitude_mask, fmt.max_code + fmt.smallest_code, 0])
+    near = (specials[:, None] ^ 1 << np.arange(fmt.padding, fmt.bits - 1)).reshape(-1)
+    return np.unique(np.append(near[near <= fmt.max_code], fmt.max_code))
+
+
+@functools.lru_cache(maxsize=64)
+def classes(fmt: Format) -> tuple[int, ...]:
+    """Codes of both signs: zero, smallest, around the smallest normal, one, largest, infinity, NaNs."""
+    magnitudes = [0, fmt.smallest_code, fmt.max_code]
+    normal = int(encode([fmt.smallest_normal], fmt, "rtz")[0])
+    magnitudes += [normal, int(encode([1.0], fmt, "rtz")[0])]
+    if normal > 1 and fmt.kind_of(normal - 1) is Kind.FINITE:
+        magnitudes.append(normal - 1)
+    magnitudes += [code for code in (fmt.inf_code(False), fmt.nan_code(False)) if code is not None]
+    sign = 1 << (fmt.bits - 1)
+    return tuple(sorted({code for m in magnitudes for code in (m, m ^ sign)}))
+
+
+@functools.lru_cache(maxsize=64)
+def finite(fmt: Format) -> NDArray[np.uint32]:
+    """Codes of the finite numbers that are not zero."""
+    return np.array([c for c in range(1 << fmt.bits) if fmt.kind_of(c) is Kind.FINITE], dtype=np.uint32)
+
+
+def addend(
+    result: FixedFormat, product: NDArray[np.float64], difference: Codes, fraction: Codes, negative: Codes
+) -> NDArray[np.uint32]:
+    """Codes whose exponent stands `difference` above the product's, kept within the fields of the result format."""
+    finite = np.where(np.isfinite(product) & (product > 0), product, 1.0)
+    field = np.floor(np.log2(finite)).astype(np.int64) + difference + result.bias
+    field = np.clip(field, 0, (1 << result.exponent_bits) - 1)
+    magnitudes = (field << result.fraction_bits | fraction) << result.padding
+    codes = np.where(negative, result.sign_mask, 0) | magnitudes
+    return np.asarray(codes, dtype=np.uint32)

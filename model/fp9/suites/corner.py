@@ -1,0 +1,81 @@
+"""The corner suite: systematic operations of a unit by its kind."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import numpy as np
+
+from fp9.formats import Rounding
+from fp9.policy import Overflow
+from fp9.suites.accumulators import mac_corner
+from fp9.suites.casts import cast_corner
+from fp9.suites.chunks import chunk_corner
+from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value, fixed, table_columns
+from fp9.suites.exact import exact_corner, kulisch_corner
+from fp9.suites.sums import OPERATIONS, sum_corner
+from fp9.suites.wide import wide_corner
+from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Unit, Upcast
+
+
+@functools.singledispatch
+def corner(unit: Unit, rng: np.random.Generator) -> Inputs:
+    """Columns of the corner suite, shape (n,) each. Raises ValueError for a kind of unit that has none."""
+    raise ValueError(f"there is no corner suite for units of kind {unit.kind}; use random")
+
+
+@corner.register(Decoder)
+@corner.register(Upcast)
+def _(unit: Decoder | Upcast, rng: np.random.Generator) -> Inputs:
+    """Every code under every format select and every bias."""
+    return table_columns(unit, list(itertools.product(*(every_value(port) for port in unit.inputs))))
+
+
+corner.register(Cast, cast_corner)
+
+
+@corner.register
+def _(unit: Dot, rng: np.random.Generator) -> Inputs:
+    """The sums' corners; where several products are summed exactly, those of `exact` as well."""
+    several = unit.engine.window is None and unit.engine.products > 1
+    return concatenated([sum_corner(unit, rng), *([exact_corner(unit, rng)] if several else [])])
+
+
+@corner.register
+def _(unit: Mac, rng: np.random.Generator) -> Inputs:
+    """Sequences around the sums' corners; with chunks as `chunks` says, and for a Kulisch accumulator as `exact`."""
+    if unit.engine.whole:
+        return kulisch_corner(unit, rng)
+    if unit.chunk_steps:
+        return chunk_corner(unit, sum_corner(unit, rng, 1 / 3 if unit.engine.products == 1 else 1 / 6), rng)
+    return mac_corner(unit, rng)
+
+
+@corner.register
+def _(unit: Fpu, rng: np.random.Generator) -> Inputs:
+    """The sums' corners of two 8-bit products and of a 16-bit one, the casts' corners both ways; the rest is drawn."""
+    pair = Dot(unit.name, unit.a, unit.b, unit.engine)
+    parts = [(FpuOp.FMMA, _packed(sum_corner(pair, rng)))]
+    wide = fixed(unit.engine.result)
+    parts.append((FpuOp.FMA, dict(zip("abc", wide_corner(wide, 2 * OPERATIONS, rng), strict=True))))
+    if unit.casts:
+        codes = np.array(list(itertools.product(range(2), range(256))))
+        parts.append((FpuOp.UPCAST, {"a_format": codes[:, 0], "a": codes[:, 1] | rng.integers(0, 256, 512) << 8}))
+        cast = Cast(unit.name, wide, unit.a, (Rounding.RNE,), (Overflow.SATURATE,))
+        down = cast_corner(cast, rng)
+        parts.append((FpuOp.DOWNCAST, {"c": down["x"], "a_format": down.get("target", np.zeros(len(down["x"])))}))
+    return concatenated([_operation(unit, op, columns, rng) for op, columns in parts])
+
+
+def _packed(lanes: Inputs) -> Inputs:
+    """Two 8-bit operands in the halves of a 16-bit one."""
+    both = {name: lanes[f"{name}0"] | lanes[f"{name}1"] << 8 for name in ("a", "b")}
+    return both | {name: column for name, column in lanes.items() if name[0] not in "ab" or name.endswith("_format")}
+
+
+def _operation(unit: Fpu, op: FpuOp, columns: Inputs, rng: np.random.Generator) -> Inputs:
+    """All ports of operations of one kind; what they do not read is drawn."""
+    count = len(next(iter(columns.values())))
+    ports = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
+    return ports | {name: column for name, column in columns.items() if name in ports} | {"op": np.full(count, op)}

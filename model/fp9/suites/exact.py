@@ -1,0 +1,258 @@
+"""Corner operations of exact sums of several products, and of the fixed-point register that holds such sums.
+
+Operands are finite here, as one of many that is not decides every sum: products that cancel, wholly or but for the last
+bit, with addends from far above them to far below; sums of the smallest products; the addend opposite to the rounded
+sum. For the register: a 1 at every place, borrowed from and carried into; ties at every place; special products and
+what follows them; and runs of the largest product beyond what it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.formats import Format, Kind, floor_log2, pow2
+from fp9.suites.columns import Inputs, concatenated, drawn_port, fixed, walking_fractions
+from fp9.units import Dot, Mac, MacOp, product_range
+
+COUNT = 4000
+"""Drawn operations of each family."""
+
+_MIDDLE = 0x40
+"""The bit of an 8-bit code whose change makes every special code an ordinary number."""
+
+
+def finite_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
+    """Drawn factors, none of them an infinity or NaN; all ports but the addend and the operation."""
+    columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs if port.name not in ("c", "op")}
+    for operand, formats in (("a", unit.a), ("b", unit.b)):
+        special = np.stack([~np.isfinite(fmt.table) for fmt in formats])
+        chosen = np.minimum(columns.get(f"{operand}_format", np.zeros(count, np.uint8)), len(formats) - 1)
+        for lane in unit.lane_names(operand):
+            columns[lane] = columns[lane] ^ np.where(special[chosen, columns[lane]], _MIDDLE, 0).astype(np.uint32)
+    return columns
+
+
+def exact_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
+    """Sums of several products and an addend."""
+    cancelling = _cancelling(unit, rng)
+    small = _small(unit, rng)
+    drawn = finite_factors(unit, COUNT, rng)
+    parts = [
+        cancelling | {"c": _anywhere(unit, rng)},
+        drawn | {"c": _anywhere(unit, rng)},
+        small | {"c": _anywhere(unit, rng, 4)},
+        *(factors | {"c": _opposite(unit, factors, rng)} for factors in (cancelling, small, drawn)),
+    ]
+    columns = concatenated(parts)
+    return {port.name: columns[port.name] for port in unit.inputs if port.name in columns}
+
+
+def _cancelling(unit: Dot, rng: np.random.Generator) -> Inputs:
+    """Every other product the opposite of the one before; in a third of them the last one differs by one bit."""
+    columns = finite_factors(unit, COUNT, rng)
+    lanes = list(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))
+    for (a, b), (x, y) in zip(lanes[::2], lanes[1::2], strict=False):
+        columns[x], columns[y] = columns[a] ^ 0x80, columns[b]
+    if len(lanes) % 2:
+        columns[lanes[-1][0]] = np.zeros(COUNT, dtype=np.uint32)
+    last = lanes[-1][1]
+    columns[last] = columns[last] ^ (np.arange(COUNT) % 3 == 0)
+    return columns
+
+
+def _small(unit: Dot, rng: np.random.Generator) -> Inputs:
+    """Factors of both signs among the smallest of their formats."""
+    columns = finite_factors(unit, COUNT, rng)
+    for lane in (*unit.lane_names("a"), *unit.lane_names("b")):
+        columns[lane] = columns[lane] & 0x83
+    return columns
+
+
+def _anywhere(unit: Dot, rng: np.random.Generator, fields: int | None = None) -> NDArray[np.uint32]:
+    """Addends of every exponent, or of the lowest so many, with telling fractions."""
+    fmt = fixed(unit.engine.output)
+    field = rng.integers(0, fields or 1 << fmt.exponent_bits, COUNT)
+    fraction = rng.choice(walking_fractions(fmt), COUNT)
+    codes = rng.choice([0, fmt.sign_mask], COUNT) | field << fmt.fraction_bits | fraction
+    return np.asarray(codes, dtype=np.uint32)
+
+
+def _opposite(unit: Dot, factors: Inputs, rng: np.random.Generator) -> NDArray[np.uint32]:
+    """Addends opposite to the rounded sum of the products, or one unit in the last place beside that."""
+    from fp9.golden import steps as golden
+
+    fmt = fixed(unit.engine.output)
+    sums = golden.step(unit, factors | {"c": np.zeros(COUNT, dtype=np.uint32)})["result"].astype(np.int64)
+    beside = (sums & fmt.magnitude_mask) + rng.integers(-1, 2, COUNT)
+    codes = np.clip(beside, 0, fmt.max_code) | (sums & fmt.sign_mask) ^ fmt.sign_mask
+    return np.asarray(codes, dtype=np.uint32)
+
+
+# --- the fixed-point register ---------------------------------------------------------------------------------------
+
+
+def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
+    """Long sums of drawn products, hardly any of them special, some opposite to the one before."""
+    columns = {"op": rng.choice(len(unit.operations), count, p=(0.9, 0.05, 0.02, 0.03)).astype(np.uint8)}
+    columns |= finite_factors(unit, count, rng)
+    rare = rng.random(count) < 0.01
+    for lane in unit.lane_names("a"):
+        columns[lane] = np.where(rare, drawn_port(unit.inputs[1], count, rng), columns[lane]).astype(np.uint32)
+    repeated = np.flatnonzero(rng.random(count) < 0.2)
+    repeated = repeated[repeated > 0]
+    for name in columns.keys() - {"op"}:
+        columns[name][repeated] = columns[name][repeated - 1]
+    for lane in unit.lane_names("a"):
+        columns[lane][repeated] ^= 0x80
+    return {port.name: columns[port.name] for port in unit.inputs}
+
+
+def kulisch_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
+    """Sequences in pairs of operations, the first of each sequence a LOAD."""
+    parts = [_places(unit), _specials(unit, rng), _zeros(unit, rng), *(_beyond(unit, sign) for sign in (0, 0x80))]
+    parts += [random_kulisch(unit, COUNT, rng), _started_anew(unit), *_filled(unit)]
+    return concatenated(parts)
+
+
+Product = tuple[int, int, int, int]
+"""Codes of a and b, and the indices of their formats."""
+
+
+def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int = 1) -> Inputs:
+    """Operations with a product, or none, in each of the first lanes; the others multiply zeros."""
+    table = np.array([product or (0, 0, 0, 0) for _, product in rows], dtype=np.uint32)
+    columns: Inputs = {port.name: np.zeros(len(rows), dtype=np.uint32) for port in unit.inputs}
+    columns["op"] = np.array([operation for operation, _ in rows], dtype=np.uint8)
+    for place, operand in enumerate(("a", "b")):
+        for lane in unit.lane_names(operand)[:lanes]:
+            columns[lane] = table[:, place]
+        if f"{operand}_format" in columns:
+            columns[f"{operand}_format"] = table[:, 2 + place]
+    return columns
+
+
+def negated(product: Product) -> Product:
+    return product[0] ^ 0x80, *product[1:]
+
+
+def power_products(unit: Mac) -> dict[int, Product]:
+    """A product that is a power of two, for every exponent that has one."""
+    found: dict[int, Product] = {}
+    for i, a in enumerate(unit.a):
+        for j, b in enumerate(unit.b):
+            for x, y in ((x, y) for x in _powers_of_two(a) for y in _powers_of_two(b)):
+                exponent = floor_log2(a.value_of(x)) + floor_log2(b.value_of(y))
+                found.setdefault(exponent, (x, y, i, j))
+    return found
+
+
+def _powers_of_two(fmt: Format) -> list[int]:
+    return [
+        code
+        for code in range(1 << (fmt.bits - 1))
+        if fmt.kind_of(code) is Kind.FINITE and fmt.value_of(code) == pow2(floor_log2(fmt.value_of(code)))
+    ]
+
+
+def _places(unit: Mac) -> Inputs:
+    """At every place of both signs: a 1 that the smallest product is taken from and given back to; a tie with it."""
+    powers = power_products(unit)
+    smallest = powers[min(powers)]
+    tie = fixed(unit.engine.result).fraction_bits + 1
+    rows: list[tuple[MacOp, Product | None]] = []
+    for exponent, power in powers.items():
+        half = powers.get(exponent - tie, smallest)
+        for first, beside in ((power, half), (negated(power), negated(half))):
+            for one, other in ((first, smallest), (first, negated(smallest))):
+                rows += [(MacOp.LOAD, one), (MacOp.ACCUMULATE, other), (MacOp.ACCUMULATE, beside), (MacOp.HOLD, None)]
+                rows += [(MacOp.LOAD, one), (MacOp.ACCUMULATE, beside), (MacOp.ACCUMULATE, other)]
+                rows += [(MacOp.ACCUMULATE, negated(one))]
+    return sequence(unit, rows)
+
+
+def _specials(unit: Mac, rng: np.random.Generator) -> Inputs:
+    """Every kind of operand with every other, then another such product, and the opposite one; a register cleared.
+
+    In the first lane alone, and in each of the others with finite products beside it or none.
+    """
+    first = _in_first_lane(unit, rng)
+    parts = [first]
+    for lane in range(1, unit.engine.products):
+        moved = {name: np.zeros_like(column) if name[0] in "ab" else column for name, column in first.items()}
+        beside = finite_factors(unit, len(first["op"]), rng)
+        some = np.arange(len(first["op"])) // 6 % 3 == 0
+        moved |= {n: np.where(some, beside[n], 0).astype(np.uint32) for n in beside if not n.endswith("_format")}
+        moved |= {name: first[name] for name in first if name.endswith("_format")}
+        moved |= {unit.lane_names(operand)[lane]: first[unit.lane_names(operand)[0]] for operand in "ab"}
+        parts.append(moved)
+    return concatenated(parts)
+
+
+def _in_first_lane(unit: Mac, rng: np.random.Generator) -> Inputs:
+    rows: list[tuple[MacOp, Product | None]] = []
+    for i, a in enumerate(unit.a):
+        for j, b in enumerate(unit.b):
+            products = [(x, y, i, j) for x in _kinds(a) for y in _kinds(b)]
+            for product, other in zip(products, rng.permutation(len(products)), strict=True):
+                rows += [(MacOp.LOAD, product), (MacOp.HOLD, None), (MacOp.ACCUMULATE, products[other])]
+                rows += [(MacOp.ACCUMULATE, negated(product)), (MacOp.CLEAR, product), (MacOp.HOLD, product)]
+    return sequence(unit, rows)
+
+
+def _zeros(unit: Mac, rng: np.random.Generator) -> Inputs:
+    """Zeros of every pattern of signs as LOAD, then of another pattern, added to what is there or to nothing."""
+    lanes = unit.engine.products
+    patterns = rng.permutation(np.arange(1 << lanes)) if lanes <= 8 else rng.integers(0, 1 << lanes, 256)
+    parts = [sequence(unit, [(MacOp.LOAD, None)] * 4) for _ in patterns]
+    columns = concatenated(parts)
+    columns["op"] = np.resize([MacOp.LOAD, MacOp.ACCUMULATE, MacOp.CLEAR, MacOp.ACCUMULATE], 4 * len(patterns))
+    following = np.stack([np.roll(patterns, place) for place in range(4)], axis=1).reshape(-1)
+    for i, lane in enumerate(unit.lane_names("a")):
+        columns[lane] = ((following >> i & 1) << 7).astype(np.uint32)
+    return columns | {"op": columns["op"].astype(np.uint8)}
+
+
+def _kinds(fmt: Format) -> list[int]:
+    """Codes of both signs of every kind: zero, the smallest and largest number, the first normal one, infinity, NaN."""
+    normal = fmt.code_of(Fraction(fmt.smallest_normal))
+    magnitudes = [0, fmt.smallest_code, normal, fmt.max_code, fmt.inf_code(False), fmt.nan_code(False)]
+    return sorted({code for m in magnitudes if m is not None for code in (m, m ^ 0x80)})
+
+
+def _started_anew(unit: Mac) -> Inputs:
+    """LOAD behind a product of every kind."""
+    rows: list[tuple[MacOp, Product | None]] = []
+    for i, fmt in enumerate(unit.a):
+        products = [(code, unit.b[0].max_code, i, 0) for code in _kinds(fmt)]
+        rows += [row for product in products for row in ((MacOp.LOAD, product), (MacOp.LOAD, _largest(unit)))]
+    return sequence(unit, rows)
+
+
+def _filled(unit: Mac) -> list[Inputs]:
+    """The largest product of both signs in one lane, two lanes, and so on."""
+    largest = _largest(unit)
+    rows: list[tuple[MacOp, Product | None]] = [(MacOp.LOAD, largest), (MacOp.LOAD, negated(largest))]
+    return [sequence(unit, rows, lanes) for lanes in range(1, unit.engine.products + 1)]
+
+
+def _largest(unit: Mac) -> Product:
+    """The largest product."""
+    (i, a), (j, b) = (max(enumerate(formats), key=lambda f: f[1].max_magnitude) for formats in (unit.a, unit.b))
+    return a.max_code, b.max_code, i, j
+
+
+def _beyond(unit: Mac, sign: int) -> Inputs:
+    """The largest product in every lane until the register has wrapped round, and back."""
+    x, y, i, j = _largest(unit)
+    largest = (x | sign, y, i, j)
+    lanes = unit.engine.products
+    products = product_range(unit.a, unit.b, unit.bias_port)
+    step = lanes * unit.a[i].max_magnitude * unit.b[j].max_magnitude / pow2(products.ulp)
+    steps = int(pow2(unit.sum_bits - 1) / step) + 7
+    rows: list[tuple[MacOp, Product | None]] = [(MacOp.LOAD, largest), *[(MacOp.ACCUMULATE, largest)] * steps]
+    rows += [(MacOp.ACCUMULATE, negated(largest))] * 14
+    return sequence(unit, rows + [(MacOp.HOLD, None)] * (len(rows) % 2), lanes)

@@ -1,0 +1,261 @@
+"""Families of operations of one product and an addend, after IBM FPgen's coverage models of sums.
+
+Each function gives codes of a, b and c, shape (n,) each, for one pair of operand formats and a result format. They
+cross what decides a sum: the classes of all operands; exponent difference and fraction; cancellation length and what
+is left; place of the rounding and what stands around it; the ends of the number range; every addend exponent.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.arrays import decode, encode
+from fp9.formats import FixedFormat, Format
+from fp9.suites.columns import Codes, Triple, addend, beside_special, classes, finite, walking_codes, walking_fractions
+
+Family = Callable[[Format, Format, FixedFormat, int, np.random.Generator], Triple]
+Floats = NDArray[np.float64]
+
+_END_PRODUCTS = 64
+"""Fewest products that stand for an end of the number range."""
+
+
+def class_cross(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
+    """Every class of a with every class of b, beside drawn classes of c; all of the cross where `count` allows."""
+    x, y = crossed(classes(a), classes(b))
+    pairs, few = _grid(rng, count, len(x), len(classes(result)))
+    if count < len(x) * len(classes(result)):
+        pairs[: len(x)] = rng.permutation(len(x))[:count]
+    return x[pairs], y[pairs], np.array(classes(result), dtype=np.uint32)[few]
+
+
+def special_cross(a: Format, b: Format, result: FixedFormat) -> Triple:
+    """Every infinity and NaN of a with every one of b and every class of c."""
+    specials = ([code for code in classes(fmt) if not np.isfinite(fmt.to_float(code))] for fmt in (a, b))
+    x, y, z = crossed(*specials, classes(result))
+    return x, y, z
+
+
+def alignments(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
+    """Every exponent difference from far below to far above the product, with telling fractions of both signs."""
+    p, fractions = result.fraction_bits, walking_fractions(result)
+    distance, which, negative = _grid(rng, count, 2 * p + 25, len(fractions), 2)
+    x, y = _factors(a, b, count, rng)
+    return x, y, addend(result, np.abs(product(x, y, a, b)), distance - p - 12, fractions[which], negative)
+
+
+def residues(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
+    """The addend opposite to the product but for what is left; a third of the products are among the smallest."""
+    x, y = _factors(a, b, count, rng)
+    small = np.arange(count) % 3 == 0
+    x, y = (np.where(small, rng.choice(_lowest(f, 16), count), drawn) for f, drawn in ((a, x), (b, y)))
+    return x, y, nearly_opposite(product(x, y, a, b), result, rng)
+
+
+def nearly_opposite(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
+    """Addends opposite to products but for what is left: of every length, with telling bits, of either sign."""
+    length, pattern, above = _grid(rng, len(products), result.fraction_bits + 4, 4, 2)
+    top = np.where(length > 0, 1 << np.maximum(length - 1, 0), 0)
+    drawn = rng.integers(0, np.maximum(top, 1))
+    below = np.choose(pattern, [0, np.maximum(top - 1, 0), drawn, drawn & -1 << length // 2])
+    left = np.where(length > 0, top | below, 0)
+    return _moved(encode(-products, result, "rtz", "inf"), np.where(above, left, -left), result)
+
+
+def boundaries(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
+    """Sums on and beside the boundaries of rounding."""
+    x, y = _factors(a, b, count, rng)
+    return x, y, to_boundaries(product(x, y, a, b), result, rng)
+
+
+def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
+    """Addends that lead from products to sums on and beside numbers, midpoints and quarters between numbers of telling
+    fractions, of both signs.
+
+    Half of the sums at every distance from the product, from cancellation to rounding it off; the others where the
+    lowest bit of the product is the last, the guard, or one of the two bits behind that.
+    """
+    p, fractions, count = result.fraction_bits, walking_fractions(result), len(products)
+    distance, which, quarter, negative, beside = _grid(rng, count, 2 * p + 7, len(fractions), 4, 2, 4)
+    exponent = _floor_log2(products) + distance - p - 2
+    at_end = np.arange(count) % 2 == 0
+    exponent = np.where(at_end, _lowest_bit(products) + p + distance % 4, exponent)
+    sums = (((1 << p) | fractions[which]) + quarter / 4) * np.exp2(exponent - p)
+    codes = encode(np.where(negative, -sums, sums) - products, result, "rtz", "inf")
+    return _moved(codes, np.array([0, 0, 1, -1])[beside], result)
+
+
+def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
+    """Sums on and beside the smallest and the largest numbers, and quarters between these, of both signs; of products
+    that are of that size, or else as near to it as they come."""
+    all_x, all_y = crossed(finite(a), finite(b))
+    products = product(all_x, all_y, a, b)
+    size, p = np.abs(products), result.fraction_bits
+    order, reach = np.argsort(size, kind="stable"), 2.0 ** (p + 3)
+    largest = result.to_float(result.max_code)
+    low = order[: max(_END_PRODUCTS, int((size <= reach * result.smallest_normal).sum()))]
+    high = order[-max(_END_PRODUCTS, int((size >= largest / reach).sum())) :]
+    fractions = walking_fractions(result)
+    steps = np.concatenate([np.arange(4), (np.arange(3)[:, None] << p | fractions).reshape(-1)])
+    under = (steps[:, None] + np.arange(4) / 4).reshape(-1) * _lowest_step(result)
+    last = largest - result.to_float(result.max_code - result.smallest_code)
+    over = np.concatenate([largest + np.arange(-16, 17) / 4 * last, largest * np.exp2(1.0 - np.arange(p + 3))])
+    parts = []
+    for pool, sums, number in ((low, under, count // 2), (high, over, count - count // 2)):
+        which, negative, beside = _grid(rng, number, len(sums), 2, 4)
+        chosen = rng.choice(pool, number)
+        codes = encode(np.where(negative, -1, 1) * sums[which] - products[chosen], result, "rtz", "inf")
+        parts.append((all_x[chosen], all_y[chosen], _moved(codes, np.array([0, 0, 1, -1])[beside], result)))
+    x, y, z = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return x, y, z
+
+
+def results_beside_specials(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
+    """Sums that are, or come near to, numbers whose code is that of a zero, an infinity or NaN but for one bit."""
+    codes = beside_special(result)
+    which, negative, below = _grid(rng, count, len(codes), 2, result.fraction_bits + 6)
+    sums = decode(codes.astype(result.dtype), result).astype(np.float64)[which] * np.where(negative, -1, 1)
+    x, y, sizes = by_size(a, b)
+    place = np.searchsorted(sizes, np.abs(sums) * np.exp2(3.0 - below))
+    place = np.clip(place + rng.integers(-3, 4, count), 0, len(sizes) - 1)
+    signs = rng.integers(0, 2, count)
+    left = sums - np.where(signs, -sizes[place], sizes[place])
+    c = encode(left, result, "rtz", "inf").astype(np.uint32)
+    return (x[place] | signs << (a.bits - 1)).astype(np.uint32), y[place], c
+
+
+@functools.lru_cache(maxsize=16)
+def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
+    """Magnitudes of all factors whose products are not zero, and these, which rise."""
+    x, y = crossed(a.ordered_magnitudes()[1:], b.ordered_magnitudes()[1:])
+    products = product(x, y, a, b)
+    order = np.argsort(products, kind="stable")
+    return x[order], y[order], products[order]
+
+
+def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
+    """Addends of the product's significand and the other sign at every distance: they cancel where a shifter drops a
+    bit of the distance."""
+    reach = result.fraction_bits + 2 * a.bits + 3
+    (distance,) = _grid(rng, count, 2 * reach + 1)
+    x, y = _factors(a, b, count, rng)
+    away = np.exp2(distance - reach)
+    return x, y, encode(-product(x, y, a, b) * away, result, "rtz", "inf").astype(np.uint32)
+
+
+def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
+    """Smallest products with the smallest addends, largest with the largest, fractions walking, all signs."""
+    fractions = walking_fractions(result)
+    first = np.arange(3)[:, None] << result.fraction_bits | fractions
+    lowest = first.reshape(-1) << result.padding
+    highest = result.max_code - ((first & ~(1 << result.fraction_bits)).reshape(-1) << result.padding)
+    parts = []
+    for outer, addends in ((_lowest, lowest), (_highest, highest)):
+        signed = [*outer(a, 3), outer(a, 1)[0] | 1 << (a.bits - 1)]
+        parts.append(crossed(signed, outer(b, 1), np.concatenate([addends, addends | result.sign_mask])))
+    x, y, z = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    (kept,) = _grid(rng, min(count, len(z)), len(z))
+    return x[kept], y[kept], z[kept]
+
+
+def addends(
+    a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator, number: int, pairs: int
+) -> Triple:
+    """Walking addends at every exponent beside zeros, ones, the smallest product and drawn ones; of `pairs` pairs of
+    formats, the one of a `number` takes its share of the addends."""
+    codes = walking_codes(result)
+    codes = codes[number::pairs] if pairs > 1 else codes
+    (kept,) = _grid(rng, min(count, len(codes)), len(codes))
+    sign = 1 << (a.bits - 1)
+    one, smallest = (int(encode([value], a, "rtz")[0]) for value in (1.0, a.smallest))
+    partner = int(encode([1.0], b, "rtz")[0])
+    x = rng.choice([0, sign, one, one | sign, smallest], len(kept))
+    drawn_x, drawn_y = _factors(a, b, len(kept), rng)
+    drawn = np.arange(len(kept)) % 3 == 0
+    return np.where(drawn, drawn_x, x), np.where(drawn, drawn_y, partner), codes[kept].astype(np.uint32)
+
+
+SHARES: dict[Family, float] = {
+    class_cross: 0.15,
+    alignments: 0.2,
+    residues: 0.18,
+    boundaries: 0.15,
+    ends: 0.08,
+    extremes: 0.04,
+}
+"""Share of the operations of each family, where it has as many."""
+
+ADDENDS_SHARE = 0.2
+
+
+def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pairs: int) -> Triple:
+    """About `count` NaN addends of walking payloads beside products of every class; the pairs of formats share them."""
+    codes = walking_codes(result)
+    payloads = codes[(codes & result.magnitude_mask) > result.max_code][number::pairs]
+    x, y, z = crossed(classes(a), classes(b)[:: max(1, len(classes(b)) // 4)], payloads)
+    kept = slice(None, None, max(1, len(z) // max(len(payloads), count // pairs)))
+    return x[kept], y[kept], z[kept]
+
+
+# --- parts ----------------------------------------------------------------------------------------------------------
+
+
+def crossed(*axes: Any) -> tuple[Codes, ...]:
+    """Every combination of codes, a column for each axis."""
+    grid = np.meshgrid(*(np.asarray(axis) for axis in axes), indexing="ij")
+    return tuple(axis.reshape(-1).astype(np.uint32) for axis in grid)
+
+
+def _grid(rng: np.random.Generator, count: int, *sizes: int) -> tuple[NDArray[np.int64], ...]:
+    """`count` points of a grid of these sizes: all of it as often as it fits, the rest drawn without repetition."""
+    total = int(np.prod(sizes))
+    rest = rng.permutation(total)[: count % total]
+    points = np.concatenate([np.tile(np.arange(total), count // total), rest])
+    return tuple(axis.astype(np.int64) for axis in np.unravel_index(points, sizes))
+
+
+def product(x: Codes, y: Codes, a: Format, b: Format) -> Floats:
+    """Exact products of codes."""
+    return decode(x, a).astype(np.float64) * decode(y, b).astype(np.float64)
+
+
+def _factors(a: Format, b: Format, count: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
+    """Drawn finite factors that are not zero."""
+    return rng.choice(finite(a), count), rng.choice(finite(b), count)
+
+
+def _moved(codes: Codes, steps: Codes, result: FixedFormat) -> NDArray[np.uint32]:
+    """Codes some steps further from zero, none beyond zero or the largest number unless it was there."""
+    magnitudes = codes.astype(np.int64) & result.magnitude_mask
+    inside = magnitudes <= result.max_code
+    magnitudes = np.where(inside, np.clip(magnitudes + (steps << result.padding), 0, result.max_code), magnitudes)
+    return (magnitudes | codes.astype(np.int64) & result.sign_mask).astype(np.uint32)
+
+
+def _floor_log2(values: Floats) -> NDArray[np.int64]:
+    return np.frexp(values)[1].astype(np.int64) - 1
+
+
+def _lowest_bit(values: Floats) -> NDArray[np.int64]:
+    """The exponent of the last bit that is 1."""
+    significand, exponent = np.frexp(values)
+    whole = (significand * 2.0**53).astype(np.int64)
+    return _floor_log2((whole & -whole).astype(np.float64)) + exponent - 53
+
+
+def _lowest_step(fmt: FixedFormat) -> float:
+    """The distance of the smallest numbers."""
+    return fmt.smallest if fmt.subnormals else fmt.smallest_normal * 2.0**-fmt.fraction_bits
+
+
+def _lowest(fmt: Format, count: int) -> NDArray[np.uint32]:
+    return fmt.ordered_magnitudes()[1 : count + 1]
+
+
+def _highest(fmt: Format, count: int) -> NDArray[np.uint32]:
+    return fmt.ordered_magnitudes()[-count:]

@@ -1,0 +1,83 @@
+"""Chunks whose sums have every length, as those of two products have: onto which a product comes, or which join."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.arrays import decode_to, encode
+from fp9.formats import Format
+from fp9.suites.columns import Codes, Inputs, addend, beside_special, fixed, walking_fractions
+from fp9.suites.families import nearly_opposite, to_boundaries
+from fp9.suites.products import ProductTable
+from fp9.units import Mac, MacOp
+
+Sequence = Mapping[int, tuple[MacOp, Inputs | None]]
+"""By their place in a group, operations with their columns."""
+
+_JOINED = 5000
+"""Sequences in which a chunk of any length joins."""
+
+
+def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Generator) -> tuple[Sequence, int]:
+    """Every other corner onto a chunk that is its addend, or near it: the sum of two products. Then FOLD onto zero.
+    With the number of sequences."""
+    corners = {name: column[::2] for name, column in step.items()}
+    high, low = _summed(table, _numbers(corners["c"], unit.engine.addend_format), 2, rng)
+    third = {name: column for name, column in corners.items() if name != "c"}
+    count = len(corners["c"])
+    places: Sequence = {
+        0: (MacOp.LOAD, high | {"c": np.zeros(count, dtype=np.uint32)}),
+        1: (MacOp.ACCUMULATE, low),
+        2: (MacOp.ACCUMULATE, third),
+        3: (MacOp.FOLD, None),
+    }
+    return places, count
+
+
+def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
+    """A product of zero onto chunks that are a special number but for one bit, the sums of four products. Then FOLD
+    onto zero. With the number of sequences."""
+    chunk = fixed(unit.engine.result)
+    codes = np.repeat(beside_special(chunk), 8)
+    codes = (codes | rng.choice([0, chunk.sign_mask], len(codes))).astype(np.uint32)
+    first, *others = _summed(table, _numbers(codes, chunk), 4, rng)
+    zeros, _ = table.at_most(np.zeros(len(codes)), rng)
+    rows = [(MacOp.LOAD, first | {"c": np.zeros_like(codes)})]
+    rows += [(MacOp.ACCUMULATE, columns) for columns in (*others, zeros)]
+    return dict(enumerate([*rows, (MacOp.FOLD, None)])), len(codes)
+
+
+def _summed(
+    table: ProductTable, wanted: NDArray[np.float64], products: int, rng: np.random.Generator
+) -> Iterator[Inputs]:
+    """Columns of so many products, each the largest that is not beyond what is left of the wanted sums."""
+    for _ in range(products):
+        columns, found = table.at_most(wanted, rng)
+        yield columns
+        wanted = np.subtract(wanted, found, out=np.zeros(len(wanted)), where=np.isfinite(wanted))
+
+
+def _numbers(codes: Codes, fmt: Format) -> NDArray[np.float64]:
+    numbers: NDArray[np.float64] = decode_to(codes.astype(fmt.dtype), fmt, np.float64)
+    return numbers
+
+
+def joined_long(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
+    """A chunk of two products at every distance and of both signs, joined to a total that lies near it, that is nearly
+    its opposite, or that leads to a boundary of rounding. With the number of sequences."""
+    total = fixed(unit.engine.output)
+    p = total.fraction_bits
+    high = table.values[rng.integers(0, len(table.values), _JOINED)] * rng.choice([-1.0, 1.0], _JOINED)
+    first, high = table.at_most(high, rng)
+    distance = rng.integers(0, p + 3, _JOINED)
+    second, low = table.at_most(high * np.exp2(-distance) * rng.choice([-1.0, 1.0], _JOINED), rng)
+    chunk = fixed(unit.engine.result)
+    sums = _numbers(encode(high + low, chunk, unit.engine.rounding.value), chunk)
+    difference, negative = rng.integers(-p - 3, p + 13, _JOINED), rng.integers(0, 2, _JOINED)
+    near = addend(total, np.abs(sums), difference, rng.choice(walking_fractions(total), _JOINED), negative)
+    ways = [near, nearly_opposite(sums, total, rng), to_boundaries(sums, total, rng)]
+    first |= {"c": np.choose(np.arange(_JOINED) % len(ways), ways).astype(np.uint32)}
+    return {0: (MacOp.LOAD, first), 1: (MacOp.ACCUMULATE, second), 2: (MacOp.FOLD, None)}, _JOINED

@@ -1,0 +1,75 @@
+"""The products that a unit forms, by their size, to choose the factors of a sum that is wanted."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.formats import Kind
+from fp9.suites.columns import Inputs
+from fp9.suites.families import crossed, product
+from fp9.units import Dot
+
+_ORDINARY = (2.0**-3, 2.0**3)
+"""Products of which many can be summed before they leave the range of the numbers."""
+
+
+class ProductTable:
+    """All products of finite factors above zero."""
+
+    def __init__(self, unit: Dot) -> None:
+        self._unit = unit
+        parts = []
+        for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
+            x, y = crossed(a.ordered_magnitudes()[1:], b.ordered_magnitudes()[1:])
+            parts.append((product(x, y, a, b), x, y, np.full(len(x), i), np.full(len(x), j)))
+        values, *rows = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        order = np.argsort(values, kind="stable")
+        self.values, self._rows = values[order], np.stack(rows)[:, order].astype(np.uint32)
+        self._sign = 1 << (unit.a[0].bits - 1)
+
+    def at_most(self, wanted: NDArray[np.float64], rng: np.random.Generator) -> tuple[Inputs, NDArray[np.float64]]:
+        """Columns with one product, the largest that is not beyond a wanted number, and its value; for a zero, an
+        infinity or NaN such a product. The other lanes multiply zeros."""
+        finite = np.isfinite(wanted)
+        size = np.abs(np.where(finite, wanted, 0.0))
+        last = np.searchsorted(self.values, size, side="right")
+        first = np.searchsorted(self.values, self.values[np.maximum(last - 1, 0)])
+        row = rng.integers(first, np.maximum(last, first + 1))
+        codes = self._rows[:, row].copy()
+        codes[0, last == 0] = 0
+        codes[0] |= np.signbit(wanted).astype(np.uint32) * np.uint32(self._sign)
+        for special, kind in ((np.isinf(wanted), Kind.INF), (np.isnan(wanted), Kind.NAN)):
+            codes[0, special], codes[2, special] = self._special(kind)
+        values = np.where(last > 0, self.values[row], 0.0) * np.where(np.signbit(wanted), -1.0, 1.0)
+        return self._columns(codes), np.where(finite, values, wanted)
+
+    def ordinary(self, count: int, rng: np.random.Generator) -> Inputs:
+        """Columns of products of either sign, one in the first lane, of such a size that sums of many are numbers."""
+        low, high = np.searchsorted(self.values, _ORDINARY)
+        codes = self._rows[:, rng.integers(low, high, count)].copy()
+        codes[0] |= rng.integers(0, 2, count, dtype=np.uint32) * np.uint32(self._sign)
+        return self._columns(codes)
+
+    def _special(self, kind: Kind) -> tuple[int, int]:
+        """A code of a of this kind, or of any special kind, and the index of its format."""
+        for kinds in ((kind,), (Kind.INF, Kind.NAN)):
+            for index, fmt in enumerate(self._unit.a):
+                for code in range(1 << (fmt.bits - 1)):
+                    if fmt.kind_of(code) in kinds:
+                        return code, index
+        return 0, 0
+
+    def _columns(self, codes: NDArray[np.uint32]) -> Inputs:
+        """The ports of a and b from rows of codes and indices of formats; of the extra biases, zero."""
+        columns: Inputs = {port.name: np.zeros(codes.shape[1], dtype=np.uint32) for port in self._unit.factor_inputs}
+        for number, operand in enumerate("ab"):
+            columns[self._unit.lane_names(operand)[0]] = codes[number]
+            if f"{operand}_format" in columns:
+                columns[f"{operand}_format"] = codes[2 + number]
+        return columns
+
+
+__all__ = ["ProductTable"]

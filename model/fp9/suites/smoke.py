@@ -1,0 +1,204 @@
+"""The smoke suite: some hundreds of the corner operations, by the classes and the bit patterns that they meet.
+
+Operations fall into classes by their choices, their flags and the upper bits of their result. Candidates are drawn from
+all classes alike; of each handful the one is taken whose pairs of bits stand in the combinations of values seen least
+so far (pairwise coverage). Half of the choices look at all bits, half at those on which the results hang: where the
+golden results are others when that bit alone is. No circuit is looked at.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from fp9.suites.chunks import GROUP, last_groups
+from fp9.suites.columns import Inputs, every_value, fixed
+from fp9.units import Dot, Mac, MacOp, Results, Unit
+
+SMOKE_COUNT = 960
+_HANDFUL = 64
+_POOL = range(3000, 12001)
+"""Operations that are looked at closely: as many as `_FLIPS` of single bits allow; of units with few inputs the fewest,
+as more of them would crowd out rare classes."""
+_FLIPS = 600_000
+_FEW_BITS = 16
+_FADING = 0.5
+"""Factor by which a combination counts less each time that it is seen."""
+_CLASS_BITS = 9
+"""Upper bits of an output that tell classes apart: sign and exponent of FP32, all of an 8-bit code."""
+
+
+def smoke(unit: Unit, corner: Inputs) -> Inputs:
+    """At most `SMOKE_COUNT` operations out of a corner suite, in its order; sequences of a `mac` stay together."""
+    span, last = 1, 0
+    if isinstance(unit, Mac):
+        span, last = (GROUP, last_groups(unit)) if unit.chunk_steps else (2, 0)
+    rng = np.random.default_rng(0)
+    classes = _classes(unit, corner, span)
+    always = np.arange(len(classes) - last, len(classes))
+    if isinstance(unit, Dot) and unit.engine.products > 1:
+        always = np.union1d(always, _one_of_each(_landmarks(unit, corner), rng) // span)
+    others = np.setdiff1d(np.arange(len(classes)), always)
+    bits_in = sum(port.width for port in unit.inputs)
+    looked_at = min(max(_POOL.start, _FLIPS // bits_in if bits_in > _FEW_BITS else 0), _POOL.stop - 1)
+    kept = np.union1d(others[_spread(classes[others], looked_at // span, rng)], always)
+    pool, required = _taken(corner, kept, span), np.isin(kept, always)
+    outputs = unit.evaluate(pool)
+    inputs = np.concatenate([_bits(pool[port.name], port.width) for port in unit.inputs], axis=1)
+    results = np.concatenate([_bits(outputs[port.name], port.width) for port in unit.outputs], axis=1)
+    counts = np.concatenate([_decides(unit, pool, outputs, span), np.ones_like(results, dtype=np.bool_)], axis=1)
+    bits, counts = (array.reshape(-1, span * array.shape[1]) for array in (np.hstack([inputs, results]), counts))
+    chosen = _choose(bits, counts, _classes(unit, pool, span), SMOKE_COUNT // span - len(always), rng)
+    return _taken(pool, np.union1d(chosen, np.flatnonzero(required)), span)
+
+
+def _landmarks(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
+    """A number for each situation of several products of which one operation is always taken; 0 elsewhere.
+
+    One special operand, by its lane; all products zero beside a zero, or beside a negative addend of a single bit.
+    """
+    count = len(columns[unit.lane_names("a")[0]])
+    alone: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
+    number: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
+    for operand, formats in (("a", unit.a), ("b", unit.b)):
+        tables = np.stack([fmt.table for fmt in formats])
+        chosen = np.minimum(columns.get(f"{operand}_format", np.zeros(count, np.uint8)), len(formats) - 1)
+        for place, lane in enumerate(unit.lane_names(operand)):
+            value = tables[chosen, columns[lane]]
+            special = np.isinf(value) + 2 * np.isnan(value)
+            number += np.where(special > 0, 256 * (place + 1) + 4 * (operand == "b") + special, 0)
+            alone += special > 0
+    lone: NDArray[np.int64] = np.where(alone == 1, number, 0)
+    if "c" not in columns:
+        return lone
+    zero = np.where(np.asarray(columns.get("op", MacOp.LOAD)) == MacOp.LOAD, _all_zero(unit, columns), 0)
+    code = columns["c"].astype(np.int64)
+    magnitude = code & (fixed(unit.engine.output).sign_mask - 1)
+    single = (magnitude & (magnitude - 1)) == 0
+    telling = (magnitude == 0) | single & (code != magnitude)
+    beside: NDArray[np.int64] = np.where(magnitude == 0, zero << 32, 0) | code
+    return np.asarray(np.where(telling & (zero > 0), -1 - beside, lone), dtype=np.int64)
+
+
+def _one_of_each(numbers: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Drawn indices, one for each number but 0."""
+    order = rng.permutation(len(numbers))
+    found, first = np.unique(numbers[order], return_index=True)
+    drawn: NDArray[np.int64] = order[first[found != 0]]
+    return drawn
+
+
+def _taken(columns: Inputs, groups: NDArray[np.int64], span: int) -> Inputs:
+    """The operations of groups of `span`, in order."""
+    indices = (np.sort(groups)[:, None] * span + np.arange(span)).reshape(-1)
+    return {name: column[indices] for name, column in columns.items()}
+
+
+def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
+    """Number of the class that each group of operations is of."""
+    outputs = unit.evaluate(columns)
+    selects = [columns[port.name].astype(np.int64) for port in unit.inputs if port.choices]
+    uppers = [outputs[p.name].astype(np.int64) >> max(0, p.width - _CLASS_BITS) for p in unit.outputs]
+    classes = np.stack([*selects, *uppers], axis=1)
+    if isinstance(unit, Dot) and unit.engine.products > 1:
+        # Without the selects, which would leave one operation a class, but with what the lanes have in common.
+        classes = np.stack([_all_zero(unit, columns), *uppers], axis=1)
+    return np.unique(classes.reshape(len(classes) // span, -1), axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
+    """1 where every product is zero, as all formats but those with a NaN there write it; 2 where all are -0."""
+    sign = 1 << (unit.a[0].bits - 1)
+    zero = np.ones(len(columns[unit.lane_names("a")[0]]), dtype=np.bool_)
+    negative = zero.copy()
+    for a, b in zip(unit.lane_names("a"), unit.lane_names("b"), strict=True):
+        zero &= ((columns[a] & (sign - 1)) == 0) | ((columns[b] & (sign - 1)) == 0)
+        negative &= ((columns[a] ^ columns[b]) & sign) != 0
+    return zero.astype(np.int64) + (zero & negative)
+
+
+def _decides(unit: Unit, columns: Inputs, outputs: Results, span: int) -> NDArray[np.bool_]:
+    """Shape (n, input bits): whether a result of the operation's group changes when that bit alone is inverted."""
+    count = len(next(iter(columns.values())))
+    decides = []
+    for port in unit.inputs:
+        for bit in range(port.width):
+            changed = np.zeros(count, dtype=np.bool_)
+            for place in range(span):
+                flip = np.where(np.arange(count) % span == place, 1 << bit, 0).astype(np.uint32)
+                others = unit.evaluate(_legal(unit, {**columns, port.name: columns[port.name] ^ flip}))
+                differs = np.logical_or.reduce([others[name] != outputs[name] for name in outputs])
+                changed[place::span] = differs.reshape(-1, span).any(axis=1)
+            decides.append(changed)
+    return np.stack(decides, axis=1)
+
+
+def _legal(unit: Unit, columns: Inputs) -> Inputs:
+    """Columns with biases that the unit takes in the place of others."""
+    biases = {port.name: every_value(port) for port in unit.inputs if port.name.endswith("_bias")}
+    return columns | {n: np.where(np.isin(columns[n], known), columns[n], 0) for n, known in biases.items()}
+
+
+def _bits(column: NDArray[np.unsignedinteger], width: int) -> NDArray[np.uint8]:
+    wide = column.astype(np.uint64)[:, None] >> np.arange(width, dtype=np.uint64)
+    return (wide & np.uint64(1)).astype(np.uint8)
+
+
+def _spread(classes: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Indices of `count` groups, all classes alike as far as they reach."""
+    order = rng.permutation(len(classes))
+    order = order[np.argsort(classes[order], kind="stable")]
+    sizes = np.bincount(classes)
+    rank = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return order[np.lexsort((rng.random(len(rank)), rank))[:count]]
+
+
+def _choose(
+    bits: NDArray[np.uint8],
+    counts: NDArray[np.bool_],
+    classes: NDArray[np.int64],
+    number: int,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Indices of `number` rows: the best of each handful, drawn from the classes in turn."""
+    if len(bits) <= number:
+        return np.arange(len(bits))
+    order = np.argsort(classes, kind="stable")
+    sizes = np.bincount(classes)
+    starts = np.cumsum(sizes) - sizes
+    worth = np.ones((2, 2 * bits.shape[1], 2 * bits.shape[1]), dtype=np.float32)
+    looks_at = counts, np.ones_like(counts)
+    chosen = np.zeros(len(bits), dtype=np.bool_)
+    while (taken := int(chosen.sum())) < number:
+        drawn = rng.integers(0, len(sizes), _HANDFUL)
+        rows = order[starts[drawn] + rng.integers(0, sizes[drawn])]
+        rows = rows[~chosen[rows]]
+        if len(rows):
+            way = taken % len(looks_at)
+            chosen[rows[_take_best(bits[rows], looks_at[way][rows], worth[way])]] = True
+    return np.flatnonzero(chosen)
+
+
+@njit(cache=True)
+def _take_best(rows, counts, worth):
+    """The row whose pairs are worth most; they are worth less afterwards. Literal 2 i + v is bit i with value v."""
+    best, most = 0, -1.0
+    for candidate in range(len(rows)):
+        literals = _literals(rows[candidate], counts[candidate])
+        total = 0.0
+        for first in literals:
+            for second in literals:
+                total += worth[first, second]
+        if total > most:
+            best, most = candidate, total
+    literals = _literals(rows[best], counts[best])
+    for first in literals:
+        for second in literals:
+            worth[first, second] *= _FADING
+    return best
+
+
+@njit(cache=True)
+def _literals(row, counts):
+    return np.array([2 * i + row[i] for i in range(len(row)) if counts[i]])

@@ -1,0 +1,205 @@
+"""Corner operations of sums of products: the families of module `families` on a unit's ports.
+
+Every pair of operand formats has all families; every code of each operand stands beside a plain partner, too.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.arrays import encode
+from fp9.formats import HFP8_BIASES, Format, with_bias
+from fp9.suites import families, lanes
+from fp9.suites.columns import Codes, Inputs, Triple, addend, concatenated, cycled, drawn_port, fixed, walking_codes
+from fp9.suites.families import crossed
+from fp9.units import Dot, has_programmable_bias
+
+OPERATIONS = 20_000
+"""About as many corner operations has a unit of one product and one pair of formats."""
+
+_FURTHER = 3_000
+"""About as many more for each further pair of formats, or of extra biases."""
+
+_NANS = 1500
+"""About as many operations have a NaN as addend."""
+
+
+def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs:
+    """Every family for every pair of formats, with some extra biases where these are ports, and every code under all;
+    `part` of the operations that a unit without state has.
+
+    Of several products one has the operands that a family means,
+    each in turn; the families of module `lanes` let them meet.
+    """
+    pairs = [*_pairs(unit)]
+    operations = int(part * (OPERATIONS + _FURTHER * (len(pairs) - 1)))
+    share = operations // len(pairs)
+    parts = []
+    for number, (a, b) in enumerate(pairs):
+        formats, products = (a.format, b.format), unit.engine.products
+        for triple in _families(unit, a, b, share, rng, number, len(pairs)):
+            parts.append(ports(unit, a, b, *lanes.placed(products, *formats, triple, rng)))
+        codes = _operand_codes(a, b, len(unit.a), len(unit.b))
+        every = replace(a, bias=None), replace(b, bias=None)
+        parts.append(ports(unit, *every, *lanes.placed(products, *formats, codes, rng)))
+        if products > 1:
+            met = [*lanes.families(*formats, unit.engine, share // 2, rng), _lowest(unit, a, b, share // 20, rng)]
+            met.append(_scattered(unit, a, b, share // 10, rng))
+            parts += [ports(unit, a, b, *columns) for columns in met]
+        parts += [ports(unit, a, b, *columns) for columns in _further(unit, a, b, share // 10, rng.spawn(1)[0])]
+    columns = concatenated([*parts, _drawn(unit, operations // 8, [*parts[0]], rng)])
+    return columns | {"c": _below(unit, columns["c"], rng)}
+
+
+def _families(
+    unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator, number: int, pairs: int
+) -> Iterator[Triple]:
+    """The families of a pair of formats, the one of a `number` among all `pairs`; about `count` operations together."""
+    formats = a.format, b.format, fixed(unit.engine.output)
+    for family, share in families.SHARES.items():
+        yield family(*formats, int(share * count), rng)
+    yield families.addends(*formats, int(families.ADDENDS_SHARE * count), rng, number, pairs)
+    yield families.nans(*formats, _NANS, number, pairs)
+
+
+def _lowest(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Triple:
+    """In every lane a product of some of the smallest numbers, of either sign; a zero or a low number as addend."""
+    result, shape = fixed(unit.engine.output), (count, unit.engine.products)
+    x, y = (rng.choice(fmt.ordered_magnitudes()[1:16], shape) for fmt in (a.format, b.format))
+    c = np.where(rng.random(count) < 0.5, 0, rng.choice(walking_codes(result)[: 1 << 6], count))
+    return x | rng.choice([0, 1 << (a.format.bits - 1)], shape), y, c | rng.choice([0, result.sign_mask], count)
+
+
+def _scattered(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Triple:
+    """Products and addends of drawn exponents, all alike, so that terms stand at every distance from each other."""
+    products, sign = unit.engine.products, 1 << (a.format.bits - 1)
+    exponents = lanes.by_exponent(a.format, b.format)[2]
+    wanted = rng.integers(exponents[0], exponents[-1] + 1, count * products)
+    x, y = (codes.reshape(count, products) for codes in lanes.of_exponent(a.format, b.format, wanted, rng))
+    return x | rng.choice([0, sign], x.shape), y, rng.integers(0, 1 << unit.engine.output.bits, count)
+
+
+def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Iterator[Triple]:
+    """Opposite terms of equal significands at every distance: product and addend; two products, beside any addend.
+    Sums beside special codes, and specials of one lane."""
+    products, formats, result = unit.engine.products, (a.format, b.format), fixed(unit.engine.output)
+    if (specials := families.special_cross(*formats, result))[0].size:
+        yield lanes.placed(products, *formats, specials, rng)
+    for family in (families.echoes, families.results_beside_specials):
+        yield lanes.placed(products, *formats, family(*formats, result, count, rng), rng)
+    if products > 1:
+        x, y = np.zeros((2, count, products), dtype=np.int64)
+        rows, first = np.arange(count), rng.integers(0, products, count)
+        second = (first + rng.integers(1, products, count)) % products
+        factors_a, factors_b, sizes = families.by_size(*formats)
+        high = rng.integers(0, len(sizes), count)
+        low = np.searchsorted(sizes, sizes[high] * np.exp2(-rng.integers(0, 48, count)))
+        negative = rng.integers(0, 2, count)
+        for lane, place, sign in ((first, high, negative), (second, low, 1 - negative)):
+            x[rows, lane] = factors_a[place] | sign << (a.format.bits - 1)
+            y[rows, lane] = factors_b[place]
+        yield x, y, rng.integers(0, 1 << result.bits, count)
+
+
+def _below(unit: Dot, c: Codes, rng: np.random.Generator) -> Codes:
+    """Addends as they are; where one may have more fraction bits than the total, half of them with such bits drawn or
+    all ones."""
+    if unit.engine.addend_format == unit.engine.output:
+        return c
+    below = (1 << fixed(unit.engine.output).padding) - 1
+    drawn = rng.integers(0, below + 1, len(c), dtype=np.uint32)
+    bits = np.choose(rng.integers(0, 4, len(c)), [0, 0, drawn, below])
+    return np.asarray(c & ~np.uint32(below) | bits, dtype=np.uint32)
+
+
+def _drawn(unit: Dot, count: int, names: list[str], rng: np.random.Generator) -> Inputs:
+    """Drawn operations, half of them with the addend near the product."""
+    columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs if port.name in names}
+    near = np.arange(count) % 2 == 0
+    return columns | {"c": np.where(near, near_product(unit, columns, rng), columns["c"])}
+
+
+@dataclass(frozen=True)
+class Operand:
+    """What an operand's select ports say: the format by its index, and the extra bias; None walks through all."""
+
+    format: Format
+    index: int
+    bias: int | None = None
+
+
+def _pairs(unit: Dot) -> Iterator[tuple[Operand, Operand]]:
+    """Operands of every pair of formats; with bias ports, of some pairs of extra biases, the extreme ones included."""
+    for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
+        variants = ((_BIASES[k], _BIASES[3 * k % len(_BIASES)]) for k in range(len(_BIASES)))
+        for bias_a, bias_b in variants if unit.bias_port else [(None, None)]:
+            yield _operand(a, i, bias_a), _operand(b, j, bias_b)
+
+
+_BIASES = (HFP8_BIASES.stop - 1, HFP8_BIASES.start, 4, -3, 0)
+
+
+def _operand(fmt: Format, index: int, bias: int | None) -> Operand:
+    if bias is None or not has_programmable_bias(fmt):
+        return Operand(fmt, index)
+    return Operand(with_bias(fmt, bias), index, bias)
+
+
+def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Triple:
+    """Every code of each operand beside one, and every pair of significands, all with a zero addend.
+
+    The formats of the other operand share the codes of one.
+    """
+    one_a, one_b = (int(encode([1.0], operand.format, "rtz")[0]) for operand in (a, b))
+    near_a, near_b = (np.arange(one - one % 8, one - one % 8 + 8) for one in (one_a, one_b))
+    parts = [
+        crossed(np.arange(b.index, 1 << a.format.bits, formats_b), one_b, 0),
+        crossed(one_a, np.arange(a.index, 1 << b.format.bits, formats_a), 0),
+        crossed(near_a, near_b, 0),
+    ]
+    x, y, z = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return x, y, z
+
+
+# --- ports ----------------------------------------------------------------------------------------------------------
+
+
+def ports(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Codes) -> Inputs:
+    """The ports of operations whose operands have shape (n, products); a select port takes its values beyond the last
+    choice, too, where they mean the last."""
+    count = len(c)
+    columns: Inputs = {"c": np.asarray(c, dtype=np.uint32)}
+    for name, operand, codes, formats in (("a", first, a, unit.a), ("b", second, b, unit.b)):
+        columns |= {lane: codes[:, i].astype(np.uint32) for i, lane in enumerate(unit.lane_names(name))}
+        for port in unit.inputs:
+            if port.name == f"{name}_format":
+                last = operand.index == len(formats) - 1
+                beyond = np.arange(operand.index, 1 << port.width if last else operand.index + 1)
+                columns[port.name] = np.resize(beyond, count).astype(np.uint32)
+            if port.name == f"{name}_bias":
+                bias = cycled(port, count) if operand.bias is None else operand.bias & ((1 << port.width) - 1)
+                columns[port.name] = np.broadcast_to(bias, count).astype(np.uint32)
+    return {port.name: columns[port.name] for port in unit.inputs if port.name in columns}
+
+
+def near_product(unit: Dot, columns: Inputs, rng: np.random.Generator) -> NDArray[np.uint32]:
+    """Addends of drawn exponents near those of the first products."""
+    result, count = fixed(unit.engine.output), len(columns["c"])
+    difference = rng.integers(-result.fraction_bits - 3, 2 * result.fraction_bits, count)
+    fraction = rng.integers(0, 1 << result.fraction_bits, count)
+    with np.errstate(invalid="ignore"):  # infinity times zero; `addend` takes 1 in its place
+        product = np.abs(_numbers(unit.a, columns, "a", unit) * _numbers(unit.b, columns, "b", unit))
+    return addend(result, product, difference, fraction, rng.integers(0, 2, count))
+
+
+def _numbers(formats: tuple[Format, ...], columns: Inputs, operand: str, unit: Dot) -> NDArray[np.float64]:
+    """Operand values by the formats' default biases: near enough to place an addend."""
+    codes = columns[unit.lane_names(operand)[0]]
+    tables = np.stack([fmt.table for fmt in formats])
+    chosen = columns.get(f"{operand}_format", np.zeros(len(codes), dtype=np.uint8))
+    return tables[np.minimum(chosen, len(formats) - 1), codes]

@@ -1,0 +1,1 @@
+"""Arrays of codes to sums: `dot`, `matmul`."""

@@ -1,0 +1,161 @@
+"""Sums of products by the general kernel: every engine and option; any rows of A with any rows of B."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.casts.tables import SOURCE_FRACTION_BITS, Rows, Target, decode_table, rounding_rows, rounding_target
+from fp9.engines.engine import Engine
+from fp9.formats import Format, Rounding, floor_log2
+from fp9.kernels import steps as sum_kernels
+from fp9.kernels.limbs import LIMB_BITS
+from fp9.policy import CastPolicy, Overflow
+from fp9.sums.operands import Operand, bit_range, some_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+HEADROOM_BITS = 32
+"""Bits above the largest product for carries: sums of 2^32 products at most."""
+
+
+def rounding_of(fmt: Format, rounding: Rounding) -> tuple[NDArray[np.int64], NDArray[np.uint32], Target, int]:
+    """Rounding into an accumulator: the table's arrays and numbers, and the mode, as the kernels take them."""
+    from fp9.kernels import round64 as kernels
+
+    rows: Rows = rounding_rows(fmt)
+    target = rounding_target(fmt, CastPolicy(overflow=Overflow.INF))
+    if target.infinite[0] == target.nan[0]:  # NaN stands for infinity, and the canonical one has no sign
+        canonical = (target.nan[0], target.nan[0])
+        target = target._replace(infinite=canonical, overflow=canonical)
+    return rows.binades, rows.order, target, kernels.MODES[rounding]
+
+
+KernelRounding = tuple["NDArray[np.int64]", "NDArray[np.uint32]", Target, int, "NDArray[np.float64]"]
+"""Binades, order, numbers and mode of a rounding, and the table that decodes its results."""
+
+
+def step_rounding(engine: Engine) -> KernelRounding:
+    """Rounding of a step as the kernels take it, and the table that decodes its result."""
+    return (*rounding_of(engine.result, engine.rounding), decode_table(engine.result))
+
+
+def output_rounding(engine: Engine) -> KernelRounding:
+    """The same of a chunk's sum that joins the total."""
+    return (*rounding_of(engine.output, engine.output_rounding), decode_table(engine.output))
+
+
+def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, int]:
+    """An engine's parameters as numbers, and the limbs that exact sums need.
+
+    `products` holds the exponents of all bits of products. Chunks join, and no zero is bypassed.
+    """
+    addend_lowest, addend_highest = bit_range(engine.addend_format)
+    base = min(products.start, addend_lowest)
+    top = max(products.stop, addend_highest + 1) + HEADROOM_BITS
+    numbers = sum_kernels.Sums(
+        products=engine.products,
+        chunk=engine.chunk or 0,
+        joins=engine.chunk is not None,
+        whole=engine.whole,
+        window=engine.window or 0,
+        floors=engine.truncation.value == "floor",
+        addend=sum_kernels.ADDENDS[engine.addend],
+        zero_power=0.0 if engine.zero_exponent is None else 2.0**engine.zero_exponent,
+        joined=engine.joined or 0,
+        lowest_power=2.0**engine.result.min_normal_exponent,
+        bypass_a=False,
+        bypass_b=False,
+        base=base,
+    )
+    return numbers, (top - base) // LIMB_BITS + 4
+
+
+@dataclass(frozen=True)
+class RandomBits:
+    """Stochastic bits (rows or 1, roundings or 1) of `width` bits each."""
+
+    bits: NDArray[np.int64]
+    width: int
+
+    def of(self, rows: slice) -> RandomBits:
+        """The bits of some rows."""
+        return RandomBits(self.bits[rows], self.width) if self.bits.shape[0] > 1 else self
+
+
+NO_RANDOM = RandomBits(np.zeros((1, 1), dtype=np.int64), 1)
+
+
+class GeneralSums:
+    """An engine made ready to sum rows of two operands of k products each."""
+
+    def __init__(self, engine: Engine, a: Operand, b: Operand, depth: int, joins: bool) -> None:
+        self._a, self._b = a, b
+        self.rounding, self._output = step_rounding(engine), output_rounding(engine)
+        bits = range(a.lowest + b.lowest, a.highest + b.highest + 2)
+        self.sums, self._limb_count = engine_numbers(engine, bits)
+        self.sums = self.sums._replace(
+            chunk=engine.chunk or max(depth, 1),
+            joins=joins,
+            bypass_a=engine.zero_bypass and a.is_merged,
+            bypass_b=engine.zero_bypass and b.is_merged,
+        )
+
+    def limbs(self) -> NDArray[np.int64]:
+        """Work space for exact sums, all zeros."""
+        return np.zeros(self._limb_count, dtype=np.int64)
+
+    def run(
+        self,
+        rows_a: slice,
+        rows_b: slice,
+        start: NDArray[np.float64],
+        scales: NDArray[np.float64],
+        random: RandomBits,
+        codes: NDArray[Any],
+        flags: NDArray[np.uint8],
+    ) -> None:
+        """Sum some rows of a (or its only one) with rows of b, from the numbers `start` into `codes` and `flags`."""
+        sum_kernels.sum_rows(
+            *self.rounding,
+            *self._output,
+            self.sums,
+            random.width,
+            some_rows(self._a.values, rows_a),
+            some_rows(self._b.values, rows_b),
+            some_rows(self._a.powers, rows_a),
+            some_rows(self._b.powers, rows_b),
+            start,
+            scales,
+            random.bits,
+            self.limbs(),
+            codes,
+            flags,
+        )
+
+
+def stochastic_bits(engine: Engine, bits: ArrayLike | None, width: int, shape: tuple[int, ...]) -> RandomBits:
+    """Checked stochastic bits for results of shape[:-1] with shape[-1] roundings each, or one integer for all."""
+    if bits is None:
+        raise ValueError("rounding sr needs random_bits: integers below 2**random_width, one a rounding or one for all")
+    largest = SOURCE_FRACTION_BITS - significand_bits(engine.result)
+    if not 1 <= width <= largest:
+        raise ValueError(f"random_width {width} given; give 1 to {largest} for results in {engine.result.name}")
+    array = np.asarray(bits)
+    if array.dtype.kind not in "iu" or array.shape not in ((), shape):
+        raise ValueError(
+            f"random_bits of {array.dtype.name}, shape {array.shape} given; give integers of shape {shape}, or one"
+        )
+    if array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << width:
+        raise ValueError(f"random_bits outside 0..2**{width}-1 given; mask them or set random_width")
+    array = array.astype(np.int64)
+    return RandomBits(array.reshape(1, 1) if array.ndim == 0 else array.reshape(-1, shape[-1]), width)
+
+
+def significand_bits(fmt: Format) -> int:
+    """Most significand bits that a number of the format has, the leading 1 included."""
+    exponents = range(fmt.min_normal_exponent, floor_log2(fmt.max_magnitude) + 1)
+    return max(e - fmt.quantum(e) for e in exponents) + 1

@@ -1,0 +1,104 @@
+"""Sums of a product and an addend in formats of at most 16 bits, with flags, by vector kernels.
+
+The exact sum is rounded to odd into float32, which keeps two bits more than the result, and from there once more into
+the result (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008).
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.casts.plans import TOP_FIELD, edges_of, fixed_rounding, grid_of, odd_is_safe
+from fp9.casts.request import Request
+from fp9.casts.sources import Hybrid
+from fp9.casts.tables import decode_table
+from fp9.formats import FixedFormat, Format, Rounding
+from fp9.policy import CastPolicy, Overflow
+from fp9.rounding import Flags
+from fp9.sums.general import rounding_of
+from fp9.system.parallel import CACHED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fp9.kernels.round32 import Grid, Limits
+
+_INFINITY = 0x7F800000
+
+
+class NarrowSums:
+    """Roundings of a * b + c into a result format, which is also the addend's."""
+
+    def __init__(self, result: Format, rounding: Rounding, grid: Grid) -> None:
+        self._grid, self._limits = grid, _limits(result, rounding)
+        self._addends = decode_table(result)
+        _, _, target, _ = rounding_of(result, rounding)
+        edges = edges_of(result.bits, target._replace(nan=(target.nan[0],) * 2))
+        request = Request(result, CastPolicy(rounding, Overflow.INF), Hybrid())
+        self._round: Callable[[slice, NDArray[np.uint32], NDArray[Any]], None] = fixed_rounding(request, grid, edges)
+
+    def holds(self, factors: Sequence[Format], columns: Sequence[NDArray[Any]]) -> bool:
+        """Whether every value of the columns' types is a code: the kernel looks codes up as they are."""
+        return all(np.iinfo(x.dtype).max < t.size for x, t in zip(columns, self._tables(factors), strict=True))
+
+    def run(
+        self,
+        factors: Sequence[Format],
+        columns: Sequence[NDArray[Any]],
+        codes: NDArray[Any],
+        flags: NDArray[np.uint8],
+    ) -> None:
+        """Codes a and b of two `factors` and addends c, shape (n,) each, into the results' codes and flags."""
+        from fp9.kernels import round32 as fast_kernels
+
+        tables = self._tables(factors)
+        for start in range(0, codes.size, CACHED):
+            part = slice(start, start + CACHED)
+            patterns = np.empty(codes[part].size, dtype=np.uint32)
+            fast_kernels.sums_to_odd(*tables, *(column[part] for column in columns), patterns)
+            self._round(part, patterns, codes[part])
+            fast_kernels.raise_flags(patterns, self._grid, self._limits, flags[part])
+
+    def _tables(self, factors: Sequence[Format]) -> list[NDArray[np.float64]]:
+        return [*(decode_table(fmt) for fmt in factors), self._addends]
+
+
+@functools.lru_cache(maxsize=16)
+def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
+    """The sums of a result format; None where float32 has too few bits and for roundings that know a sign."""
+    if not isinstance(result, FixedFormat) or rounding not in (Rounding.RNE, Rounding.RNA, Rounding.RTZ):
+        return None
+    grid = grid_of(Request(result, CastPolicy(rounding, Overflow.INF), Hybrid()), 0, TOP_FIELD - 1)
+    return NarrowSums(result, rounding, grid) if grid is not None and odd_is_safe(grid) else None
+
+
+def _limits(result: Format, rounding: Rounding) -> Limits:
+    """Where the flags of float32 patterns change, from the universal kernel: there they rise with the magnitude."""
+    from fp9.kernels import round64 as kernels
+    from fp9.kernels.round32 import Limits
+
+    binades, order, target, mode = rounding_of(result, rounding)
+
+    def raised(pattern: int) -> tuple[int, int]:
+        """Flags of a pattern and of the one above it."""
+        numbers = np.array([pattern, pattern + 1], dtype=np.uint32).view(np.float32).astype(np.float64)
+        codes, flags = np.empty(2, dtype=np.uint32), np.empty(2, dtype=np.uint8)
+        randoms = np.zeros(1, dtype=np.int64)
+        patterns = numbers.view(np.int64)
+        kernels.encode_bits(binades, order, target, mode, patterns, randoms, 1, 0, codes, flags)
+        return int(flags[0]), int(flags[1])
+
+    def not_tiny(pattern: int) -> bool:
+        # Exact numbers raise nothing; next to one stands none.
+        here, above = raised(pattern)
+        return not (here or above) & Flags.UNDERFLOW
+
+    patterns = range(_INFINITY)
+    overflow = bisect.bisect_left(patterns, True, key=lambda pattern: bool(raised(pattern)[0] & Flags.OVERFLOW))
+    tiny = bisect.bisect_left(patterns, True, lo=1, key=not_tiny)
+    return Limits(np.uint32(tiny), np.uint32(overflow))

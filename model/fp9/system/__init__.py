@@ -1,0 +1,1 @@
+"""Files that appear whole, work on threads, tools that are missing."""

@@ -1,0 +1,239 @@
+"""Unit specs as text: TOML files, and settings of the form `field=value` on top of a unit of the catalogue.
+
+A file names the `kind` and the fields of the spec, as in the catalogue:
+
+    kind = "fma"
+    name = "my_fma"
+    a = ["e4m3", "hfp8_143(bias=2)"]
+    b = "hif8"
+    engine = "dlfloat"
+    stages = 2
+
+An engine is a preset's name or a table of the engine's fields. `load` reads such text, `dumps` writes it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import tomllib
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from pathlib import Path
+
+from fp9.engines.engine import Engine, engine
+from fp9.formats import Format, format
+from fp9.policy import choice
+from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Unit, Upcast, unit
+
+KINDS: dict[str, type[Unit]] = {kind.kind: kind for kind in (Decoder, Upcast, Cast, Dot, Fma, Mac, Fpu)}
+"""The kinds of unit that a file can describe."""
+
+_OUTER_COMMA = re.compile(r",(?![^(]*\))")
+_NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
+
+
+def load(source: str | Path, settings: Iterable[str] = ()) -> Unit:
+    """The unit of a catalogue name or of a TOML file (a name that ends in `.toml`), changed by `field=value` settings.
+
+    A setting's value is written as in TOML; quotes and brackets may be left out (`a=e4m3,e5m2`). `engine.FIELD=value`
+    changes one field of the engine.
+
+    Raises ValueError for a spec that says something unknown or impossible, OSError for a file that cannot be read.
+    """
+    text = str(source)
+    described = _described(unit(text)) if not text.endswith(".toml") else _read(Path(text))
+    for setting in settings:
+        _apply(described, setting)
+    return build(described, where=text)
+
+
+def build(described: Mapping[str, object], where: str = "unit") -> Unit:
+    """The unit of a table of fields; `where` names the table in errors. Raises ValueError as `load` does."""
+    kind = described.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ValueError(f"{where}: kind {kind!r} given; give one of {', '.join(KINDS)}")
+    cls = KINDS[kind]
+    readers = _readers(cls)
+    values = {}
+    for field, value in described.items():
+        if field == "kind":
+            continue
+        if field not in readers:
+            raise ValueError(f"{where}: {kind} has no field {field!r}; its fields are {', '.join(readers)}")
+        values[field] = readers[field](value, f"{where}: {field}")
+    missing = [f.name for f in _fields(cls) if f.default is dataclasses.MISSING and f.name not in values]
+    if missing:
+        raise ValueError(f"{where}: {kind} needs the field {missing[0]!r}; add it")
+    if not _NAME.fullmatch(str(values["name"])):
+        raise ValueError(
+            f"{where}: name {values['name']!r} given; give letters, digits and underscores, a letter first"
+        )
+    return cls(**values)
+
+
+def dumps(spec: Unit) -> str:
+    """The unit as the text of a TOML file that `load` reads back to an equal unit."""
+    return "".join(f"{field} = {_toml(value)}\n" for field, value in _described(spec).items())
+
+
+# --- text to fields ------------------------------------------------------------------------------------------------
+
+
+def _read(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path} is not a TOML file: {error}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not a text file; give a TOML file that describes a unit") from None
+
+
+def _apply(described: dict[str, object], setting: str) -> None:
+    field, equals, text = setting.partition("=")
+    if not equals or not field:
+        raise ValueError(f"setting {setting!r} is not of the form field=value")
+    outer, _, inner = field.strip().partition(".")
+    if not inner:
+        described[outer] = _value(text)
+        return
+    if outer != "engine":
+        raise ValueError(f"setting {setting!r}: only engine has fields of its own; write engine.FIELD=value")
+    base = described.get("engine", {})
+    table = dict(base) if isinstance(base, Mapping) else _engine_table(engine(str(base)))
+    described[outer] = {**table, "name": "custom", inner: _value(text)}
+
+
+def _value(text: str) -> object:
+    """A setting's value: TOML where it is TOML, else the bare text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text.strip()
+
+
+def _fields(cls: type[Unit]) -> tuple[dataclasses.Field[object], ...]:
+    return dataclasses.fields(cls)  # type: ignore[arg-type]
+
+
+_Reader = Callable[[object, str], object]
+
+
+def _readers(cls: type[object]) -> dict[str, _Reader]:
+    """For each field of a dataclass, the function that reads its value, found by the field's type."""
+    hints = typing.get_type_hints(cls)
+    names = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    return {name: _reader(hints[name]) for name in names}
+
+
+def _reader(hint: object) -> _Reader:
+    if typing.get_origin(hint) is tuple:
+        item = _reader(typing.get_args(hint)[0])
+        return lambda value, where: tuple(item(v, where) for v in _items(value))
+    if isinstance(hint, types.UnionType):
+        return _reader(next(arg for arg in typing.get_args(hint) if arg is not types.NoneType))
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return _member(hint)
+    return _SCALARS[hint]
+
+
+def _items(value: object) -> list[object]:
+    """A list, or the items of a text with commas (those inside parentheses belong to a format's parameters)."""
+    if isinstance(value, list | tuple):
+        return list(value)
+    return [item.strip() for item in _OUTER_COMMA.split(value)] if isinstance(value, str) else [value]
+
+
+def _of_type(kind: type) -> _Reader:
+    def read(value: object, where: str) -> object:
+        if type(value) is not kind:
+            raise ValueError(f"{where}: {value!r} given; give {_WORDS[kind]}")
+        return value
+
+    return read
+
+
+_WORDS = {bool: "true or false", int: "an integer", str: "a text"}
+
+
+def _member(kind: type[Enum]) -> _Reader:
+    return lambda value, where: choice(kind, str(value), where)
+
+
+def _read_format(value: object, where: str) -> Format:
+    if not isinstance(value, str):
+        raise ValueError(f"{where}: {value!r} given; give the name of a format")
+    return format(value)
+
+
+def _read_engine(value: object, where: str) -> Engine:
+    if isinstance(value, str):
+        return engine(value)
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{where}: {value!r} given; give an engine's name or a table of its fields")
+    readers = _readers(Engine)
+    unknown = [key for key in value if key not in readers]
+    if unknown:
+        raise ValueError(f"{where} has no field {unknown[0]!r}; its fields are {', '.join(readers)}")
+    needed = [f.name for f in dataclasses.fields(Engine) if f.default is dataclasses.MISSING]
+    if missing := [name for name in needed if name not in value]:
+        raise ValueError(f"{where} needs the field {missing[0]!r}; add it")
+    return Engine(**{key: readers[key](item, f"{where}.{key}") for key, item in value.items()})  # type: ignore[arg-type]
+
+
+_SCALARS: dict[object, _Reader] = {
+    str: _of_type(str),
+    int: _of_type(int),
+    bool: _of_type(bool),
+    Format: _read_format,
+    Engine: _read_engine,
+}
+
+
+# --- fields to text ------------------------------------------------------------------------------------------------
+
+
+def _described(spec: Unit) -> dict[str, object]:
+    return {"kind": spec.kind} | {f.name: _plain(getattr(spec, f.name)) for f in _fields(type(spec))}
+
+
+def _engine_table(spec: Engine) -> dict[str, object]:
+    """The engine's fields, those at their defaults left out."""
+    said = [f for f in dataclasses.fields(Engine) if getattr(spec, f.name) != f.default]
+    return {f.name: _plain(getattr(spec, f.name)) for f in said}
+
+
+def _plain(value: object) -> object:
+    """A field's value as TOML knows it: names, numbers, truth values, lists, tables."""
+    match value:
+        case tuple():
+            return [_plain(item) for item in value]
+        case Format():
+            return value.name
+        case Engine():
+            return value.name if _is_preset(value) else _engine_table(value)
+        case Enum():
+            return value.value
+        case _:
+            return value
+
+
+def _is_preset(spec: Engine) -> bool:
+    try:
+        return engine(spec.name) == spec
+    except ValueError:
+        return False
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return json.dumps(value)
+
+
+__all__ = ["KINDS", "build", "dumps", "load"]

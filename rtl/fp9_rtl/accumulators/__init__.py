@@ -1,0 +1,1 @@
+"""Steps around an accumulator register: plain, in chunks, and exact (Kulisch)."""

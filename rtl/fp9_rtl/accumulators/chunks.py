@@ -1,0 +1,146 @@
+"""The two accumulators of a `mac` with chunks, in the last two register stages: the open chunk, then the total.
+
+    products -> (+) -> chunk ---> (+) -> total -> result
+                 ^-------'         ^-------'
+
+Each sum loops through its own register in one clock. An operation meets the chunk in one stage and the total in the
+next one, in the order in which all do, so that none has to wait for another.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.lib import data
+
+from fp9.formats import FixedFormat
+from fp9.units import Mac, MacOp
+from fp9_rtl.accumulators.register import StepLoop
+from fp9_rtl.parts.layouts import flags_layout, product_layout
+from fp9_rtl.parts.shifters import shift_left_normalising
+from fp9_rtl.parts.step import Step, chain, forward
+from fp9_rtl.pipelines.elastic import StreamComponent
+from fp9_rtl.rounding.facts import join_facts
+from fp9_rtl.rounding.rounder import Round
+from fp9_rtl.sums.adder import Add, Align, Normalise, unpack_addend
+
+
+class ChunkSum(StreamComponent):
+    """The open chunk: takes products and operations, and says after each what it means to the total.
+
+    In the results, `joins` says that the chunk's sum joins the total, and `restarts` that the total is `c` before that.
+    `flags` are those of the step. The sum stays in its register while the chunk is open; behind a join it is +0.
+    """
+
+    def __init__(self, unit: Mac, i: data.StructLayout) -> None:
+        self._steps = unit.chunk_steps
+        self._loop = StepLoop(unit, i)
+        o = {"chunk": unit.engine.result.bits, "flags": flags_layout(), "c": i["c"].shape, "joins": 1, "restarts": 1}
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        operation = self.i.payload
+        state = Signal(data.StructLayout({"held": self.o.payload.shape(), "filled": range(self._steps)}))
+        opens, adds, is_open, full = Signal(), Signal(), Signal(), Signal()
+        steps = Signal(range(self._steps + 1))
+        held = state.held
+        m.d.comb += [
+            self.o.payload.eq(held),
+            self.i.ready.eq(~self.o.valid | self.o.ready),
+            opens.eq(operation.op == MacOp.LOAD),
+            adds.eq(opens | (operation.op == MacOp.ACCUMULATE)),
+            is_open.eq(state.filled != 0),
+            steps.eq(Mux(opens, 0, state.filled) + 1),
+            full.eq(steps == self._steps),
+        ]
+        summed = self._loop.sum(m, operation, Mux(is_open & ~opens, held.chunk, 0))
+        with m.If(self.i.ready):
+            m.d.sync += self.o.valid.eq(self.i.valid)
+        with m.If(self.i.ready & self.i.valid):
+            m.d.sync += [
+                held.flags.eq(Mux(adds, summed.flags.as_value(), 0)),
+                held.c.eq(Mux(opens, operation.c, 0)),
+                held.joins.eq(Mux(adds, full, is_open & (operation.op >= MacOp.FOLD))),
+                held.restarts.eq(opens | (operation.op == MacOp.CLEAR)),
+            ]
+            with m.If(adds):
+                m.d.sync += [held.chunk.eq(summed.result), state.filled.eq(Mux(full, 0, steps))]
+            with m.Elif(operation.op != MacOp.HOLD):
+                m.d.sync += state.filled.eq(0)
+        return m
+
+
+class Total(StreamComponent):
+    """The total: takes what `ChunkSum` says, and gives the total after every operation."""
+
+    def __init__(self, unit: Mac, i: data.StructLayout) -> None:
+        self._steps = join_steps(unit)
+        super().__init__(i, data.StructLayout({"result": unit.engine.output.bits, "flags": flags_layout()}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        operation, state = self.i.payload, Signal(self.o.payload.shape())
+        terms = Signal(self._steps[0].i.shape())
+        m.d.comb += [
+            terms.chunk.eq(operation.chunk),
+            terms.c.eq(Mux(operation.restarts, operation.c, state.result)),
+            self.o.payload.eq(state),
+            self.i.ready.eq(~self.o.valid | self.o.ready),
+        ]
+        joined = chain(m, self._steps, terms)
+        with m.If(self.i.ready):
+            m.d.sync += self.o.valid.eq(self.i.valid)
+        with m.If(self.i.ready & self.i.valid):
+            m.d.sync += [
+                state.result.eq(Mux(operation.joins, joined.result, terms.c)),
+                state.flags.eq(operation.flags.as_value() | Mux(operation.joins, joined.flags.as_value(), 0)),
+            ]
+        return m
+
+
+def join_steps(unit: Mac) -> list[Step]:
+    """From the codes `chunk` and `c` of a chunk's sum and of the total to result and flags."""
+    engine, facts = unit.engine.joining, join_facts(unit)
+    total, addend = engine.result, engine.addend_format
+    assert isinstance(total, FixedFormat) and isinstance(addend, FixedFormat)
+    unpack = UnpackChunk(unit)
+    align = Align(addend, facts, unpack.o.shape())
+    add = Add(total, facts, align.o.shape())
+    normalise = Normalise(total, facts, add.o.shape())
+    return [unpack, align, add, normalise, Round(engine, facts, normalise.o.shape())]
+
+
+class UnpackChunk(Step):
+    """A chunk's sum in the place of a product, its exponent on the scale of the total's field.
+
+    A subnormal sum is normalised where the total goes further down, and keeps its format's lowest exponent elsewhere.
+    """
+
+    name = "unpack"
+
+    def __init__(self, unit: Mac) -> None:
+        chunk, total = unit.engine.result, unit.engine.output
+        assert isinstance(chunk, FixedFormat) and isinstance(total, FixedFormat)
+        self._format = chunk
+        self._rebias = total.bias - chunk.bias
+        same_lowest = total.subnormals and chunk.lowest_exponent <= total.lowest_exponent
+        self._normalises = chunk.subnormals and not same_lowest
+        exponents = join_facts(unit).products
+        biased = range(exponents.start + total.bias, exponents.stop + total.bias)
+        product = product_layout(biased, chunk.fraction_bits + 1)
+        c = unit.engine.addend_format.bits
+        super().__init__(
+            data.StructLayout({"chunk": chunk.bits, "c": c}), data.StructLayout({"product": product, "c": c})
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        chunk, product = unpack_addend(m, self._format, self.i.chunk, "chunk"), self.o.product
+        significand, exponent = chunk.significand, chunk.exponent + self._rebias
+        if self._normalises:
+            significand, shift = shift_left_normalising(m, significand, None, Const(0))
+            exponent = exponent - shift
+        m.d.comb += [product.significand.eq(significand), product.exponent.eq(exponent)]
+        forward(m, chunk, product, "sign", "zero", "inf", "nan")
+        forward(m, self.i, self.o, "c")
+        return m

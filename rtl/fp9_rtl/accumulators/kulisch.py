@@ -1,0 +1,195 @@
+"""The Kulisch accumulator: the exact sum of the products in a fixed-point register, rounded on its way out.
+
+    products  ->  placed, added  ->  register + sum  ->  magnitude, normalised, rounded
+                                     ^________|
+
+In the loop stands one addition and nothing else. The rounding behind it has register stages of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data
+
+from fp9.formats import FixedFormat, Rounding
+from fp9.units import Mac, MacOp, product_range
+from fp9_rtl.parts.step import Step, chain, forward
+from fp9_rtl.pipelines.cut import clock, cut
+from fp9_rtl.pipelines.elastic import Combinational, Pipeline, StreamComponent
+from fp9_rtl.rounding.rounder import Round
+from fp9_rtl.sums import fixed as fixed_point
+from fp9_rtl.sums.adder import SPECIAL
+from fp9_rtl.sums.fixed import Normalise, placed_product
+from fp9_rtl.sums.fixed_places import Window, register_facts, register_window
+from fp9_rtl.sums.terms import any_of, carry_save
+
+KULISCH_NEEDED = "rounding rne, rna, rtz, rup or rdn to fp32, e8m13, fp16, bf16 or dlfloat16, without zero_bypass"
+
+_STICKY = ("nan", "invalid", "positive_infinity", "negative_infinity", "not_zero")
+"""What stays until LOAD or CLEAR: `not_zero` says that a term was no +0, which is what an empty sum is."""
+
+
+def is_offered(unit: Mac) -> bool:
+    """Whether there is hardware for this accumulator; `KULISCH_NEEDED` says for which."""
+    engine = unit.engine
+    fmt = engine.result
+    known = isinstance(fmt, FixedFormat) and fmt.bits >= 16
+    return engine.whole and known and engine.rounding is not Rounding.SR and not engine.zero_bypass
+
+
+def kulisch_stages(unit: Mac) -> dict[str, StreamComponent]:
+    """The components from stream to stream, the registers where the slowest stage is fastest."""
+    front = [*fixed_point.product_steps(unit, ("op",))]
+    front.append(PlaceProducts(unit, front[-1].o.shape()))
+    accumulator = KulischAccumulator(unit, front[-1].o.shape())
+    back = rounding_steps(unit, accumulator.o.payload.shape())
+    before, behind = _split(unit, front, back)
+    first = Pipeline(cut(front, before)) if before else Combinational(front)
+    last = Pipeline(cut(back, behind)) if behind else Combinational(back)
+    return {"products": first, "accumulator": accumulator, "rounding": last}
+
+
+def _split(unit: Mac, front: Sequence[Step], back: Sequence[Step]) -> tuple[int, int]:
+    """Register stages before the accumulator's own one, and behind it."""
+    stages = unit.stages
+
+    def slowest(before: int) -> list[int]:
+        add = clock([AddToRegister(unit, front[-1].o.shape())], 1)
+        behind = clock(back, max(stages - 1 - before, 1))
+        return sorted([clock(front, before), add, behind] if before else [clock(front, 1) + add, behind], reverse=True)
+
+    before = min(range(stages), key=slowest)
+    return before, stages - 1 - before
+
+
+def _register(unit: Mac) -> data.StructLayout:
+    """The accumulator: the sum in two's complement, and what stays beside it."""
+    return data.StructLayout({"sum": signed(unit.sum_bits), **dict.fromkeys(_STICKY, 1)})
+
+
+class PlaceProducts(Step):
+    """The sum of the products of one step in two's complement, but for the carry `carry` that the register adds."""
+
+    name = "place"
+
+    def __init__(self, unit: Mac, i: data.StructLayout) -> None:
+        self._unit = unit
+        products = product_range(unit.a, unit.b, unit.bias_port)
+        total = signed(products.signed_bits(unit.engine.products))
+        o = {"op": i["op"].shape, "total": total, "carry": 1, **dict.fromkeys(_STICKY, 1)}
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        o, unit = self.o, self._unit
+        bits = len(o.total)
+        lanes = unit.lane_names("product")
+        carries = [self.i[lane].sign for lane in lanes]
+        rows: list[Value] = [placed_product(m, unit, self.i[lane], self.i[lane].sign, bits, lane) for lane in lanes]
+        # An inverted row lacks 1: it comes in at the bottom of the sums that are formed of the rows.
+        while len(rows) > 2:
+            sums, moved = carry_save(m, rows[:3])
+            rows = [*rows[3:], sums, Cat(carries.pop(), moved[1:])]
+        if len(rows) == 2:
+            rows = [(rows[0] + rows[1] + carries.pop())[:bits]]
+        products = [self.i[name] for name in unit.lane_names("product")]
+        m.d.comb += [
+            o.total.eq(rows[0].as_signed()),
+            o.carry.eq(carries.pop()),
+            o.nan.eq(any_of(product.nan for product in products)),
+            o.invalid.eq(any_of(product.invalid for product in products)),
+            o.positive_infinity.eq(any_of(product.inf & ~product.sign for product in products)),
+            o.negative_infinity.eq(any_of(product.inf & product.sign for product in products)),
+            o.not_zero.eq(any_of(product.sign | ~product.zero for product in products)),
+        ]
+        forward(m, self.i, o, "op")
+        return m
+
+
+class AddToRegister(Step):
+    """What the register holds after an operation that adds: `kept` is what it held, or 0, the rest the operation."""
+
+    name = "add"
+
+    def __init__(self, unit: Mac, operation: data.StructLayout) -> None:
+        terms = {name: operation[name].shape for name in ("total", "carry", *_STICKY)}
+        super().__init__(data.StructLayout({"kept": _register(unit), **terms}), _register(unit))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i = self.i
+        m.d.comb += self.o.sum.eq(i.kept.sum + i.total + i.carry)
+        m.d.comb += [self.o[name].eq(i.kept[name] | i[name]) for name in _STICKY]
+        return m
+
+
+class KulischAccumulator(StreamComponent):
+    """Takes sums of products and operations, and gives the register after every operation.
+
+    It changes only in the clock in which an operation is taken; while it waits to be taken on, none is.
+    """
+
+    def __init__(self, unit: Mac, i: data.StructLayout) -> None:
+        self._add = AddToRegister(unit, i)
+        super().__init__(i, _register(unit))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        operation, state = self.i.payload, Signal(self.o.payload.shape())
+        terms = Signal(self._add.i.shape())
+        accumulates = operation.op == MacOp.ACCUMULATE
+        m.d.comb += [
+            terms.kept.eq(Mux(accumulates, state.as_value(), 0)),
+            *(terms[name].eq(operation[name]) for name in terms.shape().members if name != "kept"),
+            self.o.payload.eq(state),
+            self.i.ready.eq(~self.o.valid | self.o.ready),
+        ]
+        following = chain(m, [self._add], terms)
+        with m.If(self.i.ready):
+            m.d.sync += self.o.valid.eq(self.i.valid)
+        with m.If(self.i.ready & self.i.valid), m.Switch(operation.op):
+            with m.Case(MacOp.ACCUMULATE, MacOp.LOAD):
+                m.d.sync += state.eq(following)
+            with m.Case(MacOp.CLEAR):
+                m.d.sync += state.eq(0)
+        return m
+
+
+class Magnitude(Step):
+    """The register's sum as magnitude and sign, and what the special values beside it make of it."""
+
+    name = "magnitude"
+
+    def __init__(self, window: Window, i: data.StructLayout) -> None:
+        super().__init__(i, data.StructLayout({"sum": window.bits, "sign": 1, "subtract": 1, **SPECIAL}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, o = self.i, self.o
+        negative = i.sum[-1]
+        magnitude = Signal(len(i.sum))
+        infinite = i.positive_infinity | i.negative_infinity
+        invalid = i.invalid | (i.positive_infinity & i.negative_infinity)
+        m.d.comb += [
+            magnitude.eq(Mux(negative, -i.sum, i.sum)),
+            o.sum.eq(magnitude),
+            o.sign.eq(Mux(infinite, i.negative_infinity, negative)),
+            o.subtract.eq(i.not_zero),
+            o.inf.eq(infinite),
+            o.nan.eq(i.nan | invalid),
+            o.invalid.eq(invalid & ~i.nan),
+        ]
+        return m
+
+
+def rounding_steps(unit: Mac, i: data.StructLayout) -> list[Step]:
+    """From the register to result and flags."""
+    fmt = unit.engine.result
+    assert isinstance(fmt, FixedFormat)
+    window = register_window(unit)
+    magnitude = Magnitude(window, i)
+    normalise = Normalise(fmt, window, magnitude.o.shape())
+    facts = register_facts(unit, window)
+    return [magnitude, normalise, Round(unit.engine, facts, normalise.o.shape())]

@@ -1,0 +1,66 @@
+"""The accumulator of a `mac`: the last register stage, with the sum looped through it in one clock."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from fp9.units import Mac, MacOp
+from fp9_rtl.parts.layouts import flags_layout
+from fp9_rtl.parts.step import Step, chain
+from fp9_rtl.pipelines.elastic import StreamComponent
+from fp9_rtl.sums import fma
+from fp9_rtl.sums import steps as dot
+
+
+def product_steps(unit: Mac, passed: tuple[str, ...]) -> list[Step]:
+    """From the ports to the exact products; the ports named in `passed` go beside them."""
+    take = dot.product_steps if dot.takes(unit) else fma.product_steps
+    return take(unit, passed)
+
+
+class StepLoop:
+    """The steps from products and an addend to a sum, for an accumulator that is the addend of the next sum."""
+
+    def __init__(self, unit: Mac, i: data.StructLayout) -> None:
+        self._names = tuple(name for name, _ in i if name not in ("op", "c"))
+        step = replace(unit, engine=unit.engine.within_chunk)
+        addend = {"c": step.engine.result.bits}
+        terms = data.StructLayout({name: addend.get(name, i[name].shape) for name, _ in i if name != "op"})
+        self._steps = dot.sum_steps(step, terms) if dot.takes(step) else fma.sum_steps(step, terms)
+
+    def sum(self, m: Module, operation: data.View[data.StructLayout], addend: Value) -> data.View[data.StructLayout]:
+        """Result and flags of the operation's products and the addend."""
+        terms = Signal(self._steps[0].i.shape())
+        m.d.comb += [terms[name].eq(operation[name]) for name in self._names]
+        m.d.comb += terms.c.eq(addend)
+        return chain(m, self._steps, terms)
+
+
+class Accumulator(StreamComponent):
+    """Takes products and operations, holds the accumulator, and gives it after every operation.
+
+    The state changes only in the clock in which an operation is taken; while the result waits to be taken, none is.
+    """
+
+    def __init__(self, unit: Mac, i: data.StructLayout) -> None:
+        self._loop = StepLoop(unit, i)
+        super().__init__(i, data.StructLayout({"result": unit.engine.output.bits, "flags": flags_layout()}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        operation, state = self.i.payload, Signal(self.o.payload.shape())
+        m.d.comb += [self.o.payload.eq(state), self.i.ready.eq(~self.o.valid | self.o.ready)]
+        total = self._loop.sum(m, operation, Mux(operation.op == MacOp.ACCUMULATE, state.result, operation.c))
+        with m.If(self.i.ready):
+            m.d.sync += self.o.valid.eq(self.i.valid)
+        with m.If(self.i.ready & self.i.valid), m.Switch(operation.op):
+            with m.Case(MacOp.ACCUMULATE, MacOp.LOAD):
+                m.d.sync += state.eq(total)
+            with m.Case(MacOp.CLEAR):
+                m.d.sync += state.eq(state.shape().const({"result": 0, "flags": {}}))
+            with m.Case(MacOp.HOLD):
+                m.d.sync += state.flags.eq(flags_layout().const({}))
+        return m

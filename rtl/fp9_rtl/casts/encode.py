@@ -1,0 +1,78 @@
+"""Encoding of a cast's result: the code in the chosen format, and what the overflow policy puts in its place."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import data
+
+from fp9.formats import FixedFormat, Specials
+from fp9.policy import Overflow
+from fp9.units import Cast
+from fp9_rtl.casts.target import MAGNITUDE_BITS, CastTarget
+from fp9_rtl.parts.layouts import flags_layout
+from fp9_rtl.parts.select import switch
+from fp9_rtl.parts.step import Step
+
+
+class Encode(Step):
+    """The code and the flags.
+
+    | source or result    | saturate                 | inf                      | flags              |
+    |---------------------|--------------------------|--------------------------|--------------------|
+    | NaN                 | NaN                      | NaN                      |                    |
+    | infinity            | largest; NaN if at "-0"  | infinity, NaN without    | invalid unless inf |
+    | above the largest   | largest                  | infinity, NaN without    | overflow, inexact  |
+    """
+
+    name = "encode"
+
+    def __init__(self, unit: Cast, targets: list[CastTarget], i: data.StructLayout) -> None:
+        self._targets = targets
+        self._policies = unit.overflow
+        super().__init__(i, data.StructLayout({"result": MAGNITUDE_BITS + 1, "flags": flags_layout()}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, flags = self.i, self.o.flags
+        saturates = Signal()
+        for policy in switch(m, i.overflow if len(self._policies) > 1 else Const(0, 0), self._policies):
+            m.d.comb += saturates.eq(policy is Overflow.SATURATE)
+        finite, overflow, flushed, infinite = Signal(), Signal(), Signal(), Signal()
+        for target in switch(m, i.target if len(self._targets) > 1 else Const(0, 0), self._targets):
+            self._encode(m, target, saturates, overflow, flushed, infinite)
+        m.d.comb += [
+            finite.eq(~(i.zero | i.inf | i.nan)),
+            flags.inexact.eq(finite & (i.inexact | flushed | overflow)),
+            flags.underflow.eq(finite & (flushed | (i.tiny & i.inexact))),
+            flags.overflow.eq(finite & overflow),
+            flags.invalid.eq(i.inf & ~i.nan & ~infinite),
+        ]
+        return m
+
+    def _encode(
+        self, m: Module, target: CastTarget, saturates: Signal, overflow: Signal, flushed: Signal, infinite: Signal
+    ) -> None:
+        """The result in one target; whether it is too large, flushed to zero's place, infinite."""
+        i, fmt = self.i, target.format
+        finite, too_large = target.encode(m, i.exponent, i.kept, i.normal)
+        if not target.has_subnormals:
+            m.d.comb += flushed.eq(~i.normal | ((finite == 0) & ~too_large))
+            finite = Mux(flushed, i.away, finite)
+        m.d.comb += [
+            overflow.eq(too_large & ~i.zero),
+            infinite.eq(~saturates & fmt.has_inf),
+        ]
+        beyond = i.inf | overflow
+        nan_at_zero = isinstance(fmt, FixedFormat) and fmt.specials is Specials.NEGATIVE_ZERO
+        nan = i.nan | (beyond & ~saturates & (not fmt.has_inf)) | (i.inf & nan_at_zero)
+        magnitude = Mux(i.zero, 0, finite)[:MAGNITUDE_BITS]
+        limit = Mux(infinite, fmt.inf_code(False) or 0, fmt.max_code)[:MAGNITUDE_BITS]
+        one_zero = fmt.code_of(Fraction(0), negative=True) == 0
+        with m.If(nan):
+            m.d.comb += self.o.result.eq(Mux(i.sign, fmt.nan_code(True), fmt.nan_code(False)))
+        with m.Elif(beyond):
+            m.d.comb += self.o.result.eq(Cat(limit, i.sign))
+        with m.Else():
+            m.d.comb += self.o.result.eq(Cat(magnitude, i.sign & (magnitude.any() if one_zero else 1)))

@@ -1,0 +1,164 @@
+"""Several operands in one `cast`: every section of the datapath once a lane, and the running amax beside them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from fp9.formats import FixedFormat
+from fp9.units import Cast
+from fp9_rtl.parts.layouts import flags_layout, ports_layout
+from fp9_rtl.parts.step import Step, chain, forward
+from fp9_rtl.pipelines.elastic import StreamComponent
+
+
+def lane_layout(unit: Cast) -> data.StructLayout:
+    """What one lane reads, as the ports of a cast of one lane: its own operand and random bits, the shared choices."""
+    return ports_layout(dataclasses.replace(unit, lanes=1, amax=False).inputs)
+
+
+def _lane(number: int) -> str:
+    return f"lane{number}"
+
+
+def _beside(unit: Cast) -> dict[str, int]:
+    """Fields that pass beside the lanes: what the running amax needs of an operation."""
+    return {"largest": unit.source.bits - 1, "amax_clear": 1} if unit.amax else {}
+
+
+class Spread(Step):
+    """The ports dealt out to the lanes; and the largest finite magnitude among the operands.
+
+    The comparison runs beside the lanes' first sections and adds nothing to their depth.
+    """
+
+    name = "spread"
+
+    def __init__(self, unit: Cast) -> None:
+        self._unit = unit
+        lanes = {_lane(number): lane_layout(unit) for number in range(unit.lanes)}
+        super().__init__(ports_layout(unit.inputs), data.StructLayout({**lanes, **_beside(unit)}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        unit, i, o = self._unit, self.i, self.o
+        ports = i.shape().members
+        for number in range(unit.lanes):
+            lane = o[_lane(number)]
+            for name in lane.shape().members:
+                m.d.comb += lane[name].eq(i[name if name in ports else f"{name}{number}"])
+        if unit.amax:
+            magnitudes = [self._finite_magnitude(i[name]) for name in unit.lane_names("x")]
+            m.d.comb += o.largest.eq(_largest(m, magnitudes))
+            forward(m, i, o, "amax_clear")
+        return m
+
+    def _finite_magnitude(self, code: Value) -> Value:
+        """A code without its sign; 0 for infinities and NaN."""
+        assert isinstance(self._unit.source, FixedFormat)
+        magnitude = code[:-1]
+        return Mux(magnitude > self._unit.source.max_code, 0, magnitude)
+
+
+def _largest(m: Module, values: Sequence[Value]) -> Value:
+    """The largest of several, by a tree of comparisons."""
+    if len(values) == 1:
+        return values[0]
+    half = len(values) // 2
+    return _larger(m, _largest(m, values[:half]), _largest(m, values[half:]))
+
+
+def _larger(m: Module, a: Value, b: Value) -> Value:
+    larger = Signal(max(len(a), len(b)), name="larger")
+    m.d.comb += larger.eq(Mux(a > b, a, b))
+    return larger
+
+
+class EachLane(Step):
+    """One section of the datapath, once for each lane."""
+
+    def __init__(self, unit: Cast, lanes: Sequence[Step]) -> None:
+        self.name = lanes[0].name
+        self._lanes = lanes
+        self._beside = tuple(_beside(unit))
+        i, o = (
+            data.StructLayout({**{_lane(n): side.shape() for n, side in enumerate(sides)}, **_beside(unit)})
+            for sides in ([step.i for step in lanes], [step.o for step in lanes])
+        )
+        super().__init__(i, o)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for number, step in enumerate(self._lanes):
+            name = _lane(number)
+            m.submodules[name] = step
+            m.d.comb += [step.i.eq(self.i[name]), self.o[name].eq(step.o)]
+        forward(m, self.i, self.o, *self._beside)
+        return m
+
+
+class Join(Step):
+    """The lanes' results under the names of the ports."""
+
+    name = "join"
+
+    def __init__(self, unit: Cast) -> None:
+        self._unit = unit
+        lane = data.StructLayout({"result": unit.outputs[0].width, "flags": flags_layout()})
+        i = {_lane(number): lane for number in range(unit.lanes)}
+        o = {
+            port: shape
+            for ports in zip(unit.lane_names("result"), unit.lane_names("flags"), strict=True)
+            for port, shape in zip(ports, lane.members.values(), strict=True)
+        }
+        super().__init__(
+            data.StructLayout({**i, **_beside(unit)}),
+            data.StructLayout({**o, **_beside(unit)}),
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for number in range(self._unit.lanes):
+            lane = self.i[_lane(number)]
+            for name in ("result", "flags"):
+                m.d.comb += self.o[self._unit.lane_names(name)[number]].eq(lane[name])
+        forward(m, self.i, self.o, *_beside(self._unit))
+        return m
+
+
+class RunningAmax(StreamComponent):
+    """The last register stage of a cast with `amax`: the steps before it, then results and the running maximum.
+
+    The maximum moves in the clock in which an operation enters the stage, and so belongs to the result beside it;
+    while a result waits to be taken, no operation enters. Reset clears the maximum.
+    """
+
+    def __init__(self, unit: Cast, steps: Sequence[Step], i: data.StructLayout) -> None:
+        self._steps = steps
+        results = (steps[-1].o.shape() if steps else i).members
+        kept = {name: shape for name, shape in results.items() if name not in _beside(unit)}
+        super().__init__(i, data.StructLayout({**kept, "amax": unit.source.bits - 1}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        operation = chain(m, self._steps, self.i.payload)
+        shape = self.o.payload.shape()
+        held = Signal(shape)
+        amax = Signal(shape["amax"].shape)
+        with m.If(~operation.amax_clear):
+            m.d.comb += amax.eq(held.amax)
+        m.d.comb += [
+            self.o.payload.eq(held),
+            self.i.ready.eq(~self.o.valid | self.o.ready),
+        ]
+        with m.If(self.i.ready):
+            m.d.sync += self.o.valid.eq(self.i.valid)
+        with m.If(self.i.ready & self.i.valid):
+            for name in shape.members:
+                if name != "amax":
+                    m.d.sync += held[name].eq(operation[name])
+            m.d.sync += held.amax.eq(_larger(m, operation.largest, amax))
+        return m

@@ -1,0 +1,71 @@
+"""Rounding of a cast: one decision on the kept bits, by the mode chosen for each operation."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.lib import data
+
+from fp9.formats import Rounding
+from fp9.units import Cast
+from fp9_rtl.parts.select import switch
+from fp9_rtl.parts.step import Step, forward
+from fp9_rtl.rounding.decision import rounds_up, rounds_up_at_random
+from fp9_rtl.rounding.hybrid import hybrid_up
+
+
+class RoundKept(Step):
+    """The rounded kept bits, the exponent after a carry, and what became of the tail.
+
+    `tiny` says that full precision would leave the number below the normal ones; `away` that the mode rounds this sign
+    away from zero.
+    """
+
+    name = "round"
+
+    def __init__(self, unit: Cast, i: data.StructLayout) -> None:
+        self._roundings = unit.roundings
+        self._passed = (
+            "normal",
+            "sign",
+            "zero",
+            "inf",
+            "nan",
+            *(name for name in ("target", "overflow") if name in i.members),
+        )
+        exponents = i["exponent"].shape
+        o = {
+            "kept": i["kept"].width + 1,
+            "exponent": range(exponents.start, exponents.stop + 1),
+            "inexact": 1,
+            "tiny": 1,
+            "away": 1,
+        }
+        super().__init__(i, data.StructLayout({**o, **{name: i[name].shape for name in self._passed}}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, o = self.i, self.o
+        up, reaches_normal = Signal(), Signal()
+        select = i.rounding if len(self._roundings) > 1 else Const(0, 0)
+        for rounding in switch(m, select, self._roundings):
+            m.d.comb += [
+                up.eq(self._up(rounding, i.last, i.tail, i.sticky)),
+                reaches_normal.eq(i.near_normal & self._up(rounding, Const(1), i.near_tail, i.near_sticky)),
+                o.away.eq({Rounding.RUP: ~i.sign, Rounding.RDN: i.sign}.get(rounding, Const(0))),
+            ]
+        m.d.comb += [
+            o.kept.eq(i.kept + up),
+            o.exponent.eq(i.exponent + (up & i.all_ones)),
+            o.inexact.eq(i.tail.any() | i.sticky | up),
+            o.tiny.eq(~i.normal & ~reaches_normal),
+        ]
+        forward(m, i, o, *self._passed)
+        return m
+
+    def _up(self, rounding: Rounding, last: Value, tail: Value, sticky: Value) -> Value:
+        """The decision, whose truth table stands in `rounds_up`."""
+        if rounding is Rounding.HYBRID:
+            return hybrid_up(self.i.hybrid, tail, self.i.threshold)
+        if rounding is Rounding.SR:
+            return rounds_up_at_random(tail, self.i.random)
+        return rounds_up(rounding, self.i.sign, last, tail[-1], tail[:-1].any() | sticky)

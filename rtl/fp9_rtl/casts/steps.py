@@ -1,0 +1,201 @@
+"""The `cast` unit's datapath: a 16- or 32-bit float to the 8-bit formats that it offers, rounded once.
+
+A target keeps fewer fraction bits the further a number lies outside its full-precision range. So the source significand
+moves right until its last kept bit stands in one fixed place, whatever the target, and is rounded there:
+
+    1.ffffffffff  ->  001f | gttt sssss      kept bits (right-aligned, as in a code), tail with the guard first, sticky
+
+Normal numbers then drop the leading 1 and take an exponent field; for others the kept bits are the whole code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import data
+
+from fp9.formats import FixedFormat, Rounding, Specials
+from fp9.units import SCALE_BITS, Cast
+from fp9_rtl.casts.encode import Encode
+from fp9_rtl.casts.lanes import EachLane, Join, Spread, lane_layout
+from fp9_rtl.casts.round import RoundKept
+from fp9_rtl.casts.target import CastTarget, HiFloat8Target, cast_target
+from fp9_rtl.parts.layouts import fields_layout
+from fp9_rtl.parts.select import switch
+from fp9_rtl.parts.shifters import shift_left_normalising, shift_right_sticky
+from fp9_rtl.parts.step import Step, forward
+from fp9_rtl.rounding.hybrid import HYBRID_ZONES, STOCHASTIC_FROM, hybrid_bits, hybrid_threshold
+
+SELECTS = ("target", "rounding", "overflow", "random")
+"""Ports of a cast that the steps after the first read."""
+
+LARGEST_SCALE = 1 << (SCALE_BITS - 1)
+"""Magnitude of the most negative scale."""
+
+
+def cast_steps(unit: Cast) -> list[Step]:
+    """The whole cast: the steps of one lane, or every step for all lanes with what passes beside them."""
+    if unit.lanes == 1 and not unit.amax:
+        return lane_steps(unit)
+    sections = zip(*(lane_steps(unit) for _ in range(unit.lanes)), strict=True)
+    return [Spread(unit), *(EachLane(unit, section) for section in sections), Join(unit)]
+
+
+def lane_steps(unit: Cast) -> list[Step]:
+    """The cast of one operand."""
+    assert isinstance(unit.source, FixedFormat)
+    targets = [cast_target(fmt, unit.source.bias, random_bits(unit) or 1) for fmt in unit.targets]
+    unpack = Unpack(unit, targets)
+    place = Place(unit, targets, unpack.o.shape())
+    rounded = RoundKept(unit, place.o.shape())
+    return [unpack, place, rounded, Encode(unit, targets, rounded.o.shape())]
+
+
+def random_bits(unit: Cast) -> int:
+    """Random bits of stochastic rounding, none where it is not offered."""
+    return unit.random_bits if Rounding.SR in unit.roundings else 0
+
+
+class Unpack(Step):
+    """The source's fields, scaled; subnormal numbers are normalised only where a target can tell them apart."""
+
+    name = "unpack"
+
+    def __init__(self, unit: Cast, targets: list[CastTarget]) -> None:
+        assert isinstance(unit.source, FixedFormat)
+        self._source = unit.source
+        self._scales = unit.scale
+        largest_scale = LARGEST_SCALE if unit.scale else 0
+        floor = min(target.floor for target in targets) - largest_scale
+        self._normalises = unit.source.subnormals and floor < unit.source.min_normal_exponent
+        i = lane_layout(unit)
+        lowest = 1 - unit.source.fraction_bits if self._normalises else 0
+        fields = {
+            "fraction": unit.source.fraction_bits,
+            "exponent": range(lowest - largest_scale, (1 << unit.source.exponent_bits) + largest_scale),
+            "threshold": hybrid_bits(unit),
+            "sign": 1,
+            "zero": 1,
+            "inf": 1,
+            "nan": 1,
+        }
+        self._selects = [name for name in SELECTS if name in i.members]
+        super().__init__(i, data.StructLayout({**fields, **{name: i[name].shape for name in self._selects}}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        source, o = self._source, self.o
+        fields = data.View(fields_layout(source), self.i.x)
+        magnitude, top = self.i.x[:-1], fields.exponent.all()
+        merged = source.specials is Specials.MERGED
+        m.d.comb += [
+            o.zero.eq(magnitude == 0),
+            o.nan.eq(magnitude.all() if merged else top & fields.fraction.any()),
+            o.inf.eq(0 if merged else top & ~fields.fraction.any()),
+            o.threshold.eq(hybrid_threshold(self.i.x, len(o.threshold))),
+            o.sign.eq(fields.sign & ~(merged & (o.zero | o.nan))),
+            o.fraction.eq(fields.fraction),
+        ]
+        exponent = Signal.like(o.exponent, name="unscaled_exponent") if self._scales else o.exponent
+        m.d.comb += exponent.eq(fields.exponent)
+        if self._normalises:
+            self._normalise(m, fields, exponent)
+        if self._scales:
+            m.d.comb += o.exponent.eq(exponent + self.i.scale)
+        forward(m, self.i, o, *self._selects)
+        return m
+
+    def _normalise(self, m: Module, fields: data.View[data.StructLayout], exponent: Value) -> None:
+        """Move a subnormal number's leading 1 out of the fraction; e = 0 has the exponent of e = 1."""
+        normalised, zeros = shift_left_normalising(m, fields.fraction, None, only_last=Const(0))
+        with m.If(fields.exponent == 0):
+            m.d.comb += [self.o.fraction.eq(normalised << 1), exponent.eq(-zeros)]
+
+
+class Place(Step):
+    """The significand moved to where it is rounded, and what rounding has to know of its place."""
+
+    name = "place"
+
+    def __init__(self, unit: Cast, targets: list[CastTarget], i: data.StructLayout) -> None:
+        self._targets = targets
+        self._window = max(target.fraction_bits for target in targets)
+        self._hybrid = Rounding.HYBRID in unit.roundings
+        self._tail = max(1, hybrid_bits(unit), random_bits(unit))
+        self._deepest = self._window + 1 + (random_bits(unit) or 1)
+        self._passed = [name for name in i.members if name not in ("fraction", "exponent")]
+        o = {
+            "kept": self._window + 1,
+            "tail": self._tail,
+            "sticky": 1,
+            "exponent": i["exponent"].shape,
+            "normal": 1,
+            "last": 1,
+            "all_ones": 1,
+            "near_normal": 1,
+            "near_tail": self._tail,
+            "near_sticky": 1,
+            "hybrid": HYBRID_ZONES,
+        }
+        super().__init__(i, data.StructLayout({**o, **{name: i[name].shape for name in self._passed}}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        fraction, o = self.i.fraction, self.o
+        places = Signal(range(self._deepest + 1))
+        for target in self._each_target(m):
+            target.places(m, self.i.exponent, self._window, places)
+        self._shift(m, places)
+        for target in self._each_target(m):
+            self._near_normal(m, target)
+            m.d.comb += [
+                o.normal.eq(target.is_normal(self.i.exponent)),
+                o.exponent.eq(target.clamped(self.i.exponent)),
+                o.last.eq(target.last_place(o.exponent, o.kept, o.normal)),
+            ]
+            if self._hybrid:
+                self._hybrid_zones(m, target)
+        m.d.comb += o.all_ones.eq(
+            Cat(fraction[-1 - bit] | (places >= self._window - bit) for bit in range(self._window)).all()
+        )
+        forward(m, self.i, o, *self._passed)
+        return m
+
+    def _each_target(self, m: Module) -> Iterator[CastTarget]:
+        select = self.i.target if len(self._targets) > 1 else Const(0, 0)
+        return switch(m, select, self._targets)
+
+    def _shift(self, m: Module, places: Value) -> None:
+        """Kept bits, tail and sticky out of the significand."""
+        shown = self._window + self._tail
+        hidden_bits = len(self.i.fraction) - shown
+        padded = Cat(Const(0, max(0, -hidden_bits)), self.i.fraction, Const(1, 1))
+        shifted, lost = shift_right_sticky(m, padded[-1 - shown :], places)
+        m.d.comb += [
+            Cat(self.o.tail, self.o.kept).eq(shifted),
+            self.o.sticky.eq(lost | self.i.fraction[: max(0, hidden_bits)].any()),
+        ]
+
+    def _near_normal(self, m: Module, target: CastTarget) -> None:
+        """Just below the normal numbers: the bits that decide whether full precision would round up to them."""
+        padded = Cat(Const(0, self._tail), self.i.fraction)
+        tail_top = len(padded) - target.lowest_fraction_bits
+        beside = self.i.exponent == target.lowest + target.bias - 1
+        m.d.comb += [
+            self.o.near_normal.eq(beside & padded[tail_top:].all() & target.has_subnormals),
+            self.o.near_tail.eq(padded[tail_top - self._tail : tail_top]),
+            self.o.near_sticky.eq(padded[: tail_top - self._tail].any()),
+        ]
+
+    def _hybrid_zones(self, m: Module, target: CastTarget) -> None:
+        """Where hybrid rounding is deterministic; for other targets than hif8, everywhere."""
+        exponent, zones = self.i.exponent, self.o.hybrid
+        if not isinstance(target, HiFloat8Target):
+            m.d.comb += zones.nearest.eq(1)
+            return
+        m.d.comb += [
+            zones.nearest.eq(abs(exponent - target.bias) < STOCHASTIC_FROM),
+            zones.certain.eq(exponent >= target.highest + target.bias),
+            zones.never.eq(exponent < target.zero + target.bias),
+        ]

@@ -1,0 +1,154 @@
+"""What the cast datapath has to know of a target format: where its last place lies, and what its codes are."""
+
+from __future__ import annotations
+
+import abc
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+
+from fp9.formats import FixedFormat, Format, HiFloat8
+from fp9_rtl.operands import hif8
+
+MAGNITUDE_BITS = 7
+"""Bits of an 8-bit code without its sign."""
+
+
+class CastTarget(abc.ABC):
+    """A target format. Exponents are the source's biased ones: the true one plus `bias`.
+
+    `depth` is how many places below the last one decide a rounding: 1, or the random bits of stochastic rounding.
+    """
+
+    fraction_bits: int
+    """The most fraction bits that any number keeps."""
+
+    lowest: int
+    """Exponent below which numbers are not normal."""
+
+    lowest_fraction_bits: int
+    """Fraction bits of the normal numbers there."""
+
+    highest: int
+    """Exponent of the largest number."""
+
+    floor: int
+    """Exponent below which all numbers round alike."""
+
+    def __init__(self, fmt: Format, bias: int, depth: int) -> None:
+        self.format = fmt
+        self.bias = bias
+        self.depth = depth
+
+    @property
+    def has_subnormals(self) -> bool:
+        """Whether numbers below the normal ones keep some of their bits."""
+        return True
+
+    def is_normal(self, exponent: Value) -> Value:
+        """Whether a number of this exponent has an exponent field of its own."""
+        return exponent >= self.lowest + self.bias
+
+    @abc.abstractmethod
+    def places(self, m: Module, exponent: Value, window: int, places: Signal) -> None:
+        """Drive how many of `window` fraction bits a number of this exponent drops, at most `window` + 1 + `depth`."""
+
+    def clamped(self, exponent: Value) -> Value:
+        """The exponent as `encode` wants it."""
+        return exponent
+
+    def last_place(self, exponent: Value, kept: Value, normal: Value) -> Value:
+        """The last bit of the code that the kept bits stand for, by which ties go to even."""
+        return kept[0]
+
+    @abc.abstractmethod
+    def encode(self, m: Module, exponent: Value, kept: Value, normal: Value) -> tuple[Value, Value]:
+        """The magnitude code of a rounded number whose kept bits are right-aligned, and whether it is too large."""
+
+
+class FixedTarget(CastTarget):
+    """A fixed-field target: below its normal numbers one place is lost with each binade."""
+
+    def __init__(self, fmt: FixedFormat, bias: int, depth: int) -> None:
+        super().__init__(fmt, bias, depth)
+        self._fmt = fmt
+        self.fraction_bits = self.lowest_fraction_bits = fmt.fraction_bits
+        self.lowest = fmt.lowest_exponent
+        self.highest = fmt.highest_exponent
+        self.floor = self.lowest - fmt.fraction_bits - depth if fmt.subnormals else self.lowest
+
+    @property
+    def has_subnormals(self) -> bool:
+        return self._fmt.subnormals
+
+    def places(self, m: Module, exponent: Value, window: int, places: Signal) -> None:
+        unused = window - self.fraction_bits
+        m.d.comb += places.eq(unused)
+        if not self._fmt.subnormals:
+            return
+        with m.If(exponent < self.floor + self.bias):
+            m.d.comb += places.eq(window + 1 + self.depth)
+        with m.Elif(exponent < self.lowest + self.bias):
+            m.d.comb += places.eq(self.lowest + self.bias + unused - exponent)
+
+    def encode(self, m: Module, exponent: Value, kept: Value, normal: Value) -> tuple[Value, Value]:
+        fmt = self._fmt
+        fraction = kept[: fmt.fraction_bits]
+        field = (exponent + (fmt.bias - self.bias))[: fmt.exponent_bits]
+        below_normal = kept[:MAGNITUDE_BITS] if fmt.subnormals else Const(0)
+        highest = self.highest + self.bias
+        too_large = exponent > highest
+        all_ones = (1 << fmt.fraction_bits) - 1
+        if (largest_fraction := fmt.max_code & all_ones) != all_ones:
+            too_large |= (exponent == highest) & (fraction > largest_fraction)
+        return Mux(normal, Cat(fraction, field), below_normal), too_large & normal
+
+
+class HiFloat8Target(CastTarget):
+    """HiFloat8: places are lost away from 1 on both sides; the denormals are bare powers of two 2^(M - offset)."""
+
+    fraction_bits = hif8.DOT_FIELDS[-1].fraction_bits
+    lowest = HiFloat8.LOWEST_NORMAL
+    lowest_fraction_bits = HiFloat8.fraction_bits_at(HiFloat8.LOWEST_NORMAL)
+    highest = (1 << hif8.EXPONENT_SIZE_BITS) - 1
+    zero = -HiFloat8.DENORMAL_OFFSET
+    """Exponent in whose place the code has zero; what lies below rounds as a part of the smallest number."""
+
+    def __init__(self, fmt: HiFloat8, bias: int, depth: int) -> None:
+        super().__init__(fmt, bias, depth)
+        self.floor = self.zero + 1 - depth
+
+    def places(self, m: Module, exponent: Value, window: int, places: Signal) -> None:
+        m.d.comb += places.eq(window + 1 + self.depth)
+        if self.floor < self.zero:
+            with m.If(exponent >= self.floor + self.bias):
+                m.d.comb += places.eq(window + 1 + self.zero + self.bias - exponent)
+        for dropped, least in ((window + 1, self.zero), (window, self.zero + 1)):
+            with m.If(exponent >= least + self.bias):
+                m.d.comb += places.eq(dropped)
+        for row in hif8.DOT_FIELDS:
+            largest = (1 << row.exponent_bits) - 1
+            reached = exponent >= self.bias - largest
+            widest = row is hif8.DOT_FIELDS[0]  # what lies above it overflows, whatever it keeps
+            with m.If(reached if widest else reached & (exponent <= self.bias + largest)):
+                m.d.comb += places.eq(window - row.fraction_bits)
+
+    def clamped(self, exponent: Value) -> Value:
+        return Mux(exponent < self.zero + self.bias, self.zero + self.bias, exponent)
+
+    def last_place(self, exponent: Value, kept: Value, normal: Value) -> Value:
+        return Mux(normal, kept[0], (exponent - (self.zero + self.bias))[0])
+
+    def encode(self, m: Module, exponent: Value, kept: Value, normal: Value) -> tuple[Value, Value]:
+        true_exponent = Signal.like(exponent - self.bias)
+        m.d.comb += true_exponent.eq(exponent - self.bias)
+        at_infinity = (true_exponent == self.highest) & kept[: hif8.DOT_FIELDS[0].fraction_bits].any()
+        return hif8.encode(m, true_exponent, kept), (true_exponent > self.highest) | at_infinity
+
+
+def cast_target(fmt: Format, bias: int, depth: int) -> CastTarget:
+    """The target of a format, for sources of that exponent bias and roundings that look at so many dropped places."""
+    if isinstance(fmt, HiFloat8):
+        return HiFloat8Target(fmt, bias, depth)
+    if isinstance(fmt, FixedFormat):
+        return FixedTarget(fmt, bias, depth)
+    raise ValueError(f"{fmt.name} given as target of a cast unit; give hif8 or a format of fixed fields")

@@ -1,0 +1,158 @@
+"""From a unit spec to the component with the unit's ports."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from amaranth.hdl import Module, Signal, signed
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from fp9.formats import Rounding
+from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Port, Unit, Upcast
+from fp9_rtl.accumulators import kulisch
+from fp9_rtl.accumulators.chunks import ChunkSum, Total
+from fp9_rtl.accumulators.kulisch import kulisch_stages
+from fp9_rtl.accumulators.register import Accumulator, product_steps
+from fp9_rtl.casts.lanes import RunningAmax
+from fp9_rtl.casts.steps import cast_steps
+from fp9_rtl.fpu import fpu
+from fp9_rtl.operands.unit import Decode
+from fp9_rtl.operands.upcast import UpcastStep
+from fp9_rtl.parts.layouts import ports_layout
+from fp9_rtl.parts.step import Step, chain
+from fp9_rtl.pipelines.cut import cut
+from fp9_rtl.pipelines.elastic import Combinational, Pipeline, StreamComponent
+from fp9_rtl.sums import gating
+from fp9_rtl.sums import steps as dot
+from fp9_rtl.sums.fma import fma_steps
+
+
+def build(unit: Unit) -> wiring.Component:
+    """The hardware of a unit: its data ports, and with `stages` the handshake beside them.
+
+    Raises ValueError for a spec that no hardware is offered for.
+    """
+    check_offered(unit)
+    return UnitComponent(unit)
+
+
+def check_offered(unit: Unit) -> None:
+    """Raise ValueError, which says what is offered, for a spec that the model knows and the hardware does not."""
+    match unit:
+        case Decoder() | Upcast() | Cast():
+            return
+        case Dot() if unit.engine.chunk is not None and not isinstance(unit, Mac):
+            plain, needed = False, "an engine without chunks, or a mac, which has a register for them"
+        case Mac() if unit.engine.whole:
+            plain, needed = kulisch.is_offered(unit), f"an exact engine with {kulisch.KULISCH_NEEDED}"
+        case Dot():
+            plain, needed = _step_offered(replace(unit, engine=unit.engine.within_chunk))
+        case Fpu():
+            plain, needed = fpu.is_offered(unit), fpu.FPU_NEEDED
+        case _:
+            plain, needed = False, "a decoder, upcast, cast, fma, dot, mac or fpu"
+    if not plain:
+        raise ValueError(f"{unit.name}: no hardware is offered for this {unit.kind}; give {needed}")
+
+
+def _step_offered(unit: Dot) -> tuple[bool, str]:
+    """Whether there is hardware for a step without chunks, and what is offered."""
+    if dot.takes(unit):
+        return dot.is_offered(unit), dot.DOT_NEEDED
+    plain = not unit.engine.whole and unit.engine.rounding is not Rounding.SR
+    return plain, "an exact engine of one product that rounds to fp32, e8m13, fp16, bf16 or dlfloat16"
+
+
+def unit_steps(unit: Unit) -> list[Step]:
+    """The datapath of a unit without state."""
+    if isinstance(unit, Decoder):
+        return [Decode(unit)]
+    if isinstance(unit, Upcast):
+        return [UpcastStep(unit)]
+    if isinstance(unit, Cast):
+        return cast_steps(unit)
+    if isinstance(unit, Fpu):
+        return fpu.fpu_steps(unit)
+    assert isinstance(unit, Dot)
+    return fma_steps(unit) if isinstance(unit, Fma) and not dot.takes(unit) else dot.dot_steps(unit)
+
+
+class UnitComponent(wiring.Component):
+    """A unit with flat ports: those of the spec, and `in_valid`, `in_ready`, `out_valid`, `out_ready` with `stages`."""
+
+    def __init__(self, unit: Unit) -> None:
+        handshake = {"in_valid": In(1), "in_ready": Out(1), "out_valid": Out(1), "out_ready": In(1)}
+        super().__init__(_members(unit.inputs, In) | _members(unit.outputs, Out) | (handshake if unit.stages else {}))
+        self._unit = unit
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        unit = self._unit
+        operands = Signal(ports_layout(unit.inputs))
+        for port in unit.inputs:
+            m.d.comb += operands[port.name].eq(getattr(self, port.name))
+        results = self._clocked(m, operands) if unit.stages else chain(m, unit_steps(unit), operands)
+        for port in unit.outputs:
+            m.d.comb += getattr(self, port.name).eq(results[port.name])
+        return m
+
+    def _clocked(self, m: Module, operands: data.View[data.StructLayout]) -> data.View[data.StructLayout]:
+        """The stages one behind the other, the handshakes at both ends."""
+        named = _stages(self._unit)
+        stages = list(named.values())
+        first, last = stages[0], stages[-1]
+        for name, stage in named.items():
+            m.submodules[name] = stage
+        for upstream, downstream in itertools.pairwise(stages):
+            wiring.connect(m, upstream.o, downstream.i)
+        m.d.comb += [
+            first.i.payload.eq(operands),
+            first.i.valid.eq(self.in_valid),
+            self.in_ready.eq(first.i.ready),
+            self.out_valid.eq(last.o.valid),
+            last.o.ready.eq(self.out_ready),
+        ]
+        return last.o.payload
+
+
+def _members(ports: Iterable[Port], direction: type[In]) -> dict[str, wiring.Member]:
+    return {port.name: direction(signed(port.width) if port.signed else port.width) for port in ports}
+
+
+def _stages(unit: Unit) -> dict[str, StreamComponent]:
+    """What stands between the streams of a unit with `stages`, by name."""
+    if isinstance(unit, Cast) and unit.amax:
+        return _amax_stages(unit)
+    if not isinstance(unit, Mac):
+        return _front(unit, unit_steps(unit), unit.stages)
+    if unit.engine.whole:
+        return kulisch_stages(unit)
+    steps = product_steps(unit, ("op", "c"))
+    products = steps[-1].o.shape()
+    accumulators: dict[str, StreamComponent]
+    if unit.engine.chunk is None:
+        accumulators = {"accumulator": Accumulator(unit, products)}
+    else:
+        chunk = ChunkSum(unit, products)
+        accumulators = {"chunk": chunk, "total": Total(unit, chunk.o.payload.shape())}
+    return _front(unit, steps, unit.stages - len(accumulators)) | accumulators
+
+
+def _front(unit: Unit, steps: Sequence[Step], stages: int) -> dict[str, StreamComponent]:
+    """Steps with so many register stages, the first behind the decoders where factors are held."""
+    if isinstance(unit, Dot) and gating.holds(unit):
+        return {
+            "factors": gating.HeldFactors(unit, steps[0]),
+            "pipeline": Pipeline(cut(steps[1:], stages - 1)),
+        }
+    return {"pipeline": Pipeline(cut(steps, stages)) if stages else Combinational(steps)}
+
+
+def _amax_stages(unit: Cast) -> dict[str, StreamComponent]:
+    """The running maximum stands in the last stage, beside the steps that fall to it."""
+    *earlier, last = cut(unit_steps(unit), unit.stages)
+    amax = RunningAmax(unit, last, last[0].i.shape())
+    return {"pipeline": Pipeline(earlier), "amax": amax} if earlier else {"amax": amax}

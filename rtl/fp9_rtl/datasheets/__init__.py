@@ -1,0 +1,1 @@
+"""Data sheets of units, with their timing pictures."""

@@ -1,0 +1,206 @@
+"""Data sheets of units: ports, formats, rounding, timing, area and delay, all out of the unit spec."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from fp9.engines.engine import Engine
+from fp9.formats import FixedFormat, Format, Rounding
+from fp9.system.files import write_whole
+from fp9.units import Cast, Dot, Fpu, Port, Unit, Upcast
+from fp9_rtl.datasheets.timing import timing_svg
+from fp9_rtl.synthesis.records import NOTE
+from fp9_rtl.synthesis.run import Synthesis, synthesise_unit
+
+INDEX = "README.md"
+"""The page that lists the sheets of a folder."""
+
+AREA = "## Area and delay"
+"""Heading of the last section, the only one that is measured."""
+
+_ROUNDINGS = {
+    Rounding.RNE: "to nearest, ties to even",
+    Rounding.RNA: "to nearest, ties away from zero",
+    Rounding.RTZ: "toward zero",
+    Rounding.RUP: "toward plus infinity",
+    Rounding.RDN: "toward minus infinity",
+    Rounding.SR: "stochastic: random bits are added below the last place",
+    Rounding.HYBRID: "hif8's hybrid: ties away near 1, elsewhere by a threshold from the source's own last bits",
+}
+
+
+def write(
+    units: Sequence[Unit],
+    folder: Path,
+    *,
+    cache: Path | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> list[Path]:
+    """Write NAME.md and NAME.svg for each unit into a folder, measuring what was not measured before; their paths.
+
+    Raises ValueError for a unit without hardware, MissingTool without WaveDrom, Yosys or the library.
+    """
+    paths = []
+    for done, unit in enumerate(units, start=1):
+        text = sheet(unit, synthesise_unit(unit, cache=cache))
+        for suffix, content in ((".md", text), (".svg", timing_svg(unit))):
+            paths.append(folder / f"{unit.name}{suffix}")
+            write_whole(paths[-1], content)
+        if progress:
+            progress(f"{unit.name}: data sheet", done, len(units))
+    return paths
+
+
+def index(units: Sequence[Unit]) -> str:
+    """The page that lists data sheets."""
+    rows = [[f"[{unit.name}]({unit.name}.md)", unit.kind, str(unit.stages)] for unit in units]
+    intro = "One data sheet for each unit of the catalogue, made from its spec by `fp9 datasheet --out docs/units`."
+    return "\n\n".join(["# Data sheets", intro, _table(["unit", "kind", "stages"], rows)]) + "\n"
+
+
+def sheet(unit: Unit, measured: Synthesis | None = None) -> str:
+    """The data sheet of a unit as Markdown, without areas where nothing is measured."""
+    parts = [
+        f"# {unit.name}",
+        inspect.getdoc(type(unit)) or "",
+        "## Spec",
+        "\n".join(f"- {line}" for line in unit.describe()),
+        "## Ports",
+        _table(["port", "direction", "bits", "meaning"], _ports(unit)),
+        "## Formats",
+        _table(_FORMAT_COLUMNS, [_format_row(fmt) for fmt in _formats(unit)]),
+        "## Rounding",
+        "\n".join(_rounding(unit)),
+        "## Timing",
+        _timing(unit),
+        f"![Timing of {unit.name}]({unit.name}.svg)",
+    ]
+    if measured is not None:
+        parts += [AREA, _areas(unit, measured)]
+    return "\n\n".join(parts) + "\n"
+
+
+def unmeasured(text: str) -> str:
+    """A sheet without its section of areas."""
+    return text.partition(f"\n{AREA}")[0]
+
+
+# --- sections ------------------------------------------------------------------------------------------------------
+
+
+def _ports(unit: Unit) -> list[list[str]]:
+    ports = [*(("in", port) for port in unit.inputs), *(("out", port) for port in unit.outputs)]
+    data = [[f"`{port.name}`", way, str(port.width), _meaning(port)] for way, port in ports]
+    if not unit.stages:
+        return data
+    handshake = [
+        ("clk", "in", "clock, rising edge"),
+        ("rst", "in", "synchronous reset, 1 resets"),
+        ("in_valid", "in", "an operation is offered at the inputs"),
+        ("in_ready", "out", "it is taken at this clock edge if offered"),
+        ("out_valid", "out", "a result stands at the outputs"),
+        ("out_ready", "in", "it is taken at this clock edge if there is one"),
+    ]
+    return [[f"`{name}`", way, "1", meaning] for name, way, meaning in handshake] + data
+
+
+def _meaning(port: Port) -> str:
+    parts = [port.doc]
+    if port.signed:
+        parts.append("two's complement")
+    if port.choices:
+        parts.append(", ".join(f"{value} {name}" for value, name in enumerate(port.choices)))
+        if len(port.choices) < 1 << port.width:
+            parts.append("beyond the last: the last")
+    elif port.formats:
+        names = ", ".join(fmt.name for fmt in port.formats)
+        parts.append(f"by `{port.select}`: {names}" if port.select else names)
+    return "; ".join(parts)
+
+
+_FORMAT_COLUMNS = ["format", "bits", "fields", "bias", "largest", "smallest normal", "smallest", "inf", "NaN", "source"]
+
+
+def _formats(unit: Unit) -> list[Format]:
+    """Every format on a port, once, in port order."""
+    return list(dict.fromkeys(fmt for port in (*unit.inputs, *unit.outputs) for fmt in port.formats))
+
+
+def _format_row(fmt: Format) -> list[str]:
+    fields, bias = "tapered", ""
+    if isinstance(fmt, FixedFormat):
+        fields, bias = f"1.{fmt.exponent_bits}.{fmt.fraction_bits}", str(fmt.bias)
+    limits = [f"{value:.6g}" for value in (fmt.max, fmt.smallest_normal, fmt.smallest)]
+    return [fmt.name, str(fmt.bits), fields, bias, *limits, _yes(fmt.has_inf), _yes(fmt.has_nan), fmt.source]
+
+
+def _yes(fact: bool) -> str:
+    return "yes" if fact else "no"
+
+
+def _rounding(unit: Unit) -> list[str]:
+    """What is rounded where, as lines."""
+    if isinstance(unit, Cast):
+        return [
+            *_offered("Roundings", [f"{r.value}: {_ROUNDINGS[r]}" for r in unit.roundings]),
+            f"Magnitudes above the largest number: {' or '.join(o.value for o in unit.overflow)}.",
+        ]
+    if isinstance(unit, Dot | Fpu):
+        return [_step(unit.engine)]
+    if isinstance(unit, Upcast):
+        return [f"Exact, but for numbers above the largest of {unit.result.name}."]
+    return ["Nothing is rounded."]
+
+
+def _step(engine: Engine) -> str:
+    """What an engine's step rounds, as a sentence."""
+    terms = f"{engine.products} products and the addend" if engine.products > 1 else "the product and the addend"
+    summed = f"Engine {engine.name}: the exact sum of {terms}"
+    if engine.window is not None:
+        summed = (
+            f"Engine {engine.name}: the sum of {terms}, of which {engine.window} fraction bits below the largest "
+            f"exponent are kept (truncation: {engine.truncation.value}; addend: {engine.addend.value}),"
+        )
+    sentence = f"{summed} is rounded once to {_rounded_to(engine)}."
+    if engine.chunk is None:
+        return sentence
+    return (
+        f"{sentence} The addend of a step is the open chunk; after {engine.chunk} products the exact sum of chunk and "
+        f"total is rounded once to {_rounded_to(engine.joining)}."
+    )
+
+
+def _rounded_to(engine: Engine) -> str:
+    return f"{engine.result.name}, {engine.rounding.value} ({_ROUNDINGS[engine.rounding]})"
+
+
+def _offered(what: str, lines: Iterable[str]) -> list[str]:
+    return [f"{what}, chosen per operation where there are several:", "", *(f"- {line}" for line in lines), ""]
+
+
+def _timing(unit: Unit) -> str:
+    if not unit.stages:
+        return "Combinational: no clock; results follow the inputs after the delay below."
+    return (
+        f"Latency {unit.stages} clocks, throughput one operation a clock. A transfer happens at a rising edge with "
+        "valid and ready both 1; a result that is not taken stays, and none is lost or repeated."
+    )
+
+
+def _areas(unit: Unit, measured: Synthesis) -> str:
+    rows = [
+        [e.mapping, f"{e.area_um2:.0f}", f"{e.nand2:.0f}", f"{e.logic_um2:.0f}", str(e.flip_flops), f"{e.delay_ns:.2f}"]
+        for e in measured.estimates
+    ]
+    basis = (
+        f"Estimates in {measured.library}, {NOTE}. Mapping A is the smallest netlist, B the balanced one; Yosys "
+        f"{measured.yosys}, delay by {measured.delay_by}. Measure again: `fp9 synth {unit.name}`"
+    )
+    return f"{_table(['mapping', 'area um2', 'NAND2', 'logic um2', 'flip-flops', 'delay ns'], rows)}\n\n{basis}"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -1,0 +1,108 @@
+"""A unit with stages behind AXI4-Stream ports: operands in, results out, `tlast` and `tuser` with their operation.
+
+`tdata` holds the unit's ports in port order from bit 0, zeros above them up to whole bytes; see `interfaces` for the
+offsets. Ports are named as the standard names them (AMBA AXI-Stream, IHI 0051): `aclk`, `aresetn` (active low, taken at
+the rising edge of `aclk`), slave `s_axis_*`, master `m_axis_*`. A `tvalid` does not wait for its `tready`.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+from amaranth.hdl import Cat, ClockDomain, Module
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from fp9.units import Port, Unit
+from fp9_rtl.components import build
+from fp9_rtl.export.verilog import component_verilog, preamble
+from fp9_rtl.pipelines.elastic import ElasticRegister
+
+MAX_USER_BITS = 64
+"""Widest `tuser`."""
+
+
+def tdata_bits(ports: tuple[Port, ...]) -> int:
+    """Width of the `tdata` that carries these ports: whole bytes."""
+    return -(-sum(port.width for port in ports) // 8) * 8
+
+
+class AxiStream(wiring.Component):
+    """AXI4-Stream slave `s_axis_*` for a unit's operands and master `m_axis_*` for its results.
+
+    `tlast` and the `user_bits` of `tuser` go through a chain of registers beside the unit, whose handshakes move in
+    step with the unit's. Without user bits there is no `tuser`.
+    """
+
+    def __init__(self, unit: Unit, user_bits: int = 0) -> None:
+        self._unit, self._user_bits = unit, user_bits
+        members: dict[str, wiring.Member] = {"aclk": In(1), "aresetn": In(1)}
+        for name, ports, given, taken in (("s_axis", unit.inputs, In, Out), ("m_axis", unit.outputs, Out, In)):
+            members |= {
+                f"{name}_tdata": given(tdata_bits(ports)),
+                f"{name}_tlast": given(1),
+                f"{name}_tvalid": given(1),
+                f"{name}_tready": taken(1),
+            }
+            if user_bits:
+                members[f"{name}_tuser"] = given(user_bits)
+        super().__init__(members)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.domains.sync = domain = ClockDomain()
+        domain.clk = self.aclk
+        m.submodules.unit = unit = build(self._unit)
+        m.d.comb += [
+            domain.rst.eq(~self.aresetn),
+            Cat(getattr(unit, port.name) for port in self._unit.inputs).eq(self.s_axis_tdata),
+            unit.in_valid.eq(self.s_axis_tvalid),
+            self.s_axis_tready.eq(unit.in_ready),
+            self.m_axis_tdata.eq(Cat(getattr(unit, port.name) for port in self._unit.outputs)),
+            self.m_axis_tvalid.eq(unit.out_valid),
+            unit.out_ready.eq(self.m_axis_tready),
+        ]
+        self._beside(m)
+        return m
+
+    def _beside(self, m: Module) -> None:
+        """The chain that carries what belongs to an operation past the unit."""
+        beside = data.StructLayout({"last": 1, "user": self._user_bits})
+        registers = [ElasticRegister(beside) for _ in range(self._unit.stages)]
+        for number, register in enumerate(registers, start=1):
+            m.submodules[f"beside{number}"] = register
+        for register, following in itertools.pairwise(registers):
+            wiring.connect(m, register.o, following.i)
+        first, last = registers[0], registers[-1]
+        m.d.comb += [
+            first.i.payload.last.eq(self.s_axis_tlast),
+            first.i.valid.eq(self.s_axis_tvalid),
+            last.o.ready.eq(self.m_axis_tready),
+            self.m_axis_tlast.eq(last.o.payload.last),
+        ]
+        if self._user_bits:
+            m.d.comb += [
+                first.i.payload.user.eq(self.s_axis_tuser),
+                self.m_axis_tuser.eq(last.o.payload.user),
+            ]
+
+
+def axi_stream(unit: Unit, user_bits: int = 0) -> AxiStream:
+    """The wrapper of a unit. Raises ValueError for a unit without stages, which has no handshake, and a wide tuser."""
+    if not unit.stages:
+        raise ValueError(f"{unit.name}: an AXI4-Stream needs a clock; give 1 stage or more")
+    if not 0 <= user_bits <= MAX_USER_BITS:
+        raise ValueError(f"{unit.name}: {user_bits} user bits given; give 0 to {MAX_USER_BITS}")
+    return AxiStream(unit, user_bits)
+
+
+def axi_stream_verilog(unit: Unit, user_bits: int = 0) -> str:
+    """Verilog of the wrapper as one module `NAME_axis` with the unit inside. Deterministic to the byte."""
+    body = component_verilog(axi_stream(unit, user_bits), f"{unit.name}_axis")
+    used, wide = sum(port.width for port in unit.inputs), tdata_bits(unit.inputs)
+    if used < wide:
+        # Verilator says nothing about bits that a signal of this name reads.
+        padding = f"  wire unused_padding = &{{1'b0, s_axis_tdata[{wide - 1}:{used}]}};\n"
+        body = body.replace("endmodule", f"{padding}endmodule", 1)
+    note = "// AXI4-Stream: tdata holds the ports below in their order from bit 0; aclk is clk, aresetn is not rst."
+    return "\n".join([note, *preamble(unit), "", body])

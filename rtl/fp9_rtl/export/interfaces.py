@@ -1,0 +1,139 @@
+"""What an integrator needs beside a unit's Verilog: its encodings as a SystemVerilog package and as a C header.
+
+Both say the same, from the spec: the values of each select port, where each port lies in the packed operand and result
+words (first port at bit 0, as the AXI4-Stream wrapper packs them), the flags, and the special codes of each format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from fp9.formats import Format
+from fp9.rounding import Flags
+from fp9.system.files import write_whole
+from fp9.units import Port, Unit
+from fp9_rtl.export.verilog import header
+
+HANDSHAKE = ("in_valid", "in_ready", "out_valid", "out_ready")
+"""Handshake signals of a unit with stages."""
+
+
+def c_header(unit: Unit) -> str:
+    """C header of a unit's encodings; every name begins with the unit's. Deterministic to the byte."""
+    prefix = identifier(unit.name)
+    guard = f"FP9_{prefix}_H"
+    lines = [*_comment(unit), "", f"#ifndef {guard}", f"#define {guard}"]
+    for port in select_ports(unit):
+        values = [f"  {prefix}_{identifier(port.name)}_{identifier(c)} = {v}," for v, c in enumerate(port.choices)]
+        lines += ["", f"/* {port.doc} */", f"enum {unit.name}_{port.name} {{", *values, "};"]
+    flags = [f"  {prefix}_FLAG_{flag.name} = {int(flag)}," for flag in Flags]
+    lines += ["", "/* exception flags */", f"enum {unit.name}_flag {{", *flags, "};"]
+    for word, ports in (("operands", unit.inputs), ("results", unit.outputs)):
+        lines += ["", f"/* the packed {word}: lowest bit and width of each port */"]
+        for port, lowest in offsets(ports):
+            name = f"{prefix}_{identifier(port.name)}"
+            lines += [f"#define {name}_LSB {lowest}", f"#define {name}_BITS {port.width}"]
+    for fmt in port_formats(unit):
+        lines += ["", f"/* {fmt.name}: codes of the largest and smallest numbers and of what is no number */"]
+        lines += [f"#define {prefix}_{name} 0x{code:0{(fmt.bits + 3) // 4}X}u" for name, code in special_codes(fmt)]
+    return "\n".join([*lines, "", "#endif", ""])
+
+
+def sv_package(unit: Unit) -> str:
+    """SystemVerilog package `NAME_pkg` of a unit's encodings and words, and its interface `NAME_if`."""
+    lines = [f"// {line}".rstrip() for line in _plain(unit)]
+    lines += ["", f"package {unit.name}_pkg;"]
+    for port in select_ports(unit):
+        names = [f"{identifier(port.name)}_{identifier(choice)}" for choice in port.choices]
+        values = ",\n".join(f"    {name} = {port.width}'d{value}" for value, name in enumerate(names))
+        lines += [f"  typedef enum logic [{port.width - 1}:0] {{ // {port.doc}", values, f"  }} {port.name}_t;", ""]
+    for word, ports in (("operands", unit.inputs), ("results", unit.outputs)):
+        fields = [f"    {_sv_type(port)} {port.name}; // {port.doc}" for port in reversed(ports)]
+        lines += ["  typedef struct packed {", *fields, f"  }} {word}_t;", ""]
+    lines.append("  /* verilator lint_off UNUSEDPARAM */ // nobody reads all of them")
+    width = max(Flags).bit_length()
+    lines += [f"  localparam logic [{width - 1}:0] FLAG_{flag.name} = {width}'d{int(flag)};" for flag in Flags]
+    for fmt in port_formats(unit):
+        lines.append("")
+        for name, code in special_codes(fmt):
+            lines.append(f"  localparam logic [{fmt.bits - 1}:0] {name} = {fmt.bits}'h{code:0{(fmt.bits + 3) // 4}x};")
+    lines += ["  /* verilator lint_on UNUSEDPARAM */", f"endpackage : {unit.name}_pkg", "", *_sv_interface(unit)]
+    return "\n".join([*lines, ""])
+
+
+def write_interfaces(unit: Unit, *, package: Path | None = None, c: Path | None = None) -> None:
+    """Write the package or the header or both, whole or not at all. Raises OSError where a file cannot be written."""
+    if package is not None:
+        write_whole(package, sv_package(unit))
+    if c is not None:
+        write_whole(c, c_header(unit))
+
+
+def _sv_interface(unit: Unit) -> list[str]:
+    """The unit's signals as an interface, seen from the unit and from its user."""
+    ports = "(input logic clk, input logic rst)" if unit.stages else ""
+    handshake = [f"  logic {name};" for name in HANDSHAKE] if unit.stages else []
+    driven = ["operands", *(("in_valid", "out_ready") if unit.stages else ())]
+    given = ["results", *(("in_ready", "out_valid") if unit.stages else ())]
+    clocked = ["input clk", "input rst"] if unit.stages else []
+
+    def modport(name: str, inputs: list[str], outputs: list[str]) -> str:
+        members = [*clocked, *(f"input {n}" for n in inputs), *(f"output {n}" for n in outputs)]
+        return f"  modport {name} ({', '.join(members)});"
+
+    return [
+        f"interface {unit.name}_if{ports};",
+        f"  {unit.name}_pkg::operands_t operands;",
+        f"  {unit.name}_pkg::results_t results;",
+        *handshake,
+        modport("unit", driven, given),
+        modport("user", given, driven),
+        f"endinterface : {unit.name}_if",
+    ]
+
+
+def _sv_type(port: Port) -> str:
+    if port.choices:
+        return f"{port.name}_t"
+    sign = "logic signed" if port.signed else "logic"
+    return f"{sign} [{port.width - 1}:0]" if port.width > 1 else sign
+
+
+def _plain(unit: Unit) -> list[str]:
+    """The header's lines without comment signs."""
+    return [line.removeprefix("//").removeprefix(" ") for line in header(unit)]
+
+
+def _comment(unit: Unit) -> list[str]:
+    return ["/*", *(f" * {line}".rstrip() for line in _plain(unit)), " */"]
+
+
+def identifier(name: str) -> str:
+    """A name as an upper-case identifier: `f143(bias=-3)` becomes F143_BIAS_M3."""
+    return re.sub(r"\W+", "_", name.replace("-", "M")).strip("_").upper()
+
+
+def select_ports(unit: Unit) -> list[Port]:
+    """Ports whose values have names."""
+    return [port for port in (*unit.inputs, *unit.outputs) if port.choices]
+
+
+def offsets(ports: tuple[Port, ...]) -> Iterator[tuple[Port, int]]:
+    """Ports with their lowest bits in the packed word: the first at bit 0, each above the one before it."""
+    lowest = 0
+    for port in ports:
+        yield port, lowest
+        lowest += port.width
+
+
+def port_formats(unit: Unit) -> list[Format]:
+    """Every format that a port of the unit carries, once, in port order."""
+    return list(dict.fromkeys(fmt for port in (*unit.inputs, *unit.outputs) for fmt in port.formats))
+
+
+def special_codes(fmt: Format) -> list[tuple[str, int]]:
+    """Names and codes of a format's largest and smallest positive numbers, infinity and NaN, where it has them."""
+    codes = {"MAX": fmt.max_code, "SMALLEST": fmt.smallest_code, "INF": fmt.inf_code(False), "NAN": fmt.nan_code(False)}
+    return [(f"{identifier(fmt.name)}_{name}", code) for name, code in codes.items() if code is not None]

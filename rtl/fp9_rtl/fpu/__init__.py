@@ -1,0 +1,1 @@
+"""The dual-format FPU: products of 8-bit operands and multiply-adds of wide ones in one datapath."""

@@ -1,0 +1,56 @@
+"""Area and delay of a tile for matrix products, as a whole and for each of its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fp9_rtl.gemm.tile import GemmTile, gemm_verilog
+from fp9_rtl.synthesis.run import Progress, synthesise
+
+
+@dataclass(frozen=True)
+class TileArea:
+    """What one mapping measured of a tile; areas in um2, delay in ns, all of the tile but `element_um2`.
+
+    `element_um2` is the area over the number of elements: a mac, its operands' registers, and its share of the casts
+    and of the control.
+    """
+
+    tile: str
+    mapping: str
+    area_um2: float
+    logic_um2: float
+    flip_flop_um2: float
+    flip_flops: int
+    element_um2: float
+    delay_ns: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return asdict(self)
+
+
+def measure(
+    tile: GemmTile,
+    *,
+    library: str = "osu018",
+    mappings: Sequence[str] = ("A", "B"),
+    progress: Progress | None = None,
+) -> tuple[TileArea, ...]:
+    """Measure a tile by each mapping; raises as `synthesise` does."""
+    found = synthesise(gemm_verilog(tile), tile.name, library=library, mappings=mappings, progress=progress)
+    return tuple(
+        TileArea(
+            tile.name,
+            e.mapping,
+            e.area_um2,
+            e.logic_um2,
+            e.flip_flop_um2,
+            e.flip_flops,
+            e.area_um2 / (tile.rows * tile.columns),
+            e.delay_ns,
+        )
+        for e in found.estimates
+    )

@@ -1,0 +1,1 @@
+"""Codes to fields: decoders and upcasts."""

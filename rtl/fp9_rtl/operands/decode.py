@@ -1,0 +1,162 @@
+"""Decoding of 8-bit operands, their format chosen per operation, to sign, exponent and normalised significand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from fp9.formats import FixedFormat, Format, HiFloat8, ScaledInteger, Specials, with_bias
+from fp9.units import BIAS_BITS, exponent_range, has_programmable_bias, select_width, significand_bits
+from fp9_rtl.operands import hif8
+from fp9_rtl.parts.layouts import fields_layout, operand_layout
+from fp9_rtl.parts.select import switch
+
+
+class OperandDecoder(wiring.Component):
+    """One 8-bit code to the fields of `operand_layout`, combinational.
+
+    `code` holds the code, `select` the index of its format, `extra_bias` the extra bias of hfp8_143 where `bias_port`
+    asks for it. The exponent of `operand` is the true one plus `offset`: a caller that chooses it well saves adders.
+    Without `normalise`, subnormal numbers keep the lowest exponent of their format and the zeros before their first 1.
+    Exponent and significand carry no meaning where a special flag says otherwise.
+    """
+
+    code: Signal
+    select: Signal
+    extra_bias: Signal
+    operand: data.View[data.StructLayout]
+
+    def __init__(self, formats: Sequence[Format], bias_port: bool, offset: int = 0, normalise: bool = True) -> None:
+        low, high = exponent_range(tuple(formats), bias_port)
+        significand = significand_bits(formats)
+        self._fraction_bits = significand - 1
+        super().__init__(
+            {
+                "code": In(8),
+                "select": In(select_width(len(formats))),
+                "extra_bias": In(signed(BIAS_BITS)),
+                "operand": Out(operand_layout(range(low + offset, high + offset + 1), significand)),
+            }
+        )
+        self._formats = formats
+        self._bias_port = bias_port
+        self._offset = offset
+        self._normalises = normalise
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        self._classify(m)
+        fraction, exponent, subnormal = self._unpack(m)
+        if self._normalises:
+            self._normalise(m, fraction, exponent, subnormal)
+        else:
+            self._keep(m, fraction, exponent, subnormal)
+        return m
+
+    def _classify(self, m: Module) -> None:
+        """Zero, infinity, NaN and sign."""
+        magnitude = self.code[:-1]
+        unsigned_zero = Signal()
+        for fmt in switch(m, self.select, self._formats):
+            merged = isinstance(fmt, FixedFormat) and fmt.specials in (Specials.MERGED, Specials.NONE)
+            m.d.comb += [
+                self.operand.nan.eq(_is_nan(fmt, self.code)),
+                self.operand.inf.eq(magnitude == fmt.inf_code(False) if fmt.has_inf else 0),
+                unsigned_zero.eq(merged),
+            ]
+        is_zero = magnitude == 0
+        if any(isinstance(fmt, ScaledInteger) for fmt in self._formats):
+            is_zero &= ~(self._is_integer() & self.code[-1])
+        m.d.comb += [
+            self.operand.zero.eq(is_zero & ~self.operand.nan),
+            self.operand.sign.eq(self.code[-1] & ~(is_zero & unsigned_zero)),
+        ]
+
+    def _unpack(self, m: Module) -> tuple[Signal, Signal, Signal]:
+        """Fraction left-aligned, exponent, and whether the number is subnormal, as the format's fields say."""
+        fraction = Signal(self._fraction_bits)
+        exponent = Signal(self.operand.shape()["exponent"].shape)
+        subnormal = Signal()
+        for fmt in switch(m, self.select, self._formats):
+            if isinstance(fmt, HiFloat8):
+                hif8.decode(m, self.code[:-1], self._offset, exponent, fraction)
+                continue
+            if isinstance(fmt, ScaledInteger):
+                self._unpack_integer(m, fmt, fraction, exponent, subnormal)
+                continue
+            assert isinstance(fmt, FixedFormat)
+            fields = data.View(fields_layout(fmt), self.code)
+            m.d.comb += [
+                fraction.eq(Cat(Const(0, self._fraction_bits - fmt.fraction_bits), fields.fraction)),
+                exponent.eq(self._biased(fmt, fields.exponent)),
+                subnormal.eq((fields.exponent == 0) & fmt.subnormals),
+            ]
+        return fraction, exponent, subnormal
+
+    def _is_integer(self) -> Value:
+        """Whether the chosen format is an integer."""
+        last = len(self._formats) - 1
+        chosen = [
+            self.select >= index if index == last else self.select == index
+            for index, fmt in enumerate(self._formats)
+            if isinstance(fmt, ScaledInteger)
+        ]
+        return Cat(chosen).any() if last else Const(1, 1)
+
+    def _unpack_integer(
+        self, m: Module, fmt: ScaledInteger, fraction: Signal, exponent: Signal, subnormal: Signal
+    ) -> None:
+        """An integer as a float of one full binade: below it subnormal, above it -128 alone, the next power of two."""
+        magnitude, beyond = Signal(len(self.code), name="integer"), Signal()
+        top = fmt.max_code.bit_length() - 1
+        m.d.comb += [
+            magnitude.eq(Mux(self.code[-1], -self.code, self.code)),
+            beyond.eq(magnitude[-1]),
+            fraction.eq(magnitude[:top]),
+            subnormal.eq(~magnitude[top] & ~beyond),
+            exponent.eq(top - fmt.bias - 1 + self._offset + Mux(beyond, 2, magnitude[top])),
+        ]
+
+    def _biased(self, fmt: FixedFormat, field: Value) -> Value:
+        """The exponent of a normal number of `fmt`, plus the offset."""
+        if self._bias_port and has_programmable_bias(fmt):
+            unbiased = with_bias(fmt, 0)
+            assert isinstance(unbiased, FixedFormat)
+            return field - self.extra_bias + (self._offset - unbiased.bias)
+        return field + (self._offset - fmt.bias)
+
+    def _normalise(self, m: Module, fraction: Signal, exponent: Signal, subnormal: Signal) -> None:
+        """Shift a subnormal number's leading 1 out of the fraction; e = 0 has the exponent of e = 1."""
+        normalised = Signal.like(fraction)
+        bits = self._fraction_bits
+        excess_zeros = Signal(range(bits))
+        m.d.comb += normalised.eq(fraction)
+        with m.If(subnormal):
+            for zeros in reversed(range(bits)):
+                shifted = (fraction << (zeros + 1))[:bits]
+                with m.If(fraction[bits - 1 - zeros]):
+                    m.d.comb += [normalised.eq(shifted), excess_zeros.eq(zeros)]
+        m.d.comb += [
+            self.operand.significand.eq(Cat(normalised, ~self.operand.zero)),
+            self.operand.exponent.eq(exponent - excess_zeros),
+        ]
+
+    def _keep(self, m: Module, fraction: Signal, exponent: Signal, subnormal: Signal) -> None:
+        """A subnormal number without a leading 1, at the exponent of e = 1."""
+        m.d.comb += [
+            self.operand.significand.eq(Cat(fraction, ~(self.operand.zero | subnormal))),
+            self.operand.exponent.eq(exponent + subnormal),
+        ]
+
+
+def _is_nan(fmt: Format, code: Value) -> Value:
+    """Whether a code is NaN or NaN-Inf."""
+    if isinstance(fmt, FixedFormat) and fmt.specials in (Specials.NAN_ONLY, Specials.MERGED):
+        return code[:-1] == fmt.magnitude_mask
+    if isinstance(fmt, FixedFormat) and fmt.specials is Specials.IEEE:
+        return code[:-1] > fmt.max_code + 1
+    nan = fmt.nan_code(False)
+    return Const(0) if nan is None else code == nan

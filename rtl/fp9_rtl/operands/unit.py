@@ -1,0 +1,33 @@
+"""The `decoder` unit's datapath."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module
+
+from fp9.units import Decoder
+from fp9_rtl.operands.decode import OperandDecoder
+from fp9_rtl.parts.layouts import ports_layout
+from fp9_rtl.parts.step import Step
+
+
+class Decode(Step):
+    """The operand decoder between the unit's ports."""
+
+    name = "decode"
+
+    def __init__(self, unit: Decoder) -> None:
+        self._decoder = OperandDecoder(unit.formats, unit.bias_port)
+        super().__init__(ports_layout(unit.inputs), ports_layout(unit.outputs))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.operand = decoder = self._decoder
+        ports = self.i.shape().members
+        m.d.comb += decoder.code.eq(self.i.code)
+        if "code_format" in ports:
+            m.d.comb += decoder.select.eq(self.i.code_format)
+        if "code_bias" in ports:
+            m.d.comb += decoder.extra_bias.eq(self.i.code_bias)
+        for name in self.o.shape().members:
+            m.d.comb += self.o[name].eq(decoder.operand[name])
+        return m

@@ -1,0 +1,87 @@
+"""The `upcast` unit's datapath: any 8-bit code as a 16- or 32-bit float.
+
+Every number keeps all its bits, so nothing is rounded: the operand decoder's significand goes to the top of the
+fraction, and only what lies beyond the result's largest exponent changes, into infinity.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from fp9.formats import FixedFormat
+from fp9.units import Upcast, exponent_range
+from fp9_rtl.operands.decode import OperandDecoder
+from fp9_rtl.parts.layouts import flags_layout, ports_layout
+from fp9_rtl.parts.select import switch
+from fp9_rtl.parts.step import Step
+
+
+class UpcastStep(Step):
+    """The operand decoder, its exponent biased as the result's, and the result's special codes."""
+
+    name = "upcast"
+
+    def __init__(self, unit: Upcast) -> None:
+        assert isinstance(unit.result, FixedFormat)
+        self._formats = unit.formats
+        self._result = unit.result
+        self._exponents = exponent_range(unit.formats, unit.bias_port)
+        self._decoder = OperandDecoder(unit.formats, unit.bias_port, offset=unit.result.bias)
+        result = {"result": unit.result.bits, "flags": flags_layout()}
+        super().__init__(ports_layout(unit.inputs), data.StructLayout(result))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.operand = decoder = self._decoder
+        i, operand, flags, ports = self.i, decoder.operand, self.o.flags, self.i.shape().members
+        m.d.comb += decoder.code.eq(i.code)
+        if "code_format" in ports:
+            m.d.comb += decoder.select.eq(i.code_format)
+        if "code_bias" in ports:
+            m.d.comb += decoder.extra_bias.eq(i.code_bias)
+        finite, overflow, infinite = Signal(), Signal(), Signal()
+        m.d.comb += [
+            finite.eq(~(operand.zero | operand.inf | operand.nan)),
+            overflow.eq(finite & self._too_large(operand.exponent)),
+            infinite.eq(operand.inf | overflow),
+            flags.overflow.eq(overflow),
+            flags.inexact.eq(overflow),
+            flags.invalid.eq(operand.inf & (not self._result.has_inf)),
+        ]
+        self._pack(m, Mux(finite, self._magnitude(m, operand), 0), infinite)
+        return m
+
+    def _too_large(self, exponent: Value) -> Value:
+        """Whether a number lies beyond the result's; four significand bits always fit below the largest."""
+        fmt = self._result
+        return exponent > fmt.highest_exponent + fmt.bias if self._exponents[1] > fmt.highest_exponent else Const(0)
+
+    def _magnitude(self, m: Module, operand: data.View[data.StructLayout]) -> Value:
+        """Fraction and exponent field of a finite number; below the normal ones the leading 1 joins the fraction."""
+        fmt = self._result
+        room = fmt.padding + fmt.fraction_bits + 1 - len(operand.significand)
+        normal = Cat(Const(0, room), operand.significand[:-1], operand.exponent[: fmt.exponent_bits])
+        if self._exponents[0] >= fmt.min_normal_exponent:
+            return normal
+        places = Signal(range(fmt.min_normal_exponent - self._exponents[0] + 1))
+        m.d.comb += places.eq(1 - operand.exponent)
+        subnormal = Cat(Const(0, room), operand.significand) >> places
+        return Mux(operand.exponent < 1, subnormal, normal)
+
+    def _pack(self, m: Module, magnitude: Value, infinite: Value) -> None:
+        """The special codes over the number; a NaN keeps its sign where both formats have two."""
+        fmt, operand = self._result, self._decoder.operand
+        inf, nan, sign = fmt.inf_code(False), fmt.nan_code(False), Signal()
+        assert nan is not None, "an upcast's result format has a NaN"
+        m.d.comb += sign.eq(operand.sign)
+        with m.If(operand.nan):
+            select = self.i.code_format if len(self._formats) > 1 else Const(0, 0)
+            for source in switch(m, select, self._formats):
+                m.d.comb += sign.eq(self.i.code[-1] & (source.nan_code(False) != source.nan_code(True)))
+        special = Mux(operand.nan, nan, Mux(infinite, nan if inf is None else inf, 0))
+        code = Signal(fmt.bits - 1)
+        m.d.comb += code.eq((magnitude & ~infinite.replicate(fmt.bits - 1)) | special)
+        if not fmt.signed_zero:
+            sign = sign & (code != 0) & ~infinite & ~operand.nan
+        m.d.comb += self.o.result.eq(Cat(code, sign))

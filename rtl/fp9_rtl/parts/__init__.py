@@ -1,0 +1,1 @@
+"""What every unit is made of: steps, layouts, selects, shifters, carries."""

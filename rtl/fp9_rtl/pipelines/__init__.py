@@ -1,0 +1,1 @@
+"""Where registers stand, and how operations wait."""

@@ -1,0 +1,84 @@
+"""Elastic pipelines: valid/ready register stages that lose nothing, repeat nothing and move one operation a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from fp9_rtl.parts.step import Step, chain
+
+
+class StreamComponent(wiring.Component):
+    """A component between two streams, of layout `i` and of layout `o`.
+
+    A transfer happens in a clock in which `valid` and `ready` are both 1.
+    """
+
+    i: stream.Interface
+    o: stream.Interface
+
+    def __init__(self, i: data.StructLayout, o: data.StructLayout) -> None:
+        super().__init__({"i": In(stream.Signature(i)), "o": Out(stream.Signature(o))})
+
+
+class ElasticRegister(StreamComponent):
+    """One register stage: takes `i` when it is empty or being emptied, and holds `o` until that is taken.
+
+    Reset empties it; the payload that it then no longer holds needs none.
+    """
+
+    def __init__(self, layout: data.StructLayout) -> None:
+        super().__init__(layout, layout)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        held = Signal(self.i.payload.shape(), reset_less=True)
+        m.d.comb += [self.i.ready.eq(~self.o.valid | self.o.ready), self.o.payload.eq(held)]
+        with m.If(self.i.ready):
+            m.d.sync += self.o.valid.eq(self.i.valid)
+        with m.If(self.i.ready & self.i.valid):
+            m.d.sync += held.eq(self.i.payload)
+        return m
+
+
+class Combinational(StreamComponent):
+    """A chain of steps without a register, between streams."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        super().__init__(steps[0].i.shape(), steps[-1].o.shape())
+        self._steps = steps
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += [
+            self.o.payload.eq(chain(m, self._steps, self.i.payload)),
+            self.o.valid.eq(self.i.valid),
+            self.i.ready.eq(self.o.ready),
+        ]
+        return m
+
+
+class Pipeline(StreamComponent):
+    """Runs of steps, an elastic register behind each; latency is their number."""
+
+    def __init__(self, runs: Sequence[Sequence[Step]]) -> None:
+        super().__init__(runs[0][0].i.shape(), runs[-1][-1].o.shape())
+        self._runs = runs
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        upstream = wiring.flipped(self.i)
+        for number, run in enumerate(self._runs, start=1):
+            payload = chain(m, run, upstream.payload)
+            m.submodules[f"register{number}"] = register = ElasticRegister(payload.shape())
+            m.d.comb += [
+                register.i.payload.eq(payload),
+                register.i.valid.eq(upstream.valid),
+                upstream.ready.eq(register.i.ready),
+            ]
+            upstream = register.o
+        wiring.connect(m, upstream, wiring.flipped(self.o))
+        return m

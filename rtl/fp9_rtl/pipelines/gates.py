@@ -1,0 +1,148 @@
+"""Operations mapped to gates, each by itself, and the delays of these gates.
+
+The operations are cut apart, so that no gate belongs to two parts of a circuit that a register may separate. ABC maps
+them as mapping B of `mapping` maps a whole unit, to a small library that needs no file: its delays are typical of the
+cells of osu018.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fp9_rtl.pipelines.cells import Bit, Cell
+from fp9_rtl.tools.yosys import run_yosys
+
+_FUNCTIONS: dict[str, tuple[int, int, str]] = {
+    "NOT": (2, 20, "!A"),
+    "NAND": (3, 110, "!(A*B)"),
+    "NOR": (3, 120, "!(A+B)"),
+    "AND": (4, 120, "A*B"),
+    "OR": (4, 120, "A+B"),
+    "AOI": (4, 120, "!((A*B)+C)"),
+    "OAI": (4, 120, "!((A+B)*C)"),
+    "XOR": (7, 150, "(A*!B)+(!A*B)"),
+    "XNOR": (7, 150, "(A*B)+(!A*!B)"),
+    "MUX": (6, 130, "(A*!S)+(B*S)"),
+}
+"""Area, delay in ps and function of every gate."""
+
+DELAYS = {"BUF": 0, **{name: delay for name, (_, delay, _) in _FUNCTIONS.items()}}
+"""Delays of gates in ps, each with one gate behind it."""
+
+LOAD_DELAY = 40
+"""What doubling the number of gates behind a net adds to its delay, in ps."""
+
+_LIBRARY = "".join(
+    [
+        "GATE ZERO 0 Y=CONST0;\nGATE ONE 0 Y=CONST1;\nGATE BUF 2 Y=A; PIN * NONINV 1 999 1 0 1 0\n",
+        *(
+            f"GATE {name} {area} Y={function}; PIN * UNKNOWN 1 999 {delay} 0 {delay} 0\n"
+            for name, (area, delay, function) in _FUNCTIONS.items()
+        ),
+    ]
+)
+
+_ABC = "strash; ifraig; scorr; dc2; strash; dch -f; map -B 0.9; topo\n"
+
+_SCRIPT = """\
+read_json operations.json
+alumacc
+opt_clean
+techmap
+simplemap
+opt_clean
+abc -genlib gates.genlib -script map.abc
+opt_clean -purge
+write_json gates.json
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A gate between nets; the load inside its operation is counted in its delay."""
+
+    output: int
+    inputs: tuple[int, ...]
+    delay: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """The gates of operations: `drivers` by net, and each bit's net where it is read and where it is driven.
+
+    `load_delays` says how long a bit takes to the gates that read it.
+    """
+
+    drivers: Mapping[int, Gate]
+    read: Mapping[int, Bit]
+    driven: Mapping[int, Bit]
+    load_delays: Mapping[int, int]
+
+    def between(self, reads: Iterable[int], drives: Sequence[int]) -> Iterator[Gate]:
+        """The gates on the way from the bits that an operation reads to those that it drives, drivers first."""
+        done: set[Bit] = {self.read[bit] for bit in reads}
+        pending = [(self.driven[bit], False) for bit in reversed(drives)]
+        while pending:
+            net, entered = pending.pop()
+            if net in done or net not in self.drivers or not isinstance(net, int):
+                continue
+            gate = self.drivers[net]
+            if entered:
+                done.add(net)
+                yield gate
+            else:
+                pending.append((net, True))
+                pending += [(read, False) for read in gate.inputs]
+
+
+def map_operations(operations: Sequence[Sequence[Cell]], folder: Path) -> Gates:
+    """The gates of operations, the last cell of each the one that others read; `folder` is for files on the way."""
+    driven = [bit for operation in operations for bit in operation[-1].drives]
+    inner = {bit for operation in operations for cell in operation[:-1] for bit in cell.drives}
+    reads = dict.fromkeys(bit for operation in operations for cell in operation for bit in cell.reads)
+    read = [bit for bit in reads if bit not in inner]
+    own = {bit: index for index, bit in enumerate(driven, start=1 + max([*reads, *driven], default=0))}
+    cells = [cell.to_json(own) for operation in operations for cell in operation]
+    ports = {
+        "read": {"direction": "input", "bits": read},
+        "driven": {"direction": "output", "bits": list(own.values())},
+    }
+    module = {"ports": ports, "cells": {str(index): cell for index, cell in enumerate(cells)}}
+    (folder / "operations.json").write_text(json.dumps({"modules": {"apart": module}}))
+    (folder / "gates.genlib").write_text(_LIBRARY)
+    (folder / "map.abc").write_text(_ABC)
+    run_yosys(_SCRIPT, folder)
+    mapped = json.loads((folder / "gates.json").read_text())["modules"]["apart"]
+    nets = {name: mapped["ports"][name]["bits"] if name in mapped["ports"] else [] for name in ports}
+    return _gates(
+        mapped["cells"].values(),
+        dict(zip(read, nets["read"], strict=True)),
+        dict(zip(driven, nets["driven"], strict=True)),
+    )
+
+
+def _gates(cells: Iterable[Mapping[str, Any]], read: dict[int, Bit], driven: dict[int, Bit]) -> Gates:
+    ports = [(cell["type"], {port: net for port, (net,) in cell["connections"].items()}) for cell in cells]
+    loads = Counter(net for _, nets in ports for port, net in nets.items() if port != "Y")
+    load_delays = {net: round(LOAD_DELAY * math.log2(count)) for net, count in loads.items()}
+    gates = [
+        Gate(
+            nets["Y"],
+            tuple(net for port, net in sorted(nets.items()) if port != "Y"),
+            DELAYS[kind] + load_delays.get(nets["Y"], 0),
+        )
+        for kind, nets in ports
+        if kind in DELAYS
+    ]
+    return Gates(
+        {gate.output: gate for gate in gates},
+        read,
+        driven,
+        {bit: load_delays.get(net, 0) for bit, net in read.items()},
+    )

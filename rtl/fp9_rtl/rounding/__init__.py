@@ -1,0 +1,1 @@
+"""The rounding decision, the facts that callers state, and the rounder."""

@@ -1,0 +1,111 @@
+"""The rounder: a normalised exact sum to the code of the result format, with flags.
+
+It is the only place where a multiply-add rounds, and the only one behind the addend that knows the format's codes;
+`SumFacts` say what need not be built.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from fp9.engines.engine import Engine
+from fp9.formats import FixedFormat, Rounding
+from fp9_rtl.parts.layouts import flags_layout
+from fp9_rtl.parts.step import Step
+from fp9_rtl.rounding.decision import rounds_up
+from fp9_rtl.rounding.facts import SumFacts
+from fp9_rtl.sums.adder import can_be_subnormal
+
+
+class Round(Step):
+    """One rounding; then overflow, underflow and the special results."""
+
+    name = "round"
+
+    def __init__(self, engine: Engine, facts: SumFacts, i: data.StructLayout) -> None:
+        assert isinstance(engine.result, FixedFormat)
+        self._format = engine.result
+        self._rounding = engine.rounding
+        self._facts = facts
+        self._aligned = engine.window is not None
+        super().__init__(i, data.StructLayout({"result": engine.result.bits, "flags": flags_layout()}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, flags = self.i, self.o.flags
+        dropped, special, overflow = Signal(), Signal(), Signal()
+        m.d.comb += [dropped.eq(i.guard | i.round | i.sticky), special.eq(i.nan | i.inf)]
+        cut = i.dropped if self._aligned else Const(0)
+        if self._format.subnormals:
+            magnitude = self._rounded(m, Mux(i.significand[-1], i.exponent, 0))
+            underflow = (self._tiny() & dropped) | self._tiny_and_cut(dropped)
+        else:
+            rounded = self._rounded(m, i.exponent)
+            underflow = (rounded <= 0) & ~i.zero
+            magnitude = Mux(i.zero | (rounded <= 0), self._instead_of_zero(), rounded)
+        m.d.comb += [
+            overflow.eq(magnitude > self._format.max_code if self._facts.overflow else 0),
+            flags.inexact.eq((dropped | overflow | underflow | cut) & ~special),
+            flags.underflow.eq(underflow & ~special),
+            flags.overflow.eq(overflow & ~special),
+            flags.invalid.eq(i.invalid),
+        ]
+        self._pack(m, magnitude, special | overflow)
+        return m
+
+    def _rounded(self, m: Module, exponent: Value) -> Signal:
+        """The magnitude code after rounding: a carry out of the fraction moves the exponent on."""
+        i = self.i
+        up = Signal()
+        padding = Const(0, self._format.padding)
+        code = Cat(padding, i.significand[:-1], exponent)
+        code = code.as_signed() if exponent.shape().signed else code
+        step = Cat(padding, up)
+        rounded = Signal.like(code + step)
+        m.d.comb += [
+            up.eq(rounds_up(self._rounding, i.sign, i.significand[0], i.guard, i.round | i.sticky)),
+            rounded.eq(code + step),
+        ]
+        return rounded
+
+    def _tiny(self) -> Value:
+        """Tininess after rounding: with one more bit, as a normal number has, the result still lies below 2^emin."""
+        if not can_be_subnormal(self._format, self._facts):
+            return Const(0)
+        i = self.i
+        reaches_normal = i.significand[:-1].all() & i.guard & rounds_up(self._rounding, i.sign, 1, i.round, i.sticky)
+        return ~i.significand[-1] & ~reaches_normal
+
+    def _tiny_and_cut(self, dropped: Value) -> Value:
+        """An aligned sum below the normal numbers, exact in the result but for what the alignment cut off."""
+        if not self._aligned:
+            return Const(0)
+        return ~self.i.significand[-1] & ~self.i.zero & self.i.dropped & ~dropped
+
+    def _instead_of_zero(self) -> Value:
+        """What a magnitude becomes that has reached the place of zero: the smallest number where rounded away."""
+        if self._rounding not in (Rounding.RUP, Rounding.RDN):
+            return Const(0)
+        away = self.i.sign == (self._rounding is Rounding.RDN)
+        return Mux(~self.i.zero & away, self._format.smallest_code, 0)
+
+    def _pack(self, m: Module, magnitude: Value, infinite: Value) -> None:
+        """The special results over the finite one, and the sign."""
+        fmt, i = self._format, self.i
+        inf = fmt.inf_code(False)
+        nan = fmt.nan_code(False)
+        assert nan is not None, "an engine's result format has a NaN"
+        replaced = nan if inf is None else inf
+        code = Signal(fmt.bits - 1)
+        # Infinity shares its exponent with NaN: force the bits that both have, clear the others.
+        m.d.comb += code.eq(
+            (magnitude & ~infinite.replicate(fmt.bits - 1)) | Mux(i.nan, nan, Mux(infinite, replaced, 0))
+        )
+        cancelled = i.zero & i.subtract & ~i.inf
+        sign = Mux(cancelled, self._rounding is Rounding.RDN, i.sign) & ~i.nan
+        if not fmt.signed_zero:
+            sign = sign & (code != 0) & ~infinite
+        elif self._aligned:  # an aligned sum is an integer: its zero has no sign
+            sign = sign & (code != 0)
+        m.d.comb += self.o.result.eq(Cat(code, sign))

@@ -1,0 +1,1 @@
+"""What things cost: studies over specs, with their pages and charts."""

@@ -1,0 +1,299 @@
+"""The studies that `fp9 study` offers: what formats, policies, roundings, windows, lanes and stages cost."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable
+
+from fp9.engines.engine import Engine, engine
+from fp9.formats import FixedFormat, Format, Rounding, format
+from fp9.units import CATALOGUE, MAX_STAGES, Cast, Decoder, Dot, Fma, Fpu, Mac, Unit
+from fp9_rtl.studies.study import Chart, Study, Variant
+
+_OCP = ("e4m3", "e5m2")
+_HFP8 = ("hfp8_143", "hfp8_152")
+_SINGLE = (
+    "e5m2",
+    "hfp8_152",
+    "e5m2fnuz",
+    "binary8p3",
+    "e4m3",
+    "hfp8_143",
+    "e4m3fnuz",
+    "e4m3ieee",
+    "binary8p4",
+    "f143(bias=10)",
+    "hif8",
+)
+"""8-bit formats of a study that takes them one by one; the first is the baseline."""
+
+_SETS: dict[str, tuple[str, ...]] = {
+    **{name: (name,) for name in _SINGLE},
+    "e4m3 + e5m2": _OCP,
+    "hfp8_143 + hfp8_152": _HFP8,
+    "e4m3 + e5m2 + hif8": (*_OCP, "hif8"),
+}
+"""Those, and sets of formats that a unit offers together."""
+
+_Names = Iterable["str | Format"]
+
+
+def _formats(names: _Names) -> tuple[Format, ...]:
+    return tuple(format(name) for name in names)
+
+
+def _name(*parts: object) -> str:
+    """A Verilog name out of what tells a unit from others."""
+    return re.sub(r"\W+", "_", "_".join(str(part) for part in parts)).strip("_")
+
+
+def _fma(a: _Names, b: _Names, step: Engine | str, *, flags: bool = True, bias: bool = False, stages: int = 0) -> Fma:
+    first, second, step = _formats(a), _formats(b), engine(step)
+    tags = [*(["bias"] if bias else []), *([] if flags else ["no_flags"]), *([f"stages{stages}"] if stages else [])]
+    named = _name("fma", step.name, *(f.name for f in first), "by", *(f.name for f in second), *tags)
+    return Fma(named, first, second, step, flags=flags, bias_port=bias, stages=stages)
+
+
+def _dot(operands: _Names, step: str) -> Dot:
+    formats, sums = _formats(operands), engine(step)
+    kind = Fma if sums.products == 1 else Dot
+    return kind(_name(kind.kind, sums.name, *(f.name for f in formats)), formats, formats, sums)
+
+
+def _cast(source: str, targets: _Names, roundings: Iterable[Rounding], *, random_bits: int = 16) -> Cast:
+    formats, offered = _formats(targets), tuple(roundings)
+    tags = [*(r.value for r in offered), *([random_bits] if Rounding.SR in offered else [])]
+    named = _name("cast", source, *(f.name for f in formats), *tags)
+    return Cast(named, format(source), formats, offered, random_bits=random_bits)
+
+
+def _without_subnormals(fmt: Format) -> FixedFormat:
+    """The same format, its lowest exponent one more binade of normal numbers."""
+    assert isinstance(fmt, FixedFormat)
+    return dataclasses.replace(fmt, name=f"{fmt.name} without subnormals", subnormals=False)
+
+
+def _with_subnormals(fmt: Format) -> FixedFormat:
+    """The same format with subnormal numbers."""
+    assert isinstance(fmt, FixedFormat)
+    return dataclasses.replace(fmt, name=f"{fmt.name} with subnormals", subnormals=True)
+
+
+# --- formats -------------------------------------------------------------------------------------------------------
+
+
+def _operand_formats(result: str, step: str) -> Study:
+    return Study(
+        f"formats_{result}",
+        f"Operand formats, one at a time, multiply-add to {result}",
+        f"What does a multiply-add to {result} cost whose two operands have this one format?",
+        tuple(Variant(name, _fma([name], [name], step)) for name in _SINGLE),
+    )
+
+
+def _decoders() -> Study:
+    variants = [Variant(label, Decoder(_name("decoder", *names), _formats(names))) for label, names in _SETS.items()]
+    return Study("decoders", "Decoders", "What does it cost to unpack an 8-bit code of these formats?", tuple(variants))
+
+
+def _cast_formats() -> Study:
+    variants = [Variant(label, _cast("fp32", names, [Rounding.RNE])) for label, names in _SETS.items()]
+    question = "What does a cast from FP32, to nearest even, cost to each 8-bit format and to several?"
+    return Study("cast_formats", "Targets of a cast", question, tuple(variants))
+
+
+def _mixed(result: str, step: str, narrow: str, wide: str) -> Study:
+    both = (wide, narrow)
+    variants = (
+        Variant(f"{narrow} only", _fma([narrow], [narrow], step)),
+        Variant(f"{wide} only", _fma([wide], [wide], step)),
+        Variant(f"{wide} by {narrow}, fixed", _fma([wide], [narrow], step)),
+        Variant("mixed: either, for each operand", _fma(both, both, step)),
+        Variant("mixed and hif8", _fma((*both, "hif8"), (*both, "hif8"), step)),
+        Variant(
+            "over mixed: adding hif8", _fma((*both, "hif8"), (*both, "hif8"), step), "mixed: either, for each operand"
+        ),
+    )
+    question = (
+        f"What does it cost that each operand can be {wide} or {narrow}, chosen per operation, over {narrow} only?"
+    )
+    return Study(f"mixed_{result}", f"Mixed operands, multiply-add to {result}", question, variants)
+
+
+def _mixed_fpu() -> Study:
+    pairs = {"hfp8_152 only": _formats(_HFP8[1:]), "mixed": _formats(_HFP8)}
+    variants = [
+        Variant(label, Fpu(_name("fpu", *(f.name for f in pair)), pair, pair, engine("fmma")))
+        for label, pair in pairs.items()
+    ]
+    question = "What do mixed operands cost in the unit of two 8-bit products, 16-bit multiply-add and casts (HFP8)?"
+    return Study("mixed_fpu", "Mixed operands, fpu", question, tuple(variants))
+
+
+def _results() -> Study:
+    steps = {"fp32": "fma_fp32", "e8m13": "fma_fp32(result=e8m13)", "fp16": "fma_fp16"}
+    steps |= {"bf16": "fma_bf16", "dlfloat16": "fma_fp32(result=dlfloat16)"}
+    variants = [Variant(label, _fma(_OCP, _OCP, step)) for label, step in steps.items()]
+    question = "What does a multiply-add of mixed e4m3/e5m2 operands, to nearest even, cost to each result format?"
+    return Study("results", "Result formats of a multiply-add", question, tuple(variants))
+
+
+# --- policies ------------------------------------------------------------------------------------------------------
+
+
+def _subnormals(result: str, step: str) -> Study:
+    base = engine(step)
+    assert isinstance(base.result, FixedFormat)
+    kept = base.result if base.result.subnormals else _with_subnormals(base.result)
+    flushed = _without_subnormals(base.result) if base.result.subnormals else base.result
+    plain = [_without_subnormals(format(name)) for name in _OCP]
+
+    def unit(operands: _Names, fmt: Format) -> Fma:
+        return _fma(operands, operands, dataclasses.replace(base, name=f"{step} to {fmt.name}", result=fmt))
+
+    with_result = (
+        Variant("of the result and addend", unit(plain, kept)),
+        Variant("of operands, addend and result", unit(_OCP, kept)),
+    )
+    without = (Variant("none", unit(plain, flushed)), Variant("of the operands", unit(_OCP, flushed)))
+    variants = with_result if flushed.bits == 32 else (*without, *with_result)  # an FP32 addend always has them
+    question = (
+        f"What do subnormal numbers cost in a multiply-add of mixed e4m3/e5m2 to {result}? Formats without them are "
+        "the same in all else; their lowest exponent is one more binade of normal numbers, as in HFP8."
+    )
+    return Study(f"subnormals_{result}", f"Subnormal numbers, multiply-add to {result}", question, variants)
+
+
+def _subnormals_cast() -> Study:
+    plain = [_without_subnormals(format(name)) for name in _OCP]
+    variants = (
+        Variant("none", _cast("fp32", plain, [Rounding.RNE])),
+        Variant("of the targets", _cast("fp32", _OCP, [Rounding.RNE])),
+    )
+    question = (
+        "What do subnormal targets cost in a cast from FP32 to e4m3 or e5m2, to nearest even? Without them the lowest "
+        "exponent is one more binade of normal numbers, as in HFP8."
+    )
+    return Study("subnormals_cast", "Subnormal numbers, cast", question, variants)
+
+
+def _flags() -> Study:
+    steps = {"fp32": "fma_fp32", "fp16": "fma_fp16", "dlfloat16": "dlfloat"}
+    variants = []
+    for result, step in steps.items():
+        variants.append(Variant(f"{result}, no flags", _fma(_OCP, _OCP, step, flags=False), f"{result}, no flags"))
+        variants.append(Variant(f"{result}, flags", _fma(_OCP, _OCP, step), f"{result}, no flags"))
+    question = "What do the IEEE flags (inexact, underflow, overflow, invalid) cost in a mixed e4m3/e5m2 multiply-add?"
+    return Study("flags", "Flags", question, tuple(variants))
+
+
+def _roundings(name: str, source: str, targets: tuple[str, ...], hybrid: bool) -> Study:
+    directed = [Rounding.RTZ, Rounding.RUP, Rounding.RDN]
+    modes = [Rounding.RNE, Rounding.RNA, *directed, *([Rounding.HYBRID] if hybrid else [])]
+    variants = [Variant(mode.value, _cast(source, targets, [mode])) for mode in modes]
+    variants += [
+        Variant(f"sr of {bits} random bits", _cast(source, targets, [Rounding.SR], random_bits=bits))
+        for bits in (4, 8, 16)
+    ]
+    pair = [Rounding.RNE, Rounding.HYBRID] if hybrid else [Rounding.RNE, Rounding.RNA]
+    variants.append(Variant(" or ".join(mode.value for mode in pair), _cast(source, targets, pair)))
+    variants.append(Variant(f"any of {', '.join(mode.value for mode in modes)}", _cast(source, targets, modes)))
+    question = f"What does each rounding of a cast from {source} to {' or '.join(targets)} cost, and a choice of them?"
+    return Study(name, f"Roundings of a cast from {source} to {' or '.join(targets)}", question, tuple(variants))
+
+
+def _roundings_fma() -> Study:
+    modes = ("rne", "rna", "rtz", "rup", "rdn")
+    variants = [Variant(mode, _fma(_OCP, _OCP, f"fma_fp32(rounding={mode})")) for mode in modes]
+    question = "What does each rounding of a mixed e4m3/e5m2 multiply-add to fp32 cost?"
+    return Study("roundings_fma", "Roundings of a multiply-add", question, tuple(variants))
+
+
+# --- sizes ---------------------------------------------------------------------------------------------------------
+
+
+def _window(products: int) -> Study:
+    windows = (10, 13, 16, 20, 25, 30)
+    variants = [Variant(str(k), _dot(_OCP, f"fma_fp32(G={products},K={k})")) for k in windows]
+    variants.append(Variant("exact", _dot(_OCP, f"fma_fp32(G={products})")))
+    question = (
+        f"What does the window cost: a sum of {products} mixed e4m3/e5m2 products and an FP32 addend, to fp32, that "
+        "keeps K fraction bits below the largest exponent?"
+    )
+    return Study("window", f"Window K of {products} products", question, tuple(variants), Chart.LINES, "K")
+
+
+def _lanes(name: str, window: int | None) -> Study:
+    kept = f",K={window}" if window else ""
+    variants = [Variant(str(g), _dot(_OCP, f"fma_fp32(G={g}{kept if g > 1 else ''})")) for g in (1, 2, 4, 8, 16)]
+    sums = f"a window of {window} fraction bits (one product: exact)" if window else "exact sums"
+    question = f"What does a step of G mixed e4m3/e5m2 products and an FP32 addend cost, to fp32, with {sums}?"
+    return Study(name, f"Products of a step, {sums}", question, tuple(variants), Chart.LINES, "products")
+
+
+def _cast_lanes() -> Study:
+    base = _cast("fp32", _OCP, [Rounding.RNE])
+    counts = (1, 2, 4, 8)
+    variants = [Variant(str(n), dataclasses.replace(base, name=f"{base.name}_lanes{n}", lanes=n)) for n in counts]
+    question = "What do several lanes of a cast from FP32 to e4m3 or e5m2, to nearest even, cost that share choices?"
+    return Study("cast_lanes", "Lanes of a cast", question, tuple(variants), Chart.LINES, "lanes")
+
+
+def _stages(name: str, what: str, unit: Unit, lowest: int) -> Study:
+    variants = [
+        Variant(str(n), dataclasses.replace(unit, name=f"{unit.name}_stages{n}", stages=n))  # type: ignore[type-var]
+        for n in range(lowest, MAX_STAGES + 1)
+    ]
+    question = f"What does {what} cost with so many register stages, and how fast is its clock?"
+    return Study(name, f"Stages of {what}", question, tuple(variants), Chart.LINES, "stages")
+
+
+def _units() -> Study:
+    variants = tuple(Variant(name, unit) for name, unit in CATALOGUE.items())
+    question = "Where do the units of the catalogue stand in area and delay?"
+    return Study("units", "The units of the catalogue", question, variants, Chart.SCATTER)
+
+
+_MAC = Mac("mac_fp32_ocp", _formats(_OCP), _formats(_OCP), engine("fma_fp32"))
+
+STUDIES: dict[str, Study] = {
+    study.name: study
+    for study in (
+        _operand_formats("fp32", "fma_fp32"),
+        _operand_formats("dlfloat16", "dlfloat"),
+        _decoders(),
+        _cast_formats(),
+        _mixed("fp32", "fma_fp32", "e5m2", "e4m3"),
+        _mixed("fp16", "fma_fp16", "e5m2", "e4m3"),
+        _mixed("dlfloat16", "dlfloat", "hfp8_152", "hfp8_143"),
+        _mixed_fpu(),
+        _results(),
+        _subnormals("fp32", "fma_fp32"),
+        _subnormals("fp16", "fma_fp16"),
+        _subnormals("dlfloat16", "dlfloat"),
+        _subnormals_cast(),
+        _flags(),
+        _roundings("roundings_ocp", "fp32", _OCP, hybrid=False),
+        _roundings("roundings_hif8", "fp32", ("hif8",), hybrid=True),
+        _roundings("roundings_fp16_hif8", "fp16", ("hif8",), hybrid=True),
+        _roundings_fma(),
+        _window(4),
+        _lanes("lanes", 25),
+        _lanes("lanes_exact", None),
+        _cast_lanes(),
+        _stages("stages_fma", "a multiply-add of mixed e4m3/e5m2 to fp32", _fma(_OCP, _OCP, "fma_fp32"), 0),
+        _stages("stages_fma_dlfloat16", "a multiply-add of mixed HFP8 to dlfloat16", _fma(_HFP8, _HFP8, "dlfloat"), 0),
+        _stages("stages_cast", "a cast from FP32 to e4m3, e5m2 or hif8", CATALOGUE["cast_fp32"], 0),
+        _stages("stages_mac", "a mac of mixed e4m3/e5m2 to fp32", _MAC, 1),
+        _units(),
+    )
+}
+"""Every study by name."""
+
+
+def study(name: str) -> Study:
+    """The study of a name. Raises ValueError for an unknown one."""
+    if name not in STUDIES:
+        raise ValueError(f"unknown study {name!r}; choose from {', '.join(STUDIES)}")
+    return STUDIES[name]

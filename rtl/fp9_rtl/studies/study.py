@@ -1,0 +1,124 @@
+"""Studies: one question on what something costs in gates, the units that answer it, and what was measured of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from fp9.units import Unit
+from fp9_rtl.export.verilog import verilog
+from fp9_rtl.synthesis.records import Ratio, ratios
+from fp9_rtl.synthesis.run import Synthesis, synthesise
+
+Progress = Callable[[str, int, int], None]
+"""Called with what was finished, the steps done and the steps in all."""
+
+
+class Chart(Enum):
+    """How a study is drawn."""
+
+    BARS = "bars"
+    """variants side by side: area and delay as bars"""
+    LINES = "lines"
+    """variants in an order: area and delay over it"""
+    SCATTER = "scatter"
+    """area over delay, a point for each variant"""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One unit of a study; it is compared with the variant labelled `over`, by default the study's first."""
+
+    label: str
+    unit: Unit
+    over: str | None = None
+
+
+@dataclass(frozen=True)
+class Study:
+    """A question and the units whose area and delay answer it, the first the baseline.
+
+    `axis` names what the labels count where the chart is lines. Raises ValueError where labels do not fit.
+    """
+
+    name: str
+    title: str
+    question: str
+    variants: tuple[Variant, ...]
+    chart: Chart = Chart.BARS
+    axis: str = ""
+
+    def __post_init__(self) -> None:
+        labels = [variant.label for variant in self.variants]
+        if not labels or len(set(labels)) != len(labels):
+            raise ValueError(f"study {self.name}: give variants, each with a label of its own")
+        unknown = [v.over for v in self.variants if v.over not in (None, *labels)]
+        if unknown:
+            raise ValueError(
+                f"study {self.name}: no variant is labelled {unknown[0]!r}; compare with one that is there"
+            )
+
+    def baseline(self, variant: Variant) -> str:
+        """Label of the variant that another is compared with."""
+        return variant.over or self.variants[0].label
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured variant; `ratios` to the variant `over` are one for each mapping, none where that is skipped."""
+
+    variant: Variant
+    over: str
+    synthesis: Synthesis
+    ratios: tuple[Ratio, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a study measured. `skipped` are labels that have no figures, with the reason as a sentence."""
+
+    study: Study
+    rows: tuple[Row, ...]
+    skipped: tuple[tuple[str, str], ...]
+
+
+def measure(
+    study: Study,
+    *,
+    library: str = "osu018",
+    mappings: Sequence[str] = ("A", "B"),
+    cache: Path | None = None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Measure every variant that has hardware; others are skipped by name.
+
+    Raises MissingTool where the library or Yosys is missing, OSError when the cache cannot be written.
+    """
+    measured: dict[str, Synthesis] = {}
+    skipped: dict[str, str] = {}
+    for done, variant in enumerate(study.variants, start=1):
+        try:
+            text = verilog(variant.unit)
+        except ValueError as refusal:  # a spec that has no hardware
+            skipped[variant.label] = str(refusal)
+        else:
+            measured[variant.label] = synthesise(
+                text, variant.unit.name, library=library, mappings=mappings, cache=cache
+            )
+        if progress:
+            progress(f"{study.name}: {variant.label}", done, len(study.variants))
+    return Outcome(
+        study,
+        tuple(_row(study, variant, measured) for variant in study.variants if variant.label in measured),
+        tuple(skipped.items()),
+    )
+
+
+def _row(study: Study, variant: Variant, measured: dict[str, Synthesis]) -> Row:
+    over = next(v for v in study.variants if v.label == study.baseline(variant))
+    reference = measured.get(over.label)
+    figures = measured[variant.label]
+    compared = ratios(variant.unit, figures, over.unit, reference) if reference else ()
+    return Row(variant, over.label, figures, compared)

@@ -1,0 +1,122 @@
+"""The study of where the area of units lies: a stacked bar and a table row for each unit."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from fp9.system.files import write_whole
+from fp9.units import CATALOGUE, Unit
+from fp9_rtl.synthesis.breakdown import Breakdown, as_record, breakdown
+from fp9_rtl.synthesis.records import NOTE
+from fp9_rtl.synthesis.report import svg
+
+NAME = "submodules"
+"""What this study is called beside those of `STUDIES`."""
+
+TITLE = "Area by submodule"
+QUESTION = "Which submodules does the area of each unit of the catalogue lie in?"
+
+COLUMNS = ("unit", "submodule", "mapping", "area_um2", "library", "note")
+"""The columns of the CSV."""
+
+
+def measure(
+    units: Sequence[Unit] = tuple(CATALOGUE.values()),
+    *,
+    library: str = "osu018",
+    cache: Path | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> list[Breakdown]:
+    """The breakdown of each unit in mapping A. Raises as `breakdown` does."""
+    found = []
+    for done, unit in enumerate(units, start=1):
+        found.append(breakdown(unit, library=library, cache=cache))
+        if progress:
+            progress(f"{NAME}: {unit.name}", done, len(units))
+    return found
+
+
+def write(found: Sequence[Breakdown], folder: Path) -> list[Path]:
+    """Write submodules.md, .json, .csv and .svg into a folder; their paths."""
+    texts = {".md": page(found), ".json": as_json(found), ".csv": as_csv(found)}
+    for suffix, text in texts.items():
+        write_whole(folder / f"{NAME}{suffix}", text)
+    return [*(folder / f"{NAME}{suffix}" for suffix in texts), write_chart(found, folder)]
+
+
+def write_chart(found: Sequence[Breakdown], folder: Path) -> Path:
+    """Write submodules.svg alone into a folder; its path."""
+    path = folder / f"{NAME}.svg"
+    write_whole(path, draw(found))
+    return path
+
+
+def page(found: Sequence[Breakdown]) -> str:
+    """The study as a Markdown page."""
+    names = _submodules(found)
+    heads = ["unit", *names, "sum", "flat", "sum / flat"]
+    lines = [_line(heads), _line(["---", *(["---:"] * (len(heads) - 1))])]
+    for result in found:
+        areas = dict(result.submodules)
+        cells = [f"{areas[name]:.0f}" if name in areas else "" for name in names]
+        sums = [f"{result.total_um2:.0f}", f"{result.flat_um2:.0f}", f"{result.over_flat:.3f}"]
+        lines.append(_line([result.top, *cells, *sums]))
+    basis = (
+        f"Areas in um2, library {found[0].library}, mapping {found[0].mapping}; {NOTE}. They are measured on a mapping "
+        "that keeps the boundaries of submodules: nothing is shared or simplified across them, so that the sum differs "
+        "from the flat netlist that every other figure is taken from; the last columns give both."
+    )
+    parts = [f"# {TITLE}", QUESTION, "\n".join(lines), f"![{TITLE}]({NAME}.svg)", basis]
+    return "\n\n".join([*parts, f"Measure again: `fp9 study {NAME}`"]) + "\n"
+
+
+def as_json(found: Sequence[Breakdown]) -> str:
+    """Every breakdown, as one JSON object."""
+    return json.dumps({"question": QUESTION, "note": NOTE, "units": [as_record(b) for b in found]}, indent=1) + "\n"
+
+
+def as_csv(found: Sequence[Breakdown]) -> str:
+    """One line for each unit and submodule, under `COLUMNS`."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for b in found:
+        writer.writerows([b.top, name, b.mapping, area, b.library, NOTE] for name, area in b.submodules)
+    return text.getvalue()
+
+
+def draw(found: Sequence[Breakdown]) -> str:
+    """A stacked bar for each unit, as SVG text."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 1.8 + 0.3 * len(found)), layout="constrained")
+    figure.suptitle(f"{TITLE}, mapping {found[0].mapping}, boundaries kept\n{found[0].library}; {NOTE}", fontsize=8)
+    axes = figure.add_subplot()
+    units = [result.top for result in found]
+    left = [0.0] * len(found)
+    for number, name in enumerate(_submodules(found)):
+        areas = [dict(result.submodules).get(name, 0.0) for result in found]
+        hatch = "//" if number >= _COLOURS else None
+        axes.barh(units, areas, left=left, label=name, color=f"C{number % _COLOURS}", hatch=hatch)
+        left = [before + area for before, area in zip(left, areas, strict=True)]
+    axes.invert_yaxis()
+    axes.set_xlabel("area, um2")
+    figure.legend(loc="outside lower center", ncols=6, fontsize=7)
+    return svg(figure)
+
+
+_COLOURS = 10
+"""Colours in a chart before they repeat, hatched."""
+
+
+def _submodules(found: Sequence[Breakdown]) -> list[str]:
+    """Every submodule's name once, in the order in which they appear."""
+    return list(dict.fromkeys(name for result in found for name, _ in result.submodules))
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

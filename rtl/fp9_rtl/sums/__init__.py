@@ -1,0 +1,1 @@
+"""Products and their sums, exact or through a window."""

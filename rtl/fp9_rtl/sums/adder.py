@@ -1,0 +1,221 @@
+"""The exact sum of a product and an addend: align, add, normalise. Nothing is rounded here, only folded into sticky.
+
+The term of the larger exponent stays where it stands and the other moves right:
+
+    larger    1.xxxxxxxxxxx|00|0
+    smaller       1.xxxxxxx|gr|s     s: any bit further right is 1
+
+Three bits to the right are enough: a distance of two or more loses at most one leading bit.
+
+Where no sum with a non-zero product is subnormal, both terms count as normalised: the larger one is known by its
+exponent and first bits, and the difference is never negative. Where one can be, a subnormal addend may stand above a
+larger product: then the subtraction turns round when it would borrow, and the normaliser stops at the lowest exponent.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from fp9.formats import FixedFormat, Specials
+from fp9_rtl.parts.layouts import PRODUCT_SIGNIFICAND_BITS, addend_layout, fields_layout
+from fp9_rtl.parts.shifters import shift_left_normalising, shift_right_sticky
+from fp9_rtl.parts.step import Step, forward
+from fp9_rtl.rounding.facts import SumFacts
+
+EXTRA_BITS = 3
+"""Guard, round and sticky."""
+
+SPECIAL = {"inf": 1, "nan": 1, "invalid": 1}
+"""What overrides the finite sum."""
+
+
+def significand_bits(fmt: FixedFormat, product: int = PRODUCT_SIGNIFICAND_BITS) -> int:
+    """Width that holds both terms' significands, the product's of so many bits."""
+    return max(fmt.fraction_bits + 1, product)
+
+
+def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
+    """Whether a sum that is not the addend alone can be a subnormal number."""
+    return fmt.subnormals and facts.below_normal
+
+
+def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend") -> data.View[data.StructLayout]:
+    """An accumulator code as an addend; its signals are named `name`."""
+    fields = data.View(fields_layout(fmt), code[fmt.padding :])
+    addend = Signal(addend_layout(fmt), name=name)
+    lowest = fields.exponent == 0
+    leading = ~lowest if fmt.subnormals else ~addend.zero
+    if fmt.specials is Specials.MERGED:
+        inf, nan = Const(0), code[:-1].all()
+    else:
+        top = fields.exponent.all()
+        inf, nan = top & ~fields.fraction.any(), top & fields.fraction.any()
+    m.d.comb += [
+        addend.zero.eq(lowest & ~fields.fraction.any()),
+        addend.significand.eq(Cat(fields.fraction, leading)),
+        addend.exponent.eq(fields.exponent | lowest if fmt.subnormals else fields.exponent),
+        addend.sign.eq(fields.sign & (fmt.signed_zero | ~addend.zero)),
+        addend.inf.eq(inf),
+        addend.nan.eq(nan),
+    ]
+    return addend
+
+
+class Align(Step):
+    """Which term is larger, and the other one shifted under it; the addend is a code of `fmt`, or such one unpacked."""
+
+    name = "align"
+
+    def __init__(self, fmt: FixedFormat, facts: SumFacts, i: data.StructLayout) -> None:
+        self._format = fmt
+        self._turns = can_be_subnormal(fmt, facts)
+        width = max(fmt.fraction_bits + 1, i["product"].shape["significand"].width)
+        product, field = i["product"].shape["exponent"].shape, range(1 << self._format.exponent_bits)
+        o = {
+            "larger": width,
+            "smaller": width + EXTRA_BITS,
+            "exponent": range(min(product.start, field.start), max(product.stop, field.stop)),
+            "subtract": 1,
+            "addend_alone": 1,
+            "sign": 1,
+            **SPECIAL,
+        }
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        product, addend = self.i.product, self.i.c
+        if not isinstance(addend, data.View):
+            addend = unpack_addend(m, self._format, addend)
+        distance, product_larger = self._compare(m, addend)
+        width = len(self.o.larger)
+        product_significand = Cat(Const(0, width - len(product.significand)), product.significand)
+        addend_significand = Cat(Const(0, width - len(addend.significand)), addend.significand)
+        smaller = Signal(width)
+        m.d.comb += [
+            self.o.larger.eq(Mux(product_larger, product_significand, addend_significand)),
+            self.o.exponent.eq(Mux(product_larger, product.exponent, addend.exponent)),
+            smaller.eq(Mux(product_larger, addend_significand, product_significand)),
+        ]
+        shifted, lost = shift_right_sticky(m, Cat(Const(0, EXTRA_BITS - 1), smaller), distance)
+        m.d.comb += self.o.smaller.eq(Cat(lost, shifted))
+        self._classify(m, addend, product_larger)
+        return m
+
+    def _compare(self, m: Module, addend: data.View[data.StructLayout]) -> tuple[Value, Value]:
+        """The distance of the exponents, and whether the product is the larger term."""
+        product = self.i.product
+        difference = Signal.like(addend.exponent - product.exponent)
+        distance = Signal(len(difference) - 1)
+        below = difference < 0
+        if self._turns:
+            larger = below & ~product.zero
+        else:
+            longer = len(product.significand) - len(addend.significand)
+            if longer > 0:  # its last bits, too, make a product the larger term
+                first_bits = Cat(Const(0, longer), addend.significand) < product.significand
+            else:
+                first_bits = addend.significand[-len(product.significand) :] < product.significand
+            larger = ~product.zero & (addend.zero | below | ((difference == 0) & first_bits))
+        product_larger = Signal()
+        m.d.comb += [
+            difference.eq(addend.exponent - product.exponent),
+            distance.eq(Mux(below, -difference, difference)),
+            product_larger.eq(larger),
+        ]
+        return distance, product_larger
+
+    def _classify(self, m: Module, addend: data.View[data.StructLayout], product_larger: Value) -> None:
+        """Sign, effective operation, and the special results: NaN before infinity before the finite sum."""
+        product, o = self.i.product, self.o
+        opposite = product.sign ^ addend.sign
+        invalid = product.invalid | (product.inf & addend.inf & opposite)
+        quiet = product.nan | addend.nan
+        m.d.comb += [
+            o.addend_alone.eq(product.zero & ~addend.zero),
+            # A zero product leaves the addend's sign alone; two zeros of opposite sign cancel.
+            o.subtract.eq(opposite & ~o.addend_alone),
+            o.sign.eq(Mux(product.inf | (product_larger & ~addend.inf), product.sign, addend.sign)),
+            o.inf.eq(product.inf | addend.inf),
+            o.nan.eq(quiet | invalid),
+            o.invalid.eq(invalid & ~quiet),
+        ]
+
+
+class Add(Step):
+    """Sum or difference of the aligned terms; `sign` follows where the difference turns round."""
+
+    name = "add"
+
+    def __init__(self, fmt: FixedFormat, facts: SumFacts, i: data.StructLayout) -> None:
+        self._turns = can_be_subnormal(fmt, facts)
+        o = {
+            "sum": i["smaller"].width + 1,
+            **{name: i[name].shape for name in ("exponent", "subtract", "addend_alone", "sign", *SPECIAL)},
+        }
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        larger = Cat(Const(0, EXTRA_BITS), self.i.larger)
+        smaller, subtract = self.i.smaller, self.i.subtract
+        borrow = Signal()
+        m.d.comb += [
+            borrow.eq(subtract & (larger < smaller) if self._turns else 0),
+            self.o.sign.eq(self.i.sign ^ (borrow & ~self.i.inf)),
+        ]
+        # larger - smaller = larger + ~smaller + 1; one less and inverted, it is smaller - larger.
+        inverted = smaller ^ subtract.replicate(len(smaller))
+        total = Signal(len(self.o.sum))
+        m.d.comb += [
+            total.eq(larger + inverted + (subtract & ~borrow)),
+            self.o.sum.eq(
+                Cat(total[:-1] ^ borrow.replicate(len(smaller)), total[-1] & ~subtract),
+            ),
+        ]
+        forward(m, self.i, self.o, "exponent", "subtract", "addend_alone", *SPECIAL)
+        return m
+
+
+class Normalise(Step):
+    """The sum's leading 1 moved to the top, the exponent with it; precision, guard and sticky remain."""
+
+    name = "normalise"
+
+    def __init__(self, fmt: FixedFormat, facts: SumFacts, i: data.StructLayout) -> None:
+        self._stops = can_be_subnormal(fmt, facts)
+        self._kept = fmt.fraction_bits + 1
+        exponents = i["exponent"].shape
+        width = i["sum"].width
+        if fmt.subnormals:  # what lies below is masked by the missing leading 1
+            exponents = range(0, exponents.stop + 1)
+        else:
+            exponents = range(exponents.start - width, exponents.stop + 1)
+        o = {
+            "significand": self._kept,
+            "guard": 1,
+            "round": 1,
+            "sticky": 1,
+            "exponent": exponents,
+            "zero": 1,
+            **{name: i[name].shape for name in ("subtract", "sign", *SPECIAL)},
+        }
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        limit = self.i.exponent if self._stops else None
+        normalised, shift = shift_left_normalising(m, self.i.sum, limit, only_last=self.i.addend_alone)
+        below = normalised[: -self._kept]
+        o = self.o
+        m.d.comb += [
+            o.significand.eq(normalised[-self._kept :]),
+            o.guard.eq(below[-1]),
+            o.round.eq(below[-2]),
+            o.sticky.eq(below[:-2].any()),
+            o.exponent.eq(self.i.exponent + 1 - shift),
+            o.zero.eq(~normalised.any() if self._stops else ~normalised[-1]),
+        ]
+        forward(m, self.i, self.o, "subtract", "sign", *SPECIAL)
+        return m

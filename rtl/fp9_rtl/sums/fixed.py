@@ -1,0 +1,282 @@
+"""Exact sums of any number of products and an addend, in fixed point over the range of the products.
+
+Every product has its place in a field that holds the sum of all of them, so that none is sorted, shifted under another
+or normalised. The addend, whose exponents reach much further, meets the field in a window that is not much wider:
+
+    place      highest       top            ulp      lowest
+                  | outside   |    field     | outside  | sticky
+    products                  |xxxxxxxxxxxxxx|          |
+    addend     xxx|xxxxxxxxx  |   xxxxxxxxx  | xxxxxxxxx| xxx
+
+* Above `highest` all its bits lie two places or more above the products' sum, which is then less than a quarter of its
+  last place: whatever the distance, the sum rounds in the same way. It stands at `highest` and keeps its own exponent.
+* Below `lowest`, half of the products' last place cannot be reached: the products' sum keeps its leading bit or moves
+  by one, and what the addend loses is sticky. Where the products cancel, the sum is the addend alone.
+
+The sum is formed over the field alone. Signs count relative to the addend's, so that only products are inverted. With
+no bits of the addend outside, it is one in one's complement, as `terms.signed_sum` says. With some it is one in two's
+complement: at the bottom the signs of the products come in where the carries would. If it is negative, it then borrows
+from the bits above, or, where there are none, is inverted, and the bits below are negated.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from fp9.engines.engine import alignment_exponent
+from fp9.formats import FixedFormat, Format, floor_log2
+from fp9.units import Dot, product_range, variants
+from fp9_rtl.parts.end_around import end_around_sum
+from fp9_rtl.parts.layouts import addend_layout
+from fp9_rtl.parts.shifters import shift_left_narrow, shift_right_narrow
+from fp9_rtl.parts.step import Step, forward
+from fp9_rtl.rounding.facts import sum_facts
+from fp9_rtl.rounding.rounder import Round
+from fp9_rtl.sums import gating
+from fp9_rtl.sums.adder import SPECIAL, unpack_addend
+from fp9_rtl.sums.fixed_places import Window, exact_facts, window_of
+from fp9_rtl.sums.multiply import DecodeOperands, Multiply, operand_offset
+from fp9_rtl.sums.terms import any_of, carry_save, classify
+
+
+def product_bias(unit: Dot) -> int:
+    """The bias on whose scale the products' exponents are the plain sums of the decoders' ones."""
+    return operand_offset(unit.a) + operand_offset(unit.b) - 1
+
+
+def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
+    """From the ports to the exact products, as they come; the ports in `passed` go beside them."""
+    decode = DecodeOperands(unit, passed, normalise=False)
+    multiply = Multiply(unit, sum_facts(unit), decode.o.shape(), passed, normalise=False, bias=product_bias(unit))
+    return gating.product_steps(unit, decode, multiply)
+
+
+def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
+    """From the products and `c` to result and flags, in one rounding."""
+    window, fmt = window_of(unit), unit.engine.result
+    assert isinstance(fmt, FixedFormat)
+    place = Place(unit, i)
+    add = Add(window, place.o.shape())
+    normalise = Normalise(fmt, window, add.o.shape())
+    return [place, add, normalise, Round(unit.engine, exact_facts(unit, window), normalise.o.shape())]
+
+
+def placed_product(
+    m: Module, unit: Dot, product: data.View[data.StructLayout], negative: Value, bits: int, name: str
+) -> Signal:
+    """A product's bits in their places, the lowest of `bits` being that of the products' ulp; inverted if negative.
+
+    It is moved by less than a power of two that the significand fits in first, then put to one of the places so far
+    apart. Bits that would fall out on either side are 0 in every product.
+    """
+    bias = product_bias(unit)
+    fine = (len(product.significand) - 1).bit_length()
+    apart, places_below = 1 << fine, len(product.significand) - 1
+    moved: Value = product.significand ^ negative.replicate(len(product.significand))
+    for stage in range(fine):
+        gap = negative.replicate(1 << stage)
+        wider = Signal(len(moved) + len(gap), name=f"{name}_by_{len(gap)}")
+        m.d.comb += wider.eq(Mux(product.exponent[stage], Cat(gap, moved), Cat(moved, gap)))
+        moved = wider
+    lowest = sum(_lowest_exponent(unit, formats) for formats in (unit.a, unit.b)) + 1 + bias
+    highest = sum_facts(unit).products[-1] + bias
+    ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
+    result = Signal(bits, name=f"{name}_placed")
+    placed: list[Value] = []
+    heres: list[Value] = []
+    covering: list[list[int]] = [[] for _ in range(bits)]
+    for place in range(lowest // apart, highest // apart + 1):
+        first = place * apart - bias - places_below - ulp
+        here = Signal(name=f"{name}_to_{place - lowest // apart}")
+        kept = moved[max(-first, 0) : bits - first]
+        m.d.comb += here.eq((product.exponent >> fine) == place)
+        placed.append(Cat(Const(0, max(first, 0)), kept & here.replicate(len(kept))))
+        for bit in range(max(first, 0), max(first, 0) + len(kept)):
+            covering[bit].append(len(heres))
+        heres.append(here)
+    elsewhere = [
+        (negative & ~Cat(heres[place] for place in over).any()).replicate(len([*run]))
+        for over, run in itertools.groupby(covering)
+    ]
+    m.d.comb += result.eq(any_of([*placed, Cat(elsewhere)]))
+    return result
+
+
+def _lowest_exponent(unit: Dot, formats: Sequence[Format]) -> int:
+    """The exponent of the smallest operand's first place; that of a subnormal number is its format's lowest."""
+    every = variants(formats, unit.bias_port)
+    return min(alignment_exponent(f, floor_log2(f.value_of(f.smallest_code))) for f in every)
+
+
+class Place(Step):
+    """The products in the field, as two rows with the addend's bits there; the addend's bits outside beside them."""
+
+    name = "place"
+
+    def __init__(self, unit: Dot, i: data.StructLayout) -> None:
+        fmt = unit.engine.addend_format
+        assert isinstance(fmt, FixedFormat)
+        self._unit, self._format, self._window = unit, fmt, window_of(unit)
+        window = self._window
+        row = window.top - window.ulp + 2
+        o = {
+            "x": row,
+            "y": row,
+            "outside": 1,
+            "carry": 1,
+            "below": window.bits_below,
+            "above": window.bits_above,
+            "addend": addend_layout(fmt),
+            "far": 1,
+            "cut": 1,
+            "subtract": 1,
+            "sign_of_infinity": 1,
+            **SPECIAL,
+        }
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        o, window = self.o, self._window
+        addend = unpack_addend(m, self._format, self.i.c)
+        placed = self._place_addend(m, addend)
+        field = slice(window.ulp - window.lowest, window.top - window.lowest)
+        bits = len(o.x)
+        rows, signs = [Cat(placed[field], Const(0, bits))[:bits]], []
+        for name in self._unit.lane_names("product"):
+            product = self.i[name]
+            signs.append(product.sign ^ addend.sign)
+            rows.append(placed_product(m, self._unit, product, signs[-1], bits, name))
+        m.d.comb += o.outside.eq(Cat(o.below, o.above).any())
+        carries = iter(signs)
+        while len(rows) > 2:
+            rows = [row for i in range(0, len(rows), 3) for row in self._reduced(m, rows[i : i + 3], carries)]
+        products = [self.i[name] for name in self._unit.lane_names("product")]
+        m.d.comb += [
+            o.x.eq(rows[0]),
+            o.y.eq(rows[1]),
+            o.carry.eq(next(carries)),
+            o.below.eq(Cat(o.cut, placed[: field.start]) if window.cut else placed[: field.start]),
+            o.above.eq(placed[field.stop :]),
+            o.addend.eq(addend),
+            o.sign_of_infinity.eq(classify(m, products, addend, o)),
+        ]
+        return m
+
+    def _reduced(self, m: Module, rows: Sequence[Value], carries: Iterator[Value]) -> Sequence[Value]:
+        """Three rows as two; fewer stay."""
+        if len(rows) < 3:
+            return rows
+        total, moved = carry_save(m, rows)
+        return total, Cat(Mux(self.o.outside, next(carries), moved[0]), moved[1:])
+
+    def _place_addend(self, m: Module, addend: data.View[data.StructLayout]) -> Value:
+        """The addend's bits in the window, from `lowest` to its highest place; `cut` says that one below was 1."""
+        o, window, fmt = self.o, self._window, self._format
+        highest = window.addend_highest + fmt.bias
+        distance = Signal(range(max(highest, 1) + 1))
+        m.d.comb += [
+            o.far.eq(addend.exponent > highest if window.far else 0),
+            distance.eq(Mux(o.far, 0, highest - addend.exponent)),
+        ]
+        width = window.addend_highest - window.lowest + 1
+        bits, lost = shift_right_narrow(m, addend.significand, width, distance, "placed_addend")
+        m.d.comb += o.cut.eq(lost if window.cut else 0)
+        return bits
+
+
+class Add(Step):
+    """The sum's magnitude, from the window's lowest place, and its sign; `alone` says that it is the addend, cut."""
+
+    name = "add"
+
+    def __init__(self, window: Window, i: data.StructLayout) -> None:
+        self._window = window
+        o = {
+            "sum": window.bits,
+            "alone": 1,
+            "sign": 1,
+            **{name: i[name].shape for name in ("addend", "far", "subtract", *SPECIAL)},
+        }
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, o, window = self.i, self.o, self._window
+        above, borrows, negative = Signal(), Signal(), Signal()
+        total = end_around_sum(m, i.x, i.y, i.outside, i.carry)
+        magnitude = Signal(len(total) - 1)
+        below_sum = Signal(window.bits_below)
+        m.d.comb += [
+            above.eq(i.above.any() if window.bits_above else 0),
+            borrows.eq(total[-1] & above),
+            negative.eq(total[-1] & ~above),
+            magnitude.eq(total[:-1] ^ negative.replicate(len(magnitude))),
+            below_sum.eq(Mux(negative, -i.below, i.below)),
+            o.alone.eq(i.cut & ~total.any()),
+            o.sign.eq(Mux(i.inf, i.sign_of_infinity, i.addend.sign ^ negative)),
+        ]
+        carries = total[-2] & ~total[-1]
+        above_sum = Signal(window.highest - window.top + 1)
+        m.d.comb += above_sum.eq(i.above + carries - borrows if window.bits_above else magnitude[-1])
+        m.d.comb += o.sum.eq(Cat(below_sum, magnitude[:-1], above_sum))
+        forward(m, i, o, "addend", "far", "subtract", *SPECIAL)
+        return m
+
+
+class Normalise(Step):
+    """The leading 1 of a sum moved to the top; precision, guard, round and sticky remain.
+
+    The sum stands in a window, its last place at the lowest. Where the products have cancelled and `alone` is 1, the
+    sum is the field `addend`.
+    """
+
+    name = "normalise"
+
+    def __init__(self, fmt: FixedFormat, window: Window, i: data.StructLayout) -> None:
+        self._window, self._format = window, fmt
+        self._passed = ("subtract", "sign", *SPECIAL)
+        highest = max(window.highest + fmt.bias, (1 << fmt.exponent_bits) - 1)
+        lowest = 0 if fmt.subnormals else window.lowest + fmt.bias - window.cut
+        o = {
+            "significand": fmt.fraction_bits + 1,
+            "guard": 1,
+            "round": 1,
+            "sticky": 1,
+            "exponent": range(min(lowest, 0), highest + 1),
+            "zero": 1,
+            **{name: i[name].shape for name in self._passed},
+        }
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, o, fmt, window = self.i, self.o, self._format, self._window
+        kept = len(o.significand) + 2
+        padded = Cat(Const(0, max(kept + 1 - window.bits, 0)), i.sum)
+        furthest = len(padded) - 1
+        stops = fmt.subnormals and window.highest - fmt.min_normal_exponent <= furthest
+        if stops:
+            furthest = window.highest - fmt.min_normal_exponent
+        bits, sticky, shift = shift_left_narrow(m, padded, kept, furthest)
+        highest: Value = Const(window.highest + fmt.bias)
+        if window.far:
+            highest = Mux(i.far, i.addend.exponent, highest)
+        exponent, zero = highest - shift, ~(bits.any() | sticky) if stops else ~bits[-1]
+        if window.cut:
+            significand = i.addend.significand
+            whole = Cat(Const(0, max(kept - len(significand), 0)), significand)
+            bits, sticky = Mux(i.alone, whole[-kept:], bits), Mux(i.alone, whole[:-kept].any(), sticky)
+            exponent, zero = Mux(i.alone, i.addend.exponent, exponent), zero & ~i.alone
+        m.d.comb += [
+            Cat(o.round, o.guard, o.significand).eq(bits),
+            o.sticky.eq(sticky),
+            o.exponent.eq(exponent),
+            o.zero.eq(zero),
+        ]
+        forward(m, i, o, *self._passed)
+        return m

@@ -1,0 +1,124 @@
+"""Zero-operand gating: a product with a zero factor leaves the multiplier as it is (IBM's zero bypass, HFP8 4.2).
+
+With register stages enough, the significands and exponents that enter the multiplier stand in a register, which keeps
+its value where the product is zero:
+
+    decode -> register -> multiply -> mask -> ...      signs and special flags always move on
+
+The product of the held factors is masked afterwards. Otherwise AND gates hold the factors at zero in front of the
+multiplier. Only a product that is a plain zero is gated: not 0 x Inf and not 0 x NaN.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import data
+
+from fp9.units import Dot, Mac
+from fp9_rtl.parts.step import Step, chain
+from fp9_rtl.pipelines.elastic import StreamComponent
+from fp9_rtl.sums.multiply import DecodeOperands, Multiply
+
+_GATED = ("significand", "exponent")
+"""Fields of a factor that carry no meaning in a product that is zero."""
+
+
+def stages_before_sum(unit: Dot) -> int:
+    """Register stages that stand before the sum's own loop, or in the whole unit where there is none."""
+    if not isinstance(unit, Mac):
+        return unit.stages
+    return unit.stages - (1 if unit.engine.chunk is None else 2)
+
+
+def holds(unit: Dot) -> bool:
+    """Whether factors are held in a register: a stage of its own behind the decoders, and at least one after it."""
+    return unit.gate_zeros and not unit.engine.whole and stages_before_sum(unit) > 1
+
+
+def product_steps(unit: Dot, decode: DecodeOperands, multiply: Multiply) -> list[Step]:
+    """The steps to the products, with what gates them."""
+    if not unit.gate_zeros:
+        return [decode, multiply]
+    if holds(unit):
+        return [decode, multiply, MaskZeros(unit, multiply.o.shape())]
+    return [decode, IsolateZeros(unit, decode.o.shape()), multiply]
+
+
+def _lanes(unit: Dot) -> list[tuple[str, str]]:
+    return list(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))
+
+
+def _is_zero(a: data.View[data.StructLayout], b: data.View[data.StructLayout]) -> Value:
+    """Whether the product of two factors is a plain zero."""
+    return (a.zero & ~b.inf & ~b.nan) | (b.zero & ~a.inf & ~a.nan)
+
+
+class IsolateZeros(Step):
+    """The factors, their significands and exponents at 0 where the product is zero."""
+
+    name = "isolate"
+
+    def __init__(self, unit: Dot, i: data.StructLayout) -> None:
+        self._lanes = _lanes(unit)
+        super().__init__(i, i)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.o.eq(self.i)
+        for number, (a, b) in enumerate(self._lanes):
+            moves = Signal(name=f"moves{number}")
+            m.d.comb += moves.eq(~_is_zero(self.i[a], self.i[b]))
+            for factor in (a, b):
+                for field in _GATED:
+                    value = self.i[factor][field]
+                    m.d.comb += self.o[factor][field].eq(value & moves.replicate(len(value)))
+        return m
+
+
+class MaskZeros(Step):
+    """The products, the significand at 0 of one that is zero: that of held factors is not."""
+
+    name = "mask"
+
+    def __init__(self, unit: Dot, i: data.StructLayout) -> None:
+        self._products = unit.lane_names("product")
+        super().__init__(i, i)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.o.eq(self.i)
+        for name in self._products:
+            product = self.i[name]
+            taken = (~product.zero).replicate(len(product.significand))
+            m.d.comb += self.o[name].significand.eq(product.significand & taken)
+        return m
+
+
+class HeldFactors(StreamComponent):
+    """The decoders and an elastic register behind them, in which the factors of a zero product stay those before."""
+
+    def __init__(self, unit: Dot, decode: Step) -> None:
+        self._lanes, self._decode = _lanes(unit), decode
+        super().__init__(decode.i.shape(), decode.o.shape())
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        factors = chain(m, [self._decode], self.i.payload)
+        held = Signal(self.o.payload.shape(), reset_less=True)
+        moves: dict[str, Value] = {}
+        for number, (a, b) in enumerate(self._lanes):
+            lane_moves = Signal(name=f"moves{number}")
+            m.d.comb += lane_moves.eq(~_is_zero(factors[a], factors[b]))
+            moves |= {a: lane_moves, b: lane_moves}
+        m.d.comb += [self.i.ready.eq(~self.o.valid | self.o.ready), self.o.payload.eq(held)]
+        with m.If(self.i.ready):
+            m.d.sync += self.o.valid.eq(self.i.valid)
+        with m.If(self.i.ready & self.i.valid):
+            for name in self.o.payload.shape().members:
+                if name not in moves:
+                    m.d.sync += held[name].eq(factors[name])
+                    continue
+                for field in held[name].shape().members:
+                    with m.If(moves[name] if field in _GATED else 1):
+                        m.d.sync += held[name][field].eq(factors[name][field])
+        return m

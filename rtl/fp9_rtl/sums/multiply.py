@@ -1,0 +1,145 @@
+"""From operand codes to exact products: the front of every unit that multiplies."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from fp9.formats import FixedFormat, Format, ScaledInteger, Specials
+from fp9.units import Dot, significand_bits
+from fp9_rtl.operands.decode import OperandDecoder
+from fp9_rtl.parts.layouts import ports_layout, product_layout
+from fp9_rtl.parts.select import switch
+from fp9_rtl.parts.step import Step, forward
+from fp9_rtl.rounding.facts import SumFacts
+
+
+def operand_offset(formats: tuple[Format, ...]) -> int:
+    """Exponent offset with which the format of the widest exponent field passes through as it stands.
+
+    Where an integer stands alone, it is that with which the exponent of its first place is 0.
+    """
+    fixed = [fmt for fmt in formats if isinstance(fmt, FixedFormat)]
+    if fixed:
+        return max(fixed, key=lambda fmt: fmt.exponent_bits).bias
+    integers = [fmt for fmt in formats if isinstance(fmt, ScaledInteger)]
+    return integers[0].bias + 1 - significand_bits(integers) if integers else 0
+
+
+class DecodeOperands(Step):
+    """The codes of all a and all b to their fields; the ports named in `passed` go through."""
+
+    name = "decode"
+
+    def __init__(self, unit: Dot, passed: tuple[str, ...], normalise: bool = True) -> None:
+        self._offered = offered = {"a": unit.a, "b": unit.b}
+        self._pairs = tuple(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))
+        self._decoders = {
+            name: (operand, OperandDecoder(formats, unit.bias_port, operand_offset(formats), normalise))
+            for operand, formats in offered.items()
+            for name in unit.lane_names(operand)
+        }
+        self._passed = passed
+        self._bypasses = unit.engine.zero_bypass
+        i = ports_layout(unit.inputs)
+        fields = {name: decoder.operand.shape() for name, (_, decoder) in self._decoders.items()}
+        super().__init__(i, data.StructLayout({**fields, **{name: i[name].shape for name in passed}}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        ports = self.i.shape().members
+        for name, (operand, decoder) in self._decoders.items():
+            m.submodules[f"decode_{name}"] = decoder
+            m.d.comb += [decoder.code.eq(self.i[name]), self.o[name].eq(decoder.operand)]
+            if f"{operand}_format" in ports:
+                m.d.comb += decoder.select.eq(self.i[f"{operand}_format"])
+            if f"{operand}_bias" in ports:
+                m.d.comb += decoder.extra_bias.eq(self.i[f"{operand}_bias"])
+        if self._bypasses:
+            self._bypass(m)
+        forward(m, self.i, self.o, *self._passed)
+        return m
+
+    def _bypass(self, m: Module) -> None:
+        """Of a pair of zero and a NaN-Inf, in a format that has it, make +0 and +0."""
+        merged = {operand: self._is_merged(m, operand, formats) for operand, formats in self._offered.items()}
+        for a, b in self._pairs:
+            x, y = (self._decoders[name][1].operand for name in (a, b))
+            bypassed = Signal(name=f"bypass_{a}")
+            m.d.comb += bypassed.eq((x.nan & merged["a"] & y.zero) | (y.nan & merged["b"] & x.zero))
+            with m.If(bypassed):
+                for name in (a, b):
+                    m.d.comb += [self.o[name].nan.eq(0), self.o[name].zero.eq(1), self.o[name].sign.eq(0)]
+                    m.d.comb += self.o[name].significand.eq(0)
+
+    def _is_merged(self, m: Module, operand: str, formats: tuple[Format, ...]) -> Value:
+        """Whether NaN and infinity are one code in the format chosen for an operand."""
+        merged = Signal(name=f"{operand}_is_merged")
+        select = self.i[f"{operand}_format"] if len(formats) > 1 else Const(0, 0)
+        for fmt in switch(m, select, formats):
+            m.d.comb += merged.eq(isinstance(fmt, FixedFormat) and fmt.specials is Specials.MERGED)
+        return merged
+
+
+class Multiply(Step):
+    """The exact products; their exponents are on the scale of a field with `bias`, or of the result's.
+
+    With `normalise` a significand begins with its leading bit and its exponent is that of this bit. Without, the
+    significand's first bit may be 0 and the exponent is that of this place: it then does not wait for the significand.
+    """
+
+    name = "multiply"
+
+    def __init__(
+        self,
+        unit: Dot,
+        facts: SumFacts,
+        i: data.StructLayout,
+        passed: tuple[str, ...],
+        normalise: bool = True,
+        bias: int | None = None,
+    ) -> None:
+        result = unit.engine.result
+        assert isinstance(result, FixedFormat)
+        bias = result.bias if bias is None else bias
+        self._passed = passed
+        self._normalise = normalise
+        self._lanes = tuple(zip(*(unit.lane_names(name) for name in ("a", "b", "product")), strict=True))
+        self._rebias = bias - operand_offset(unit.a) - operand_offset(unit.b)
+        width = significand_bits(unit.a) + significand_bits(unit.b)
+        product = product_layout(range(facts.products.start + bias, facts.products.stop + bias), width)
+        products = dict.fromkeys(unit.lane_names("product"), product)
+        super().__init__(i, data.StructLayout({**products, **{name: i[name].shape for name in passed}}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for a, b, product in self._lanes:
+            self._multiply(m, self.i[a], self.i[b], self.o[product])
+        forward(m, self.i, self.o, *self._passed)
+        return m
+
+    def _multiply(
+        self,
+        m: Module,
+        a: data.View[data.StructLayout],
+        b: data.View[data.StructLayout],
+        product: data.View[data.StructLayout],
+    ) -> None:
+        significand = Signal(len(product.significand))
+        exponent: Value = a.exponent + b.exponent + self._rebias
+        m.d.comb += significand.eq(a.significand * b.significand)
+        if self._normalise:
+            at_least_two = significand[-1]
+            m.d.comb += [
+                product.significand.eq(Mux(at_least_two, significand, Cat(Const(0, 1), significand))),
+                product.exponent.eq(exponent + at_least_two),
+            ]
+        else:
+            m.d.comb += [product.significand.eq(significand), product.exponent.eq(exponent + 1)]
+        m.d.comb += [
+            product.sign.eq(a.sign ^ b.sign),
+            product.zero.eq(a.zero | b.zero),
+            product.inf.eq(a.inf | b.inf),
+            product.nan.eq(a.nan | b.nan),
+            product.invalid.eq((a.inf & b.zero) | (a.zero & b.inf)),
+        ]

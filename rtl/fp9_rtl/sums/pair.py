@@ -1,0 +1,174 @@
+"""The exact sum of two products and an addend, in a window that hangs at the largest of the three.
+
+All three may cancel, and yet the window is hardly more than twice as wide as the result's significand of p + 1 bits.
+With the terms in the order of their exponents, places counted from the first one's leading bit:
+
+    place   0        -p-2           -2p-3 | sticky
+    first   xxxxxxxxxxx.                  |
+    second    xxxxxxxxxxx                 |            never cut where it can cancel the first
+    third             xxxxxxxxxxx  ...    | xxxxx      cut only if it is far below what the first two leave
+
+* The first two leave 0 or at least 2^(-p-1). If bits of the third are cut, it is below 2^(-p-3): p + 1 bits of the sum,
+  a guard and one sticky bit of known sign stand in the window, which is all that one rounding asks for.
+* If they leave 0, the third is the sum: it then takes the window's place, with its own exponent.
+* If bits of the second are cut, and with it of the third, both together are below 2^(-p-3), and the sum rounds to the
+  first. Whether they cancel each other is still asked for: by the flag inexact.
+
+The last is true to nearest only. No product may lie below the result's normal numbers: a third term on its own is never
+moved right.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from fp9.formats import FixedFormat
+from fp9_rtl.parts.layouts import PRODUCT_SIGNIFICAND_BITS
+from fp9_rtl.parts.shifters import shift_right_narrow
+from fp9_rtl.parts.step import Step, forward
+from fp9_rtl.sums.adder import SPECIAL, significand_bits, unpack_addend
+from fp9_rtl.sums.terms import classify, signed_sum
+
+HEADROOM = 2
+"""Places above the largest term's that a sum of three can reach."""
+
+
+def window_bits(fmt: FixedFormat) -> int:
+    """Places of the window, the sticky one apart."""
+    return 2 * significand_bits(fmt) + 2
+
+
+def term_layout(significand: int, exponents: range) -> data.StructLayout:
+    """A term of the sum, of so many significand bits; the exponent is that of the first."""
+    return data.StructLayout({"significand": significand, "exponent": exponents, "sign": 1})
+
+
+class AlignPair(Step):
+    """The term of the largest exponent, and the two others shifted under it, their lost bits one sticky bit each.
+
+    `cut` says that bits of one were lost, `cut_term` is that one; `both_cut` that bits of both were, and that the two
+    do not cancel each other. The first product may be longer than the second where the second is then zero: what has
+    at most two thirds of the window's bits is not cut where it can cancel.
+    """
+
+    name = "align"
+
+    def __init__(self, fmt: FixedFormat, i: data.StructLayout) -> None:
+        self._format = fmt
+        products = [i[f"product{lane}"].shape for lane in range(2)]
+        exponents = [product["exponent"].shape for product in products]
+        # The exponent of zero stands below all others.
+        start = min(e.start for e in exponents)
+        self._below = 0 if start > 0 else start - 1
+        highest = max(*(e.stop for e in exponents), 1 << fmt.exponent_bits)
+        longest = max(significand_bits(fmt), products[0]["significand"].width)
+        self._term = term_layout(longest, range(self._below, highest))
+        window = window_bits(self._format) + 1
+        o = {
+            "first": self._term,
+            "high": window,
+            "low": window,
+            "high_opposite": 1,
+            "low_opposite": 1,
+            "cut_term": self._term,
+            "cut": 1,
+            "both_cut": 1,
+            "subtract": 1,
+            "sign_of_infinity": 1,
+            **SPECIAL,
+        }
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        o = self.o
+        unpacked = unpack_addend(m, self._format, self.i.c)
+        lanes = [self._product(m, lane) for lane in range(2)]
+        addend, high, low, second = (Signal(self._term, name=n) for n in ("addend", "high", "low", "second"))
+        m.d.comb += [
+            addend.significand.eq(self._aligned(unpacked.significand)),
+            addend.exponent.eq(Mux(unpacked.zero, self._below, unpacked.exponent)),
+            addend.sign.eq(unpacked.sign),
+        ]
+        swapped, addend_first = Signal(), Signal()
+        reached = [addend.exponent >= lane.exponent for lane in lanes]
+        m.d.comb += [
+            swapped.eq(lanes[1].exponent > lanes[0].exponent),
+            addend_first.eq(Mux(swapped, reached[1], reached[0])),
+            high.eq(Mux(swapped, lanes[1].as_value(), lanes[0].as_value())),
+            low.eq(Mux(swapped, lanes[0].as_value(), lanes[1].as_value())),
+            o.first.eq(Mux(addend_first, addend.as_value(), high.as_value())),
+            second.eq(Mux(addend_first, high.as_value(), addend.as_value())),
+        ]
+        self._shift(m, second, low)
+        m.d.comb += o.sign_of_infinity.eq(classify(m, [self.i.product0, self.i.product1], unpacked, o))
+        return m
+
+    def _product(self, m: Module, lane: int) -> data.View[data.StructLayout]:
+        """A product as a term; the exponent of zero stands below all."""
+        product = self.i[f"product{lane}"]
+        term = Signal(self._term, name=f"term{lane}")
+        m.d.comb += [
+            term.significand.eq(self._aligned(product.significand)),
+            term.exponent.eq(Mux(product.zero, self._below, product.exponent)),
+            term.sign.eq(product.sign),
+        ]
+        return term
+
+    def _aligned(self, significand: Value) -> Value:
+        return Cat(Const(0, self._term["significand"].width - len(significand)), significand)
+
+    def _shift(self, m: Module, second: data.View[data.StructLayout], low: data.View[data.StructLayout]) -> None:
+        o, window = self.o, window_bits(self._format)
+        distances = []
+        for name, term in (("second", second), ("low", low)):
+            distance = Signal(len(term.exponent), name=f"{name}_distance")
+            m.d.comb += distance.eq(o.first.exponent - term.exponent)
+            distances.append(distance)
+        high_bits, high_lost = shift_right_narrow(m, second.significand, window, distances[0], "second_shifted")
+        low_bits, low_lost = shift_right_narrow(
+            m, low.significand[-PRODUCT_SIGNIFICAND_BITS:], window, distances[1], "low_shifted"
+        )
+        cancel = (second.exponent == low.exponent) & (second.significand == low.significand) & (second.sign ^ low.sign)
+        m.d.comb += [
+            o.high.eq(Cat(high_lost, high_bits)),
+            o.low.eq(Cat(low_lost, low_bits)),
+            o.high_opposite.eq(second.sign ^ o.first.sign),
+            o.low_opposite.eq(low.sign ^ o.first.sign),
+            o.cut.eq(high_lost | low_lost),
+            o.cut_term.eq(Mux(low_lost, low.as_value(), second.as_value())),
+            o.both_cut.eq(high_lost & low_lost & ~cancel),
+        ]
+
+
+class AddPair(Step):
+    """The sum as magnitude and sign, or the cut term alone where the other two have cancelled."""
+
+    name = "add"
+
+    def __init__(self, fmt: FixedFormat, i: data.StructLayout) -> None:
+        self._significand = significand_bits(fmt)
+        self._longest = i["first"].shape["significand"].width
+        exponent = i["first"].shape["exponent"].shape
+        o = {"sum": i["high"].width + HEADROOM, "exponent": exponent, "subtract": 1, "sign": 1, **SPECIAL}
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, o = self.i, self.o
+        bits = len(o.sum)
+        first = Cat(Const(0, len(i.high) - self._longest), i.first.significand)
+        terms = [(first, Const(0, 1)), (i.high, i.high_opposite), (i.low, i.low_opposite)]
+        magnitude, negative = signed_sum(m, terms, bits)
+        top = magnitude[-(self._significand + HEADROOM + 2) :]
+        alone = Signal()
+        in_place = Cat(Const(0, bits - HEADROOM - self._longest), i.cut_term.significand)
+        m.d.comb += [
+            alone.eq(i.cut & ~top.any()),
+            o.sum.eq(Mux(alone, in_place, magnitude | i.both_cut)),
+            o.exponent.eq(Mux(alone, i.cut_term.exponent, i.first.exponent)),
+            o.sign.eq(Mux(i.inf, i.sign_of_infinity, i.first.sign ^ negative)),
+        ]
+        forward(m, i, o, "subtract", *SPECIAL)
+        return m

@@ -1,0 +1,124 @@
+"""What sums of several products have in common: terms, special results, the signed sum, normalisation."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterable, Sequence
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import data
+
+from fp9.formats import FixedFormat
+from fp9_rtl.parts.end_around import end_around_sum
+from fp9_rtl.parts.shifters import shift_left_normalising
+from fp9_rtl.parts.step import Step, forward
+from fp9_rtl.sums.adder import SPECIAL
+
+
+def any_of(bits: Iterable[Value]) -> Value:
+    """Whether one of the bits is 1."""
+    return functools.reduce(operator.or_, bits)
+
+
+def classify(
+    m: Module,
+    products: Sequence[data.View[data.StructLayout]],
+    addend: data.View[data.StructLayout] | None,
+    o: data.View[data.StructLayout],
+) -> Value:
+    """Drive `inf`, `nan`, `invalid` and `subtract` of `o`; whether a term is minus infinity comes back.
+
+    `subtract` says that the signs differ: a sum of zeros of one sign keeps it, any other zero sum is a cancellation.
+    """
+    terms = [*products, *([] if addend is None else [addend])]
+    positive = any_of(term.inf & ~term.sign for term in terms)
+    negative = any_of(term.inf & term.sign for term in terms)
+    quiet = any_of(term.nan for term in terms)
+    invalid = any_of(product.invalid for product in products) | (positive & negative)
+    signs = Cat(term.sign for term in terms)
+    m.d.comb += [
+        o.inf.eq(positive | negative),
+        o.nan.eq(quiet | invalid),
+        o.invalid.eq(invalid & ~quiet),
+        o.subtract.eq(signs.any() & ~signs.all()),
+    ]
+    return negative
+
+
+def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tuple[Value, Value]:
+    """Magnitude, of `bits` bits that hold it, and sign of a sum of terms (magnitude, whether it is negative).
+
+    It is formed in one's complement: negative terms are inverted, the carry out of the top comes in at the bottom, and
+    a negative sum is inverted. Nothing is added to invert, and a last bit that stands for lost ones stays what it is.
+    """
+    if len(terms) == 1:
+        return Cat(terms[0][0], Const(0, bits - len(terms[0][0]))), terms[0][1]
+    width = bits + 1
+    rows = [Cat(value, Const(0, width - len(value))) ^ negative.replicate(width) for value, negative in terms]
+    while len(rows) > 2:
+        rows = [row for i in range(0, len(rows), 3) for row in carry_save(m, rows[i : i + 3])]
+    total = end_around_sum(m, *rows)
+    negative, magnitude = total[-1], Signal(bits, name="magnitude")
+    m.d.comb += magnitude.eq(total[:-1] ^ negative.replicate(bits))
+    return magnitude, negative
+
+
+def carry_save(m: Module, rows: Sequence[Value]) -> list[Value]:
+    """Three rows as two of the same sum, the top carry coming in at the bottom; fewer rows stay."""
+    if len(rows) < 3:
+        return list(rows)
+    x, y, z = rows
+    carries = Signal(len(x), name="carries")
+    sums = Signal(len(x), name="sums")
+    m.d.comb += [sums.eq(x ^ y ^ z), carries.eq((x & y) | (z & (x | y)))]
+    return [sums, carries.rotate_left(1)]
+
+
+class NormaliseSum(Step):
+    """The leading 1 of a sum's magnitude moved to the top; precision, guard, round and sticky remain.
+
+    `headroom` is how many places the sum's first bit stands above that of `exponent`.
+    """
+
+    name = "normalise"
+
+    def __init__(self, fmt: FixedFormat, headroom: int, i: data.StructLayout, *passed: str) -> None:
+        self._stops = fmt.subnormals
+        self._kept = fmt.fraction_bits + 1
+        self._headroom = headroom
+        self._passed = ("subtract", "sign", *SPECIAL, *passed)
+        exponents = i["exponent"].shape
+        lowest = 0 if fmt.subnormals else exponents.start + headroom - i["sum"].width
+        o = {
+            "significand": self._kept,
+            "guard": 1,
+            "round": 1,
+            "sticky": 1,
+            "exponent": range(lowest, exponents.stop + headroom),
+            "zero": 1,
+            **{name: i[name].shape for name in self._passed},
+        }
+        super().__init__(i, data.StructLayout(o))
+
+    def rounding_bits(self, m: Module, below: Value) -> Value:
+        """What rounding looks at, of all bits below the result's last place."""
+        return below
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        # The shift stops at exponent 1, that of subnormal numbers.
+        limit = self.i.exponent + (self._headroom - 1) if self._stops else None
+        normalised, shift = shift_left_normalising(m, self.i.sum, limit, only_last=Const(0))
+        below = self.rounding_bits(m, normalised[: -self._kept])
+        o = self.o
+        m.d.comb += [
+            o.significand.eq(normalised[-self._kept :]),
+            o.guard.eq(below[-1]),
+            o.round.eq(below[-2]),
+            o.sticky.eq(below[:-2].any()),
+            o.exponent.eq(self.i.exponent + self._headroom - shift),
+            o.zero.eq(~normalised.any() if self._stops else ~normalised[-1]),
+        ]
+        forward(m, self.i, self.o, *self._passed)
+        return m

@@ -1,0 +1,88 @@
+"""The sum of an engine with a window as a chain of steps, by where the addend meets the products.
+
+* inside the window (`window_terms`): products and addend are cut and summed at once, and rounded;
+* beside it (`window_addend`): the cut sum of the products, then that of a multiply-add;
+* joined (`window_halves`): even and odd products apart, then their sum and the addend.
+
+In the last two the window of the products comes before the addend, and in an accumulator before the loop.
+"""
+
+from __future__ import annotations
+
+from amaranth.lib import data
+
+from fp9.engines.engine import Addend, Truncation
+from fp9.formats import FixedFormat, Rounding
+from fp9.units import Dot
+from fp9_rtl.parts.step import Beside, Step
+from fp9_rtl.rounding.facts import sum_facts
+from fp9_rtl.rounding.rounder import Round
+from fp9_rtl.sums.adder import Add, Align, Normalise
+from fp9_rtl.sums.terms import NormaliseSum
+from fp9_rtl.sums.window_align import AddWindow, AlignWindow, carry_places, headroom
+from fp9_rtl.sums.window_beside import CutAddend, normalised_products
+from fp9_rtl.sums.window_joined import AddAddend, AddHalves, AlignHalves, NormaliseFloor
+
+WINDOW_NEEDED = (
+    "a window whose engine rounds deterministically; floor with the addend inside or outside; joined to nearest, to a "
+    "result with subnormals, and with two fraction bits more than it"
+)
+
+
+def is_offered(unit: Dot) -> bool:
+    """Whether there is hardware for the window of the unit's engine."""
+    engine = unit.engine
+    if engine.window is None or engine.rounding is Rounding.SR:
+        return False
+    if engine.joined is None:
+        return not (engine.addend is Addend.ALIGNED and engine.truncation is Truncation.FLOOR)
+    fmt = engine.result
+    assert isinstance(fmt, FixedFormat)
+    nearest = engine.rounding in (Rounding.RNE, Rounding.RNA)
+    return nearest and fmt.subnormals and engine.joined >= fmt.fraction_bits + 2
+
+
+def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
+    """From the products to their sum, where the addend comes behind it; the fields in `passed` go beside."""
+    if unit.engine.joined is not None:
+        align = AlignHalves(unit, i, passed)
+        return [align, AddHalves(unit, align.o.shape(), passed)]
+    if unit.engine.addend is not Addend.INSIDE:
+        return normalised_products(unit, i, passed)
+    return []
+
+
+def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
+    """From what `product_steps` gives, or the products, and `c` to result and flags."""
+    if unit.engine.joined is not None:
+        return _joined_steps(unit, i)
+    if unit.engine.addend is not Addend.INSIDE:
+        return _beside_steps(unit, i)
+    fmt = unit.engine.result
+    assert isinstance(fmt, FixedFormat)
+    align = AlignWindow(unit, i)
+    places = headroom(unit, align.ranks)
+    add = AddWindow(unit, places, align.o.shape())
+    normalise = NormaliseSum(fmt, places, add.o.shape(), "dropped")
+    return [align, add, normalise, Round(unit.engine, sum_facts(unit), normalise.o.shape())]
+
+
+def _beside_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
+    fmt, addend, facts = unit.engine.result, unit.engine.addend_format, sum_facts(unit)
+    assert isinstance(fmt, FixedFormat) and isinstance(addend, FixedFormat)
+    cut: list[Step] = [CutAddend(unit, i)] if unit.engine.addend is Addend.ALIGNED else []
+    beside = {"dropped": 1}
+    terms = cut[-1].o.shape() if cut else i
+    align = Align(addend, facts, data.StructLayout({name: terms[name].shape for name in ("product", "c")}))
+    add = Add(fmt, facts, align.o.shape())
+    normalise = Normalise(fmt, facts, add.o.shape())
+    steps = [Beside(step, beside) for step in (align, add, normalise)]
+    return [*cut, *steps, Round(unit.engine, facts, steps[-1].o.shape())]
+
+
+def _joined_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
+    fmt = unit.engine.result
+    assert isinstance(fmt, FixedFormat) and unit.engine.joined is not None
+    add = AddAddend(unit, i)
+    normalise = NormaliseFloor(fmt, carry_places(unit), add.o.shape(), unit.engine.joined)
+    return [add, normalise, Round(unit.engine, sum_facts(unit), normalise.o.shape())]

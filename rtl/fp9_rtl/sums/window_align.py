@@ -1,0 +1,225 @@
+"""Sums in a window of K fraction bits below the largest exponent, the rest of every term cut off.
+
+Significands are not normalised before they are aligned: a product 2.6 at the sum of its factors' exponents, subnormal
+numbers at the lowest exponent of their format.
+
+    exponent     +1  0 | -1 ...           -K |
+    product      x   x | xxxxxx              |
+    another              xxx  xxxxx          |
+    addend           1 | xxxxxxxxxxxxxxxxxxxx| xxx   dropped
+
+What is dropped makes the result inexact. Toward zero it changes nothing else; with floor, a negative term that loses
+bits is one unit of the window's last place less, and all these units are taken off in one row of the sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from fp9.engines.engine import Addend, Truncation
+from fp9.formats import FixedFormat
+from fp9.units import Dot
+from fp9_rtl.parts.shifters import shift_right_narrow
+from fp9_rtl.parts.step import Step, forward
+from fp9_rtl.sums.adder import EXTRA_BITS, SPECIAL, unpack_addend
+from fp9_rtl.sums.terms import any_of, classify, signed_sum
+
+PLACES_ABOVE = 1
+"""Places of a product above that of its exponent."""
+
+
+def window_bits(unit: Dot) -> int:
+    """Bits of the window: a product's two integer places and the fraction bits that are kept."""
+    assert unit.engine.window is not None
+    return PLACES_ABOVE + 1 + unit.engine.window
+
+
+def carry_places(unit: Dot) -> int:
+    """Places above the window that the sum of all terms can reach."""
+    return unit.engine.products.bit_length()
+
+
+class Term(NamedTuple):
+    """A number in the window: its exponent counts the place above it, that of a zero has no meaning."""
+
+    value: Value
+    exponent: Value
+    sign: Value
+    zero: Value
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """What terms count for the window: their exponents, on the scale of the result's field, with the place above.
+
+    `nothing` stands below all exponents; `zero` is what a zero counts.
+    """
+
+    exponents: range
+    zero: int
+
+    @property
+    def nothing(self) -> int:
+        return self.exponents.start
+
+
+def ranks_of(unit: Dot, products: range) -> Ranks:
+    """The ranks of a unit whose products have these exponents, and of an addend among them."""
+    engine, addend = unit.engine, unit.engine.addend_format
+    assert isinstance(engine.result, FixedFormat) and isinstance(addend, FixedFormat)
+    nothing, stop = min(0, products.start - 1), products.stop
+    if engine.addend is Addend.INSIDE:
+        stop = max(stop, addend.highest_exponent + addend.bias + PLACES_ABOVE + 1)
+    zero = nothing
+    if engine.zero_exponent is not None:
+        zero = max(nothing, engine.zero_exponent + engine.result.bias + PLACES_ABOVE)
+    return Ranks(range(nothing, max(stop, zero + 1)), zero)
+
+
+def headroom(unit: Dot, ranks: Ranks) -> int:
+    """Places above the window in the sum: for carries, and so many that the normaliser never has to shift right."""
+    assert isinstance(unit.engine.result, FixedFormat)
+    below = 1 - ranks.nothing if unit.engine.result.subnormals else 0
+    return max(carry_places(unit), below)
+
+
+class Window:
+    """Terms cut to the window below the largest exponent of them: hardware in a module `m`."""
+
+    def __init__(self, m: Module, unit: Dot, ranks: Ranks, terms: Mapping[str, Term], name: str = "") -> None:
+        self._m, self._ranks, self._name = m, ranks, name
+        self._bits = window_bits(unit)
+        counted = {term: self._rank(term, t.exponent, t.zero) for term, t in terms.items()}
+        self.top = self._largest(list(counted.values()))
+        self.cut: dict[str, Value] = {}
+        self.lost: dict[str, Value] = {}
+        for term, t in terms.items():
+            self.cut[term], self.lost[term] = self._cut(term, t.value, counted[term])
+
+    def _signal(self, name: str) -> Signal:
+        return Signal(Signal(self._ranks.exponents).shape(), name=f"{self._name}{name}")
+
+    def _rank(self, name: str, exponent: Value, zero: Value) -> Signal:
+        """What a term's exponent counts."""
+        ranked = self._signal(f"rank_of_{name}")
+        self._m.d.comb += ranked.eq(Mux(zero, self._ranks.zero, exponent))
+        return ranked
+
+    def _largest(self, exponents: list[Signal]) -> Signal:
+        """The largest of all, by a tree of comparisons."""
+        level = 0
+        while len(exponents) > 1:
+            level += 1
+            larger = [self._signal(f"largest_{level}_{i}") for i in range(len(exponents) // 2)]
+            for signal, x, y in zip(larger, exponents[::2], exponents[1::2], strict=False):
+                self._m.d.comb += signal.eq(Mux(x > y, x, y))
+            exponents = [*larger, *exponents[2 * len(larger) :]]
+        return exponents[0]
+
+    def _cut(self, name: str, value: Value, exponent: Signal) -> tuple[Value, Value]:
+        """A term's bits in the window, and whether any was dropped."""
+        distance = Signal(range(len(self._ranks.exponents)), name=f"{self._name}distance_of_{name}")
+        self._m.d.comb += distance.eq(self.top - exponent)
+        width = max(self._bits, len(value))
+        bits, lost = shift_right_narrow(self._m, value, width, distance, f"{self._name}shifted_{name}")
+        return bits[-self._bits :], lost | bits[: -self._bits].any()
+
+
+def product_terms(unit: Dot, i: data.View[data.StructLayout]) -> dict[str, Term]:
+    """The products as terms of a window."""
+    products = {name: i[name] for name in unit.lane_names("product")}
+    return {name: Term(p.significand, p.exponent, p.sign, p.zero) for name, p in products.items()}
+
+
+def units_below(lost: Mapping[str, Value], terms: Mapping[str, Term]) -> Value:
+    """By how many units of the last place floor is below the cut terms: one for each negative term that lost bits."""
+    return sum((lost[name] & term.sign for name, term in terms.items()), Const(0, 1))
+
+
+class AlignWindow(Step):
+    """The products, and an addend that is inside, cut to the window; `dropped` says that a bit cut off was 1.
+
+    `below` are the units that floor takes off. Fields in `passed` go beside.
+    """
+
+    def __init__(self, unit: Dot, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
+        self.name = "align" if unit.engine.addend is Addend.INSIDE else "align_products"
+        self._unit, self._passed = unit, passed
+        products = unit.lane_names("product")
+        self.ranks = ranks_of(unit, i[products[0]].shape["exponent"].shape)
+        inside = unit.engine.addend is Addend.INSIDE
+        terms = (*products, *(("addend",) if inside else ()))
+        floors = unit.engine.truncation is Truncation.FLOOR
+        o = {
+            **{name: window_bits(unit) for name in terms},
+            **{f"{name}_sign": 1 for name in terms},
+            "exponent": self.ranks.exponents,
+            "dropped": 1,
+            **({"below": range(len(terms) + 1)} if floors else {}),
+            "subtract": 1,
+            "sign_of_infinity": 1,
+            **SPECIAL,
+            **{name: i[name].shape for name in passed},
+        }
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        o, unit = self.o, self._unit
+        terms, addend = product_terms(unit, self.i), None
+        if "addend" in o.shape().members:
+            fmt = unit.engine.addend_format
+            assert isinstance(fmt, FixedFormat)
+            addend = unpack_addend(m, fmt, self.i.c)
+            significand = Cat(addend.significand, Const(0, PLACES_ABOVE))
+            terms["addend"] = Term(significand, addend.exponent + PLACES_ABOVE, addend.sign, addend.zero)
+        window = Window(m, unit, self.ranks, terms)
+        products = [self.i[name] for name in unit.lane_names("product")]
+        m.d.comb += [
+            o.exponent.eq(window.top),
+            *(o[name].eq(bits) for name, bits in window.cut.items()),
+            *(o[f"{name}_sign"].eq(term.sign) for name, term in terms.items()),
+            o.dropped.eq(any_of(window.lost.values())),
+            o.sign_of_infinity.eq(classify(m, products, addend, o)),
+        ]
+        if "below" in o.shape().members:
+            m.d.comb += o.below.eq(units_below(window.lost, terms))
+        forward(m, self.i, o, *self._passed)
+        return m
+
+
+class AddWindow(Step):
+    """The aligned terms as one sum, magnitude and sign; `places` stand above the window."""
+
+    def __init__(self, unit: Dot, places: int, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
+        self.name = "add" if unit.engine.addend is Addend.INSIDE else "add_products"
+        result = unit.engine.result
+        assert isinstance(result, FixedFormat)
+        self._terms = tuple(name for name in (*unit.lane_names("product"), "addend") if name in i.members)
+        self._bits = window_bits(unit) + places
+        self._passed = ("exponent", "dropped", "subtract", *SPECIAL, *passed)
+        o = {
+            "sum": max(self._bits, result.fraction_bits + 1 + EXTRA_BITS),
+            "sign": 1,
+            **{name: i[name].shape for name in self._passed},
+        }
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, o = self.i, self.o
+        terms = [(i[name], i[f"{name}_sign"]) for name in self._terms]
+        if "below" in i.shape().members:
+            terms.append((i.below, Const(1, 1)))
+        magnitude, negative = signed_sum(m, terms, self._bits)
+        m.d.comb += [
+            o.sum.eq(Cat(Const(0, len(o.sum) - self._bits), magnitude)),
+            o.sign.eq(Mux(i.inf, i.sign_of_infinity, negative)),
+        ]
+        forward(m, i, o, *self._passed)
+        return m

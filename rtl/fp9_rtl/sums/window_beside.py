@@ -1,0 +1,99 @@
+"""An addend beside the window of the products: cut where they are, or taken whole, and then added exactly.
+
+The cut sum of the products is normalised and takes the place of the product in a multiply-add (`adder`). The window
+does not wait for the addend, so that the loop of an accumulator holds the multiply-add's sum alone.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import data
+
+from fp9.engines.engine import Addend
+from fp9.formats import FixedFormat
+from fp9.units import Dot
+from fp9_rtl.parts.layouts import addend_layout, product_layout
+from fp9_rtl.parts.shifters import shift_left_normalising
+from fp9_rtl.parts.step import Step, forward
+from fp9_rtl.sums.adder import unpack_addend
+from fp9_rtl.sums.window_align import PLACES_ABOVE, AddWindow, AlignWindow, Ranks, carry_places
+
+
+def normalised_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
+    """From the products to their cut sum in the field `product`, `dropped`, and the window's `top` where the addend
+    is cut there, too; the fields in `passed` go beside."""
+    align = AlignWindow(unit, i, passed)
+    add = AddWindow(unit, carry_places(unit), align.o.shape(), passed)
+    kept = (*passed, "top") if unit.engine.addend is Addend.ALIGNED else passed
+    return [align, add, NormaliseProducts(unit, align.ranks, add.o.shape(), kept)]
+
+
+class NormaliseProducts(Step):
+    """The sum of the products with its leading 1 at the top, as one product; `top` is the exponent of the window."""
+
+    name = "normalise_products"
+
+    def __init__(self, unit: Dot, ranks: Ranks, i: data.StructLayout, passed: tuple[str, ...]) -> None:
+        self._places = carry_places(unit)
+        width = i["sum"].width
+        self._passed = tuple(name for name in passed if name != "top")
+        exponents = range(ranks.nothing + self._places - width + 1, ranks.exponents.stop + self._places)
+        o = {
+            "product": product_layout(exponents, width),
+            **{name: i[name].shape for name in self._passed},
+            "dropped": 1,
+            **({"top": ranks.exponents} if "top" in passed else {}),
+        }
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, product = self.i, self.o.product
+        significand, shift = shift_left_normalising(m, i.sum, None, Const(0))
+        m.d.comb += [
+            product.significand.eq(significand),
+            product.exponent.eq(i.exponent + self._places - shift),
+            product.zero.eq(~significand[-1]),
+            product.nan.eq(i.nan & ~i.invalid),
+        ]
+        forward(m, i, product, "sign", "inf", "invalid")
+        forward(m, i, self.o, "dropped", *self._passed)
+        if "top" in self.o.shape().members:
+            m.d.comb += self.o.top.eq(i.exponent)
+        return m
+
+
+class CutAddend(Step):
+    """The addend unpacked, its bits below the window at 0 (toward zero); without products nothing is cut."""
+
+    name = "cut"
+
+    def __init__(self, unit: Dot, i: data.StructLayout) -> None:
+        fmt = unit.engine.addend_format
+        assert isinstance(fmt, FixedFormat) and unit.engine.window is not None
+        self._format, self._window = fmt, unit.engine.window
+        self._nothing = i["top"].shape.start
+        self._always = unit.engine.zero_exponent is not None
+        o = {"product": i["product"].shape, "c": addend_layout(fmt), "dropped": 1}
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        fmt, i, o = self._format, self.i, self.o
+        addend = unpack_addend(m, fmt, i.c)
+        places = fmt.fraction_bits
+        # The place in the significand of the window's last place.
+        last = i.top - (PLACES_ABOVE + self._window) - addend.exponent + places
+        first_kept = Signal.like(last)
+        below = Signal(places + 1)
+        cuts = ~(addend.inf | addend.nan) & (Const(1) if self._always else i.top != self._nothing)
+        m.d.comb += [
+            first_kept.eq(last),
+            below.eq(Cat(first_kept > place for place in range(places + 1)) & cuts.replicate(places + 1)),
+            o.dropped.eq(i.dropped | (addend.significand & below).any()),
+            o.c.significand.eq(addend.significand & ~below),
+            o.c.zero.eq(~o.c.significand.any()),
+        ]
+        forward(m, addend, o.c, "exponent", "sign", "inf", "nan")
+        forward(m, i, o, "product")
+        return m

@@ -1,0 +1,227 @@
+"""Sums in two windows, of the even and of the odd products, joined with floor, and then with the addend (CDNA3).
+
+    even sum     xxxxxxxxxxxxxxxxxxxxxxxxxxx          each toward zero, in the window below its own largest exponent
+    odd sum             xxxxxxxxxxxxxxxxxxxx|xxxxxxx
+    joined       xxxxxxxxxxxxxxxxxxxxxxxxxxxx         floor at the window of the larger exponent
+    addend           xxxxxxxxxxxxxxxxxxxxxxxx|xxx     floor at the window below the largest exponent of all
+    both             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx  `joined` fraction bits, floor; then one rounding
+
+Floor takes one unit off where a negative number loses bits; these units are a row of the next sum. The products do not
+wait for the addend, so that the loop of an accumulator begins behind their join.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from fp9.formats import FixedFormat
+from fp9.units import Dot
+from fp9_rtl.parts.shifters import shift_right_narrow
+from fp9_rtl.parts.step import Step, forward
+from fp9_rtl.sums.adder import SPECIAL, unpack_addend
+from fp9_rtl.sums.terms import NormaliseSum, any_of, classify, signed_sum
+from fp9_rtl.sums.window_align import PLACES_ABOVE, Window, carry_places, product_terms, ranks_of, window_bits
+
+HALVES = ("even", "odd")
+
+
+def half(unit: Dot, name: str) -> tuple[str, ...]:
+    """The products of a half."""
+    return unit.lane_names("product")[HALVES.index(name) :: 2]
+
+
+def sum_bits(unit: Dot) -> int:
+    """Bits of a sum of products in the window."""
+    return window_bits(unit) + carry_places(unit)
+
+
+class AlignHalves(Step):
+    """Every product cut toward zero in the window of its half; `even_top` and `odd_top` are their largest exponents."""
+
+    name = "align"
+
+    def __init__(self, unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> None:
+        self._unit, self._passed = unit, passed
+        products = unit.lane_names("product")
+        self._ranks = ranks_of(unit, i[products[0]].shape["exponent"].shape)
+        o = {
+            **{name: window_bits(unit) for name in products},
+            **{f"{name}_sign": 1 for name in products},
+            **{f"{name}_top": self._ranks.exponents for name in HALVES},
+            "dropped": 1,
+            "subtract": 1,
+            "sign_of_infinity": 1,
+            **SPECIAL,
+            **{name: i[name].shape for name in passed},
+        }
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        o, unit = self.o, self._unit
+        terms = product_terms(unit, self.i)
+        lost: list[Value] = []
+        for name in HALVES:
+            window = Window(m, unit, self._ranks, {term: terms[term] for term in half(unit, name)}, f"{name}_")
+            lost += window.lost.values()
+            m.d.comb += [o[f"{name}_top"].eq(window.top), *(o[term].eq(bits) for term, bits in window.cut.items())]
+        products = [self.i[name] for name in unit.lane_names("product")]
+        m.d.comb += [
+            *(o[f"{name}_sign"].eq(term.sign) for name, term in terms.items()),
+            o.dropped.eq(any_of(lost)),
+            o.sign_of_infinity.eq(classify(m, products, None, o)),
+        ]
+        forward(m, self.i, o, *self._passed)
+        return m
+
+
+class AddHalves(Step):
+    """The sums of both halves, then their join: `sum` as magnitude and sign, at the larger exponent `top`."""
+
+    name = "add"
+
+    def __init__(self, unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> None:
+        self._unit = unit
+        self._bits = sum_bits(unit)
+        self._passed = (*SPECIAL, *passed)
+        o = {
+            "sum": self._bits,
+            "sign": 1,
+            "top": i["even_top"].shape,
+            "dropped": 1,
+            **{name: i[name].shape for name in self._passed},
+        }
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, o, bits = self.i, self.o, self._bits
+        (even, even_negative), (odd, odd_negative) = (self._sum(m, name) for name in HALVES)
+        swapped, distance = Signal(), Signal(range(len(i.shape()["even_top"].shape)))
+        low, low_negative = Signal(bits), Signal()
+        m.d.comb += [
+            swapped.eq(i.odd_top > i.even_top),
+            o.top.eq(Mux(swapped, i.odd_top, i.even_top)),
+            distance.eq(o.top - Mux(swapped, i.even_top, i.odd_top)),
+            low.eq(Mux(swapped, even, odd)),
+            low_negative.eq(Mux(swapped, even_negative, odd_negative)),
+        ]
+        moved, lost = shift_right_narrow(m, low, bits, distance, "low_shifted")
+        terms = [
+            (Mux(swapped, odd, even), Mux(swapped, odd_negative, even_negative)),
+            (moved, low_negative),
+            (lost & low_negative, Const(1, 1)),
+        ]
+        magnitude, negative = signed_sum(m, terms, bits)
+        m.d.comb += [
+            o.sum.eq(magnitude),
+            o.sign.eq(Mux(i.inf, i.sign_of_infinity, negative)),
+            o.dropped.eq(i.dropped | lost),
+        ]
+        forward(m, i, o, *self._passed)
+        return m
+
+    def _sum(self, m: Module, name: str) -> tuple[Value, Value]:
+        """Magnitude and sign of a half's sum."""
+        terms = [(self.i[term], self.i[f"{term}_sign"]) for term in half(self._unit, name)]
+        magnitude, negative = signed_sum(m, terms, self._bits)
+        return magnitude, negative
+
+
+class AddAddend(Step):
+    """The joined products and the addend, both floored below the largest exponent, as one sum."""
+
+    name = "add_addend"
+
+    def __init__(self, unit: Dot, i: data.StructLayout) -> None:
+        fmt, engine = unit.engine.addend_format, unit.engine
+        assert isinstance(fmt, FixedFormat) and engine.window is not None and engine.joined is not None
+        self._format, self._window, self._ranks = fmt, engine.window, i["top"].shape
+        self._below = engine.joined + 1 - engine.window
+        self._bits = sum_bits(unit) + self._below
+        o = {
+            "sum": self._bits,
+            "exponent": self._ranks,
+            "sign": 1,
+            "dropped": 1,
+            "subtract": 1,
+            **dict.fromkeys(SPECIAL, 1),
+        }
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, o = self.i, self.o
+        addend = unpack_addend(m, self._format, i.c)
+        rank = Signal(Signal(self._ranks).shape())
+        distances = [Signal(range(len(self._ranks)), name=f"distance_of_{n}") for n in ("products", "addend")]
+        m.d.comb += [
+            rank.eq(addend.exponent + PLACES_ABOVE),
+            o.exponent.eq(Mux(i.top > rank, i.top, rank)),
+            distances[0].eq(o.exponent - i.top),
+            distances[1].eq(o.exponent - rank),
+        ]
+        products = Cat(Const(0, self._below), i.sum)
+        products, lost = shift_right_narrow(m, products, self._bits, distances[0], "products_shifted")
+        value, cut, floored = self._cut_addend(m, addend, distances[1])
+        units = Cat(lost & i.sign, Const(0, self._below - 1), floored)
+        terms = [(products, i.sign), (Cat(Const(0, self._below), value), addend.sign), (units, Const(1, 1))]
+        magnitude, negative = signed_sum(m, terms, self._bits)
+        m.d.comb += [
+            o.sum.eq(magnitude),
+            o.sign.eq(Mux(o.inf, Mux(i.inf, i.sign, addend.sign), negative)),
+            o.dropped.eq(i.dropped | lost | cut),
+        ]
+        self._classify(m, addend)
+        return m
+
+    def _cut_addend(
+        self, m: Module, addend: data.View[data.StructLayout], distance: Value
+    ) -> tuple[Value, Value, Value]:
+        """The addend's bits in the window, whether some were cut, and whether floor takes a unit off.
+
+        An addend that lies wholly below the place beside the window is 0, and not floored.
+        """
+        width = PLACES_ABOVE + 1 + self._window
+        significand = Cat(addend.significand, Const(0, PLACES_ABOVE))
+        bits, lost = shift_right_narrow(m, significand, max(width, len(significand)), distance, "addend_shifted")
+        cut = Signal()
+        m.d.comb += cut.eq(lost | bits[:-width].any())
+        return bits[-width:], cut, cut & addend.sign & (distance <= self._window + 1)
+
+    def _classify(self, m: Module, addend: data.View[data.StructLayout]) -> None:
+        """The special results: NaN before infinity before the finite sum."""
+        i, o = self.i, self.o
+        quiet = addend.nan | (i.nan & ~i.invalid)
+        invalid = i.invalid | (i.inf & addend.inf & (i.sign ^ addend.sign))
+        m.d.comb += [
+            o.inf.eq(i.inf | addend.inf),
+            o.nan.eq(quiet | invalid),
+            o.invalid.eq(invalid & ~quiet),
+            o.subtract.eq(0),
+        ]
+
+
+class NormaliseFloor(NormaliseSum):
+    """As `NormaliseSum`, floored behind `fraction_bits` of the normalised sum.
+
+    A unit that floor takes off a negative sum is added below the rounding bits, and not where these are all 1: to
+    nearest, the sum then goes up either way.
+    """
+
+    def __init__(self, fmt: FixedFormat, places: int, i: data.StructLayout, fraction_bits: int) -> None:
+        self._fraction_bits = fraction_bits
+        super().__init__(fmt, places, i, "dropped")
+        self._passed = tuple(name for name in self._passed if name != "dropped")
+
+    def rounding_bits(self, m: Module, below: Value) -> Value:
+        floored = len(self.i.sum) - (self._fraction_bits + 1)
+        kept, lost = below[floored:], Signal()
+        bits = Signal(len(kept), name="rounding_bits")
+        m.d.comb += [
+            lost.eq(below[:floored].any()),
+            bits.eq(kept + (lost & self.i.sign & ~kept.all())),
+            self.o.dropped.eq(self.i.dropped | lost),
+        ]
+        return bits

@@ -1,0 +1,1 @@
+"""Area and delay: Liberty files, mapping, timing, FPGAs."""

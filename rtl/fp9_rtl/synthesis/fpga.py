@@ -1,0 +1,232 @@
+"""LUTs, flip-flops and clock of a unit on an FPGA, after place and route with a fixed seed.
+
+The unit stands between registers: every input comes from one and every output ends in one, also where the unit has
+stages of its own, so that each path through it is one that the clock limits. The registers are counted apart.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib.metadata
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from fp9.units import Unit
+from fp9_rtl.export.verilog import verilog
+from fp9_rtl.tools.cache import cache_folder, load, store
+from fp9_rtl.tools.errors import MissingTool
+from fp9_rtl.tools.yosys import YosysError, run_yosys, yosys_version
+
+NOTE = "after place and route with a fixed seed; registers around the unit, counted apart; no DSP blocks"
+"""What every report says of its figures."""
+
+SEED = 1
+"""Of the placer."""
+
+_TARGET_MHZ = 200
+"""Clock that the placer works towards, above what units reach; what it is hardly matters to the result."""
+
+_DEVICE_CLOCK = "clk"
+
+
+@dataclass(frozen=True)
+class Device:
+    """An FPGA: its tools' options, and what its cells are called, each with the LUTs it holds."""
+
+    name: str
+    part: str
+    synth: str
+    options: tuple[str, ...]
+    luts: dict[str, int]
+    flip_flop: str
+    logic_cell: str
+    pins: int
+
+    @property
+    def package(self) -> str:
+        """The Python package that places and routes for it."""
+        return f"yowasp-nextpnr-{self.name}"
+
+
+DEVICES = {
+    device.name: device
+    for device in (
+        Device(
+            "ecp5",
+            "LFE5U-85F, CABGA756, speed grade 6",
+            "synth_ecp5 -nodsp",
+            ("--85k", "--package", "CABGA756", "--speed", "6", "--lpf-allow-unconstrained"),
+            {"LUT4": 1, "CCU2C": 2},
+            "TRELLIS_FF",
+            "TRELLIS_COMB",
+            365,
+        ),
+        Device(
+            "ice40",
+            "iCE40HX8K, CT256",
+            "synth_ice40",
+            ("--hx8k", "--package", "ct256", "--pcf-allow-unconstrained"),
+            {"SB_LUT4": 1},
+            "SB_DFF",
+            "ICESTORM_LC",
+            206,
+        ),
+    )
+}
+"""The FPGAs offered."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A unit on an FPGA. `flip_flops` are its own; `logic_cells` what the placed circuit fills, all registers too."""
+
+    top: str
+    device: str
+    part: str
+    luts: int
+    flip_flops: int
+    registers_around: int
+    logic_cells: int
+    fmax_mhz: float
+    tools: str
+    verilog_sha256: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON, with the note that belongs to every report."""
+        return {"note": NOTE, **dataclasses.asdict(self)}
+
+
+def place(unit: Unit, device: str, *, cache: Path | None = None) -> Placed:
+    """Place and route a unit.
+
+    Raises ValueError for an unknown device or a unit that it has no pins or room for, MissingTool where the device's
+    tool is not installed.
+    """
+    if device not in DEVICES:
+        raise ValueError(f"unknown FPGA {device!r}; choose from {', '.join(DEVICES)}")
+    chosen = DEVICES[device]
+    tools = f"Yosys {yosys_version()}, {chosen.package} {_version(chosen)}"
+    text = verilog(unit) + wrapper(unit)
+    pins = sum(width for _, width in (*_inputs(unit), *_outputs(unit))) + 1
+    if pins > chosen.pins:
+        raise ValueError(f"{unit.name} has {pins} pins and the {chosen.part} {chosen.pins}; choose another FPGA")
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    request = {"fpga": chosen.part, "top": unit.name, "tools": tools, "options": [chosen.synth, *_options(chosen)]}
+    request["verilog"] = digest
+    folder = cache or cache_folder()
+    figures = load(folder, request)
+    if figures is None:
+        figures = _measure(text, unit, chosen)
+        store(folder, request, figures)
+    return Placed(top=unit.name, device=device, part=chosen.part, tools=tools, verilog_sha256=digest, **figures)
+
+
+def wrapper(unit: Unit) -> str:
+    """Verilog of the module `NAME_between_registers`: the unit with a register at every input and output."""
+    inputs, outputs = _inputs(unit), _outputs(unit)
+    ports = [f"input clk, {', '.join(f'input {_range(w)}{n}' for n, w in inputs)}"]
+    ports.append(", ".join(f"output reg {_range(w)}{n}" for n, w in outputs))
+    lines = [f"module {unit.name}_between_registers({', '.join(ports)});"]
+    lines += [f"reg {_range(w)}{n}_held;" for n, w in inputs] + [f"wire {_range(w)}{n}_given;" for n, w in outputs]
+    clock = [f".{_DEVICE_CLOCK}(clk)"] if unit.stages else []
+    pins = [*clock, *(f".{n}({n}_held)" for n, _ in inputs), *(f".{n}({n}_given)" for n, _ in outputs)]
+    lines += [f"{unit.name} unit({', '.join(pins)});", "always @(posedge clk) begin"]
+    lines += [f"{n}_held <= {n};" for n, _ in inputs] + [f"{n} <= {n}_given;" for n, _ in outputs]
+    return "\n".join([*lines, "end", "endmodule", ""])
+
+
+def table(results: list[Placed]) -> Table:
+    """One row for each unit, for a rich console."""
+    shown = Table(title="On an FPGA", caption=NOTE)
+    for heading in ("unit", "FPGA"):
+        shown.add_column(heading)
+    for heading in ("LUTs", "flip-flops", "registers around", "logic cells", "Fmax MHz"):
+        shown.add_column(heading, justify="right")
+    for r in results:
+        figures = (r.luts, r.flip_flops, r.registers_around, r.logic_cells, f"{r.fmax_mhz:.1f}")
+        shown.add_row(r.top, r.part, *map(str, figures))
+    return shown
+
+
+def measure(
+    units: list[Unit], device: str, progress: Callable[[str, int, int], None] | None = None, cache: Path | None = None
+) -> list[Placed]:
+    """Place and route several units. Raises as `place` does."""
+    placed = []
+    for done, unit in enumerate(units, start=1):
+        placed.append(place(unit, device, cache=cache))
+        if progress:
+            progress(f"{unit.name}: placed and routed", done, len(units))
+    return placed
+
+
+def _inputs(unit: Unit) -> list[tuple[str, int]]:
+    handshake = [("rst", 1), ("in_valid", 1), ("out_ready", 1)] if unit.stages else []
+    return [(port.name, port.width) for port in unit.inputs] + handshake
+
+
+def _outputs(unit: Unit) -> list[tuple[str, int]]:
+    handshake = [("in_ready", 1), ("out_valid", 1)] if unit.stages else []
+    return [(port.name, port.width) for port in unit.outputs] + handshake
+
+
+def _range(width: int) -> str:
+    return f"[{width - 1}:0] " if width > 1 else ""
+
+
+def _version(device: Device) -> str:
+    try:
+        return importlib.metadata.version(device.package)
+    except importlib.metadata.PackageNotFoundError:
+        raise MissingTool(f"{device.package} is not installed; install it with: pip install 'fp9[fpga]'") from None
+
+
+def _options(device: Device) -> tuple[str, ...]:
+    clock = ("--freq", str(_TARGET_MHZ), "--timing-allow-fail")
+    return (*device.options, "--seed", str(SEED), *clock, "--json", "netlist.json", "--report", "report.json")
+
+
+def _measure(text: str, unit: Unit, device: Device) -> dict[str, Any]:
+    """The figures of a unit, as fields of `Placed`."""
+    top = f"{unit.name}_between_registers"
+    with tempfile.TemporaryDirectory(prefix="fp9-fpga-") as name:
+        folder = Path(name)
+        (folder / "design.v").write_text(text)
+        steps = f"read_verilog -sv design.v\n{device.synth} -top {top} -json netlist.json\n"
+        try:
+            run_yosys(f"{steps}tee -q -o statistics.json stat -json\n", folder)
+        except YosysError as error:
+            raise ValueError(f"cannot synthesise {unit.name} for {device.name}: Yosys says: {error}") from None
+        _place_and_route(unit, device, folder)
+        cells = json.loads((folder / "statistics.json").read_text())["design"]["num_cells_by_type"]
+        report = json.loads((folder / "report.json").read_text())
+    around = sum(width for _, width in (*_inputs(unit), *_outputs(unit)))
+    flip_flops = sum(count for cell, count in cells.items() if cell.startswith(device.flip_flop))
+    return {
+        "luts": sum(cells.get(cell, 0) * holds for cell, holds in device.luts.items()),
+        "flip_flops": max(0, flip_flops - around),
+        "registers_around": min(flip_flops, around),
+        "logic_cells": report["utilization"][device.logic_cell]["used"],
+        "fmax_mhz": round(min(clock["achieved"] for clock in report["fmax"].values()), 2),
+    }
+
+
+def _place_and_route(unit: Unit, device: Device, folder: Path) -> None:
+    """Leave report.json in the folder."""
+    module = device.package.replace("-", "_")
+    main = f"import sys, {module}; sys.exit({module}.run_{module.removeprefix('yowasp_')}(sys.argv[1:]))"
+    command = [sys.executable, "-c", main, *_options(device), "--quiet"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        errors = re.findall(r"ERROR: (.*)", done.stderr) or [f"exit code {done.returncode}"]
+        raise ValueError(f"cannot place {unit.name} on the {device.part}: nextpnr says: {errors[0].rstrip('.')}")

@@ -1,0 +1,125 @@
+"""The two fixed mappings of a flattened netlist to standard cells.
+
+Yosys' default script is too noisy to compare two variants of one unit: it has made a two-format multiply-adder smaller
+than the one-format one inside it. These scripts order such pairs and repeat within 1-2 points. All five are applied
+to one netlist, `A` (area) counts the smallest of its four results, `B` (balanced) has one.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from fp9_rtl.synthesis.liberty import Library
+from fp9_rtl.synthesis.sta import DRIVER, LOAD_FF, sta_version, worst_path_ns
+from fp9_rtl.tools.yosys import YosysError, run_yosys
+
+MAPPINGS: dict[str, tuple[str, ...]] = {
+    "A": (
+        "strash; ifraig; scorr; dc2; dc2; dc2; strash; dch -f; amap -m; topo",
+        "strash; ifraig; scorr; dc2; dc2; strash; dch -f; if -g -K 6; strash; dc2; dch -f; amap -m; topo",
+        "strash; ifraig; scorr; dc2; strash; dch -f; if -K 6 -a; mfs2 -a -e -d -L 20; strash; dc2; dc2; dch -f; "
+        "amap -m; topo",
+        "strash; ifraig; scorr; dc2; dch -f; amap",
+    ),
+    "B": ("strash; ifraig; scorr; dc2; strash; dch -f; map -B 0.9; topo; buffer -c; upsize; dnsize",),
+}
+"""The ABC scripts of each mapping."""
+
+PREPARE = """\
+read_verilog -sv design.v
+synth -flatten -top {top}
+dfflibmap -liberty library.lib
+opt_clean -purge
+write_rtlil prepared.il
+"""
+"""Yosys script from Verilog to the flat netlist, of gates and library flip-flops, that every mapping starts from."""
+
+MAP = """\
+read_rtlil ../prepared.il
+abc -liberty ../library.lib -script map.abc
+opt_clean -purge
+tee -q -o statistics.json stat -json
+write_verilog -noattr -noexpr -simple-lhs mapped.v
+"""
+"""Yosys script of one mapping."""
+
+_MEASURE = "topo; read_constr boundary.constr; stime -d"
+"""What ABC runs after a mapping: its own delay, into stats.txt; no gate changes."""
+
+_NO_GATES = frozenset({"$scopeinfo"})
+"""Cells in a Yosys netlist that only remember where things came from."""
+
+_BOUNDARY = f"set_driving_cell {DRIVER}\nset_load {LOAD_FF}.0\n"
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A netlist of library cells: how many of each, worst delay in ns, and how many seconds it took to make."""
+
+    script: str
+    cells: dict[str, int]
+    delay_ns: float
+    seconds: float
+
+
+def delay_tool() -> str:
+    """What states the delays on this machine: OpenSTA with its version, else ABC."""
+    version = sta_version()
+    return f"OpenSTA {version}" if version else "ABC"
+
+
+def prepare(verilog: str, top: str, library: Library, folder: Path) -> None:
+    """Leave the flat netlist of module `top` in `folder`/prepared.il, beside the library.
+
+    Raises ValueError when Yosys cannot read the Verilog or finds no such module.
+    """
+    (folder / "design.v").write_text(verilog)
+    shutil.copyfile(library.path, folder / "library.lib")
+    try:
+        run_yosys(PREPARE.format(top=top), folder)
+    except YosysError as error:
+        raise ValueError(f"cannot synthesise {top}: Yosys says: {error}") from None
+
+
+def map_prepared(prepared: Path, script: str, top: str, library: Library, clock: str) -> Mapped:
+    """Map the netlist that `prepare` left in a folder by one ABC script, in a new folder inside it.
+
+    Raises ValueError when the library lacks a cell that the design needs, or when flip-flops have no port `clock`.
+    """
+    started = time.perf_counter()
+    folder = Path(tempfile.mkdtemp(dir=prepared))
+    (folder / "map.abc").write_text(f"{script}; {_MEASURE}\n")
+    (folder / "boundary.constr").write_text(_BOUNDARY)
+    try:
+        run_yosys(MAP, folder)
+    except YosysError as error:
+        raise ValueError(f"cannot map {top}: Yosys says: {error}") from None
+    cells = _count_cells(folder / "statistics.json", top, library)
+    delay = _delay_ns(folder, top, cells, library, clock)
+    return Mapped(script, cells, delay, time.perf_counter() - started)
+
+
+def _count_cells(statistics: Path, top: str, library: Library) -> dict[str, int]:
+    """Number of cells of each kind, in order of name."""
+    design = json.loads(statistics.read_text())["design"]
+    cells: dict[str, int] = {
+        name: count for name, count in design["num_cells_by_type"].items() if name not in _NO_GATES
+    }
+    unknown = sorted(set(cells) - set(library.areas))
+    if unknown:
+        raise ValueError(f"cannot map {top}: {library.name} has no cell for {', '.join(unknown)}; rewrite that part")
+    return dict(sorted(cells.items()))
+
+
+def _delay_ns(folder: Path, top: str, cells: dict[str, int], library: Library, clock: str) -> float:
+    """Worst path in ns, by OpenSTA, or by ABC (gates between registers alone) where OpenSTA is not installed."""
+    if sta_version():
+        clocked = clock if library.sequential & set(cells) else None
+        return worst_path_ns(folder / "mapped.v", top, library.path, clocked)
+    stats = folder / "stats.txt"  # absent when there was no gate to map
+    return int(stats.read_text().split()[-1]) / 1000 if stats.exists() else 0.0

@@ -1,0 +1,166 @@
+"""Estimates as a table for the terminal, as JSON and CSV, and as charts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from fp9.system.files import write_whole
+from fp9_rtl.synthesis.records import NOTE, Estimate, Ratio, Synthesis
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLUMNS = (
+    "unit",
+    "library",
+    "mapping",
+    "area_um2",
+    "nand2",
+    "cells",
+    "logic_um2",
+    "flip_flops",
+    "flip_flop_um2",
+    "spread",
+    "delay_ns",
+    "delay_by",
+    "yosys",
+    "library_sha256",
+    "verilog_sha256",
+    "note",
+)
+"""The columns of the CSV."""
+
+
+def table(results: Sequence[Synthesis]) -> Table:
+    """One row for each unit and mapping, for a rich console; FF is flip-flops, spread that of the areas by script."""
+    shown = Table(title="Area and delay in standard cells", caption=_caption(results))
+    shown.add_column("unit")
+    shown.add_column("mapping")
+    for heading in ("area um2", "NAND2", "cells", "logic um2", "FF um2", "delay ns", "spread"):
+        shown.add_column(heading, justify="right")
+    for result, e in _rows(results):
+        shown.add_row(
+            result.top,
+            e.mapping,
+            f"{e.area_um2:.0f}",
+            f"{e.nand2:.0f}",
+            f"{e.cells}",
+            f"{e.logic_um2:.0f}",
+            f"{e.flip_flop_um2:.0f}",
+            f"{e.delay_ns:.2f}",
+            f"{e.spread:.1%}" if len(e.script_areas_um2) > 1 else "",
+        )
+    return shown
+
+
+def ratio_table(ratios: Sequence[Ratio]) -> Table:
+    """One row for each ratio, for a rich console."""
+    shown = Table(title="Units side by side", caption=NOTE)
+    for heading in ("unit", "over", "result", "subnormals", "library", "mapping"):
+        shown.add_column(heading)
+    for heading in ("area ratio", "delay ratio"):
+        shown.add_column(heading, justify="right")
+    for r in ratios:
+        facts = (r.numerator, r.denominator, r.result, r.subnormals, r.library, r.mapping)
+        shown.add_row(*facts, f"{r.area:.3f}", f"{r.delay:.3f}")
+    return shown
+
+
+def as_json(results: Sequence[Synthesis]) -> str:
+    """Everything that is known of the results, as one JSON object."""
+    return json.dumps({"note": NOTE, "results": [result.to_dict() for result in results]}, indent=2) + "\n"
+
+
+def as_csv(results: Sequence[Synthesis]) -> str:
+    """One line for each unit and mapping, under `COLUMNS`."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for result, e in _rows(results):
+        values = {"unit": result.top, "note": NOTE}
+        writer.writerow([values.get(name, getattr(e, name, getattr(result, name, None))) for name in COLUMNS])
+    return text.getvalue()
+
+
+def write(results: Sequence[Synthesis], folder: Path) -> list[Path]:
+    """Write synth.json, synth.csv, area_delay.svg and area.svg into a folder, which is made if need be; their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / name for name in ("synth.json", "synth.csv", "area_delay.svg", "area.svg")]
+    write_whole(paths[0], as_json(results))
+    write_whole(paths[1], as_csv(results))
+    area_delay_chart(results, paths[2])
+    area_bars(results, paths[3])
+    return paths
+
+
+def area_delay_chart(results: Sequence[Synthesis], path: Path) -> None:
+    """Write an SVG with each unit and mapping as a point: delay to the right, area upwards."""
+    figure = new_figure(results, height=4.5)
+    axes = figure.add_subplot()
+    for mapping, marker in zip(_mappings(results), "osD^v", strict=False):
+        points = [(e.delay_ns, e.area_um2, result.top) for result, e in _rows(results) if e.mapping == mapping]
+        axes.scatter([p[0] for p in points], [p[1] for p in points], marker=marker, label=f"mapping {mapping}")
+        for delay, area, name in points:
+            axes.annotate(name, (delay, area), fontsize=7, xytext=(4, 3), textcoords="offset points")
+    axes.set_xlabel("delay, ns")
+    axes.set_ylabel("area, um2")
+    axes.margins(x=0.15)
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.legend()
+    write_whole(path, svg(figure))
+
+
+def area_bars(results: Sequence[Synthesis], path: Path) -> None:
+    """Write an SVG with a bar for each unit and mapping, logic and flip-flops stacked."""
+    rows = list(_rows(results))
+    figure = new_figure(results, height=1.5 + 0.3 * len(rows))
+    axes = figure.add_subplot()
+    names = [f"{result.top}, {e.mapping}" for result, e in rows]
+    logic = [e.logic_um2 for _, e in rows]
+    axes.barh(names, logic, label="logic")
+    axes.barh(names, [e.flip_flop_um2 for _, e in rows], left=logic, label="flip-flops")
+    axes.invert_yaxis()
+    axes.set_xlabel("area, um2")
+    figure.legend(loc="outside lower center", ncols=2)
+    write_whole(path, svg(figure))
+
+
+def _rows(results: Sequence[Synthesis]) -> list[tuple[Synthesis, Estimate]]:
+    return [(result, estimate) for result in results for estimate in result.estimates]
+
+
+def _mappings(results: Sequence[Synthesis]) -> list[str]:
+    return sorted({estimate.mapping for _, estimate in _rows(results)})
+
+
+def _caption(results: Sequence[Synthesis]) -> str:
+    libraries = sorted({result.library for result in results})
+    delays = sorted({result.delay_by for result in results})
+    return f"{', '.join(libraries)}; delay by {', '.join(delays)}; {NOTE}"
+
+
+def new_figure(results: Sequence[Synthesis], height: float, title: str = "") -> Figure:
+    """An empty figure, 7 inches wide, headed by a title and by what its results rest on."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, height), layout="constrained")
+    figure.suptitle("\n".join(filter(None, (title, _caption(results)))), fontsize=8)
+    return figure
+
+
+def svg(figure: Figure) -> str:
+    """A figure as SVG text, the same figure with the same bytes."""
+    from matplotlib import rc_context
+
+    text = io.StringIO()
+    with rc_context({"svg.hashsalt": "fp9", "svg.fonttype": "none"}):
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()

@@ -1,0 +1,82 @@
+"""The worst path of a mapped netlist: OpenSTA where it is installed.
+
+Inputs arrive at 0 through one INVX4, outputs drive 20 fF, wires cost nothing. All paths belong to one clock (a virtual
+one when there are no flip-flops), so that the worst slack covers input, output, through and register paths, setup time
+and clock-to-output delay included.
+"""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import subprocess
+from pathlib import Path
+
+from fp9_rtl.tools.errors import MissingTool
+
+DRIVER = "INVX4"
+"""The cell before every input."""
+
+LOAD_FF = 20
+"""The load on every output, in fF."""
+
+_PERIOD_NS = 1
+"""Clock period that slack is read against; what it is does not matter to the delay."""
+
+_SCRIPT = """\
+read_liberty {liberty}
+read_verilog {netlist}
+link_design {top}
+create_clock -name clock -period {period} {source}
+foreach port [all_inputs] {{
+  if {{[get_property $port full_name] ne "{clock}"}} {{
+    set_driving_cell -lib_cell {driver} $port
+    set_input_delay 0 -clock clock $port
+  }}
+}}
+set_output_delay 0 -clock clock [all_outputs]
+set_load {load_pf} [all_outputs]
+report_worst_slack -digits 6
+"""
+
+
+@functools.cache
+def sta_version() -> str | None:
+    """Version of the installed OpenSTA, None when there is none."""
+    if shutil.which("sta") is None:
+        return None
+    return subprocess.run(["sta", "-version"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def worst_path_ns(netlist: Path, top: str, liberty: Path, clock: str | None) -> float:
+    """Delay in ns of the worst path of a mapped Verilog netlist, 0 when it has no path.
+
+    `clock` is the clock port, None for a combinational unit. Raises MissingTool without OpenSTA, ValueError with
+    OpenSTA's own message when it cannot time the netlist.
+    """
+    if sta_version() is None:
+        raise MissingTool("OpenSTA (sta) is not installed; install it with: apt install opensta")
+    script = netlist.with_suffix(".tcl")
+    source = f"[get_ports {{{clock}}}]" if clock else ""
+    script.write_text(
+        _SCRIPT.format(
+            liberty=liberty,
+            netlist=netlist.name,
+            top=top,
+            period=_PERIOD_NS,
+            source=source,
+            clock=clock or "",
+            driver=DRIVER,
+            load_pf=LOAD_FF / 1000,
+        )
+    )
+    command = ["sta", "-no_init", "-no_splash", "-exit", script.name]
+    done = subprocess.run(command, cwd=netlist.parent, capture_output=True, text=True, errors="replace", check=False)
+    output = done.stdout + done.stderr
+    slack = [line.split()[-1] for line in output.splitlines() if line.startswith("worst slack")]
+    if clock and f"port '{clock}' not found" in output:
+        raise ValueError(f"{top} has flip-flops but no port {clock!r}; name its clock port")
+    if not slack:
+        errors = [line.strip() for line in output.splitlines() if "Error" in line] or ["it reported no slack"]
+        raise ValueError(f"OpenSTA cannot time {top}: {errors[0]}")
+    return 0.0 if "INF" in slack[0].upper() else round(_PERIOD_NS - float(slack[0]), 5)

@@ -1,0 +1,1 @@
+"""Yosys, RTLIL, the cache of results, tools that are missing."""

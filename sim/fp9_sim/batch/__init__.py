@@ -1,0 +1,1 @@
+"""A unit as a function of arrays, compiled from its Verilog."""

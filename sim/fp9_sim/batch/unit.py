@@ -1,0 +1,204 @@
+"""A unit's Verilog as a function of NumPy arrays: compiled once by Verilator, loaded in-process, run on all cores."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.units import Unit
+from fp9.vectors.sets import from_inputs, port_dtype
+from fp9_rtl.tools.cache import cache_folder
+from fp9_sim.batch.shim import LANES, PREFIX, lanes, shim
+from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatches
+from fp9_sim.simulators.build import first_error, verilog_of
+from fp9_sim.simulators.find import VERILATOR_ARGUMENTS, Simulator, SimulatorError, verilator
+from fp9_sim.simulators.objects import keep, lend, publish
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+LIBRARY = "unit.so"
+
+_VECTOR_CODE = "--param max-tree-if-conversion-phi-args=1000 -fno-tree-vrp -fno-thread-jumps"
+"""What keeps g++ from making vector code of a loop over operations: choices between more than 4 values, and comparisons
+that its range analysis takes apart."""
+
+_COMPILER = f"-O3 -march=native {_VECTOR_CODE} -fPIC -fvisibility=hidden -fno-gnu-unique"
+"""Several units are loaded into one process: each keeps Verilator's library to itself."""
+
+_ARGUMENTS = (
+    *VERILATOR_ARGUMENTS,
+    *("--cc", "--exe", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--no-timing"),
+    *("--prefix", PREFIX, "-CFLAGS", _COMPILER, "-LDFLAGS", "-shared -Wl,-Bsymbolic", "-o", LIBRARY),
+)
+
+SHARE = 1 << 16
+"""Operations at least that a thread gets."""
+
+
+class Verilated:
+    """A compiled unit: call it with one array of shape (n,) for each input, get one for each output.
+
+    Arrays of the ports' own types (the smallest unsigned type that holds them) are read where they are; others are
+    converted. The interpreter is free while the unit runs. A unit with stages gets one operation a clock; one with
+    state (`mac`) sees the operations in order, from reset, at every call.
+    """
+
+    def __init__(self, unit: Unit, library: Path, threads: int) -> None:
+        self.unit = unit
+        self.threads = threads
+        self._library = ctypes.CDLL(str(library))
+        self._library.fp9_open.restype = ctypes.c_void_p
+        self._library.fp9_close.argtypes = [ctypes.c_void_p]
+        self._library.fp9_close.restype = None
+        self._library.fp9_run.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]
+        self._library.fp9_run.restype = ctypes.c_size_t
+
+    def __call__(self, **inputs: ArrayLike) -> dict[str, NDArray[Any]]:
+        """Outputs of the operations; element i belongs to operation i.
+
+        Raises ValueError for ports that are missing or unknown, columns of unequal length and values that a port's
+        type does not hold, SimulatorError when the unit stops giving results.
+        """
+        columns = self._columns(inputs)
+        count = len(columns[0])
+        results = {port.name: np.empty(count, port_dtype(port)) for port in self.unit.outputs}
+        # Operations of a unit with stages may depend on each other: they stay in one sequence.
+        parts = 1 if self.unit.stages else max(1, min(self.threads, count // SHARE))
+        edges = [count * i // parts for i in range(parts + 1)]
+        ranges = [slice(first, last) for first, last in itertools.pairwise(edges)]
+
+        def run(part: slice) -> None:
+            self._run([c[part] for c in columns], [r[part] for r in results.values()], part.stop - part.start)
+
+        if parts == 1:
+            run(ranges[0])
+        else:
+            with ThreadPoolExecutor(parts) as pool:
+                list(pool.map(run, ranges))
+        return results
+
+    def _columns(self, inputs: Mapping[str, ArrayLike]) -> list[NDArray[Any]]:
+        names = [port.name for port in self.unit.inputs]
+        if set(inputs) != set(names):
+            raise ValueError(
+                f"{self.unit.name}: {', '.join(sorted(inputs)) or 'nothing'} given; give {', '.join(names)}"
+            )
+        columns = [_fitting(self.unit, port.name, inputs[port.name], port_dtype(port)) for port in self.unit.inputs]
+        if len({column.shape for column in columns}) != 1 or columns[0].ndim != 1:
+            raise ValueError(
+                f"{self.unit.name}: columns of different shapes given; give one-dimensional ones of one length"
+            )
+        return columns
+
+    def _run(self, inputs: list[NDArray[Any]], outputs: list[NDArray[Any]], count: int) -> None:
+        with self._model() as model:
+            done = self._library.fp9_run(model, count, _addresses(inputs), _addresses(outputs))
+        if done < count:
+            raise SimulatorError(f"{self.unit.name} gave {done} results for {count} operations and then no more")
+
+    @contextlib.contextmanager
+    def _model(self) -> Iterator[int]:
+        model = self._library.fp9_open()
+        try:
+            yield model
+        finally:
+            self._library.fp9_close(model)
+
+
+def _fitting(unit: Unit, name: str, column: ArrayLike, dtype: np.dtype[Any]) -> NDArray[Any]:
+    given = np.asarray(column)
+    if given.dtype.kind not in "iu":
+        raise ValueError(f"{unit.name}: column {name} holds {given.dtype.name}; give unsigned integers")
+    if given.dtype != dtype and given.size and not 0 <= int(given.min()) <= int(given.max()) <= np.iinfo(dtype).max:
+        raise ValueError(f"{unit.name}: column {name} holds a value that does not fit {dtype.name}")
+    return np.ascontiguousarray(given, dtype)
+
+
+def _addresses(arrays: list[NDArray[Any]]) -> ctypes.Array[ctypes.c_void_p]:
+    return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+
+
+def verilated(unit: Unit, *, threads: int | None = None, verilog: str | None = None) -> Verilated:
+    """Compile a unit's Verilog, or take what was compiled before from the cache, and load it.
+
+    `threads` is how many cores a combinational unit uses; all that the process may use by default. `verilog` is
+    compiled in place of the generated text. Compiled units are kept in `$FP9_CACHE`/verilated, else in
+    ~/.cache/fp9/verilated. Raises MissingTool, SimulatorError where Verilator refuses the design, OSError where the
+    cache cannot be written.
+    """
+    folder = _compiled(
+        unit, verilog_of(unit) if verilog is None else verilog, verilator(), cache_folder().with_name("verilated")
+    )
+    return Verilated(unit, folder / LIBRARY, threads or len(os.sched_getaffinity(0)))
+
+
+def _compiled(unit: Unit, verilog: str, simulator: Simulator, cache: Path) -> Path:
+    """Folder with the compiled unit, complete whenever it exists."""
+    source = shim(unit)
+    options = [simulator.version, _processor(), *_ARGUMENTS]
+    key = hashlib.sha256(json.dumps([unit.name, verilog, source, *options]).encode()).hexdigest()[:24]
+    final = cache / f"{unit.name}-{key}"
+    if final.is_dir():
+        return final
+    cache.mkdir(parents=True, exist_ok=True)
+    working = Path(tempfile.mkdtemp(dir=cache, prefix=f".{final.name}."))
+    try:
+        (working / f"{unit.name}.v").write_text(verilog)
+        (working / "shim.cpp").write_text(source)
+        lend(cache, options, working)
+        names = [f"{unit.name}.v", "shim.cpp", "--top-module", unit.name, "--Mdir", "."]
+        _call(unit, simulator, working, [str(simulator.folder / "verilator"), *_ARGUMENTS, *names])
+        (working / LANES).write_text("" if unit.stages else _lanes(working))
+        _call(unit, simulator, working, ["make", "-f", f"{PREFIX}.mk", "OPT_FAST=-O3", "OPT_GLOBAL=-O1"])
+        keep(cache, options, working)
+        publish(working, final)
+    finally:
+        shutil.rmtree(working, ignore_errors=True)
+    return final
+
+
+def _call(unit: Unit, simulator: Simulator, working: Path, command: list[str]) -> None:
+    """Run a step of the compilation; SimulatorError, with the first error, where it fails."""
+    done = subprocess.run(
+        command, cwd=working, env=simulator.environment(), capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SimulatorError(f"verilator refuses {unit.name}: {first_error(done.stderr + done.stdout)}")
+
+
+def _lanes(working: Path) -> str:
+    constants = sorted(path.name for path in working.glob(f"{PREFIX}__ConstPool*.cpp"))
+    evaluation = sorted(path.name for path in working.glob(f"{PREFIX}___024root*.cpp") if "Slow" not in path.name)
+    return lanes((working / f"{PREFIX}___024root.h").read_text(), constants + evaluation)
+
+
+def _processor() -> str:
+    """What `-march=native` means here: a cache may be shared by machines of different kinds."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line for line in lines if line.startswith("flags")), "")
+
+
+def check(
+    unit: Unit, inputs: Mapping[str, ArrayLike], *, dut: Verilated | None = None, limit: int = 100
+) -> tuple[list[Mismatch], int]:
+    """The first `limit` operations on which a unit's Verilog and the golden model differ, and how many there are.
+
+    `dut` is the compiled unit where there is one already. Errors are those of `verilated` and of the unit.
+    """
+    vectors = from_inputs(unit, {name: np.asarray(column) for name, column in inputs.items()})
+    answers = (dut or verilated(unit))(**vectors.inputs)
+    return mismatches(vectors, Answers(answers, {}), limit)

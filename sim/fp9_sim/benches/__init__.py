@@ -1,0 +1,1 @@
+"""What runs inside a simulator: drivers, monitors, the scoreboard."""

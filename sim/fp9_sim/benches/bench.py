@@ -1,0 +1,67 @@
+"""The cocotb bench of every unit: drives the vectors of a run's folder and leaves there what came out.
+
+It is told what the unit is by its spec alone (see `fp9_sim.exchange.Order`). The test fails on a mismatch, on a breach
+of the handshake and where nothing was checked; `fp9_sim.regress` reads the details from the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import cocotb
+from cocotb.triggers import Timer
+
+from fp9.system.files import write_whole
+from fp9_sim.benches.exchange import COVERAGE, COVERAGE_JSON, FOLDER_VARIABLE, Order, Outcome, answers_of
+from fp9_sim.benches.pins import Violation, pins
+from fp9_sim.benches.scoreboard import mismatches
+from fp9_sim.benches.streams import stream
+
+
+@cocotb.test()
+async def regression(dut: Any) -> None:
+    """Every vector gives the expected result, in order, whatever the stalls."""
+    folder = Path(os.environ[FOLDER_VARIABLE])
+    order = Order.read(folder)
+    try:
+        outcome = await (stream(dut, order) if order.vectors.unit.stages else settle(dut, order))
+    except Violation as violation:
+        outcome = Outcome(answers_of(order.vectors.unit, []), 0, (str(violation),))
+    outcome.write(folder)
+    if order.coverage and outcome.checked == len(order.vectors):
+        measure_coverage(order, outcome, folder)
+    first, count = mismatches(order.vectors, outcome.answers, limit=1) if not outcome.violations else ([], 0)
+    assert not outcome.violations, outcome.violations[0]
+    assert not count, f"{count} mismatches; {first[0]}"
+    assert outcome.checked, "no operation was checked"
+
+
+def measure_coverage(order: Order, outcome: Outcome, folder: Path) -> None:
+    """Sample every operation with the outputs that the circuit gave, and leave the coverage in the folder."""
+    from fp9_sim import coverage as functional
+
+    unit, inputs = order.vectors.unit, order.vectors.inputs
+    covered = functional.measure(unit, inputs, outcome.answers.values, folder / COVERAGE)
+    write_whole(folder / COVERAGE_JSON, json.dumps(covered.to_dict()))
+
+
+async def settle(dut: Any, order: Order) -> Outcome:
+    """A combinational unit: one operation after the other, each given one unit of time to settle."""
+    unit = order.vectors.unit
+    inputs = pins(dut, unit.inputs)
+    outputs = pins(dut, unit.outputs)
+    rows: list[Sequence[str]] = []
+    last: tuple[int | None, ...] = (None,) * len(inputs)
+    step = Timer(1)
+    for operation in zip(*(order.vectors.inputs[port.name].tolist() for port in unit.inputs), strict=True):
+        for handle, value, before in zip(inputs, operation, last, strict=True):
+            if value != before:
+                handle.value = value
+        last = operation
+        await step
+        rows.append([str(handle.value) for handle in outputs])
+    return Outcome(answers_of(unit, rows), len(rows))

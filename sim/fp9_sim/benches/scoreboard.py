@@ -1,0 +1,151 @@
+"""What a design answered, held against what was expected: shared by the cocotb bench and the Verilated batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.formats import Format, Kind, with_bias
+from fp9.units import Port, Unit, has_programmable_bias
+from fp9.vectors.sets import VectorSet
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+KEPT = 100
+"""Mismatches that are kept with their operands; all are counted."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Values of the outputs, one array of shape (n,) for each, and what was there where bits were x or z.
+
+    `unknown` maps a port to {index: bits}, the bits most significant first as the simulator wrote them.
+    """
+
+    values: Mapping[str, NDArray[Any]]
+    unknown: Mapping[str, Mapping[int, str]]
+
+    def wrong(self, vectors: VectorSet) -> NDArray[np.bool_]:
+        """Shape (n,): where an output that carries meaning differs from the expected one, or holds an x or z."""
+        wrong = np.zeros(len(vectors), dtype=np.bool_)
+        for port in vectors.unit.outputs:
+            wrong |= self._differs(port, vectors) & _cares(port, vectors)
+        return wrong
+
+    def _differs(self, port: Port, vectors: VectorSet) -> NDArray[np.bool_]:
+        differs: NDArray[np.bool_] = self.values[port.name] != vectors.expected[port.name]
+        differs[list(self.unknown.get(port.name, {}))] = True
+        return differs
+
+
+def _cares(port: Port, vectors: VectorSet) -> NDArray[np.bool_]:
+    return vectors.care.get(port.name, np.ones(len(vectors), dtype=np.bool_))
+
+
+@dataclass(frozen=True)
+class Value:
+    """One port's value: its code in hex digits (x where a bit is not known) and what it stands for, in decimal."""
+
+    hex: str
+    decimal: str
+
+    def __str__(self) -> str:
+        return f"0x{self.hex} ({self.decimal})"
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """An operation whose outputs are not the expected ones; outputs that carry no meaning are left out."""
+
+    index: int
+    inputs: dict[str, Value]
+    expected: dict[str, Value]
+    got: dict[str, Value]
+
+    def __str__(self) -> str:
+        operands = ", ".join(f"{name} = {value}" for name, value in self.inputs.items())
+        results = ", ".join(
+            f"{name} expected {value}, got {self.got[name]}"
+            for name, value in self.expected.items()
+            if value != self.got[name]
+        )
+        return f"operation {self.index}: {operands}: {results}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain dictionaries, for JSON, with the whole as a sentence under `text`."""
+        return {**asdict(self), "text": str(self)}
+
+
+def mismatches(vectors: VectorSet, answers: Answers, limit: int = KEPT) -> tuple[list[Mismatch], int]:
+    """The first `limit` mismatches in order, and how many there are."""
+    indices = np.flatnonzero(answers.wrong(vectors))
+    return [_mismatch(vectors, answers, int(i)) for i in indices[:limit]], len(indices)
+
+
+def _mismatch(vectors: VectorSet, answers: Answers, index: int) -> Mismatch:
+    codes = {port.name: int(vectors.inputs[port.name][index]) for port in vectors.unit.inputs}
+    outputs = [port for port in vectors.unit.outputs if _cares(port, vectors)[index]]
+    got = {}
+    for port in outputs:
+        bits = answers.unknown.get(port.name, {}).get(index)
+        got[port.name] = (
+            _value(vectors.unit, port, int(answers.values[port.name][index]), codes) if bits is None else _unknown(bits)
+        )
+    return Mismatch(
+        index,
+        {port.name: _value(vectors.unit, port, codes[port.name], codes) for port in vectors.unit.inputs},
+        {port.name: _value(vectors.unit, port, int(vectors.expected[port.name][index]), codes) for port in outputs},
+        got,
+    )
+
+
+# --- codes in words --------------------------------------------------------------------------------------------------
+
+
+def _value(unit: Unit, port: Port, code: int, inputs: Mapping[str, int]) -> Value:
+    return Value(f"{code:0{(port.width + 3) // 4}x}", _decimal(unit, port, code, inputs))
+
+
+def _decimal(unit: Unit, port: Port, code: int, inputs: Mapping[str, int]) -> str:
+    if port.formats:
+        fmt = port.formats[min(inputs[port.select], len(port.formats) - 1) if port.select else 0]
+        return _number(_biased(unit, fmt, port, inputs), code & ((1 << fmt.bits) - 1))
+    if port.choices:
+        return port.choices[min(code, len(port.choices) - 1)]
+    return str(_signed(code, port.width) if port.signed else code)
+
+
+def _biased(unit: Unit, fmt: Format, port: Port, inputs: Mapping[str, int]) -> Format:
+    """The format with the extra bias that its operand's bias port gives."""
+    bias = next((p for p in unit.inputs if p.name == f"{port.name}_bias"), None)
+    if bias is None or not has_programmable_bias(fmt):
+        return fmt
+    return with_bias(fmt, _signed(inputs[bias.name], bias.width))
+
+
+def _signed(code: int, width: int) -> int:
+    return code - (1 << width) if code >> (width - 1) else code
+
+
+def _number(fmt: Format, code: int) -> str:
+    sign = "-" if fmt.is_negative(code) else ""
+    match fmt.kind_of(code):
+        case Kind.NAN:
+            return "NaN"
+        case Kind.INF:
+            return f"{sign}inf"
+        case Kind.ZERO:
+            return f"{sign}0.0"
+        case _:
+            return repr(float(fmt.value_of(code)))
+
+
+def _unknown(bits: str) -> Value:
+    padded = "0" * (-len(bits) % 4) + bits.lower()
+    nibbles = [padded[i : i + 4] for i in range(0, len(padded), 4)]
+    digits = (f"{int(n, 2):x}" if set(n) <= {"0", "1"} else "z" if set(n) == {"z"} else "x" for n in nibbles)
+    return Value("".join(digits), "unknown bits")

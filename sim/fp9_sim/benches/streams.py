@@ -1,0 +1,188 @@
+"""Driver, monitor and scoreboard of units with stages: valid/ready streams under stalls and resets.
+
+All signals are driven at the falling edge of the clock and read once they have settled, so that what is read is what
+the unit sees at the rising edge that follows; no simulator can order the two differently.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, ReadOnly
+
+from fp9.vectors.sets import VectorSet
+from fp9_sim.benches.exchange import Order, Outcome, answers_of
+from fp9_sim.benches.pins import Violation, bit, pin, pins
+from fp9_sim.benches.scoreboard import Mismatch, mismatches
+
+PREFIX = 64
+"""Operations at most of the two passes before the full one."""
+
+PATIENCE = 500
+"""Clocks without an operation or a result after which a unit counts as stuck."""
+
+Operation = tuple[int, ...]
+
+
+def pauses(rng: random.Random, stalls: bool) -> Iterator[bool]:
+    """Whether to pause at each clock: phases of random length and density, from none to nearly always; or never."""
+    while not stalls:
+        yield False
+    while True:
+        density = rng.choice((0.0, 0.1, 0.5, 0.9))
+        for _ in range(rng.randrange(1, 40)):
+            yield rng.random() < density
+
+
+class Driver:
+    """Offers operations at the unit's inputs; one that is offered stays until it is taken."""
+
+    def __init__(self, dut: Any, vectors: VectorSet, operations: Sequence[Operation], pauses: Iterator[bool]) -> None:
+        self.valid, self.ready = pin(dut, "in_valid"), pin(dut, "in_ready")
+        self.ports = pins(dut, vectors.unit.inputs)
+        self.operations = operations
+        self.pauses = pauses
+        self.offers = False
+        self.accepted: list[int] = []
+        """Clock at which each operation was taken."""
+
+    def drive(self) -> None:
+        """Offer the next operation, or pause."""
+        if not self.offers and len(self.accepted) < len(self.operations) and not next(self.pauses):
+            self.offers = True
+            for port, value in zip(self.ports, self.operations[len(self.accepted)], strict=True):
+                port.value = value
+        self.valid.value = self.offers
+
+    def sample(self, clock: int) -> None:
+        """Note whether the unit takes the operation at this clock."""
+        if bit(self.ready) and self.offers:
+            self.accepted.append(clock)
+            self.offers = False
+
+
+class Monitor:
+    """Takes results at the unit's outputs and sees that each waits unchanged until it is taken."""
+
+    def __init__(self, dut: Any, vectors: VectorSet, pauses: Iterator[bool]) -> None:
+        self.valid, self.ready = pin(dut, "out_valid"), pin(dut, "out_ready")
+        self.ports = pins(dut, vectors.unit.outputs)
+        self.pauses = pauses
+        self.takes = False
+        self.waiting: list[str] | None = None
+        self.results: list[list[str]] = []
+        self.clocks: list[int] = []
+        """Clock at which each result was taken."""
+
+    def drive(self) -> None:
+        """Be ready, or pause."""
+        self.takes = not next(self.pauses)
+        self.ready.value = self.takes
+
+    def sample(self, clock: int) -> None:
+        """Note the result of this clock."""
+        result = [str(port.value) for port in self.ports] if bit(self.valid) else None
+        if self.waiting is not None and result != self.waiting:
+            what = "changed" if result else "was withdrawn"
+            raise Violation(f"result {len(self.results)} {what} at clock {clock}, before it was taken")
+        self.waiting = None if self.takes else result
+        if result and self.takes:
+            self.results.append(result)
+            self.clocks.append(clock)
+
+
+class Pass:
+    """One stream from reset: the first `count` operations, with or without stalls."""
+
+    def __init__(self, dut: Any, order: Order, count: int, rng: random.Random, stalls: bool) -> None:
+        vectors = order.vectors
+        columns = [vectors.inputs[port.name][:count].tolist() for port in vectors.unit.inputs]
+        self.dut, self.vectors, self.stalls, self.latency = dut, vectors, stalls, order.latency
+        self.driver = Driver(dut, vectors, list(zip(*columns, strict=True)), pauses(rng, stalls))
+        self.monitor = Monitor(dut, vectors, pauses(rng, stalls))
+        self.count = count
+        self.clock = 0
+
+    async def reset(self) -> None:
+        """Reset for two clocks, whatever is under way."""
+        self.dut.rst.value = 1
+        self.dut.in_valid.value = 0
+        for _ in range(2):
+            await FallingEdge(self.dut.clk)
+        self.dut.rst.value = 0
+
+    async def run(self, until_taken: bool = False) -> None:
+        """Stream until every result is out and no other follows, or only until every operation is taken in."""
+        await self.reset()
+        moved = 0
+        while len(self.driver.accepted if until_taken else self.monitor.results) < self.count:
+            before = len(self.driver.accepted) + len(self.monitor.results)
+            await self._one_clock()
+            moved = self.clock if len(self.driver.accepted) + len(self.monitor.results) > before else moved
+            if self.clock - moved > PATIENCE:
+                done, taken = len(self.monitor.results), len(self.driver.accepted)
+                raise Violation(f"stuck at clock {self.clock}: {taken} operations taken, {done} results given")
+        for _ in range(0 if until_taken else 2 * self.latency + 2):
+            await self._one_clock()
+
+    async def _one_clock(self) -> None:
+        self.driver.drive()
+        self.monitor.drive()
+        await ReadOnly()
+        self.driver.sample(self.clock)
+        self.monitor.sample(self.clock)
+        self._check_time()
+        self.clock += 1
+        await FallingEdge(self.dut.clk)
+
+    def _check_time(self) -> None:
+        """The result of this clock belongs to an operation and comes after `latency` clocks, later only if stalled."""
+        index = len(self.monitor.results) - 1
+        if index < 0 or self.monitor.clocks[index] != self.clock:
+            return
+        if index >= len(self.driver.accepted):
+            raise Violation(f"result {index} at clock {self.clock} belongs to no operation")
+        taken = self.clock - self.driver.accepted[index]
+        if taken < self.latency or (taken > self.latency and not self.stalls):
+            raise Violation(f"result {index} comes {taken} clocks after its operation; the unit takes {self.latency}")
+        if not self.stalls and self.driver.accepted[index] != self.driver.accepted[0] + index:
+            raise Violation(f"operation {index} was not taken at once; the unit takes one a clock")
+
+    def wrong_result(self) -> Mismatch | None:
+        """The first result that is not the expected one."""
+        results = self.monitor.results
+        found, _ = mismatches(_first(self.vectors, len(results)), answers_of(self.vectors.unit, results), limit=1)
+        return found[0] if found else None
+
+
+def _first(vectors: VectorSet, count: int) -> VectorSet:
+    inputs, expected, care = (
+        {name: column[:count] for name, column in part.items()}
+        for part in (vectors.inputs, vectors.expected, vectors.care)
+    )
+    return VectorSet(vectors.unit, inputs, expected, care, {})
+
+
+async def stream(dut: Any, order: Order) -> Outcome:
+    """Three passes, each from reset: without stalls, for the latency; one that a reset cuts short; all operations."""
+    rng = random.Random(order.seed)
+    unit, count = order.vectors.unit, len(order.vectors)
+    for handle in (*(pin(dut, name) for name in ("rst", "in_valid", "out_ready")), *pins(dut, unit.inputs)):
+        handle.value = 0
+    Clock(dut.clk, 2, unit="step").start(start_high=False)
+    await FallingEdge(dut.clk)
+    unstalled = Pass(dut, order, min(count, PREFIX), rng, stalls=False)
+    cut = Pass(dut, order, rng.randint(1, min(count, PREFIX)), rng, order.stalls)
+    full = Pass(dut, order, count, rng, order.stalls)
+    await unstalled.run()
+    await cut.run(until_taken=True)
+    await full.run()
+    if full.wrong_result() is None:
+        for part in (unstalled, cut):
+            if wrong := part.wrong_result():
+                raise Violation(f"before a reset in mid-stream, unlike later, {wrong}")
+    rows = full.monitor.results
+    return Outcome(answers_of(unit, rows), len(rows), clocks=unstalled.clock + cut.clock + full.clock)

@@ -1,0 +1,14 @@
+"""The commands that generate, simulate, prove, sweep and check."""
+
+from fp9_sim.cli import foreign, gemm, hardware, prove, sweep, toggles
+
+COMMANDS = (
+    *hardware.COMMANDS,
+    *gemm.COMMANDS,
+    *prove.COMMANDS,
+    *sweep.COMMANDS,
+    *foreign.COMMANDS,
+    *toggles.COMMANDS,
+)
+
+__all__ = ["COMMANDS"]

@@ -1,0 +1,56 @@
+"""The command for other people's RTL: check-rtl. It loads its packages when called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fp9.cli.support import Command, extra, show, table
+
+
+@click.command("check-rtl", cls=Command)
+@click.argument("mapping", type=click.Path(path_type=Path))
+@click.option("--simulator", default="verilator", show_default=True, help="verilator or icarus.")
+@click.option("--count", type=click.IntRange(1), default=20_000, show_default=True, help="Random operations.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of operations and stalls.")
+def check_rtl(mapping: Path, simulator: str, count: int, seed: int, as_json: bool) -> None:
+    """Check Verilog that is not ours against a unit's spec.
+
+    MAPPING is a TOML file: files, top, unit (of the catalogue, or a table of its fields), latency, and the tables
+    ports (ours = theirs), constants, clock, reset and handshake where they differ. Exit code 1 on a difference; what
+    explains it is said.
+
+    \b
+      fp9 check-rtl acme_cast.toml
+    """
+    with extra("sim"):
+        from fp9_sim import foreign
+    verdict = foreign.check_rtl(foreign.load(mapping), simulator, count=count, seed=seed)
+    total = verdict.total_mismatches
+    reasons = [
+        f"{e.says} ({e.explains} of {total} mismatches" + (f"; {e.contradicts} against)" if e.contradicts else ")")
+        for e in verdict.explanations
+    ]
+    rows = [[verdict.simulator, f"{verdict.checked:,}", f"{total:,}"]]
+    columns = ["simulator", "operations", "mismatches"]
+    record = {
+        "top": verdict.top,
+        "simulator": verdict.simulator,
+        "passed": verdict.passed,
+        "checked": verdict.checked,
+        "total_mismatches": total,
+        "mismatches": [mismatch.to_dict() for mismatch in verdict.mismatches],
+        "violations": list(verdict.violations),
+        "explanations": reasons,
+    }
+    said = [*verdict.violations, *reasons, *(str(mismatch) for mismatch in verdict.mismatches)]
+    if total and not reasons:
+        said.insert(0, "no single known difference explains the mismatches")
+    show(record, as_json, table(verdict.top, columns, rows, numbers=columns[1:]), *said)
+    if not verdict.passed:
+        raise SystemExit(1)
+
+
+COMMANDS = (check_rtl,)
+"""Commands for other people's RTL."""

@@ -1,0 +1,116 @@
+"""The command of the matrix product tile: gemm. It loads its packages when called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fp9.cli.support import Command, extra, load_unit, progress_bar, settings_option, show, table
+from fp9.formats import Rounding
+from fp9.policy import Overflow
+from fp9.system.files import write_whole
+
+if TYPE_CHECKING:
+    from fp9_rtl.gemm.tile import GemmTile
+
+
+@click.command(cls=Command)
+@click.option("--rows", type=int, default=4, show_default=True, help="Rows of the tile.")
+@click.option("--columns", type=int, default=4, show_default=True, help="Columns of the tile.")
+@click.option(
+    "--unit", "name", metavar="UNIT", default="mac_dlfloat16", show_default=True, help="Unit of each element."
+)
+@click.option("--cast", "target", metavar="FORMAT", default="e4m3", show_default=True, help="Format of the results.")
+@click.option("--rounding", type=click.Choice([r.value for r in Rounding]), default="rne", help="Rounding of the cast.")
+@click.option(
+    "--overflow", type=click.Choice([o.value for o in Overflow]), default="saturate", help="Its overflow policy."
+)
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="File to write.")
+@click.option("--check", is_flag=True, help="Run matrix products through it on Icarus and Verilator.")
+@click.option("--products", type=click.IntRange(1), default=8, show_default=True, help="Matrix products of --check.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of --check.")
+@click.option("--area", is_flag=True, help="Measure area and delay in gates.")
+@settings_option
+def gemm(
+    rows: int,
+    columns: int,
+    name: str,
+    target: str,
+    rounding: str,
+    overflow: str,
+    out: Path | None,
+    check: bool,
+    products: int,
+    seed: int,
+    area: bool,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Make a tile for matrix products out of UNITs.
+
+    An output-stationary systolic array with a cast below every column. UNIT is a mac, or a dot or fma, which gets an
+    accumulator. Without -o, --check and --area the Verilog is printed. Exit code 1 where --check finds a mismatch.
+
+    \b
+      fp9 gemm --rows 4 --columns 4 --unit mac_dlfloat16 --cast e4m3 -o build/gemm.v
+      fp9 gemm --rows 2 --columns 2 --unit mac4_e8m13_ocp --check
+      fp9 gemm --rows 2 --columns 2 --set stages=3 --area
+    """
+    with extra("rtl"):
+        from fp9_rtl.gemm.tile import GemmTile, gemm_verilog
+    unit = load_unit(name, settings)
+    tile = GemmTile.of(unit, rows, columns, target, Rounding(rounding), Overflow(overflow))
+    text = gemm_verilog(tile)
+    if out is None and not check and not area:
+        show({"tile": tile.name, "verilog": text}, True) if as_json else click.echo(text, nl=False)
+        return
+    record: dict[str, Any] = {"tile": tile.name, "file": str(out) if out else None}
+    shown: list[Any] = []
+    if out is not None:
+        write_whole(out, text)
+        shown.append(f"{tile.name}: {text.count(chr(10))} lines in {out}")
+    if area:
+        record["area"] = _area(tile, shown)
+    if check:
+        record["checks"] = _check(tile, products, seed, shown)
+    show(record, as_json, *shown)
+    if not all(found["passed"] for found in record.get("checks", ())):
+        raise SystemExit(1)
+
+
+def _area(tile: GemmTile, shown: list[Any]) -> list[dict[str, Any]]:
+    """The tile's area by mappings A and B, as records; their table joins `shown`."""
+    from fp9_rtl.gemm import area as gemm_area
+    from fp9_rtl.synthesis.records import NOTE
+
+    with progress_bar() as progress:
+        found = [area.to_dict() for area in gemm_area.measure(tile, progress=progress)]
+    columns = ["mapping", "area um2", "logic um2", "FF um2", "FF", "um2 per element", "delay ns"]
+    fields = ("area_um2", "logic_um2", "flip_flop_um2", "flip_flops", "element_um2")
+    rows = [[r["mapping"], *(f"{r[field]:.0f}" for field in fields), f"{r['delay_ns']:.2f}"] for r in found]
+    shown += [
+        table(f"{tile.name}, {tile.rows} x {tile.columns}", columns, rows, numbers=columns[1:]),
+        f"osu018; {NOTE}",
+    ]
+    return found
+
+
+def _check(tile: GemmTile, products: int, seed: int, shown: list[Any]) -> list[dict[str, Any]]:
+    """What matrix products through the tile gave on both simulators, as records; their table joins `shown`."""
+    with extra("sim"):
+        from fp9_sim import SIMULATORS
+        from fp9_sim.regression.gemm import check_tile
+    found = []
+    with progress_bar() as progress:
+        for done, simulator in enumerate(SIMULATORS):
+            progress(f"{tile.name}: {products} products on {simulator}", done, len(SIMULATORS))
+            found.append(check_tile(tile, products, seed, simulator).to_dict())
+    columns = ["simulator", "products", "steps", "rows", "mismatches"]
+    rows = [[*(r[name] for name in columns[:-1]), len(r["mismatches"])] for r in found]
+    shown += [table(tile.name, columns, rows, numbers=columns[1:]), *(said for r in found for said in r["mismatches"])]
+    return found
+
+
+COMMANDS = (gemm,)

@@ -1,0 +1,228 @@
+"""Commands of the hardware: rtl, sim, synth, and the main job: demo, report. They load their packages when called."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fp9.cli.support import Command, UserError, extra, load_unit, progress_bar, settings_option, show, table
+from fp9.system.files import write_whole
+from fp9_rtl.cli import place_units
+
+if TYPE_CHECKING:
+    from fp9_sim import Regression
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(cls=Command)
+@click.argument("name", metavar="UNIT")
+@click.option("-o", "--out", type=_PATH, help="File to write; without it the Verilog is printed.")
+@click.option("--wrapper", help="axis: behind AXI4-Stream ports, as module UNIT_axis.")
+@click.option("--user-bits", type=int, default=0, help="Bits of the wrapper's tuser, which pass with an operation.")
+@click.option("--sv-package", "package", type=_PATH, help="File for a SystemVerilog package and interface.")
+@click.option("--c-header", "header", type=_PATH, help="File for a C header of the encodings.")
+@settings_option
+def rtl(
+    name: str,
+    out: Path | None,
+    wrapper: str | None,
+    user_bits: int,
+    package: Path | None,
+    header: Path | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Generate the Verilog of UNIT.
+
+    \b
+      fp9 rtl fma_fp32 -o build/fma_fp32.v
+      fp9 rtl mac_dlfloat16 --set stages=4 --wrapper axis
+      fp9 rtl cast_fp32 -o build/cast.v --sv-package build/cast_pkg.sv --c-header build/cast.h
+    """
+    if wrapper not in (None, "axis"):
+        raise UserError(f"unknown wrapper {wrapper!r}; choose axis")
+    if user_bits and not wrapper:
+        raise UserError("--user-bits belongs to a wrapper; give --wrapper axis too")
+    with extra("rtl"):
+        import fp9_rtl
+        from fp9_rtl.export import axis, interfaces
+    unit = load_unit(name, settings)
+    text = axis.axi_stream_verilog(unit, user_bits) if wrapper else fp9_rtl.verilog(unit)
+    interfaces.write_interfaces(unit, package=package, c=header)
+    if out is None:
+        show({"unit": unit.name, "verilog": text}, True) if as_json else click.echo(text, nl=False)
+        return
+    write_whole(out, text)
+    lines = text.count("\n")
+    show({"unit": unit.name, "file": str(out), "lines": lines}, as_json, f"{unit.name}: {lines} lines in {out}")
+
+
+@click.command(cls=Command)
+@click.argument("name", metavar="UNIT")
+@click.option("--simulator", "simulators", multiple=True, help="icarus or verilator; default: both.")
+@click.option("--vectors", "path", type=_PATH, help="Vector file to drive; default: made anew.")
+@click.option("--count", type=click.IntRange(1), default=2000, show_default=True, help="Random operations made.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the operations and the stalls.")
+@click.option("--waves", type=_PATH, help="File for the waveforms (of one simulator).")
+@click.option("--coverage", type=_PATH, help="XML file for the functional coverage; prints it, too.")
+@settings_option
+def sim(
+    name: str,
+    simulators: tuple[str, ...],
+    path: Path | None,
+    count: int,
+    seed: int,
+    waves: Path | None,
+    coverage: Path | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Check the Verilog of UNIT on Icarus and Verilator.
+
+    It is driven with golden vectors: the unit's corner cases and COUNT random operations, or those of a vector file.
+    Exit code 1 on a mismatch.
+
+    \b
+      fp9 sim fma_dlfloat16
+      fp9 sim cast_fp32 --simulator icarus --waves build/cast.vcd
+      fp9 sim cast_fp32_ocp_rne --coverage build/coverage.xml
+    """
+    with extra("sim"):
+        from fp9_sim import SIMULATORS, regress
+    from fp9.vectors import sets as library
+
+    chosen = simulators or SIMULATORS
+    if waves is not None and len(chosen) > 1:
+        raise UserError("--waves writes one file; choose the simulator too, as in: --simulator icarus")
+    unit = load_unit(name, settings)
+    if path is None:
+        suites = [library.generate(unit, "corner", seed=seed), library.generate(unit, "random", count, seed)]
+        vectors = library.concatenate(suites)
+    else:
+        vectors = library.read(path, unit)
+    regressions = []
+    with progress_bar() as progress:
+        for done, simulator in enumerate(chosen):
+            progress(f"{unit.name}: {len(vectors)} operations on {simulator}", done, len(chosen))
+            regressions.append(regress(unit, vectors, simulator, seed=seed, waves=waves, coverage=coverage))
+    records = [regression.to_dict() for regression in regressions]
+    rows = [[r["simulator"], r["checked"], r["total_mismatches"], f"{r['seconds']:.1f}"] for r in records]
+    columns = ["simulator", "operations", "mismatches", "seconds"]
+    reports = [str(said) for r in regressions for said in (*r.violations, *r.mismatches)]
+    tables = [table(unit.name, columns, rows, numbers=columns[1:]), *_coverage_tables(regressions[0])]
+    show(records, as_json, *tables, *reports)
+    if not all(regression.passed for regression in regressions):
+        raise SystemExit(1)
+
+
+def _coverage_tables(regression: Regression) -> list[Any]:
+    """Bins and holes of every point and cross, where they were measured."""
+    if regression.coverage is None:
+        return []
+    rows = [[item.name, item.bins, item.met, "; ".join(item.holes[:4])] for item in regression.coverage.items]
+    columns = ["point or cross", "bins", "met", "holes (the first four)"]
+    return [table("Functional coverage", columns, rows, numbers=columns[1:3])]
+
+
+@click.command(cls=Command)
+@click.argument("names", metavar="UNIT...", nargs=-1, required=True)
+@click.option("--library", default="osu018", show_default=True, help="Standard cells: osu018 or osu035.")
+@click.option("--compare", "other", metavar="UNIT", help="Print the ratio of each UNIT to this one as well.")
+@click.option("--out", type=_PATH, help="Folder for JSON, CSV and charts: area over delay, area by submodule.")
+@click.option("--fpga", help="Place and route on an FPGA instead: ecp5 or ice40.")
+@settings_option
+def synth(
+    names: tuple[str, ...],
+    library: str,
+    other: str | None,
+    out: Path | None,
+    fpga: str | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Measure area and delay of UNIT... in gates.
+
+    By mappings A (small) and B (balanced) to standard cells, without wires and power: these figures are for comparing
+    units side by side. --set applies to UNIT..., not to the unit that --compare names.
+
+    \b
+      fp9 synth fma_fp32 mac_fp32
+      fp9 synth fma_fp32_ocp --compare fma_fp32_e5m2
+      fp9 synth fma_fp32 --fpga ecp5
+    """
+    if fpga is not None:
+        if other is not None or out is not None:
+            raise UserError("--fpga stands alone; leave out --compare and --out")
+        return place_units([load_unit(name, settings) for name in names], fpga, as_json)
+    with extra("rtl"):
+        from fp9_rtl.studies import submodules as study_submodules
+        from fp9_rtl.synthesis import report as synth_report
+        from fp9_rtl.synthesis import run as library_synth
+    units = [load_unit(name, settings) for name in names]
+    reference = load_unit(other) if other else None
+    with progress_bar() as progress:
+        results = [library_synth.synthesise_unit(u, library=library, progress=progress) for u in units]
+        ratios = [
+            ratio
+            for unit in units
+            if reference is not None
+            for ratio in library_synth.compare(unit, reference, library=library, progress=progress)
+        ]
+        if out is not None:
+            synth_report.write(results, out)
+            study_submodules.write_chart(study_submodules.measure(units, library=library, progress=progress), out)
+    record = {
+        "results": [result.to_dict() for result in results],
+        "ratios": [dataclasses.asdict(ratio) for ratio in ratios],
+    }
+    tables = [synth_report.table(results), *([synth_report.ratio_table(ratios)] if ratios else [])]
+    show(record, as_json, *tables)
+
+
+@click.command(cls=Command)
+@click.option("--out", type=_PATH, default=Path("build"), show_default=True, help="Folder to fill.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of training, vectors and stalls.")
+def demo(out: Path, seed: int, as_json: bool) -> None:
+    """Take a real layer from its formats to gates.
+
+    The main job: trains a small network on handwritten digits, quantises one layer, computes it in the golden model,
+    writes Verilog and golden vectors, drives the one with the other on Icarus and Verilator, measures area and delay,
+    and reports. Exit code 1 if anything disagrees.
+
+    \b
+      fp9 demo --out build
+    """
+    with extra("demo"):
+        from fp9_sim import demo as job
+        from fp9_sim.demo import report as reporting
+    with progress_bar(keep=True) as progress:
+        summary = job.run(out, seed, progress)
+        reporting.write(summary, out)
+    show(summary, as_json, reporting.summary_table(summary))
+    if not reporting.passed(summary):
+        raise SystemExit(1)
+
+
+@click.command(cls=Command)
+@click.argument("path", metavar="[FILE]", type=_PATH, default=Path("build/report.json"))
+def report(path: Path, as_json: bool) -> None:
+    """Show the summary of an earlier demo again.
+
+    Its HTML page is written anew beside FILE. What is swept, proven and graded of every unit is another page: see
+    fp9 coverage.
+
+    \b
+      fp9 report build/report.json
+    """
+    with extra("demo"):
+        from fp9_sim.demo import report as reporting
+    summary = reporting.read(path)
+    reporting.write(summary, path.parent)
+    show(summary, as_json, reporting.summary_table(summary))
+
+
+COMMANDS = (rtl, sim, synth, demo, report)

@@ -1,0 +1,146 @@
+"""Commands of proof and grading: prove, grade. They load their packages when called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fp9.cli.support import Command, extra, load_unit, progress_bar, settings_option, show, table
+from fp9.system.files import write_whole
+from fp9.vectors.grades import path_of, percent
+
+if TYPE_CHECKING:
+    from fp9_sim.proofs import ProofRecord
+
+_PATH = click.Path(path_type=Path)
+RECORDS = Path("docs/verification/proofs")
+
+
+@click.command(cls=Command)
+@click.argument("names", metavar="UNIT...", nargs=-1, required=True)
+@click.option("--verilog", "path", type=_PATH, help="Verilog of UNIT to prove; default: made anew.")
+@click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds for one case.")
+@click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Solvers at once.")
+@click.option("--record", is_flag=True, help=f"Write the record to {RECORDS}/UNIT.json.")
+@settings_option
+def prove(
+    names: tuple[str, ...],
+    path: Path | None,
+    timeout: float,
+    jobs: int,
+    record: bool,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Prove UNIT... equal to its spec for all inputs.
+
+    By Yosys' own SAT solver. A case is proven, refuted with a counterexample, or not finished within its time limit.
+    Exit code 1 unless all are proven.
+
+    \b
+      fp9 prove cast_fp32_ocp_rne decoder_all
+      fp9 prove fma_fp32_e5m2 --timeout 60
+    """
+    with extra("sim"):
+        from fp9_sim import proofs
+    text = path.read_text() if path else None
+    records = []
+    with progress_bar() as progress:
+        for name in names:
+            unit = load_unit(name, settings)
+            records.append(proofs.prove(unit, text, timeout=timeout, jobs=jobs, progress=progress))
+            if record:
+                _keep(RECORDS / f"{unit.name}.json", records[-1].to_dict())
+    rows = [
+        [r.unit, claim.name, claim.state, _count(claim.cases), f"{claim.seconds:.1f}"]
+        for r in records
+        for claim in r.claims
+    ]
+    columns = ["unit", "claim", "state", "cases proven", "seconds"]
+    show([r.to_dict() for r in records], as_json, table("Proofs", columns, rows, numbers=columns[3:]), *_notes(records))
+    if not all(r.proven for r in records):
+        raise SystemExit(1)
+
+
+def _count(cases: tuple[Any, ...]) -> str:
+    return f"{sum(case.state == 'proven' for case in cases)} of {len(cases)}"
+
+
+def _notes(records: list[ProofRecord]) -> list[str]:
+    """What each claim says and assumes, and each counterexample."""
+    lines = []
+    for claim in {claim.proves: claim for record in records for claim in record.claims}.values():
+        lines.append(f"{claim.name}: {claim.proves}")
+        lines += [f"  assumed: {assumption}" for assumption in claim.assumes]
+    for record in records:
+        for claim in record.claims:
+            for case in claim.cases:
+                if case.counterexample:
+                    lines.append(f"{record.unit}, {case.name}: refuted by {_counterexample(case.counterexample)}")
+    return lines
+
+
+def _counterexample(found: dict[str, Any]) -> str:
+    inputs = ", ".join(f"{name} = {text}" for name, text in found["inputs"].items())
+    outputs = ", ".join(f"{name} {both['rtl']}, model {both['model']}" for name, both in found["outputs"].items())
+    return f"{inputs}: {outputs}"
+
+
+@click.command(cls=Command)
+@click.argument("names", metavar="UNIT...", nargs=-1, required=True)
+@click.option("--mutants", type=int, default=240, show_default=True, help="Errors drawn of each UNIT for each seed.")
+@click.option(
+    "--seed", "seeds", type=int, multiple=True, default=(1, 2, 3), show_default=True, help="Seeds of the errors."
+)
+@click.option("--record", is_flag=True, help="Keep the record in fp9's own folder: manifests of vectors state it.")
+@settings_option
+def grade(
+    names: tuple[str, ...],
+    mutants: int,
+    seeds: tuple[int, ...],
+    record: bool,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Grade the vector suites of UNIT... by mutants.
+
+    A mutant has one error put into the netlist, half of them in operators, half in gates; give --seed again for more
+    draws. Mutants proven to change nothing are left out. Exit code 1 unless `corner` notices all others and `smoke` at
+    least 95 %.
+
+    \b
+      fp9 grade cast_fp32
+    """
+    with extra("sim"):
+        from fp9_sim.mutants import grade as mutation
+    graded = []
+    with progress_bar() as progress:
+        for name in names:
+            unit = load_unit(name, settings)
+            graded.append(mutation.grade(unit, drawn=mutants, seeds=seeds, progress=progress))
+            if record:
+                _keep(path_of(unit.name), graded[-1].to_dict())
+    rows = [
+        [g.unit, s.suite, s.operations, g.drawn, len(g.equivalent), s.killed, len(s.survivors), percent(s.rate)]
+        for g in graded
+        for s in g.suites
+    ]
+    columns = ["unit", "suite", "operations", "drawn", "equal", "noticed", "missed", "share"]
+    notes = [
+        f"{g.unit}: no suite notices {mutant.level} {mutant.change}; inputs that do: {inputs}"
+        for g in graded
+        for mutant, inputs in g.unnoticed
+    ]
+    show([g.to_dict() for g in graded], as_json, table("Mutants", columns, rows, numbers=columns[2:]), *notes)
+    if not all(g.sufficient for g in graded):
+        raise SystemExit(1)
+
+
+def _keep(path: Path, record: dict[str, Any]) -> None:
+    write_whole(path, json.dumps(record, indent=1) + "\n")
+
+
+COMMANDS = (prove, grade)

@@ -1,0 +1,169 @@
+"""Commands of exhaustive checking: sweep, coverage. They load their packages when called."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fp9.cli.support import Command, UserError, extra, load_unit, progress_bar, settings_option, show, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fp9.units import Unit
+    from fp9_sim.sweeps import Sweep
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(cls=Command)
+@click.argument("name", metavar="UNIT")
+@click.option("--to", "folder", type=_PATH, default=Path("docs/verification/sweeps"), help="Folder of the record.")
+@click.option("--shards", help="Shards FIRST:STOP only; the record adds them up.")
+@click.option("--count", type=click.IntRange(1), help="Random operations of a space too large for all inputs.")
+@click.option("--workers", type=click.IntRange(1), help="Processes; default: one for each core.")
+@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers do the work.")
+@click.option("--verilog", "path", type=_PATH, help="Verilog of UNIT to sweep; default: made anew.")
+@click.option("--only", multiple=True, metavar="PORT=VALUE ...", help="This operation only; repeat for a sequence.")
+@settings_option
+def sweep(
+    name: str,
+    folder: Path,
+    shards: str | None,
+    count: int | None,
+    workers: int | None,
+    scheduler: str | None,
+    path: Path | None,
+    only: tuple[str, ...],
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Check the Verilog of UNIT on every input.
+
+    Where there are too many inputs, or state: on the corner suite and COUNT random operations. A sweep that was stopped
+    goes on when the same command is run again. What was found is added to the record UNIT.json. Exit code 1 on a
+    mismatch, with the simplest operation that shows it.
+
+    \b
+      fp9 sweep cast_fp16_hif8
+      fp9 sweep fma_dlfloat16_hfp8_152 --shards 0:64
+      fp9 sweep cast_fp32 --scheduler tcp://10.0.0.1:8786
+    """
+    with extra("sim"):
+        from fp9_sim import sweeps as library
+    unit = load_unit(name, settings)
+    verilog = path.read_text() if path else None
+    if only:
+        return _only(unit, verilog, only, as_json)
+    plan = library.Plan(unit, **({"count": count} if count else {}))
+    chosen = library.parse_range(shards, plan.shards) if shards else None
+    with progress_bar() as progress:
+        found = library.sweep(
+            plan,
+            chosen,
+            verilog=verilog,
+            folder=folder,
+            workers=workers,
+            scheduler=scheduler,
+            progress=progress,
+        )
+    again = _reproducer(name, settings, path, found)
+    record = found.record
+    sides = record["million_per_second"]
+    rows = [
+        [record["kind"], f"{record['count']:,}", f"{record['mismatches']:,}", f"{found.rate / 1e6:.1f}"]
+        + [f"{sides[side]:.1f}" for side in ("verilog", "model")]
+    ]
+    columns = ["kind", "operations", "mismatches", "million/s", "Verilog alone", "model alone"]
+    said = [f"record: {found.path}", *([f"simplest failure: {again}"] if again else [])]
+    show({**record, "reproducer": again}, as_json, table(unit.name, columns, rows, numbers=columns[1:]), *said)
+    if not found.passed:
+        raise SystemExit(1)
+
+
+def _reproducer(name: str, settings: Iterable[str], path: Path | None, found: Sweep) -> str | None:
+    """The command that runs the simplest failure again."""
+    if not found.simplest:
+        return None
+    words = ["fp9", "sweep", name]
+    for setting in settings:
+        words += ["--set", setting]
+    if path:
+        words += ["--verilog", str(path)]
+    for operation in found.simplest:
+        words += ["--only", " ".join(f"{port}={value:#x}" for port, value in operation.items())]
+    return shlex.join(words)
+
+
+def _only(unit: Unit, verilog: str | None, texts: Iterable[str], as_json: bool) -> None:
+    """Run given operations from reset and print what came out."""
+    from fp9_sim import check, verilated
+    from fp9_sim.sweeps.shrink import columns
+
+    operations = [_operation(unit, text) for text in texts]
+    dut = verilated(unit, threads=1, verilog=verilog)
+    found, total = check(unit, columns(unit, operations), dut=dut)
+    said = [str(mismatch) for mismatch in found] or [f"{unit.name}: {len(operations)} operations, no mismatch"]
+    show({"unit": unit.name, "mismatches": [m.to_dict() for m in found]}, as_json, *said)
+    if total:
+        raise SystemExit(1)
+
+
+def _operation(unit: Unit, text: str) -> dict[str, int]:
+    """An operation of the form `a=0x12 b=3`; ports that are left out are zero."""
+    widths = {port.name: port.width for port in unit.inputs}
+    operation = dict.fromkeys(widths, 0)
+    for word in text.split():
+        port, _, value = word.partition("=")
+        try:
+            number = int(value, 0)
+        except ValueError:
+            number = -1
+        if port not in widths or number < 0 or number >> widths[port]:
+            ports = ", ".join(f"{known} ({width} bits)" for known, width in widths.items())
+            raise UserError(f"{word!r} given for --only; give PORT=VALUE with the ports {ports}")
+        operation[port] = number
+    return operation
+
+
+@click.command(cls=Command)
+@click.option("--records", type=_PATH, default=Path("docs/verification"), show_default=True, help="Folder of records.")
+@click.option("--functional", is_flag=True, help="Draw functional.md instead; takes minutes.")
+def coverage(records: Path, functional: bool, as_json: bool) -> None:
+    """Draw the page of what is checked.
+
+    coverage.md in the folder of records says for each unit of the catalogue what is swept, proven and graded;
+    functional.md, what its suites meet of the situations that its spec has, with the outputs of the golden model.
+
+    \b
+      fp9 coverage
+      fp9 coverage --functional
+    """
+    if not records.is_dir():
+        raise UserError(f"folder {records} given for the records, and there is none; give the repository's")
+    if functional:
+        return _functional(records, as_json)
+    with extra("sim"):
+        from fp9_sim import sweeps as library
+    rows = library.coverage(records)
+    columns = ["unit", "inputs", "swept", "share", "mismatches", "last run", "proof", "corner", "smoke"]
+    shown = [{"complete": row.complete, **dict(zip(columns, (row.unit, *row.cells), strict=True))} for row in rows]
+    show(shown, as_json, table("Coverage", columns, [(row.unit, *row.cells) for row in rows]))
+
+
+def _functional(folder: Path, as_json: bool) -> None:
+    """Measure the suites of the catalogue and draw the page of their functional coverage."""
+    with extra("sim"):
+        from fp9_sim.coverage import page
+    with progress_bar() as progress:
+        rows = page.draw(folder, progress=progress)
+    columns = ["unit", "bins", "left out", "smoke", "corner", "holes"]
+    shown = [{"unit": row.unit, **{suite: found.to_dict() for suite, found in row.suites.items()}} for row in rows]
+    show(shown, as_json, table("Functional coverage", columns, [row.cells for row in rows], numbers=columns[1:]))
+
+
+COMMANDS = (sweep, coverage)
+"""Commands of exhaustive checking."""

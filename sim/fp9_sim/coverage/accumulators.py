@@ -1,0 +1,61 @@
+"""Coverage of accumulators: operations behind operations, what was held, and how the products meet it.
+
+What the circuit holds before an operation is what the golden model says; results and flags are the circuit's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fp9.units import Columns, Mac, MacOp
+from fp9_sim.coverage.chunks import chunk_model
+from fp9_sim.coverage.factors import operations
+from fp9_sim.coverage.gating import Gating
+from fp9_sim.coverage.kulisch import kulisch_model
+from fp9_sim.coverage.model import Cross, Facts, Group, Model, classes_of
+from fp9_sim.coverage.sequence import Sequence
+from fp9_sim.coverage.sums import Known, SumCoverage, flag_column, sum_of
+from fp9_sim.coverage.values import Codes
+
+_SOURCES = {MacOp.ACCUMULATE: "accumulator", MacOp.LOAD: "c"}
+"""Where the addend of an operation that adds comes from."""
+
+
+def mac_model(unit: Mac) -> Model:
+    """The points of the sums, the addend from the port or held, and of the operations and what they find."""
+    if unit.engine.whole:
+        return kulisch_model(unit)
+    return chunk_model(unit) if unit.chunk_steps else _plain_model(unit)
+
+
+def _plain_model(unit: Mac) -> Model:
+    covered = SumCoverage(sum_of(unit), unit.flags, tuple(_SOURCES.values()))
+    sequence, gating = Sequence(unit), Gating(unit, ("operation",))
+    points = {**sequence.points, "held": classes_of(unit.engine.output)}
+    crosses = (*sequence.crosses, Cross("state", ("operation", "held")))
+    group = Group("", points | covered.points | gating.points, (*crosses, *covered.crosses, *gating.crosses))
+    return Model((group,), lambda inputs, outputs: _facts(unit, covered, inputs, outputs))
+
+
+def _facts(unit: Mac, covered: SumCoverage, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
+    sequence, gating = Sequence(unit), Gating(unit, ("operation",))
+    held = Codes(unit.engine.output, covered.ulp)
+    before = held[0]
+    known: set[Known] = set()
+    every = zip(
+        sequence.read(inputs),
+        operations(covered.sum, inputs, list(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))),
+        inputs["c"].tolist(),
+        unit.evaluate(inputs)["result"].tolist(),
+        outputs["result"].tolist(),
+        flag_column(outputs, len(inputs["c"])),
+        strict=True,
+    )
+    for (op, facts), operation, c, after, result, flags in every:
+        facts |= {"held": before.name, **gating.facts(operation)}
+        if op in _SOURCES:
+            addend = before if op is MacOp.ACCUMULATE else covered.addends[c]
+            facts |= {"addend": _SOURCES[op], **covered.step(operation, addend), **covered.outcome(result, flags)}
+            yield from (("", lane) for lane in covered.lanes(operation, addend, known))
+        yield "", facts
+        before = held[after]

@@ -1,0 +1,61 @@
+"""The factors of operations: their codes in the formats that the ports choose, and the exact sum of their products."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from fp9.engines.engine import Engine
+from fp9.formats import Format, Kind, with_bias
+from fp9.golden.selects import signed
+from fp9.oracle import sums as dot_oracle
+from fp9.units import BIAS_BITS, Columns, has_programmable_bias, variants
+from fp9_sim.coverage.values import Code, Codes, lowest_place
+
+if TYPE_CHECKING:
+    from fp9_sim.coverage.sums import Sum
+
+
+class Operation(NamedTuple):
+    """The factors of one operation, lane by lane, and the sum of their products; None where a product is no number."""
+
+    format_a: str
+    format_b: str
+    lanes: list[tuple[Code, Code]]
+    summed: int | None
+
+
+def operations(sum_: Sum, inputs: Columns, lanes: Sequence[tuple[str, str]]) -> Iterator[Operation]:
+    """The factors of all operations; `lanes` names the ports of a and b. Sums count the last place of the products."""
+    bias_port = any(f"{operand}_bias" in inputs for operand in "ab")
+    place_a = min(lowest_place(fmt) for fmt in variants(sum_.a, bias_port))
+    place_b = min(lowest_place(fmt) for fmt in variants(sum_.b, bias_port))
+    formats_a = _formats(inputs, "a", sum_.a, place_a)
+    formats_b = _formats(inputs, "b", sum_.b, place_b)
+    columns = [(inputs[x].tolist(), inputs[y].tolist()) for x, y in lanes]
+    for i, ((name_a, a), (name_b, b)) in enumerate(zip(formats_a, formats_b, strict=True)):
+        codes = [(a[x[i]], b[y[i]]) for x, y in columns]
+        products = [_product(sum_.engine, a.format, x, b.format, y) for x, y in codes]
+        yield Operation(name_a, name_b, codes, None if None in products else sum(products))  # type: ignore[arg-type]
+
+
+def _product(engine: Engine, a: Format, x: Code, b: Format, y: Code) -> int | None:
+    """The exact product; None for an infinity or NaN."""
+    if x.is_number and y.is_number:
+        return x.units * y.units
+    (term,) = dot_oracle.product_terms(engine, [x.code], [y.code], a, b)
+    return 0 if term.value.kind is Kind.ZERO else None
+
+
+def _formats(inputs: Columns, operand: str, formats: Sequence[Format], place: int) -> list[tuple[str, Codes]]:
+    """For each operation the name of an operand's format, and its codes with the extra bias in units of 2^`place`."""
+    count = len(next(iter(inputs.values())))
+    chosen = inputs[f"{operand}_format"].tolist() if f"{operand}_format" in inputs else [0] * count
+    name = f"{operand}_bias"
+    biases = signed(inputs[name], BIAS_BITS).tolist() if name in inputs else [None] * count
+    known: dict[tuple[int, int | None], tuple[str, Codes]] = {}
+    for key in set(zip(chosen, biases, strict=True)):
+        fmt = formats[min(key[0], len(formats) - 1)]
+        has_bias = key[1] is not None and has_programmable_bias(fmt)
+        known[key] = fmt.name, Codes(with_bias(fmt, key[1]) if has_bias else fmt, place)
+    return [known[key] for key in zip(chosen, biases, strict=True)]

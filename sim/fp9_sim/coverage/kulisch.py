@@ -1,0 +1,119 @@
+"""Coverage of Kulisch accumulators: the leading place and sign of the register, its wraps, and its special states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fp9.units import KULISCH_PRODUCTS, Columns, Mac, MacOp
+from fp9_sim.coverage.factors import operations
+from fp9_sim.coverage.model import (
+    FLAGS,
+    LAST_PLACES,
+    POSITIONS,
+    SIGNS,
+    Bin,
+    Cross,
+    Facts,
+    Group,
+    Model,
+    classes_of,
+    flags_of,
+)
+from fp9_sim.coverage.ranges import reached_classes
+from fp9_sim.coverage.sequence import Sequence
+from fp9_sim.coverage.sums import Sum, flag_column, sum_of
+from fp9_sim.coverage.values import Codes, Grid
+
+_STATES = ("number", "+infinity", "-infinity", "nan")
+
+
+def kulisch_model(unit: Mac) -> Model:
+    """Operations on every state, operand classes, and for the sum in the register every leading place of both signs,
+    the cases of its rounding, and results with flags."""
+    sum_, sequence = _sum(unit), Sequence(unit)
+    points: dict[str, tuple[Bin, ...]] = {
+        **sequence.points,
+        "state": _states(unit),
+        "a": classes_of(*unit.a),
+        "b": classes_of(*unit.b),
+        "format_a": tuple(fmt.name for fmt in unit.a),
+        "format_b": tuple(fmt.name for fmt in unit.b),
+        "leading": tuple(range(unit.sum_bits - 1)),
+        "sign": SIGNS,
+        "wrap": ("none", "up", "down"),
+        "position": POSITIONS,
+        "last_place": LAST_PLACES,
+        "result": reached_classes(sum_.result, sum_.products, (*unit.a, *unit.b)),
+        **({"flags": tuple(name for name in FLAGS if sum_.raises(name))} if unit.flags else {}),
+    }
+    crosses = (
+        *sequence.crosses,
+        Cross("special_state", ("operation", "state")),
+        Cross("classes", ("a", "b")),
+        Cross("formats", ("format_a", "format_b")),
+        Cross("register", ("leading", "sign")),
+        Cross("rounding_case", ("sign", "last_place", "position")),
+        *((Cross("outcome", ("result", "flags"), sum_.impossible_outcome),) if unit.flags else ()),
+    )
+    return Model((Group("", points, crosses),), lambda inputs, outputs: _facts(unit, inputs, outputs))
+
+
+def _states(unit: Mac) -> tuple[str, ...]:
+    """The states that products of the operands' formats lead to."""
+    formats = (*unit.a, *unit.b)
+    if any(fmt.has_inf for fmt in formats):
+        return _STATES
+    return ("number", "nan") if any(fmt.has_nan for fmt in formats) else ("number",)
+
+
+def _sum(unit: Mac) -> Sum:
+    """The sum in the register: as many products as it has room for."""
+    one = sum_of(unit)
+    return Sum(unit.engine, unit.a, unit.b, one.products, KULISCH_PRODUCTS)
+
+
+def _facts(unit: Mac, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
+    sum_, sequence = _sum(unit), Sequence(unit)
+    grid, codes = Grid(sum_.result, sum_.products.ulp), Codes(sum_.result)
+    register, state = 0, "number"
+    every = zip(
+        sequence.read(inputs),
+        operations(sum_, inputs, list(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))),
+        unit.evaluate(inputs)["result"].tolist(),
+        outputs["result"].tolist(),
+        flag_column(outputs, len(inputs["op"])),
+        strict=True,
+    )
+    for (op, facts), operation, golden, result, flags in every:
+        facts |= {"state": state, "result": codes[result].name}
+        if flags is not None:
+            facts["flags"] = flags_of(flags)
+        if op in (MacOp.LOAD, MacOp.CLEAR):
+            register, state = 0, "number"
+        if op in (MacOp.LOAD, MacOp.ACCUMULATE):
+            facts |= {"format_a": operation.format_a, "format_b": operation.format_b}
+            if operation.summed is None or state != "number":
+                state = _special(codes, golden)
+            else:
+                register, facts["wrap"] = _wrapped(register + operation.summed, unit.sum_bits)
+            for x, y in operation.lanes:
+                yield "", {"a": x.name, "b": y.name}
+        if register and state == "number":
+            magnitude = abs(register)
+            position, last_place = grid.case(magnitude)
+            leading = min(magnitude.bit_length() - 1, unit.sum_bits - 2)  # the lowest number, too
+            facts |= {"leading": leading, "sign": SIGNS[register < 0]}
+            facts |= {"position": position, "last_place": last_place}
+        yield "", facts
+
+
+def _special(codes: Codes, golden: int) -> str:
+    """The state that the golden result shows of a sum that is no number."""
+    code = codes[golden]
+    return code.name if code.name == "nan" else f"{SIGNS[code.negative]}{code.name}"
+
+
+def _wrapped(sum_: int, bits: int) -> tuple[int, str]:
+    """A sum in a register of two's complement, and where it left its range."""
+    half = 1 << (bits - 1)
+    return (sum_ + half) % (2 * half) - half, "up" if sum_ >= half else "down" if sum_ < -half else "none"

@@ -1,0 +1,59 @@
+"""Two terms that meet in a sum: exponent difference, effective operation, cancellation, and the rounding of the sum."""
+
+from __future__ import annotations
+
+from fp9.formats import FixedFormat, pow2
+from fp9_sim.coverage.model import LAST_PLACES, POSITIONS, SIGNS, Bin, Cross
+from fp9_sim.coverage.values import Grid
+
+
+class Meeting:
+    """Terms in units of 2^`ulp` whose sum is rounded to a format; cancellations up to `longest` are told apart."""
+
+    def __init__(self, fmt: FixedFormat, ulp: int, longest: int) -> None:
+        self._far = fmt.fraction_bits + 3
+        self._longest = longest
+        self._grid = Grid(fmt, ulp)
+        self._limit = (2 * fmt.max_magnitude / pow2(ulp)).numerator
+
+    @property
+    def points(self) -> dict[str, tuple[Bin, ...]]:
+        """Bins of every point; `difference` is the exponent of the second term less that of the first."""
+        return {
+            "effective": ("same signs", "opposed signs"),
+            "difference": tuple(range(-self._far, self._far + 2)),
+            "cancelled": (-1, *range(self._longest + 1), "all"),
+            "sign": SIGNS,
+            "position": POSITIONS,
+            "last_place": LAST_PLACES,
+        }
+
+    def crosses(self, more: tuple[str, ...] = ()) -> tuple[Cross, ...]:
+        """Crosses of the points, alignment and rounding with some `more`."""
+        return (
+            Cross("alignment", (*more, "difference", "effective")),
+            Cross("cancellation", ("effective", "cancelled"), _impossible_cancellation),
+            Cross("rounding_case", (*more, "sign", "last_place", "position")),
+        )
+
+    def facts(self, first: int, second: int) -> dict[str, Bin]:
+        """What two terms are at the points; a sum far beyond the largest number has no case of rounding."""
+        facts: dict[str, Bin] = {}
+        total = first + second
+        if total:
+            facts["sign"] = SIGNS[total < 0]
+            if abs(total) <= self._limit:
+                facts["position"], facts["last_place"] = self._grid.case(abs(total))
+        if first and second:
+            difference = second.bit_length() - first.bit_length()
+            highest = max(first.bit_length(), second.bit_length())
+            facts["difference"] = max(-self._far, min(difference, self._far + 1))
+            facts["effective"] = "same signs" if (first < 0) == (second < 0) else "opposed signs"
+            facts["cancelled"] = min(highest - total.bit_length(), self._longest) if total else "all"
+        return facts
+
+
+def _impossible_cancellation(effective: str, cancelled: Bin) -> str | None:
+    if effective == "opposed signs" and cancelled == -1:
+        return "a difference carries into no higher place"
+    return "nothing cancels between equal signs" if effective == "same signs" and cancelled not in (-1, 0) else None

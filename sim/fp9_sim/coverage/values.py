@@ -1,0 +1,73 @@
+"""Exact values as integers: what a format's codes stand for, and where a magnitude stands on a format's grid."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from fp9.engines.engine import alignment_exponent
+from fp9.formats import Format, Kind
+from fp9.oracle import casts as oracle
+from fp9_sim.coverage.model import FAR, class_name
+
+
+class Code(NamedTuple):
+    """A code: its class, whether it is a number, its sign, its value as a multiple of a power of two, and the exponent
+    with which a number that is not zero is aligned."""
+
+    name: str
+    is_number: bool
+    negative: bool
+    units: int
+    exponent: int
+    code: int
+
+
+class Codes(dict[int, Code]):
+    """What the codes of a format are, each looked up once, in units of 2^`ulp`, which every number is a multiple of."""
+
+    def __init__(self, fmt: Format, ulp: int | None = None) -> None:
+        super().__init__()
+        self.format = fmt
+        self.ulp = lowest_place(fmt) if ulp is None else ulp
+        self._ends = self._units(Fraction(fmt.smallest_normal)), self._units(fmt.max_magnitude)
+
+    def _units(self, value: Fraction) -> int:
+        units, rest = divmod(value.numerator << max(0, -self.ulp), value.denominator << max(0, self.ulp))
+        assert not rest, "every number is a multiple of the unit"
+        return units
+
+    def __missing__(self, code: int) -> Code:
+        value = oracle.decode(code, self.format)
+        units = self._units(value.magnitude)
+        is_number = value.kind in (Kind.ZERO, Kind.FINITE)
+        name = class_name(value.kind, units, *self._ends)
+        exponent = alignment_exponent(self.format, units.bit_length() - 1 + self.ulp) if units else 0
+        self[code] = found = Code(name, is_number, value.negative, -units if value.negative else units, exponent, code)
+        return found
+
+
+def lowest_place(fmt: Format) -> int:
+    """Exponent of the last place of a format's smallest numbers."""
+    return fmt.quantum(-FAR)
+
+
+class Grid:
+    """The numbers of a format around magnitudes that are given in units of 2^`ulp`."""
+
+    def __init__(self, fmt: Format, ulp: int) -> None:
+        self._format, self._ulp = fmt, ulp
+        self._dropped: dict[int, int] = {}
+
+    def case(self, magnitude: int) -> tuple[str, str]:
+        """The position of a positive magnitude between its neighbours, its exponent unbounded above, and whether the
+        lower one is an even or odd number of last places."""
+        length = magnitude.bit_length()
+        if length not in self._dropped:
+            self._dropped[length] = self._format.quantum(length - 1 + self._ulp) - self._ulp
+        dropped = self._dropped[length]
+        if dropped <= 0:
+            return "exact", "odd" if dropped == 0 and magnitude & 1 else "even"
+        rest, half = magnitude & ((1 << dropped) - 1), 1 << (dropped - 1)
+        position = "exact" if not rest else "half" if rest == half else "below half" if rest < half else "above half"
+        return position, "odd" if magnitude >> dropped & 1 else "even"

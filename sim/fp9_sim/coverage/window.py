@@ -1,0 +1,78 @@
+"""Coverage of a window: how far each product and the addend stand below the exponent that it hangs at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fp9.engines.engine import Addend, Engine
+from fp9_sim.coverage.factors import Operation
+from fp9_sim.coverage.model import SIGNS, Bin, Cross
+from fp9_sim.coverage.values import Code
+
+_ABOVE = 3
+"""Places above the window that are told apart, where the addend may stand there."""
+
+_Term = tuple[int, bool]
+"""Exponent with which a term that is not zero is aligned, and whether it is negative."""
+
+
+class Window:
+    """Points of an engine's window, for all terms that are not zero; none where sums are exact.
+
+    A shift beyond the window leaves nothing of a term; its last bin stands for all of these. Even and odd products that
+    are summed apart have windows of their own.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._beyond = (engine.window or 0) + 2
+        self._lowest = 0 if engine.addend is Addend.INSIDE else -_ABOVE
+
+    @property
+    def points(self) -> dict[str, tuple[Bin, ...]]:
+        """Bins of every point."""
+        if self._engine.window is None:
+            return {}
+        return {
+            "product_shift": tuple(range(self._beyond + 1)),
+            "product_sign": SIGNS,
+            "addend_shift": tuple(range(self._lowest, self._beyond + 1)),
+            "addend_sign": SIGNS,
+        }
+
+    @property
+    def crosses(self) -> tuple[Cross, ...]:
+        """Every shift of terms of both signs."""
+        names = ("product", "addend") if self._engine.window is not None else ()
+        return tuple(Cross(f"{name}_alignment", (f"{name}_shift", f"{name}_sign")) for name in names)
+
+    def facts(self, operation: Operation, addend: Code) -> Iterator[dict[str, Bin]]:
+        """The facts of each term; none where one is no number."""
+        if self._engine.window is None or operation.summed is None or not addend.is_number:
+            return
+        products = [
+            (x.exponent + y.exponent, x.negative != y.negative) if x.units and y.units else None
+            for x, y in operation.lanes
+        ]
+        own = (addend.exponent, addend.negative) if addend.units else None
+        halves = [products] if self._engine.joined is None else [products[::2], products[1::2]]
+        tops = [self._top(half, own) for half in halves]
+        for half, top in zip(halves, tops, strict=True):
+            for term in half:
+                if term is not None and top is not None:
+                    yield {"product_shift": min(top - term[0], self._beyond), "product_sign": SIGNS[term[1]]}
+        reached = [top for top in tops if top is not None]
+        if own is not None and reached:
+            highest = max(*reached, own[0]) if self._engine.addend is Addend.INSIDE else max(reached)
+            shift = max(self._lowest, min(highest - own[0], self._beyond))
+            yield {"addend_shift": shift, "addend_sign": SIGNS[own[1]]}
+
+    def _top(self, products: list[_Term | None], addend: _Term | None) -> int | None:
+        """The exponent that the window of some products hangs at; None where there is nothing to hang it at."""
+        terms = list(products)
+        if self._engine.addend is Addend.INSIDE and self._engine.joined is None:
+            terms.append(addend)
+        exponents = [term[0] for term in terms if term is not None]
+        if self._engine.zero_exponent is not None and None in terms:
+            exponents.append(self._engine.zero_exponent)
+        return max(exponents, default=None)

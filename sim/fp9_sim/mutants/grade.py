@@ -1,0 +1,210 @@
+"""Grading of vectors by mutation: what share of single-gate and single-operator errors a suite notices.
+
+Yosys draws the mutants, half of them in the operators as the Verilog has them (an adder, a comparison, a multiplexer)
+and half in a netlist of two-input gates. A mutant that no vector notices is compared with the circuit by a SAT proof:
+equal ones are no errors and leave the count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import fp9_rtl
+from fp9.units import Decoder, Unit, Upcast
+from fp9.vectors import sets as library
+from fp9.vectors.sets import VectorSet
+from fp9_sim.mutants.draw import LEVELS, MOST, SELECT, SELECT_BITS, Mutant, MutantSet, draw
+from fp9_sim.netlists.clocked import circuit, keeps_registers
+from fp9_sim.netlists.equality import Comparison
+from fp9_sim.netlists.gates import WORD, Planes, bit_planes
+from fp9_sim.netlists.solver import State, Verdict
+from fp9_sim.provenance import provenance
+
+DRAWN = 240
+"""Mutants of a unit for each seed, both levels together."""
+
+SEEDS = (1, 2, 3)
+
+REQUIRED = {"smoke": 0.95, "corner": 1.0}
+"""Suites that are graded, and the share of mutants that each has to notice."""
+
+EQUIVALENCE_SECONDS = 60.0
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class SuiteGrade:
+    """A suite's figures; `survivors` are mutants that are not equal to the circuit and that it does not notice.
+
+    `sha256` is the digest of its vectors (`fp9.vectors.digest`).
+    """
+
+    suite: str
+    sha256: str
+    operations: int
+    killed: int
+    survivors: tuple[Mutant, ...]
+
+    @property
+    def rate(self) -> float:
+        """Share of the mutants noticed, equal ones left out."""
+        return self.killed / max(1, self.killed + len(self.survivors))
+
+
+@dataclass(frozen=True)
+class Grade:
+    """The mutants drawn of a unit, `drawn` over all seeds, and each suite's figures.
+
+    `unnoticed` are mutants that no suite noticed, with inputs that tell them apart; `undecided` those for which the
+    proof did not finish.
+    """
+
+    unit: str
+    spec: tuple[str, ...]
+    verilog_sha256: str
+    drawn: int
+    seeds: tuple[int, ...]
+    equivalent: tuple[Mutant, ...]
+    undecided: tuple[Mutant, ...]
+    unnoticed: tuple[tuple[Mutant, dict[str, int]], ...]
+    suites: tuple[SuiteGrade, ...]
+    provenance: dict[str, str]
+
+    @property
+    def sufficient(self) -> bool:
+        """Whether every suite reaches the share that is asked of it (`REQUIRED`)."""
+        return all(suite.rate >= REQUIRED[suite.suite] for suite in self.suites)
+
+    def to_dict(self) -> dict[str, Any]:
+        record = asdict(self)
+        for suite, graded in zip(self.suites, record["suites"], strict=True):
+            graded["rate"] = round(suite.rate, 5)
+        return record
+
+
+def grade(
+    unit: Unit,
+    *,
+    drawn: int = DRAWN,
+    seeds: tuple[int, ...] = SEEDS,
+    suites: tuple[str, ...] = tuple(REQUIRED),
+    progress: Progress | None = None,
+) -> Grade:
+    """Grade suites of a unit's vectors by `drawn` mutants for each seed; one that two seeds draw counts once.
+
+    Raises ValueError where the circuit itself disagrees with a vector, or `drawn` is not 2..510.
+    """
+    if not 2 <= drawn <= 2 * MOST:
+        raise ValueError(f"{drawn} mutants given; give 2 to {2 * MOST}")
+    tell = progress or (lambda words, done, total: None)
+    verilog = fp9_rtl.verilog(unit)
+    made = {suite: library.generate(unit, suite) for suite in suites}
+    graded = _Graded(set(), {suite: set() for suite in made}, {})
+    for number, seed in enumerate(seeds):
+        tell(f"{unit.name}: seed {seed}", number, len(seeds))
+        for level, count in zip(LEVELS, (drawn - drawn // 2, drawn // 2), strict=True):
+            graded.add(unit, draw(unit, circuit(unit, verilog), level, count, seed), made)
+    return Grade(
+        unit.name,
+        tuple(unit.describe()),
+        hashlib.sha256(verilog.encode()).hexdigest(),
+        len(graded.mutants),
+        seeds,
+        graded.ended(State.PROVEN),
+        graded.ended(State.UNFINISHED),
+        tuple((m, dict(graded.compared[m].counterexample)) for m in graded.ended(State.REFUTED)),
+        tuple(graded.suite(suite, vectors) for suite, vectors in made.items()),
+        provenance(),
+    )
+
+
+@dataclass
+class _Graded:
+    """What is known of the mutants so far: those that each suite noticed, and the others compared with the circuit."""
+
+    mutants: set[Mutant]
+    noticed: dict[str, set[Mutant]]
+    compared: dict[Mutant, Verdict]
+
+    def add(self, unit: Unit, drawn: MutantSet, made: dict[str, VectorSet]) -> None:
+        """Run the mutants that were not drawn before."""
+        known = {(mutant.level, mutant.change) for mutant in self.mutants}
+        new = tuple(mutant for mutant in drawn.mutants if (mutant.level, mutant.change) not in known)
+        self.mutants |= {*new}
+        fresh = MutantSet(new, drawn.netlist)
+        for suite, vectors in made.items():
+            self.noticed[suite] |= {*killed(fresh, vectors)}
+        if isinstance(unit, Decoder | Upcast) and "corner" in made:
+            # Their corner suite is every input, and knows which outputs carry no meaning where.
+            self.compared |= {m: Verdict(State.PROVEN, 0.0) for m in new if m not in self.noticed["corner"]}
+            return
+        comparison = Comparison(unit, drawn.netlist, SELECT, next(reversed(made.values())).inputs)
+        for mutant in new:
+            if not any(mutant in noticed for noticed in self.noticed.values()):
+                self.compared[mutant] = comparison.equal(mutant.number, EQUIVALENCE_SECONDS)
+
+    def ended(self, state: State) -> tuple[Mutant, ...]:
+        """Mutants whose comparison with the circuit ended so."""
+        return tuple(mutant for mutant, verdict in self.compared.items() if verdict.state is state)
+
+    def suite(self, name: str, vectors: VectorSet) -> SuiteGrade:
+        noticed = self.noticed[name]
+        missed = self.mutants - noticed - {*self.ended(State.PROVEN)}
+        order = sorted(missed, key=lambda m: (m.seed, LEVELS.index(m.level), m.number))
+        return SuiteGrade(name, library.digest(vectors), len(vectors), len(noticed), tuple(order))
+
+
+# --- running --------------------------------------------------------------------------------------------------------
+
+
+def killed(level: MutantSet, made: VectorSet) -> list[Mutant]:
+    """The mutants whose outputs differ from the expected ones for some operation.
+
+    Raises ValueError where the circuit itself does.
+    """
+    if not level.mutants:
+        return []
+    differs = _in_sequence if keeps_registers(made.unit) else _side_by_side
+    return differs(level, made)
+
+
+def _in_sequence(level: MutantSet, made: VectorSet) -> list[Mutant]:
+    """All mutants beside each other through the sequence of operations; circuit 0 is the one without an error."""
+    numbers = np.zeros(-(-(level.mutants[-1].number + 1) // WORD) * WORD, dtype=np.int64)
+    for mutant in level.mutants:
+        numbers[mutant.number] = mutant.number
+    wrong = level.netlist.circuits_that_differ(
+        {SELECT: bit_planes(numbers, SELECT_BITS)}, made.inputs, made.expected, made.care, made.unit.stages
+    )
+    if wrong[0]:
+        raise ValueError(f"{made.unit.name}: the circuit itself fails the vectors; nothing can be graded by it")
+    return [mutant for mutant in level.mutants if wrong[mutant.number]]
+
+
+def _side_by_side(level: MutantSet, made: VectorSet) -> list[Mutant]:
+    """Mutant after mutant, all operations beside each other."""
+    inputs = {port.name: bit_planes(made.inputs[port.name], port.width) for port in made.unit.inputs}
+    expected = {port.name: bit_planes(made.expected[port.name], port.width) for port in made.unit.outputs}
+    care = {port.name: _care_planes(made, port.name, port.width) for port in made.unit.outputs}
+
+    def first_difference(number: int) -> int:
+        words = next(iter(inputs.values())).shape[1]
+        select = np.repeat(bit_planes(np.full(WORD, number), SELECT_BITS), words, axis=1)
+        return level.netlist.mismatches({**inputs, SELECT: select}, expected, care, len(made))
+
+    if (wrong := first_difference(0)) >= 0:
+        raise ValueError(f"{made.unit.name}: the circuit itself fails vector {wrong}; nothing can be graded by it")
+    return [mutant for mutant in level.mutants if first_difference(mutant.number) >= 0]
+
+
+def _care_planes(made: VectorSet, output: str, width: int) -> Planes:
+    """Every bit of an output where it carries meaning; 0 beyond the last operation."""
+    matters: NDArray[np.bool_] = made.care.get(output, np.ones(len(made), dtype=np.bool_))
+    return np.repeat(bit_planes(matters, 1), width, axis=0)

@@ -1,0 +1,1 @@
+"""Circuits as graphs: evaluated, compared, cut, counted."""

@@ -1,0 +1,123 @@
+"""A unit's Verilog as one combinational function of its data ports, the handshake taken out.
+
+The inputs are always valid and the results always taken, so that pipeline registers pass each operation on; they become
+wires. A unit with an accumulator, or a running maximum, gets it as the input `accumulator`, and its outputs are the
+values that its registers take next. What the handshake does with operations is left out; `proofs` treats it apart.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from fp9.units import Cast, Dot, Mac, Port, Unit
+from fp9_rtl.sums.gating import holds
+from fp9_rtl.tools.yosys import run_yosys
+
+ACCUMULATOR = "accumulator"
+"""Name of the input that stands for an accumulator register."""
+
+
+def function_inputs(unit: Unit) -> tuple[Port, ...]:
+    """Inputs of the unit's function: its own, and the accumulator where it has one."""
+    kept = _accumulator(unit)
+    if kept is None:
+        return unit.inputs
+    return (*unit.inputs, Port(ACCUMULATOR, kept.width, "the accumulator before the operation", kept.formats))
+
+
+def _accumulator(unit: Unit) -> Port | None:
+    """The output that shows what the unit keeps for its next operation."""
+    shown = "result" if isinstance(unit, Mac) else "amax" if isinstance(unit, Cast) and unit.amax else None
+    return next((port for port in unit.outputs if port.name == shown), None)
+
+
+_FLATTEN = """\
+read_verilog unit.v tied.v
+hierarchy -check -top tied
+proc
+flatten
+opt_expr
+opt_clean
+techmap -map wires.v {registers}
+opt_expr
+opt_clean
+opt_muxtree
+opt_expr
+opt_clean
+write_json function.json
+"""
+
+_BACK = """\
+read_json function.json
+opt_expr
+opt_clean
+rename tied {name}
+write_verilog -noattr function.v
+"""
+
+_ALL_BUT_SHOWN = "t:$dff o:{output} %ci2:+$dff[Q] t:$dff %i %d"
+"""Selects every register but the one that an output shows: the accumulator."""
+
+_WIRES = """\
+(* techmap_celltype = "$dff" *)
+module register (input CLK, input [WIDTH-1:0] D, output [WIDTH-1:0] Q);
+  parameter WIDTH = 1;
+  parameter CLK_POLARITY = 1;
+  assign Q = D;
+endmodule
+"""
+
+
+@functools.lru_cache(maxsize=16)
+def function(unit: Unit, verilog: str) -> str:
+    """Verilog of the unit's function, named as the unit, its ports `function_inputs` and the unit's outputs."""
+    if not unit.stages:
+        return verilog
+    if isinstance(unit, Dot) and holds(unit):
+        raise ValueError(f"{unit.name}: held factors make no function of the ports; set gate_zeros=false, or stages=1")
+    with tempfile.TemporaryDirectory(prefix="fp9-function-") as name:
+        folder = Path(name)
+        (folder / "unit.v").write_text(verilog)
+        (folder / "tied.v").write_text(_tied(unit))
+        (folder / "wires.v").write_text(_WIRES)
+        kept = _accumulator(unit)
+        run_yosys(_FLATTEN.format(registers=_ALL_BUT_SHOWN.format(output=kept.name) if kept else ""), folder)
+        design = json.loads((folder / "function.json").read_text())
+        _open_registers(unit, design["modules"]["tied"])
+        (folder / "function.json").write_text(json.dumps(design))
+        run_yosys(_BACK.format(name=unit.name), folder)
+        return (folder / "function.v").read_text()
+
+
+def _tied(unit: Unit) -> str:
+    """The unit with its handshake tied to `always`."""
+    ports = [*(("input", port) for port in unit.inputs), *(("output", port) for port in unit.outputs)]
+    declared = ", ".join(f"{direction} [{port.width - 1}:0] {port.name}" for direction, port in ports)
+    pins = ", ".join(f".{port.name}({port.name})" for _, port in ports)
+    control = ".clk(1'b0), .rst(1'b0), .in_valid(1'b1), .out_ready(1'b1), .in_ready(), .out_valid()"
+    return f"module tied({declared});\n  {unit.name} unit({pins}, {control});\nendmodule\n"
+
+
+def _open_registers(unit: Unit, module: dict[str, Any]) -> None:
+    """Replace the registers that are left: what they hold becomes an input, what they take the outputs."""
+    registers = {name: cell for name, cell in module["cells"].items() if cell["type"] == "$dff"}
+    kept = _accumulator(unit)
+    if len(registers) != (kept is not None):
+        raise ValueError(f"{unit.name}: {len(registers)} registers hold state; its function cannot be taken apart")
+    following = {
+        q: d
+        for cell in registers.values()
+        for q, d in zip(cell["connections"]["Q"], cell["connections"]["D"], strict=True)
+    }
+    for name in registers:
+        del module["cells"][name]
+    ports = module["ports"]
+    if kept:
+        ports[ACCUMULATOR] = {"direction": "input", "bits": ports[kept.name]["bits"]}
+    for port in unit.outputs:
+        ports[port.name] = {"direction": "output", "bits": [following.get(b, b) for b in ports[port.name]["bits"]]}
+        del module["netnames"][port.name]

@@ -1,0 +1,114 @@
+"""One proof obligation given to Yosys' own SAT solver: proven, refuted with a counterexample, or not finished."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from fp9_rtl.tools.yosys import YosysError, run_yosys
+
+TOP = "proof"
+"""Name of an obligation's top module; its output `ok` has to be 1."""
+
+INDUCT = """\
+read_json unit.json
+read_verilog -sv proof.v
+hierarchy -check -top proof
+proc -norom
+flatten
+opt -full
+async2sync
+sat -verify -tempinduct -maxsteps {steps} -set-at 1 rst 1 -show-ports -dump_json counterexample.json -prove ok 1 proof
+"""
+"""Yosys script of a proof by induction over clocks that begin with a reset: of `unit.json`, by `proof.v`."""
+
+# `-norom`: a table written as a case must not become a memory, which the solver does not read.
+_PREPARE = """\
+read_verilog -sv unit.v proof.v
+hierarchy -check -top proof
+proc -norom
+flatten
+"""
+
+_DECIDE = """\
+opt -full
+sat -verify -show-ports -dump_json counterexample.json -prove ok 1 proof
+"""
+
+_PROVEN = ("SAT proof finished - no model found: SUCCESS!", "Induction step proven: SUCCESS!")
+_REFUTED = "Called with -verify and proof did fail!"
+
+
+class State(Enum):
+    """How an obligation ended."""
+
+    PROVEN = "proven"
+    REFUTED = "refuted"
+    UNFINISHED = "not finished"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An obligation's end, the seconds it took, and for a refuted one the top module's ports."""
+
+    state: State
+    seconds: float
+    counterexample: Mapping[str, int] = field(default_factory=dict)
+
+
+def decide(unit: str, proof: str, timeout: float) -> Verdict:
+    """Whether `ok` of the combinational module `proof` is 1 for all inputs; both texts are Verilog.
+
+    Raises YosysError for Verilog that cannot be read.
+    """
+    return run(_PREPARE + _DECIDE, {"unit.v": unit, "proof.v": proof}, timeout)
+
+
+def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
+    """Run a script that ends in `sat -verify`, its counterexample dumped to counterexample.json."""
+    with tempfile.TemporaryDirectory(prefix="fp9-proof-") as name:
+        folder = Path(name)
+        for file, text in files.items():
+            (folder / file).write_text(text)
+        start = time.perf_counter()
+        try:
+            run_yosys(script, folder, timeout)
+        except subprocess.TimeoutExpired:
+            return Verdict(State.UNFINISHED, time.perf_counter() - start)
+        except YosysError as error:
+            if _REFUTED not in str(error):
+                raise
+            seconds = time.perf_counter() - start
+            if not finished((folder / "yosys.log").read_text()):
+                return Verdict(State.UNFINISHED, seconds)
+            return Verdict(State.REFUTED, seconds, _counterexample(folder))
+        seconds = time.perf_counter() - start
+        if not any(text in (folder / "yosys.log").read_text() for text in _PROVEN):
+            raise YosysError("Yosys ended without a verdict; the proof is void")
+        return Verdict(State.PROVEN, seconds)
+
+
+def _counterexample(folder: Path) -> dict[str, int]:
+    """The ports at the last step, from Yosys' WaveJSON; bits that do not matter are x there and 0 here.
+
+    `wave` has a symbol for each step: 0 and 1 for single bits, `=` for the next of `data`, `.` for no change, 4 for
+    none.
+    """
+    signals = json.loads((folder / "counterexample.json").read_text())["signal"]
+    ports = {}
+    for signal in signals:
+        last = signal["wave"].rstrip(".4")[-1:]
+        bits = [text for text in signal.get("data", []) if text][-1:] if last == "=" else [last]
+        ports[signal["name"].lstrip("\\")] = int("".join(b if b in "01" else "0" for b in "".join(bits)) or "0", 2)
+    return ports
+
+
+def finished(log: str) -> bool:
+    """Whether a refutation is one: an induction that needs more steps than it was given refutes nothing."""
+    return "Reached maximum number of time steps" not in log

@@ -1,0 +1,201 @@
+"""Toggles of a unit's nets, with and without zero-operand gating, over operations of which a share has a zero product.
+
+Every submodule is mapped to two-input gates by itself, so that each net belongs to one. A net toggles where its settled
+value differs from that of the clock before; glitches, wires, loads and the clock itself are not counted. Toggles are
+therefore not power: they say which parts move, and compare two netlists of one unit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.units import Dot, Mac, MacOp, Port, Unit
+from fp9_rtl.components import build
+from fp9_rtl.tools.rtlil import to_rtlil
+from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.netlists.gates import OPCODES, REGISTER, WORD, bit_planes, evaluate, in_order
+
+COUNT = 20_480
+"""Operations that are counted."""
+
+_WORDS = 4
+_STREAMS = _WORDS * WORD
+"""Sequences of operations that run side by side."""
+
+_SCRIPT = """\
+read_rtlil unit.il
+hierarchy -check -top {name}
+proc
+pmuxtree
+opt_expr
+wreduce
+opt_clean
+techmap
+simplemap
+opt_clean
+abc -g AND,OR,XOR,NAND,NOR,XNOR,MUX
+flatten
+opt_clean -purge
+write_json gates.json
+"""
+
+
+@dataclass(frozen=True)
+class Toggles:
+    """Toggles of an operation, by submodule, and the gates and flip-flops of the netlist.
+
+    `zeros` is the share of products with a zero factor.
+    """
+
+    unit: str
+    gated: bool
+    zeros: float
+    operations: int
+    by_submodule: Mapping[str, float]
+    gates: int
+    flip_flops: int
+
+    @property
+    def total(self) -> float:
+        """Toggles of an operation in the whole unit."""
+        return sum(self.by_submodule.values())
+
+
+def toggles(unit: Unit, zeros: float, *, count: int = COUNT, seed: int = 0) -> tuple[Toggles, Toggles]:
+    """Toggles of a unit without and with `gate_zeros`, over the same seeded operations.
+
+    A product is zero with the probability `zeros`: one of its factors, drawn, is +0. All other factors, and the addend
+    of a unit without an accumulator, are drawn from the finite codes; formats are the first that the unit offers, and a
+    `mac` accumulates. Raises ValueError for a unit without the option, a share outside 0..1, or a count below 1.
+    """
+    if not isinstance(unit, Dot):
+        raise ValueError(f"{unit.name}: a {unit.kind} has no zero-operand gating; give an fma, dot or mac")
+    if not 0 <= zeros <= 1:
+        raise ValueError(f"a share of zeros of {zeros} given; give 0 to 1")
+    if count < 1:
+        raise ValueError(f"{count} operations given; give 1 or more")
+    clocks = -(-count // _STREAMS)
+    operations = _operations(unit, zeros, clocks + 2 * unit.stages + 1, np.random.default_rng(seed))
+    plain, gated = (
+        _count(dataclasses.replace(unit, gate_zeros=gate), zeros, clocks, operations) for gate in (False, True)
+    )
+    return plain, gated
+
+
+def _operations(unit: Dot, zeros: float, clocks: int, rng: np.random.Generator) -> dict[str, NDArray[np.uint64]]:
+    """Values of every port, shape (clocks, streams)."""
+    shape = (clocks, _STREAMS)
+    drawn = {port.name: _finite(port, shape, rng) for port in unit.inputs}
+    for a, b in zip(unit.lane_names("a"), unit.lane_names("b"), strict=True):
+        is_zero, first = rng.random(shape) < zeros, rng.random(shape) < 0.5
+        drawn[a][is_zero & first] = 0
+        drawn[b][is_zero & ~first] = 0
+    if isinstance(unit, Mac):
+        drawn["op"][:] = MacOp.ACCUMULATE
+        if "c" in drawn:
+            drawn["c"][:] = 0
+    return drawn
+
+
+def _finite(port: Port, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.uint64]:
+    """Finite codes of the port's first format; 0 where the port holds no number."""
+    if not port.formats:
+        return np.zeros(shape, dtype=np.uint64)
+    fmt = port.formats[0]
+    magnitudes = rng.integers(0, fmt.max_code, shape, dtype=np.uint64, endpoint=True)
+    return magnitudes | rng.integers(0, 2, shape, dtype=np.uint64) << np.uint64(fmt.bits - 1)
+
+
+def _count(unit: Dot, zeros: float, clocks: int, operations: Mapping[str, NDArray[np.uint64]]) -> Toggles:
+    module = _netlist(unit)
+    rows, registers, owners = _cells(module)
+    gates = np.array(in_order(rows), dtype=np.int64).reshape(-1, 5)
+    values = np.zeros((_nets(module), _WORDS), dtype=np.uint64)
+    values[1] = ~np.uint64(0)
+    changed = np.zeros(len(values), dtype=np.int64)
+    before = values.copy()
+    total = len(next(iter(operations.values())))
+    for clock in range(total):
+        for name, nets in _inputs(module):
+            values[nets] = (
+                bit_planes(operations[name][clock], len(nets)) if name in operations else _control(name, clock)
+            )
+        evaluate(gates, values)
+        if clock >= total - clocks:
+            changed += np.bitwise_count(values ^ before).sum(axis=1, dtype=np.int64)
+        before = values.copy()
+        values[registers[:, 1]] = values[registers[:, 0]]
+    counted = clocks * _STREAMS
+    sums: Counter[str] = Counter()
+    for net, owner in owners.items():
+        sums[owner] += int(changed[net])
+    by_submodule = {owner: sums[owner] / counted for owner in dict.fromkeys(owners.values())}
+    return Toggles(unit.name, unit.gate_zeros, zeros, counted, by_submodule, len(gates), len(registers))
+
+
+def _control(name: str, clock: int) -> np.uint64:
+    """Reset in the first clock; operations always valid, results always taken."""
+    held = {"rst": clock == 0, "in_valid": True, "out_ready": True, "clk": False}[name]
+    return ~np.uint64(0) if held else np.uint64(0)
+
+
+@functools.lru_cache(maxsize=8)
+def _netlist(unit: Dot) -> Mapping[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="fp9-toggles-") as temporary:
+        folder = Path(temporary)
+        (folder / "unit.il").write_text(to_rtlil(build(unit), unit.name))
+        run_yosys(_SCRIPT.format(name=unit.name), folder)
+        module: Mapping[str, Any] = json.loads((folder / "gates.json").read_text())["modules"][unit.name]
+        return module
+
+
+def _net(bit: int | str) -> int:
+    """A net's number: Yosys counts from 2, 0 and 1 are the constants."""
+    return bit if isinstance(bit, int) else int(bit == "1")
+
+
+def _nets(module: Mapping[str, Any]) -> int:
+    bits = [bit for wire in module["netnames"].values() for bit in wire["bits"]]
+    bits += [bit for cell in module["cells"].values() for (bit,) in cell["connections"].values()]
+    return 1 + max(map(_net, bits))
+
+
+def _inputs(module: Mapping[str, Any]) -> Iterator[tuple[str, list[int]]]:
+    for name, port in module["ports"].items():
+        if port["direction"] == "input":
+            yield name, list(map(_net, port["bits"]))
+
+
+def _cells(
+    module: Mapping[str, Any],
+) -> tuple[list[tuple[int, int, int, int, int]], NDArray[np.int64], dict[int, str]]:
+    """Gates, registers as (D, Q), and the submodule of every net that one of them drives, in order of name."""
+    rows, registers, owners = [], [], {}
+    for name, cell in sorted(module["cells"].items()):
+        if cell["type"] == "$scopeinfo":
+            continue
+        pins = {pin: _net(bits[0]) for pin, bits in cell["connections"].items()}
+        if cell["type"] == REGISTER:
+            registers.append((pins["D"], pins["Q"]))
+            owners[pins["Q"]] = _submodule(name)
+        else:
+            rows.append((OPCODES[cell["type"]], pins["A"], pins.get("B", 0), pins.get("S", 0), pins["Y"]))
+            owners[pins["Y"]] = _submodule(name)
+    return rows, np.array(registers, dtype=np.int64).reshape(-1, 2), owners
+
+
+def _submodule(cell: str) -> str:
+    """The submodule of a flattened cell, two levels deep; `handshake` for what stands in no submodule."""
+    path = cell.removeprefix("$flatten").replace("\\", "").split(".$")[0]
+    return ".".join(path.split(".")[:2]) if not path.startswith("$") else "handshake"

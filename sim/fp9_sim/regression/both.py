@@ -1,0 +1,65 @@
+"""The same vectors on both simulators: a difference between them is a fault of a simulator or of its input."""
+
+from __future__ import annotations
+
+import dataclasses
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fp9.units import Unit
+from fp9.vectors.sets import VectorSet, read
+from fp9_sim.benches.scoreboard import Answers
+from fp9_sim.regression.run import Regression, regress
+from fp9_sim.simulators.build import DEFAULT_FOLDER
+from fp9_sim.simulators.find import SIMULATORS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs of the same vectors on both simulators, and the operations that the two answered differently."""
+
+    runs: tuple[Regression, ...]
+    differing: NDArray[np.intp]
+
+    @property
+    def passed(self) -> bool:
+        """Whether both runs passed and agree."""
+        return not self.differing.size and all(run.passed for run in self.runs)
+
+
+def compare(
+    unit: Unit,
+    vectors: VectorSet | Path | str,
+    *,
+    seed: int = 0,
+    stalls: bool = True,
+    build_dir: Path | str = DEFAULT_FOLDER,
+    verilog: str | None = None,
+) -> Comparison:
+    """Drive a unit with the same vectors on Icarus and on Verilator, side by side, and hold the answers together.
+
+    Arguments and errors are those of `regress`. Outputs that carry no meaning may differ: Icarus can give an x there,
+    which Verilator does not know.
+    """
+    checked = vectors if isinstance(vectors, VectorSet) else read(vectors, unit)
+
+    def run(simulator: str) -> Regression:
+        return regress(unit, checked, simulator, seed=seed, stalls=stalls, build_dir=build_dir, verilog=verilog)
+
+    with ThreadPoolExecutor(len(SIMULATORS)) as pool:
+        runs = tuple(pool.map(run, SIMULATORS))
+    return Comparison(runs, _differing(runs[0], runs[1], checked))
+
+
+def _differing(one: Regression, other: Regression, vectors: VectorSet) -> NDArray[np.intp]:
+    if one.checked < len(vectors) or other.checked < len(vectors):
+        return np.arange(min(one.checked, other.checked), len(vectors))
+    reference = dataclasses.replace(vectors, expected=one.answers.values)
+    return np.flatnonzero(Answers(other.answers.values, one.answers.unknown).wrong(reference))

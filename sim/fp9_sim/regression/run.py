@@ -1,0 +1,192 @@
+"""A unit's Verilog driven with golden vectors in cocotb, on Icarus or Verilator."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fp9.system.files import write_whole
+from fp9.units import Unit
+from fp9.vectors.sets import VectorSet, read
+from fp9_sim import coverage as functional
+from fp9_sim.benches.exchange import COVERAGE, COVERAGE_JSON, FOLDER_VARIABLE, Order, Outcome
+from fp9_sim.benches.scoreboard import KEPT, Answers, Mismatch, mismatches
+from fp9_sim.coverage import FunctionalCoverage
+from fp9_sim.simulators import find as tools
+from fp9_sim.simulators.build import DEFAULT_FOLDER, Build, build, verilog_of
+from fp9_sim.simulators.find import SimulatorError
+from fp9_sim.simulators.job import run_job
+
+BENCH = "fp9_sim.benches.bench"
+"""The cocotb test module."""
+
+
+@dataclass(frozen=True)
+class Regression:
+    """What a run of a unit's vectors on one simulator found.
+
+    `mismatches` are the first ones, `total_mismatches` counts all; `violations` are sentences about the handshake
+    (a result lost, repeated, changed under back-pressure, too late, left over after a reset).
+    """
+
+    unit: str
+    simulator: str
+    version: str
+    checked: int
+    mismatches: tuple[Mismatch, ...]
+    total_mismatches: int
+    violations: tuple[str, ...]
+    seconds: float
+    seed: int
+    waves: Path | None
+    answers: Answers
+    coverage: FunctionalCoverage | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether every operation gave the expected result and the handshake was kept."""
+        return not self.total_mismatches and not self.violations
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON; the answers themselves are left out."""
+        return {
+            "unit": self.unit,
+            "simulator": self.simulator,
+            "version": self.version,
+            "passed": self.passed,
+            "checked": self.checked,
+            "total_mismatches": self.total_mismatches,
+            "mismatches": [mismatch.to_dict() for mismatch in self.mismatches],
+            "violations": list(self.violations),
+            "seconds": round(self.seconds, 3),
+            "seed": self.seed,
+            "waves": str(self.waves) if self.waves else None,
+            "coverage": self.coverage.to_dict() if self.coverage else None,
+        }
+
+
+def regress(
+    unit: Unit,
+    vectors: VectorSet | Path | str,
+    simulator: str = "icarus",
+    *,
+    seed: int = 0,
+    stalls: bool = True,
+    waves: Path | str | None = None,
+    build_dir: Path | str = DEFAULT_FOLDER,
+    verilog: str | None = None,
+    latency: int | None = None,
+    coverage: Path | str | None = None,
+) -> Regression:
+    """Drive a unit's Verilog with vectors in cocotb and hold what comes out against what they expect.
+
+    `vectors` are a set or the path of a vector file. `seed` fixes the stalls and the reset in mid-stream of a unit with
+    stages; `stalls=False` streams at full rate. `waves` is a file to write, ending in .vcd, or with Icarus in .fst.
+    Builds are kept in `build_dir` and taken from there when nothing has changed. `verilog` is checked in place of the
+    generated text; its module has the unit's name and ports, and takes `latency` clocks, by default the unit's stages.
+    `coverage` is an XML file for the functional coverage.
+
+    Raises ValueError for no vectors, vectors of another unit or an unknown simulator or waveform format, MissingTool
+    for a simulator that is not installed, SimulatorError where it refuses the design or gives no result.
+    """
+    started = time.perf_counter()
+    checked = vectors if isinstance(vectors, VectorSet) else read(vectors, unit)
+    if checked.unit != unit:
+        raise ValueError(f"vectors of {checked.unit.name} given for {unit.name}; give vectors of the same spec")
+    if not len(checked):
+        raise ValueError(f"no vectors given for {unit.name}; a run that checks nothing would prove nothing")
+    found = tools.find(simulator)
+    kind = _waves_kind(waves, found.name)
+    built = build(unit, verilog_of(unit) if verilog is None else verilog, found, Path(build_dir), kind)
+    if coverage is not None:
+        functional.model_of(unit)
+    order = Order(checked, seed, stalls, unit.stages if latency is None else latency, coverage is not None)
+    report = Path(coverage) if coverage is not None else None
+    outcome, covered = _run(built, order, Path(waves) if waves is not None else None, report)
+    first, total = ([], 0) if outcome.checked < len(checked) else mismatches(checked, outcome.answers, KEPT)
+    return Regression(
+        unit=unit.name,
+        simulator=found.name,
+        version=found.version,
+        checked=outcome.checked,
+        mismatches=tuple(first),
+        total_mismatches=total,
+        violations=outcome.violations,
+        seconds=time.perf_counter() - started,
+        seed=seed,
+        waves=Path(waves) if waves is not None else None,
+        answers=outcome.answers,
+        coverage=covered,
+    )
+
+
+def _waves_kind(waves: Path | str | None, simulator: str) -> str | None:
+    if waves is None:
+        return None
+    kind = Path(waves).suffix.removeprefix(".")
+    # Verilator's FST writer needs a library of the system (lz4) that its package does not bring.
+    known = ("vcd", "fst") if simulator == "icarus" else ("vcd",)
+    if kind not in known:
+        raise ValueError(
+            f"waveform file {waves} given; with {simulator}, give a name that ends in .{' or .'.join(known)}"
+        )
+    return kind
+
+
+def _run(
+    built: Build, order: Order, waves: Path | None, report: Path | None
+) -> tuple[Outcome, FunctionalCoverage | None]:
+    """Run the bench in a folder of its own, which is removed afterwards unless the run ended without a result."""
+    folder = Path(tempfile.mkdtemp(dir=built.folder.parent, prefix=f"run-{built.top}-{built.simulator.name}-"))
+    order.write(folder)
+    log = folder / "run.log"
+    dumped = folder / f"waves.{built.waves}"
+    settings: dict[str, Any] = {
+        "test_module": BENCH,
+        "hdl_toplevel": built.top,
+        "hdl_toplevel_lang": "verilog",
+        "build_dir": str(built.folder),
+        "test_dir": str(folder),
+        "results_xml": str(folder / "results.xml"),
+        "log_file": str(log),
+        "seed": order.seed,
+        "waves": built.waves is not None,
+    }
+    variables = {FOLDER_VARIABLE: str(folder)}
+    if built.waves and built.simulator.name == "icarus":
+        settings["plusargs"] = [f"+dumpfile_path={dumped}"]
+        # The runner asks for FST; the last word counts.
+        variables["SIM_CMD_SUFFIX"] = f"-{built.waves}"
+    elif built.waves:
+        settings["test_args"] = ["--trace-file", str(dumped)]
+    status = run_job("test", settings, built.simulator, folder, **variables)
+    outcome = _outcome(built, order, folder, status)
+    if waves is not None:
+        waves.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(dumped, waves)
+    covered = None
+    if report is not None and (folder / COVERAGE_JSON).exists():
+        covered = FunctionalCoverage.from_dict(json.loads((folder / COVERAGE_JSON).read_text()))
+        write_whole(report, (folder / COVERAGE).read_bytes())
+    shutil.rmtree(folder)
+    return outcome, covered
+
+
+def _outcome(built: Build, order: Order, folder: Path, status: int) -> Outcome:
+    """What the bench left. Raises SimulatorError where it left nothing, or not what cocotb's results file says."""
+    where = f"the log is {folder / 'run.log'}"
+    try:
+        outcome = Outcome.read(folder)
+    except FileNotFoundError:
+        raise SimulatorError(f"{built.simulator.name} gave no result for {built.top}; {where}") from None
+    if not outcome.checked and not outcome.violations:
+        raise SimulatorError(f"{built.simulator.name} checked nothing of {built.top}; {where}")
+    failed = bool(outcome.violations) or outcome.answers.wrong(order.vectors).any()
+    if failed != bool(status):
+        raise SimulatorError(f"{built.simulator.name} and its bench disagree on {built.top}; {where}")
+    return outcome

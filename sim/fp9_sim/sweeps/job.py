@@ -1,0 +1,153 @@
+"""A sweep from its first shard to its line in the record."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import fp9
+from fp9.units import Unit
+from fp9_sim.batch.unit import Verilated, verilated
+from fp9_sim.provenance import provenance
+from fp9_sim.simulators.build import verilog_of
+from fp9_sim.simulators.find import verilator
+from fp9_sim.sweeps import checkpoint, executors, records
+from fp9_sim.sweeps.plan import Plan
+from fp9_sim.sweeps.shard import ShardResult, Task
+from fp9_sim.sweeps.shrink import Operation, shrink
+
+RECORDS = Path("docs/verification/sweeps")
+"""Folder of the records below the current one, when nothing else is asked for."""
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep found. `record` is the line that was added to the file `path`; `simplest` are the operations from
+    reset of which the last fails, shrunk, none where nothing failed; `rate` is operations a second of this run."""
+
+    unit: Unit
+    record: dict[str, Any]
+    path: Path
+    simplest: tuple[Operation, ...]
+    rate: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether no operation failed."""
+        return not self.record["mismatches"]
+
+
+def sweep(
+    plan: Plan,
+    chosen: range | None = None,
+    *,
+    verilog: str | None = None,
+    folder: Path | str = RECORDS,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Run the chosen shards of a plan (all of them by default) and add what was found to the record in `folder`.
+
+    Finished shards are kept beside the record until the sweep is complete: after a kill the same call goes on from
+    there. `verilog` is swept in place of the generated text. The work is done by `workers` processes (one for each
+    core), or by the workers of the Dask scheduler at `scheduler`.
+
+    Raises ValueError where the same sweep is running, the scheduler does not answer or a worker was killed, MissingTool
+    and SimulatorError as `verilated` does, OSError where the folder cannot be written.
+    """
+    text = verilog_of(plan.unit) if verilog is None else verilog
+    shards = range(plan.shards) if chosen is None else chosen
+    dut = verilated(plan.unit, threads=1, verilog=text)
+    folder = Path(folder)
+    started = time.perf_counter()
+    with checkpoint.opened(folder / f".{plan.unit.name}-{_key(plan, shards, text)}.jsonl") as kept:
+        before = sum(result.count for result in kept.done.values())
+        left = [Task(plan, text, index) for index in shards if index not in kept.done]
+        _run(kept, executors.run(left, workers or len(os.sched_getaffinity(0)), scheduler), plan, len(shards), progress)
+        results = [kept.done[index] for index in shards]
+        seconds = time.perf_counter() - started
+        record = _record(kept.run, plan, shards, text, results, seconds)
+        path = records.add(folder, plan.unit.name, record)
+        kept.remove()
+    return Sweep(plan.unit, record, path, _simplest(plan, dut, results), (record["count"] - before) / seconds)
+
+
+def _run(
+    kept: checkpoint.Checkpoint, results: Iterable[ShardResult], plan: Plan, total: int, progress: Progress | None
+) -> None:
+    started, count = time.perf_counter(), 0
+    for result in results:
+        kept.add(result)
+        count += result.count
+        if progress:
+            rate = count / (time.perf_counter() - started) / 1e6
+            failed = sum(done.mismatches for done in kept.done.values())
+            said = f"{plan.unit.name}: {rate:.1f} million operations/s" + (f", {failed} mismatches" if failed else "")
+            progress(said, len(kept.done), total)
+
+
+def _key(plan: Plan, shards: range, verilog: str) -> str:
+    """What makes finished shards worth keeping: the same plan, circuit and model."""
+    parts = [*plan.unit.describe(), plan.kind, plan.shards, plan.shard_size, shards.start, shards.stop]
+    return hashlib.sha256(json.dumps([*parts, verilog, model_digest()]).encode()).hexdigest()[:16]
+
+
+def model_digest() -> str:
+    """SHA-256 of the model's source, the command line apart."""
+    digest = hashlib.sha256()
+    package = Path(fp9.__file__).parent
+    for source in sorted(package.rglob("*.py")):
+        if source.parent.name != "cli":
+            digest.update(f"{source.relative_to(package)}\n".encode() + source.read_bytes())
+    return digest.hexdigest()
+
+
+def _record(
+    run: str, plan: Plan, shards: range, verilog: str, results: list[ShardResult], seconds: float
+) -> dict[str, Any]:
+    count = sum(result.count for result in results)
+    spent = {
+        "model": sum(result.model_seconds for result in results),
+        "verilog": sum(result.verilog_seconds for result in results),
+    }
+    return {
+        "run": run,
+        "spec": plan.unit.describe(),
+        "kind": plan.kind,
+        "space": plan.space,
+        "shard_size": plan.shard_size,
+        "shards": plan.shards,
+        "first": shards.start,
+        "stop": shards.stop,
+        "count": count,
+        "mismatches": sum(result.mismatches for result in results),
+        "failing": [inputs for result in results for _, inputs in result.failing][:10],
+        "verilog_sha256": hashlib.sha256(verilog.encode()).hexdigest(),
+        "model_sha256": model_digest(),
+        "seconds": round(seconds, 1),
+        "million_per_second": {side: round(count / max(s, 1e-9) / 1e6, 1) for side, s in spent.items()},
+        "verilator": verilator().version,
+        **provenance(),
+    }
+
+
+def _simplest(plan: Plan, dut: Verilated, results: list[ShardResult]) -> tuple[Operation, ...]:
+    """The first failure, shrunk; a unit with state needs the operations before it, too."""
+    failed = next((result for result in results if result.failing), None)
+    if failed is None:
+        return ()
+    place, operation = failed.failing[0]
+    if plan.exhaustive:
+        return tuple(shrink(dut, [operation]))
+    (columns,) = plan.blocks(failed.shard)
+    rows = [{name: int(column[i]) for name, column in columns.items()} for i in range(place + 1)]
+    return tuple(shrink(dut, rows))

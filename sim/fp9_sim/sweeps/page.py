@@ -1,0 +1,141 @@
+"""The coverage page: what of each catalogue unit is swept, proven and graded, drawn from the records alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fp9.system.files import write_whole
+from fp9.units import CATALOGUE, Unit
+from fp9.vectors import grades
+from fp9.vectors import sets as vectors
+from fp9_sim.simulators.build import verilog_of
+from fp9_sim.sweeps import records
+from fp9_sim.sweeps.plan import Plan
+
+PAGE = "coverage.md"
+
+_HEADING = """\
+# Coverage
+
+What is checked of the circuit that each unit of the catalogue has now, drawn by `fp9 coverage` from the records in this
+folder and from the grades in model/fp9/grades. A record counts when its spec and the SHA-256 of its Verilog are those
+of today's circuit; "earlier circuit" means that there are only others, "earlier suite" that the grade is of vectors
+that the suite had before. Proofs are named by what they claim ([proofs.md](proofs.md)). How each claim is checked:
+[README.md](README.md).
+
+| unit | inputs | swept | share | mismatches | last run | proof | mutants: corner | smoke |
+|---|--:|--:|--:|--:|---|---|--:|--:|
+"""
+
+
+@dataclass(frozen=True)
+class Covered:
+    """A row of the page: the words of every cell after the unit's name, and whether every input was met."""
+
+    unit: str
+    cells: tuple[str, ...]
+    complete: bool
+
+
+def coverage(folder: Path | str, units: Iterable[Unit] | None = None, graded: Path = grades.FOLDER) -> list[Covered]:
+    """Draw the page from the records in `folder` and the grades, for the catalogue's units by default; gives its rows.
+
+    Raises ValueError for a record that is none, OSError where the page cannot be written.
+    """
+    folder = Path(folder)
+    rows = [covered(unit, folder, graded) for unit in (CATALOGUE.values() if units is None else units)]
+    lines = [f"| {' | '.join([row.unit, *row.cells])} |" for row in rows]
+    complete = [row.unit for row in rows if row.complete]
+    missing = [row.unit for row in rows if not row.complete]
+    met, not_met = ", ".join(complete) or "none", ", ".join(missing) or "none"
+    summary = f"\nEvery input met: {met}.\nNot every input met: {not_met}.\n"
+    write_whole(folder / PAGE, _HEADING + "\n".join(lines) + "\n" + summary)
+    return rows
+
+
+def covered(unit: Unit, folder: Path, graded: Path = grades.FOLDER) -> Covered:
+    """What the records say of one unit."""
+    digest = hashlib.sha256(verilog_of(unit).encode()).hexdigest()
+    plan = Plan(unit)
+    space = "with state" if not plan.exhaustive and unit.kind == "mac" else _power(plan.space)
+    swept, share = _swept(unit, folder / "sweeps" / f"{unit.name}.json", plan, digest)
+    proof = _proof(folder / "proofs" / f"{unit.name}.json", digest)
+    return Covered(unit.name, (space, *swept, proof, *_grades(unit, graded, digest)), share == 1)
+
+
+def _swept(unit: Unit, path: Path, plan: Plan, digest: str) -> tuple[tuple[str, str, str, str], float]:
+    """The cells of the sweep, and the share of the space that is met without a mismatch."""
+    every = records.read(path) if path.exists() else []
+    runs = [run for run in every if run["verilog_sha256"] == digest and run["spec"] == unit.describe()]
+    if not runs:
+        return ("earlier circuit" if every else "-", "0 %", "-", "-"), 0
+    enumerated = sum(_union([run for run in runs if run["kind"] == "exhaustive"], plan))
+    drawn = max((run["count"] for run in runs if run["kind"] == "stratified"), default=0)
+    wrong = sum(run["mismatches"] for run in runs)
+    words = f"{enumerated:,} enumerated" if plan.exhaustive else f"{drawn:,} stratified"
+    share = enumerated / plan.space if plan.exhaustive else 0.0
+    percent = f"{100 * share:.3g} %" if plan.exhaustive else "sample"
+    return (words, percent, f"{wrong:,}", f"{runs[-1]['date']} at {runs[-1]['revision']}"), 0 if wrong else share
+
+
+def _union(runs: list[dict[str, Any]], plan: Plan) -> list[int]:
+    """Operations of each stretch of the enumeration that some run has met; what several met counts once."""
+    spans = sorted((run["first"] * run["shard_size"], run["stop"] * run["shard_size"]) for run in runs)
+    lengths, reached = [], 0
+    for start, stop in spans:
+        stop = min(stop, plan.space)
+        lengths.append(max(0, stop - max(start, reached)))
+        reached = max(reached, stop)
+    return lengths
+
+
+def _proof(path: Path, digest: str) -> str:
+    record = _read(path)
+    if not record:
+        return "-"
+    if record["verilog_sha256"] != digest:
+        return "earlier circuit"
+    if record["proven"]:
+        return ", ".join(claim["name"] for claim in record["claims"])
+    return ", ".join(f"{claim['name']}: {claim['state']}" for claim in record["claims"])
+
+
+def _grades(unit: Unit, folder: Path, digest: str) -> tuple[str, str]:
+    """The shares of mutants that `corner` and `smoke` notice."""
+    record = grades.record_of(unit.name, folder)
+    if record is None:
+        return "-", "-"
+    if record["verilog_sha256"] != digest:
+        return "earlier circuit", "earlier circuit"
+    suites = {suite["suite"]: suite for suite in record["suites"]}
+    return _share(unit, suites.get("corner")), _share(unit, suites.get("smoke"))
+
+
+def _share(unit: Unit, suite: dict[str, Any] | None) -> str:
+    if suite is None:
+        return "-"
+    if suite.get("sha256") != vectors.digest(vectors.generate(unit, suite["suite"])):
+        return "earlier suite"
+    return grades.percent(suite["rate"])
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        record: dict[str, Any] = json.loads(path.read_text())
+        return record if "verilog_sha256" in record else {}
+    except ValueError:
+        raise ValueError(f"{path} is no record; write it anew with `fp9 prove --record`") from None
+
+
+def _power(count: int) -> str:
+    """A count as a multiple of a power of two, where that is what it is."""
+    twos = (count & -count).bit_length() - 1
+    odd = count >> twos
+    return f"{count:,}" if twos < 16 else f"2^{twos}" if odd == 1 else f"{odd} x 2^{twos}"

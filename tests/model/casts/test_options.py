@@ -1,0 +1,208 @@
+"""Scale, stochastic presets, other packages' arrays, threads, flags and refusals of casts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import en_dtypes
+import ml_dtypes
+import numpy as np
+import pytest
+
+import fp9
+from fp9.casts.request import Request, universal
+from fp9.casts.sources import Hybrid
+from fp9.formats import Rounding
+from fp9.formats import dtypes as interop
+from fp9.policy import CastPolicy
+
+NAMES = ["e4m3", "hif8", "hfp8_143", "e4m3fnuz", "int8", "dlfloat16", "e2m1"]
+
+
+def numbers(size: int = 4000, dtype: type = np.float32) -> np.ndarray:
+    generator = np.random.default_rng(0)
+    return (generator.choice([-1, 1], size) * 2.0 ** generator.uniform(-40, 20, size)).astype(dtype)
+
+
+# --- scale --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [0, 5, -9])
+@pytest.mark.parametrize("name", NAMES)
+def test_scale_is_a_factor_on_the_exponent(name: str, scale: int) -> None:
+    x = numbers()
+    whole = fp9.encode(np.ldexp(x.astype(np.float64), scale), name)
+    assert np.array_equal(fp9.encode(x, name, scale=scale), whole)
+    assert np.array_equal(fp9.encode(x.astype(np.float64), name, scale=scale), whole)
+    assert np.array_equal(fp9.encode(x, name, scale=np.full((x.size,), scale)), whole)
+
+
+def test_scale_broadcasts_and_decode_undoes_it() -> None:
+    x = np.float32([[1.0, 2.0], [3.0, 4.0]])
+    codes = fp9.encode(x, "e4m3", scale=[[1], [-2]])
+    assert fp9.decode(codes, "e4m3").tolist() == [[2.0, 4.0], [0.75, 1.0]]
+    assert np.array_equal(fp9.decode(codes, "e4m3", scale=[[1], [-2]]), x)
+
+
+def test_scale_is_exact_beyond_the_range_of_float64() -> None:
+    tiny = np.float64([5e-324, -5e-324])
+    assert fp9.decode(fp9.encode(tiny, "e4m3", scale=1074), "e4m3").tolist() == [1.0, -1.0]
+    assert fp9.encode(np.float64([1e300]), "e4m3", overflow="inf", scale=4000).tolist() == [0x7F]
+    assert fp9.encode(np.float64([1e300]), "e4m3", "rup", scale=-4000).tolist() == [1]
+
+
+# --- stochastic rounding ------------------------------------------------------------------------------------
+
+
+def test_stochastic_rounding_never_moves_exact_values() -> None:
+    for name in ("e4m3", "e5m2", "hif8", "hfp8_143"):
+        fmt = fp9.format(name)
+        values = fmt.table[fmt.ordered_magnitudes()].astype(np.float32)
+        codes = fp9.encode(values, fmt, "sr", random_bits=(1 << 16) - 1)
+        assert np.array_equal(fp9.decode(codes, fmt), values)
+
+
+def test_a_generator_gives_the_same_bits_for_the_same_seed_and_the_mean_is_right() -> None:
+    x = np.full(1 << 16, 1 + 0.125 * 0.3, dtype=np.float32)
+    one, two = (fp9.encode(x, "e4m3", "sr", random_bits=np.random.default_rng(5)) for _ in range(2))
+    assert np.array_equal(one, two)
+    assert abs((one == 0x39).mean() - 0.3) < 0.01
+
+
+def test_nvidia_rs_shares_a_word_between_four_elements() -> None:
+    """Spec 2.4: f and b take the halves, e and a the same halves bit-reversed; memory order is f, e, b, a."""
+    word = np.array([0x8000_0001], dtype=np.uint32)
+    halves = [0x0001, 0x8000, 0x8000, 0x0001]
+    x = np.full(4, 1.07, dtype=np.float32)
+    got = fp9.encode(x, "e4m3", "sr", random_bits=word, stochastic="nvidia_rs")
+    assert np.array_equal(got, fp9.encode(x, "e4m3", "sr", random_bits=np.array(halves)))
+
+
+@pytest.mark.parametrize(("name", "bits"), [("e4m3", 20), ("e5m2", 21)])
+def test_amd_sr_takes_the_top_of_the_seed(name: str, bits: int) -> None:
+    seeds = np.random.default_rng(0).integers(0, 1 << 32, 4000, dtype=np.uint32)
+    got = fp9.encode(numbers(), name, "sr", random_bits=seeds, stochastic="amd_sr")
+    want = fp9.encode(numbers(), name, "sr", random_bits=seeds >> np.uint32(32 - bits), random_width=bits)
+    assert np.array_equal(got, want)
+
+
+def test_intel_bias_is_eight_bits() -> None:
+    bits = np.random.default_rng(0).integers(0, 256, 4000, dtype=np.uint8)
+    got = fp9.encode(numbers(), "e5m2", "sr", random_bits=bits, stochastic="intel_bias")
+    assert np.array_equal(got, fp9.encode(numbers(), "e5m2", "sr", random_bits=bits, random_width=8))
+
+
+# --- other packages' arrays ---------------------------------------------------------------------------------
+
+
+def test_arrays_of_other_packages_are_codes_without_a_copy() -> None:
+    codes = np.arange(256, dtype=np.uint8)
+    for dtype, name in ((ml_dtypes.float8_e4m3fn, "e4m3"), (en_dtypes.hifloat8, "hif8"), (ml_dtypes.bfloat16, "bf16")):
+        given = codes.view(dtype)
+        assert np.shares_memory(fp9.casting.as_codes(given, fp9.format(name)), codes)
+    assert np.shares_memory(interop.as_dtype(codes, "e4m3"), codes)
+    assert interop.as_dtype(codes, "hif8", "en_dtypes").dtype == np.dtype(en_dtypes.hifloat8)
+
+
+def test_an_array_of_another_format_is_refused() -> None:
+    with pytest.raises(ValueError, match="float8_e5m2 given as codes of e4m3"):
+        fp9.decode(np.zeros(3, dtype=ml_dtypes.float8_e5m2), "e4m3")
+    with pytest.raises(ValueError, match="ml_dtypes has no type for hif8"):
+        interop.as_dtype(np.zeros(3, dtype=np.uint8), "hif8")
+
+
+def test_torch_tensors_are_codes_and_numbers_without_a_copy() -> None:
+    torch = pytest.importorskip("torch")
+    tensor = torch.tensor([1.0, -448.0]).to(torch.float8_e4m3fn)
+    assert fp9.decode(tensor, "e4m3").tolist() == [1.0, -448.0]
+    assert fp9.encode(torch.tensor([1.5], dtype=torch.bfloat16), torch.float8_e5m2).tolist() == [0x3E]
+    with pytest.raises(ValueError, match="float8_e4m3fn given as codes of e5m2"):
+        fp9.decode(tensor, "e5m2")
+
+
+# --- routes, threads, output --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int32])
+@pytest.mark.parametrize("name", [*NAMES, "binary8p1", "binary8p7", "f161(bias=60)", "bf16", "1.5.10,b=3"])
+def test_every_route_gives_the_universal_kernels_codes(name: str, dtype: type) -> None:
+    fmt = fp9.format(name)
+    patterns = np.random.default_rng(2).integers(0, 1 << 32, 1 << 15, dtype=np.uint32)
+    with np.errstate(all="ignore"):
+        x = np.concatenate([patterns.view(np.float32), numbers(1 << 14)]).astype(dtype)
+    for mode in (Rounding.RNE, Rounding.RNA, Rounding.RTZ, Rounding.RUP, Rounding.RDN):
+        request = Request(fmt, CastPolicy(mode, nan_to_zero=not fmt.has_nan), Hybrid(), 3)
+        plain = np.empty(x.size, dtype=fmt.dtype)
+        universal(request, x.dtype).encode(slice(0, x.size), x, plain, np.empty(0, np.uint8))
+        assert np.array_equal(fp9.encode(x, fmt, mode, nan_to_zero=not fmt.has_nan, scale=3), plain), mode
+
+
+@pytest.mark.parametrize("scale", [0, 120])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("name", [*NAMES, "binary8p1", "e3m4ieee", "f161(bias=60)", "fp16", "1.5.10,b=3"])
+def test_every_route_gives_the_universal_kernels_flags(name: str, dtype: type, scale: int) -> None:
+    fmt = fp9.format(name)
+    patterns = np.random.default_rng(2).integers(0, 1 << 32, 1 << 14, dtype=np.uint32)
+    # Subnormal float32, and numbers just beside those of bfloat16.
+    patterns = np.concatenate([patterns, patterns & 0x807FFFFF, (patterns & 0xFFFF0000) + (patterns & 1)])
+    with np.errstate(all="ignore"):
+        x = np.concatenate([patterns.view(np.float32), numbers(1 << 13)]).astype(dtype)
+    for mode in (Rounding.RNE, Rounding.RNA, Rounding.RTZ, Rounding.RUP, Rounding.RDN):
+        request = Request(fmt, CastPolicy(mode, nan_to_zero=not fmt.has_nan), Hybrid(), scale, flags=True)
+        plain, flags = np.empty(x.size, dtype=fmt.dtype), np.empty(x.size, dtype=np.uint8)
+        universal(request, x.dtype).encode(slice(0, x.size), x, plain, flags)
+        codes, raised = fp9.encode(x, fmt, mode, nan_to_zero=not fmt.has_nan, scale=scale, flags=True)
+        assert np.array_equal(codes, plain) and np.array_equal(raised, flags), mode
+        assert np.array_equal(fp9.encode(x, fmt, mode, nan_to_zero=not fmt.has_nan, scale=scale), plain), mode
+
+
+def test_threads_and_out_change_nothing() -> None:
+    x = np.tile(numbers(), 700)
+    out = np.empty(x.size, dtype=np.uint8)
+    one = fp9.encode(x, "hif8", threads=1)
+    assert fp9.encode(x, "hif8", threads=2, out=out) is not None and np.array_equal(out, one)
+    back = np.empty(x.size, dtype=np.float32)
+    assert np.array_equal(fp9.decode(one, "hif8", threads=2, out=back), fp9.decode(one, "hif8", threads=1))
+
+
+def test_strided_and_empty_arrays_are_taken() -> None:
+    x = numbers(40).reshape(4, 10)
+    assert np.array_equal(fp9.encode(x[:, ::3], "e4m3"), fp9.encode(x, "e4m3")[:, ::3])
+    assert fp9.encode(np.empty((0, 3), np.float32), "hif8").shape == (0, 3)
+    assert fp9.encode(x.astype(">f4"), "e4m3").tolist() == fp9.encode(x, "e4m3").tolist()
+
+
+def test_import_is_light() -> None:
+    code = "import sys, fp9; sys.exit(any(m in sys.modules for m in ('numba', 'torch', 'ml_dtypes')))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# --- refusals -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"rounding": "up"}, ValueError, "choose one of"),
+        ({"rounding": "sr"}, ValueError, "needs random_bits"),
+        ({"random_bits": [1]}, ValueError, "only sr takes them"),
+        ({"rounding": "sr", "random_bits": [70000]}, ValueError, "outside"),
+        ({"rounding": "sr", "random_bits": [1, 2, 3]}, ValueError, r"shape \(1,\)"),
+        ({"rounding": "sr", "random_bits": [1], "random_width": 40}, ValueError, "1 to 32"),
+        ({"rounding": "sr", "random_bits": [1], "stochastic": "nvidia_rs"}, ValueError, "four elements"),
+        ({"scale": 0.5}, TypeError, "integer exponent"),
+        ({"scale": [1, 2]}, ValueError, "broadcast"),
+        ({"threads": 0}, ValueError, "1 or more"),
+        ({"out": np.empty(2, np.uint8)}, ValueError, "give a contiguous array"),
+    ],
+)
+def test_bad_options_are_explained(options: dict, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        fp9.encode(np.float32([1.0]), "e4m3", **options)
+
+
+def test_complex_numbers_and_texts_are_no_source() -> None:
+    for x in (np.array([1j]), np.array(["1"])):
+        with pytest.raises(TypeError, match="give float64"):
+            fp9.encode(x, "e4m3")

@@ -1,0 +1,243 @@
+"""Golden results of units against the oracle and against outside arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from fp9 import suites as stimulus
+from fp9.engines.engine import ENGINES
+from fp9.formats import Format, Kind, Rounding, format, pow2
+from fp9.golden import steps as golden
+from fp9.kernels import fused as dot_kernels
+from fp9.oracle import casts as oracle
+from fp9.oracle import sums as dot_oracle
+from fp9.rounding import Flags
+from fp9.sums.general import rounding_of
+from fp9.sums.narrow import narrow_sums
+from fp9.units import CATALOGUE, Cast, Decoder, Dot, Fma, Mac, MacOp
+
+FMAS = [unit for unit in CATALOGUE.values() if type(unit) is Fma]
+DOTS = [unit for unit in CATALOGUE.values() if type(unit) is Dot]
+MACS = [u for u in CATALOGUE.values() if isinstance(u, Mac) and not u.chunk_steps and not u.engine.whole]
+CHUNKED = [unit for unit in CATALOGUE.values() if isinstance(unit, Mac) and unit.chunk_steps]
+OPERANDS = [format(name) for name in ("e4m3", "e5m2", "hif8", "hfp8_143", "hfp8_152")]
+
+
+def sampled(unit: Any, count: int, seed: int) -> dict[str, NDArray[Any]]:
+    rng = np.random.default_rng(seed)
+    corner = stimulus.corner(unit, rng)
+    size = len(next(iter(corner.values())))
+    chosen = np.sort(rng.choice(size, min(count, size), replace=False))
+    return {name: column[chosen] for name, column in corner.items()}
+
+
+def chosen(offered: tuple[Any, ...], row: dict[str, int], port: str) -> Any:
+    """What a select port means: beyond the last choice, the last."""
+    return offered[min(row.get(port, 0), len(offered) - 1)]
+
+
+def operand_format(row: dict[str, int], name: str, formats: tuple[Format, ...]) -> Format:
+    """The format of an operand, its extra bias included."""
+    fmt: Format = chosen(formats, row, f"{name}_format")
+    if f"{name}_bias" in row and fmt.name.startswith("hfp8_143"):
+        bits = row[f"{name}_bias"]
+        fmt = format(f"hfp8_143(bias={bits - 32 if bits >= 16 else bits})")
+    return fmt
+
+
+def operand(unit: Fma, row: dict[str, int], name: str, formats: tuple[Format, ...]) -> oracle.Exact:
+    return oracle.decode(row[name], operand_format(row, name, formats))
+
+
+def oracle_step(unit: Dot, row: dict[str, int], addend: int) -> tuple[int, Flags]:
+    """A step of any engine by the oracle; with chunks, a step within one."""
+    engine = unit.engine.within_chunk
+    codes_a, codes_b = ([row[name] for name in unit.lane_names(operand)] for operand in ("a", "b"))
+    formats = operand_format(row, "a", unit.a), operand_format(row, "b", unit.b)
+    products = dot_oracle.product_terms(engine, codes_a, codes_b, *formats)
+    return dot_oracle.dot(engine, products, dot_oracle.code_term(addend, engine.addend_format))
+
+
+@pytest.mark.parametrize("unit", FMAS, ids=lambda unit: unit.name)
+def test_fma_equals_the_oracle_on_corners(unit: Fma) -> None:
+    inputs = sampled(unit, 6000, seed=1)
+    got = unit.evaluate(inputs)
+    for i in range(len(inputs["a"])):
+        row = {name: int(column[i]) for name, column in inputs.items()}
+        pair = (operand(unit, row, "a", unit.a), operand(unit, row, "b", unit.b))
+        code, flags = dot_oracle.step(unit.engine, [pair], oracle.decode(row["c"], unit.engine.result))
+        assert (int(got["result"][i]), int(got["flags"][i])) == (code, int(flags)), row
+
+
+@pytest.mark.parametrize(
+    ("result", "rounding"),
+    [("dlfloat16", "rna"), ("dlfloat16", "rne"), ("fp16", "rne"), ("fp16", "rtz"), ("1.5.6,b=15", "rna")],
+)
+def test_sums_in_narrow_formats_equal_the_kernel_of_single_steps(result: str, rounding: str) -> None:
+    """Every addend, with products on both sides of it and far away: `sum_to_odd` and `round_bits` are other code."""
+    fmt, factors = format(result), (format("hfp8_143"), format("e5m2"))
+    mode = Rounding(rounding)
+    sums = narrow_sums(fmt, mode)
+    assert sums is not None
+    addends = np.arange(1 << fmt.bits, dtype=fmt.dtype)
+    pairs = np.random.default_rng(4).integers(0, 256, (60, 2))
+    for a, b in [*pairs, (0x7F, 0x20), (0x00, 0x7C), (0x20, 0x7C), (0x20, 0xFC), (0x00, 0x80), (0x01, 0x01)]:
+        columns = [*(np.full(addends.size, code, dtype=np.uint8) for code in (a, b)), addends]
+        codes, flags = np.empty_like(addends), np.empty(addends.size, dtype=np.uint8)
+        sums.run(factors, columns, codes, flags)
+        expected, raised = np.empty_like(addends), np.empty(addends.size, dtype=np.uint8)
+        x, y = (f.table[column] for f, column in zip(factors, columns, strict=False))
+        dot_kernels.fma_array(*rounding_of(fmt, mode), x, y, fmt.table[addends], expected, raised)
+        np.testing.assert_array_equal(codes, expected)
+        np.testing.assert_array_equal(flags, raised)
+
+
+@pytest.mark.parametrize("unit", DOTS, ids=lambda unit: unit.name)
+def test_dot_equals_the_oracle_on_corners(unit: Dot) -> None:
+    inputs = sampled(unit, 2000, seed=1)
+    got = unit.evaluate(inputs)
+    for i in range(len(inputs["c"])):
+        row = {name: int(column[i]) for name, column in inputs.items()}
+        code, flags = oracle_step(unit, row, row["c"])
+        assert (int(got["result"][i]), int(got["flags"][i])) == (code, int(flags)), row
+
+
+@pytest.mark.parametrize("fmt_a", OPERANDS, ids=str)
+@pytest.mark.parametrize("fmt_b", OPERANDS, ids=str)
+def test_every_product_is_the_host_fpus(fmt_a: Format, fmt_b: Format) -> None:
+    """A product of two 8-bit floats has 8 significand bits and is exact in FP32; the rest is one FP32 addition."""
+    unit = Fma("pair", (fmt_a,), (fmt_b,), ENGINES["fma_fp32"])
+    a, b = (grid.reshape(-1).astype(np.uint8) for grid in np.meshgrid(np.arange(256), np.arange(256), indexing="ij"))
+    with np.errstate(invalid="ignore"):  # infinity times zero
+        product = fmt_a.table.astype(np.float32)[a] * fmt_b.table.astype(np.float32)[b]
+    for addend in (0.0, -0.0, 1.0, -3.0e-7, 3.4028235e38, 1e-45):
+        c = np.full(a.size, addend, dtype=np.float32)
+        got = unit.evaluate({"a": a, "b": b, "c": c.view(np.uint32)})["result"]
+        want = product + c
+        nan = np.isnan(want)
+        assert (got[nan] == 0x7FC00000).all()
+        assert np.array_equal(got[~nan], want.view(np.uint32)[~nan])
+
+
+@pytest.mark.parametrize("fmt", OPERANDS, ids=str)
+def test_every_product_of_one_is_the_operand(fmt: Format) -> None:
+    """x * 1 + 0 = x, in DLFloat16 too, which holds every number of every 8-bit format but its own overflow."""
+    unit = Fma("identity", (fmt,), (format("e4m3"),), ENGINES["dlfloat"])
+    codes = np.arange(256, dtype=np.uint8)
+    one = np.full(256, 0x38, dtype=np.uint8)
+    got = unit.evaluate({"a": codes, "b": one, "c": np.zeros(256, dtype=np.uint16)})
+    finite = np.isfinite(fmt.table)
+    assert np.array_equal(format("dlfloat16").table[got["result"][finite]], fmt.table[finite] + 0.0)
+    assert (got["result"][~finite] == 0x7FFF).all()
+    assert not got["flags"].any()
+
+
+def test_a_lone_hfp8_product_is_exact_in_dlfloat16_or_overflows() -> None:
+    """Spec 3.2: it never loses bits, but (1.5 * 2^16)^2 exceeds the largest DLFloat16 number."""
+    unit = CATALOGUE["fma_dlfloat16_hfp8_152"]
+    a, b = (grid.reshape(-1).astype(np.uint8) for grid in np.meshgrid(np.arange(256), np.arange(256), indexing="ij"))
+    got = unit.evaluate({"a": a, "b": b, "c": np.zeros(a.size, dtype=np.uint16)})
+    overflow = np.uint8(Flags.OVERFLOW | Flags.INEXACT)
+    assert set(np.unique(got["flags"]).tolist()) == {0, int(overflow)}
+    assert (got["result"][got["flags"] == overflow] == 0x7FFF).all()
+    largest = format("hfp8_152").max ** 2
+    assert largest > format("dlfloat16").max > largest / 2
+
+
+@pytest.mark.parametrize("unit", MACS, ids=lambda unit: unit.name)
+def test_mac_is_the_step_with_its_result_fed_back(unit: Mac) -> None:
+    inputs = sampled(unit, 3000, seed=2)
+    got = unit.evaluate(inputs)
+    accumulator = 0
+    for i in range(len(inputs["op"])):
+        row = {name: int(column[i]) for name, column in inputs.items()}
+        flags = 0
+        if row["op"] == MacOp.CLEAR:
+            accumulator = 0
+        elif row["op"] != MacOp.HOLD:
+            addend = accumulator if row["op"] == MacOp.ACCUMULATE else row["c"]
+            accumulator, raised = oracle_step(unit, row, addend)
+            flags = int(raised)
+        assert (int(got["result"][i]), int(got["flags"][i])) == (accumulator, flags), (i, row)
+
+
+@pytest.mark.parametrize("unit", CHUNKED, ids=lambda unit: unit.name)
+def test_mac_with_chunks_is_the_step_fed_back_and_one_more_rounding_for_each_chunk(unit: Mac) -> None:
+    inputs = stimulus.random(unit, 2000, np.random.default_rng(3))
+    got = unit.evaluate(inputs)
+    chunk = filled = total = 0
+    for i in range(len(inputs["op"])):
+        row = {name: int(column[i]) for name, column in inputs.items()}
+        operation = min(row["op"], MacOp.FOLD)
+        flags = Flags(0)
+        if operation in (MacOp.LOAD, MacOp.CLEAR):
+            chunk, filled, total = 0, 0, row["c"] if operation == MacOp.LOAD else 0
+        if operation in (MacOp.LOAD, MacOp.ACCUMULATE):
+            chunk, flags = oracle_step(unit, row, chunk)
+            filled += 1
+        if filled == unit.chunk_steps or (operation == MacOp.FOLD and filled):
+            part, before = oracle.decode(chunk, unit.engine.result), oracle.decode(total, unit.engine.output)
+            total, raised = dot_oracle.step(unit.engine.joining, [(part, oracle.exact(1))], before)
+            flags |= raised
+            chunk = filled = 0
+        assert (int(got["result"][i]), int(got["flags"][i])) == (total, int(flags)), (i, row)
+
+
+@pytest.mark.parametrize("name", [name for name, unit in CATALOGUE.items() if isinstance(unit, Decoder)])
+def test_decoder_fields_give_the_value_back(name: str) -> None:
+    unit = CATALOGUE[name]
+    assert isinstance(unit, Decoder)
+    for index, fmt in enumerate(unit.formats):
+        inputs: dict[str, NDArray[Any]] = {"code": np.arange(256, dtype=np.uint8)}
+        if len(unit.formats) > 1:
+            inputs["code_format"] = np.full(256, index, dtype=np.uint8)
+        if unit.bias_port:
+            inputs["code_bias"] = np.full(256, 4, dtype=np.uint8)
+        fields = unit.evaluate(inputs)
+        half = 1 << (unit.exponent_bits - 1)
+        exponent = (fields["exponent"].astype(int) ^ half) - half
+        value = np.ldexp(fields["significand"].astype(float), exponent - 3) * np.where(fields["sign"], -1.0, 1.0)
+        kinds = np.array([fmt.kind_of(code) for code in range(256)])
+        assert np.array_equal(fields["nan"] == 1, kinds == Kind.NAN)
+        assert np.array_equal(fields["zero"] == 1, kinds == Kind.ZERO)
+        number = kinds != Kind.NAN
+        finite = number & (kinds != Kind.INF)
+        assert np.array_equal(value[finite], fmt.table[finite])
+        assert (fields["significand"][kinds == Kind.FINITE] >= 8).all()
+
+
+@pytest.mark.parametrize("name", [name for name, unit in CATALOGUE.items() if isinstance(unit, Cast)])
+def test_cast_chooses_target_rounding_and_policy_by_its_ports(name: str) -> None:
+    """Each select port picks what its name says: against `fp9.oracle` on a sample of the corner suite."""
+    unit = CATALOGUE[name]
+    assert isinstance(unit, Cast)
+    inputs = sampled(unit, 4000, seed=3)
+    got = unit.evaluate(inputs)
+    width = 14 if unit.source.bits == 32 else 2
+    for i, lane in enumerate(np.resize(np.arange(unit.lanes), len(got["flags" if unit.lanes == 1 else "flags0"]))):
+        row = {port: int(column[i]) for port, column in inputs.items()}
+        x, result, flags, random = (unit.lane_names(port)[lane] for port in ("x", "result", "flags", "random"))
+        fmt = chosen(unit.targets, row, "target")
+        mode = golden.offered(chosen(unit.roundings, row, "rounding"), fmt)
+        policy = oracle.CastPolicy(mode, chosen(unit.overflow, row, "overflow"))
+        threshold = row[x] & 0x3FFF if width == 14 else (row[x] & 1) << 1 | 1
+        bits: oracle.RandomBits | oracle.HybridBits = oracle.HybridBits(threshold, width)
+        if mode is Rounding.SR:
+            bits = oracle.RandomBits(row[random], unit.random_bits)
+        factor = pow2((row["scale"] ^ 0x80) - 0x80) if unit.scale else Fraction(1)
+        operand = oracle.decode(row[x], unit.source)
+        code, raised = oracle.encode(replace(operand, magnitude=operand.magnitude * factor), fmt, policy, bits)
+        assert (int(got[result][i]), int(got[flags][i])) == (code, int(raised)), row
+
+
+def test_a_bias_outside_its_range_is_named() -> None:
+    unit = CATALOGUE["fma_dlfloat16_bias"]
+    inputs = {port.name: np.zeros(1, dtype=np.uint32) for port in unit.inputs}
+    with pytest.raises(ValueError, match="a_bias 9 given"):
+        unit.evaluate(inputs | {"a_bias": np.array([9], dtype=np.uint8)})

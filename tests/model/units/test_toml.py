@@ -1,0 +1,79 @@
+"""Unit specs as text say the same as the records they stand for."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from fp9.engines.engine import Engine, engine
+from fp9.formats import Rounding, format
+from fp9.units import CATALOGUE, Fma, Unit
+from fp9.units.toml import build, dumps, load
+
+
+@pytest.mark.parametrize("unit", CATALOGUE.values(), ids=list(CATALOGUE))
+def test_every_catalogue_unit_survives_its_own_text(unit: Unit, tmp_path: Path) -> None:
+    file = tmp_path / "unit.toml"
+    file.write_text(dumps(unit))
+    assert load(file) == unit
+
+
+def test_a_name_means_the_catalogue_s_unit() -> None:
+    assert load("mac_fp32") == CATALOGUE["mac_fp32"]
+
+
+def test_settings_change_single_fields() -> None:
+    unit = load("fma_fp32", ["stages=2", "a=e4m3,hfp8_143(bias=2)", 'b=["hif8"]', "flags=false", "name=mine"])
+    assert unit == Fma(
+        "mine", (format("e4m3"), format("hfp8_143(bias=2)")), (format("hif8"),), engine("fma_fp32"), False, False, 2
+    )
+
+
+def test_a_setting_reaches_into_the_engine() -> None:
+    unit = load("fma_dlfloat16", ["engine.rounding=rtz"])
+    assert isinstance(unit, Fma)
+    assert unit.engine == dataclasses.replace(engine("dlfloat"), name="custom", rounding=Rounding.RTZ)
+    assert build(tomllib.loads(dumps(unit))) == unit
+
+
+def test_an_engine_may_be_a_table() -> None:
+    table = {"name": "half", "result": "fp16", "rounding": "rtz"}
+    unit = build({"kind": "fma", "name": "x", "a": "e4m3", "b": "e4m3", "engine": table})
+    assert isinstance(unit, Fma)
+    assert unit.engine == Engine("half", format("fp16"), Rounding.RTZ)
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("stages", "field=value"),
+        ("stages=7", "7 stages given"),
+        ("stages=two", "give an integer"),
+        ("flags=1", "give true or false"),
+        ("colour=red", "no field 'colour'"),
+        ("a=e9m9", "unknown format 'e9m9'"),
+        ("a=hfp8_143(bias=12)", "extra bias 12"),
+        ("a=3", "name of a format"),
+        ("a=fp16", "give 8-bit formats"),
+        ("engine=abacus", "unknown engine 'abacus'"),
+        ("engine.rounding=upwards", "choose one of"),
+        ("engine.gears=3", "no field 'gears'"),
+        ("a.b=3", "only engine has fields"),
+        ("name=9lives", "a letter first"),
+        ("kind=abacus", "give one of decoder"),
+    ],
+)
+def test_a_wrong_setting_is_named(setting: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words.replace("(", r"\(")):
+        load("fma_fp32", [setting])
+
+
+@pytest.mark.parametrize("text", ["kind = ", "\xff\xfe", 'kind = "fma"\nname = "x"', "", 'kind = "fma"\nengine = 3'])
+def test_a_file_that_is_no_unit_is_refused(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "unit.toml"
+    file.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ValueError, match=r"unit\.toml"):
+        load(file)

@@ -1,0 +1,36 @@
+"""The golden vectors in `vectors/` are what the model gives today, byte for byte.
+
+A difference means that an output bit of a unit has changed: state it in the changelog and write the vectors anew with
+`fp9 vectors export UNIT --suite smoke --out vectors`, after `fp9 grade UNIT --record`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fp9.units import CATALOGUE
+from fp9.vectors import sets as vectors
+
+FOLDER = Path(__file__).parents[3] / "vectors"
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_committed_vectors_are_made_again_to_the_byte(name: str, tmp_path: Path) -> None:
+    made = vectors.export(vectors.generate(name, "smoke"), tmp_path)
+    for suffix in (".vec", ".json"):
+        assert made.with_suffix(suffix).read_bytes() == (FOLDER / made.name).with_suffix(suffix).read_bytes()
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_committed_vectors_state_a_grade_of_their_own(name: str) -> None:
+    """At least 95 % of single errors noticed; a suite that changed needs `fp9 grade UNIT --record`, then its export."""
+    grade = json.loads((FOLDER / f"{name}.json").read_text())["grade"]
+    assert grade is not None
+    assert grade["share"] >= 0.95
+
+
+def test_no_vectors_of_units_that_are_gone_lie_about() -> None:
+    assert {path.stem for path in FOLDER.glob("*.vec")} == set(CATALOGUE)

@@ -1,0 +1,188 @@
+"""Vector files: what is written comes back, what was changed is refused, and the same arguments give the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fp9.rounding import Flags
+from fp9.units import CATALOGUE
+from fp9.vectors import sets as vectors
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+@pytest.mark.parametrize("suite", ["smoke", "random"])
+def test_written_vectors_come_back(name: str, suite: str, tmp_path: Path) -> None:
+    made = vectors.generate(name, suite)
+    back = vectors.read(vectors.export(made, tmp_path))
+    assert vectors.check(tmp_path / f"{name}.vec") == len(made)
+    for port in made.unit.inputs:
+        assert np.array_equal(made.inputs[port.name], back.inputs[port.name])
+    for port in made.unit.outputs:
+        care = made.care.get(port.name, np.ones(len(made), dtype=bool))
+        assert np.array_equal(made.expected[port.name][care], back.expected[port.name][care])
+
+
+def test_the_same_arguments_give_the_same_bytes(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        vectors.export(vectors.generate("mac_fp32", "random", 500, seed=7), tmp_path / folder)
+    for suffix in (".vec", ".json"):
+        assert (tmp_path / "one/mac_fp32").with_suffix(suffix).read_bytes() == (tmp_path / "two/mac_fp32").with_suffix(
+            suffix
+        ).read_bytes()
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_corner_suites_use_every_choice_of_every_select_port(name: str) -> None:
+    made = vectors.generate(name, "corner")
+    for port in made.unit.inputs:
+        if port.choices:
+            assert set(made.inputs[port.name].tolist()) >= set(range(len(port.choices))), port.name
+
+
+@pytest.mark.parametrize("name", [name for name, unit in CATALOGUE.items() if unit.kind in ("fma", "cast")])
+def test_corner_suites_reach_every_flag_that_can_be_raised(name: str) -> None:
+    """FP32 cannot overflow from a finite addend: the largest product, 2^34, is below half an ulp of 2^127."""
+    results = vectors.generate(name, "corner").expected
+    raised = int(np.bitwise_or.reduce([results[port] for port in results if port.startswith("flags")], axis=None))
+    reachable = Flags.INEXACT
+    if "fma_fp32" not in name:
+        reachable |= Flags.OVERFLOW
+    assert Flags(raised) & reachable == reachable
+
+
+def test_a_changed_result_is_named(tmp_path: Path) -> None:
+    path = vectors.export(vectors.generate("fma_fp32", "smoke"), tmp_path)
+    lines = path.read_text().splitlines()
+    cells = lines[5].split()
+    cells[-2] = f"{int(cells[-2], 16) ^ 1:08x}"
+    lines[5] = " ".join(cells)
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(ValueError, match="SHA-256"):
+        vectors.check(path)
+    _sign_again(path)
+    with pytest.raises(ValueError, match="vector 3 has result"):
+        vectors.check(path)
+
+
+def _sign_again(path: Path) -> None:
+    import hashlib
+
+    manifest = json.loads(path.with_suffix(".json").read_text())
+    manifest["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    path.with_suffix(".json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("zz 0 0\n", "columns"), ("", "columns"), ("# only a comment\n", "columns")],
+)
+def test_a_file_of_another_form_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    path = vectors.export(vectors.generate("decoder_ocp", "smoke"), tmp_path)
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        vectors.read(path)
+
+
+def test_columns_are_checked() -> None:
+    unit = CATALOGUE["cast_fp16_hif8"]
+    column = np.zeros(3, dtype=np.uint32)
+    good = {port.name: column for port in unit.inputs}
+    assert len(vectors.from_inputs(unit, good)) == 3
+    with pytest.raises(ValueError, match="columns"):
+        vectors.from_inputs(unit, {"x": column})
+    with pytest.raises(ValueError, match="does not fit its 16 bits"):
+        vectors.from_inputs(unit, good | {"x": column + 70000})
+    with pytest.raises(ValueError, match="different shapes"):
+        vectors.from_inputs(unit, good | {"x": column[:2]})
+    with pytest.raises(ValueError, match="unsigned integers"):
+        vectors.from_inputs(unit, good | {"x": column.astype(float)})
+
+
+def test_an_unknown_suite_is_named() -> None:
+    with pytest.raises(ValueError, match="smoke, corner, random, full"):
+        vectors.generate("cast_fp32", "everything")
+
+
+FORMATS = ["vec", "memh", "csv", "npz", "parquet"]
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+@pytest.mark.parametrize("name", ["decoder_ocp", "fma_dlfloat16", "cast_fp16_hif8"])
+def test_every_file_format_brings_the_vectors_back(file_format: str, name: str, tmp_path: Path) -> None:
+    made = vectors.generate(name, "smoke")
+    path = vectors.export(made, tmp_path, file_format=file_format)
+    back = vectors.read(path)
+    assert vectors.check(path) == len(made)
+    for port in made.unit.inputs:
+        assert np.array_equal(made.inputs[port.name], back.inputs[port.name])
+    for port in made.unit.outputs:
+        care = made.care.get(port.name, np.ones(len(made), dtype=bool))
+        assert np.array_equal(care, back.care.get(port.name, np.ones(len(made), dtype=bool)))
+        assert np.array_equal(made.expected[port.name][care], back.expected[port.name][care])
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_every_file_format_is_the_same_to_the_byte(file_format: str, tmp_path: Path) -> None:
+    made = vectors.generate("decoder_hfp8", "smoke")
+    one, two = (vectors.export(made, tmp_path / folder, file_format=file_format) for folder in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.parametrize("file_format", ["vec", "memh", "csv", "npz"])
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"PK\x03\x04", b"1 2 3\n", b"code,sign\n1,2\n"])
+def test_files_of_no_form_are_refused_in_a_sentence(file_format: str, content: bytes, tmp_path: Path) -> None:
+    path = vectors.export(vectors.generate("decoder_ocp", "smoke"), tmp_path, file_format=file_format)
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="holds no vectors of decoder_ocp"):
+        vectors.read(path)
+
+
+def test_inputs_of_another_generator_are_named(tmp_path: Path) -> None:
+    unit = CATALOGUE["cast_fp16_hif8"]
+    given = vectors.generate(unit, "smoke").inputs
+    moved = {name: np.roll(column, 1) for name, column in given.items()}
+    origin = {"suite": "smoke", "count": None, "seed": 0}
+    with pytest.raises(ValueError, match="not those of suite smoke"):
+        vectors.check(vectors.export(vectors.from_inputs(unit, moved, origin), tmp_path))
+
+
+def test_the_manifest_names_the_policies(tmp_path: Path) -> None:
+    path = vectors.export(vectors.generate("cast_fp16_hif8", "smoke"), tmp_path)
+    policies = json.loads(path.with_suffix(".json").read_text())["policies"]
+    assert policies["roundings"] == ["rne", "rna", "hybrid"]
+    assert policies["tininess"] == "after rounding"
+
+
+def test_the_manifest_states_the_grade_of_the_suite_in_every_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = vectors.generate("decoder_hif8", "corner")
+    plain = vectors.export(made, tmp_path / "plain")
+    digest = hashlib.sha256(plain.read_bytes()).hexdigest()
+    suite = {"suite": "corner", "sha256": digest, "killed": 3, "survivors": [{}], "rate": 0.75}
+    record = {"verilog_sha256": "f" * 64, "seeds": [5], "suites": [suite]}
+    monkeypatch.setattr("fp9.vectors.grades.record_of", lambda unit: record)
+    graded = {"mutants": 4, "noticed": 3, "share": 0.75, "seeds": [5], "verilog_sha256": "f" * 64}
+    for form in ("vec", "csv", "npz"):
+        path = vectors.export(made, tmp_path, file_format=form)
+        assert json.loads(vectors.manifest_path(path).read_text())["grade"] == graded
+    other = vectors.export(vectors.generate("decoder_hif8", "random", 10), tmp_path)
+    assert json.loads(vectors.manifest_path(other).read_text())["grade"] is None
+
+
+def test_a_damaged_grade_leaves_no_vectors_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "decoder_hif8.json").write_text("{}")
+    monkeypatch.setattr("fp9.vectors.grades.path_of", lambda unit, folder: tmp_path / f"{unit}.json")
+    with pytest.raises(ValueError, match="is no grade; write it anew with `fp9 grade decoder_hif8 --record`"):
+        vectors.export(vectors.generate("decoder_hif8", "smoke"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_full_suite_has_every_input_where_these_are_few() -> None:
+    made = vectors.generate("cast_fp16_hif8", "full")
+    assert len(made) == 1 << 19

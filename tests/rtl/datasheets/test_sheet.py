@@ -1,0 +1,100 @@
+"""Data sheets: the committed ones are what the generator gives, and their timing is what the hardware does."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from amaranth.sim import Simulator, SimulatorContext
+from click.testing import CliRunner
+
+from fp9.cli import main
+from fp9.units import CATALOGUE, MAX_STAGES, Decoder, Unit
+from fp9_rtl.components import build
+from fp9_rtl.datasheets import sheet as datasheet
+from fp9_rtl.datasheets import timing as datasheet_timing
+from fp9_rtl.tools.errors import MissingTool
+
+SHEETS = Path(__file__).parents[3] / "docs" / "units"
+DECODER = CATALOGUE["decoder_hif8"]
+
+with_wavedrom = pytest.mark.skipif(
+    importlib.util.find_spec("wavedrom") is None, reason="wavedrom is not installed; install fp9[docs]"
+)
+
+
+@pytest.mark.parametrize("unit", CATALOGUE.values(), ids=CATALOGUE)
+def test_the_committed_sheet_is_what_the_spec_says(unit: Unit) -> None:
+    kept = (SHEETS / f"{unit.name}.md").read_text()
+    assert datasheet.unmeasured(kept) == datasheet.sheet(unit), "write it anew: fp9 datasheet --out docs/units"
+    assert datasheet.AREA in kept
+
+
+@with_wavedrom
+def test_the_committed_diagrams_are_what_the_specs_say() -> None:
+    for unit in CATALOGUE.values():
+        kept = (SHEETS / f"{unit.name}.svg").read_text()
+        assert kept == datasheet_timing.timing_svg(unit), "write it anew: fp9 datasheet --out docs/units"
+        assert ElementTree.fromstring(kept).tag.endswith("svg")
+
+
+def test_the_index_lists_the_catalogue_and_nothing_else_lies_beside_it() -> None:
+    units = list(CATALOGUE.values())
+    assert (SHEETS / datasheet.INDEX).read_text() == datasheet.index(units)
+    expected = {datasheet.INDEX, *(f"{unit.name}{suffix}" for unit in units for suffix in (".md", ".svg"))}
+    assert {path.name for path in SHEETS.iterdir()} == expected
+
+
+@pytest.mark.parametrize("unit", CATALOGUE.values(), ids=CATALOGUE)
+def test_every_port_and_format_has_a_row(unit: Unit) -> None:
+    text = datasheet.sheet(unit)
+    for port in (*unit.inputs, *unit.outputs):
+        assert text.count(f"| `{port.name}` |") == 1
+        assert all(f"| {fmt.name} | {fmt.bits} |" in text for fmt in port.formats)
+    assert (text.count("`out_ready`") > 0) == (unit.stages > 0)
+
+
+@pytest.mark.parametrize("stages", range(1, MAX_STAGES + 1))
+def test_the_diagram_shows_what_the_hardware_does(stages: int) -> None:
+    unit = dataclasses.replace(DECODER, name="decoder_staged", stages=stages)  # type: ignore[type-var]
+    assert isinstance(unit, Decoder)
+    shown = datasheet_timing.handshakes(stages)
+    dut = build(unit)
+    seen: dict[str, list[int]] = {"in_ready": [], "out_valid": []}
+
+    async def drive(context: SimulatorContext) -> None:
+        for in_valid, out_ready in zip(shown["in_valid"], shown["out_ready"], strict=True):
+            context.set(dut.in_valid, in_valid)
+            context.set(dut.out_ready, out_ready)
+            for name, values in seen.items():
+                values.append(context.get(getattr(dut, name)))
+            await context.tick()
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(drive)
+    simulator.run()
+    assert seen == {name: shown[name] for name in seen}
+    columns = (shown[name] for name in ("outputs", "out_valid", "out_ready"))
+    results = [value for value, valid, ready in zip(*columns, strict=True) if valid and ready]
+    assert tuple(results) == datasheet_timing.OPERATIONS
+
+
+def test_without_wavedrom_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "wavedrom", None)
+    with pytest.raises(MissingTool, match=r"wavedrom is not installed; install it with: pip install 'fp9\[docs\]'"):
+        datasheet_timing.timing_svg(DECODER)
+
+
+@with_wavedrom
+def test_the_command_writes_the_sheet_of_a_unit(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["datasheet", "decoder_hif8", "--out", str(tmp_path / "sheets"), "--json"])
+    if "Liberty" in result.output:
+        pytest.skip("the Liberty file is missing; install qflow-tech-osu018")
+    assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in (tmp_path / "sheets").iterdir()) == ["decoder_hif8.md", "decoder_hif8.svg"]
+    assert "Measure again: `fp9 synth decoder_hif8`" in (tmp_path / "sheets" / "decoder_hif8.md").read_text()

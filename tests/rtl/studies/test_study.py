@@ -1,0 +1,213 @@
+"""Studies: that they compare what they say, state what figures rest on, repeat, and name what has no hardware."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from fp9.cli import main
+from fp9.engines.engine import engine
+from fp9.formats import format
+from fp9.units import CATALOGUE, Decoder, Dot
+from fp9_rtl.studies import job as study_job
+from fp9_rtl.studies import report as study_report
+from fp9_rtl.studies import submodules as study_submodules
+from fp9_rtl.studies.catalogue import STUDIES, study
+from fp9_rtl.studies.study import Chart, Outcome, Study, Variant, measure
+from fp9_rtl.synthesis import breakdown as synth_area
+from fp9_rtl.synthesis import liberty
+from fp9_rtl.synthesis.records import NOTE
+
+with_library = pytest.mark.skipif(
+    not (liberty.TECH_FOLDER / "osu018" / "osu018_stdcells.lib").is_file(),
+    reason="the Liberty file is missing; install qflow-tech-osu018",
+)
+
+PAGES = Path(__file__).parents[3] / "docs" / "study"
+
+E5M2, HIF8 = (format(name) for name in ("e5m2", "hif8"))
+SMALL = Study(
+    "small",
+    "A small study",
+    "Does it work?",
+    (
+        Variant("e5m2", Decoder("decoder_e5m2", (E5M2,))),
+        Variant("hif8", Decoder("decoder_hif8", (HIF8,))),
+        Variant("dot", Dot("dot_without_hardware", (E5M2,), (E5M2,), engine("cdna3(rounding=rtz)"))),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def outcome(cache: Path) -> Outcome:
+    return measure(SMALL, cache=cache)
+
+
+# --- the catalogue of studies --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_asks_one_question(name: str) -> None:
+    found = study(name)
+    assert found.name == name
+    assert found.title and "?" in found.question
+    assert bool(found.axis) == (found.chart is Chart.LINES)
+    assert all(study_report.page(Outcome(found, (), ())).count(f"- {v.label}: kind:") == 1 for v in found.variants)
+
+
+def test_units_of_one_name_are_one_unit_in_all_studies() -> None:
+    units = [variant.unit for found in STUDIES.values() for variant in found.variants]
+    assert len({unit.name for unit in units}) == len(set(units))
+
+
+def test_variants_of_a_study_with_one_result_differ_only_in_what_is_asked() -> None:
+    without, with_flags = (v.unit for v in STUDIES["flags"].variants[:2])
+    assert dataclasses.replace(without, name=with_flags.name, flags=True) == with_flags  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize(
+    ("variants", "sentence"),
+    [
+        ((), "study s: give variants, each with a label of its own"),
+        (SMALL.variants[:1] * 2, "study s: give variants, each with a label of its own"),
+        ((Variant("a", CATALOGUE["decoder_hif8"], "b"),), "study s: no variant is labelled 'b'"),
+    ],
+)
+def test_labels_that_do_not_fit_are_said(variants: tuple[Variant, ...], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        Study("s", "", "", variants)
+
+
+def test_an_unknown_study_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="unknown study 'area51'; choose from formats_fp32, "):
+        study("area51")
+    with pytest.raises(ValueError, match="unknown study 'area51'; choose from formats_fp32, "):
+        study_job.run(["area51"], tmp_path)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_is_in_the_documentation(name: str) -> None:
+    page = (PAGES / f"{name}.md").read_text()
+    assert page.startswith(f"# {study(name).title}\n\n{study(name).question}\n"), "measure: fp9 study --out docs/study"
+    assert f"]({name}.md)" in (PAGES / study_report.INDEX).read_text()
+    figures = json.loads((PAGES / f"{name}.json").read_text())
+    assert bool(figures["figures"]) == (PAGES / f"{name}.svg").exists()
+    assert len(list(csv.DictReader((PAGES / f"{name}.csv").open()))) == len(figures["figures"])
+
+
+# --- measuring -----------------------------------------------------------------------------------------------------
+
+
+@with_library
+def test_ratios_are_figures_over_those_of_the_first(outcome: Outcome) -> None:
+    first, second = outcome.rows
+    assert (first.variant.label, second.variant.label) == ("e5m2", "hif8")
+    assert [ratio.area for ratio in first.ratios] == [1, 1]
+    for ratio, e, base in zip(second.ratios, second.synthesis.estimates, first.synthesis.estimates, strict=True):
+        assert ratio.area == e.area_um2 / base.area_um2
+        assert (ratio.numerator, ratio.denominator) == ("decoder_hif8", "decoder_e5m2")
+
+
+@with_library
+def test_what_has_no_hardware_is_skipped_by_name(outcome: Outcome) -> None:
+    ((label, reason),) = outcome.skipped
+    assert label == "dot"
+    assert "dot_without_hardware" in reason
+    assert f"- dot: {reason}" in study_report.page(outcome)
+
+
+@with_library
+def test_without_its_baseline_a_variant_keeps_its_figures(cache: Path) -> None:
+    last_first = dataclasses.replace(SMALL, variants=SMALL.variants[::-1])
+    found = measure(last_first, cache=cache)
+    assert [(row.variant.label, row.over, row.ratios) for row in found.rows] == [
+        ("hif8", "dot", ()),
+        ("e5m2", "dot", ()),
+    ]
+    assert all(line["area_ratio"] == "" for line in csv.DictReader(io.StringIO(study_report.as_csv(found))))
+
+
+@with_library
+def test_progress_counts_variants(cache: Path) -> None:
+    seen: list[tuple[str, int, int]] = []
+    measure(SMALL, cache=cache, progress=lambda what, done, steps: seen.append((what, done, steps)))
+    assert seen == [("small: e5m2", 1, 3), ("small: hif8", 2, 3), ("small: dot", 3, 3)]
+
+
+# --- reports -------------------------------------------------------------------------------------------------------
+
+
+@with_library
+@pytest.mark.parametrize("chart", Chart)
+def test_a_study_is_written_whole_and_repeats(chart: Chart, outcome: Outcome, tmp_path: Path) -> None:
+    drawn = dataclasses.replace(outcome, study=dataclasses.replace(SMALL, chart=chart, axis="formats"))
+    paths = study_report.write(drawn, tmp_path / "one")
+    again = study_report.write(drawn, tmp_path / "two")
+    assert [path.name for path in paths] == ["small.md", "small.json", "small.csv", "small.svg"]
+    assert [path.read_bytes() for path in paths] == [path.read_bytes() for path in again]
+    assert ElementTree.parse(paths[-1]).getroot().tag.endswith("svg")
+    assert all(NOTE in path.read_text() for path in paths)
+
+
+@with_library
+def test_json_csv_and_page_hold_the_same_figures(outcome: Outcome) -> None:
+    figures = json.loads(study_report.as_json(outcome))["figures"]
+    lines = list(csv.DictReader(io.StringIO(study_report.as_csv(outcome))))
+    assert [(line["label"], line["mapping"]) for line in lines] == [("e5m2", m) for m in "AB"] + [
+        ("hif8", m) for m in "AB"
+    ]
+    page = study_report.page(outcome)
+    for figure, line in zip(figures, lines, strict=True):
+        assert float(line["area_um2"]) == figure["area_um2"]
+        assert f"| {figure['area_um2']:.0f} | {figure['area_ratio']:.3f} |" in page
+
+
+def test_studies_can_be_listed() -> None:
+    result = CliRunner().invoke(main, ["study", "--list", "--json"])
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == study_job.questions()
+
+
+# --- submodules ----------------------------------------------------------------------------------------------------
+
+
+@with_library
+def test_submodules_add_up_to_about_the_flat_area(cache: Path) -> None:
+    found = synth_area.breakdown(CATALOGUE["cast_fp16_hif8"], cache=cache)
+    assert [name for name, _ in found.submodules] == ["unpack", "place", "round", "encode"]
+    assert found.total_um2 == sum(area for _, area in found.submodules)
+    assert 0.9 < found.over_flat < 1.4
+    assert synth_area.breakdown(CATALOGUE["cast_fp16_hif8"], cache=cache) == found
+
+
+@with_library
+def test_registers_of_a_pipeline_are_submodules(cache: Path) -> None:
+    unit = Decoder("decoder_e5m2", (E5M2,), stages=1)
+    assert [name for name, _ in synth_area.breakdown(unit, cache=cache).submodules] == ["decode", "register1"]
+
+
+@with_library
+def test_the_submodules_page_states_how_it_was_measured(cache: Path, tmp_path: Path) -> None:
+    found = study_submodules.measure([CATALOGUE["decoder_hif8"]], cache=cache)
+    paths = study_submodules.write(found, tmp_path)
+    assert [path.name for path in paths] == [f"submodules.{suffix}" for suffix in ("md", "json", "csv", "svg")]
+    page = paths[0].read_text()
+    assert "keeps the boundaries of submodules" in page
+    assert f"| {found[0].total_um2:.0f} | {found[0].flat_um2:.0f} | {found[0].over_flat:.3f} |" in page
+
+
+def test_an_unknown_mapping_is_named() -> None:
+    with pytest.raises(ValueError, match="mapping 'C' given; choose from A, B"):
+        synth_area.breakdown(CATALOGUE["decoder_hif8"], mapping="C")

@@ -1,0 +1,88 @@
+"""Every engine preset has hardware; windows of every kind against the golden model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from fp9.engines.engine import ENGINES, Engine, engine
+from fp9.formats import Format, format
+from fp9.suites import random
+from fp9.units import Dot, Fma, Mac, Unit
+from fp9_rtl.components import check_offered
+
+Simulate = Callable[..., dict[str, NDArray[Any]]]
+
+OCP = (format("e4m3"), format("e5m2"))
+FNUZ = (format("e4m3fnuz"), format("e5m2fnuz"))
+HFP8 = (format("hfp8_143"), format("hfp8_152"))
+
+
+def operands(chosen: Engine) -> tuple[Format, ...]:
+    """The operand formats that a preset is published with."""
+    return FNUZ if chosen.joined else HFP8 if chosen.result.name == "dlfloat16" else OCP
+
+
+def unit_of(chosen: Engine) -> Unit:
+    """The unit that does an engine's step."""
+    formats = operands(chosen)
+    if chosen.chunk is not None or chosen.whole:
+        return Mac("unit", formats, formats, chosen, stages=4)
+    return (Dot if chosen.products > 1 else Fma)("unit", formats, formats, chosen)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_every_preset_has_hardware(name: str) -> None:
+    check_offered(unit_of(ENGINES[name]))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hopper(G=3, truncation=floor)",
+        "hopper(G=2, result=fp16, zero_exponent=-8)",
+        "hopper(G=2, result=dlfloat16, rounding=rna, zero_exponent=-12)",
+        "fmma(K=5)",
+        "fmma(K=10, result=fp16, rounding=rne)",
+        "fmma(K=6, addend=outside, truncation=floor, products=3)",
+        "cdna3(G=2)",
+        "cdna3(G=4, K=9, joined=26, rounding=rna)",
+        "fmma(K=9, zero_bypass=true)",
+        "dlfloat(zero_bypass=true)",
+        "fma_fp32(K=9, result=e8m13)",
+        "fma_fp32(result=e8m13)",
+    ],
+)
+def test_windows_of_every_kind(name: str, simulate: Simulate) -> None:
+    """Drawn operations, and such whose addend is the opposite of the products' sum, or nearly so."""
+    unit = unit_of(engine(name))
+    assert isinstance(unit, Dot)
+    rng = np.random.default_rng(1)
+    inputs = random(unit, 120, rng)
+    fmt = unit.engine.output
+    alone = unit.evaluate({**inputs, "c": np.zeros(120, dtype=np.uint32)})["result"].astype(np.int64)
+    beside = (alone ^ 1 << (fmt.bits - 1)) + (rng.integers(-2, 3, 120) << (fmt.bits - 1 - 15) if fmt.bits == 32 else 0)
+    opposite = {**inputs, "c": (beside & (1 << fmt.bits) - 1).astype(np.uint32)}
+    columns = {port: np.concatenate([inputs[port], opposite[port]]) for port in inputs}
+    expected = unit.evaluate(columns)
+    for port, values in simulate(unit, columns).items():
+        wrong = np.flatnonzero(values != expected[port])
+        assert not wrong.size, {name: hex(int(column[wrong[0]])) for name, column in columns.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("fmma(K=9, truncation=floor)", Dot),
+        ("cdna3(rounding=rtz)", Dot),
+        ("cdna3(result=dlfloat16)", Dot),
+        ("hopper(L=64)", Dot),
+    ],
+)
+def test_what_no_hardware_does_is_refused_in_a_sentence(name: str, kind: type[Dot]) -> None:
+    with pytest.raises(ValueError, match="unit: no hardware is offered for this dot; give "):
+        check_offered(kind("unit", HFP8, HFP8, engine(name)))

@@ -1,0 +1,219 @@
+"""The components against the golden model, in Amaranth's simulator; the Verilog is checked at length in tests/sim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from fp9.engines.engine import ENGINES, Engine, engine
+from fp9.formats import HFP8_BIASES, Rounding, format
+from fp9.policy import Overflow
+from fp9.suites import inputs_of
+from fp9.units import BIAS_BITS, CATALOGUE, Cast, Decoder, Dot, Fma, Mac, MacOp, Unit
+from fp9_rtl import verilog
+
+Columns = dict[str, NDArray[Any]]
+Simulate = Callable[..., Columns]
+
+OCP = (format("e4m3"), format("e5m2"))
+GRAPHCORE = (format("f143(bias=10)"), format("f152(bias=20)"), format("f161(bias=40)"))
+FNUZ = (format("e4m3fnuz"), format("e5m2fnuz"))
+
+
+def assert_equal(unit: Unit, inputs: Columns, got: Columns) -> None:
+    """Every output that carries meaning is the golden one."""
+    expected = unit.evaluate(inputs)
+    care = unit.care(expected)
+    for name, values in got.items():
+        wrong = (values != expected[name]) & care.get(name, np.ones(values.size, dtype=np.bool_))
+        first = int(np.argmax(wrong))
+        operation = {port: int(column[first]) for port, column in inputs.items()}
+        assert not wrong.any(), f"{name} of {operation}: {values[first]:#x}, expected {expected[name][first]:#x}"
+
+
+def combined(**columns: Any) -> Columns:
+    """Every combination of the columns' values."""
+    grids = np.meshgrid(*(np.asarray(values) for values in columns.values()), indexing="ij")
+    return {name: grid.ravel().astype(np.uint32) for name, grid in zip(columns, grids, strict=True)}
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        CATALOGUE["decoder_ocp"],
+        CATALOGUE["decoder_hif8"],
+        Decoder("decoder_fnuz", FNUZ),
+        Decoder("decoder_graphcore", GRAPHCORE),
+    ],
+    ids=lambda unit: unit.name,
+)
+def test_decoder_reads_every_code(unit: Decoder, simulate: Simulate) -> None:
+    selects = {"code_format": range(len(unit.formats))} if len(unit.formats) > 1 else {}
+    inputs = combined(code=range(256), **selects)
+    assert_equal(unit, inputs, simulate(unit, inputs))
+
+
+def test_decoder_takes_every_extra_bias(simulate: Simulate) -> None:
+    unit = CATALOGUE["decoder_hfp8"]
+    biases = [bias % (1 << BIAS_BITS) for bias in HFP8_BIASES]
+    inputs = combined(code=[0, 1, 7, 8, 0x7E, 0x7F, 0x80, 0x81, 0xFF], code_format=[0, 1], code_bias=biases)
+    assert_equal(unit, inputs, simulate(unit, inputs))
+
+
+def test_select_beyond_the_last_format_means_the_last(simulate: Simulate) -> None:
+    unit = CATALOGUE["decoder_all"]
+    inputs = combined(code=[0x00, 0x3C, 0x7C, 0x7F, 0x80], code_format=[4, 5, 7], code_bias=[4])
+    assert_equal(unit, inputs, simulate(unit, inputs))
+
+
+@pytest.mark.parametrize("engine", [ENGINES[name] for name in ("fma_fp32", "fma_fp16", "fma_bf16", "dlfloat")], ids=str)
+@pytest.mark.parametrize("formats", [OCP, FNUZ, GRAPHCORE, (format("hif8"), format("hfp8_143"))], ids=str)
+def test_fma_of_any_formats_in_any_result(engine: Engine, formats: tuple[Any, ...], simulate: Simulate) -> None:
+    unit = Fma("fma", formats, formats, engine)
+    inputs = inputs_of(unit, "random", 250, seed=1)
+    assert_equal(unit, inputs, simulate(unit, inputs))
+
+
+@pytest.mark.parametrize("rounding", [Rounding.RNA, Rounding.RTZ, Rounding.RUP, Rounding.RDN], ids=lambda r: r.value)
+@pytest.mark.parametrize("result", ["fp32", "fp16", "dlfloat16"])
+def test_fma_rounds_as_its_engine_says(rounding: Rounding, result: str, simulate: Simulate) -> None:
+    unit = Fma("fma", OCP, OCP, Engine("directed", format(result), rounding))
+    inputs = inputs_of(unit, "random", 250, seed=2)
+    assert_equal(unit, inputs, simulate(unit, inputs))
+
+
+def test_fp16_sum_below_the_normal_numbers_rounds_once(simulate: Simulate) -> None:
+    """Products of e5m2 reach below fp16's smallest number: the sum is rounded at the subnormal place, not before."""
+    unit = Fma("fma", OCP[1:], OCP[1:], ENGINES["fma_fp16"])
+    addends = [0x0000, 0x8000, 0x0001, 0x8001, 0x03FF, 0x83FF, 0x0400, 0x8400, 0x0401, 0x8401]
+    tiny = [0x01, 0x02, 0x03, 0x05, 0x84, 0x0B, 0x93, 0x1F]
+    inputs = combined(a=tiny, b=tiny, c=addends)
+    assert_equal(unit, inputs, simulate(unit, inputs))
+
+
+SOURCES = ("fp32", "fp16", "bf16", "dlfloat16")
+TARGETS = (OCP, FNUZ, (format("hif8"),), (format("hfp8_143"), format("hfp8_152")), (format("f134"), format("f161")))
+DETERMINISTIC = (Rounding.RNE, Rounding.RNA, Rounding.RTZ, Rounding.RUP, Rounding.RDN)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("targets", TARGETS, ids=lambda targets: targets[0].name)
+def test_cast_of_any_source_to_any_target(source: str, targets: tuple[Any, ...], simulate: Simulate) -> None:
+    hybrid = () if source == "dlfloat16" else (Rounding.HYBRID,)
+    unit = Cast("cast", format(source), targets, DETERMINISTIC + hybrid)
+    inputs = inputs_of(unit, "random", 300, seed=3)
+    assert_equal(unit, inputs, simulate(unit, inputs))
+
+
+def test_cast_at_the_boundaries_of_overflow(simulate: Simulate) -> None:
+    """464 ties to 448 in e4m3, 61440 overflows e5m2, 40960 hif8 (spec 2.2)."""
+    unit = Cast("cast", format("fp32"), (*OCP, format("hif8")), (Rounding.RNE, Rounding.RNA, Rounding.HYBRID))
+    bounds = np.array([448, 464, 480, 57344, 61440, 65536, 32768, 40960, 49152, np.inf, np.nan], dtype=np.float32)
+    codes = bounds.view(np.uint32).astype(np.int64)
+    x = np.concatenate([codes - 1, codes, codes + 1]) & 0xFFFFFFFF
+    inputs = combined(x=[*x, *(x ^ 0x80000000)], target=range(4), rounding=range(4), overflow=range(2))
+    assert_equal(unit, inputs, simulate(unit, inputs))
+
+
+def test_single_choices_need_no_port(simulate: Simulate) -> None:
+    unit = Cast("cast", format("fp16"), OCP[:1], (Rounding.RNE,), (Overflow.INF,))
+    inputs = {"x": np.arange(0, 0x10000, 97, dtype=np.uint32)}
+    assert_equal(unit, inputs, simulate(unit, inputs))
+
+
+@pytest.mark.parametrize("stages", range(1, 7))
+def test_fma_pipelines_lose_and_repeat_nothing_under_stalls(stages: int, simulate: Simulate) -> None:
+    unit = Fma("fma", OCP, OCP, ENGINES["fma_fp16"], stages=stages)
+    inputs = inputs_of(unit, "random", 80, seed=stages)
+    assert_equal(unit, inputs, simulate(unit, inputs, stalls=0.4, seed=stages))
+
+
+@pytest.mark.parametrize("stages", range(1, 5))
+def test_mac_accumulates_the_same_under_stalls(stages: int, simulate: Simulate) -> None:
+    unit = Mac("mac", OCP, OCP, ENGINES["dlfloat"], stages=stages)
+    inputs = inputs_of(unit, "random", 150, seed=stages)
+    assert set(inputs["op"]) == {int(op) for op in unit.operations}
+    for stalls in (0.0, 0.5):
+        assert_equal(unit, inputs, simulate(unit, inputs, stalls=stalls, seed=stages))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "chunked(L=3)",
+        "chunked(L=1)",
+        "fma_fp32(chunk=2)",
+        "fma_fp16(chunk=4, promotion=fp32)",
+        "fma_fp32(chunk=2, promotion=dlfloat16)",
+        "hopper(G=2, L=4)",
+        "deepseek(G=2, L=6)",
+    ],
+)
+def test_mac_with_chunks_of_any_formats(name: str, simulate: Simulate) -> None:
+    unit = Mac("mac", OCP, OCP, engine(name), stages=2)
+    inputs = inputs_of(unit, "random", 300, seed=3)
+    assert set(inputs["op"]) == {int(op) for op in MacOp}
+    assert_equal(unit, inputs, simulate(unit, inputs))
+
+
+@pytest.mark.parametrize("stages", range(2, 5))
+def test_mac_with_chunks_sums_the_same_under_stalls(stages: int, simulate: Simulate) -> None:
+    unit = Mac("mac", OCP, OCP, engine("chunked(L=3)"), stages=stages)
+    inputs = inputs_of(unit, "random", 150, seed=stages)
+    assert_equal(unit, inputs, simulate(unit, inputs, stalls=0.5, seed=stages))
+
+
+EXACT = [
+    ("fp16", "rdn", 2, OCP),
+    ("bf16", "rup", 3, (format("hif8"), OCP[0])),
+    ("e8m13", "rne", 4, FNUZ),
+    ("dlfloat16", "rtz", 2, (format("hfp8_143"), format("hfp8_152"))),
+    ("fp32", "rna", 2, (GRAPHCORE[0], format("f152(bias=100)"))),
+]
+
+
+@pytest.mark.parametrize(("result", "rounding", "products", "formats"), EXACT, ids=str)
+def test_exact_sums_of_any_formats_in_any_result(
+    result: str, rounding: str, products: int, formats: tuple[Any, ...], simulate: Simulate
+) -> None:
+    engine = Engine("exact_step", format(result), Rounding(rounding), products=products)
+    unit = Dot("dot", formats, formats, engine, bias_port=result == "dlfloat16")
+    corner = inputs_of(unit, "corner", None, seed=3)
+    chosen = np.random.default_rng(3).choice(len(corner["c"]), 40, replace=False)
+    inputs = {name: column[chosen] for name, column in corner.items()}
+    assert_equal(unit, inputs, simulate(unit, inputs))
+
+
+@pytest.mark.parametrize("stages", [1, 2, 6])
+def test_kulisch_accumulators_give_the_same_at_every_depth_under_stalls(stages: int, simulate: Simulate) -> None:
+    lanes = 1 + stages % 3
+    unit = Mac("mac", OCP[1:], OCP[1:], engine(f"exact(G={lanes},result=fp16,rounding=rdn)"), stages=stages)
+    inputs = inputs_of(unit, "random", 60, seed=stages)
+    assert_equal(unit, inputs, simulate(unit, inputs, stalls=0.3, seed=stages))
+
+
+def test_results_without_flags_are_the_same(simulate: Simulate) -> None:
+    unit = Fma("fma", OCP, OCP, ENGINES["fma_fp32"])
+    bare = replace(unit, flags=False)
+    inputs = inputs_of(unit, "random", 100, seed=5)
+    assert list(simulate(bare, inputs)) == ["result"]
+    assert_equal(bare, inputs, simulate(bare, inputs))
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        Dot("dot", OCP, OCP, Engine("random", rounding=Rounding.SR, products=2)),
+        Mac("mac", OCP, OCP, Engine("random", rounding=Rounding.SR, whole=True)),
+        Fma("fma", OCP, OCP, ENGINES["chunked"]),
+    ],
+    ids=lambda unit: unit.kind,
+)
+def test_a_spec_without_hardware_is_refused(unit: Unit) -> None:
+    with pytest.raises(ValueError, match=f"{unit.name}: no hardware is offered for this {unit.kind}; give "):
+        verilog(unit)

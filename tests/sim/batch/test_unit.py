@@ -1,0 +1,127 @@
+"""The compiled unit as a function of arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.sim.standins import combinational, pipelined
+
+from fp9.units import CATALOGUE
+from fp9.vectors import sets as vectors
+from fp9_sim import SimulatorError, Verilated, check, verilated
+from fp9_sim.batch.shim import lanes
+
+UNIT = CATALOGUE["decoder_hif8"]
+ALL = np.arange(256, dtype=np.uint8)
+
+
+@pytest.fixture(scope="module")
+def dut() -> Verilated:
+    return verilated(UNIT, verilog=combinational(UNIT), threads=2)
+
+
+def test_outputs_are_the_models_in_the_ports_types(dut: Verilated) -> None:
+    expected = UNIT.evaluate({"code": ALL})
+    outputs = dut(code=ALL)
+    assert outputs.keys() == expected.keys()
+    for port in UNIT.outputs:
+        assert outputs[port.name].dtype == vectors.port_dtype(port)
+        np.testing.assert_array_equal(outputs[port.name], expected[port.name])
+
+
+def test_threads_share_the_work_and_keep_the_order(dut: Verilated) -> None:
+    many = np.random.default_rng(0).integers(0, 256, 300_001, dtype=np.uint8)
+    one = verilated(UNIT, verilog=combinational(UNIT), threads=1)
+    for name, column in dut(code=many).items():
+        np.testing.assert_array_equal(column, one(code=many)[name])
+
+
+def test_other_integer_types_and_strides_are_taken(dut: Verilated) -> None:
+    for column in (ALL.astype(np.int64), ALL.tolist(), np.repeat(ALL, 2)[::2]):
+        np.testing.assert_array_equal(dut(code=column)["significand"], dut(code=ALL)["significand"])
+
+
+def test_no_operations_give_empty_results(dut: Verilated) -> None:
+    assert dut(code=ALL[:0])["sign"].shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "says"),
+    [
+        ({}, "nothing given; give code"),
+        ({"code": ALL, "op": ALL}, "code, op given; give code"),
+        ({"code": [256]}, "does not fit"),
+        ({"code": [-1]}, "does not fit"),
+        ({"code": [0.5]}, "holds float64; give unsigned integers"),
+        ({"code": [[1]]}, "give one-dimensional ones"),
+    ],
+)
+def test_wrong_columns_are_one_sentence(dut: Verilated, inputs: dict[str, object], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        dut(**inputs)  # type: ignore[arg-type]
+
+
+def test_check_finds_every_difference_that_matters() -> None:
+    wrong = verilated(UNIT, verilog=combinational(UNIT, sign="~sign_of[code]"))
+    found, total = check(UNIT, {"code": ALL}, dut=wrong, limit=3)
+    assert total == 255  # the sign of NaN carries no meaning
+    assert [mismatch.index for mismatch in found] == [0, 1, 2]
+    assert str(found[1]).startswith(
+        "operation 1: code = 0x01 (2.384185791015625e-07): sign expected 0x0 (0), got 0x1 (1)"
+    )
+
+
+def test_a_pipeline_gives_one_result_for_each_operation_in_order() -> None:
+    unit = dataclasses.replace(UNIT, stages=4)
+    many = np.random.default_rng(1).integers(0, 256, 10_000, dtype=np.uint8)
+    found, total = check(unit, {"code": many}, dut=verilated(unit, verilog=pipelined(unit)))
+    assert not total, found
+
+
+def test_a_unit_that_gives_no_results_ends() -> None:
+    unit = dataclasses.replace(UNIT, stages=1)
+    stuck = verilated(unit, verilog=pipelined(unit, out_valid="full && 1'b0"))
+    with pytest.raises(SimulatorError, match="gave 0 results for 256 operations"):
+        stuck(code=ALL)
+
+
+def test_a_unit_is_compiled_once_also_by_concurrent_callers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FP9_CACHE", str(tmp_path))
+    design = combinational(UNIT)
+    with ThreadPoolExecutor(2) as pool:
+        duts = list(pool.map(lambda _: verilated(UNIT, verilog=design), range(2)))
+    assert {int(dut(code=[8])["significand"][0]) for dut in duts} == {8}
+    started = time.perf_counter()
+    verilated(UNIT, verilog=design)
+    assert time.perf_counter() - started < 1
+    assert len([path for path in (tmp_path / "verilated").iterdir() if path.name.startswith(UNIT.name)]) == 1
+
+
+def test_an_unwritable_cache_is_an_error_of_its_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("FP9_CACHE", str(tmp_path / "file"))
+    with pytest.raises(OSError, match="verilated"):
+        verilated(UNIT, verilog=combinational(UNIT))
+
+
+ROOT = """
+    // DESIGN SPECIFIC STATE
+    VL_IN8(a,7,0);
+    VL_OUT16(result,15,0);
+    CData/*0:0*/ __VicoFirstIteration;
+    VlUnpacked<QData/*63:0*/, 1> __VicoTriggered;
+    // INTERNAL VARIABLES
+"""
+"""The members that Verilator 5.48 gives a combinational design."""
+
+
+def test_operations_are_evaluated_side_by_side_only_where_the_design_keeps_nothing() -> None:
+    assert '#include "root.cpp"' in lanes(ROOT, ["root.cpp"])
+    kept = ROOT.replace("    // INTERNAL", "    CData/*7:0*/ unit__DOT__accumulator;\n    // INTERNAL")
+    assert lanes(kept, ["root.cpp"]) == ""
+    assert lanes("", ["root.cpp"]) == ""

@@ -1,0 +1,201 @@
+"""Functional coverage: what suites meet, what an operation is, and that no bin is left out that occurs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from fp9.cli import main
+from fp9.engines.engine import engine
+from fp9.formats import format
+from fp9.oracle import casts as oracle
+from fp9.oracle import sums as dot_oracle
+from fp9.units import CATALOGUE, Dot, Fma, Mac, MacOp, Port, Results, Unit
+from fp9.vectors import sets as vectors
+from fp9_sim import coverage as functional
+from fp9_sim import regress
+from fp9_sim.coverage import page
+from fp9_sim.coverage.chunks import follow
+from fp9_sim.coverage.values import Grid
+
+ONE = {"e4m3": 0x38, "hfp8_143(bias=4)": 0x58}
+"""The code of 1 with exponent field 7, and with 7 + 4."""
+
+
+def facts_of(unit: Unit, operations: list[dict[str, int]], group: str = "") -> list[dict[str, Any]]:
+    """What operations are, with golden outputs, ports that are left out being 0; facts of lanes are left out."""
+    inputs = {p.name: np.array([o.get(p.name, 0) for o in operations], dtype=np.uint32) for p in unit.inputs}
+    made = vectors.from_inputs(unit, inputs)
+    every = functional.model_of(unit).facts(made.inputs, made.expected)
+    return [facts for name, facts in every if name == group and len(facts) > 3]
+
+
+# --- suites ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["decoder_hif8", "upcast_fp32", "cast_fp32_ocp_rne", "fma_dlfloat16_hfp8_152", "mac_dlfloat16_gated"]
+)
+def test_the_corner_suite_meets_every_reachable_bin(name: str) -> None:
+    made = vectors.generate(name, "corner")
+    covered = functional.measure(made.unit, made.inputs, made.expected)
+    assert not covered.holes
+    assert covered.met == covered.bins > 50, "the model has points"
+
+
+def test_what_is_left_out_is_a_hole() -> None:
+    made = vectors.generate("cast_fp32_ocp_rne", "corner")
+    magnitude = made.inputs["x"] & 0x7FFFFFFF
+    # 1.0625 stands halfway between the codes of 1.0 and 1.125 in E4M3: all ties of that binade are left out.
+    kept = ~((magnitude >= 0x3F800000) & (magnitude < 0x40000000) & ((magnitude & 0xFFFFF) == 0x80000))
+    inputs, outputs = ({n: c[kept] for n, c in part.items()} for part in (made.inputs, made.expected))
+    covered = functional.measure(made.unit, inputs, outputs)
+    assert covered.holes == ("cast_fp32_ocp_rne.e4m3.grid: 0 x half",)
+
+
+_OCP, _INT8 = (format("e4m3"), format("e5m2")), (format("int8"),)
+OTHERS = (
+    Dot("floored", _OCP, _OCP, engine("hopper(G=4,truncation=floor,window=20)")),
+    Dot("gated", _OCP, _OCP, engine("fma_fp32(G=2)"), flags=False, gate_zeros=True),
+    Fma("upward", _OCP, _INT8, engine("fma_fp16(rounding=rup)")),
+    Mac("exact_integers", _INT8, _INT8, engine("exact(G=2)"), flags=False),
+    Mac("short_chunks", _OCP, _OCP, engine("deepseek(G=4,L=8,promotion=none)"), stages=2),
+)
+"""Specs with what the catalogue's units do not have."""
+
+
+@pytest.mark.parametrize("unit", [*CATALOGUE.values(), *OTHERS], ids=lambda unit: unit.name)
+def test_bins_that_cannot_occur_do_not_occur(unit: Unit) -> None:
+    made = vectors.generate(unit, "random", 300)
+    model = functional.model_of(unit)
+    groups = {group.name: group for group in model.groups}
+    seen = 0
+    for name, facts in model.facts(made.inputs, made.expected):
+        for point, fact in facts.items():
+            assert fact in groups[name].points[point], (name, point)
+        for cross in groups[name].crosses:
+            bins = [facts.get(point) for point in cross.points]
+            if None not in bins:
+                assert cross.impossible(*bins) is None, (cross.name, bins)
+                seen += 1
+    assert seen >= 300
+
+
+# --- what an operation is -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["fp32", "dlfloat16", "e4m3", "hif8"])
+def test_positions_are_those_of_the_oracles_neighbours(name: str) -> None:
+    fmt, rng = format(name), np.random.default_rng(0)
+    grid = Grid(fmt, -60)
+    beside = [(int(m) << int(s)) + (1 << int(s) - 1) + d for m, s in rng.integers(1, 60, (500, 2)) for d in (-1, 0, 1)]
+    for magnitude in [*beside, *rng.integers(1, 1 << 62, 500).tolist(), *(1 << place for place in range(80))]:
+        near = oracle.neighbours(Fraction(magnitude, 1 << 60), fmt)
+        position, last_place = grid.case(magnitude)
+        excess = {"exact": near.excess == 0, "half": near.excess == Fraction(1, 2)}
+        excess |= {"below half": 0 < near.excess < Fraction(1, 2), "above half": near.excess > Fraction(1, 2)}
+        assert excess[position]
+        assert (last_place == "odd") == bool((near.below / near.ulp).numerator & 1)
+
+
+def test_an_addend_meets_a_product() -> None:
+    unit = CATALOGUE["fma_fp32_ocp"]
+    (facts,) = facts_of(unit, [{"a": ONE["e4m3"], "b": ONE["e4m3"], "c": 0xBF7FFFFE}])
+    # 1 - (1 - 2^-23) = 2^-23: the addend stands one binade below, and 23 places cancel.
+    assert (facts["difference"], facts["effective"], facts["cancelled"]) == (-1, "opposed signs", 23)
+    assert (facts["sign"], facts["position"], facts["result"], facts["flags"]) == ("+", "exact", "normal", "none")
+
+
+def test_an_accumulator_meets_what_it_holds() -> None:
+    one = {"a": ONE["hfp8_143(bias=4)"], "b": ONE["hfp8_143(bias=4)"]}
+    load, accumulate, hold = ({"op": int(op)} for op in (MacOp.LOAD, MacOp.ACCUMULATE, MacOp.HOLD))
+    zero = {"a": 0, "b": ONE["hfp8_143(bias=4)"]}
+    found = facts_of(CATALOGUE["mac_dlfloat16_gated"], [load | one, accumulate | one, hold, accumulate | zero])
+    assert [facts.get("addend") for facts in found] == ["c", "accumulator", None, "accumulator"]
+    assert [facts.get("difference") for facts in found] == [None, 0, None, None]
+    assert [facts["held"] for facts in found] == ["zero", "normal", "normal", "normal"]
+    assert [facts["gated"] for facts in found] == ["none", "none", "both", "a"]
+    assert found[3]["previous"] == "hold"
+    assert found[3]["gated_before"] == "both"
+
+
+@pytest.mark.parametrize("name", ["mac_dlfloat16_chunked", "mac4_deepseek_ocp"])
+def test_the_chunk_that_is_followed_is_the_oracles(name: str) -> None:
+    unit = CATALOGUE[name]
+    assert isinstance(unit, Mac)
+    inputs = vectors.generate(unit, "random", 200).inputs
+    ops = [unit.operations[op] for op in inputs["op"]]
+    followed = follow(unit, ops, inputs)
+    within, lanes = unit.engine.within_chunk, range(unit.engine.products)
+    chunk, steps = dot_oracle.ZERO, 0
+    for i, op in enumerate(ops):
+        assert followed.steps[i] == steps
+        if op is MacOp.FOLD and steps:
+            assert followed.ends[i] == "fold"
+        if op in (MacOp.CLEAR, MacOp.FOLD, MacOp.LOAD):
+            chunk, steps = dot_oracle.ZERO, 0
+        if op in (MacOp.LOAD, MacOp.ACCUMULATE):
+            formats = [getattr(unit, o)[min(inputs[f"{o}_format"][i], 1)] for o in "ab"]
+            names = [unit.lane_names(operand) for operand in "ab"]
+            a, b = ([int(inputs[port[lane]][i]) for lane in lanes] for port in names)
+            products = dot_oracle.product_terms(within, a, b, *formats)
+            code, _ = dot_oracle.dot(within, products, chunk)
+            assert followed.after[i] == code
+            chunk, steps = dot_oracle.code_term(code, within.result), steps + 1
+        if steps == unit.chunk_steps:
+            assert followed.ends[i] == "full"
+            chunk, steps = dot_oracle.ZERO, 0
+
+
+def test_a_register_wraps_where_its_sum_turns_negative() -> None:
+    unit = CATALOGUE["mac4_kulisch_ocp"]
+    largest = {f"{operand}{lane}": 0x7B for operand in "ab" for lane in range(4)} | {"a_format": 1, "b_format": 1}
+    found = facts_of(unit, [{"op": int(op), **largest} for op in [MacOp.LOAD, *[MacOp.ACCUMULATE] * 1500]])
+    (turn,) = [i for i, facts in enumerate(found) if facts["wrap"] == "up"]
+    assert [found[i]["sign"] for i in (turn - 1, turn)] == ["+", "-"]
+    assert found[turn - 1]["leading"] == found[turn]["leading"] == unit.sum_bits - 2  # type: ignore[attr-defined]
+
+
+# --- reports --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["cast_fp32_ocp_rne", "mac_dlfloat16_chunked"])
+def test_the_bench_samples_what_the_circuit_gave(name: str, tmp_path: Path, build_dir: Path) -> None:
+    made = vectors.generate(name, "random", 400)
+    report = tmp_path / "coverage.xml"
+    run = regress(made.unit, made, "icarus", build_dir=build_dir, coverage=report)
+    assert run.passed and run.coverage is not None
+    assert run.coverage == functional.measure(made.unit, made.inputs, made.expected)
+    top = ElementTree.parse(report).getroot()
+    assert int(top.attrib["size"]) == run.coverage.bins
+
+
+def test_the_page_names_the_holes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = vectors.generate("mac4_kulisch_ocp", "random", 200)
+    monkeypatch.setattr(page, "CATALOGUE", {made.unit.name: made.unit})
+    monkeypatch.setattr(vectors, "generate", lambda unit, suite: made)
+    done = CliRunner().invoke(main, ["coverage", "--functional", "--records", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    text = (tmp_path / "functional.md").read_text()
+    covered = functional.measure(made.unit, made.inputs, made.expected)
+    # A wrap takes more operations than these.
+    assert "* mac4_kulisch_ocp.wrap: up, down\n" in text
+    assert f"| {covered.bins} |" in text and f"| {covered.met} | {covered.met} | {len(covered.holes)} |\n" in text
+
+
+def test_kinds_without_a_model_are_named() -> None:
+    class Adder(Unit):
+        kind, name, stages = "adder", "add", 0
+        inputs = outputs = (Port("x", 8, ""),)
+
+        def evaluate(self, inputs: Any) -> Results:
+            return {}
+
+    with pytest.raises(ValueError, match="there is no coverage model for units of kind adder"):
+        functional.model_of(Adder())

@@ -1,0 +1,352 @@
+"""The main job's parts on their own: training, scales, products, the layer's operations, and the report."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import io
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import fp9
+from fp9.engines.engine import engine
+from fp9.formats import FixedFormat
+from fp9.units import CATALOGUE, Cast, Fma, MacOp
+from fp9.vectors import sets as vectors
+from fp9_rtl.tools.errors import MissingTool
+from fp9_sim import demo
+from fp9_sim.demo import hardware, layer, network, operations, report
+
+
+@functools.lru_cache(maxsize=1)
+def trained() -> tuple[network.Digits, network.Network]:
+    data = network.digits()
+    return data, network.train(data)
+
+
+@functools.lru_cache(maxsize=1)
+def real_layer() -> tuple[network.LayerTensors, list[layer.Product]]:
+    data, net = trained()
+    tensors = network.tensors(net, data)
+    return tensors, layer.products(tensors)
+
+
+# --- the network --------------------------------------------------------------------------------------------------
+
+
+def test_training_learns_and_is_repeatable() -> None:
+    data, net = trained()
+    assert network.accuracy(net.activations(data.test_images)[-1], data.test_labels) > 0.95
+    again = network.train(data)
+    assert all(np.array_equal(a, b) for a, b in zip(net.weights, again.weights, strict=True))
+    assert {a.dtype for a in (*net.weights, *net.biases)} == {np.dtype(np.float32)}
+
+
+def test_no_image_is_in_both_parts() -> None:
+    data, _ = trained()
+    assert len(data.train_labels) + len(data.test_labels) == 1797
+
+
+def test_the_gradient_is_the_slope_of_the_loss() -> None:
+    """Against a central difference of the mean cross-entropy, in the scores of the last layer and one weight below."""
+    data, net = trained()
+    images, labels = data.test_images[:50], data.test_labels[:50]
+
+    def loss(weight: float) -> float:
+        weights = [w.astype(np.float64) for w in net.weights]
+        weights[1][3, 4] += weight
+        moved = network.Network(tuple(weights), tuple(b.astype(np.float64) for b in net.biases))  # type: ignore[arg-type]
+        scores = moved.activations(images)[-1]
+        return float(-np.mean(np.log(network.softmax(scores)[np.arange(50), labels])))
+
+    values = net.activations(images)
+    slope = (values[1].T @ net.gradients(values, labels)[1])[3, 4]
+    assert slope == pytest.approx((loss(1e-5) - loss(-1e-5)) / 2e-5, rel=1e-3)
+
+
+# --- the layer ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["e4m3", "e5m2", "hif8", "hfp8_143", "hfp8_152", "e4m3fnuz", "f134"])
+@pytest.mark.parametrize("largest", [1.0, 1.99, 2.0**-30, 447.9, 3e20])
+def test_the_scale_brings_the_largest_value_to_the_finest_binade(name: str, largest: float) -> None:
+    fmt = fp9.format(name)
+    scaled = np.ldexp(largest, layer.scale_exponent(np.array([0.0, -largest]), fmt))
+    assert scaled <= fmt.max
+    assert np.ldexp(scaled, 1) > fmt.max or not isinstance(fmt, FixedFormat)
+    assert layer.finest_exponent(fmt) - 1 <= np.floor(np.log2(scaled)) <= layer.finest_exponent(fmt)
+
+
+def test_hif8_is_scaled_to_its_three_bit_zone() -> None:
+    assert layer.finest_exponent(fp9.format("hif8")) == 3  # HiF8 Table 4: 3 fraction bits for |E| <= 3
+
+
+def test_zeros_are_not_scaled() -> None:
+    assert layer.scale_exponent(np.zeros(3), fp9.format("e4m3")) == 0
+
+
+def test_every_scheme_meets_every_accumulator() -> None:
+    _, products = real_layer()
+    pairs = {(p.scheme.direction, p.scheme.a.name, p.scheme.b.name, p.engine.name) for p in products}
+    assert ("forward", "hif8", "hif8", "dlfloat") in pairs
+    assert ("backward", "e5m2", "e4m3", "fma_fp32") in pairs
+    assert len(pairs) == len(products) == 10
+
+
+def test_errors_are_those_of_8_bits_and_of_the_accumulator() -> None:
+    """3 fraction bits: relative error below 2^-4 a value; FP32 sums below 2^-20, DLFloat16 sums below 2^-7."""
+    _, products = real_layer()
+    for p in products:
+        assert 1e-3 < p.quantisation_error < 2**-4
+        assert p.accumulation_error < (2**-20 if p.engine.name == "fma_fp32" else 2**-7)
+        assert abs(p.total_error - p.quantisation_error) <= p.accumulation_error
+
+
+@pytest.mark.parametrize("name", demo.ACCURACY_FORMATS)
+def test_8_bits_cost_less_than_two_points_of_accuracy(name: str) -> None:
+    data, net = trained()
+    real = network.accuracy(net.activations(data.test_images)[-1], data.test_labels)
+    scores = layer.scores(net, data.test_images, fp9.format(name), engine("fma_fp32"))
+    assert network.accuracy(scores, data.test_labels) > real - 0.02
+
+
+# --- its operations -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", hardware.UNITS, ids=lambda unit: unit.name)
+def test_the_layer_s_operations_are_vectors_of_the_unit(unit: Fma | Cast) -> None:
+    tensors, products = real_layer()
+    made = vectors.from_inputs(unit, operations.of_layer(unit, tensors, products))
+    assert len(made) > 4000
+
+
+def test_a_chain_of_multiply_adds_ends_in_the_golden_dot_product() -> None:
+    tensors, products = real_layer()
+    unit = CATALOGUE["fma_fp32"]
+    inputs = operations.of_layer(unit, tensors, products)
+    results = unit.evaluate(inputs)["result"]
+    depth = tensors.activations.shape[1]
+    a, b = inputs["a"][:depth], inputs["b"][:depth]
+    assert results[depth - 1] == fp9.dot(a, b, "e4m3", "e4m3", engine="fma_fp32")
+    assert np.array_equal(inputs["c"][1:depth], results[: depth - 1])
+
+
+def test_an_accumulator_gives_the_dot_products_of_the_multiply_add() -> None:
+    tensors, products = real_layer()
+    steps = CATALOGUE["fma_dlfloat16"].evaluate(operations.of_layer(CATALOGUE["fma_dlfloat16"], tensors, products))
+    inputs = operations.of_layer(CATALOGUE["mac_dlfloat16"], tensors, products)
+    whole = CATALOGUE["mac_dlfloat16"].evaluate(inputs)["result"]
+    assert np.array_equal(whole[inputs["op"] != MacOp.HOLD], steps["result"])
+
+
+def test_casts_use_every_target_and_rounding() -> None:
+    unit = CATALOGUE["cast_fp32"]
+    assert isinstance(unit, Cast)
+    inputs = operations.of_layer(unit, *real_layer())
+    chosen = set(zip(inputs["target"].tolist(), inputs["rounding"].tolist(), strict=True))
+    assert len(chosen) == len(unit.targets) * len(unit.roundings)
+
+
+def test_a_unit_that_cannot_do_the_layer_is_refused() -> None:
+    with pytest.raises(ValueError, match="give a cast, an fma or a mac"):
+        operations.of_layer(CATALOGUE["decoder_hif8"], *real_layer())
+    fp16 = Fma("odd", (fp9.format("e4m3"),), (fp9.format("e4m3"),), engine("fma_fp16"))
+    with pytest.raises(ValueError, match="none of the layer's products"):
+        operations.of_layer(fp16, *real_layer())
+
+
+def test_one_expected_result_is_broken() -> None:
+    unit = CATALOGUE[hardware.BROKEN_UNIT]
+    good = vectors.from_inputs(unit, operations.of_layer(unit, *real_layer()))
+    bad = hardware.broken(good, 50)
+    differs = np.flatnonzero(bad.expected["result"] != good.expected["result"][-len(bad) :])
+    assert differs.tolist() == [50]
+
+
+# --- the line ------------------------------------------------------------------------------------------
+
+
+def test_a_unit_goes_down_the_line_and_its_broken_vector_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unmeasured(*_: object, **__: object) -> None:
+        raise MissingTool("area is measured elsewhere")
+
+    monkeypatch.setattr(hardware.synth, "synthesise_unit", unmeasured)
+    monkeypatch.setattr(hardware, "CORNER_OPERATIONS", 300)
+    monkeypatch.setattr(hardware, "RANDOM_OPERATIONS", 50)
+    monkeypatch.setattr(hardware, "UNITS", (CATALOGUE[hardware.BROKEN_UNIT],))
+    line = hardware.Line(tmp_path, 0, lambda _: None)
+    line.prepare(*real_layer())
+    built = line.measure()
+    record = built.units[hardware.BROKEN_UNIT]
+    assert record["operations"] == 300 + 50 + record["of_layer"]
+    assert set(record["simulation"]) == {b["simulator"] for b in built.broken} >= {"verilator"}
+    for run in record["simulation"].values():
+        assert (run["checked"], run["mismatches"], run["violations"]) == (record["operations"], 0, [])
+    for b in built.broken:
+        assert b["caught"]
+        assert re.search(
+            r"operation 50: a = 0x\w\w \(.+\), .*result expected 0x\w{4} \(.+\), got 0x\w{4} \(.+\)", b["report"][0]
+        )
+
+
+# --- what is missing --------------------------------------------------------------------------------------------------
+
+
+def test_a_missing_tool_leaves_its_part_out_and_is_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object, **__: object) -> None:
+        raise MissingTool("the abacus is missing; install it with: apt install abacus")
+
+    monkeypatch.setattr(hardware, "regress", missing)
+    monkeypatch.setattr(hardware.synth, "synthesise_unit", missing)
+    monkeypatch.setattr(hardware, "RANDOM_OPERATIONS", 10)
+    monkeypatch.setattr(hardware, "UNITS", hardware.UNITS[:1])
+    steps: list[str] = []
+    line = hardware.Line(tmp_path, 0, steps.append)
+    line.prepare(*real_layer())
+    built = line.measure()
+    assert built.skipped == ["the abacus is missing; install it with: apt install abacus"]
+    assert built.units["fma_fp32"]["simulation"] == {}
+    assert not built.ratios
+    assert sum(step.startswith("Skipped") for step in steps) == 2 + 1 + 2 * len(hardware.PAIRS)
+    assert vectors.check(tmp_path / "vectors" / "fma_fp32.vec") > 0
+
+
+# --- the report -------------------------------------------------------------------------------------------------------
+
+
+def summary() -> dict[str, Any]:
+    """A summary with the real network and layer, and invented hardware figures."""
+    data, net = trained()
+    tensors, products = real_layer()
+    estimate = {"area_um2": 42000.0, "logic_um2": 40000.0, "flip_flop_um2": 2000.0, "nand2": 1750.0}
+    estimates = [estimate | {"mapping": m, "flip_flops": 20, "delay_ns": 12.3} for m in "AB"]
+    run = {"checked": 9000, "mismatches": 0, "violations": [], "seconds": 1.0}
+    unit = {
+        "unit": "fma_fp32",
+        "verilog": "build/rtl/fma_fp32.v",
+        "lines": 1200,
+        "vectors": "build/vectors/fma_fp32.vec",
+        "operations": 9000,
+        "of_layer": 4096,
+        "simulation": {"icarus": run, "verilator": dict(run)},
+        "synthesis": {"estimates": estimates},
+    }
+    return {
+        "schema": report.SCHEMA,
+        "fp9": fp9.__version__,
+        "seed": 0,
+        "network": demo.network_record(data),
+        "accuracy": [{"format": "fp32", "engine": "float32", "accuracy": 0.97}, *demo.accuracies(net, data)],
+        "tensors": [
+            demo.tensor_record(name, getattr(tensors, name)) for name in ("activations", "weights", "gradient")
+        ],
+        "layer": [demo.product_record(p) for p in products],
+        "units": [unit],
+        "ratios": [
+            {
+                "numerator": "fma_fp32_ocp",
+                "denominator": "fma_fp32_e5m2",
+                "result": "fp32",
+                "subnormals": "kept",
+                "library": "osu018",
+                "mapping": "A",
+                "area": 1.034,
+                "delay": 1.0,
+            }
+        ],
+        "broken": [
+            {"unit": "fma_fp32", "simulator": "icarus", "broken": 50, "caught": True, "report": ["vector 50: <a>"]}
+        ],
+        "skipped": [],
+        "folder": "build",
+        "seconds": 70.0,
+    }
+
+
+class _Page(HTMLParser):
+    """Collects the tags of a page, and what it would load from elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.loads: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.loads += [str(v) for k, v in attrs if k in ("src", "href") and not str(v).startswith("#")]
+
+
+def test_the_page_stands_alone_and_shows_every_chart() -> None:
+    page = _Page()
+    text = report.html(summary())
+    page.feed(text)
+    assert page.tags.count("svg") == 4
+    assert [loaded for loaded in page.loads if not loaded.startswith("#")] == []
+    assert "script" not in page.tags
+    assert "vector 50: &lt;a&gt;" in text
+    assert "1.034" in text
+
+
+def test_the_same_summary_gives_the_same_page() -> None:
+    assert report.html(summary()) == report.html(summary())
+
+
+def test_a_report_is_read_back(tmp_path: Path) -> None:
+    report.write(summary(), tmp_path / "new")
+    assert report.read(tmp_path / "new" / "report.json") == json.loads(json.dumps(summary()))
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema": 99}'])
+def test_a_file_that_is_no_report_is_refused(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=re.escape(str(file))):
+        report.read(file)
+
+
+def printed(made: dict[str, Any]) -> str:
+    console = Console(width=140, file=io.StringIO(), record=True)
+    console.print(report.summary_table(made))
+    return console.export_text()
+
+
+def test_the_table_says_what_was_checked_and_what_it_takes() -> None:
+    text = printed(summary())
+    for words in ("97.0 %", "hif8 x hif8", "9,000", "42,000 @ 12.3", "1.034", "caught", "report.html"):
+        assert words in text
+
+
+def test_what_is_skipped_stands_in_page_and_table() -> None:
+    left_out = summary()
+    left_out["units"][0] |= {"simulation": {}, "synthesis": None}
+    left_out |= {"ratios": [], "broken": [], "skipped": ["the abacus is missing"]}
+    assert "Skipped: the abacus is missing" in printed(left_out)
+    assert "the abacus is missing" in report.html(left_out)
+
+
+@pytest.mark.parametrize("change", ["mismatches", "checked", "violations", "broken", "nothing"])
+def test_a_run_that_disagrees_or_checks_nothing_does_not_pass(change: str) -> None:
+    assert report.passed(summary())
+    changed = copy.deepcopy(summary())
+    run = changed["units"][0]["simulation"]["icarus"]
+    match change:
+        case "mismatches":
+            run["mismatches"] = 1
+        case "checked":
+            run["checked"] = 8999
+        case "violations":
+            run["violations"] = ["a result was lost"]
+        case "broken":
+            changed["broken"][0]["caught"] = False
+        case _:
+            changed["units"][0]["simulation"] = {}
+    assert not report.passed(changed)

@@ -1,0 +1,153 @@
+"""The generated Verilog of the catalogue's units against the golden model: exhaustively where inputs are few."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from fp9.formats import HFP8_BIASES, Rounding
+from fp9.suites.columns import drawn_port
+from fp9.units import BIAS_BITS, CATALOGUE, Cast, Decoder, Dot, Fma, Fpu, Mac, Port, Unit, Upcast
+from fp9.vectors import sets as vectors
+from fp9_sim import Verilated, check, compare, verilated
+
+Columns = dict[str, NDArray[np.uint32]]
+
+
+def combinations(columns: dict[str, range | list[int]]) -> Columns:
+    """Every combination of the columns' values."""
+    grids = np.meshgrid(*(np.array(values, dtype=np.uint32) for values in columns.values()), indexing="ij")
+    return {name: grid.ravel() for name, grid in zip(columns, grids, strict=True)}
+
+
+def every(port: Port) -> range | list[int]:
+    """All values of a select port that mean something, all biases of a bias port, all codes of an operand."""
+    if port.choices:
+        return range(len(port.choices))
+    if port.name.endswith("_bias"):
+        return [bias % (1 << BIAS_BITS) for bias in HFP8_BIASES]
+    return range(1 << port.width)
+
+
+def units(kind: type[Unit]) -> list[Unit]:
+    """The catalogue's units of exactly this kind."""
+    return [unit for unit in CATALOGUE.values() if type(unit) is kind]
+
+
+def hold(unit: Unit, inputs: Columns, dut: Verilated | None = None) -> None:
+    """Every operation gives the model's results."""
+    found, total = check(unit, inputs, dut=dut)
+    assert not total, f"{total} mismatches, the first: {found[0]}"
+
+
+@pytest.mark.parametrize("unit", [*units(Decoder), *units(Upcast)], ids=lambda unit: unit.name)
+def test_decoders_and_upcasts_take_every_code_of_every_format(unit: Unit) -> None:
+    hold(unit, combinations({port.name: every(port) for port in unit.inputs}))
+
+
+SOURCE_CODES = 1 << 16
+
+
+@pytest.mark.parametrize("unit", units(Cast), ids=lambda unit: unit.name)
+def test_casts_round_every_16_bit_operand_in_every_mode(unit: Cast) -> None:
+    """All codes of a 16-bit source; of a 32-bit one, all upper halves, with lower halves that decide a rounding.
+
+    Scales and random bits are drawn; lanes carry the operands in different order.
+    """
+    lower = [0] if unit.source.bits == 16 else [0x0000, 0x0001, 0x7FFF, 0x8000, 0xFFFF]
+    modes = {port.name: every(port) for port in unit.inputs if port.choices}
+    columns = combinations({"x": range(SOURCE_CODES), "lower": lower, **modes})
+    below, x = columns.pop("lower"), columns.pop("x")
+    if unit.source.bits == 32:
+        x = (x << np.uint32(16)) | below
+    columns |= {name: np.roll(x, lane * 7919) for lane, name in enumerate(unit.lane_names("x"))}
+    rng = np.random.default_rng(0)
+    columns |= {p.name: drawn_port(p, len(x), rng) for p in unit.inputs if p.name not in columns}
+    hold(unit, columns)
+
+
+@pytest.mark.parametrize("unit", [u for u in units(Cast) if u.inputs[0].width == 32], ids=lambda unit: unit.name)
+def test_casts_round_random_operands(unit: Cast) -> None:
+    hold(unit, dict(vectors.generate(unit, "random", 1_000_000, seed=1).inputs))
+
+
+@pytest.mark.parametrize("unit", units(Cast), ids=lambda unit: unit.name)
+def test_casts_agree_on_corners(unit: Cast) -> None:
+    hold(unit, dict(vectors.generate(unit, "corner", seed=2).inputs))
+
+
+def test_exact_numbers_never_move_under_stochastic_rounding() -> None:
+    """Whatever the random bits, a number of the target is cast to itself, without a flag (spec 2.4)."""
+    unit = CATALOGUE["cast_fp32_sr"]
+    assert isinstance(unit, Cast)
+    dut = verilated(unit)
+    for index, fmt in enumerate(unit.targets):
+        codes = np.flatnonzero(np.isfinite(fmt.table)).astype(np.uint32)
+        bits = [0, 1, 0x7FFF, 0x8000, 0xFFFE, 0xFFFF, *range(3, 1 << unit.random_bits, 997)]
+        columns = combinations({"code": codes.tolist(), "random": bits, "overflow": [0, 1]})
+        code = columns.pop("code")
+        x = fmt.table[code].astype(np.float32).view(np.uint32)
+        stochastic = unit.roundings.index(Rounding.SR)
+        results = dut(x=x, target=np.full_like(x, index), rounding=np.full_like(x, stochastic), **columns)
+        assert np.array_equal(results["result"], code)
+        assert not results["flags"].any()
+
+
+# Zero, a number whose sum needs rounding, and the smallest negative number.
+ADDENDS = {"fp32": [0, 0x3F80_0001, 0x8000_0001], "dlfloat16": [0, 0x3E01, 0x8001]}
+
+
+@pytest.mark.parametrize("unit", [u for u in units(Fma) if not u.stages], ids=lambda unit: unit.name)
+def test_multiply_adders_form_every_product_of_each_operand_pair(unit: Fma) -> None:
+    dut = verilated(unit)
+    selects = [port for port in unit.inputs if port.choices]
+    for choice in itertools.product(*(every(port) for port in selects)):
+        chosen = {port.name: [value] for port, value in zip(selects, choice, strict=True)}
+        columns = combinations({"a": range(256), "b": range(256), "c": ADDENDS[unit.engine.result.name], **chosen})
+        hold(unit, columns, dut)
+
+
+@pytest.mark.parametrize("unit", [*units(Fma), *units(Dot), *units(Mac), *units(Fpu)], ids=lambda unit: unit.name)
+@pytest.mark.parametrize("suite", ["corner", "random"])
+def test_multiply_adders_agree_on_corners_and_at_random(unit: Unit, suite: str) -> None:
+    count = 200_000 if suite == "random" else None
+    hold(unit, dict(vectors.generate(unit, suite, count, seed=2).inputs))
+
+
+@pytest.mark.parametrize("name", ["decoder_all", "cast_fp32", "fma_fp32", "dot2_dlfloat16_hfp8", "fpu_dlfloat16_hfp8"])
+def test_combinational_units_agree_on_both_simulators(name: str, build_dir: Path) -> None:
+    unit = CATALOGUE[name]
+    result = compare(unit, vectors.generate(unit, "random", 3000), build_dir=build_dir)
+    assert result.passed, [run.to_dict() for run in result.runs]
+
+
+@pytest.mark.parametrize("name", ["mac_fp32", "mac4_e8m13_ocp", "dot8_fp32_ocp", "fma_dlfloat16_bias", "cast_fp32_x4"])
+def test_units_with_stages_agree_on_both_simulators_under_stalls(name: str, build_dir: Path) -> None:
+    unit = CATALOGUE[name]
+    result = compare(unit, vectors.generate(unit, "random", 3000), seed=3, build_dir=build_dir)
+    assert result.passed, [run.to_dict() for run in result.runs]
+
+
+@pytest.mark.parametrize(
+    ("name", "stages"),
+    [
+        ("decoder_all", 1),
+        ("cast_fp32", 3),
+        ("cast_fp32_x4", 1),
+        ("upcast_fp32", 4),
+        ("fpu_dlfloat16_hfp8", 5),
+        ("cast_fp32_x4", 6),
+        ("fma_fp32", 1),
+        ("fma_fp32", 6),
+        ("mac_dlfloat16", 1),
+        ("mac_fp32", 6),
+    ],
+)
+def test_units_of_every_depth_keep_their_results(name: str, stages: int) -> None:
+    unit = dataclasses.replace(CATALOGUE[name], stages=stages)  # type: ignore[type-var]
+    hold(unit, dict(vectors.generate(unit, "random", 20_000, seed=stages).inputs))
