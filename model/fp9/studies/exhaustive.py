@@ -1,6 +1,7 @@
 """Every float32 input of every cast: 2^32 patterns against other packages and against the oracle's thresholds.
 
-`python -m fp9.studies.exhaustive` runs it on all cores, shows progress, keeps a file of what is done so that it can be resumed,
+`python -m fp9.studies.exhaustive` runs it on all cores, shows progress, keeps a file of what is done so that it can be
+resumed,
 and ends with the number of comparisons. A shard is 2^26 patterns of one cast.
 """
 
