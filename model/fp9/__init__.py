@@ -8,10 +8,9 @@
 
 from fp9.casts.arrays import Hybrid, cast, decode, encode
 from fp9.casts.random_bits import Stochastic
-from fp9.engines.engine import Engine, engine
+from fp9.engines import Engine, engine
 from fp9.formats import Format, Rounding, format
-from fp9.policy import Overflow
-from fp9.rounding import Flags
+from fp9.rounding import Flags, Overflow
 from fp9.sums.products import dot, matmul
 
 __version__ = "0.1.0"

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
-from typing import TypeVar
 
-from fp9.formats import Format, HiFloat8, Rounding
-
-
-class Overflow(Enum):
-    """What becomes of magnitudes above the largest number."""
-
-    SATURATE = "saturate"
-    INF = "inf"
+from fp9.formats import Format
+from fp9.rounding import Overflow, Rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +27,10 @@ class CastPolicy:
 
     def check(self, fmt: Format) -> None:
         """Raise ValueError where the policy does not fit the target format."""
-        if self.rounding is Rounding.HYBRID and not isinstance(fmt, HiFloat8):
-            raise ValueError(f"hybrid rounding is defined for hif8; {fmt.name} given: choose rne, rna, rtz, rup or rdn")
+        if self.rounding and not fmt.offers(self.rounding):
+            offered = ", ".join(mode.value for mode in Rounding if fmt.offers(mode))
+            raise ValueError(f"{self.rounding.value} rounding is not defined for {fmt.name}; choose one of {offered}")
         if self.nan_to_zero and not fmt.signed:
             raise ValueError(f"{fmt.name} has no zero; nan_to_zero cannot be asked of it")
         if self.overflow is Overflow.INF and fmt.inf_code(False) is None and fmt.nan_code(False) is None:
             raise ValueError(f"{fmt.name} has neither infinity nor NaN; use overflow='saturate'")
-
-
-_Choice = TypeVar("_Choice", bound=Enum)
-
-
-def choice(kind: type[_Choice], value: _Choice | str, what: str) -> _Choice:
-    """The member of `kind` that `value` is or names; ValueError names what is offered."""
-    try:
-        return kind(value)
-    except ValueError:
-        offered = ", ".join(str(member.value) for member in kind)
-        raise ValueError(f"{what} {value!r} is not known; choose one of {offered}") from None

@@ -1,12 +1,124 @@
-"""Exception flags with the bits of Berkeley TestFloat and RISC-V `fflags`."""
+"""What a rounding is: the modes with their facts and words, what overflow becomes, the exception flags.
+
+Everything that asks "which modes ...?" asks a fact of `Rounding` here, so that a new mode is a row of its table.
+"""
 
 from __future__ import annotations
 
-from enum import IntFlag
+from dataclasses import dataclass
+from enum import Enum, IntFlag
+from typing import NamedTuple, TypeVar
+
+
+class Bits(Enum):
+    """Where a rounding that is not decided by the dropped bits alone gets other bits from."""
+
+    GIVEN = "given"
+    """random integers, given beside the number"""
+    SOURCE = "source"
+    """the last bits of the source's own pattern"""
+
+
+class _Facts(NamedTuple):
+    words: str
+    is_nearest: bool = False
+    away_from_zero: tuple[bool, bool] = (False, False)
+    keeps_nonzero: tuple[bool, bool] = (False, False)
+    bits: Bits | None = None
+
+
+class Rounding(Enum):
+    """Rounding of an exact value to the neighbours that a format offers (IEEE 754-2019 section 4.3).
+
+    `rto`: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008. `sr`: spec 2.4.
+    `hybrid`: HiF8 section 3.2. Pairs of facts hold for positive and for negative numbers.
+    """
+
+    RNE = "rne"
+    RNA = "rna"
+    RTZ = "rtz"
+    RUP = "rup"
+    RDN = "rdn"
+    SR = "sr"
+    HYBRID = "hybrid"
+
+    @property
+    def words(self) -> str:
+        """The mode as a reader is told."""
+        return _FACTS[self].words
+
+    @property
+    def is_nearest(self) -> bool:
+        """Whether the result is always the nearest number, whatever becomes of ties."""
+        return _FACTS[self].is_nearest
+
+    @property
+    def is_monotone(self) -> bool:
+        """Whether a larger number never gives a smaller result: true where the number alone decides."""
+        return _FACTS[self].bits is None
+
+    @property
+    def needs_bits(self) -> bool:
+        """Whether random bits must be given."""
+        return _FACTS[self].bits is Bits.GIVEN
+
+    @property
+    def reads_source(self) -> bool:
+        """Whether the decision takes bits of the source's own pattern."""
+        return _FACTS[self].bits is Bits.SOURCE
+
+    def moves_away(self, negative: bool) -> bool:
+        """Whether every number of this sign that is not representable moves away from zero."""
+        return _FACTS[self].away_from_zero[negative]
+
+    def keeps_nonzero(self, negative: bool) -> bool:
+        """Whether no number of this sign but zero becomes zero."""
+        return _FACTS[self].keeps_nonzero[negative]
+
+    @property
+    def cancels_to_minus(self) -> bool:
+        """Whether the exact sum of a number and its negative is -0 (IEEE 754-2019 section 6.3)."""
+        return _FACTS[self].away_from_zero == (False, True)
+
+
+_FACTS = {
+    Rounding.RNE: _Facts("to nearest, ties to even", is_nearest=True),
+    Rounding.RNA: _Facts("to nearest, ties away from zero", is_nearest=True),
+    Rounding.RTZ: _Facts("toward zero"),
+    Rounding.RUP: _Facts("toward plus infinity", away_from_zero=(True, False), keeps_nonzero=(True, False)),
+    Rounding.RDN: _Facts("toward minus infinity", away_from_zero=(False, True), keeps_nonzero=(False, True)),
+    Rounding.SR: _Facts("stochastic: random bits are added below the last place", bits=Bits.GIVEN),
+    Rounding.HYBRID: _Facts(
+        "hif8's hybrid: ties away near 1, elsewhere by a threshold from the source's own last bits", bits=Bits.SOURCE
+    ),
+}
+
+
+class Overflow(Enum):
+    """What becomes of magnitudes above the largest number."""
+
+    SATURATE = "saturate"
+    INF = "inf"
+
+
+@dataclass(frozen=True, slots=True)
+class Hybrid:
+    """Switches of HiF8 hybrid rounding (spec 2.3).
+
+    `strict` rounds up when F > T instead of F >= T; `doc_overflow` keeps [40960, 1.5 * 2^15) stochastic, as CANN's page
+    writes it; `bf16_via_fp32` takes bfloat16 sources through FP32, as Ascend does.
+    """
+
+    strict: bool = False
+    doc_overflow: bool = False
+    bf16_via_fp32: bool = False
 
 
 class Flags(IntFlag):
-    """IEEE 754-2019 section 7 exceptions; tininess is detected after rounding. Division by zero cannot occur."""
+    """IEEE 754-2019 section 7 exceptions; tininess is detected after rounding. Division by zero cannot occur.
+
+    The bits are those of Berkeley TestFloat and RISC-V `fflags`.
+    """
 
     INEXACT = 1
     UNDERFLOW = 2
@@ -17,3 +129,14 @@ class Flags(IntFlag):
 
 FLAG_BITS = 5
 """Width of a flags field."""
+
+_Choice = TypeVar("_Choice", bound=Enum)
+
+
+def choice(kind: type[_Choice], value: _Choice | str, what: str) -> _Choice:
+    """The member of `kind` that `value` is or names; ValueError names what is offered."""
+    try:
+        return kind(value)
+    except ValueError:
+        offered = ", ".join(str(member.value) for member in kind)
+        raise ValueError(f"{what} {value!r} is not known; choose one of {offered}") from None

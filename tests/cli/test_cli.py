@@ -164,7 +164,7 @@ BAD = [
     (["cast", "0x141", "--from", "e4m3", "--to", "fp16"], "at most 0xFF"),
     (["cast", "0xg", "--from", "e4m3", "--to", "fp16"], "write it in hex"),
     (["cast", "nan", "--to", "int8"], "has no NaN"),
-    (["cast", "1", "--to", "e4m3", "--rounding", "hybrid"], "hybrid rounding is defined for hif8"),
+    (["cast", "1", "--to", "e4m3", "--rounding", "hybrid"], "hybrid rounding is not defined for e4m3"),
     (["cast", "1", "--to", "e4m3", "--rounding", "up"], "choose one of"),
     (["cast", "1", "--to", "e4m3", "--overflow", "wrap"], "choose one of saturate, inf"),
     (["cast", "1", "--to", "int8", "--overflow", "inf"], "neither infinity nor NaN"),

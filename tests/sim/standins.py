@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fp9.golden import evaluate
 from fp9.units import Port, Unit
 
 
@@ -14,7 +15,7 @@ def table(unit: Unit) -> str:
     """A function of one code port: Verilog expressions `<output>_of[code]` that hold the golden results."""
     (port,) = unit.inputs
     codes = np.arange(1 << port.width, dtype=np.uint8)
-    results = unit.evaluate({port.name: codes})
+    results = evaluate(unit, {port.name: codes})
     lines = []
     for output in unit.outputs:
         values = "".join(f"{int(v):0{output.width}b}" for v in results[output.name][::-1])

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.casts.random_bits import RandomBits, Stochastic, random_bits_of
-from fp9.casts.sources import Hybrid, as_numbers, as_scale, hybrid_thresholds
+from fp9.casts.sources import as_numbers, as_scale, hybrid_thresholds
 from fp9.casts.tables import can_express_nan, decode_table, smallest_dtype
 from fp9.casts.wide import decode_wide
-from fp9.formats import FixedFormat, Format, Rounding, format
+from fp9.formats import Format, format
 from fp9.formats.dtypes import stored_codes
-from fp9.policy import CastPolicy, Overflow, choice
+from fp9.policy import CastPolicy
+from fp9.rounding import Hybrid, Overflow, Rounding, choice
 from fp9.system.parallel import CACHED, over_parts
 
 if TYPE_CHECKING:
@@ -153,9 +154,8 @@ def as_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
         if array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << fmt.bits:
             raise ValueError(f"a code outside 0..2**{fmt.bits}-1 given; {fmt.name} has {fmt.bits} bits")
         array = array.astype(fmt.dtype, copy=False)
-    padding = fmt.padding if isinstance(fmt, FixedFormat) else 0
-    if padding and (array & fmt.dtype.type((1 << padding) - 1)).any():
-        raise ValueError(f"a code whose low {padding} bits are not 0 given; {fmt.name} has none such")
+    if fmt.padding and (array & fmt.dtype.type((1 << fmt.padding) - 1)).any():
+        raise ValueError(f"a code whose low {fmt.padding} bits are not 0 given; {fmt.name} has none such")
     return array
 
 
@@ -225,10 +225,9 @@ def cast(
 
 def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
     """Numbers as the NumPy type of the format where there is one, so that hybrid rounding finds its source bits."""
-    if fmt.name == "fp16":
-        return np.asarray(codes, dtype=np.uint16).view(np.float16)
-    if fmt.name == "bf16":
-        import ml_dtypes
+    if fmt.native_dtype is None:
+        return decode_to(codes, fmt, smallest_dtype(fmt))
+    import ml_dtypes  # slow to load; it gives NumPy the name bfloat16
 
-        return np.asarray(codes, dtype=np.uint16).view(ml_dtypes.bfloat16)
-    return decode_to(codes, fmt, smallest_dtype(fmt))
+    native = ml_dtypes.bfloat16 if fmt.native_dtype == "bfloat16" else fmt.native_dtype
+    return np.asarray(codes, dtype=fmt.dtype).view(native)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.casts.request import Plan, Request, odd_patterns, universal
-from fp9.casts.sources import Hybrid
-from fp9.formats import Format, HiFloat8, Rounding, floor_log2
+from fp9.formats import Format, HiFloat8
 from fp9.policy import CastPolicy
+from fp9.rounding import Hybrid, Rounding
 from fp9.system.parallel import CACHED, STREAMED
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | N
 
 def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
     """hif8 keeps at most 3 fraction bits: bfloat16 rounded to odd has enough for every rounding but sr and hybrid."""
-    tapered = isinstance(request.fmt, HiFloat8) and request.rounding not in (Rounding.SR, Rounding.HYBRID)
+    tapered = isinstance(request.fmt, HiFloat8) and request.rounding.is_monotone
     if not tapered or size < TABLE_PAYS:
         return None
     from fp9.kernels import round32 as fast_kernels
@@ -70,11 +70,11 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
 def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
     """Codes and flags of 16-bit sources, and of float32 in bfloat16 rounded to odd, for targets of two bits less."""
     fmt, narrow = request.fmt, dtype.itemsize == 2 and dtype.kind not in "iu"
-    by_pattern = request.tensor_scale is not None and request.rounding not in (Rounding.SR, Rounding.HYBRID)
+    by_pattern = request.tensor_scale is not None and request.rounding.is_monotone
     if size < TABLE_PAYS or not by_pattern or not fmt.signed or fmt.bits > 16 or not (narrow or dtype == np.float32):
         return None
     # Subnormal float32 have fewer bits than that; they must lie far below the target's smallest number.
-    if not narrow and (request.scale or _widest(fmt) + 2 > _FRACTION or fmt.smallest < 2.0**_LOWEST):
+    if not narrow and (request.scale or fmt.precision + 1 > _FRACTION or fmt.smallest < 2.0**_LOWEST):
         return None
     from fp9.kernels.round32 import look_up_flagged
 
@@ -84,12 +84,6 @@ def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> 
         look_up_flagged(source.view(np.uint16 if narrow else np.uint32), table, shift, codes, flags)
 
     return Plan(encode, CACHED)
-
-
-def _widest(fmt: Format) -> int:
-    """Fraction bits of the format's longest significand."""
-    exponents = range(fmt.min_normal_exponent, floor_log2(fmt.max_magnitude) + 1)
-    return max(exponent - fmt.quantum(exponent) for exponent in exponents)
 
 
 @functools.lru_cache(maxsize=64)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,22 +22,24 @@ from fp9.casts.random_bits import RandomBits
 from fp9.casts.request import Plan, Request, odd_patterns, universal
 from fp9.casts.sources import hybrid_thresholds
 from fp9.casts.tables import Target, rounding_target
-from fp9.formats import FixedFormat, Rounding, ScaledInteger
+from fp9.formats import FixedFormat, HiFloat8, ScaledInteger
+from fp9.formats.host import BINARY32
+from fp9.policy import CastPolicy
+from fp9.rounding import Hybrid, Overflow, Rounding
 from fp9.system.parallel import CACHED, STREAMED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fp9.kernels.hif8 import HybridEdges
     from fp9.kernels.round32 import Edges, Grid
 
-_FLOAT32_BIAS = 127
-_FLOAT32_FRACTION = 23
-TOP_FIELD = 254
+TOP_FIELD = BINARY32.top_field - 1
 
 
 def encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
     """How to encode parts of a flat source of `size` elements."""
-    if request.rounding is Rounding.HYBRID:
+    if request.rounding.reads_source:
         hybrid_thresholds(dtype, request.hybrid)  # a TypeError for sources that have no bits to give
     if request.flags:
         return flagged_by_upper_half(request, dtype, size) or universal(request, dtype)
@@ -53,7 +56,7 @@ def encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
 
 
 def _vector(request: Request, dtype: np.dtype[Any]) -> Plan | None:
-    if request.rounding is Rounding.HYBRID:
+    if request.rounding.reads_source:
         return None
     direct = dtype == np.float32 and request.tensor_scale is not None
     grid = grid_of(request, request.scale, TOP_FIELD) if direct else grid_of(request, 0, TOP_FIELD - 1)
@@ -73,12 +76,7 @@ def _vector(request: Request, dtype: np.dtype[Any]) -> Plan | None:
 def odd_is_safe(grid: Grid) -> bool:
     """Whether float32 rounded to odd has two bits left below the target's and the random bits, also at its low end."""
     needed = int(grid.fraction_bits) + int(grid.random_width) + 2
-    return needed <= _FLOAT32_FRACTION and int(grid.lowest) >= needed - _FLOAT32_FRACTION
-
-
-def _precision(fmt: FixedFormat | ScaledInteger) -> int:
-    """Fraction bits of the widest significand; an integer's are those below its leading bit."""
-    return fmt.fraction_bits if isinstance(fmt, FixedFormat) else fmt.max_code.bit_length() - 1
+    return needed <= BINARY32.fraction_bits and int(grid.lowest) >= needed - BINARY32.fraction_bits
 
 
 def fixed_rounding(
@@ -87,7 +85,7 @@ def fixed_rounding(
     """A function of (part, float32 patterns, codes) that rounds into a fixed-field format."""
     from fp9.kernels import round32 as fast_kernels
 
-    complement = isinstance(request.fmt, ScaledInteger)
+    complement = request.fmt.twos_complement
     if (magic := _magic(request, grid)) and not complement:
         return lambda _, patterns, codes: fast_kernels.encode_nearest_even(patterns, *magic, grid, edges, codes)
     kernel = fast_kernels.ENCODE_FIXED[request.rounding, complement]
@@ -115,9 +113,9 @@ def grid_of(request: Request, scale: int, top: int) -> Grid | None:
     fmt = request.fmt
     if not isinstance(fmt, FixedFormat | ScaledInteger) or fmt.bits > 16:
         return None
-    precision = _precision(fmt)
-    lowest = fmt.quantum(-2 * TOP_FIELD * _FLOAT32_BIAS) + precision + _FLOAT32_BIAS - scale
-    flush = isinstance(fmt, FixedFormat) and not fmt.subnormals
+    precision = fmt.precision - 1
+    lowest = fmt.quantum(-2 * TOP_FIELD * BINARY32.bias) + precision + BINARY32.bias - scale
+    flush = fmt.flushes
     highest = lowest + (fmt.max_code >> precision) - (not flush)
     if not 1 <= lowest <= highest <= top:
         return None
@@ -128,12 +126,12 @@ def grid_of(request: Request, scale: int, top: int) -> Grid | None:
 def _magic(request: Request, grid: Grid) -> tuple[np.uint32, np.uint32] | None:
     """The two constants of `encode_nearest_even`; None where another rounding or grid is asked for."""
     precision, lowest = int(grid.fraction_bits), int(grid.lowest)
-    field = lowest - precision + _FLOAT32_FRACTION
+    field = lowest - precision + BINARY32.fraction_bits
     if request.rounding is not Rounding.RNE or grid.flush or precision == 0 or field > TOP_FIELD:
         return None
-    half = (1 << (_FLOAT32_FRACTION - precision - 1)) - 1
-    offset = half - ((lowest - 1) << _FLOAT32_FRACTION)
-    return np.uint32(field << _FLOAT32_FRACTION), np.uint32(offset & 0xFFFFFFFF)
+    half = (1 << (BINARY32.fraction_bits - precision - 1)) - 1
+    offset = half - ((lowest - 1) << BINARY32.fraction_bits)
+    return np.uint32(field << BINARY32.fraction_bits), np.uint32(offset & 0xFFFFFFFF)
 
 
 @functools.lru_cache(maxsize=256)
@@ -158,13 +156,28 @@ def edges_of(bits: int, target: Target) -> Edges:
 
 
 def _hybrid(request: Request, dtype: np.dtype[Any]) -> Plan | None:
-    if request.rounding is not Rounding.HYBRID or dtype != np.float32 or request.tensor_scale != 0:
+    if not request.rounding.reads_source or dtype != np.float32 or request.tensor_scale != 0:
         return None
     from fp9.kernels import hif8 as hif8_kernel
 
-    edges = hif8_kernel.hybrid_edges(request.policy, request.hybrid)
+    edges = _hybrid_edges(request.policy, request.hybrid)
 
     def encode(part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
         hif8_kernel.encode_hybrid(source.view(np.uint32), edges, codes)
 
     return Plan(encode, STREAMED)
+
+
+_DOC_OVERFLOW = Fraction(3, 2) * 2**15
+
+
+def _hybrid_edges(policy: CastPolicy, hybrid: Hybrid) -> HybridEdges:
+    """The edges that a policy and the switches of hybrid rounding ask for."""
+    from fp9.kernels.hif8 import HybridEdges
+
+    fmt = HiFloat8()
+    top = fmt.max_code if policy.overflow is Overflow.SATURATE else fmt.INF
+    certain = _DOC_OVERFLOW if hybrid.doc_overflow else fmt.CERTAIN_OVERFLOW
+    pattern = np.float32(float(certain)).view(np.uint32)
+    nan = 0 if policy.nan_to_zero else fmt.NAN
+    return HybridEdges(np.uint32(hybrid.strict), pattern, np.uint32(top), np.uint32(nan))

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.formats import FixedFormat, Format, Rounding
+from fp9.formats import FixedFormat, Format
+from fp9.formats.host import BINARY32
+from fp9.rounding import Rounding
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MAX_WIDTH = 32
 _WORD = 32
-_FLOAT32_FRACTION = 23
 
 
 class Stochastic(Enum):
@@ -28,14 +29,18 @@ class Stochastic(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RandomBits:
-    """Integers r of `width` bits for a flat source, shape (n,) or (1,)."""
+    """Integers r of `width` bits: one, or one row of them, for each element or row, or a single one for all."""
 
     values: NDArray[Any]
     width: int
 
     def part(self, part: slice) -> NDArray[Any]:
         """What belongs to a part of the source."""
-        return self.values if self.values.size == 1 else self.values[part]
+        return self.values if self.values.shape[0] == 1 else self.values[part]
+
+    def of(self, rows: slice) -> RandomBits:
+        """The bits of some rows."""
+        return RandomBits(self.part(rows), self.width)
 
 
 def random_bits_of(
@@ -56,7 +61,7 @@ def random_bits_of(
 
     Raises ValueError for missing bits, wrong shapes, and integers that are too wide, TypeError for other things.
     """
-    if rounding is not Rounding.SR:
+    if not rounding.needs_bits:
         if given is not None or preset is not None:
             raise ValueError(f"random bits given with rounding {rounding.value}; only sr takes them")
         return None
@@ -67,7 +72,7 @@ def random_bits_of(
     if preset is Stochastic.AMD_SR:
         if not isinstance(fmt, FixedFormat) or fmt.fraction_bits > 3:
             raise ValueError(f"amd_sr is defined for 8-bit formats of fixed fields; {fmt.name} given")
-        kept = _FLOAT32_FRACTION - fmt.fraction_bits
+        kept = BINARY32.fraction_bits - fmt.fraction_bits
         seeds = _supplied(given, _WORD, shape, "seeds")
         return RandomBits(seeds.values >> np.uint32(_WORD - kept), kept)
     if preset is Stochastic.INTEL_BIAS:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fp9.casts.random_bits import RandomBits
-from fp9.casts.sources import Hybrid, hybrid_thresholds, scaled, widen
+from fp9.casts.sources import hybrid_thresholds, scaled, widen
 from fp9.casts.tables import rounding_rows, rounding_target
-from fp9.formats import Format, Rounding
+from fp9.formats import Format
 from fp9.policy import CastPolicy
-from fp9.rounding import Flags
+from fp9.rounding import Flags, Hybrid, Rounding
 from fp9.system.parallel import CACHED
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
     from fp9.kernels import round64 as kernels
 
     rows, target = rounding_rows(request.fmt), rounding_target(request.fmt, request.policy)
-    mode, switches = kernels.MODES[request.rounding], request.hybrid.bits
+    mode, switches = kernels.MODES[request.rounding], kernels.switches_of(request.hybrid)
     bits, width = _randoms(request, dtype)
 
     def encode(part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
@@ -98,7 +98,7 @@ def _within(fmt: Format, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float
 
 def _randoms(request: Request, dtype: np.dtype[Any]) -> tuple[Callable[[slice, NDArray[Any]], NDArray[np.int64]], int]:
     """How to get the random bits or thresholds of a part, and their width."""
-    if request.rounding is Rounding.HYBRID:
+    if request.rounding.reads_source:
         read, width = hybrid_thresholds(dtype, request.hybrid)
         return lambda _, source: read(source), width
     random = request.random

@@ -3,40 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fp9.formats import HiFloat8, format
+from fp9.formats.dtypes import tensor_numbers
+from fp9.formats.host import BINARY64
+from fp9.rounding import Hybrid
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-_EXACT_INTEGER_BITS = 53
-_STICKY_BITS = 11
-_TINY = 2.0**-1022
+_EXACT_INTEGER_BITS = BINARY64.precision
+_STICKY_BITS = 64 - BINARY64.precision
+_TINY = float(np.finfo(np.float64).tiny)
 _HUGE = float(np.finfo(np.float64).max)
 MAX_SCALE = 4096
 """Largest power of two, up or down, that a cast multiplies by."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hybrid:
-    """Switches of HiF8 hybrid rounding (spec 2.3).
-
-    `strict` rounds up when F > T instead of F >= T; `doc_overflow` keeps [40960, 1.5 * 2^15) stochastic, as CANN's page
-    writes it; `bf16_via_fp32` takes bfloat16 sources through FP32, as Ascend does.
-    """
-
-    strict: bool = False
-    doc_overflow: bool = False
-    bf16_via_fp32: bool = False
-
-    @property
-    def bits(self) -> int:
-        """The switches as the kernels take them."""
-        from fp9.kernels import round64 as kernels
-
-        return self.strict * kernels.HYBRID_STRICT | self.doc_overflow * kernels.HYBRID_DOC
 
 
 def as_numbers(x: ArrayLike) -> NDArray[Any]:
@@ -44,9 +28,7 @@ def as_numbers(x: ArrayLike) -> NDArray[Any]:
 
     A torch tensor is taken as it lies in memory. Python integers beyond 64 bits are refused, never rounded.
     """
-    from fp9.formats import dtypes as interop
-
-    source = interop.tensor_numbers(x)
+    source = tensor_numbers(x)
     native = source.dtype.newbyteorder("=")
     if native.name == "bfloat16" or native in (np.float64, np.float32, np.float16) or native.kind in "iu":
         return source.astype(native, copy=False)
@@ -103,12 +85,16 @@ def hybrid_thresholds(dtype: np.dtype[Any], hybrid: Hybrid) -> tuple[Callable[[N
 
     FP32: T14 is the low 14 bits. FP16 and BF16: T2 = {src[0], 1}. Raises TypeError for other sources.
     """
-    if dtype == np.float32:
-        return (lambda part: (part.view(np.uint32) & 0x3FFF).astype(np.int64)), 14
     if dtype.name == "bfloat16" and hybrid.bf16_via_fp32:
-        return (lambda part: np.zeros(part.size, dtype=np.int64)), 14
-    if dtype == np.float16 or dtype.name == "bfloat16":
-        return (lambda part: (part.view(np.uint16) & 1).astype(np.int64) * 2 + 1), 2
+        return (lambda part: np.zeros(part.size, dtype=np.int64)), _threshold_width("float32")
+    if dtype.name in ("float32", "float16", "bfloat16"):
+        bits, ones = HiFloat8.threshold_bits(format(dtype))
+        mask, pattern = (1 << bits) - 1, np.dtype(f"u{dtype.itemsize}")
+        return (lambda part: (part.view(pattern) & mask).astype(np.int64) << ones | (1 << ones) - 1), bits + ones
     raise TypeError(
         f"hybrid rounding takes its bits from a float32, float16 or bfloat16 source; {dtype.name} given: convert first"
     )
+
+
+def _threshold_width(dtype: str) -> int:
+    return sum(HiFloat8.threshold_bits(format(dtype)))

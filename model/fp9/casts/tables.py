@@ -19,13 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.formats import FixedFormat, Format, Kind, ScaledInteger, floor_log2, pow2
+from fp9.formats.host import BINARY32, BINARY64
 from fp9.oracle.casts import Exact, encode
 from fp9.policy import CastPolicy
 from fp9.rounding import Flags
 
-SOURCE_BIAS = 1023
-SOURCE_FRACTION_BITS = 52
-ROWS = 2048
+ROWS = BINARY64.top_field + 1
 _FLOAT64 = np.dtype(np.float64)
 FAR_BELOW = 127
 """Shift of binades so far below the smallest number that only a directed rounding can leave zero."""
@@ -62,10 +61,10 @@ class Target(NamedTuple):
 @functools.lru_cache(maxsize=256)
 def rounding_rows(fmt: Format) -> Rows:
     """The rows of a format."""
-    order = None if isinstance(fmt, FixedFormat | ScaledInteger) else fmt.ordered_magnitudes()
+    order = None if _counts_by_code(fmt) else fmt.ordered_magnitudes()
     highest = floor_log2(fmt.max_magnitude)
     above = (0, _max_ordinal(fmt) + 1)
-    exponents = range(-SOURCE_BIAS, ROWS - SOURCE_BIAS)
+    exponents = range(-BINARY64.bias, ROWS - BINARY64.bias)
     binades = np.array([_row(fmt, order, e) if e <= highest else above for e in exponents], dtype=np.int64)
     return Rows(binades, np.empty(0, dtype=np.uint32) if order is None else order)
 
@@ -83,17 +82,17 @@ def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
     return Target(
         max_ordinal=_max_ordinal(fmt),
         sign_mask=1 << (fmt.bits - 1),
-        signed_zero=isinstance(fmt, FixedFormat) and fmt.signed_zero,
-        twos_complement=isinstance(fmt, ScaledInteger),
-        lowest_row=fmt.min_normal_exponent + SOURCE_BIAS,
+        signed_zero=fmt.signed_zero,
+        twos_complement=fmt.twos_complement,
+        lowest_row=fmt.min_normal_exponent + BINARY64.bias,
         can_underflow=fmt.can_underflow,
-        flushes=_flushes(fmt),
+        flushes=fmt.flushes,
         overflow=(overflow[0][0], overflow[1][0]),
         infinite=(infinite[0][0], infinite[1][0]),
         infinite_flags=(int(infinite[0][1]), int(infinite[1][1])),
         nan=(nan[0][0], nan[1][0]),
         nan_flags=(int(nan[0][1]), int(nan[1][1])),
-        padding=_padding(fmt),
+        padding=fmt.padding,
     )
 
 
@@ -107,24 +106,21 @@ def _both_signs(kind: Kind, magnitude: Fraction, fmt: Format, policy: CastPolicy
 
 
 def _max_ordinal(fmt: Format) -> int:
-    if isinstance(fmt, FixedFormat | ScaledInteger):
-        return fmt.max_code >> _padding(fmt)
+    if _counts_by_code(fmt):
+        return fmt.max_code >> fmt.padding
     return len(fmt.ordered_magnitudes()) - 1
 
 
-def _padding(fmt: Format) -> int:
-    return fmt.padding if isinstance(fmt, FixedFormat) else 0
-
-
-def _flushes(fmt: Format) -> bool:
-    return isinstance(fmt, FixedFormat) and not fmt.subnormals
+def _counts_by_code(fmt: Format) -> bool:
+    """Whether codes of magnitudes, their padding off, are their ordinals."""
+    return isinstance(fmt, FixedFormat | ScaledInteger)
 
 
 def _row(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> tuple[int, int]:
-    if _flushes(fmt) and exponent < fmt.min_normal_exponent:
+    if fmt.flushes and exponent < fmt.min_normal_exponent:
         return FAR_BELOW, 0
     quantum = fmt.quantum(exponent)
-    shift = min(SOURCE_FRACTION_BITS - exponent + quantum, FAR_BELOW)
+    shift = min(BINARY64.fraction_bits - exponent + quantum, FAR_BELOW)
     if exponent < quantum:
         return shift, 0
     return shift, _ordinal(fmt, order, exponent) - (1 << (exponent - quantum))
@@ -132,10 +128,10 @@ def _row(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> tuple[
 
 def _ordinal(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> int:
     """Ordinal of 2^exponent."""
-    if _flushes(fmt) and exponent == fmt.min_normal_exponent:
+    if fmt.flushes and exponent == fmt.min_normal_exponent:
         return 0
     code = fmt.code_of(pow2(exponent))
-    return code >> _padding(fmt) if order is None else int(np.flatnonzero(order == code)[0])
+    return code >> fmt.padding if order is None else int(np.flatnonzero(order == code)[0])
 
 
 @functools.lru_cache(maxsize=64)
@@ -148,5 +144,5 @@ def smallest_dtype(fmt: Format, scales: tuple[int, int] = (0, 0)) -> np.dtype[An
     """float32 where it holds every number of the format exactly, times 2**-scale too, else float64."""
     low, high = scales
     lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) - high
-    fits = floor_log2(fmt.max_magnitude) - low <= 127 and lowest >= -149
+    fits = floor_log2(fmt.max_magnitude) - low <= BINARY32.bias and lowest >= BINARY32.lowest_quantum
     return np.dtype(np.float32 if fits else np.float64)

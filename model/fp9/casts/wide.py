@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.formats import FixedFormat, Format, Specials
+from fp9.formats import FixedFormat, Format
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def decode_wide(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
     """float32 for FP32 and for what is FP32 with bits missing, else float64; shape of `codes`."""
     assert isinstance(fmt, FixedFormat), "formats of other families have 8 bits"
-    if (fmt.bits, fmt.exponent_bits, fmt.bias, fmt.specials) == (32, 8, 127, Specials.IEEE) and fmt.subnormals:
+    if fmt.native_dtype == "float32":
         return np.asarray(codes, dtype=np.uint32).view(np.float32)
     ordinals = (codes.astype(np.int64) & fmt.magnitude_mask) >> fmt.padding
     fields, fractions = ordinals >> fmt.fraction_bits, ordinals & ((1 << fmt.fraction_bits) - 1)

@@ -13,8 +13,29 @@ COMMANDS = "fp9.commands"
 """Group of entry points: each package brings its own commands, so that nothing here knows the packages above."""
 
 
+class _Packages(Commands):
+    """The commands of all installed packages, loaded when the first one is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all commands, sorted."""
+        self._load()
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command of a name."""
+        self._load()
+        return super().get_command(ctx, name)
+
+    def _load(self) -> None:
+        if self.commands:
+            return
+        for package in entry_points(group=COMMANDS):
+            for command in package.load():
+                self.add_command(command)
+
+
 @click.group(
-    cls=Commands,
+    cls=_Packages,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="UNIT is a name that `fp9 units` lists or a TOML file that describes a unit; --set FIELD=VALUE changes it.",
 )
@@ -31,8 +52,3 @@ def main() -> None:
       fp9 rtl fma_fp32 -o fma.v    a unit's Verilog
       fp9 demo                     the whole line on real data
     """
-
-
-for package in entry_points(group=COMMANDS):
-    for command in package.load():
-        main.add_command(command)

@@ -11,7 +11,7 @@ import numpy as np
 import fp9
 from fp9.casts.arrays import as_codes, decode_native
 from fp9.formats import FAMILIES, NAMED, FixedFormat, Format, HiFloat8, PowerOfTwo, format
-from fp9.policy import Overflow, choice
+from fp9.rounding import Overflow, choice
 from fp9.units import Port, Unit
 
 if TYPE_CHECKING:

@@ -1,1 +1,27 @@
 """What a sum is: the record of a dot engine, and the catalogue of presets."""
+
+from fp9.engines.catalogue import ALIASES, ENGINES, engine
+from fp9.engines.engine import (
+    MAX_PRODUCTS,
+    MAX_WINDOW,
+    Addend,
+    Engine,
+    MacOp,
+    Scaling,
+    Truncation,
+    alignment_exponent,
+)
+
+__all__ = [
+    "ALIASES",
+    "ENGINES",
+    "MAX_PRODUCTS",
+    "MAX_WINDOW",
+    "Addend",
+    "Engine",
+    "MacOp",
+    "Scaling",
+    "Truncation",
+    "alignment_exponent",
+    "engine",
+]

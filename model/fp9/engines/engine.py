@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import re
-from dataclasses import dataclass, fields, replace
-from enum import Enum
+from dataclasses import dataclass, replace
+from enum import Enum, IntEnum
 from typing import Any
 
-from fp9.formats import FixedFormat, Format, Rounding, Specials, format
-from fp9.policy import choice
+from fp9.formats import FixedFormat, Format, Specials, fixed_format, format
+from fp9.rounding import Rounding, choice
 
 
 class Truncation(Enum):
@@ -41,11 +39,27 @@ class Scaling(Enum):
     """each chunk is summed from +0 (all of K where there are no chunks), and its sum is scaled as it joins the total"""
 
 
+class MacOp(IntEnum):
+    """What an accumulator does with a step; every operation gives the accumulator afterwards."""
+
+    ACCUMULATE = 0
+    """acc = round(sum of products + acc); with chunks, chunk = round(sum of products + chunk)"""
+    LOAD = 1
+    """acc = round(sum of products + c): starts a new sum; with operands of +0, loads c. With chunks, acc = c and
+    chunk = round(sum of products)"""
+    CLEAR = 2
+    """acc = +0, and chunk = +0"""
+    HOLD = 3
+    """acc stays: reads it"""
+    FOLD = 4
+    """only with chunks: an open chunk joins the accumulator before it is full, at the end of a sum of any length"""
+
+
 MAX_WINDOW = 40
 """Most fraction bits of a window, and below it most products of a step: their sum stays an integer of 53 bits."""
 MAX_PRODUCTS = 1 << 10
 
-_FP32 = format("fp32")
+_FP32 = fixed_format("fp32")
 
 
 @dataclass(frozen=True)
@@ -56,7 +70,8 @@ class Engine:
     (`truncation`); None sums exactly. `addend` says how C takes part then. `zero_exponent`: a zero product or addend
     counts with this exponent for the window. `joined` J sums even and odd products apart, joins them and then C with
     floor, and keeps J fraction bits of the sum (CDNA3). `whole` sums all of K exactly and rounds once (Kulisch); the
-    products of a step are then added at once, and change no result.
+    products of a step are then added at once, and change no result. `result` is a fixed-field accumulator format; where
+    `whole`, any format with a NaN.
 
     `chunk` L sums L products on their own, from +0, and adds that sum to the total with one rounding; `promotion` is
     the format of the total, where it is not `result`, rounded to its own default. `zero_bypass`: in formats with a
@@ -69,7 +84,7 @@ class Engine:
     """
 
     name: str = "custom"
-    result: Format = _FP32
+    result: FixedFormat = _FP32
     rounding: Rounding = Rounding.RNE
     products: int = 1
     window: int | None = None
@@ -79,7 +94,7 @@ class Engine:
     joined: int | None = None
     whole: bool = False
     chunk: int | None = None
-    promotion: Format | None = None
+    promotion: FixedFormat | None = None
     scaling: Scaling = Scaling.PRODUCTS
     zero_bypass: bool = False
 
@@ -102,8 +117,9 @@ class Engine:
         raise ValueError(f"engine {self.name}: {sentence}")
 
     def _check_result(self) -> None:
-        if self.rounding is Rounding.HYBRID:
-            self._fail("rounding hybrid given; give rne, rna, rtz, rup, rdn or sr")
+        if self.rounding.reads_source:
+            offered = ", ".join(mode.value for mode in Rounding if not mode.reads_source)
+            self._fail(f"rounding {self.rounding.value} given; give one of {offered}")
         if self.whole:
             if self.result.nan_code(False) is None:
                 self._fail(f"{self.result.name} given as result; give a format with a NaN")
@@ -140,7 +156,7 @@ class Engine:
             self._fail("promotion given without chunks; give chunk, the products between two promotions")
 
     @property
-    def output(self) -> Format:
+    def output(self) -> FixedFormat:
         """Format of the total, and of C: `promotion` where there is one, else `result`."""
         return self.promotion or self.result
 
@@ -150,9 +166,9 @@ class Engine:
         return self.rounding if self.promotion is None else self.promotion.default_rounding
 
     @property
-    def addend_format(self) -> Format:
+    def addend_format(self) -> FixedFormat:
         """Format that codes of C are read in: any FP32 number where the total is FP32 with fewer fraction bits."""
-        return format("fp32") if self.output.bits == 32 else self.output
+        return _FP32 if self.output.bits == _FP32.bits else self.output
 
     @property
     def within_chunk(self) -> Engine:
@@ -194,116 +210,3 @@ def alignment_exponent(fmt: Format, exponent: int) -> int:
 
 
 _INTEGER_FRACTION_BITS = 6
-
-_R = Rounding
-
-ENGINES: dict[str, Engine] = {
-    e.name: e
-    for e in (
-        Engine("fma_fp32", format("fp32"), _R.RNE),  # IEEE 754 fused multiply-add
-        Engine("fma_fp16", format("fp16"), _R.RNE),
-        Engine("fma_bf16", format("bf16"), _R.RNE),
-        Engine("dlfloat", format("dlfloat16"), _R.RNA),  # DLF: fused, NaN-Inf absorbs, nearest-up
-        Engine("fmma", format("dlfloat16"), _R.RNA, products=2, addend=Addend.ALIGNED),  # ISSCC21
-        Engine("chunked", format("dlfloat16"), _R.RNA, chunk=64),  # Wang18
-        # MMA-Sim: wgmma, mma and tcgen05.mma with FP8 operands and FP32 result.
-        Engine("hopper", format("e8m13"), _R.RTZ, products=32, window=13, zero_exponent=-133, scaling=Scaling.SUMS),
-        Engine("ada", format("e8m13"), _R.RTZ, products=16, window=13, zero_exponent=-132, scaling=Scaling.SUMS),
-        Engine("blackwell", format("fp32"), _R.RTZ, products=32, window=25, zero_exponent=-133),
-        Engine("cdna3", format("fp32"), _R.RNE, products=16, window=24, joined=31, scaling=Scaling.SUMS),
-        # DeepSeek-V3 section 3.3.2: sums of 128 leave the tensor core and are added in FP32.
-        Engine(
-            "deepseek",
-            format("e8m13"),
-            _R.RTZ,
-            products=32,
-            window=13,
-            zero_exponent=-133,
-            chunk=128,
-            promotion=format("fp32"),
-            scaling=Scaling.SUMS,
-        ),
-        Engine("exact", format("fp32"), _R.RNE, whole=True),
-    )
-}
-
-ALIASES = {"G": "products", "K": "window", "L": "chunk"}
-"""Parameters by the letters of the literature."""
-
-_CALL = re.compile(r"\s*(\w+)\s*(?:\(\s*(.*?)\s*\))?\s*")
-_SETTING = re.compile(r"(\w+)\s*=\s*([\w.+-]+(?:\([^()]*\))?)\s*(?:,\s*|$)")
-
-
-def engine(name: str | Engine) -> Engine:
-    """The preset of a name, its parameters changed where they are given; an `Engine` is returned as it is.
-
-    >>> engine("chunked(L=64)").chunk
-    64
-    >>> engine("fmma(K=20, result=fp32, rounding=rne)").window
-    20
-
-    Raises ValueError for an unknown name or parameter, TypeError for something that is no name.
-    """
-    if isinstance(name, Engine):
-        return name
-    if not isinstance(name, str):
-        raise TypeError(f"an engine is named by a string or an Engine; {type(name).__name__} given")
-    return _parse(name)
-
-
-@functools.lru_cache(maxsize=256)
-def _parse(name: str) -> Engine:
-    if name in ENGINES:
-        return ENGINES[name]
-    call = _CALL.fullmatch(name)
-    if call is None or call[1] not in ENGINES:
-        raise ValueError(f"unknown engine {name!r}; known: {', '.join(ENGINES)}, or one of them with parameters")
-    settings = _settings(name, call[2] or "")
-    base = ENGINES[call[1]]
-    changed = {field: value for field, value in settings.items() if getattr(base, field) != value}
-    if not changed:
-        return base
-    spelled = ",".join(f"{field}={_spell(value)}" for field, value in changed.items())
-    return replace(base, name=f"{base.name}({spelled})", **changed)
-
-
-def _settings(name: str, text: str) -> dict[str, Any]:
-    settings: dict[str, Any] = {}
-    position = 0
-    known = [field.name for field in fields(Engine) if field.name != "name"]
-    while position < len(text):
-        item = _SETTING.match(text, position)
-        if item is None:
-            raise ValueError(f"engine {name!r}: {text[position:]!r} is not of the form parameter=value")
-        field = ALIASES.get(item[1], item[1])
-        if field not in known:
-            raise ValueError(f"engine {name!r} has no parameter {item[1]!r}; known: {', '.join([*ALIASES, *known])}")
-        settings[field] = _value(name, field, item[2])
-        position = item.end()
-    return settings
-
-
-def _value(name: str, field: str, text: str) -> object:
-    """A parameter's value: a choice or format by name, none, true, false, or an integer."""
-    if field in ("result", "promotion"):
-        return None if text == "none" else format(text)
-    if field in _CHOICES:
-        return choice(_CHOICES[field], text, f"engine {name!r}: {field}")
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
-    if not re.fullmatch(r"[+-]?\d+", text):
-        raise ValueError(f"engine {name!r}: {field}={text} given; give an integer")
-    return int(text)
-
-
-_CHOICES: dict[str, type[Enum]] = {
-    "rounding": Rounding,
-    "truncation": Truncation,
-    "addend": Addend,
-    "scaling": Scaling,
-}
-_WORDS: dict[str, bool | None] = {"none": None, "true": True, "false": False}
-
-
-def _spell(value: object) -> str:
-    return str(value.value) if isinstance(value, Enum) else str(value).lower()

@@ -11,12 +11,13 @@ DLF (Agrawal et al., ARITH 2019), HiF8 (Luo et al., arXiv 2409.16626), MX (OCP M
 P3109 (IEEE P3109 interim report), MMA-Sim (arXiv 2511.10909).
 """
 
-from fp9.formats.base import Format, Kind, Rounding, floor_log2, pow2
-from fp9.formats.catalogue import ALIASES, FAMILIES, HFP8_BIASES, NAMED, format, with_bias
+from fp9.formats.base import Format, Kind, floor_log2, pow2
+from fp9.formats.catalogue import ALIASES, FAMILIES, HFP8_BIASES, NAMED, fixed_format, format, with_bias
 from fp9.formats.fixed import FixedFormat, Specials
 from fp9.formats.hifloat8 import HiFloat8
 from fp9.formats.integer import ScaledInteger
 from fp9.formats.scale import PowerOfTwo
+from fp9.rounding import Rounding
 
 __all__ = [
     "ALIASES",
@@ -31,6 +32,7 @@ __all__ = [
     "Rounding",
     "ScaledInteger",
     "Specials",
+    "fixed_format",
     "floor_log2",
     "format",
     "pow2",

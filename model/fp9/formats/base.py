@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fp9.rounding import Rounding
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -22,18 +24,6 @@ class Kind(Enum):
     FINITE = "finite"
     INF = "inf"
     NAN = "nan"
-
-
-class Rounding(Enum):
-    """Rounding of an exact value to the neighbours that a format offers (IEEE 754-2019 section 4.3)."""
-
-    RNE = "rne"
-    RNA = "rna"
-    RTZ = "rtz"
-    RUP = "rup"
-    RDN = "rdn"
-    SR = "sr"
-    HYBRID = "hybrid"
 
 
 class Format(abc.ABC):
@@ -91,6 +81,16 @@ class Format(abc.ABC):
     @abc.abstractmethod
     def smallest_code(self) -> int:
         """Code of the smallest number above zero."""
+
+    @property
+    @abc.abstractmethod
+    def precision(self) -> int:
+        """Bits of the longest significand, the leading 1 included."""
+
+    @property
+    def flushes(self) -> bool:
+        """Whether there is nothing but zero below the lowest binade: no subnormal numbers."""
+        return False
 
     # --- which code a number or special has ------------------------------------------------------------------------
 
@@ -151,6 +151,40 @@ class Format(abc.ABC):
     def smallest_subnormal(self) -> float:
         """Smallest number above zero, under the name that finfo has for it."""
         return self.smallest
+
+    @property
+    def nan_is_inf(self) -> bool:
+        """Whether one code stands for NaN and infinity (NaN-Inf)."""
+        return False
+
+    @property
+    def signed_zero(self) -> bool:
+        """Whether +0 and -0 are two different things."""
+        return False
+
+    @property
+    def padding(self) -> int:
+        """Bits of zero at the end of every code."""
+        return 0
+
+    @property
+    def twos_complement(self) -> bool:
+        """Whether negative numbers are coded as two's complement, not as sign and magnitude."""
+        return False
+
+    @property
+    def programmable_bias(self) -> bool:
+        """Whether hardware can take this format's extra bias on a port."""
+        return False
+
+    @property
+    def native_dtype(self) -> str | None:
+        """Name of the host's own type (NumPy's, or bfloat16) whose bits are this format's codes, where there is one."""
+        return None
+
+    def offers(self, rounding: Rounding) -> bool:
+        """Whether a rounding is defined for the format."""
+        return not rounding.reads_source
 
     @property
     def has_nan(self) -> bool:

@@ -8,11 +8,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fp9.formats.base import Format, Rounding
+from fp9.formats.base import Format
 from fp9.formats.fixed import FixedFormat, Specials
 from fp9.formats.hifloat8 import HiFloat8
 from fp9.formats.integer import ScaledInteger
 from fp9.formats.scale import PowerOfTwo
+from fp9.rounding import Rounding
 
 _S = Specials
 _NEAREST_UP = Rounding.RNA
@@ -72,7 +73,9 @@ def _hfp8_143(bias: int = 4, reserve_top: bool = True) -> Format:
         raise ValueError(f"hfp8_143: extra bias {bias} given; give one in -8..8, the range that FP9 holds")
     specials = _S.MERGED if reserve_top else _S.NONE
     arguments = f"bias={bias}" + ("" if reserve_top else ",reserve_top=False")
-    return FixedFormat(f"hfp8_143({arguments})", 4, 3, 7 + bias, False, specials, _NEAREST_UP, source="HFP8")
+    return FixedFormat(
+        f"hfp8_143({arguments})", 4, 3, 7 + bias, False, specials, _NEAREST_UP, source="HFP8", programmable_bias=True
+    )
 
 
 def _graphcore(exponent_bits: int, default_bias: int) -> Callable[..., Format]:
@@ -118,6 +121,14 @@ def format(name: str | Format | object) -> Format:
     if text is None:
         raise TypeError(f"a format is named by a string, a Format or a dtype; {type(name).__name__} given")
     return _parse(text)
+
+
+def fixed_format(name: str | Format | object) -> FixedFormat:
+    """The format of a name, whose sign, exponent and fraction stand at fixed places. Raises ValueError for others."""
+    found = format(name)
+    if not isinstance(found, FixedFormat):
+        raise ValueError(f"{found.name} given; give a format of fixed fields, such as fp32 or e4m3")
+    return found
 
 
 def dtype_name(dtype: object) -> str | None:
@@ -186,6 +197,6 @@ def with_bias(fmt: Format, bias: int) -> Format:
     family = fmt.name.partition("(")[0]
     if family not in FAMILIES:
         raise ValueError(f"{fmt.name} has no bias to set; formats with one: {', '.join(FAMILIES)}")
-    if isinstance(fmt, FixedFormat) and family == "hfp8_143":
+    if isinstance(fmt, FixedFormat) and fmt.programmable_bias:
         return _hfp8_143(bias, fmt.specials is _S.MERGED)
     return FAMILIES[family](bias)

@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.formats.base import Format, Kind, Rounding, floor_log2, pow2
+from fp9.formats.base import Format, Kind, floor_log2, pow2
+from fp9.rounding import Rounding
 
 
 class Specials(Enum):
@@ -43,6 +44,7 @@ class FixedFormat(Format):
     default_rounding: Rounding = Rounding.RNE
     source: str = ""
     padding: int = 0
+    programmable_bias: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.exponent_bits <= 8 or not 0 <= self.fraction_bits <= 23:
@@ -56,6 +58,23 @@ class FixedFormat(Format):
             raise ValueError(f"{self.name}: bias {self.bias} given; give one in -512..512")
         if self.specials is Specials.IEEE and (self.fraction_bits == 0 or self.exponent_bits == 1):
             raise ValueError(f"{self.name}: IEEE specials need a fraction and 2 exponent bits; choose other specials")
+
+    @property
+    def precision(self) -> int:
+        return self.fraction_bits + 1
+
+    @property
+    def flushes(self) -> bool:
+        return not self.subnormals
+
+    @property
+    def nan_is_inf(self) -> bool:
+        return self.specials is Specials.MERGED
+
+    @property
+    def native_dtype(self) -> str | None:
+        plain = self.specials is Specials.IEEE and self.subnormals and not self.padding
+        return _NATIVE.get((self.exponent_bits, self.fraction_bits, self.bias)) if plain else None
 
     @property
     def bits(self) -> int:
@@ -73,7 +92,6 @@ class FixedFormat(Format):
 
     @property
     def signed_zero(self) -> bool:
-        """Whether +0 and -0 are two different things."""
         return self.specials in (Specials.IEEE, Specials.NAN_ONLY, Specials.FINITE)
 
     def kind_of(self, code: int) -> Kind:
@@ -165,3 +183,7 @@ class FixedFormat(Format):
 
     def ordered_magnitudes(self) -> NDArray[np.uint32]:
         return np.arange((self.max_code >> self.padding) + 1, dtype=np.uint32) << np.uint32(self.padding)
+
+
+_NATIVE = {(5, 10, 15): "float16", (8, 7, 127): "bfloat16", (8, 23, 127): "float32"}
+"""Types of the host by exponent bits, fraction bits and bias."""

@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.formats.base import Format, Kind, Rounding, pow2
+from fp9.formats.base import Format, Kind, pow2
+from fp9.rounding import Rounding
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,40 @@ class HiFloat8(Format):
     INF: ClassVar[int] = 0x6F
     NAN: ClassVar[int] = 0x80
 
+    STOCHASTIC_FROM: ClassVar[int] = 4
+    """Least |E| at which hybrid rounding compares a field with a threshold; below, ties go away (HiF8 section 3.2)."""
+    CERTAIN_OVERFLOW: ClassVar[Fraction] = Fraction(40960)
+    """Magnitude from which hybrid rounding overflows whatever the threshold is."""
+
     @property
     def bits(self) -> int:
         return 8
+
+    @property
+    def precision(self) -> int:
+        return 1 + self.fraction_bits_at(0)
+
+    def offers(self, rounding: Rounding) -> bool:
+        return True
+
+    @classmethod
+    def is_stochastic_at(cls, exponent: int) -> bool:
+        """Whether hybrid rounding of magnitudes in [2^exponent, 2^(exponent+1)) is decided by a threshold."""
+        return abs(exponent) >= cls.STOCHASTIC_FROM and exponent >= -cls.DENORMAL_OFFSET
+
+    @staticmethod
+    def threshold_bits(source: Format) -> tuple[int, int]:
+        """Bits of a source's pattern that make hybrid rounding's threshold T, and ones below them (HiF8 section 3.2).
+
+        T14 is the low 14 bits of FP32; T2 = {src[0], 1} of FP16 and BF16 (CANN `Cast`). Raises ValueError for others.
+        """
+        match source.native_dtype:
+            case "float32":
+                return 14, 0
+            case "float16" | "bfloat16":
+                return 1, 1
+            case _:
+                raise ValueError(f"hybrid takes its bits from fp32, fp16 or bf16; {source.name} given")
 
     def kind_of(self, code: int) -> Kind:
         if code == 0:

@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.formats.base import Format, Kind, Rounding, pow2
+from fp9.formats.base import Format, Kind, pow2
+from fp9.rounding import Rounding
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,14 @@ class ScaledInteger(Format):
     @property
     def bits(self) -> int:
         return 8
+
+    @property
+    def precision(self) -> int:
+        return self.max_code.bit_length()
+
+    @property
+    def twos_complement(self) -> bool:
+        return True
 
     def kind_of(self, code: int) -> Kind:
         return Kind.FINITE if code else Kind.ZERO

@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.formats.base import Format, Kind, Rounding, pow2
+from fp9.formats.base import Format, Kind, pow2
+from fp9.rounding import Rounding
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class PowerOfTwo(Format):
     @property
     def signed(self) -> bool:
         return False
+
+    @property
+    def precision(self) -> int:
+        return 1
 
     def kind_of(self, code: int) -> Kind:
         return Kind.NAN if code == self.NAN else Kind.FINITE

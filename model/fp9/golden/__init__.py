@@ -1,1 +1,5 @@
-"""Expected results of a unit spec, one function a kind: `evaluate`."""
+"""Expected results of a unit spec, one function a kind."""
+
+from fp9.golden.evaluate import evaluate
+
+__all__ = ["evaluate"]

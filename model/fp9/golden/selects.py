@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.formats import HFP8_BIASES, FixedFormat, Format, Specials, with_bias
-from fp9.units import BIAS_BITS, has_programmable_bias
+from fp9.formats import HFP8_BIASES, Format, with_bias
+from fp9.units import BIAS_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iter
     """The formats that occur on an operand, its extra bias applied, and where they do."""
     bias = inputs.get(f"{operand}_bias")
     for i, here in places(chosen(inputs, f"{operand}_format", len(formats))):
-        if bias is None or not has_programmable_bias(formats[i]):
+        if bias is None or not formats[i].programmable_bias:
             yield formats[i], here
             continue
         for bits, among in places(chosen({"bias": bias[here]}, "bias", 1 << BIAS_BITS)):
@@ -95,7 +95,7 @@ def _numbers(
     for fmt, here in variants(inputs, operand, formats):
         for i, lane in enumerate(lanes):
             values[here, i] = fmt.table[inputs[lane][here]]
-        merged[here] = isinstance(fmt, FixedFormat) and fmt.specials is Specials.MERGED
+        merged[here] = fmt.nan_is_inf
     return values, merged
 
 

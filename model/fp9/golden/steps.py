@@ -1,4 +1,4 @@
-"""Golden results of unit specs: the array functions of the model, called by port names (see `units.Unit.evaluate`)."""
+"""Golden results of units without an accumulator: the array functions of the model, called by port names."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fp9.casts.arrays import Hybrid, decode_native, encode_numbers
-from fp9.formats import FixedFormat, Format, HiFloat8, Kind, Rounding, floor_log2, pow2
+from fp9.casts.arrays import decode_native, encode_numbers
+from fp9.formats import Format, Kind, floor_log2, pow2
 from fp9.golden.selects import both, chosen, factor_values, places, signed, variants, wide
 from fp9.kernels import fused as dot_kernels
-from fp9.policy import CastPolicy, Overflow
+from fp9.policy import CastPolicy
+from fp9.rounding import Hybrid, Overflow
 from fp9.sums.narrow import narrow_sums
 from fp9.sums.products import EngineKernel, dot
 from fp9.units import SCALE_BITS, Dot, FpuOp, Upcast, significand_bits
@@ -111,9 +112,9 @@ def _cast_lane(
     codes, flags = np.empty(source.size, dtype=np.uint8), np.empty(source.size, dtype=np.uint8)
     for choice, here in places(key):
         fmt, mode, overflow = choices[choice]
-        policy = CastPolicy(offered(mode, fmt), overflow)
+        policy = unit.policy(fmt, mode, overflow)
         random = None
-        if policy.rounding is Rounding.SR:
+        if mode.needs_bits:
             random = inputs[unit.lane_names("random")[lane]][here].astype(np.int64)
         scale = _scale(inputs["scale"][here]) if unit.scale else 0
         part = encode_numbers(source[here], fmt, policy, Hybrid(), random, unit.random_bits, flags=True, scale=scale)
@@ -131,7 +132,6 @@ def _scale(bits: NDArray[Any]) -> int | NDArray[np.int32]:
 
 def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
     """Largest finite magnitude since the last clear, over all lanes, as source codes."""
-    assert isinstance(unit.source, FixedFormat)
     magnitudes = [inputs[x].astype(np.int64) & unit.source.magnitude_mask for x in unit.lane_names("x")]
     largest = np.max([np.where(m <= unit.source.max_code, m, 0) for m in magnitudes], axis=0)
     cleared = np.asarray(inputs["amax_clear"], dtype=bool)
@@ -141,11 +141,6 @@ def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
         running = max(0 if cleared[i] else running, int(largest[i]))
         amax[i] = running
     return amax
-
-
-def offered(mode: Rounding, fmt: Format) -> Rounding:
-    """Hybrid rounding means rna for every target but hif8."""
-    return Rounding.RNA if mode is Rounding.HYBRID and not isinstance(fmt, HiFloat8) else mode
 
 
 # --- multiply-add ---------------------------------------------------------------------------------------------------

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from fp9.engines import MacOp
+from fp9.kernels.compiled import kernel
 from fp9.kernels.fused import code_value, sum_to_odd
 from fp9.kernels.steps import finish, take_step
-from fp9.units import MacOp
 
 _LOAD, _CLEAR, _FOLD = int(MacOp.LOAD), int(MacOp.CLEAR), int(MacOp.FOLD)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def accumulate(
     binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s,
     op, a, b, power_a, power_b, c, c_codes, limbs, codes, flags,

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
 from fp9.kernels.bits import bits_float32, bits_float64, float32_bits, float64_bits
+from fp9.kernels.compiled import inlined
 
 
 class Rounder(NamedTuple):
@@ -43,7 +44,7 @@ truncate = _float64_function("llvm.trunc")
 floor = _float64_function("llvm.floor")
 
 
-@njit(forceinline=True)
+@inlined
 def round32(x, t):
     bits = float32_bits(x)
     odd = np.uint32(np.uint32(bits >> t.drop) & t.tie)
@@ -53,7 +54,7 @@ def round32(x, t):
     return math.copysign(t.overflow, r) if abs(r) > t.largest else r
 
 
-@njit(forceinline=True)
+@inlined
 def two_sum(x, y):
     """x + y as the rounded sum and its error (Knuth)."""
     total = x + y
@@ -61,7 +62,7 @@ def two_sum(x, y):
     return total, (x - (total - back)) + (y - back)
 
 
-@njit(forceinline=True)
+@inlined
 def odd_sum(x, y):
     """x + y rounded to odd."""
     total, error = two_sum(x, y)
@@ -70,7 +71,7 @@ def odd_sum(x, y):
     return bits_float64(bits + (away if error != 0.0 and bits & 1 == 0 else np.int64(0)))
 
 
-@njit(forceinline=True)
+@inlined
 def round64(x, t):
     bits = float64_bits(x)
     rounded = bits_float64((bits + t.bias + ((bits >> t.drop) & t.tie)) & t.mask)
@@ -80,7 +81,7 @@ def round64(x, t):
     return math.copysign(t.overflow, r) if abs(r) > t.largest else r
 
 
-@njit(forceinline=True)
+@inlined
 def rounded_sum(x, y, t):
     """round(x + y), with infinities, NaN and the sign of zero as plain addition has them."""
     plain = x + y

@@ -8,17 +8,18 @@ correctly rounded sums", IEEE ToC 2008). One rounding by the result format's tab
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from fp9.kernels.round64 import INF_BITS, MAGNITUDE, RDN, bits_float32, float64_bits, round_bits
+from fp9.engines import MacOp
+from fp9.kernels.bits import bits_float32, float64_bits
+from fp9.kernels.compiled import inlined, kernel
+from fp9.kernels.round64 import INF_BITS, MAGNITUDE, RDN, round_bits
 from fp9.rounding import Flags
-from fp9.units import MacOp
 
 _INVALID = int(Flags.INVALID)
 _ACCUMULATE, _LOAD, _CLEAR = int(MacOp.ACCUMULATE), int(MacOp.LOAD), int(MacOp.CLEAR)
 
 
-@njit(forceinline=True)
+@inlined
 def sum_to_odd(p, c, mode):
     """p + c as a float64 pattern rounded to odd; the sum of zeros and exact cancellation as IEEE 754 has them."""
     total = p + c
@@ -34,7 +35,7 @@ def sum_to_odd(p, c, mode):
     return bits
 
 
-@njit(forceinline=True)
+@inlined
 def fused(binades, order, t, mode, p, c, quiet):
     """Code and flags of round(p + c); `quiet` says that an operand was NaN, so that NaN is not an invalid result."""
     bits = sum_to_odd(p, c, mode)
@@ -45,7 +46,7 @@ def fused(binades, order, t, mode, p, c, quiet):
     return round_bits(binades, order, t, mode, bits, 0, 1, 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fma_array(binades, order, t, mode, a, b, c, codes, flags):
     """round(a * b + c) elementwise: float64 operands of shape (n,) into codes and flags."""
     for i in range(a.size):
@@ -53,15 +54,15 @@ def fma_array(binades, order, t, mode, a, b, c, codes, flags):
         codes[i], flags[i] = fused(binades, order, t, mode, a[i] * b[i], c[i], quiet)
 
 
-@njit(forceinline=True)
+@inlined
 def code_value(table, code):
     """A result code as float64: by table up to 16 bits, else FP32."""
     return table[code] if table.size > 1 else np.float64(bits_float32(np.uint32(code)))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mac_array(binades, order, t, mode, table, op, a, b, c, codes, flags):
-    """An accumulator that starts at +0 and follows the operations `op` (units.MacOp); shape (n,) each."""
+    """An accumulator that starts at +0 and follows the operations `op` (`engines.MacOp`); shape (n,) each."""
     accumulator = np.uint32(0)
     for i in range(op.size):
         flags[i] = 0

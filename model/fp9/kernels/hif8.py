@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
-from fp9.casts.sources import Hybrid
-from fp9.formats import HiFloat8
-from fp9.kernels.round32 import U, kernel
-from fp9.oracle.casts import HYBRID_CERTAIN_OVERFLOW
-from fp9.policy import CastPolicy, Overflow
+from fp9.formats import HiFloat8, format
+from fp9.formats.host import BINARY32
+from fp9.kernels.compiled import kernel
+from fp9.kernels.round32 import U
 
-_MAGNITUDE, _FRACTION, _HIDDEN = U(0x7FFFFFFF), U(0x007FFFFF), U(0x00800000)
-_INF, _ONE_PATTERN = U(0x7F800000), U(0x3F800000)
-_FIELD_BIAS = 127
-
-
-def _pattern(exponent: int) -> np.uint32:
-    return U((exponent + _FIELD_BIAS) << 23)
-
-
-_E2, _E4, _E8 = (_pattern(e) for e in (2, 4, 8))
-_DENORMAL, _LOWEST = _pattern(-15), _pattern(-22)
+_MAGNITUDE, _FRACTION, _HIDDEN = U(BINARY32.magnitude), U(BINARY32.fraction), U(BINARY32.hidden)
+_INF, _ONE_PATTERN = U(BINARY32.infinity), U(BINARY32.pattern(0))
+_FIELD_BIAS = BINARY32.bias
+_E2, _E4, _E8 = (U(BINARY32.pattern(e)) for e in (2, HiFloat8.STOCHASTIC_FROM, 8))
+_DENORMAL, _LOWEST = (U(BINARY32.pattern(e)) for e in (HiFloat8.LOWEST_NORMAL, 1 - HiFloat8.DENORMAL_OFFSET))
+_WIDTH = sum(HiFloat8.threshold_bits(format("fp32")))
+_THRESHOLD, _HALF = U((1 << _WIDTH) - 1), U(1 << (_WIDTH - 1))
 _ZERO, _ONE = U(0), U(1)
 _INF_CODE = U(HiFloat8.INF)
-_DOC_OVERFLOW = Fraction(3, 2) * 2**15
 
 
 class HybridEdges(NamedTuple):
@@ -36,15 +29,6 @@ class HybridEdges(NamedTuple):
     certain: np.uint32  # pattern from which overflow does not depend on T
     top: np.uint32  # code of infinity, or of the largest number where saturating
     nan: np.uint32
-
-
-def hybrid_edges(policy: CastPolicy, hybrid: Hybrid) -> HybridEdges:
-    """The edges that a policy and the switches of hybrid rounding ask for."""
-    fmt = HiFloat8()
-    top = fmt.max_code if policy.overflow is Overflow.SATURATE else fmt.INF
-    certain = _DOC_OVERFLOW if hybrid.doc_overflow else HYBRID_CERTAIN_OVERFLOW
-    pattern = np.float32(float(certain)).view(np.uint32)
-    return HybridEdges(U(hybrid.strict), pattern, U(top), U(0 if policy.nan_to_zero else fmt.NAN))
 
 
 @kernel
@@ -62,9 +46,9 @@ def encode_hybrid(patterns, edges, codes):
         shift = U(23) if a < _DENORMAL else shift
         window = U(24) if a < _LOWEST else shift
         significand = U(U(a & _FRACTION) | _HIDDEN)
-        field = U(U(significand >> U(window - U(14))) & U(0x3FFF))
-        threshold = U(U(pattern & U(0x3FFF)) + edges.strict)
-        threshold = U(0x2000) if mirrored < _E4 else threshold
+        field = U(U(significand >> U(window - U(_WIDTH))) & _THRESHOLD)
+        threshold = U(U(pattern & _THRESHOLD) + edges.strict)
+        threshold = _HALF if mirrored < _E4 else threshold
         b = U(U(U(a >> shift) + (_ONE if field >= threshold else _ZERO)) << shift)
         # b is the result as a float32 pattern; a carry has moved its exponent and left the fraction 0.
         mirrored = U(U(b ^ _INF) - _HIDDEN) if b < _ONE_PATTERN else b

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from fp9.engines import MacOp
 from fp9.kernels.bits import float64_bits
+from fp9.kernels.compiled import called, kernel
 from fp9.kernels.limbs import LIMB_BITS, carry, deposit, limbs_to_odd
 from fp9.kernels.round64 import RDN
 from fp9.kernels.steps import finish
-from fp9.units import MacOp
 
 _ACCUMULATE, _LOAD, _CLEAR = int(MacOp.ACCUMULATE), int(MacOp.LOAD), int(MacOp.CLEAR)
 
 
-@njit
+@called
 def _wrap(limbs, bits):
     """The limbs' number modulo 2^bits, in two's complement."""
     carry(limbs)
@@ -26,7 +26,7 @@ def _wrap(limbs, bits):
     limbs[top + 1 :] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def kulisch_array(rounding, lowest, bits, op, a, b, codes, flags):
     """An accumulator of `bits` bits, in units of 2^lowest, that starts at 0 and follows the operations `op` (n,).
 

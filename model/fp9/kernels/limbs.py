@@ -5,24 +5,24 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-from fp9.casts.tables import SOURCE_BIAS, SOURCE_FRACTION_BITS
+from fp9.formats.host import BINARY64
 from fp9.kernels.bits import float64_bits
+from fp9.kernels.compiled import called, inlined
 from fp9.kernels.round64 import MAGNITUDE
 
 LIMB_BITS = 32
 _LIMB_MASK = (1 << LIMB_BITS) - 1
-_FRACTION = (1 << SOURCE_FRACTION_BITS) - 1
+_BIAS, _FRACTION_BITS, _FRACTION = BINARY64.bias, BINARY64.fraction_bits, BINARY64.fraction
 
 
-@njit(forceinline=True)
+@inlined
 def deposit(limbs, base, x):
     """Add a finite number that is a multiple of 2^base to the limbs."""
     bits = float64_bits(x)
-    field = (bits & MAGNITUDE) >> SOURCE_FRACTION_BITS
-    mantissa = (bits & _FRACTION) | (np.int64(1) << SOURCE_FRACTION_BITS if field else 0)
-    shift = max(field, 1) - SOURCE_BIAS - SOURCE_FRACTION_BITS - base
+    field = (bits & MAGNITUDE) >> _FRACTION_BITS
+    mantissa = (bits & _FRACTION) | (np.int64(1) << _FRACTION_BITS if field else 0)
+    shift = max(field, 1) - _BIAS - _FRACTION_BITS - base
     if shift < 0:
         mantissa >>= min(-shift, 63)  # zeros: x is a multiple of 2^base
         shift = 0
@@ -35,7 +35,7 @@ def deposit(limbs, base, x):
     limbs[limb + 2] += sign * (high >> LIMB_BITS)
 
 
-@njit
+@called
 def carry(limbs):
     """Bring every limb but the last, which has the sign, into 0 .. 2^LIMB_BITS - 1."""
     for i in range(limbs.size - 1):
@@ -43,7 +43,7 @@ def carry(limbs):
         limbs[i] &= _LIMB_MASK
 
 
-@njit
+@called
 def limbs_to_odd(limbs, base):
     """The limbs' number as float64, rounded to odd; the limbs are cleared."""
     carry(limbs)
@@ -62,7 +62,7 @@ def limbs_to_odd(limbs, base):
         width = LIMB_BITS if i < top else LIMB_BITS - _leading_zeros(limbs[i])
         if i == top:
             exponent -= LIMB_BITS - width
-        take = min(width, SOURCE_FRACTION_BITS + 1 - kept)
+        take = min(width, _FRACTION_BITS + 1 - kept)
         mantissa = (mantissa << take) | (limbs[i] >> (width - take))
         sticky |= (limbs[i] & ((np.int64(1) << (width - take)) - 1)) != 0
         kept += take
@@ -72,7 +72,7 @@ def limbs_to_odd(limbs, base):
     return -value if negative else value
 
 
-@njit(forceinline=True)
+@inlined
 def _leading_zeros(limb):
     zeros = LIMB_BITS
     while limb:

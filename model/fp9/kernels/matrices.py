@@ -7,9 +7,9 @@ products begin..end-1 of K. Loops run over slices of rows, so that LLVM sees pla
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from fp9.kernels.bits import float64_bits
+from fp9.kernels.compiled import inlined, kernel
 from fp9.kernels.floats import odd_sum, round32, round64, rounded_sum, two_sum
 from fp9.kernels.fused import code_value
 from fp9.kernels.limbs import deposit, limbs_to_odd
@@ -24,19 +24,19 @@ _BLOCK = 64
 # --- fused multiply-adds in the carrier's own arithmetic -------------------------------------------------------------
 
 
-@njit(forceinline=True)
+@inlined
 def _four(row, a0, a1, a2, a3, b0, b1, b2, b3):
     for j in range(row.size):
         row[j] = (((row[j] + a0 * b0[j]) + a1 * b1[j]) + a2 * b2[j]) + a3 * b3[j]
 
 
-@njit(forceinline=True)
+@inlined
 def _one(row, a0, b0):
     for j in range(row.size):
         row[j] = row[j] + a0 * b0[j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def chain(a, b, acc, begin, end):
     """acc = acc + a[:, k] * b[k], in the order of k: float32 or float64, for products that the type holds exactly."""
     m, n = acc.shape
@@ -57,7 +57,7 @@ def chain(a, b, acc, begin, end):
                     k += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rounded_chain(a, b, acc, begin, end, t):
     """As `chain` in float32, each sum rounded to nearest by `t`.
 
@@ -79,7 +79,7 @@ def rounded_chain(a, b, acc, begin, end, t):
 # --- two products and the addend, exactly ----------------------------------------------------------------------------
 
 
-@njit(forceinline=True)
+@inlined
 def _pair(row, a0, a1, b0, b1, t):
     """row = round(row + a0 b0 + a1 b1): three terms to odd (Boldo and Melquiond, 2008), then one rounding."""
     for j in range(row.size):
@@ -94,14 +94,14 @@ def _pair(row, a0, a1, b0, b1, t):
         row[j] = round64(total, t)
 
 
-@njit(forceinline=True)
+@inlined
 def _narrow_pair(row, a0, a1, b0, b1, t):
     """As `_pair`, where float64 holds the sum of two products."""
     for j in range(row.size):
         row[j] = rounded_sum(a0 * b0[j] + a1 * b1[j], row[j], t)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
     """acc = round(acc + `step` products), `step` 1 or 2, in float64; `neutral` is a row of -0, which adds nothing.
 
@@ -127,7 +127,7 @@ def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
 # --- sums of sums ----------------------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def join(totals, parts, scale_a, scale_b, t):
     """totals = round(totals + parts * scale_a * scale_b); scales of shape (m or 1,) and (n,)."""
     for i in range(totals.shape[0]):
@@ -137,7 +137,7 @@ def join(totals, parts, scale_a, scale_b, t):
             row[j] = rounded_sum(part[j] * (row_scale * scale_b[j]), row[j], t)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def combine(binades, order, t, mode, table, base, limbs, parts, totals):
     """totals = round(totals + parts[0] + parts[1] + ...), the sum exact; parts of shape (p, m, n)."""
     for i in range(totals.shape[0]):

@@ -15,21 +15,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from fp9.formats import Rounding
+from fp9.formats.host import BINARY32
 from fp9.kernels.bits import bits_float32, float32_bits
+from fp9.kernels.compiled import inlined, kernel
 from fp9.kernels.floats import odd_sum
-from fp9.rounding import Flags
+from fp9.rounding import Flags, Rounding
 
 U = np.uint32
 
-_MAGNITUDE = U(0x7FFFFFFF)
-_INF = U(0x7F800000)
-_FRACTION = U(0x007FFFFF)
-_HIDDEN = U(0x00800000)
-_NEGATIVE = U(0x80000000)
-_WIDTH = U(23)
+_MAGNITUDE, _INF, _NEGATIVE = U(BINARY32.magnitude), U(BINARY32.infinity), U(BINARY32.sign)
+_FRACTION, _HIDDEN, _WIDTH = U(BINARY32.fraction), U(BINARY32.hidden), U(BINARY32.fraction_bits)
 _ZERO, _ONE, _WORD, _WIDEST = U(0), U(1), U(32), U(31)
 
 
@@ -60,17 +56,12 @@ class Limits(NamedTuple):
     overflow_from: np.uint32
 
 
-TAKES_SIGN = U(0x80000000)
-QUIET_NAN, INVALID_NAN = U(0x7FC00000), U(0xFFC00000)
+TAKES_SIGN = U(BINARY32.sign)
+QUIET_NAN, INVALID_NAN = U(BINARY32.quiet_nan), U(BINARY32.sign | BINARY32.quiet_nan)
 """Patterns of a sum that is NaN because an operand is, and of one that is an invalid operation."""
 
 
-def kernel(function: Any) -> Any:
-    """Compiled on the first call, kept on disk, and free of the interpreter's lock."""
-    return njit(function, cache=True, nogil=True, error_model="numpy")
-
-
-@njit(forceinline=True)
+@inlined
 def _code(ordinal, magnitude, pattern, e, complement):
     """The code of a rounded magnitude with its sign, or what stands for overflow, infinity and NaN."""
     code = e.zero if ordinal == _ZERO else U(ordinal | TAKES_SIGN)
@@ -105,10 +96,9 @@ def encode_nearest_even(patterns, magic, offset, grid, edges, codes):
 
 
 def _fixed_encoder(rounding: Rounding, complement: bool) -> Any:
-    nearest = rounding in (Rounding.RNE, Rounding.RNA)
-    to_even = rounding is Rounding.RNE
-    upward, downward = rounding is Rounding.RUP, rounding is Rounding.RDN
-    stochastic = rounding is Rounding.SR
+    nearest, to_even = rounding.is_nearest, rounding is Rounding.RNE
+    upward, downward = (rounding.moves_away(negative) for negative in (False, True))
+    stochastic = rounding.needs_bits
 
     @kernel
     def encode_fixed(patterns, randoms, grid, edges, codes):
@@ -148,7 +138,8 @@ def _fixed_encoder(rounding: Rounding, complement: bool) -> Any:
 
 ENCODE_FIXED = {
     (rounding, complement): _fixed_encoder(rounding, complement)
-    for rounding in (Rounding.RNE, Rounding.RNA, Rounding.RTZ, Rounding.RUP, Rounding.RDN, Rounding.SR)
+    for rounding in Rounding
+    if not rounding.reads_source
     for complement in (False, True)
 }
 """By rounding, and whether codes are two's complement: float32 patterns (uint32, shape (n,)) into fixed-field formats.
@@ -200,7 +191,7 @@ def look_up(codes, table, numbers):
         numbers[i] = table[codes[i]]
 
 
-@njit(forceinline=True)
+@inlined
 def _narrowed(number):
     """A float64 as a float32 pattern, rounded to odd."""
     nearest = np.float32(number)

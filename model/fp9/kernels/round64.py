@@ -3,41 +3,50 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from fp9.casts.tables import SOURCE_BIAS, SOURCE_FRACTION_BITS
-from fp9.formats import Rounding
-from fp9.kernels.bits import bits_float32 as bits_float32
-from fp9.kernels.bits import bits_float64 as bits_float64
-from fp9.kernels.bits import float64_bits as float64_bits
-from fp9.oracle.casts import HYBRID_CERTAIN_OVERFLOW
-from fp9.rounding import Flags
+from fp9.formats import HiFloat8
+from fp9.formats.host import BINARY64
+from fp9.kernels.compiled import inlined, kernel
+from fp9.rounding import Flags, Hybrid, Rounding
 
-MODES = {rounding: i for i, rounding in enumerate(Rounding)}
-RNE, RNA, RTZ, RUP, RDN, SR, HYBRID = (MODES[r] for r in Rounding)
+RNE, RNA, RTZ, RUP, RDN, SR, HYBRID = range(7)
+MODES = {
+    Rounding.RNE: RNE,
+    Rounding.RNA: RNA,
+    Rounding.RTZ: RTZ,
+    Rounding.RUP: RUP,
+    Rounding.RDN: RDN,
+    Rounding.SR: SR,
+    Rounding.HYBRID: HYBRID,
+}
+"""Modes as the kernels take them."""
 
 HYBRID_STRICT, HYBRID_DOC = 1, 2
 """Bits of the kernels' `hybrid_switches`."""
 
-_FRACTION = (1 << SOURCE_FRACTION_BITS) - 1
-_HIDDEN = 1 << SOURCE_FRACTION_BITS
-MAGNITUDE = (1 << 63) - 1
-INF_BITS = 0x7FF << SOURCE_FRACTION_BITS
+FRACTION_BITS, MAGNITUDE, INF_BITS = BINARY64.fraction_bits, BINARY64.magnitude, BINARY64.infinity
+_BIAS, _FRACTION, _HIDDEN = BINARY64.bias, BINARY64.fraction, BINARY64.hidden
 _WIDEST = 63
 _INEXACT, _UNDERFLOW, _OVERFLOW = (int(f) for f in (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW))
-_CERTAIN = int(np.float64(float(HYBRID_CERTAIN_OVERFLOW)).view(np.int64))
+_TIES_AWAY_BELOW, _STAYS_BELOW = HiFloat8.STOCHASTIC_FROM, -HiFloat8.DENORMAL_OFFSET
+_CERTAIN = int(np.float64(float(HiFloat8.CERTAIN_OVERFLOW)).view(np.int64))
 
 
-@njit(forceinline=True)
+def switches_of(hybrid: Hybrid) -> int:
+    """The switches of hybrid rounding as the kernels take them."""
+    return hybrid.strict * HYBRID_STRICT | hybrid.doc_overflow * HYBRID_DOC
+
+
+@inlined
 def _dropped_field(rest: int, shift: int, width: int) -> int:
     """The top `width` of the `shift` dropped bits, as an integer."""
     distance = shift - width
     return rest >> min(distance, _WIDEST) if distance >= 0 else rest << -distance
 
 
-@njit(forceinline=True)
+@inlined
 def _rounds_up(mode, magnitude, negative, odd, rest, shift, random, width, switches):
-    if mode <= RNA:
+    if mode in (RNE, RNA):
         if shift > _WIDEST - 1:
             return False
         half = np.int64(1) << max(shift - 1, 0)
@@ -51,20 +60,20 @@ def _rounds_up(mode, magnitude, negative, odd, rest, shift, random, width, switc
     field = _dropped_field(rest, shift, width)
     if mode == SR:
         return field + random >= np.int64(1) << width
-    exponent = (magnitude >> SOURCE_FRACTION_BITS) - SOURCE_BIAS
-    if -4 < exponent < 4:
+    exponent = (magnitude >> FRACTION_BITS) - _BIAS
+    if -_TIES_AWAY_BELOW < exponent < _TIES_AWAY_BELOW:
         return rest >= np.int64(1) << (shift - 1)
-    if exponent <= -24:
+    if exponent < _STAYS_BELOW:
         return False
     if magnitude >= _CERTAIN and not switches & HYBRID_DOC:
         return True
     return field > random if switches & HYBRID_STRICT else field >= random
 
 
-@njit(forceinline=True)
+@inlined
 def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, switches):
     """Tininess after rounding with an unbounded exponent; asked of inexact results alone."""
-    row = magnitude >> SOURCE_FRACTION_BITS
+    row = magnitude >> FRACTION_BITS
     if not t.can_underflow or row > t.lowest_row:
         return False
     if t.flushes:
@@ -78,12 +87,12 @@ def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, swit
     significand = (magnitude & _FRACTION) | _HIDDEN
     kept = significand >> shift
     rest = significand & ((np.int64(1) << shift) - 1)
-    lifted = magnitude + (np.int64(2) << SOURCE_FRACTION_BITS)
+    lifted = magnitude + (np.int64(2) << FRACTION_BITS)
     up = _rounds_up(mode, lifted, negative, kept & 1, rest, shift, random, width, switches)
-    return not (up and kept + 1 == np.int64(2) << (SOURCE_FRACTION_BITS - shift))
+    return not (up and kept + 1 == np.int64(2) << (FRACTION_BITS - shift))
 
 
-@njit(forceinline=True)
+@inlined
 def round_bits(binades, order, t, mode, bits, random, width, switches):
     """Code and flags of one float64 pattern under the rows and numbers `t` of a rounding table."""
     magnitude = bits & MAGNITUDE
@@ -93,7 +102,7 @@ def round_bits(binades, order, t, mode, bits, random, width, switches):
         if magnitude > INF_BITS:
             return np.uint32(t.nan[side]), np.uint8(t.nan_flags[side])
         return np.uint32(t.infinite[side]), np.uint8(t.infinite_flags[side])
-    row = magnitude >> SOURCE_FRACTION_BITS
+    row = magnitude >> FRACTION_BITS
     significand = (magnitude & _FRACTION) | (_HIDDEN if row else 0)
     shift = binades[row, 0]
     kept = significand >> min(shift, _WIDEST)
@@ -115,7 +124,7 @@ def round_bits(binades, order, t, mode, bits, random, width, switches):
     return _signed_code(order, t, ordinal, negative), np.uint8(flags)
 
 
-@njit(forceinline=True)
+@inlined
 def _signed_code(order, t, ordinal, negative):
     code = np.uint32(order[ordinal]) if order.size else np.uint32(ordinal << t.padding)
     if negative and t.twos_complement:
@@ -125,7 +134,7 @@ def _signed_code(order, t, ordinal, negative):
     return code
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def encode_bits(binades, order, t, mode, patterns, randoms, width, switches, codes, flags):
     """Round float64 patterns (int64, shape (n,)) into `codes`; flags too where `flags` has a size.
 

@@ -10,19 +10,18 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from fp9.casts.tables import SOURCE_FRACTION_BITS
-from fp9.engines.engine import Addend
+from fp9.engines import Addend
 from fp9.kernels.bits import bits_float64, float64_bits
+from fp9.kernels.compiled import called, inlined, kernel
 from fp9.kernels.fused import code_value, sum_to_odd
 from fp9.kernels.limbs import deposit, limbs_to_odd
-from fp9.kernels.round64 import INF_BITS, MAGNITUDE, RDN, round_bits
+from fp9.kernels.round64 import FRACTION_BITS, INF_BITS, MAGNITUDE, RDN, round_bits
 from fp9.rounding import Flags
 
 _INVALID, _INEXACT, _UNDERFLOW = int(Flags.INVALID), int(Flags.INEXACT), int(Flags.UNDERFLOW)
-ADDENDS = {addend: i for i, addend in enumerate(Addend)}
-INSIDE, ALIGNED, OUTSIDE = (ADDENDS[a] for a in Addend)
+INSIDE, ALIGNED, OUTSIDE = range(3)
+ADDENDS = {Addend.INSIDE: INSIDE, Addend.ALIGNED: ALIGNED, Addend.OUTSIDE: OUTSIDE}
 
 
 class Sums(NamedTuple):
@@ -43,13 +42,13 @@ class Sums(NamedTuple):
     base: int  # exponent of the lowest bit of the limbs
 
 
-@njit(forceinline=True)
+@inlined
 def power(x, lowest):
     """2^floor(log2|x|), at least `lowest`; x finite and not 0."""
     return max(bits_float64(float64_bits(x) & INF_BITS), lowest)
 
 
-@njit(forceinline=True)
+@inlined
 def _product(s, a, b):
     p = a * b
     if p != p and ((s.bypass_a and b == 0.0) or (s.bypass_b and a == 0.0)):
@@ -60,7 +59,7 @@ def _product(s, a, b):
 # --- exact sums -----------------------------------------------------------------------------------------------------
 
 
-@njit
+@called
 def _exact_sum(s, mode, a, b, start, stop, c, limbs):
     """Pattern rounded to odd of c + sum of a[k] b[k], and whether a NaN was among the operands."""
     special = c if not math.isfinite(c) else 0.0
@@ -94,7 +93,7 @@ def _exact_sum(s, mode, a, b, start, stop, c, limbs):
 # --- windows --------------------------------------------------------------------------------------------------------
 
 
-@njit(forceinline=True)
+@inlined
 def _largest(s, a, b, power_a, power_b, start, stop, stride):
     """The largest product's power of two, whether a product is 0, the sum of the special ones, and `quiet`."""
     top, zero, special, quiet = 0.0, False, 0.0, False
@@ -110,7 +109,7 @@ def _largest(s, a, b, power_a, power_b, start, stop, stride):
     return top, zero, special, quiet
 
 
-@njit(forceinline=True)
+@inlined
 def _cut_sum(s, a, b, scale, start, stop, stride):
     """Sum of the finite products, each times `scale` and truncated, and whether anything was dropped."""
     total, dropped = 0.0, False
@@ -122,7 +121,7 @@ def _cut_sum(s, a, b, scale, start, stop, stride):
     return total, dropped
 
 
-@njit
+@called
 def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
     """Pattern of the aligned sum rounded to odd, whether bits were dropped, and `quiet`."""
     top, zero, special, quiet = _largest(s, a, b, power_a, power_b, start, stop, 1)
@@ -147,7 +146,7 @@ def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
     return sum_to_odd(total / scale, addend / scale, mode), dropped, quiet
 
 
-@njit
+@called
 def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
     """As `_window_sum`, for even and odd products apart, joined with floor, and C joined with floor."""
     top_even, _, special_even, quiet_even = _largest(s, a, b, power_a, power_b, start, stop, 2)
@@ -162,7 +161,7 @@ def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
     return bits, dropped or lost_even or lost_odd, quiet
 
 
-@njit
+@called
 def join_halves(s, top_even, top_odd, even, odd, c):
     """Pattern of the joined sum of two halves and C, and whether joining dropped bits.
 
@@ -196,7 +195,7 @@ def join_halves(s, top_even, top_odd, even, odd, c):
 # --- one rounding ---------------------------------------------------------------------------------------------------
 
 
-@njit
+@called
 def finish(binades, order, t, mode, bits, random, width, quiet):
     """Code and flags of a sum's pattern, in one rounding."""
     if bits & MAGNITUDE > INF_BITS:
@@ -206,20 +205,20 @@ def finish(binades, order, t, mode, bits, random, width, quiet):
     return round_bits(binades, order, t, mode, bits, random, width, 0)
 
 
-@njit
+@called
 def _finish_aligned(t, bits, dropped, code, value, flags):
     """An aligned sum's zero has no sign; what the alignment dropped makes the result inexact."""
     if value == 0.0:
         code = np.uint32(0)
     if dropped:
-        row = (bits & MAGNITUDE) >> SOURCE_FRACTION_BITS
+        row = (bits & MAGNITUDE) >> FRACTION_BITS
         if flags == 0 and bits & MAGNITUDE != 0 and t.can_underflow and row < t.lowest_row:
             flags |= np.uint8(_UNDERFLOW)
         flags |= np.uint8(_INEXACT)
     return code, flags
 
 
-@njit
+@called
 def take_step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, stop, c, random, width, limbs):
     """Code, number and flags of one step from the accumulator's number `c`."""
     dropped = False
@@ -240,7 +239,7 @@ def take_step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, 
     return code, code_value(table, code), flags
 
 
-@njit
+@called
 def _sum_row(
     binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s, width,
     a, b, power_a, power_b, c, scales, randoms, limbs,
@@ -276,7 +275,7 @@ def _sum_row(
     return code, raised
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sum_rows(
     binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s, width,
     a, b, power_a, power_b, c, scales, randoms, limbs, codes, flags,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from fp9.kernels.bits import bits_float64, float64_bits
+from fp9.kernels.compiled import inlined, kernel
 from fp9.kernels.floats import floor, round64, rounded_sum, truncate
 from fp9.kernels.matrices import TILE
 from fp9.kernels.round64 import INF_BITS
@@ -17,7 +17,7 @@ _NOTHING = 2.0**-800
 """Stands for the largest product's power of two where there is none."""
 
 
-@njit(forceinline=True)
+@inlined
 def _tops(tops, a, b, begin, end, stride):
     """tops[j] = the largest product of powers of two."""
     tops[:] = _NOTHING
@@ -27,7 +27,7 @@ def _tops(tops, a, b, begin, end, stride):
             tops[j] = max(tops[j], a0 * b0[j])
 
 
-@njit(forceinline=True)
+@inlined
 def _cuts(totals, scales, a, b, begin, end, stride, floors):
     """totals[j] = sum of products, each times scales[j] and truncated."""
     totals[:] = 0.0
@@ -41,7 +41,7 @@ def _cuts(totals, scales, a, b, begin, end, stride, floors):
                 totals[j] += truncate(a0 * b0[j] * scales[j])
 
 
-@njit(forceinline=True)
+@inlined
 def _scales(scales, row, tops, inside, unit, lowest):
     """scales[j] = unit / the largest power of two, that of the accumulator counted where it is `inside`."""
     for j in range(row.size):
@@ -51,7 +51,7 @@ def _scales(scales, row, tops, inside, unit, lowest):
         scales[j] = unit / (max(tops[j], own) if counts else tops[j])
 
 
-@njit(forceinline=True)
+@inlined
 def _close(row, totals, scales, tops, inside, aligned, floors, t):
     """row = round(row + totals / scales), the accumulator truncated as the products, `aligned` where there are any."""
     for j in range(row.size):
@@ -62,7 +62,7 @@ def _close(row, totals, scales, tops, inside, aligned, floors, t):
         row[j] = rounded_sum(totals[j] / scales[j], addend / scales[j], t) + 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def windowed(s, a, b, power_a, power_b, acc, begin, end, t):
     """Steps of s.products products with a window of s.window bits (see `sum_kernels`), in float64."""
     m, n = acc.shape
@@ -82,7 +82,7 @@ def windowed(s, a, b, power_a, power_b, acc, begin, end, t):
                 _close(row, total, scale, top, s.addend == INSIDE, s.addend == ALIGNED, s.floors, t)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def joined(s, a, b, power_a, power_b, acc, begin, end, t):
     """As `windowed`, for even and odd products apart (see `sum_kernels.join_halves`)."""
     m, n = acc.shape

@@ -10,9 +10,9 @@ import functools
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fp9.formats import FixedFormat, Format, Kind, Rounding, Specials, floor_log2, pow2
-from fp9.policy import CastPolicy, Overflow
-from fp9.rounding import Flags
+from fp9.formats import FixedFormat, Format, HiFloat8, Kind, Specials, floor_log2, pow2
+from fp9.policy import CastPolicy
+from fp9.rounding import Flags, Overflow, Rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,6 @@ class HybridBits:
     doc_overflow: bool = False
 
 
-HYBRID_CERTAIN_OVERFLOW = Fraction(40960)
-
-
 def _rounds_up(
     x: Exact, near: Neighbours, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None
 ) -> bool:
@@ -119,11 +116,11 @@ def _is_odd(below: Fraction, fmt: Format) -> bool:
 
 def _hybrid_up(magnitude: Fraction, near: Neighbours, bits: HybridBits) -> bool:
     exponent = floor_log2(magnitude)
-    if abs(exponent) < 4:
+    if abs(exponent) < HiFloat8.STOCHASTIC_FROM:
         return near.excess >= Fraction(1, 2)
-    if exponent <= -24:
+    if exponent < -HiFloat8.DENORMAL_OFFSET:
         return False
-    if magnitude >= HYBRID_CERTAIN_OVERFLOW and not bits.doc_overflow:
+    if magnitude >= HiFloat8.CERTAIN_OVERFLOW and not bits.doc_overflow:
         return True
     field = near.excess * (1 << bits.width) // 1
     return field > bits.threshold if bits.strict else field >= bits.threshold
@@ -131,17 +128,17 @@ def _hybrid_up(magnitude: Fraction, near: Neighbours, bits: HybridBits) -> bool:
 
 def _rounds_to_zero_code(magnitude: Fraction, fmt: Format) -> bool:
     """Whether a grid point of a format without subnormals is the place that zero took."""
-    return isinstance(fmt, FixedFormat) and not fmt.subnormals and magnitude <= pow2(fmt.lowest_exponent)
+    return fmt.flushes and magnitude <= pow2(fmt.min_normal_exponent)
 
 
 def round_magnitude(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None = None) -> Fraction:
     """A finite non-zero magnitude on the grid of `fmt`, its exponent unbounded above; one rounding."""
     near = neighbours(x.magnitude, fmt)
     rounded = near.below + (near.ulp if _rounds_up(x, near, fmt, rounding, bits) else 0)
-    below_numbers = isinstance(fmt, FixedFormat) and not fmt.subnormals and x.magnitude < pow2(fmt.lowest_exponent)
+    below_numbers = fmt.flushes and x.magnitude < pow2(fmt.min_normal_exponent)
     if below_numbers or _rounds_to_zero_code(rounded, fmt):
-        away = rounding is (Rounding.RDN if x.negative else Rounding.RUP)
-        return abs(fmt.value_of(fmt.smallest_code)) if away else Fraction(0)
+        kept = rounding.keeps_nonzero(x.negative)
+        return abs(fmt.value_of(fmt.smallest_code)) if kept else Fraction(0)
     return rounded
 
 

@@ -11,15 +11,9 @@ import bisect
 from dataclasses import dataclass
 
 from fp9.formats import FixedFormat, HiFloat8, Rounding, floor_log2, pow2
-from fp9.oracle.casts import HYBRID_CERTAIN_OVERFLOW
 from fp9.oracle.thresholds import Step, ThresholdTable, threshold_table
 from fp9.policy import CastPolicy
 from fp9.rounding import Flags
-
-NEAREST_BELOW = 4
-"""Magnitude of the exponent from which on rounding is stochastic."""
-
-_LOWEST_STOCHASTIC = -HiFloat8.DENORMAL_OFFSET
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +104,11 @@ class HybridTable:
 def hybrid_table(source: FixedFormat, target: HiFloat8, policy: CastPolicy, negative: bool) -> HybridTable:
     """The table of a hybrid cast from fp32, fp16 or bf16."""
     nearest = threshold_table(source, target, CastPolicy(Rounding.RNA, policy.overflow), negative)
-    bits, ones = (14, 0) if source.bits == 32 else (1, 1)
+    bits, ones = target.threshold_bits(source)
     width = bits + ones
-    exponents = [e for e in range(_LOWEST_STOCHASTIC, floor_log2(target.max_magnitude) + 1) if abs(e) >= NEAREST_BELOW]
-    end = source.code_of(HYBRID_CERTAIN_OVERFLOW)
+    every = range(-target.DENORMAL_OFFSET, floor_log2(target.max_magnitude) + 1)
+    exponents = [exponent for exponent in every if target.is_stochastic_at(exponent)]
+    end = source.code_of(target.CERTAIN_OVERFLOW)
     binades = [
         Binade(first, min(last, end), _field(source, e, target.quantum(e), width))
         for e in exponents

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from fp9.engines.engine import Addend, Engine, Scaling, Truncation, alignment_exponent
-from fp9.formats import FixedFormat, Format, Kind, Rounding, Specials, floor_log2, pow2
+from fp9.engines import Addend, Engine, Scaling, Truncation, alignment_exponent
+from fp9.formats import Format, Kind, Rounding, floor_log2, pow2
 from fp9.oracle.casts import Exact, RandomBits, decode, encode, exact
-from fp9.policy import CastPolicy, Overflow
-from fp9.rounding import Flags
+from fp9.policy import CastPolicy
+from fp9.rounding import Flags, Overflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def total(terms: Sequence[Exact], rounding: Rounding) -> Exact:
     if value == 0:
         signs = {t.negative for t in terms}
         common = signs.pop() if len(signs) == 1 and all(t.kind is Kind.ZERO for t in terms) else None
-        return exact(0, rounding is Rounding.RDN if common is None else common)
+        return exact(0, rounding.cancels_to_minus if common is None else common)
     return exact(value)
 
 
@@ -206,7 +206,7 @@ def _product_term(engine: Engine, code_a: int, code_b: int, format_a: Format, fo
 
 
 def _is_merged(fmt: Format) -> bool:
-    return isinstance(fmt, FixedFormat) and fmt.specials is Specials.MERGED
+    return fmt.nan_is_inf
 
 
 def _exponent(x: Exact, fmt: Format) -> int:

@@ -81,10 +81,9 @@ def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, neg
 
     Raises ValueError for the roundings that are not: hybrid and sr.
     """
-    if policy.rounding_for(target) in (Rounding.HYBRID, Rounding.SR):
-        raise ValueError(
-            f"rounding {policy.rounding_for(target).value} has no thresholds; give rne, rna, rtz, rup or rdn"
-        )
+    if not policy.rounding_for(target).is_monotone:
+        monotone = ", ".join(mode.value for mode in Rounding if mode.is_monotone)
+        raise ValueError(f"rounding {policy.rounding_for(target).value} has no thresholds; give one of {monotone}")
     sign = source.sign_mask if negative else 0
 
     def cast(pattern: int) -> tuple[int, Flags]:

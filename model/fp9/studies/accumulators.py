@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.casts.arrays import decode, encode
-from fp9.engines.engine import Engine, engine
+from fp9.engines import Engine, engine
 from fp9.formats import format
 from fp9.sums.products import dot
 

@@ -21,7 +21,8 @@ import numpy as np
 
 from fp9.casts.arrays import encode
 from fp9.formats import ALIASES, FixedFormat, Format, HiFloat8, Rounding, format
-from fp9.policy import CastPolicy, Overflow
+from fp9.policy import CastPolicy
+from fp9.rounding import Overflow
 from fp9.system.files import write_whole
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _SIGN = 1 << 31
 
 ML_DTYPES = ("e3m4ieee", "e4m3ieee", "e4m3", "e4m3fnuz", "e4m3b11fnuz", "e5m2", "e5m2fnuz")
 THRESHOLDS = ("e4m3", "e5m2", "e4m3fnuz", "f143(bias=10)", "hfp8_143", "hfp8_152", "fp9", "hif8")
-MONOTONE = (Rounding.RNE, Rounding.RNA, Rounding.RTZ, Rounding.RUP, Rounding.RDN)
+MONOTONE = tuple(mode for mode in Rounding if mode.is_monotone)
 
 Answer = Callable[["NDArray[np.uint32]"], "NDArray[Any]"]
 

@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 
 from fp9.formats import Rounding
-from fp9.policy import Overflow
+from fp9.rounding import Overflow
 from fp9.suites.accumulators import mac_corner
 from fp9.suites.casts import cast_corner
 from fp9.suites.chunks import chunk_corner

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.casts.arrays import decode
-from fp9.engines.engine import Engine
+from fp9.engines import Engine
 from fp9.formats import FixedFormat, Format, Kind
 from fp9.suites.columns import Codes, Triple, addend, classes, finite, fixed, walking_codes
 from fp9.suites.families import nearly_opposite, product, to_boundaries

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fp9.golden import evaluate
 from fp9.suites.chunks import GROUP, last_groups
 from fp9.suites.columns import Inputs, every_value, fixed
 from fp9.units import Dot, Mac, MacOp, Results, Unit
@@ -44,7 +45,7 @@ def smoke(unit: Unit, corner: Inputs) -> Inputs:
     looked_at = min(max(_POOL.start, _FLIPS // bits_in if bits_in > _FEW_BITS else 0), _POOL.stop - 1)
     kept = np.union1d(others[_spread(classes[others], looked_at // span, rng)], always)
     pool, required = _taken(corner, kept, span), np.isin(kept, always)
-    outputs = unit.evaluate(pool)
+    outputs = evaluate(unit, pool)
     inputs = np.concatenate([_bits(pool[port.name], port.width) for port in unit.inputs], axis=1)
     results = np.concatenate([_bits(outputs[port.name], port.width) for port in unit.outputs], axis=1)
     counts = np.concatenate([_decides(unit, pool, outputs, span), np.ones_like(results, dtype=np.bool_)], axis=1)
@@ -97,7 +98,7 @@ def _taken(columns: Inputs, groups: NDArray[np.int64], span: int) -> Inputs:
 
 def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
     """Number of the class that each group of operations is of."""
-    outputs = unit.evaluate(columns)
+    outputs = evaluate(unit, columns)
     selects = [columns[port.name].astype(np.int64) for port in unit.inputs if port.choices]
     uppers = [outputs[p.name].astype(np.int64) >> max(0, p.width - _CLASS_BITS) for p in unit.outputs]
     classes = np.stack([*selects, *uppers], axis=1)
@@ -127,7 +128,7 @@ def _decides(unit: Unit, columns: Inputs, outputs: Results, span: int) -> NDArra
             changed = np.zeros(count, dtype=np.bool_)
             for place in range(span):
                 flip = np.where(np.arange(count) % span == place, 1 << bit, 0).astype(np.uint32)
-                others = unit.evaluate(_legal(unit, {**columns, port.name: columns[port.name] ^ flip}))
+                others = evaluate(unit, _legal(unit, {**columns, port.name: columns[port.name] ^ flip}))
                 differs = np.logical_or.reduce([others[name] != outputs[name] for name in outputs])
                 changed[place::span] = differs.reshape(-1, span).any(axis=1)
             decides.append(changed)

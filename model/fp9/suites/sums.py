@@ -17,7 +17,7 @@ from fp9.formats import HFP8_BIASES, Format, with_bias
 from fp9.suites import families, lanes
 from fp9.suites.columns import Codes, Inputs, Triple, addend, concatenated, cycled, drawn_port, fixed, walking_codes
 from fp9.suites.families import crossed
-from fp9.units import Dot, has_programmable_bias
+from fp9.units import Dot
 
 OPERATIONS = 20_000
 """About as many corner operations has a unit of one product and one pair of formats."""
@@ -145,7 +145,7 @@ _BIASES = (HFP8_BIASES.stop - 1, HFP8_BIASES.start, 4, -3, 0)
 
 
 def _operand(fmt: Format, index: int, bias: int | None) -> Operand:
-    if bias is None or not has_programmable_bias(fmt):
+    if bias is None or not fmt.programmable_bias:
         return Operand(fmt, index)
     return Operand(with_bias(fmt, bias), index, bias)
 

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.engines.engine import Engine
-from fp9.formats import FixedFormat, Format, Kind, Rounding
+from fp9.casts.arrays import encode
+from fp9.engines import Engine
+from fp9.formats import FixedFormat, Format, Kind
+from fp9.formats.host import BINARY32, BINARY64
 from fp9.kernels import matrices as matmul_kernels
 from fp9.kernels import windows as window_kernels
 from fp9.kernels.floats import Rounder
-from fp9.sums.general import GeneralSums, significand_bits
+from fp9.rounding import Overflow, Rounding
+from fp9.sums.general import GeneralSums
 from fp9.sums.operands import Operand, some_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-_FLOAT32_LOWEST, _FLOAT32_HIGHEST, _FLOAT32_BITS, _FLOAT64_BITS = -149, 127, 24, 53
 
 
 class FastSums(abc.ABC):
@@ -67,14 +68,14 @@ class FastSums(abc.ABC):
 
 
 def _product_bits(a: Operand, b: Operand) -> int:
-    return significand_bits(a.format) + significand_bits(b.format)
+    return a.format.precision + b.format.precision
 
 
 def _is_in_float32(a: Operand, b: Operand) -> bool:
     """Whether float32 holds every finite product."""
-    in_range = a.lowest + b.lowest >= _FLOAT32_LOWEST and a.highest + b.highest + 1 <= _FLOAT32_HIGHEST
-    parts = all(x.lowest >= _FLOAT32_LOWEST and x.highest <= _FLOAT32_HIGHEST for x in (a, b))
-    return in_range and parts and _product_bits(a, b) <= _FLOAT32_BITS
+    in_range = a.lowest + b.lowest >= BINARY32.lowest_quantum and a.highest + b.highest + 1 <= BINARY32.bias
+    parts = all(x.lowest >= BINARY32.lowest_quantum and x.highest <= BINARY32.bias for x in (a, b))
+    return in_range and parts and _product_bits(a, b) <= BINARY32.precision
 
 
 class Chain(FastSums):
@@ -85,7 +86,12 @@ class Chain(FastSums):
     @staticmethod
     def fits(engine: Engine, a: Operand, b: Operand) -> bool:
         plain = _is_exact(engine) and engine.products == 1
-        return plain and _is_ieee32(engine.result) and engine.rounding is Rounding.RNE and _is_in_float32(a, b)
+        return (
+            plain
+            and engine.result.native_dtype == "float32"
+            and engine.rounding is Rounding.RNE
+            and _is_in_float32(a, b)
+        )
 
     def accumulate(self, rows: slice, acc: NDArray[Any], begin: int, end: int) -> None:
         matmul_kernels.chain(self.a[rows], self.b, acc, begin, end)
@@ -96,23 +102,12 @@ def _is_exact(engine: Engine) -> bool:
     return engine.window is None and not engine.whole
 
 
-def _is_ieee32(fmt: Format) -> bool:
-    return isinstance(fmt, FixedFormat) and (fmt.exponent_bits, fmt.fraction_bits) == (8, 23)
-
-
 def can_round(result: Format, rounding: Rounding) -> bool:
     """Whether the vector rounder knows the rounding: toward zero, or to nearest, but ties away among subnormals."""
     if not isinstance(result, FixedFormat):
         return False
-    match rounding:
-        case Rounding.RNE:
-            return True
-        case Rounding.RNA:
-            return not result.subnormals
-        case Rounding.RTZ:
-            return result.subnormals
-        case _:
-            return False
+    known = {Rounding.RNE: True, Rounding.RNA: result.flushes, Rounding.RTZ: not result.flushes}
+    return known.get(rounding, False)
 
 
 def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]]) -> Rounder:
@@ -162,8 +157,8 @@ class RoundedChain(FastSums):
 
     @staticmethod
     def fits(engine: Engine, a: Operand, b: Operand) -> bool:
-        precision = significand_bits(engine.result)
-        narrow = 2 * precision + 2 <= _FLOAT32_BITS and _product_bits(a, b) <= precision
+        precision = engine.result.precision
+        narrow = 2 * precision + 2 <= BINARY32.precision and _product_bits(a, b) <= precision
         to_nearest = engine.rounding is not Rounding.RTZ
         return _is_exact(engine) and engine.products == 1 and to_nearest and narrow and _is_in_float32(a, b)
 
@@ -178,7 +173,7 @@ class RoundedPairs(FastSums):
         super().__init__(engine, a, b, joins)
         self._rounder = rounder(engine.result, engine.rounding, np.float64)
         self._neutral = np.full(self.b.shape[1], -0.0)
-        self._narrow = a.highest + b.highest + 2 - a.lowest - b.lowest <= _FLOAT64_BITS
+        self._narrow = a.highest + b.highest + 2 - a.lowest - b.lowest <= BINARY64.precision
 
     @staticmethod
     def fits(engine: Engine, a: Operand, b: Operand) -> bool:
@@ -225,7 +220,8 @@ class Exact(FastSums):
 
     @staticmethod
     def fits(engine: Engine, a: Operand, b: Operand) -> bool:
-        count = _parts(a, b) if engine.whole and engine.rounding not in (Rounding.RDN, Rounding.SR) else None
+        plain = engine.whole and engine.rounding.is_monotone and not engine.rounding.cancels_to_minus
+        count = _parts(a, b) if plain else None
         finite = count == 1 or (_is_finite(a) and _is_finite(b))
         return count is not None and finite
 
@@ -249,7 +245,7 @@ def _parts(a: Operand, b: Operand) -> int | None:
     """Into how many ranges of exponents to split the operands; None where more than MAX_PARTS are needed."""
     depth_bits = math.ceil(math.log2(max(a.codes.shape[1], 1)))
     for count in range(1, MAX_PARTS + 1):
-        if sum(_part_bits(x, count) for x in (a, b)) + depth_bits <= _FLOAT64_BITS:
+        if sum(_part_bits(x, count) for x in (a, b)) + depth_bits <= BINARY64.precision:
             return count
     return None
 
@@ -257,7 +253,7 @@ def _parts(a: Operand, b: Operand) -> int | None:
 def _part_bits(x: Operand, count: int) -> int:
     """Bits of the fixed-point numbers of one part: its range of exponents, and a significand below."""
     every = x.highest - x.lowest + 1
-    return every if count == 1 else min(every, -(-every // count) + significand_bits(x.format) - 1)
+    return every if count == 1 else min(every, -(-every // count) + x.format.precision - 1)
 
 
 def _split(values: NDArray[np.float64], x: Operand, count: int) -> list[NDArray[np.float64]]:
@@ -289,9 +285,6 @@ def fast_sums(engine: Engine, a: Operand, b: Operand, joins: bool) -> FastSums |
 
 def codes_of(values: NDArray[Any], fmt: Format) -> NDArray[Any]:
     """Codes of numbers of a format; NaN is the canonical one."""
-    from fp9.casts.arrays import encode
-    from fp9.policy import Overflow
-
     if fmt.bits == 32:
         codes = values.astype(np.float32).view(np.uint32)
     else:

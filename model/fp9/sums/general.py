@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.casts.tables import SOURCE_FRACTION_BITS, Rows, Target, decode_table, rounding_rows, rounding_target
-from fp9.engines.engine import Engine
-from fp9.formats import Format, Rounding, floor_log2
+from fp9.casts.random_bits import RandomBits
+from fp9.casts.tables import Rows, Target, decode_table, rounding_rows, rounding_target
+from fp9.engines import Engine, Truncation
+from fp9.formats import Format
+from fp9.formats.host import BINARY64
 from fp9.kernels import steps as sum_kernels
 from fp9.kernels.limbs import LIMB_BITS
-from fp9.policy import CastPolicy, Overflow
+from fp9.policy import CastPolicy
+from fp9.rounding import Overflow, Rounding
 from fp9.sums.operands import Operand, bit_range, some_rows
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, i
         joins=engine.chunk is not None,
         whole=engine.whole,
         window=engine.window or 0,
-        floors=engine.truncation.value == "floor",
+        floors=engine.truncation is Truncation.FLOOR,
         addend=sum_kernels.ADDENDS[engine.addend],
         zero_power=0.0 if engine.zero_exponent is None else 2.0**engine.zero_exponent,
         joined=engine.joined or 0,
@@ -72,18 +74,6 @@ def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, i
         base=base,
     )
     return numbers, (top - base) // LIMB_BITS + 4
-
-
-@dataclass(frozen=True)
-class RandomBits:
-    """Stochastic bits (rows or 1, roundings or 1) of `width` bits each."""
-
-    bits: NDArray[np.int64]
-    width: int
-
-    def of(self, rows: slice) -> RandomBits:
-        """The bits of some rows."""
-        return RandomBits(self.bits[rows], self.width) if self.bits.shape[0] > 1 else self
 
 
 NO_RANDOM = RandomBits(np.zeros((1, 1), dtype=np.int64), 1)
@@ -130,7 +120,7 @@ class GeneralSums:
             some_rows(self._b.powers, rows_b),
             start,
             scales,
-            random.bits,
+            random.values,
             self.limbs(),
             codes,
             flags,
@@ -141,7 +131,7 @@ def stochastic_bits(engine: Engine, bits: ArrayLike | None, width: int, shape: t
     """Checked stochastic bits for results of shape[:-1] with shape[-1] roundings each, or one integer for all."""
     if bits is None:
         raise ValueError("rounding sr needs random_bits: integers below 2**random_width, one a rounding or one for all")
-    largest = SOURCE_FRACTION_BITS - significand_bits(engine.result)
+    largest = BINARY64.fraction_bits - engine.result.precision
     if not 1 <= width <= largest:
         raise ValueError(f"random_width {width} given; give 1 to {largest} for results in {engine.result.name}")
     array = np.asarray(bits)
@@ -153,9 +143,3 @@ def stochastic_bits(engine: Engine, bits: ArrayLike | None, width: int, shape: t
         raise ValueError(f"random_bits outside 0..2**{width}-1 given; mask them or set random_width")
     array = array.astype(np.int64)
     return RandomBits(array.reshape(1, 1) if array.ndim == 0 else array.reshape(-1, shape[-1]), width)
-
-
-def significand_bits(fmt: Format) -> int:
-    """Most significand bits that a number of the format has, the leading 1 included."""
-    exponents = range(fmt.min_normal_exponent, floor_log2(fmt.max_magnitude) + 1)
-    return max(e - fmt.quantum(e) for e in exponents) + 1

@@ -15,11 +15,11 @@ import numpy as np
 
 from fp9.casts.plans import TOP_FIELD, edges_of, fixed_rounding, grid_of, odd_is_safe
 from fp9.casts.request import Request
-from fp9.casts.sources import Hybrid
 from fp9.casts.tables import decode_table
-from fp9.formats import FixedFormat, Format, Rounding
-from fp9.policy import CastPolicy, Overflow
-from fp9.rounding import Flags
+from fp9.formats import FixedFormat, Format
+from fp9.formats.host import BINARY32
+from fp9.policy import CastPolicy
+from fp9.rounding import Flags, Hybrid, Overflow, Rounding
 from fp9.sums.general import rounding_of
 from fp9.system.parallel import CACHED
 
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
     from fp9.kernels.round32 import Grid, Limits
 
-_INFINITY = 0x7F800000
+_INFINITY = BINARY32.infinity
+
+_BY_MAGNITUDE = {mode for mode in Rounding if mode.is_nearest} | {Rounding.RTZ}
+"""Roundings whose flags depend on the magnitude alone."""
 
 
 class NarrowSums:
@@ -71,7 +74,7 @@ class NarrowSums:
 @functools.lru_cache(maxsize=16)
 def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
     """The sums of a result format; None where float32 has too few bits and for roundings that know a sign."""
-    if not isinstance(result, FixedFormat) or rounding not in (Rounding.RNE, Rounding.RNA, Rounding.RTZ):
+    if not isinstance(result, FixedFormat) or rounding not in _BY_MAGNITUDE:
         return None
     grid = grid_of(Request(result, CastPolicy(rounding, Overflow.INF), Hybrid()), 0, TOP_FIELD - 1)
     return NarrowSums(result, rounding, grid) if grid is not None and odd_is_safe(grid) else None

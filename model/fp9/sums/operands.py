@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.casts.arrays import as_codes, decode_to
-from fp9.engines.engine import Engine, Scaling, alignment_exponent
-from fp9.formats import FixedFormat, Format, Specials, floor_log2
+from fp9.engines import Engine, Scaling, alignment_exponent
+from fp9.formats import Format, floor_log2
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -68,7 +68,7 @@ class Operand:
     @property
     def is_merged(self) -> bool:
         """Whether NaN and infinity are one code."""
-        return isinstance(self.format, FixedFormat) and self.format.specials is Specials.MERGED
+        return self.format.nan_is_inf
 
 
 def operand(

@@ -9,19 +9,19 @@ import numpy as np
 
 from fp9.casts.arrays import as_codes, decode_to, encode
 from fp9.casts.tables import decode_table
-from fp9.engines.engine import Engine, Scaling
-from fp9.engines.engine import engine as find_engine
-from fp9.formats import Format, Rounding, format
-from fp9.policy import Overflow
+from fp9.engines import Engine, Scaling
+from fp9.engines import engine as find_engine
+from fp9.formats import Format, format
+from fp9.rounding import Overflow, Rounding
 from fp9.sums.operands import Operand, check_block, operand, operand_codes, scale_rows, some_rows
-from fp9.system.threads import Progress, row_parts, run_parts
+from fp9.system.parallel import Progress, row_parts, run_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from fp9.sums.general import RandomBits
+    from fp9.casts.random_bits import RandomBits
 
 
 class EngineKernel:
@@ -189,7 +189,7 @@ def _random(
 ) -> RandomBits:
     from fp9.sums.general import NO_RANDOM, stochastic_bits
 
-    if engine.rounding is not Rounding.SR:
+    if not engine.rounding.needs_bits:
         if bits is not None:
             raise ValueError(f"random_bits given, and engine {engine.name} rounds by {engine.rounding.value}; give sr")
         return NO_RANDOM

@@ -1,14 +1,15 @@
 """Unit specs: everything that can change an output bit or a port of a hardware unit, in one frozen record.
 
-The same record is handed to the golden model (`Unit.evaluate`), to the RTL generator, to the vector generator, to the
-test bench and to synthesis; none of them states behaviour of its own. `CATALOGUE` names the units that are built and
-checked everywhere.
+The same record is handed to the golden model (`fp9.golden.evaluate`), to the RTL generator, to the vector generator, to
+the test bench and to synthesis; none of them states behaviour of its own. `CATALOGUE` names the units that are built
+and checked everywhere.
 
 A unit reads its `inputs` and gives its `outputs`, flat ports of plain unsigned bits. With `stages = 0` it is
 combinational. With `stages >= 1` it has in addition `clk`, synchronous `rst`, and the handshakes `in_valid`/`in_ready`
 and `out_valid`/`out_ready`; latency is `stages` clocks without back-pressure, throughput one operation a clock.
 """
 
+from fp9.engines import MacOp
 from fp9.units.base import FLAGS_PORT, MAX_STAGES, Columns, Masks, Port, Results, Unit, select_width
 from fp9.units.cast import SCALE_BITS, Cast
 from fp9.units.catalogue import CATALOGUE, unit
@@ -20,11 +21,10 @@ from fp9.units.operands import (
     OPERAND_SIGNIFICAND_BITS,
     exponent_range,
     exponent_width,
-    has_programmable_bias,
     significand_bits,
-    variants,
+    with_every_bias,
 )
-from fp9.units.step import KULISCH_PRODUCTS, Dot, Fma, Mac, MacOp
+from fp9.units.step import KULISCH_PRODUCTS, Dot, Fma, Mac
 
 __all__ = [
     "BIAS_BITS",
@@ -51,10 +51,9 @@ __all__ = [
     "Upcast",
     "exponent_range",
     "exponent_width",
-    "has_programmable_bias",
     "product_range",
     "select_width",
     "significand_bits",
     "unit",
-    "variants",
+    "with_every_bias",
 ]

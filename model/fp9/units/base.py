@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.engines.engine import Engine
+from fp9.engines import Engine
 from fp9.formats import Format, format
 from fp9.rounding import FLAG_BITS
 
@@ -74,13 +74,6 @@ class Unit(abc.ABC):
     def has_state(self) -> bool:
         """Whether a result depends on the operations before it."""
         return False
-
-    @abc.abstractmethod
-    def evaluate(self, inputs: Columns) -> Results:
-        """Golden results: one array of shape (n,) for each output, from one of shape (n,) for each input.
-
-        Element i is operation i; a unit with state (`mac`) sees the operations in order, from reset.
-        """
 
     def care(self, outputs: Columns) -> Masks:
         """Where an output carries meaning: shape (n,) masks of those that do not always; others always do."""

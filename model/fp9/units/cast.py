@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fp9.formats import FixedFormat, Format, Rounding, format
-from fp9.policy import Overflow
+from fp9.formats import FixedFormat, Format, HiFloat8, format
+from fp9.policy import CastPolicy
+from fp9.rounding import Overflow, Rounding
 from fp9.units.base import (
     FLAGS_PORT,
-    Columns,
     Port,
-    Results,
     Unit,
     check_offers,
     check_stages,
@@ -43,7 +42,7 @@ class Cast(Unit):
 
     kind: ClassVar[str] = "cast"
     name: str
-    source: Format
+    source: FixedFormat
     targets: tuple[Format, ...]
     roundings: tuple[Rounding, ...]
     overflow: tuple[Overflow, ...] = (Overflow.SATURATE, Overflow.INF)
@@ -63,13 +62,24 @@ class Cast(Unit):
             raise ValueError(f"{self.name}: {self.source.name} given as source; give fp32, fp16, bf16 or dlfloat16")
         check_offers(self.name, "rounding", self.roundings)
         check_offers(self.name, "overflow policy", self.overflow)
-        if Rounding.HYBRID in self.roundings and self.source.name not in ("fp32", "fp16", "bf16"):
-            raise ValueError(f"{self.name}: hybrid takes its bits from fp32, fp16 or bf16; {self.source.name} given")
+        if any(mode.reads_source for mode in self.roundings):
+            self._check_source_bits()
         if not 1 <= self.lanes <= MAX_LANES:
             raise ValueError(f"{self.name}: {self.lanes} lanes given; give 1 to {MAX_LANES}")
         if not 1 <= self.random_bits <= MAX_RANDOM_BITS:
             raise ValueError(f"{self.name}: {self.random_bits} random bits given; give 1 to {MAX_RANDOM_BITS}")
         check_stages(self.name, self.stages, lowest=1 if self.amax else 0)
+
+    def _check_source_bits(self) -> None:
+        """ValueError for a source that has no bits to give."""
+        try:
+            HiFloat8.threshold_bits(self.source)
+        except ValueError as error:
+            raise ValueError(f"{self.name}: {error}") from None
+
+    def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
+        """What the choices of an operation ask for; a rounding that the target does not have means rna there."""
+        return CastPolicy(rounding if target.offers(rounding) else Rounding.RNA, overflow)
 
     def lane_names(self, port: str) -> tuple[str, ...]:
         """Names of a port that every lane has, numbered from 0 where there are several lanes."""
@@ -89,7 +99,7 @@ class Cast(Unit):
                 ports.append(Port(name, select_width(len(choices)), doc, choices=choices))
         if self.scale:
             ports.append(Port("scale", SCALE_BITS, "the operand is multiplied by 2^scale", signed=True))
-        if Rounding.SR in self.roundings:
+        if any(mode.needs_bits for mode in self.roundings):
             ports += [Port(r, self.random_bits, "random bits of sr") for r in self.lane_names("random")]
         if self.amax:
             ports.append(Port("amax_clear", 1, "amax starts anew with this operation"))
@@ -109,8 +119,3 @@ class Cast(Unit):
     @property
     def has_state(self) -> bool:
         return self.amax
-
-    def evaluate(self, inputs: Columns) -> Results:
-        from fp9.golden import steps as golden
-
-        return golden.cast(self, inputs)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from fp9.engines.engine import ENGINES, engine
-from fp9.formats import Rounding, format
+from fp9.engines import ENGINES, engine
+from fp9.formats import fixed_format, format
+from fp9.rounding import Rounding
 from fp9.units.base import Unit
 from fp9.units.cast import Cast
 from fp9.units.decode import Decoder, Upcast
@@ -25,14 +26,14 @@ CATALOGUE: dict[str, Unit] = {
         Decoder("decoder_hfp8", _HFP8, bias_port=True),
         Decoder("decoder_hif8", (format("hif8"),)),
         Decoder("decoder_all", _ALL, bias_port=True),
-        Upcast("upcast_fp32", _ALL, format("fp32")),
-        Upcast("upcast_dlfloat16_hfp8", _HFP8, format("dlfloat16"), bias_port=True),
-        Cast("cast_fp32", format("fp32"), (*_OCP, format("hif8")), (_R.RNE, _R.RNA, _R.HYBRID)),
-        Cast("cast_fp32_ocp_rne", format("fp32"), _OCP, (_R.RNE,)),
-        Cast("cast_fp16_hif8", format("fp16"), (format("hif8"),), (_R.RNE, _R.RNA, _R.HYBRID)),
-        Cast("cast_fp32_sr", format("fp32"), _OCP, (_R.RNE, _R.SR)),
-        Cast("cast_bf16", format("bf16"), _ALL, (_R.RNE, _R.RNA, _R.HYBRID), scale=True),
-        Cast("cast_fp32_x4", format("fp32"), _OCP, (_R.RNE,), amax=True, lanes=4, stages=2),
+        Upcast("upcast_fp32", _ALL, fixed_format("fp32")),
+        Upcast("upcast_dlfloat16_hfp8", _HFP8, fixed_format("dlfloat16"), bias_port=True),
+        Cast("cast_fp32", fixed_format("fp32"), (*_OCP, format("hif8")), (_R.RNE, _R.RNA, _R.HYBRID)),
+        Cast("cast_fp32_ocp_rne", fixed_format("fp32"), _OCP, (_R.RNE,)),
+        Cast("cast_fp16_hif8", fixed_format("fp16"), (format("hif8"),), (_R.RNE, _R.RNA, _R.HYBRID)),
+        Cast("cast_fp32_sr", fixed_format("fp32"), _OCP, (_R.RNE, _R.SR)),
+        Cast("cast_bf16", fixed_format("bf16"), _ALL, (_R.RNE, _R.RNA, _R.HYBRID), scale=True),
+        Cast("cast_fp32_x4", fixed_format("fp32"), _OCP, (_R.RNE,), amax=True, lanes=4, stages=2),
         Fma("fma_fp32", _ALL, _ALL, _FP32),
         Fma("fma_fp32_ocp", _OCP, _OCP, _FP32),
         Fma("fma_fp32_e5m2", _OCP[1:], _OCP[1:], _FP32),

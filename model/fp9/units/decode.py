@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fp9.formats import FixedFormat, Format, format
-from fp9.units.base import FLAGS_PORT, Columns, Masks, Port, Results, Unit, check_stages, format_tuple
+from fp9.units.base import FLAGS_PORT, Columns, Masks, Port, Unit, check_stages, format_tuple
 from fp9.units.operands import (
     check_operands,
     exponent_range,
@@ -57,11 +57,6 @@ class Decoder(Unit):
             Port("nan", 1, "the operand is NaN or NaN-Inf"),
         )
 
-    def evaluate(self, inputs: Columns) -> Results:
-        from fp9.golden import steps as golden
-
-        return golden.decoder(self, inputs)
-
     def care(self, outputs: Columns) -> Masks:
         finite = (outputs["inf"] == 0) & (outputs["nan"] == 0)
         return {
@@ -81,7 +76,7 @@ class Upcast(Unit):
     kind: ClassVar[str] = "upcast"
     name: str
     formats: tuple[Format, ...]
-    result: Format
+    result: FixedFormat
     bias_port: bool = False
     stages: int = 0
 
@@ -110,8 +105,3 @@ class Upcast(Unit):
     @property
     def outputs(self) -> tuple[Port, ...]:
         return (Port("result", self.result.bits, f"the operand in {self.result.name}", (self.result,)), FLAGS_PORT)
-
-    def evaluate(self, inputs: Columns) -> Results:
-        from fp9.golden import steps as golden
-
-        return golden.upcast(self, inputs)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fp9.formats import Format, floor_log2, pow2
-from fp9.units.operands import largest_code, variants
+from fp9.units.operands import largest_code, with_every_bias
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class ProductRange:
 
 def product_range(a: Sequence[Format], b: Sequence[Format], bias_port: bool = False) -> ProductRange:
     """The products of two operands of some formats each; `bias_port`: with every extra bias of hfp8_143."""
-    sides = [variants(formats, bias_port) for formats in (a, b)]
+    sides = [with_every_bias(formats, bias_port) for formats in (a, b)]
     ulps = [min(f.quantum(floor_log2(f.value_of(f.smallest_code))) for f in side) for side in sides]
     largest = [max(largest_code(f) for f in side) for side in sides]
     return ProductRange(sum(ulps), largest[0] * largest[1])

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 
-from fp9.engines.engine import Engine
+from fp9.engines import Engine
 from fp9.formats import Format
-from fp9.units.base import FLAGS_PORT, Columns, Port, Results, Unit, check_stages, format_tuple, select_width
+from fp9.units.base import FLAGS_PORT, Port, Unit, check_stages, format_tuple, select_width
 from fp9.units.operands import check_operands, operand_ports
 
 
@@ -81,8 +81,3 @@ class Fpu(Unit):
         wide = self.engine.result
         result = Port("result", wide.bits, f"the sum in {wide.name}, or the cast operand", (wide,))
         return (result, FLAGS_PORT) if self.flags else (result,)
-
-    def evaluate(self, inputs: Columns) -> Results:
-        from fp9.golden import steps as golden
-
-        return golden.fpu(self, inputs)

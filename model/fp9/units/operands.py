@@ -6,19 +6,14 @@ import functools
 from collections.abc import Sequence
 from fractions import Fraction
 
-from fp9.formats import HFP8_BIASES, FixedFormat, Format, HiFloat8, Kind, ScaledInteger, floor_log2, with_bias
+from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, with_bias
 from fp9.units.base import Port, select_width
 
 OPERAND_SIGNIFICAND_BITS = 4
-"""Significand bits of any 8-bit floating-point operand, the leading 1 included (spec 3.1)."""
+"""Bits that an operand's significand field has at least: those of E4M3, HFP8 and HiFloat8, leading 1 included."""
 
 BIAS_BITS = 5
 """Width of an extra-bias port: two's complement, -8..8 used."""
-
-
-def has_programmable_bias(fmt: Format) -> bool:
-    """Whether hardware can take this format's extra bias on a port (IBM HFP8 1-4-3)."""
-    return isinstance(fmt, FixedFormat) and fmt.name.startswith("hfp8_143")
 
 
 def operand_ports(
@@ -33,7 +28,7 @@ def operand_ports(
     if select:
         choices = tuple(f.name for f in formats)
         ports.append(Port(select, select_width(len(formats)), f"format of {operand}", choices=choices))
-    if bias_port and any(has_programmable_bias(f) for f in formats):
+    if bias_port and any(f.programmable_bias for f in formats):
         ports.append(Port(f"{operand}_bias", BIAS_BITS, f"extra bias of {operand} in hfp8_143, -8..8", signed=True))
     return tuple(ports)
 
@@ -41,11 +36,8 @@ def operand_ports(
 def check_operands(unit: str, formats: tuple[Format, ...]) -> None:
     """ValueError where a format cannot be an 8-bit operand."""
     for f in formats:
-        short = isinstance(f, FixedFormat) and f.bits == 8 and f.fraction_bits < OPERAND_SIGNIFICAND_BITS
-        if not short and not isinstance(f, HiFloat8 | ScaledInteger):
-            raise ValueError(
-                f"{unit}: {f.name} given as operand; give 8-bit formats of at most 3 fraction bits, or int8"
-            )
+        if f.bits != 8 or not f.signed:
+            raise ValueError(f"{unit}: {f.name} given as operand; give signed 8-bit formats")
 
 
 def significand_bits(formats: Sequence[Format]) -> int:
@@ -53,16 +45,15 @@ def significand_bits(formats: Sequence[Format]) -> int:
 
     An integer has those of its largest magnitude; -128, which no cast produces, is a power of two.
     """
-    widths = [f.max_code.bit_length() for f in formats if isinstance(f, ScaledInteger)]
-    return max(OPERAND_SIGNIFICAND_BITS, *widths) if widths else OPERAND_SIGNIFICAND_BITS
+    return max(OPERAND_SIGNIFICAND_BITS, *(f.precision for f in formats))
 
 
-def variants(formats: Sequence[Format], bias_port: bool) -> list[Format]:
+def with_every_bias(formats: Sequence[Format], bias_port: bool) -> list[Format]:
     """The formats; with a bias port, one with every extra bias in place of hfp8_143."""
     return [
         variant
         for f in formats
-        for variant in ([with_bias(f, b) for b in HFP8_BIASES] if bias_port and has_programmable_bias(f) else [f])
+        for variant in ([with_bias(f, b) for b in HFP8_BIASES] if bias_port and f.programmable_bias else [f])
     ]
 
 
@@ -74,7 +65,7 @@ def largest_code(fmt: Format) -> Fraction:
 
 def exponent_range(formats: Sequence[Format], bias_port: bool) -> tuple[int, int]:
     """Lowest and highest exponent of the leading bit over all finite numbers of the formats."""
-    every = variants(formats, bias_port)
+    every = with_every_bias(formats, bias_port)
     exponents = [floor_log2(magnitude) for f in every for magnitude in (f.value_of(f.smallest_code), largest_code(f))]
     return min(exponents), max(exponents)
 

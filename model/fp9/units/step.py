@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import ClassVar
 
-from fp9.engines.engine import Engine
+from fp9.engines import Engine, MacOp
 from fp9.formats import Format
 from fp9.units.base import (
     FLAGS_PORT,
     SAID_WHERE_SET,
-    Columns,
     Port,
-    Results,
     Unit,
     check_stages,
     format_tuple,
@@ -86,11 +83,6 @@ class Dot(Unit):
         result = Port("result", fmt.bits, f"the sum in {fmt.name}", (fmt,))
         return (result, FLAGS_PORT) if self.flags else (result,)
 
-    def evaluate(self, inputs: Columns) -> Results:
-        from fp9.golden import steps as golden
-
-        return golden.step(self, inputs)
-
 
 @dataclass(frozen=True)
 class Fma(Dot):
@@ -103,22 +95,6 @@ class Fma(Dot):
             raise ValueError(
                 f"{self.name}: engine {self.engine.name} sums {self.engine.products} products; an fma has 1"
             )
-
-
-class MacOp(IntEnum):
-    """What a `mac` does to its accumulator; every operation gives the accumulator afterwards."""
-
-    ACCUMULATE = 0
-    """acc = round(sum of products + acc); with chunks, chunk = round(sum of products + chunk)"""
-    LOAD = 1
-    """acc = round(sum of products + c): starts a new sum; with operands of +0, loads c. With chunks, acc = c and
-    chunk = round(sum of products)"""
-    CLEAR = 2
-    """acc = +0, and chunk = +0"""
-    HOLD = 3
-    """acc stays: reads it"""
-    FOLD = 4
-    """only with chunks: an open chunk joins the accumulator before it is full, at the end of a sum of any length"""
 
 
 KULISCH_PRODUCTS = 1 << 12
@@ -180,8 +156,3 @@ class Mac(Dot):
     def sum_bits(self) -> int:
         """Bits of a Kulisch accumulator: every sum of `KULISCH_PRODUCTS` products fits (spec section 3.2)."""
         return product_range(self.a, self.b, self.bias_port).signed_bits(KULISCH_PRODUCTS)
-
-    def evaluate(self, inputs: Columns) -> Results:
-        from fp9.golden import accumulators as golden_mac
-
-        return golden_mac.mac(self, inputs)

@@ -24,9 +24,9 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from pathlib import Path
 
-from fp9.engines.engine import Engine, engine
-from fp9.formats import Format, format
-from fp9.policy import choice
+from fp9.engines import Engine, engine
+from fp9.formats import FixedFormat, Format, format
+from fp9.rounding import choice
 from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Unit, Upcast, unit
 
 KINDS: dict[str, type[Unit]] = {kind.kind: kind for kind in (Decoder, Upcast, Cast, Dot, Fma, Mac, Fpu)}
@@ -189,6 +189,7 @@ _SCALARS: dict[object, _Reader] = {
     int: _of_type(int),
     bool: _of_type(bool),
     Format: _read_format,
+    FixedFormat: _read_format,
     Engine: _read_engine,
 }
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9 import __version__
+from fp9.golden import evaluate
 from fp9.suites import SUITES, inputs_of
 from fp9.system.files import write_whole
 from fp9.units import Cast, Dot, Fpu, Port, Unit
@@ -59,7 +60,7 @@ def from_inputs(unit: Unit, inputs: Mapping[str, NDArray[Any]], origin: Mapping[
     """
     _check_inputs(unit, inputs)
     columns = {port.name: np.asarray(inputs[port.name]).astype(port_dtype(port)) for port in unit.inputs}
-    expected = unit.evaluate(columns)
+    expected = evaluate(unit, columns)
     return VectorSet(unit, columns, expected, unit.care(expected), origin or {"suite": "given"})
 
 
@@ -161,11 +162,12 @@ def _manifest(vectors: VectorSet, data: bytes) -> dict[str, Any]:
 def policies(unit: Unit) -> dict[str, Any]:
     """The switches that decide a unit's results beside its formats, as a reader of its vectors needs them."""
     if isinstance(unit, Cast):
+        policy = unit.policy(unit.targets[0], unit.roundings[0], unit.overflow[0])
         return {
             "roundings": [rounding.value for rounding in unit.roundings],
             "overflow": [overflow.value for overflow in unit.overflow],
-            "nan_to_zero": False,
-            "inf_clip": False,
+            "nan_to_zero": policy.nan_to_zero,
+            "inf_clip": policy.inf_clip,
             "hybrid": "up where F >= T, certain overflow from 40960",
             "tininess": "after rounding",
         }

@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat, Specials
-from fp9.policy import Overflow
+from fp9.rounding import Overflow
 from fp9.units import Cast
 from fp9_rtl.casts.target import MAGNITUDE_BITS, CastTarget
 from fp9_rtl.parts.layouts import flags_layout

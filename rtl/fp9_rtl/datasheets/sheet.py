@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from fp9.engines.engine import Engine
-from fp9.formats import FixedFormat, Format, Rounding
+from fp9.engines import Engine
+from fp9.formats import FixedFormat, Format
 from fp9.system.files import write_whole
 from fp9.units import Cast, Dot, Fpu, Port, Unit, Upcast
 from fp9_rtl.datasheets.timing import timing_svg
@@ -19,16 +19,6 @@ INDEX = "README.md"
 
 AREA = "## Area and delay"
 """Heading of the last section, the only one that is measured."""
-
-_ROUNDINGS = {
-    Rounding.RNE: "to nearest, ties to even",
-    Rounding.RNA: "to nearest, ties away from zero",
-    Rounding.RTZ: "toward zero",
-    Rounding.RUP: "toward plus infinity",
-    Rounding.RDN: "toward minus infinity",
-    Rounding.SR: "stochastic: random bits are added below the last place",
-    Rounding.HYBRID: "hif8's hybrid: ties away near 1, elsewhere by a threshold from the source's own last bits",
-}
 
 
 def write(
@@ -144,7 +134,7 @@ def _rounding(unit: Unit) -> list[str]:
     """What is rounded where, as lines."""
     if isinstance(unit, Cast):
         return [
-            *_offered("Roundings", [f"{r.value}: {_ROUNDINGS[r]}" for r in unit.roundings]),
+            *_offered("Roundings", [f"{r.value}: {r.words}" for r in unit.roundings]),
             f"Magnitudes above the largest number: {' or '.join(o.value for o in unit.overflow)}.",
         ]
     if isinstance(unit, Dot | Fpu):
@@ -173,7 +163,7 @@ def _step(engine: Engine) -> str:
 
 
 def _rounded_to(engine: Engine) -> str:
-    return f"{engine.result.name}, {engine.rounding.value} ({_ROUNDINGS[engine.rounding]})"
+    return f"{engine.result.name}, {engine.rounding.value} ({engine.rounding.words})"
 
 
 def _offered(what: str, lines: Iterable[str]) -> list[str]:

@@ -21,9 +21,9 @@ from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from fp9.engines.engine import Engine
+from fp9.engines import Engine
 from fp9.formats import Format, Rounding, format
-from fp9.policy import Overflow
+from fp9.rounding import Overflow
 from fp9.units import Cast, Dot, Mac, MacOp, Unit, select_width
 from fp9_rtl.components import build, check_offered
 from fp9_rtl.export.verilog import component_verilog

@@ -9,7 +9,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fp9.formats import FixedFormat, Format, HiFloat8, ScaledInteger, Specials, with_bias
-from fp9.units import BIAS_BITS, exponent_range, has_programmable_bias, select_width, significand_bits
+from fp9.units import BIAS_BITS, exponent_range, select_width, significand_bits
 from fp9_rtl.operands import hif8
 from fp9_rtl.parts.layouts import fields_layout, operand_layout
 from fp9_rtl.parts.select import switch
@@ -122,7 +122,7 @@ class OperandDecoder(wiring.Component):
 
     def _biased(self, fmt: FixedFormat, field: Value) -> Value:
         """The exponent of a normal number of `fmt`, plus the offset."""
-        if self._bias_port and has_programmable_bias(fmt):
+        if self._bias_port and fmt.programmable_bias:
             unbiased = with_bias(fmt, 0)
             assert isinstance(unbiased, FixedFormat)
             return field - self.extra_bias + (self._offset - unbiased.bias)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fp9.engines.engine import Engine, Truncation
+from fp9.engines import Engine, Truncation
 from fp9.formats import FixedFormat, Rounding, floor_log2
 from fp9.units import Dot, Mac, exponent_range, product_range
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from fp9.engines.engine import Engine
+from fp9.engines import Engine
 from fp9.formats import FixedFormat, Rounding
 from fp9_rtl.parts.layouts import flags_layout
 from fp9_rtl.parts.step import Step

@@ -6,8 +6,8 @@ import dataclasses
 import re
 from collections.abc import Iterable
 
-from fp9.engines.engine import Engine, engine
-from fp9.formats import FixedFormat, Format, Rounding, format
+from fp9.engines import Engine, engine
+from fp9.formats import FixedFormat, Format, Rounding, fixed_format, format
 from fp9.units import CATALOGUE, MAX_STAGES, Cast, Decoder, Dot, Fma, Fpu, Mac, Unit
 from fp9_rtl.studies.study import Chart, Study, Variant
 
@@ -63,9 +63,9 @@ def _dot(operands: _Names, step: str) -> Dot:
 
 def _cast(source: str, targets: _Names, roundings: Iterable[Rounding], *, random_bits: int = 16) -> Cast:
     formats, offered = _formats(targets), tuple(roundings)
-    tags = [*(r.value for r in offered), *([random_bits] if Rounding.SR in offered else [])]
+    tags = [*(r.value for r in offered), *([random_bits] if any(mode.needs_bits for mode in offered) else [])]
     named = _name("cast", source, *(f.name for f in formats), *tags)
-    return Cast(named, format(source), formats, offered, random_bits=random_bits)
+    return Cast(named, fixed_format(source), formats, offered, random_bits=random_bits)
 
 
 def _without_subnormals(fmt: Format) -> FixedFormat:
@@ -144,12 +144,11 @@ def _results() -> Study:
 
 def _subnormals(result: str, step: str) -> Study:
     base = engine(step)
-    assert isinstance(base.result, FixedFormat)
     kept = base.result if base.result.subnormals else _with_subnormals(base.result)
     flushed = _without_subnormals(base.result) if base.result.subnormals else base.result
     plain = [_without_subnormals(format(name)) for name in _OCP]
 
-    def unit(operands: _Names, fmt: Format) -> Fma:
+    def unit(operands: _Names, fmt: FixedFormat) -> Fma:
         return _fma(operands, operands, dataclasses.replace(base, name=f"{step} to {fmt.name}", result=fmt))
 
     with_result = (

@@ -27,9 +27,9 @@ from collections.abc import Iterator, Sequence
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from fp9.engines.engine import alignment_exponent
+from fp9.engines import alignment_exponent
 from fp9.formats import FixedFormat, Format, floor_log2
-from fp9.units import Dot, product_range, variants
+from fp9.units import Dot, product_range, with_every_bias
 from fp9_rtl.parts.end_around import end_around_sum
 from fp9_rtl.parts.layouts import addend_layout
 from fp9_rtl.parts.shifters import shift_left_narrow, shift_right_narrow
@@ -108,7 +108,7 @@ def placed_product(
 
 def _lowest_exponent(unit: Dot, formats: Sequence[Format]) -> int:
     """The exponent of the smallest operand's first place; that of a subnormal number is its format's lowest."""
-    every = variants(formats, unit.bias_port)
+    every = with_every_bias(formats, unit.bias_port)
     return min(alignment_exponent(f, floor_log2(f.value_of(f.smallest_code))) for f in every)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from amaranth.lib import data
 
-from fp9.engines.engine import Addend, Truncation
+from fp9.engines import Addend, Truncation
 from fp9.formats import FixedFormat, Rounding
 from fp9.units import Dot
 from fp9_rtl.parts.step import Beside, Step

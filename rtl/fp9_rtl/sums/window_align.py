@@ -21,7 +21,7 @@ from typing import NamedTuple
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from fp9.engines.engine import Addend, Truncation
+from fp9.engines import Addend, Truncation
 from fp9.formats import FixedFormat
 from fp9.units import Dot
 from fp9_rtl.parts.shifters import shift_right_narrow

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.formats import Format, Kind, with_bias
-from fp9.units import Port, Unit, has_programmable_bias
+from fp9.units import Port, Unit
 from fp9.vectors.sets import VectorSet
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _decimal(unit: Unit, port: Port, code: int, inputs: Mapping[str, int]) -> st
 def _biased(unit: Unit, fmt: Format, port: Port, inputs: Mapping[str, int]) -> Format:
     """The format with the extra bias that its operand's bias port gives."""
     bias = next((p for p in unit.inputs if p.name == f"{port.name}_bias"), None)
-    if bias is None or not has_programmable_bias(fmt):
+    if bias is None or not fmt.programmable_bias:
         return fmt
     return with_bias(fmt, _signed(inputs[bias.name], bias.width))
 

@@ -9,7 +9,7 @@ import click
 
 from fp9.cli.support import Command, extra, load_unit, progress_bar, settings_option, show, table
 from fp9.formats import Rounding
-from fp9.policy import Overflow
+from fp9.rounding import Overflow
 from fp9.system.files import write_whole
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fp9.golden import evaluate
 from fp9.units import Columns, Mac, MacOp
 from fp9_sim.coverage.chunks import chunk_model
 from fp9_sim.coverage.factors import operations
@@ -46,7 +47,7 @@ def _facts(unit: Mac, covered: SumCoverage, inputs: Columns, outputs: Columns) -
         sequence.read(inputs),
         operations(covered.sum, inputs, list(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))),
         inputs["c"].tolist(),
-        unit.evaluate(inputs)["result"].tolist(),
+        evaluate(unit, inputs)["result"].tolist(),
         outputs["result"].tolist(),
         flag_column(outputs, len(inputs["c"])),
         strict=True,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fp9.golden import evaluate
 from fp9.units import Columns, Mac, MacOp, ProductRange
 from fp9_sim.coverage.factors import operations
 from fp9_sim.coverage.gating import Gating
@@ -95,7 +96,7 @@ def follow(unit: Mac, ops: list[MacOp], inputs: Columns) -> Chunks:
 def _sums(unit: Mac, op: NDArray[np.int64], inputs: Columns) -> list[int]:
     """Sums of the chunk after each operation, a chunk that begins being loaded."""
     c = np.zeros(len(op), dtype=unit.engine.result.dtype)
-    sums: list[int] = _within(unit).evaluate({**inputs, "op": op.astype(np.uint8), "c": c})["result"].tolist()
+    sums: list[int] = evaluate(_within(unit), {**inputs, "op": op.astype(np.uint8), "c": c})["result"].tolist()
     return sums
 
 
@@ -148,7 +149,7 @@ def _facts(unit: Mac, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
     ops = list(sequence.read(inputs))
     followed = follow(unit, [op for op, _ in ops], inputs)
     lanes = list(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))
-    golden, codes = unit.evaluate(inputs)["result"].tolist(), outputs["result"].tolist()
+    golden, codes = evaluate(unit, inputs)["result"].tolist(), outputs["result"].tolist()
     flags, c = flag_column(outputs, len(codes)), inputs["c"].tolist()
     for i, operation in enumerate(operations(covered.sum, inputs, lanes)):
         op, facts = ops[i]

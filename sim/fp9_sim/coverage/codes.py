@@ -12,8 +12,9 @@ from typing import cast
 from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, pow2, with_bias
 from fp9.golden.selects import signed
 from fp9.oracle import casts as oracle
-from fp9.policy import CastPolicy, Overflow
-from fp9.units import BIAS_BITS, Columns, Decoder, Upcast, has_programmable_bias, significand_bits
+from fp9.policy import CastPolicy
+from fp9.rounding import Overflow
+from fp9.units import BIAS_BITS, Columns, Decoder, Upcast, significand_bits
 from fp9_sim.coverage.model import CLASSES, FLAGS, SIGNS, Bin, Cross, Facts, Group, Model, class_of, flags_of
 
 _BIASES = ("lowest", "negative", "none", "positive", "highest")
@@ -42,7 +43,7 @@ def upcast_model(unit: Upcast) -> Model:
 
 
 def _has_bias(unit: Decoder | Upcast, fmt: Format) -> bool:
-    return unit.bias_port and has_programmable_bias(fmt)
+    return unit.bias_port and fmt.programmable_bias
 
 
 def _codes(unit: Decoder | Upcast, fmt: Format) -> Iterator[tuple[Format, int | None, int]]:

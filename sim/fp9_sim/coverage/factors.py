@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from fp9.engines.engine import Engine
+from fp9.engines import Engine
 from fp9.formats import Format, Kind, with_bias
 from fp9.golden.selects import signed
 from fp9.oracle import sums as dot_oracle
-from fp9.units import BIAS_BITS, Columns, has_programmable_bias, variants
+from fp9.units import BIAS_BITS, Columns, with_every_bias
 from fp9_sim.coverage.values import Code, Codes, lowest_place
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ class Operation(NamedTuple):
 def operations(sum_: Sum, inputs: Columns, lanes: Sequence[tuple[str, str]]) -> Iterator[Operation]:
     """The factors of all operations; `lanes` names the ports of a and b. Sums count the last place of the products."""
     bias_port = any(f"{operand}_bias" in inputs for operand in "ab")
-    place_a = min(lowest_place(fmt) for fmt in variants(sum_.a, bias_port))
-    place_b = min(lowest_place(fmt) for fmt in variants(sum_.b, bias_port))
+    place_a = min(lowest_place(fmt) for fmt in with_every_bias(sum_.a, bias_port))
+    place_b = min(lowest_place(fmt) for fmt in with_every_bias(sum_.b, bias_port))
     formats_a = _formats(inputs, "a", sum_.a, place_a)
     formats_b = _formats(inputs, "b", sum_.b, place_b)
     columns = [(inputs[x].tolist(), inputs[y].tolist()) for x, y in lanes]
@@ -56,6 +56,6 @@ def _formats(inputs: Columns, operand: str, formats: Sequence[Format], place: in
     known: dict[tuple[int, int | None], tuple[str, Codes]] = {}
     for key in set(zip(chosen, biases, strict=True)):
         fmt = formats[min(key[0], len(formats) - 1)]
-        has_bias = key[1] is not None and has_programmable_bias(fmt)
+        has_bias = key[1] is not None and fmt.programmable_bias
         known[key] = fmt.name, Codes(with_bias(fmt, key[1]) if has_bias else fmt, place)
     return [known[key] for key in zip(chosen, biases, strict=True)]

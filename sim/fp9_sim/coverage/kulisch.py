@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fp9.golden import evaluate
 from fp9.units import KULISCH_PRODUCTS, Columns, Mac, MacOp
 from fp9_sim.coverage.factors import operations
 from fp9_sim.coverage.model import (
@@ -79,7 +80,7 @@ def _facts(unit: Mac, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
     every = zip(
         sequence.read(inputs),
         operations(sum_, inputs, list(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))),
-        unit.evaluate(inputs)["result"].tolist(),
+        evaluate(unit, inputs)["result"].tolist(),
         outputs["result"].tolist(),
         flag_column(outputs, len(inputs["op"])),
         strict=True,

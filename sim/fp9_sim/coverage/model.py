@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TypeVar
 
-from fp9.formats import FixedFormat, Format, Kind, Rounding
+from fp9.formats import Format, Kind, Rounding
 from fp9.units import Columns
 
 T = TypeVar("T", int, Fraction)
@@ -108,22 +108,17 @@ def flags_of(flags: int) -> str:
     return "none"
 
 
-_TOWARD_ZERO = frozenset({Rounding.RTZ})
-_NEAREST = frozenset({Rounding.RNE, Rounding.RNA, Rounding.HYBRID, Rounding.SR})
-
-
 def impossible_rounding(fmt: Format, roundings: Collection[Rounding], result: str, flags: str) -> str | None:
     """Why no rounding of one exact number to a format gives a class of result with some flags; None where one does."""
     reasons = {
         "only results below the normal numbers, or rounded up to them, underflow": flags == "underflow"
         and result not in ("zero", "subnormal", "smallest normal"),
         "nothing is rounded up to the normal numbers": (flags, result) == ("underflow", "smallest normal")
-        and _TOWARD_ZERO.issuperset(roundings),
+        and all(rounding is Rounding.RTZ for rounding in roundings),
         "without subnormal numbers, what is rounded to the smallest number is not below it": (
             (flags, result) == ("underflow", "smallest normal")
-            and isinstance(fmt, FixedFormat)
-            and not fmt.subnormals
-            and (_NEAREST | _TOWARD_ZERO).issuperset(roundings)
+            and fmt.flushes
+            and not any(rounding.keeps_nonzero(negative) for rounding in roundings for negative in (False, True))
         ),
         "an inexact result below the normal numbers underflows": flags == "inexact" and result in ("zero", "subnormal"),
         "infinity and NaN are exact, or overflow": flags in ("inexact", "underflow") and result in ("infinity", "nan"),

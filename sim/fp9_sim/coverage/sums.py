@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fp9.engines.engine import Addend, Engine, Truncation
+from fp9.engines import Addend, Engine, Truncation
 from fp9.formats import FixedFormat, Format, Rounding, floor_log2, pow2
-from fp9.sums.general import significand_bits
 from fp9.units import Columns, Dot, ProductRange, product_range
 from fp9_sim.coverage.factors import Operation, operations
 from fp9_sim.coverage.gating import Gating
@@ -51,8 +50,8 @@ class Sum:
     def longest(self) -> int:
         """The longest cancellation that is told apart: a product just above a power of two and the addend below it, or
         a product that differs from the addend by its own last place."""
-        factors = [max(significand_bits(fmt) for fmt in formats) for formats in (self.a, self.b)]
-        return max(significand_bits(self.engine.addend_format), sum(factors) - 1)
+        factors = [max(fmt.precision for fmt in formats) for formats in (self.a, self.b)]
+        return max(self.engine.addend_format.precision, sum(factors) - 1)
 
     @property
     def lowest_cut(self) -> int | None:
@@ -84,10 +83,10 @@ class Sum:
             return any(fmt.has_inf for fmt in (*self.a, *self.b))
         if flags == "overflow":
             place = self.result.quantum(floor_log2(self.result.max_magnitude))
-            nearest = self.engine.output_rounding in (Rounding.RNE, Rounding.RNA)
+            nearest = self.engine.output_rounding.is_nearest
             needed = pow2(place - 1) if nearest else pow2(place)
             floors = self.engine.window is not None and self.engine.truncation is Truncation.FLOOR
-            away = floors or self.engine.output_rounding not in (Rounding.RNE, Rounding.RNA, Rounding.RTZ)
+            away = floors or not (nearest or self.engine.output_rounding is Rounding.RTZ)
             return away or self.depth * self.products.largest >= needed
         return flags != "underflow" or not (self.result.subnormals and self.exact_when_small)
 

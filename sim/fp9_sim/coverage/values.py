@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from fp9.engines.engine import alignment_exponent
+from fp9.engines import alignment_exponent
 from fp9.formats import Format, Kind
 from fp9.oracle import casts as oracle
 from fp9_sim.coverage.model import FAR, class_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fp9.engines.engine import Addend, Engine
+from fp9.engines import Addend, Engine
 from fp9_sim.coverage.factors import Operation
 from fp9_sim.coverage.model import SIGNS, Bin, Cross
 from fp9_sim.coverage.values import Code

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fp9
-from fp9.engines.engine import engine
+from fp9.engines import engine
 from fp9_sim.demo import hardware, layer, network
 
 Record = dict[str, Any]

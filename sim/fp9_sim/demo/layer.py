@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import fp9
-from fp9.engines.engine import Engine, engine
+from fp9.engines import Engine, engine
 from fp9.formats import Format, floor_log2
 from fp9_sim.demo.network import LayerTensors, Matrix, Network
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fp9.golden import evaluate
 from fp9.units import Cast, Dot, Mac, MacOp, Unit
 from fp9_sim.demo.layer import Product, scale_exponent
 from fp9_sim.demo.network import LayerTensors
@@ -55,7 +56,7 @@ def _fma_chain(steps: Columns, unit: Dot) -> Columns:
     sums = np.zeros(steps["a"].shape, unit.engine.result.dtype)
     for k in range(sums.shape[1] - 1):
         step = {name: np.ascontiguousarray(column[:, k]) for name, column in steps.items()}
-        sums[:, k + 1] = unit.evaluate({**step, "c": np.ascontiguousarray(sums[:, k])})["result"]
+        sums[:, k + 1] = evaluate(unit, {**step, "c": np.ascontiguousarray(sums[:, k])})["result"]
     return {**steps, "c": sums}
 
 

@@ -10,18 +10,13 @@ from typing import Any
 import numpy as np
 
 import fp9
-from fp9.formats import FixedFormat, Format, Rounding, format
-from fp9.policy import Overflow
+from fp9.formats import FixedFormat, Format, Rounding, fixed_format
+from fp9.golden import evaluate
+from fp9.rounding import Overflow
 from fp9.units import Cast, Columns, Dot, Fma, Mac, Port, Results, Unit
 from fp9.vectors.sets import port_dtype
 
-_ROUNDINGS = {
-    Rounding.RNE: "to nearest, ties to even",
-    Rounding.RNA: "to nearest, ties away from zero",
-    Rounding.RTZ: "toward zero (truncation)",
-    Rounding.RUP: "up",
-    Rounding.RDN: "down",
-}
+_DETERMINISTIC = tuple(rounding for rounding in Rounding if rounding.is_monotone)
 
 
 @dataclass(frozen=True)
@@ -49,17 +44,17 @@ def _replaced(unit: Unit, **fields: Any) -> Callable[[Columns], Results]:
     """The model of a changed spec, given the operands of the unit itself; a select that is gone has no say."""
     other = dataclasses.replace(unit, **fields)  # type: ignore[type-var]
     names = [port.name for port in other.inputs]
-    return lambda inputs: other.evaluate({name: inputs[name] for name in names})
+    return lambda inputs: evaluate(other, {name: inputs[name] for name in names})
 
 
 # --- casts ----------------------------------------------------------------------------------------------------------
 
 
 def _cast_policies(unit: Cast) -> Iterator[Hypothesis]:
-    for rounding, words in _ROUNDINGS.items():
+    for rounding in _DETERMINISTIC:
         if unit.roundings != (rounding,):
-            expected = " or ".join(_ROUNDINGS.get(mode, mode.value) for mode in unit.roundings)
-            yield Hypothesis(f"it rounds {words}; expected {expected}", _replaced(unit, roundings=(rounding,)))
+            expected = " or ".join(mode.words for mode in unit.roundings)
+            yield Hypothesis(f"it rounds {rounding.words}; expected {expected}", _replaced(unit, roundings=(rounding,)))
     targets = ", ".join(f"{fmt.name.upper()} overflow to {_beyond(fmt)} where" for fmt in unit.targets)
     limits = ", ".join(f"{fmt.name.upper()} saturates to {fmt.max:g}" for fmt in unit.targets)
     yield Hypothesis(f"it lets {targets} {limits} under saturate", _replaced(unit, overflow=(Overflow.INF,)))
@@ -73,36 +68,36 @@ def _beyond(fmt: Format) -> str:
 def _double_roundings(unit: Cast) -> Iterator[Hypothesis]:
     """First to a narrower source format, then to the target."""
     for name in ("fp16", "bf16"):
-        middle = format(name)
-        if unit.source.bits <= middle.bits or Rounding.HYBRID in unit.roundings:
+        middle = fixed_format(name)
+        if unit.source.bits <= middle.bits or any(mode.reads_source for mode in unit.roundings):
             continue
 
-        def evaluate(inputs: Columns, middle: Format = middle) -> Results:
+        def changed(inputs: Columns, middle: FixedFormat = middle) -> Results:
             lanes = {x: fp9.cast(inputs[x], unit.source, middle, overflow="inf") for x in unit.lane_names("x")}
-            return dataclasses.replace(unit, source=middle).evaluate({**inputs, **lanes})
+            return evaluate(dataclasses.replace(unit, source=middle), {**inputs, **lanes})
 
-        yield Hypothesis(f"double rounding: it rounds to {name} first, and then to the target", evaluate)
+        yield Hypothesis(f"double rounding: it rounds to {name} first, and then to the target", changed)
 
 
 # --- sums -----------------------------------------------------------------------------------------------------------
 
 
 def _engine_roundings(unit: Dot) -> Iterator[Hypothesis]:
-    for rounding, words in _ROUNDINGS.items():
+    for rounding in _DETERMINISTIC:
         if rounding is not unit.engine.rounding:
             other = dataclasses.replace(unit.engine, name="custom", rounding=rounding)
-            expected = _ROUNDINGS.get(unit.engine.rounding, unit.engine.rounding.value)
-            yield Hypothesis(f"it rounds {words}; expected {expected}", _replaced(unit, engine=other))
+            expected = unit.engine.rounding.words
+            yield Hypothesis(f"it rounds {rounding.words}; expected {expected}", _replaced(unit, engine=other))
 
 
 def _rounded_products(unit: Fma) -> Iterator[Hypothesis]:
     result = unit.engine.result
     one = fp9.encode(np.ones(1), result)[0]
 
-    def evaluate(inputs: Columns) -> Results:
+    def changed(inputs: Columns) -> Results:
         # Beside -0 a product that is a zero keeps its sign.
         zeros = np.full_like(inputs["c"], fp9.encode([-0.0], result)[0])
-        products = unit.evaluate({**inputs, "c": zeros})["result"].astype(result.dtype)
+        products = evaluate(unit, {**inputs, "c": zeros})["result"].astype(result.dtype)
         factors = np.full((len(products), 1), one, dtype=result.dtype)
         codes, flags = fp9.dot(
             products[:, None],
@@ -115,7 +110,7 @@ def _rounded_products(unit: Fma) -> Iterator[Hypothesis]:
         )
         return {"result": codes, "flags": flags}
 
-    yield Hypothesis(f"double rounding: it rounds the product to {result.name} before it adds", evaluate)
+    yield Hypothesis(f"double rounding: it rounds the product to {result.name} before it adds", changed)
 
 
 # --- any unit -------------------------------------------------------------------------------------------------------
@@ -144,10 +139,10 @@ def _flushes(unit: Unit) -> Iterator[Hypothesis]:
     results = [port for port in unit.outputs if port.formats]
 
     def flush_operands(inputs: Columns) -> Results:
-        return unit.evaluate({**inputs, **{port.name: _flushed(port, inputs[port.name], inputs) for port in operands}})
+        return evaluate(unit, {**inputs, **{port.name: _flushed(port, inputs[port.name], inputs) for port in operands}})
 
     def flush_results(inputs: Columns) -> Results:
-        golden = unit.evaluate(inputs)
+        golden = evaluate(unit, inputs)
         return {**golden, **{port.name: _flushed(port, golden[port.name], inputs) for port in results}}
 
     def flush_before(inputs: Columns) -> Results:
@@ -175,8 +170,8 @@ def _truncated(unit: Unit) -> Callable[[Columns], Results]:
 
 def _zero_signs(unit: Unit) -> Iterator[Hypothesis]:
     def with_sign(change: Callable[[Any, int], Any]) -> Callable[[Columns], Results]:
-        def evaluate(inputs: Columns) -> Results:
-            golden = dict(unit.evaluate(inputs))
+        def changed(inputs: Columns) -> Results:
+            golden = dict(evaluate(unit, inputs))
             for port in (port for port in unit.outputs if port.formats):
                 codes = golden[port.name].copy()
                 for index, fmt in enumerate(port.formats):
@@ -188,7 +183,7 @@ def _zero_signs(unit: Unit) -> Iterator[Hypothesis]:
                 golden[port.name] = codes
             return golden
 
-        return evaluate
+        return changed
 
     wrong = "wrong sign of zero: it gives"
     yield Hypothesis(f"{wrong} +0 where -0 is expected", with_sign(lambda codes, sign: np.zeros_like(codes)))

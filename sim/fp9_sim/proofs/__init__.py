@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import fp9_rtl
+from fp9.golden import evaluate
 from fp9.units import Unit
 from fp9.vectors.sets import port_dtype
 from fp9_sim.netlists.solver import State, Verdict
@@ -138,7 +139,7 @@ def explain(unit: Unit, case: Case, ports: Mapping[str, int]) -> dict[str, Any]:
     """A counterexample as texts: each input in hex and decimal, and each output beside the golden model's."""
     inputs = {port.name: ports.get(port.name, case.fixed.get(port.name, 0)) for port in unit.inputs}
     columns = {port.name: np.array([inputs[port.name]], dtype=port_dtype(port)) for port in unit.inputs}
-    expected = unit.evaluate(columns)
+    expected = evaluate(unit, columns)
     numbers = {
         port.name: _text(port.width, inputs[port.name], _meaning(unit, port.name, inputs)) for port in unit.inputs
     }

@@ -9,8 +9,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 
-from fp9.formats import FixedFormat, Format, HiFloat8, Rounding
-from fp9.golden.steps import offered
+from fp9.formats import FixedFormat, Format, HiFloat8
 from fp9.oracle.hybrid import Binade, Field, HybridTable, hybrid_table
 from fp9.oracle.thresholds import Step, ThresholdTable, threshold_table
 from fp9.policy import CastPolicy
@@ -40,7 +39,7 @@ def cast_cases(unit: Cast) -> Iterator[Case]:
             held, condition = selected(port, len(choices), index, widths.get(port, 0))
             fixed |= held
             conditions.append(condition)
-        policy, chosen = CastPolicy(offered(rounding, target), overflow), " && ".join(conditions)
+        policy, chosen = unit.policy(target, rounding, overflow), " && ".join(conditions)
         texts = _texts(unit, lane, target, policy, chosen)
         name = f"{target.name} {rounding.value} {overflow.value}" + (f", lane {lane}" if unit.lanes > 1 else "")
         yield Case(name, fixed, texts[0], texts[1] if k == 0 else None)
@@ -50,8 +49,9 @@ def _texts(unit: Cast, lane: int, target: Format, policy: CastPolicy, chosen: st
     """Specification and control."""
     source = unit.source
     assert isinstance(source, FixedFormat)
-    ports = _ports(unit, lane, policy.rounding is Rounding.SR)
-    if policy.rounding is Rounding.SR:
+    random = policy.rounding_for(target).needs_bits
+    ports = _ports(unit, lane, random)
+    if random:
         bodies = [stochastic(source, target, policy, unit.random_bits, broken) for broken in (False, True)]
     else:
         tables = [table_of(source, target, policy, negative) for negative in (False, True)]
@@ -70,8 +70,7 @@ def _ports(unit: Cast, lane: int, random: bool) -> dict[str, str]:
 
 def table_of(source: FixedFormat, target: Format, policy: CastPolicy, negative: bool) -> Table:
     """The table of a cast, hybrid or not."""
-    if policy.rounding is Rounding.HYBRID:
-        assert isinstance(target, HiFloat8)
+    if isinstance(target, HiFloat8) and policy.rounding_for(target).reads_source:
         return hybrid_table(source, target, policy, negative)
     return threshold_table(source, target, policy, negative)
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fp9.formats import Rounding, format
+from fp9.formats import format
 from fp9.units import Cast, Decoder, Dot, Fma, Mac, Unit, Upcast
 from fp9_rtl.sums.gating import holds
 from fp9_sim.netlists.function import function
@@ -69,7 +69,7 @@ def _(unit: Cast) -> list[Claim]:
         f"result and flags equal the oracle's thresholds for all 2^{unit.source.bits} inputs, every target, rounding "
         "and overflow policy"
     )
-    if Rounding.SR in unit.roundings:
+    if any(mode.needs_bits for mode in unit.roundings):
         proves += f"; with sr, all 2^{unit.random_bits} random bits are added below the last place, the rest cut off"
     if unit.scale:
         proves += (

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, pow2, with_bias
 from fp9.oracle import casts as oracle
-from fp9.policy import CastPolicy, Overflow
-from fp9.rounding import FLAG_BITS
-from fp9.units import BIAS_BITS, Decoder, Upcast, has_programmable_bias
+from fp9.policy import CastPolicy
+from fp9.rounding import FLAG_BITS, Overflow
+from fp9.units import BIAS_BITS, Decoder, Upcast
 from fp9_sim.proofs.miter import Case, selected
 
 FIELDS = ("sign", "exponent", "significand", "zero", "inf", "nan")
@@ -55,7 +55,7 @@ def _conversion(rows: list[int], widths: dict[str, int], chosen: str) -> str:
 
 
 def _variants(fmt: Format, bias_port: bool) -> Iterator[tuple[Format, dict[str, int]]]:
-    if not (bias_port and has_programmable_bias(fmt)):
+    if not (bias_port and fmt.programmable_bias):
         yield fmt, {}
         return
     for bias in HFP8_BIASES:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fp9
+from fp9.casts.arrays import as_codes
 from fp9.casts.request import Request, universal
 from fp9.casts.sources import Hybrid
 from fp9.formats import Rounding
@@ -100,7 +101,7 @@ def test_arrays_of_other_packages_are_codes_without_a_copy() -> None:
     codes = np.arange(256, dtype=np.uint8)
     for dtype, name in ((ml_dtypes.float8_e4m3fn, "e4m3"), (en_dtypes.hifloat8, "hif8"), (ml_dtypes.bfloat16, "bf16")):
         given = codes.view(dtype)
-        assert np.shares_memory(fp9.casting.as_codes(given, fp9.format(name)), codes)
+        assert np.shares_memory(as_codes(given, fp9.format(name)), codes)
     assert np.shares_memory(interop.as_dtype(codes, "e4m3"), codes)
     assert interop.as_dtype(codes, "hif8", "en_dtypes").dtype == np.dtype(en_dtypes.hifloat8)
 

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 import fp9
-from fp9.engines.engine import ENGINES, Addend, Engine, Scaling, Truncation
+from fp9.engines import ENGINES, Addend, Engine, Scaling, Truncation
 from fp9.formats import Kind, Rounding, floor_log2, format, pow2
 
 SPEC = {
@@ -75,7 +75,7 @@ def test_an_engine_takes_names_for_its_parts() -> None:
         ("hopper(truncation=up)", "choose one of zero, floor"),
         ("fma_fp32(result=hif8)", "give fp32, e8m13"),
         ("exact(result=int8)", "format with a NaN"),
-        ("fma_fp32(rounding=hybrid)", "give rne"),
+        ("fma_fp32(rounding=hybrid)", "give one of rne"),
         ("fmma(chunk=3)", "multiple of the 2 products"),
         ("fma_fp32(promotion=fp32)", "give chunk"),
         ("exact(chunk=4)", "has none"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fp9.engines.engine import engine
+from fp9.engines import engine
 from fp9.formats import Rounding, format
+from fp9.golden import evaluate
 from fp9.units import CATALOGUE, Cast, Decoder, Dot, significand_bits
 
 INT8 = format("int8")
@@ -22,13 +23,13 @@ def test_sums_of_integer_products_are_those_of_numpy() -> None:
     for lane in "0123":
         a, b = (inputs[f"{operand}{lane}"].view(np.int8).astype(np.int64) for operand in "ab")
         wanted += a * b
-    results = unit.evaluate(inputs | {"c": addend.view(np.uint32)})
+    results = evaluate(unit, inputs | {"c": addend.view(np.uint32)})
     assert np.array_equal(results["result"].view(np.float32).astype(np.int64), wanted)
     assert not results["flags"].any()
 
 
 def test_all_integers_are_decoded() -> None:
-    results = Decoder("d", (INT8,)).evaluate({"code": np.arange(256, dtype=np.uint8)})
+    results = evaluate(Decoder("d", (INT8,)), {"code": np.arange(256, dtype=np.uint8)})
     exponents = np.where(results["exponent"] < 8, results["exponent"], results["exponent"] - 16).astype(int)
     magnitudes = results["significand"] * np.exp2(exponents - 6)
     numbers = np.where(results["sign"], -magnitudes, magnitudes)

@@ -15,8 +15,8 @@ from fp9.casts.random_bits import RandomBits
 from fp9.formats import FixedFormat, Format, Rounding, format
 from fp9.oracle import casts as oracle
 from fp9.oracle.thresholds import threshold_table
-from fp9.policy import CastPolicy, Overflow
-from fp9.rounding import Flags
+from fp9.policy import CastPolicy
+from fp9.rounding import Flags, Overflow
 
 MONOTONE = [Rounding.RNE, Rounding.RNA, Rounding.RTZ, Rounding.RUP, Rounding.RDN]
 SIXTEEN_BIT = {"fp16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}

@@ -10,7 +10,8 @@ from fp9.formats import FixedFormat, HiFloat8, Rounding, format
 from fp9.oracle.casts import HybridBits, decode, encode
 from fp9.oracle.hybrid import hybrid_table
 from fp9.oracle.thresholds import threshold_table
-from fp9.policy import CastPolicy, Overflow
+from fp9.policy import CastPolicy
+from fp9.rounding import Overflow
 
 CASTS = [("fp32", target) for target in ("e4m3", "e5m2", "hif8", "hfp8_143", "e4m3fnuz")]
 CASTS += [("fp16", "hif8"), ("bf16", "e5m2"), ("dlfloat16", "e4m3")]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fp9.formats import Rounding
-from fp9.policy import Overflow
+from fp9.rounding import Overflow
 from fp9.studies import exhaustive
 from fp9.studies.exhaustive import Check, checks
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fp9
-from fp9.engines.engine import ENGINES, Engine
+from fp9.engines import ENGINES, Engine
 from fp9.formats import format
 from fp9.oracle import sums as dot_oracle
 from fp9.oracle.casts import RandomBits

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fp9.engines.engine import Engine, engine
+from fp9.engines import Engine, engine
 from fp9.formats import Rounding, format
 from fp9.units import CATALOGUE, Fma, Unit
 from fp9.units.toml import build, dumps, load
@@ -57,7 +57,7 @@ def test_an_engine_may_be_a_table() -> None:
         ("a=e9m9", "unknown format 'e9m9'"),
         ("a=hfp8_143(bias=12)", "extra bias 12"),
         ("a=3", "name of a format"),
-        ("a=fp16", "give 8-bit formats"),
+        ("a=fp16", "give signed 8-bit formats"),
         ("engine=abacus", "unknown engine 'abacus'"),
         ("engine.rounding=upwards", "choose one of"),
         ("engine.gears=3", "no field 'gears'"),

@@ -10,7 +10,7 @@ from amaranth.sim import Simulator, SimulatorContext
 from click.testing import CliRunner
 
 from fp9.cli import main
-from fp9.engines.engine import ENGINES
+from fp9.engines import ENGINES
 from fp9.formats import format
 from fp9.units import CATALOGUE
 from fp9_rtl.gemm.tile import GemmComponent, GemmTile, gemm_verilog

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from fp9.cli import main
-from fp9.engines.engine import engine
+from fp9.engines import engine
 from fp9.formats import format
 from fp9.units import CATALOGUE, Decoder, Dot
 from fp9_rtl.studies import job as study_job

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from fp9.cli import main
-from fp9.engines.engine import engine
+from fp9.engines import engine
 from fp9.formats import format
 from fp9.oracle import casts as oracle
 from fp9.oracle import sums as dot_oracle

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import fp9
-from fp9.engines.engine import ENGINES
+from fp9.engines import ENGINES
 from fp9.formats import format
 from fp9.units import CATALOGUE
 from fp9_rtl.gemm.tile import GemmTile, gemm_verilog

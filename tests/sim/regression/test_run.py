@@ -157,7 +157,7 @@ def test_a_bench_that_checks_nothing_is_no_pass(
 ) -> None:
     (tmp_path / "idle_bench.py").write_text(IDLE_BENCH)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("fp9_sim.regression.BENCH", "idle_bench")
+    monkeypatch.setattr("fp9_sim.regression.run.BENCH", "idle_bench")
     with pytest.raises(SimulatorError, match="icarus checked nothing of decoder_hif8"):
         regress(SMALL, codes(SMALL), "icarus", build_dir=build_dir, verilog=combinational(SMALL))
 

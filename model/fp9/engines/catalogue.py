@@ -1,0 +1,129 @@
+"""The presets by name, and how an engine is found: by name, with parameters changed in the name."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import fields, replace
+from enum import Enum
+from typing import Any
+
+from fp9.engines.engine import Addend, Engine, Scaling, Truncation
+from fp9.formats import fixed_format, format
+from fp9.rounding import Rounding, choice
+
+_R = Rounding
+_FP32, _FP16, _BF16, _DLFLOAT16, _E8M13 = (
+    fixed_format(name) for name in ("fp32", "fp16", "bf16", "dlfloat16", "e8m13")
+)
+
+ENGINES: dict[str, Engine] = {
+    e.name: e
+    for e in (
+        Engine("fma_fp32", _FP32, _R.RNE),  # IEEE 754 fused multiply-add
+        Engine("fma_fp16", _FP16, _R.RNE),
+        Engine("fma_bf16", _BF16, _R.RNE),
+        Engine("dlfloat", _DLFLOAT16, _R.RNA),  # DLF: fused, NaN-Inf absorbs, nearest-up
+        Engine("fmma", _DLFLOAT16, _R.RNA, products=2, addend=Addend.ALIGNED),  # ISSCC21
+        Engine("chunked", _DLFLOAT16, _R.RNA, chunk=64),  # Wang18
+        # MMA-Sim: wgmma, mma and tcgen05.mma with FP8 operands and FP32 result.
+        Engine("hopper", _E8M13, _R.RTZ, products=32, window=13, zero_exponent=-133, scaling=Scaling.SUMS),
+        Engine("ada", _E8M13, _R.RTZ, products=16, window=13, zero_exponent=-132, scaling=Scaling.SUMS),
+        Engine("blackwell", _FP32, _R.RTZ, products=32, window=25, zero_exponent=-133),
+        Engine("cdna3", _FP32, _R.RNE, products=16, window=24, joined=31, scaling=Scaling.SUMS),
+        # DeepSeek-V3 section 3.3.2: sums of 128 leave the tensor core and are added in FP32.
+        Engine(
+            "deepseek",
+            _E8M13,
+            _R.RTZ,
+            products=32,
+            window=13,
+            zero_exponent=-133,
+            chunk=128,
+            promotion=_FP32,
+            scaling=Scaling.SUMS,
+        ),
+        Engine("exact", _FP32, _R.RNE, whole=True),
+    )
+}
+
+ALIASES = {"G": "products", "K": "window", "L": "chunk"}
+"""Parameters by the letters of the literature."""
+
+_CALL = re.compile(r"\s*(\w+)\s*(?:\(\s*(.*?)\s*\))?\s*")
+_SETTING = re.compile(r"(\w+)\s*=\s*([\w.+-]+(?:\([^()]*\))?)\s*(?:,\s*|$)")
+
+
+def engine(name: str | Engine) -> Engine:
+    """The preset of a name, its parameters changed where they are given; an `Engine` is returned as it is.
+
+    >>> engine("chunked(L=64)").chunk
+    64
+    >>> engine("fmma(K=20, result=fp32, rounding=rne)").window
+    20
+
+    Raises ValueError for an unknown name or parameter, TypeError for something that is no name.
+    """
+    if isinstance(name, Engine):
+        return name
+    if not isinstance(name, str):
+        raise TypeError(f"an engine is named by a string or an Engine; {type(name).__name__} given")
+    return _parse(name)
+
+
+@functools.lru_cache(maxsize=256)
+def _parse(name: str) -> Engine:
+    if name in ENGINES:
+        return ENGINES[name]
+    call = _CALL.fullmatch(name)
+    if call is None or call[1] not in ENGINES:
+        raise ValueError(f"unknown engine {name!r}; known: {', '.join(ENGINES)}, or one of them with parameters")
+    settings = _settings(name, call[2] or "")
+    base = ENGINES[call[1]]
+    changed = {field: value for field, value in settings.items() if getattr(base, field) != value}
+    if not changed:
+        return base
+    spelled = ",".join(f"{field}={_spell(value)}" for field, value in changed.items())
+    return replace(base, name=f"{base.name}({spelled})", **changed)
+
+
+def _settings(name: str, text: str) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    position = 0
+    known = [field.name for field in fields(Engine) if field.name != "name"]
+    while position < len(text):
+        item = _SETTING.match(text, position)
+        if item is None:
+            raise ValueError(f"engine {name!r}: {text[position:]!r} is not of the form parameter=value")
+        field = ALIASES.get(item[1], item[1])
+        if field not in known:
+            raise ValueError(f"engine {name!r} has no parameter {item[1]!r}; known: {', '.join([*ALIASES, *known])}")
+        settings[field] = _value(name, field, item[2])
+        position = item.end()
+    return settings
+
+
+def _value(name: str, field: str, text: str) -> object:
+    """A parameter's value: a choice or format by name, none, true, false, or an integer."""
+    if field in ("result", "promotion"):
+        return None if text == "none" else format(text)
+    if field in _CHOICES:
+        return choice(_CHOICES[field], text, f"engine {name!r}: {field}")
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if not re.fullmatch(r"[+-]?\d+", text):
+        raise ValueError(f"engine {name!r}: {field}={text} given; give an integer")
+    return int(text)
+
+
+_CHOICES: dict[str, type[Enum]] = {
+    "rounding": Rounding,
+    "truncation": Truncation,
+    "addend": Addend,
+    "scaling": Scaling,
+}
+_WORDS: dict[str, bool | None] = {"none": None, "true": True, "false": False}
+
+
+def _spell(value: object) -> str:
+    return str(value.value) if isinstance(value, Enum) else str(value).lower()

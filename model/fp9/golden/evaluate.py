@@ -1,0 +1,26 @@
+"""The one entry to golden results: `evaluate`, by the kind of unit."""
+
+from __future__ import annotations
+
+import functools
+
+from fp9.golden import accumulators, steps
+from fp9.units import Cast, Columns, Decoder, Dot, Fpu, Mac, Results, Unit, Upcast
+
+
+@functools.singledispatch
+def evaluate(unit: Unit, inputs: Columns) -> Results:
+    """Golden results: one array of shape (n,) for each output, from one of shape (n,) for each input.
+
+    Element i is operation i; a unit with state sees the operations in order, from reset. Raises TypeError for a kind of
+    unit that has no golden model.
+    """
+    raise TypeError(f"{type(unit).__name__} given; give a unit that the model knows")
+
+
+evaluate.register(Decoder, steps.decoder)
+evaluate.register(Upcast, steps.upcast)
+evaluate.register(Cast, steps.cast)
+evaluate.register(Dot, steps.step)
+evaluate.register(Fpu, steps.fpu)
+evaluate.register(Mac, accumulators.mac)

@@ -1,0 +1,63 @@
+"""How kernels are compiled and kept on disk.
+
+Numba keeps what it compiled until the file of the cached function changes. Kernels inline functions of other files, and
+constants of the records below them: their stamp is that of all of these files, so that an edit anywhere in them leads
+to a new compilation in every process that follows.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+
+_ROOMS = ("kernels", "formats", "engines", "rounding.py")
+"""What kernels are made of: this room and those that it may import."""
+
+
+@functools.cache
+def _stamp() -> str:
+    """SHA-256 of every source that can end up in a compiled kernel."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for room in _ROOMS:
+        place = package / room
+        for source in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            digest.update(f"{source.relative_to(package)}\n".encode() + source.read_bytes())
+    return digest.hexdigest()
+
+
+class _Stored(CompileResultCacheImpl):
+    """Where a kernel is kept; its own file's stamp counts, too, as the file may lie in another room."""
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        own = self.locator.get_source_stamp()
+        self.locator.get_source_stamp = lambda: (own, _stamp())
+
+
+class _Cache(FunctionCache):
+    _impl_class = _Stored
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A part of kernels that is written out wherever it is called."""
+    return njit(function, forceinline=True, error_model="numpy")
+
+
+def called(function: Callable[..., Any]) -> Any:
+    """A part of kernels that is compiled for itself."""
+    return njit(function, error_model="numpy")
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compiled on the first call, kept on disk, free of the interpreter's lock; dividing by zero gives infinity."""
+    compiled = njit(function, nogil=True, error_model="numpy")
+    # What `cache=True` sets, with the stamp of all files.
+    compiled._cache = _Cache(function)  # type: ignore[no-untyped-call]
+    return compiled
