@@ -18,9 +18,9 @@ from fp9_rtl.accumulators.kulisch import kulisch_stages
 from fp9_rtl.accumulators.register import Accumulator, product_steps
 from fp9_rtl.casts.lanes import RunningAmax
 from fp9_rtl.casts.steps import cast_steps
+from fp9_rtl.casts.upcast import UpcastStep
 from fp9_rtl.fpu import fpu
 from fp9_rtl.operands.unit import Decode
-from fp9_rtl.operands.upcast import UpcastStep
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.step import Step, chain
 from fp9_rtl.pipelines.cut import cut

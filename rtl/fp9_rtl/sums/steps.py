@@ -9,11 +9,12 @@ from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, significand_bits
 from fp9_rtl.parts.step import Step
 from fp9_rtl.rounding.facts import sum_facts
 from fp9_rtl.rounding.rounder import Round
-from fp9_rtl.sums import fixed as fixed_point
-from fp9_rtl.sums import gating, pair, window
+from fp9_rtl.sums import gating, pair
+from fp9_rtl.sums.fixed import sum as fixed_point
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 from fp9_rtl.sums.pair import AddPair, AlignPair
 from fp9_rtl.sums.terms import NormaliseSum
+from fp9_rtl.sums.window import steps as window
 
 DOT_NEEDED = f"an exact engine with a deterministic rounding, or one without int8 and with {window.WINDOW_NEEDED}"
 

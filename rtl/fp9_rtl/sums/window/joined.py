@@ -21,7 +21,7 @@ from fp9_rtl.parts.shifters import shift_right_narrow
 from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.sums.adder import SPECIAL, unpack_addend
 from fp9_rtl.sums.terms import NormaliseSum, any_of, classify, signed_sum
-from fp9_rtl.sums.window_align import PLACES_ABOVE, Window, carry_places, product_terms, ranks_of, window_bits
+from fp9_rtl.sums.window.align import PLACES_ABOVE, Window, carry_places, product_terms, ranks_of, window_bits
 
 HALVES = ("even", "odd")
 

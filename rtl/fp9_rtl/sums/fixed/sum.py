@@ -38,7 +38,7 @@ from fp9_rtl.rounding.facts import sum_facts
 from fp9_rtl.rounding.rounder import Round
 from fp9_rtl.sums import gating
 from fp9_rtl.sums.adder import SPECIAL, unpack_addend
-from fp9_rtl.sums.fixed_places import Window, exact_facts, window_of
+from fp9_rtl.sums.fixed.places import Window, exact_facts, window_of
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply, operand_offset
 from fp9_rtl.sums.terms import any_of, carry_save, classify
 

@@ -1,8 +1,8 @@
 """The sum of an engine with a window as a chain of steps, by where the addend meets the products.
 
-* inside the window (`window_terms`): products and addend are cut and summed at once, and rounded;
-* beside it (`window_addend`): the cut sum of the products, then that of a multiply-add;
-* joined (`window_halves`): even and odd products apart, then their sum and the addend.
+* inside the window (`align`): products and addend are cut and summed at once, and rounded;
+* beside it (`beside`): the cut sum of the products, then that of a multiply-add;
+* joined (`joined`): even and odd products apart, then their sum and the addend.
 
 In the last two the window of the products comes before the addend, and in an accumulator before the loop.
 """
@@ -19,9 +19,9 @@ from fp9_rtl.rounding.facts import sum_facts
 from fp9_rtl.rounding.rounder import Round
 from fp9_rtl.sums.adder import Add, Align, Normalise
 from fp9_rtl.sums.terms import NormaliseSum
-from fp9_rtl.sums.window_align import AddWindow, AlignWindow, carry_places, headroom
-from fp9_rtl.sums.window_beside import CutAddend, normalised_products
-from fp9_rtl.sums.window_joined import AddAddend, AddHalves, AlignHalves, NormaliseFloor
+from fp9_rtl.sums.window.align import AddWindow, AlignWindow, carry_places, headroom
+from fp9_rtl.sums.window.beside import CutAddend, normalised_products
+from fp9_rtl.sums.window.joined import AddAddend, AddHalves, AlignHalves, NormaliseFloor
 
 WINDOW_NEEDED = (
     "a window whose engine rounds deterministically; floor with the addend inside or outside; joined to nearest, to a "

@@ -1,4 +1,4 @@
-"""The places of an exact sum in fixed point, and what they prove about its rounding; `fixed_point` has the picture."""
+"""The places of an exact sum in fixed point, and what they prove about its rounding; `sum` has the picture."""
 
 from __future__ import annotations
 

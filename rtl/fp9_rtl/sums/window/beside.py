@@ -16,7 +16,7 @@ from fp9_rtl.parts.layouts import addend_layout, product_layout
 from fp9_rtl.parts.shifters import shift_left_normalising
 from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.sums.adder import unpack_addend
-from fp9_rtl.sums.window_align import PLACES_ABOVE, AddWindow, AlignWindow, Ranks, carry_places
+from fp9_rtl.sums.window.align import PLACES_ABOVE, AddWindow, AlignWindow, Ranks, carry_places
 
 
 def normalised_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
