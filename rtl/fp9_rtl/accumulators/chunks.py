@@ -15,13 +15,14 @@ from amaranth.lib import data
 from fp9.formats import FixedFormat
 from fp9.units import Mac, MacOp
 from fp9_rtl.accumulators.register import StepLoop
+from fp9_rtl.operands.addend import unpack_addend
 from fp9_rtl.parts.layouts import flags_layout, product_layout
 from fp9_rtl.parts.shifters import shift_left_normalising
 from fp9_rtl.parts.step import Step, chain, forward
 from fp9_rtl.pipelines.elastic import StreamComponent
 from fp9_rtl.rounding.facts import join_facts
 from fp9_rtl.rounding.rounder import Round
-from fp9_rtl.sums.adder import Add, Align, Normalise, unpack_addend
+from fp9_rtl.sums.adder import Add, Align, Normalise
 
 
 class ChunkSum(StreamComponent):

@@ -15,15 +15,16 @@ from amaranth.lib import data
 
 from fp9.formats import FixedFormat, Rounding
 from fp9.units import Mac, MacOp, product_range
+from fp9_rtl.parts.layouts import SPECIAL
+from fp9_rtl.parts.select import any_of
 from fp9_rtl.parts.step import Step, chain, forward
 from fp9_rtl.pipelines.cut import clock, cut
 from fp9_rtl.pipelines.elastic import Combinational, Pipeline, StreamComponent
 from fp9_rtl.rounding.rounder import Round
-from fp9_rtl.sums.adder import SPECIAL
 from fp9_rtl.sums.fixed import sum as fixed_point
 from fp9_rtl.sums.fixed.places import Window, register_facts, register_window
 from fp9_rtl.sums.fixed.sum import Normalise, placed_product
-from fp9_rtl.sums.terms import any_of, carry_save
+from fp9_rtl.sums.terms import carry_save
 
 KULISCH_NEEDED = "rounding rne, rna, rtz, rup or rdn to fp32, e8m13, fp16, bf16 or dlfloat16, without zero_bypass"
 

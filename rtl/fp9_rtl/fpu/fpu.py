@@ -16,12 +16,12 @@ from amaranth.lib import data
 from fp9.formats import FixedFormat, Rounding, Specials
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Fpu, FpuOp
 from fp9_rtl.fpu.round import CODE_BITS, TARGET, RoundFpu
+from fp9_rtl.operands.addend import unpack_addend
 from fp9_rtl.operands.decode import OperandDecoder
 from fp9_rtl.parts.layouts import PRODUCT_SIGNIFICAND_BITS, operand_layout, ports_layout, product_layout
 from fp9_rtl.parts.step import Beside, Step, forward
 from fp9_rtl.rounding.facts import SumFacts
 from fp9_rtl.rounding.rounder import Round
-from fp9_rtl.sums.adder import unpack_addend
 from fp9_rtl.sums.pair import HEADROOM, AddPair, AlignPair
 from fp9_rtl.sums.terms import NormaliseSum
 

@@ -10,14 +10,13 @@ dot 0001        fff   E  = 0
 
 from __future__ import annotations
 
-import functools
-import operator
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import HiFloat8
+from fp9_rtl.parts.select import any_of
 
 MAGNITUDE_BITS = 7
 """Bits of a code without its sign."""
@@ -83,8 +82,8 @@ def decode(m: Module, magnitude: Value, offset: int, exponent: Value, fraction: 
     # just where bits 4 and 3 are equal.
     m.d.comb += [
         denormal.eq(magnitude[DENORMAL_BITS:] == 0),
-        size.eq(functools.reduce(operator.or_, sizes)),
-        fraction.eq(functools.reduce(operator.or_, fractions)),
+        size.eq(any_of(sizes)),
+        fraction.eq(any_of(fractions)),
         negative.eq(Mux(magnitude[5:].any(), magnitude[4], magnitude[4] == magnitude[3])),
         exponent.eq(_signed(size, negative) + offset),
     ]

@@ -19,6 +19,10 @@ PRODUCT_SIGNIFICAND_BITS = 2 * OPERAND_SIGNIFICAND_BITS
 """Significand bits of an exact product of two 8-bit floating-point operands."""
 
 
+SPECIAL = {"inf": 1, "nan": 1, "invalid": 1}
+"""Fields of a sum that override its number."""
+
+
 def operand_layout(exponents: range, significand_bits: int = OPERAND_SIGNIFICAND_BITS) -> data.StructLayout:
     """An 8-bit operand: (-1)^sign * significand * 2^exponent, the significand's first place that of the exponent."""
     return data.StructLayout(

@@ -1,8 +1,10 @@
-"""Choosing among a unit's offered formats, roundings and policies by a select port."""
+"""Choosing: by a select port among a unit's offered formats, roundings and policies; by ORs of what is 0 elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from amaranth.hdl import Module, Value
@@ -16,3 +18,8 @@ def switch(m: Module, select: Value, choices: Sequence[_Choice]) -> Iterator[_Ch
         for index, choice in enumerate(choices):
             with m.Default() if index == len(choices) - 1 else m.Case(index):
                 yield choice
+
+
+def any_of(values: Iterable[Value]) -> Value:
+    """The OR of values, place by place; of bits, whether one of them is 1."""
+    return functools.reduce(operator.or_, values)

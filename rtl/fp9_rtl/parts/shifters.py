@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import operator
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+
+from fp9_rtl.parts.select import any_of
 
 
 def shift_right_sticky(m: Module, value: Value, distance: Value) -> tuple[Value, Value]:
@@ -89,9 +88,9 @@ def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, nam
         if kept < len(moved):
             losses.append(here & moved[: len(moved) - kept].any())
     beyond = (coarse >= len(places)) & value.any() if len(places) < 1 << len(coarse) else Const(0)
-    m.d.comb += lost.eq(functools.reduce(operator.or_, losses, beyond))
+    m.d.comb += lost.eq(any_of([beyond, *losses]))
     result = Signal(width, name=name)
-    m.d.comb += result.eq(functools.reduce(operator.or_, placed))
+    m.d.comb += result.eq(any_of(placed))
     return result, lost
 
 

@@ -60,6 +60,11 @@ def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
     return SumFacts(products, below_normal or engine.products > 1, reaches)
 
 
+def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
+    """Whether a sum that is not the addend alone can be a subnormal number of `fmt`."""
+    return fmt.subnormals and facts.below_normal
+
+
 def rounds_addend(engine: Engine) -> bool:
     """Whether an addend has more fraction bits than the result.
 

@@ -14,8 +14,7 @@ from fp9.formats import FixedFormat, Rounding
 from fp9_rtl.parts.layouts import flags_layout
 from fp9_rtl.parts.step import Step
 from fp9_rtl.rounding.decision import rounds_up
-from fp9_rtl.rounding.facts import SumFacts
-from fp9_rtl.sums.adder import can_be_subnormal
+from fp9_rtl.rounding.facts import SumFacts, can_be_subnormal
 
 
 class Round(Step):

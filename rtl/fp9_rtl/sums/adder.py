@@ -17,49 +17,20 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from fp9.formats import FixedFormat, Specials
-from fp9_rtl.parts.layouts import PRODUCT_SIGNIFICAND_BITS, addend_layout, fields_layout
+from fp9.formats import FixedFormat
+from fp9_rtl.operands.addend import unpack_addend
+from fp9_rtl.parts.layouts import PRODUCT_SIGNIFICAND_BITS, SPECIAL
 from fp9_rtl.parts.shifters import shift_left_normalising, shift_right_sticky
 from fp9_rtl.parts.step import Step, forward
-from fp9_rtl.rounding.facts import SumFacts
+from fp9_rtl.rounding.facts import SumFacts, can_be_subnormal
 
 EXTRA_BITS = 3
 """Guard, round and sticky."""
-
-SPECIAL = {"inf": 1, "nan": 1, "invalid": 1}
-"""What overrides the finite sum."""
 
 
 def significand_bits(fmt: FixedFormat, product: int = PRODUCT_SIGNIFICAND_BITS) -> int:
     """Width that holds both terms' significands, the product's of so many bits."""
     return max(fmt.fraction_bits + 1, product)
-
-
-def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
-    """Whether a sum that is not the addend alone can be a subnormal number."""
-    return fmt.subnormals and facts.below_normal
-
-
-def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend") -> data.View[data.StructLayout]:
-    """An accumulator code as an addend; its signals are named `name`."""
-    fields = data.View(fields_layout(fmt), code[fmt.padding :])
-    addend = Signal(addend_layout(fmt), name=name)
-    lowest = fields.exponent == 0
-    leading = ~lowest if fmt.subnormals else ~addend.zero
-    if fmt.specials is Specials.MERGED:
-        inf, nan = Const(0), code[:-1].all()
-    else:
-        top = fields.exponent.all()
-        inf, nan = top & ~fields.fraction.any(), top & fields.fraction.any()
-    m.d.comb += [
-        addend.zero.eq(lowest & ~fields.fraction.any()),
-        addend.significand.eq(Cat(fields.fraction, leading)),
-        addend.exponent.eq(fields.exponent | lowest if fmt.subnormals else fields.exponent),
-        addend.sign.eq(fields.sign & (fmt.signed_zero | ~addend.zero)),
-        addend.inf.eq(inf),
-        addend.nan.eq(nan),
-    ]
-    return addend
 
 
 class Align(Step):

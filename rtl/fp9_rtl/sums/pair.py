@@ -24,10 +24,11 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat
-from fp9_rtl.parts.layouts import PRODUCT_SIGNIFICAND_BITS
+from fp9_rtl.operands.addend import unpack_addend
+from fp9_rtl.parts.layouts import PRODUCT_SIGNIFICAND_BITS, SPECIAL
 from fp9_rtl.parts.shifters import shift_right_narrow
 from fp9_rtl.parts.step import Step, forward
-from fp9_rtl.sums.adder import SPECIAL, significand_bits, unpack_addend
+from fp9_rtl.sums.adder import significand_bits
 from fp9_rtl.sums.terms import classify, signed_sum
 
 HEADROOM = 2

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat
 from fp9_rtl.parts.end_around import end_around_sum
+from fp9_rtl.parts.layouts import SPECIAL
+from fp9_rtl.parts.select import any_of
 from fp9_rtl.parts.shifters import shift_left_normalising
 from fp9_rtl.parts.step import Step, forward
-from fp9_rtl.sums.adder import SPECIAL
-
-
-def any_of(bits: Iterable[Value]) -> Value:
-    """Whether one of the bits is 1."""
-    return functools.reduce(operator.or_, bits)
 
 
 def classify(

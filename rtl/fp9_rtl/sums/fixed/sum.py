@@ -30,17 +30,18 @@ from amaranth.lib import data
 from fp9.engines import alignment_exponent
 from fp9.formats import FixedFormat, Format, floor_log2
 from fp9.units import Dot, product_range, with_every_bias
+from fp9_rtl.operands.addend import unpack_addend
 from fp9_rtl.parts.end_around import end_around_sum
-from fp9_rtl.parts.layouts import addend_layout
+from fp9_rtl.parts.layouts import SPECIAL, addend_layout
+from fp9_rtl.parts.select import any_of
 from fp9_rtl.parts.shifters import shift_left_narrow, shift_right_narrow
 from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.rounding.facts import sum_facts
 from fp9_rtl.rounding.rounder import Round
 from fp9_rtl.sums import gating
-from fp9_rtl.sums.adder import SPECIAL, unpack_addend
 from fp9_rtl.sums.fixed.places import Window, exact_facts, window_of
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply, operand_offset
-from fp9_rtl.sums.terms import any_of, carry_save, classify
+from fp9_rtl.sums.terms import carry_save, classify
 
 
 def product_bias(unit: Dot) -> int:

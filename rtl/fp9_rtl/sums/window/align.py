@@ -24,10 +24,13 @@ from amaranth.lib import data
 from fp9.engines import Addend, Truncation
 from fp9.formats import FixedFormat
 from fp9.units import Dot
+from fp9_rtl.operands.addend import unpack_addend
+from fp9_rtl.parts.layouts import SPECIAL
+from fp9_rtl.parts.select import any_of
 from fp9_rtl.parts.shifters import shift_right_narrow
 from fp9_rtl.parts.step import Step, forward
-from fp9_rtl.sums.adder import EXTRA_BITS, SPECIAL, unpack_addend
-from fp9_rtl.sums.terms import any_of, classify, signed_sum
+from fp9_rtl.sums.adder import EXTRA_BITS
+from fp9_rtl.sums.terms import classify, signed_sum
 
 PLACES_ABOVE = 1
 """Places of a product above that of its exponent."""

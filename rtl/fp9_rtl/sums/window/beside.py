@@ -12,10 +12,10 @@ from amaranth.lib import data
 from fp9.engines import Addend
 from fp9.formats import FixedFormat
 from fp9.units import Dot
+from fp9_rtl.operands.addend import unpack_addend
 from fp9_rtl.parts.layouts import addend_layout, product_layout
 from fp9_rtl.parts.shifters import shift_left_normalising
 from fp9_rtl.parts.step import Step, forward
-from fp9_rtl.sums.adder import unpack_addend
 from fp9_rtl.sums.window.align import PLACES_ABOVE, AddWindow, AlignWindow, Ranks, carry_places
 
 

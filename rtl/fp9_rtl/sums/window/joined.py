@@ -17,10 +17,12 @@ from amaranth.lib import data
 
 from fp9.formats import FixedFormat
 from fp9.units import Dot
+from fp9_rtl.operands.addend import unpack_addend
+from fp9_rtl.parts.layouts import SPECIAL
+from fp9_rtl.parts.select import any_of
 from fp9_rtl.parts.shifters import shift_right_narrow
 from fp9_rtl.parts.step import Step, forward
-from fp9_rtl.sums.adder import SPECIAL, unpack_addend
-from fp9_rtl.sums.terms import NormaliseSum, any_of, classify, signed_sum
+from fp9_rtl.sums.terms import NormaliseSum, classify, signed_sum
 from fp9_rtl.sums.window.align import PLACES_ABOVE, Window, carry_places, product_terms, ranks_of, window_bits
 
 HALVES = ("even", "odd")
