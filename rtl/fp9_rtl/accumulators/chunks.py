@@ -19,13 +19,13 @@ from fp9_rtl.operands.addend import unpack_addend
 from fp9_rtl.parts.layouts import flags_layout, product_layout
 from fp9_rtl.parts.shifters import shift_left_normalising
 from fp9_rtl.parts.step import Step, chain, forward
-from fp9_rtl.pipelines.elastic import StreamComponent
+from fp9_rtl.pipelines.elastic import ElasticStage
 from fp9_rtl.rounding.facts import join_facts
 from fp9_rtl.rounding.rounder import Round
 from fp9_rtl.sums.adder import Add, Align, Normalise
 
 
-class ChunkSum(StreamComponent):
+class ChunkSum(ElasticStage):
     """The open chunk: takes products and operations, and says after each what it means to the total.
 
     In the results, `joins` says that the chunk's sum joins the total, and `restarts` that the total is `c` before that.
@@ -45,9 +45,8 @@ class ChunkSum(StreamComponent):
         opens, adds, is_open, full = Signal(), Signal(), Signal(), Signal()
         steps = Signal(range(self._steps + 1))
         held = state.held
+        self.give(m, held)
         m.d.comb += [
-            self.o.payload.eq(held),
-            self.i.ready.eq(~self.o.valid | self.o.ready),
             opens.eq(operation.op == MacOp.LOAD),
             adds.eq(opens | (operation.op == MacOp.ACCUMULATE)),
             is_open.eq(state.filled != 0),
@@ -55,9 +54,7 @@ class ChunkSum(StreamComponent):
             full.eq(steps == self._steps),
         ]
         summed = self._loop.sum(m, operation, Mux(is_open & ~opens, held.chunk, 0))
-        with m.If(self.i.ready):
-            m.d.sync += self.o.valid.eq(self.i.valid)
-        with m.If(self.i.ready & self.i.valid):
+        with self.taken(m):
             m.d.sync += [
                 held.flags.eq(Mux(adds, summed.flags.as_value(), 0)),
                 held.c.eq(Mux(opens, operation.c, 0)),
@@ -71,7 +68,7 @@ class ChunkSum(StreamComponent):
         return m
 
 
-class Total(StreamComponent):
+class Total(ElasticStage):
     """The total: takes what `ChunkSum` says, and gives the total after every operation."""
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
@@ -85,13 +82,10 @@ class Total(StreamComponent):
         m.d.comb += [
             terms.chunk.eq(operation.chunk),
             terms.c.eq(Mux(operation.restarts, operation.c, state.result)),
-            self.o.payload.eq(state),
-            self.i.ready.eq(~self.o.valid | self.o.ready),
         ]
+        self.give(m, state)
         joined = chain(m, self._steps, terms)
-        with m.If(self.i.ready):
-            m.d.sync += self.o.valid.eq(self.i.valid)
-        with m.If(self.i.ready & self.i.valid):
+        with self.taken(m):
             m.d.sync += [
                 state.result.eq(Mux(operation.joins, joined.result, terms.c)),
                 state.flags.eq(operation.flags.as_value() | Mux(operation.joins, joined.flags.as_value(), 0)),

@@ -19,7 +19,7 @@ from fp9_rtl.parts.layouts import SPECIAL
 from fp9_rtl.parts.select import any_of
 from fp9_rtl.parts.step import Step, chain, forward
 from fp9_rtl.pipelines.cut import clock, cut
-from fp9_rtl.pipelines.elastic import Combinational, Pipeline, StreamComponent
+from fp9_rtl.pipelines.elastic import Combinational, ElasticStage, Pipeline, StreamComponent
 from fp9_rtl.rounding.rounder import Round
 from fp9_rtl.sums.fixed import sum as fixed_point
 from fp9_rtl.sums.fixed.places import Window, register_facts, register_window
@@ -126,7 +126,7 @@ class AddToRegister(Step):
         return m
 
 
-class KulischAccumulator(StreamComponent):
+class KulischAccumulator(ElasticStage):
     """Takes sums of products and operations, and gives the register after every operation.
 
     It changes only in the clock in which an operation is taken; while it waits to be taken on, none is.
@@ -144,13 +144,10 @@ class KulischAccumulator(StreamComponent):
         m.d.comb += [
             terms.kept.eq(Mux(accumulates, state.as_value(), 0)),
             *(terms[name].eq(operation[name]) for name in terms.shape().members if name != "kept"),
-            self.o.payload.eq(state),
-            self.i.ready.eq(~self.o.valid | self.o.ready),
         ]
+        self.give(m, state)
         following = chain(m, [self._add], terms)
-        with m.If(self.i.ready):
-            m.d.sync += self.o.valid.eq(self.i.valid)
-        with m.If(self.i.ready & self.i.valid), m.Switch(operation.op):
+        with self.taken(m), m.Switch(operation.op):
             with m.Case(MacOp.ACCUMULATE, MacOp.LOAD):
                 m.d.sync += state.eq(following)
             with m.Case(MacOp.CLEAR):

@@ -10,7 +10,7 @@ from amaranth.lib import data
 from fp9.units import Mac, MacOp
 from fp9_rtl.parts.layouts import flags_layout
 from fp9_rtl.parts.step import Step, chain
-from fp9_rtl.pipelines.elastic import StreamComponent
+from fp9_rtl.pipelines.elastic import ElasticStage
 from fp9_rtl.sums import fma
 from fp9_rtl.sums import steps as dot
 
@@ -39,7 +39,7 @@ class StepLoop:
         return chain(m, self._steps, terms)
 
 
-class Accumulator(StreamComponent):
+class Accumulator(ElasticStage):
     """Takes products and operations, holds the accumulator, and gives it after every operation.
 
     The state changes only in the clock in which an operation is taken; while the result waits to be taken, none is.
@@ -52,11 +52,9 @@ class Accumulator(StreamComponent):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         operation, state = self.i.payload, Signal(self.o.payload.shape())
-        m.d.comb += [self.o.payload.eq(state), self.i.ready.eq(~self.o.valid | self.o.ready)]
+        self.give(m, state)
         total = self._loop.sum(m, operation, Mux(operation.op == MacOp.ACCUMULATE, state.result, operation.c))
-        with m.If(self.i.ready):
-            m.d.sync += self.o.valid.eq(self.i.valid)
-        with m.If(self.i.ready & self.i.valid), m.Switch(operation.op):
+        with self.taken(m), m.Switch(operation.op):
             with m.Case(MacOp.ACCUMULATE, MacOp.LOAD):
                 m.d.sync += state.eq(total)
             with m.Case(MacOp.CLEAR):

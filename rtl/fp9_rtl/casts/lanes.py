@@ -12,7 +12,7 @@ from fp9.formats import FixedFormat
 from fp9.units import Cast
 from fp9_rtl.parts.layouts import flags_layout, ports_layout
 from fp9_rtl.parts.step import Step, chain, forward
-from fp9_rtl.pipelines.elastic import StreamComponent
+from fp9_rtl.pipelines.elastic import ElasticStage
 
 
 def lane_layout(unit: Cast) -> data.StructLayout:
@@ -129,7 +129,7 @@ class Join(Step):
         return m
 
 
-class RunningAmax(StreamComponent):
+class RunningAmax(ElasticStage):
     """The last register stage of a cast with `amax`: the steps before it, then results and the running maximum.
 
     The maximum moves in the clock in which an operation enters the stage, and so belongs to the result beside it;
@@ -150,13 +150,8 @@ class RunningAmax(StreamComponent):
         amax = Signal(shape["amax"].shape)
         with m.If(~operation.amax_clear):
             m.d.comb += amax.eq(held.amax)
-        m.d.comb += [
-            self.o.payload.eq(held),
-            self.i.ready.eq(~self.o.valid | self.o.ready),
-        ]
-        with m.If(self.i.ready):
-            m.d.sync += self.o.valid.eq(self.i.valid)
-        with m.If(self.i.ready & self.i.valid):
+        self.give(m, held)
+        with self.taken(m):
             for name in shape.members:
                 if name != "amax":
                     m.d.sync += held[name].eq(operation[name])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -24,11 +25,30 @@ class StreamComponent(wiring.Component):
         super().__init__({"i": In(stream.Signature(i)), "o": Out(stream.Signature(o))})
 
 
-class ElasticRegister(StreamComponent):
+class ElasticStage(StreamComponent):
     """One register stage: takes `i` when it is empty or being emptied, and holds `o` until that is taken.
 
-    Reset empties it; the payload that it then no longer holds needs none.
+    Reset empties it. What it holds is said by the kinds of stages.
     """
+
+    def give(self, m: Module, held: Value) -> None:
+        """Offer the register `held`; be ready where it is empty or being emptied."""
+        m.d.comb += [self.i.ready.eq(~self.o.valid | self.o.ready), self.o.payload.eq(held)]
+
+    @contextmanager
+    def taken(self, m: Module) -> Iterator[None]:
+        """The clock in which an operation is taken: inside stands what it changes.
+
+        While a result waits to be taken, no operation is, and so nothing changes.
+        """
+        with m.If(self.i.ready):
+            m.d.sync += self.o.valid.eq(self.i.valid)
+        with m.If(self.i.ready & self.i.valid):
+            yield
+
+
+class ElasticRegister(ElasticStage):
+    """A stage that holds what it takes; the payload that it no longer holds after reset needs none."""
 
     def __init__(self, layout: data.StructLayout) -> None:
         super().__init__(layout, layout)
@@ -36,10 +56,8 @@ class ElasticRegister(StreamComponent):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         held = Signal(self.i.payload.shape(), reset_less=True)
-        m.d.comb += [self.i.ready.eq(~self.o.valid | self.o.ready), self.o.payload.eq(held)]
-        with m.If(self.i.ready):
-            m.d.sync += self.o.valid.eq(self.i.valid)
-        with m.If(self.i.ready & self.i.valid):
+        self.give(m, held)
+        with self.taken(m):
             m.d.sync += held.eq(self.i.payload)
         return m
 

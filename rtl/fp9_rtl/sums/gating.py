@@ -16,7 +16,7 @@ from amaranth.lib import data
 
 from fp9.units import Dot, Mac
 from fp9_rtl.parts.step import Step, chain
-from fp9_rtl.pipelines.elastic import StreamComponent
+from fp9_rtl.pipelines.elastic import ElasticStage
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 
 _GATED = ("significand", "exponent")
@@ -94,7 +94,7 @@ class MaskZeros(Step):
         return m
 
 
-class HeldFactors(StreamComponent):
+class HeldFactors(ElasticStage):
     """The decoders and an elastic register behind them, in which the factors of a zero product stay those before."""
 
     def __init__(self, unit: Dot, decode: Step) -> None:
@@ -110,10 +110,8 @@ class HeldFactors(StreamComponent):
             lane_moves = Signal(name=f"moves{number}")
             m.d.comb += lane_moves.eq(~_is_zero(factors[a], factors[b]))
             moves |= {a: lane_moves, b: lane_moves}
-        m.d.comb += [self.i.ready.eq(~self.o.valid | self.o.ready), self.o.payload.eq(held)]
-        with m.If(self.i.ready):
-            m.d.sync += self.o.valid.eq(self.i.valid)
-        with m.If(self.i.ready & self.i.valid):
+        self.give(m, held)
+        with self.taken(m):
             for name in self.o.payload.shape().members:
                 if name not in moves:
                     m.d.sync += held[name].eq(factors[name])
