@@ -11,10 +11,11 @@ from amaranth.lib import data
 
 from fp9.formats import FixedFormat
 from fp9.units import Upcast, exponent_range
-from fp9_rtl.operands.decode import OperandDecoder
+from fp9_rtl.operands.decode import OperandDecoder, connect_ports
 from fp9_rtl.parts.layouts import flags_layout, ports_layout
 from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.step import Step
+from fp9_rtl.rounding.specials import packed_magnitude
 
 
 class UpcastStep(Step):
@@ -34,12 +35,8 @@ class UpcastStep(Step):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.operand = decoder = self._decoder
-        i, operand, flags, ports = self.i, decoder.operand, self.o.flags, self.i.shape().members
-        m.d.comb += decoder.code.eq(i.code)
-        if "code_format" in ports:
-            m.d.comb += decoder.select.eq(i.code_format)
-        if "code_bias" in ports:
-            m.d.comb += decoder.extra_bias.eq(i.code_bias)
+        operand, flags = decoder.operand, self.o.flags
+        connect_ports(m, decoder, self.i, "code", "code")
         finite, overflow, infinite = Signal(), Signal(), Signal()
         m.d.comb += [
             finite.eq(~(operand.zero | operand.inf | operand.nan)),
@@ -72,16 +69,13 @@ class UpcastStep(Step):
     def _pack(self, m: Module, magnitude: Value, infinite: Value) -> None:
         """The special codes over the number; a NaN keeps its sign where both formats have two."""
         fmt, operand = self._result, self._decoder.operand
-        inf, nan, sign = fmt.inf_code(False), fmt.nan_code(False), Signal()
-        assert nan is not None, "an upcast's result format has a NaN"
+        sign = Signal()
         m.d.comb += sign.eq(operand.sign)
         with m.If(operand.nan):
             select = self.i.code_format if len(self._formats) > 1 else Const(0, 0)
             for source in switch(m, select, self._formats):
                 m.d.comb += sign.eq(self.i.code[-1] & (source.nan_code(False) != source.nan_code(True)))
-        special = Mux(operand.nan, nan, Mux(infinite, nan if inf is None else inf, 0))
-        code = Signal(fmt.bits - 1)
-        m.d.comb += code.eq((magnitude & ~infinite.replicate(fmt.bits - 1)) | special)
+        code = packed_magnitude(m, fmt, magnitude, operand.nan, infinite)
         if not fmt.signed_zero:
             sign = sign & (code != 0) & ~infinite & ~operand.nan
         m.d.comb += self.o.result.eq(Cat(code, sign))

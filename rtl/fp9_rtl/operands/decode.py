@@ -152,6 +152,17 @@ class OperandDecoder(wiring.Component):
         ]
 
 
+def connect_ports(
+    m: Module, decoder: OperandDecoder, ports: data.View[data.StructLayout], code: str, name: str
+) -> None:
+    """Read a decoder's code from the port `code`; from those of `name`, where there are such, its format and bias."""
+    m.d.comb += decoder.code.eq(ports[code])
+    if f"{name}_format" in ports.shape().members:
+        m.d.comb += decoder.select.eq(ports[f"{name}_format"])
+    if f"{name}_bias" in ports.shape().members:
+        m.d.comb += decoder.extra_bias.eq(ports[f"{name}_bias"])
+
+
 def _is_nan(fmt: Format, code: Value) -> Value:
     """Whether a code is NaN or NaN-Inf."""
     if isinstance(fmt, FixedFormat) and fmt.specials in (Specials.NAN_ONLY, Specials.MERGED):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Module
 
 from fp9.units import Decoder
-from fp9_rtl.operands.decode import OperandDecoder
+from fp9_rtl.operands.decode import OperandDecoder, connect_ports
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.step import Step
 
@@ -22,12 +22,7 @@ class Decode(Step):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.operand = decoder = self._decoder
-        ports = self.i.shape().members
-        m.d.comb += decoder.code.eq(self.i.code)
-        if "code_format" in ports:
-            m.d.comb += decoder.select.eq(self.i.code_format)
-        if "code_bias" in ports:
-            m.d.comb += decoder.extra_bias.eq(self.i.code_bias)
+        connect_ports(m, decoder, self.i, "code", "code")
         for name in self.o.shape().members:
             m.d.comb += self.o[name].eq(decoder.operand[name])
         return m

@@ -6,6 +6,8 @@ It is the only place where a multiply-add rounds, and the only one behind the ad
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
@@ -15,6 +17,22 @@ from fp9_rtl.parts.layouts import flags_layout
 from fp9_rtl.parts.step import Step
 from fp9_rtl.rounding.decision import rounds_up
 from fp9_rtl.rounding.facts import SumFacts, can_be_subnormal
+from fp9_rtl.rounding.specials import packed_magnitude
+
+
+def rounder_layout(fmt: FixedFormat, exponents: range, passed: Mapping[str, data.ShapeLike]) -> data.StructLayout:
+    """A normalised sum as the rounder takes it: of the format's precision, with what lies below; `passed` beside it."""
+    return data.StructLayout(
+        {
+            "significand": fmt.fraction_bits + 1,
+            "guard": 1,
+            "round": 1,
+            "sticky": 1,
+            "exponent": exponents,
+            "zero": 1,
+            **passed,
+        }
+    )
 
 
 class Round(Step):
@@ -92,15 +110,7 @@ class Round(Step):
     def _pack(self, m: Module, magnitude: Value, infinite: Value) -> None:
         """The special results over the finite one, and the sign."""
         fmt, i = self._format, self.i
-        inf = fmt.inf_code(False)
-        nan = fmt.nan_code(False)
-        assert nan is not None, "an engine's result format has a NaN"
-        replaced = nan if inf is None else inf
-        code = Signal(fmt.bits - 1)
-        # Infinity shares its exponent with NaN: force the bits that both have, clear the others.
-        m.d.comb += code.eq(
-            (magnitude & ~infinite.replicate(fmt.bits - 1)) | Mux(i.nan, nan, Mux(infinite, replaced, 0))
-        )
+        code = packed_magnitude(m, fmt, magnitude, i.nan, infinite)
         cancelled = i.zero & i.subtract & ~i.inf
         sign = Mux(cancelled, self._rounding is Rounding.RDN, i.sign) & ~i.nan
         if not fmt.signed_zero:

@@ -23,6 +23,7 @@ from fp9_rtl.parts.layouts import PRODUCT_SIGNIFICAND_BITS, SPECIAL
 from fp9_rtl.parts.shifters import shift_left_normalising, shift_right_sticky
 from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.rounding.facts import SumFacts, can_be_subnormal
+from fp9_rtl.rounding.rounder import rounder_layout
 
 EXTRA_BITS = 3
 """Guard, round and sticky."""
@@ -163,16 +164,8 @@ class Normalise(Step):
             exponents = range(0, exponents.stop + 1)
         else:
             exponents = range(exponents.start - width, exponents.stop + 1)
-        o = {
-            "significand": self._kept,
-            "guard": 1,
-            "round": 1,
-            "sticky": 1,
-            "exponent": exponents,
-            "zero": 1,
-            **{name: i[name].shape for name in ("subtract", "sign", *SPECIAL)},
-        }
-        super().__init__(i, data.StructLayout(o))
+        passed = {name: i[name].shape for name in ("subtract", "sign", *SPECIAL)}
+        super().__init__(i, rounder_layout(fmt, exponents, passed))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

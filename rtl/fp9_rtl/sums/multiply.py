@@ -7,7 +7,7 @@ from amaranth.lib import data
 
 from fp9.formats import FixedFormat, Format, ScaledInteger, Specials
 from fp9.units import Dot, significand_bits
-from fp9_rtl.operands.decode import OperandDecoder
+from fp9_rtl.operands.decode import OperandDecoder, connect_ports
 from fp9_rtl.parts.layouts import ports_layout, product_layout
 from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.step import Step, forward
@@ -47,14 +47,10 @@ class DecodeOperands(Step):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        ports = self.i.shape().members
         for name, (operand, decoder) in self._decoders.items():
             m.submodules[f"decode_{name}"] = decoder
-            m.d.comb += [decoder.code.eq(self.i[name]), self.o[name].eq(decoder.operand)]
-            if f"{operand}_format" in ports:
-                m.d.comb += decoder.select.eq(self.i[f"{operand}_format"])
-            if f"{operand}_bias" in ports:
-                m.d.comb += decoder.extra_bias.eq(self.i[f"{operand}_bias"])
+            connect_ports(m, decoder, self.i, name, operand)
+            m.d.comb += self.o[name].eq(decoder.operand)
         if self._bypasses:
             self._bypass(m)
         forward(m, self.i, self.o, *self._passed)

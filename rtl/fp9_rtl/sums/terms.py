@@ -13,6 +13,7 @@ from fp9_rtl.parts.layouts import SPECIAL
 from fp9_rtl.parts.select import any_of
 from fp9_rtl.parts.shifters import shift_left_normalising
 from fp9_rtl.parts.step import Step, forward
+from fp9_rtl.rounding.rounder import rounder_layout
 
 
 def classify(
@@ -84,16 +85,8 @@ class NormaliseSum(Step):
         self._passed = ("subtract", "sign", *SPECIAL, *passed)
         exponents = i["exponent"].shape
         lowest = 0 if fmt.subnormals else exponents.start + headroom - i["sum"].width
-        o = {
-            "significand": self._kept,
-            "guard": 1,
-            "round": 1,
-            "sticky": 1,
-            "exponent": range(lowest, exponents.stop + headroom),
-            "zero": 1,
-            **{name: i[name].shape for name in self._passed},
-        }
-        super().__init__(i, data.StructLayout(o))
+        passed = {name: i[name].shape for name in self._passed}
+        super().__init__(i, rounder_layout(fmt, range(lowest, exponents.stop + headroom), passed))
 
     def rounding_bits(self, m: Module, below: Value) -> Value:
         """What rounding looks at, of all bits below the result's last place."""

@@ -37,7 +37,7 @@ from fp9_rtl.parts.select import any_of
 from fp9_rtl.parts.shifters import shift_left_narrow, shift_right_narrow
 from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.rounding.facts import sum_facts
-from fp9_rtl.rounding.rounder import Round
+from fp9_rtl.rounding.rounder import Round, rounder_layout
 from fp9_rtl.sums import gating
 from fp9_rtl.sums.fixed.places import Window, exact_facts, window_of
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply, operand_offset
@@ -243,16 +243,8 @@ class Normalise(Step):
         self._passed = ("subtract", "sign", *SPECIAL)
         highest = max(window.highest + fmt.bias, (1 << fmt.exponent_bits) - 1)
         lowest = 0 if fmt.subnormals else window.lowest + fmt.bias - window.cut
-        o = {
-            "significand": fmt.fraction_bits + 1,
-            "guard": 1,
-            "round": 1,
-            "sticky": 1,
-            "exponent": range(min(lowest, 0), highest + 1),
-            "zero": 1,
-            **{name: i[name].shape for name in self._passed},
-        }
-        super().__init__(i, data.StructLayout(o))
+        passed = {name: i[name].shape for name in self._passed}
+        super().__init__(i, rounder_layout(fmt, range(min(lowest, 0), highest + 1), passed))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
