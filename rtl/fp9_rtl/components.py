@@ -10,12 +10,11 @@ from amaranth.hdl import Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from fp9.formats import Rounding
-from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Port, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Port, Unit, Upcast
 from fp9_rtl.accumulators import kulisch
 from fp9_rtl.accumulators.chunks import ChunkSum, Total
 from fp9_rtl.accumulators.kulisch import kulisch_stages
-from fp9_rtl.accumulators.register import Accumulator, product_steps
+from fp9_rtl.accumulators.register import Accumulator
 from fp9_rtl.casts.lanes import RunningAmax
 from fp9_rtl.casts.steps import cast_steps
 from fp9_rtl.casts.upcast import UpcastStep
@@ -26,8 +25,7 @@ from fp9_rtl.parts.step import Step, chain
 from fp9_rtl.pipelines.cut import cut
 from fp9_rtl.pipelines.elastic import Combinational, Pipeline, StreamComponent
 from fp9_rtl.sums import gating
-from fp9_rtl.sums import steps as dot
-from fp9_rtl.sums.fma import fma_steps
+from fp9_rtl.sums.steps import dot_steps, offered, product_steps
 
 
 def build(unit: Unit) -> wiring.Component:
@@ -49,21 +47,13 @@ def check_offered(unit: Unit) -> None:
         case Mac() if unit.engine.whole:
             plain, needed = kulisch.is_offered(unit), f"an exact engine with {kulisch.KULISCH_NEEDED}"
         case Dot():
-            plain, needed = _step_offered(replace(unit, engine=unit.engine.within_chunk))
+            plain, needed = offered(replace(unit, engine=unit.engine.within_chunk))
         case Fpu():
             plain, needed = fpu.is_offered(unit), fpu.FPU_NEEDED
         case _:
             plain, needed = False, "a decoder, upcast, cast, fma, dot, mac or fpu"
     if not plain:
         raise ValueError(f"{unit.name}: no hardware is offered for this {unit.kind}; give {needed}")
-
-
-def _step_offered(unit: Dot) -> tuple[bool, str]:
-    """Whether there is hardware for a step without chunks, and what is offered."""
-    if dot.takes(unit):
-        return dot.is_offered(unit), dot.DOT_NEEDED
-    plain = not unit.engine.whole and unit.engine.rounding is not Rounding.SR
-    return plain, "an exact engine of one product that rounds to fp32, e8m13, fp16, bf16 or dlfloat16"
 
 
 def unit_steps(unit: Unit) -> list[Step]:
@@ -77,7 +67,7 @@ def unit_steps(unit: Unit) -> list[Step]:
     if isinstance(unit, Fpu):
         return fpu.fpu_steps(unit)
     assert isinstance(unit, Dot)
-    return fma_steps(unit) if isinstance(unit, Fma) and not dot.takes(unit) else dot.dot_steps(unit)
+    return dot_steps(unit)
 
 
 class UnitComponent(wiring.Component):

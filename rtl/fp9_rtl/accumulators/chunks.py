@@ -12,7 +12,6 @@ from __future__ import annotations
 from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data
 
-from fp9.formats import FixedFormat
 from fp9.units import Mac, MacOp
 from fp9_rtl.accumulators.register import StepLoop
 from fp9_rtl.operands.addend import unpack_addend
@@ -22,7 +21,7 @@ from fp9_rtl.parts.step import Step, chain, forward
 from fp9_rtl.pipelines.elastic import ElasticStage
 from fp9_rtl.rounding.facts import join_facts
 from fp9_rtl.rounding.rounder import Round
-from fp9_rtl.sums.adder import Add, Align, Normalise
+from fp9_rtl.sums.adder import addition
 
 
 class ChunkSum(ElasticStage):
@@ -96,13 +95,9 @@ class Total(ElasticStage):
 def join_steps(unit: Mac) -> list[Step]:
     """From the codes `chunk` and `c` of a chunk's sum and of the total to result and flags."""
     engine, facts = unit.engine.joining, join_facts(unit)
-    total, addend = engine.result, engine.addend_format
-    assert isinstance(total, FixedFormat) and isinstance(addend, FixedFormat)
     unpack = UnpackChunk(unit)
-    align = Align(addend, facts, unpack.o.shape())
-    add = Add(total, facts, align.o.shape())
-    normalise = Normalise(total, facts, add.o.shape())
-    return [unpack, align, add, normalise, Round(engine, facts, normalise.o.shape())]
+    added = addition(engine, facts, unpack.o.shape())
+    return [unpack, *added, Round(engine, facts, added[-1].o.shape())]
 
 
 class UnpackChunk(Step):
@@ -115,7 +110,6 @@ class UnpackChunk(Step):
 
     def __init__(self, unit: Mac) -> None:
         chunk, total = unit.engine.result, unit.engine.output
-        assert isinstance(chunk, FixedFormat) and isinstance(total, FixedFormat)
         self._format = chunk
         self._rebias = total.bias - chunk.bias
         same_lowest = total.subnormals and chunk.lowest_exponent <= total.lowest_exponent

@@ -21,8 +21,8 @@ from fp9_rtl.parts.step import Step, chain, forward
 from fp9_rtl.pipelines.cut import clock, cut
 from fp9_rtl.pipelines.elastic import Combinational, ElasticStage, Pipeline, StreamComponent
 from fp9_rtl.rounding.rounder import Round
-from fp9_rtl.sums.fixed import sum as fixed_point
 from fp9_rtl.sums.fixed.places import Window, register_facts, register_window
+from fp9_rtl.sums.fixed.steps import product_steps
 from fp9_rtl.sums.fixed.sum import Normalise, placed_product
 from fp9_rtl.sums.terms import carry_save
 
@@ -42,7 +42,7 @@ def is_offered(unit: Mac) -> bool:
 
 def kulisch_stages(unit: Mac) -> dict[str, StreamComponent]:
     """The components from stream to stream, the registers where the slowest stage is fastest."""
-    front = [*fixed_point.product_steps(unit, ("op",))]
+    front = [*product_steps(unit, ("op",))]
     front.append(PlaceProducts(unit, front[-1].o.shape()))
     accumulator = KulischAccumulator(unit, front[-1].o.shape())
     back = rounding_steps(unit, accumulator.o.payload.shape())
@@ -185,7 +185,6 @@ class Magnitude(Step):
 def rounding_steps(unit: Mac, i: data.StructLayout) -> list[Step]:
     """From the register to result and flags."""
     fmt = unit.engine.result
-    assert isinstance(fmt, FixedFormat)
     window = register_window(unit)
     magnitude = Magnitude(window, i)
     normalise = Normalise(fmt, window, magnitude.o.shape())

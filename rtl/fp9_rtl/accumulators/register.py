@@ -9,16 +9,9 @@ from amaranth.lib import data
 
 from fp9.units import Mac, MacOp
 from fp9_rtl.parts.layouts import flags_layout
-from fp9_rtl.parts.step import Step, chain
+from fp9_rtl.parts.step import chain
 from fp9_rtl.pipelines.elastic import ElasticStage
-from fp9_rtl.sums import fma
-from fp9_rtl.sums import steps as dot
-
-
-def product_steps(unit: Mac, passed: tuple[str, ...]) -> list[Step]:
-    """From the ports to the exact products; the ports named in `passed` go beside them."""
-    take = dot.product_steps if dot.takes(unit) else fma.product_steps
-    return take(unit, passed)
+from fp9_rtl.sums.steps import sum_steps
 
 
 class StepLoop:
@@ -29,7 +22,7 @@ class StepLoop:
         step = replace(unit, engine=unit.engine.within_chunk)
         addend = {"c": step.engine.result.bits}
         terms = data.StructLayout({name: addend.get(name, i[name].shape) for name, _ in i if name != "op"})
-        self._steps = dot.sum_steps(step, terms) if dot.takes(step) else fma.sum_steps(step, terms)
+        self._steps = sum_steps(step, terms)
 
     def sum(self, m: Module, operation: data.View[data.StructLayout], addend: Value) -> data.View[data.StructLayout]:
         """Result and flags of the operation's products and the addend."""

@@ -22,8 +22,7 @@ from fp9_rtl.parts.layouts import PRODUCT_SIGNIFICAND_BITS, operand_layout, port
 from fp9_rtl.parts.step import Beside, Step, forward
 from fp9_rtl.rounding.facts import SumFacts
 from fp9_rtl.rounding.rounder import Round
-from fp9_rtl.sums.pair import HEADROOM, AddPair, AlignPair
-from fp9_rtl.sums.terms import NormaliseSum
+from fp9_rtl.sums.pair import addition
 
 FPU_NEEDED = "the HFP8 formats, and an exact engine that rounds to dlfloat16 by rna"
 
@@ -49,18 +48,14 @@ def is_offered(unit: Fpu) -> bool:
 
 def fpu_steps(unit: Fpu) -> list[Step]:
     """The whole unit."""
-    fmt = unit.engine.result
-    assert isinstance(fmt, FixedFormat)
     decode = DecodeFpu(unit)
     multiply = MultiplyFpu(unit, decode.products)
-    align = AlignPair(fmt, multiply.o.shape())
-    add = AddPair(fmt, align.o.shape())
-    normalise = NormaliseSum(fmt, HEADROOM, add.o.shape())
+    added = addition(unit.engine.result, multiply.o.shape())
     if not unit.casts:
         facts = SumFacts(multiply.exponents, below_normal=True, overflow=True)
-        return [decode, multiply, align, add, normalise, Round(unit.engine, facts, normalise.o.shape())]
+        return [decode, multiply, *added, Round(unit.engine, facts, added[-1].o.shape())]
     beside = {name: decode.o.shape()[name].shape for name in decode.beside}
-    steps: list[Step] = [Beside(step, beside) for step in (multiply, align, add, normalise)]
+    steps: list[Step] = [Beside(step, beside) for step in (multiply, *added)]
     return [decode, *steps, RoundFpu(unit, steps[-1].o.shape())]
 
 
@@ -93,7 +88,6 @@ class DecodeFpu(Step):
 
     def __init__(self, unit: Fpu) -> None:
         fmt = unit.engine.result
-        assert isinstance(fmt, FixedFormat)
         self._unit, self._format = unit, fmt
         self.products = data.StructLayout({"a": _factors(fmt), "b": _factors(fmt), "pair": 1, "c": fmt.bits})
         i = ports_layout(unit.inputs)
@@ -178,7 +172,6 @@ class MultiplyFpu(Step):
 
     def __init__(self, unit: Fpu, i: data.StructLayout) -> None:
         fmt = unit.engine.result
-        assert isinstance(fmt, FixedFormat)
         self._bias = fmt.bias
         self._wide = fmt.fraction_bits + 1
         self.exponents = range(-fmt.bias, 2 * (1 << fmt.exponent_bits) - fmt.bias)

@@ -35,7 +35,6 @@ def sum_facts(unit: Dot) -> SumFacts:
 def join_facts(unit: Mac) -> SumFacts:
     """Facts about the sum of a chunk, in the place of the products, and the total."""
     chunk = unit.engine.result
-    assert isinstance(chunk, FixedFormat)
     smallest = floor_log2(chunk.value_of(chunk.smallest_code))
     exponents = range(smallest, chunk.highest_exponent + 1)
     return _facts(unit.engine.joining, exponents, chunk.quantum(smallest))
@@ -44,7 +43,6 @@ def join_facts(unit: Mac) -> SumFacts:
 def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
     """Facts about sums of products that are multiples of 2^product_ulp and an addend of the engine."""
     result, addend = engine.result, engine.addend_format
-    assert isinstance(result, FixedFormat) and isinstance(addend, FixedFormat)
     # A sum that does not cancel is at least the product; one that cancels is a multiple of both terms' last places,
     # and the addend's is then within its precision of the product's exponent.
     smallest_sum = min(product_ulp, products[0] - 1 - addend.fraction_bits)
@@ -71,5 +69,4 @@ def rounds_addend(engine: Engine) -> bool:
     It is then rounded wherever it stands: among subnormal numbers, or beyond the largest.
     """
     result, addend = engine.result, engine.addend_format
-    assert isinstance(result, FixedFormat) and isinstance(addend, FixedFormat)
     return addend.fraction_bits > result.fraction_bits

@@ -41,7 +41,6 @@ class Round(Step):
     name = "round"
 
     def __init__(self, engine: Engine, facts: SumFacts, i: data.StructLayout) -> None:
-        assert isinstance(engine.result, FixedFormat)
         self._format = engine.result
         self._rounding = engine.rounding
         self._facts = facts

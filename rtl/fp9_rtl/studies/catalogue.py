@@ -74,9 +74,8 @@ def _without_subnormals(fmt: Format) -> FixedFormat:
     return dataclasses.replace(fmt, name=f"{fmt.name} without subnormals", subnormals=False)
 
 
-def _with_subnormals(fmt: Format) -> FixedFormat:
+def _with_subnormals(fmt: FixedFormat) -> FixedFormat:
     """The same format with subnormal numbers."""
-    assert isinstance(fmt, FixedFormat)
     return dataclasses.replace(fmt, name=f"{fmt.name} with subnormals", subnormals=True)
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
+from fp9.engines.engine import Engine
 from fp9.formats import FixedFormat
 from fp9_rtl.operands.addend import unpack_addend
 from fp9_rtl.parts.layouts import PRODUCT_SIGNIFICAND_BITS, SPECIAL
@@ -183,3 +184,10 @@ class Normalise(Step):
         ]
         forward(m, self.i, self.o, "subtract", "sign", *SPECIAL)
         return m
+
+
+def addition(engine: Engine, facts: SumFacts, i: data.StructLayout) -> list[Step]:
+    """From fields `product` and `c` of layout `i` to the normalised sum, for the rounder."""
+    align = Align(engine.addend_format, facts, i)
+    add = Add(engine.result, facts, align.o.shape())
+    return [align, add, Normalise(engine.result, facts, add.o.shape())]

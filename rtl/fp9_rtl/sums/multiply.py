@@ -96,7 +96,6 @@ class Multiply(Step):
         bias: int | None = None,
     ) -> None:
         result = unit.engine.result
-        assert isinstance(result, FixedFormat)
         bias = result.bias if bias is None else bias
         self._passed = passed
         self._normalise = normalise

@@ -29,7 +29,7 @@ from fp9_rtl.parts.layouts import PRODUCT_SIGNIFICAND_BITS, SPECIAL
 from fp9_rtl.parts.shifters import shift_right_narrow
 from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.sums.adder import significand_bits
-from fp9_rtl.sums.terms import classify, signed_sum
+from fp9_rtl.sums.terms import NormaliseSum, classify, signed_sum
 
 HEADROOM = 2
 """Places above the largest term's that a sum of three can reach."""
@@ -173,3 +173,10 @@ class AddPair(Step):
         ]
         forward(m, i, o, "subtract", *SPECIAL)
         return m
+
+
+def addition(fmt: FixedFormat, i: data.StructLayout) -> list[Step]:
+    """From fields `product0`, `product1` and `c` of layout `i` to the normalised sum, for the rounder."""
+    align = AlignPair(fmt, i)
+    add = AddPair(fmt, align.o.shape())
+    return [align, add, NormaliseSum(fmt, HEADROOM, add.o.shape())]

@@ -1,36 +1,42 @@
-"""The dot engine's step of several products as a chain of steps."""
+"""The step of an engine as a chain of steps: which sum it has, and from the ports through its products to its result.
+
+| sum                                      | room       |
+|------------------------------------------|------------|
+| one product, exact                       | `adder`    |
+| two, exact, to nearest, none subnormal   | `pair`     |
+| several, exact                           | `fixed`    |
+| cut to a window                          | `window`   |
+"""
 
 from __future__ import annotations
 
 from amaranth.lib import data
 
-from fp9.formats import FixedFormat, Rounding
+from fp9.formats import Rounding
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, significand_bits
 from fp9_rtl.parts.step import Step
 from fp9_rtl.rounding.facts import sum_facts
 from fp9_rtl.rounding.rounder import Round
-from fp9_rtl.sums import gating, pair
-from fp9_rtl.sums.fixed import sum as fixed_point
+from fp9_rtl.sums import adder, gating, pair
+from fp9_rtl.sums.fixed import steps as fixed_point
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply
-from fp9_rtl.sums.pair import AddPair, AlignPair
-from fp9_rtl.sums.terms import NormaliseSum
 from fp9_rtl.sums.window import steps as window
 
-DOT_NEEDED = f"an exact engine with a deterministic rounding, or one without int8 and with {window.WINDOW_NEEDED}"
+ONE_NEEDED = "an exact engine of one product that rounds to fp32, e8m13, fp16, bf16 or dlfloat16"
+SEVERAL_NEEDED = f"an exact engine with a deterministic rounding, or one without int8 and with {window.WINDOW_NEEDED}"
 
 
-def takes(unit: Dot) -> bool:
-    """Whether a unit's step is built here; a single product without a window is that of `fma`."""
-    return unit.engine.products > 1 or unit.engine.window is not None
-
-
-def is_offered(unit: Dot) -> bool:
-    """Whether there is hardware for a step of several products, or for a window."""
-    return is_pair(unit) or is_fixed_point(unit) or (window.is_offered(unit) and not has_integers(unit))
+def offered(unit: Dot) -> tuple[bool, str]:
+    """Whether there is hardware for a step without chunks, and what is offered."""
+    engine = unit.engine
+    if engine.products == 1 and engine.window is None:
+        return not engine.whole and engine.rounding is not Rounding.SR, ONE_NEEDED
+    in_window = window.is_offered(unit) and not has_integers(unit)
+    return is_pair(unit) or is_fixed_point(unit) or in_window, SEVERAL_NEEDED
 
 
 def is_fixed_point(unit: Dot) -> bool:
-    """Whether the sum is exact, over the range of the products."""
+    """Whether the sum is exact, over the range of several products."""
     engine = unit.engine.within_chunk
     return engine.products > 1 and engine.is_fused and engine.rounding is not Rounding.SR and not is_pair(unit)
 
@@ -43,27 +49,25 @@ def has_integers(unit: Dot) -> bool:
 def is_pair(unit: Dot) -> bool:
     """Whether the sum is that of `pair`, which says why to nearest, and why no product may be subnormal."""
     engine = unit.engine.within_chunk
-    fmt = engine.result
-    assert isinstance(fmt, FixedFormat)
     return (
         engine.products == 2
         and not has_integers(unit)
         and engine.window is None
         and not engine.whole
         and engine.rounding in (Rounding.RNE, Rounding.RNA)
-        and engine.addend_format == fmt
-        and sum_facts(unit).products.start >= fmt.min_normal_exponent
+        and engine.addend_format == engine.result
+        and sum_facts(unit).products.start >= engine.result.min_normal_exponent
     )
 
 
 def dot_steps(unit: Dot) -> list[Step]:
-    """The whole step of a `dot`."""
+    """The whole step of an `fma` or `dot`."""
     products = product_steps(unit, ("c",))
     return [*products, *sum_steps(unit, products[-1].o.shape())]
 
 
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
-    """From the ports to the exact products, normalised where the sum is exact; the ports in `passed` go beside them.
+    """From the ports to the exact products, normalised where they are sorted; the ports in `passed` go beside them.
 
     Where the addend stays out of a window, to the sum of the products.
     """
@@ -82,9 +86,6 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
         return fixed_point.sum_steps(unit, i)
     if unit.engine.window is not None:
         return window.sum_steps(unit, i)
-    fmt = unit.engine.result
-    assert isinstance(fmt, FixedFormat)
-    align = AlignPair(fmt, i)
-    add = AddPair(fmt, align.o.shape())
-    normalise = NormaliseSum(fmt, pair.HEADROOM, add.o.shape())
-    return [align, add, normalise, Round(unit.engine, sum_facts(unit), normalise.o.shape())]
+    facts = sum_facts(unit)
+    added = pair.addition(unit.engine.result, i) if is_pair(unit) else adder.addition(unit.engine, facts, i)
+    return [*added, Round(unit.engine, facts, added[-1].o.shape())]

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from fp9.units import Unit
+from fp9_rtl.export.verilog import verilog as unit_verilog
 from fp9_rtl.synthesis.liberty import Library
 from fp9_rtl.synthesis.liberty import library as find_library
 from fp9_rtl.synthesis.mapping import MAP, MAPPINGS, PREPARE, Mapped, delay_tool, map_prepared, prepare
@@ -79,9 +80,7 @@ def synthesise_unit(
     progress: Progress | None = None,
 ) -> Synthesis:
     """Measure the Verilog that is generated from a unit spec; arguments and errors as in `synthesise`."""
-    from fp9_rtl import verilog
-
-    return synthesise(verilog(unit), unit.name, library=library, mappings=mappings, cache=cache, progress=progress)
+    return synthesise(unit_verilog(unit), unit.name, library=library, mappings=mappings, cache=cache, progress=progress)
 
 
 def compare(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fp9.formats import FixedFormat
 from fp9.units import Dot, Mac, product_range
 from fp9_rtl.rounding.facts import SumFacts, rounds_addend, sum_facts
+from fp9_rtl.sums.multiply import operand_offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,15 @@ class Window:
         return max(self.addend_highest - self.top + 1, 0)
 
 
+def product_bias(unit: Dot) -> int:
+    """The bias on whose scale the products' exponents are the plain sums of the decoders' ones."""
+    return operand_offset(unit.a) + operand_offset(unit.b) - 1
+
+
 def window_of(unit: Dot) -> Window:
     """The window of the exact sums of a `dot`."""
     products = product_range(unit.a, unit.b, unit.bias_port)
     fmt = unit.engine.addend_format
-    assert isinstance(fmt, FixedFormat)
     top = products.ulp + products.signed_bits(unit.engine.products) - 1
     precision = fmt.fraction_bits + 1
     quantum = fmt.lowest_exponent - fmt.fraction_bits
@@ -61,7 +65,6 @@ def window_of(unit: Dot) -> Window:
 def register_window(unit: Mac) -> Window:
     """The places of a Kulisch accumulator's sum, which no addend meets."""
     fmt = unit.engine.result
-    assert isinstance(fmt, FixedFormat)
     ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
     top = ulp + unit.sum_bits
     return Window(ulp, ulp, top, max(top - 1, fmt.min_normal_exponent), ulp, far=False, cut=False)
@@ -70,7 +73,6 @@ def register_window(unit: Mac) -> Window:
 def register_facts(unit: Mac, window: Window) -> SumFacts:
     """What the rounder of a Kulisch accumulator need not build: its sums fill the register, whatever the products."""
     fmt = unit.engine.result
-    assert isinstance(fmt, FixedFormat)
     below_normal = window.lowest < fmt.min_normal_exponent + (not fmt.subnormals)
     return SumFacts(sum_facts(unit).products, below_normal, overflow=window.top > fmt.highest_exponent)
 
@@ -78,6 +80,5 @@ def register_facts(unit: Mac, window: Window) -> SumFacts:
 def exact_facts(unit: Dot, window: Window) -> SumFacts:
     """What the rounder need not build: sums are multiples of the window's last place, or the addend alone."""
     result = unit.engine.result
-    assert isinstance(result, FixedFormat)
     below_normal = window.lowest < result.min_normal_exponent + (not result.subnormals)
     return replace(sum_facts(unit), below_normal=below_normal or rounds_addend(unit.engine))

@@ -37,33 +37,9 @@ from fp9_rtl.parts.select import any_of
 from fp9_rtl.parts.shifters import shift_left_narrow, shift_right_narrow
 from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.rounding.facts import sum_facts
-from fp9_rtl.rounding.rounder import Round, rounder_layout
-from fp9_rtl.sums import gating
-from fp9_rtl.sums.fixed.places import Window, exact_facts, window_of
-from fp9_rtl.sums.multiply import DecodeOperands, Multiply, operand_offset
+from fp9_rtl.rounding.rounder import rounder_layout
+from fp9_rtl.sums.fixed.places import Window, product_bias, window_of
 from fp9_rtl.sums.terms import carry_save, classify
-
-
-def product_bias(unit: Dot) -> int:
-    """The bias on whose scale the products' exponents are the plain sums of the decoders' ones."""
-    return operand_offset(unit.a) + operand_offset(unit.b) - 1
-
-
-def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
-    """From the ports to the exact products, as they come; the ports in `passed` go beside them."""
-    decode = DecodeOperands(unit, passed, normalise=False)
-    multiply = Multiply(unit, sum_facts(unit), decode.o.shape(), passed, normalise=False, bias=product_bias(unit))
-    return gating.product_steps(unit, decode, multiply)
-
-
-def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """From the products and `c` to result and flags, in one rounding."""
-    window, fmt = window_of(unit), unit.engine.result
-    assert isinstance(fmt, FixedFormat)
-    place = Place(unit, i)
-    add = Add(window, place.o.shape())
-    normalise = Normalise(fmt, window, add.o.shape())
-    return [place, add, normalise, Round(unit.engine, exact_facts(unit, window), normalise.o.shape())]
 
 
 def placed_product(
@@ -120,7 +96,6 @@ class Place(Step):
 
     def __init__(self, unit: Dot, i: data.StructLayout) -> None:
         fmt = unit.engine.addend_format
-        assert isinstance(fmt, FixedFormat)
         self._unit, self._format, self._window = unit, fmt, window_of(unit)
         window = self._window
         row = window.top - window.ulp + 2

@@ -74,7 +74,6 @@ class Ranks:
 def ranks_of(unit: Dot, products: range) -> Ranks:
     """The ranks of a unit whose products have these exponents, and of an addend among them."""
     engine, addend = unit.engine, unit.engine.addend_format
-    assert isinstance(engine.result, FixedFormat) and isinstance(addend, FixedFormat)
     nothing, stop = min(0, products.start - 1), products.stop
     if engine.addend is Addend.INSIDE:
         stop = max(stop, addend.highest_exponent + addend.bias + PLACES_ABOVE + 1)
@@ -86,7 +85,6 @@ def ranks_of(unit: Dot, products: range) -> Ranks:
 
 def headroom(unit: Dot, ranks: Ranks) -> int:
     """Places above the window in the sum: for carries, and so many that the normaliser never has to shift right."""
-    assert isinstance(unit.engine.result, FixedFormat)
     below = 1 - ranks.nothing if unit.engine.result.subnormals else 0
     return max(carry_places(unit), below)
 
@@ -177,7 +175,6 @@ class AlignWindow(Step):
         terms, addend = product_terms(unit, self.i), None
         if "addend" in o.shape().members:
             fmt = unit.engine.addend_format
-            assert isinstance(fmt, FixedFormat)
             addend = unpack_addend(m, fmt, self.i.c)
             significand = Cat(addend.significand, Const(0, PLACES_ABOVE))
             terms["addend"] = Term(significand, addend.exponent + PLACES_ABOVE, addend.sign, addend.zero)
@@ -202,7 +199,6 @@ class AddWindow(Step):
     def __init__(self, unit: Dot, places: int, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
         self.name = "add" if unit.engine.addend is Addend.INSIDE else "add_products"
         result = unit.engine.result
-        assert isinstance(result, FixedFormat)
         self._terms = tuple(name for name in (*unit.lane_names("product"), "addend") if name in i.members)
         self._bits = window_bits(unit) + places
         self._passed = ("exponent", "dropped", "subtract", *SPECIAL, *passed)

@@ -70,7 +70,7 @@ class CutAddend(Step):
 
     def __init__(self, unit: Dot, i: data.StructLayout) -> None:
         fmt = unit.engine.addend_format
-        assert isinstance(fmt, FixedFormat) and unit.engine.window is not None
+        assert unit.engine.window is not None
         self._format, self._window = fmt, unit.engine.window
         self._nothing = i["top"].shape.start
         self._always = unit.engine.zero_exponent is not None

@@ -138,7 +138,7 @@ class AddAddend(Step):
 
     def __init__(self, unit: Dot, i: data.StructLayout) -> None:
         fmt, engine = unit.engine.addend_format, unit.engine
-        assert isinstance(fmt, FixedFormat) and engine.window is not None and engine.joined is not None
+        assert engine.window is not None and engine.joined is not None
         self._format, self._window, self._ranks = fmt, engine.window, i["top"].shape
         self._below = engine.joined + 1 - engine.window
         self._bits = sum_bits(unit) + self._below

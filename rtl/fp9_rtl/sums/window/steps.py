@@ -17,7 +17,7 @@ from fp9.units import Dot
 from fp9_rtl.parts.step import Beside, Step
 from fp9_rtl.rounding.facts import sum_facts
 from fp9_rtl.rounding.rounder import Round
-from fp9_rtl.sums.adder import Add, Align, Normalise
+from fp9_rtl.sums.adder import addition
 from fp9_rtl.sums.terms import NormaliseSum
 from fp9_rtl.sums.window.align import AddWindow, AlignWindow, carry_places, headroom
 from fp9_rtl.sums.window.beside import CutAddend, normalised_products
@@ -37,7 +37,6 @@ def is_offered(unit: Dot) -> bool:
     if engine.joined is None:
         return not (engine.addend is Addend.ALIGNED and engine.truncation is Truncation.FLOOR)
     fmt = engine.result
-    assert isinstance(fmt, FixedFormat)
     nearest = engine.rounding in (Rounding.RNE, Rounding.RNA)
     return nearest and fmt.subnormals and engine.joined >= fmt.fraction_bits + 2
 
@@ -59,7 +58,6 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     if unit.engine.addend is not Addend.INSIDE:
         return _beside_steps(unit, i)
     fmt = unit.engine.result
-    assert isinstance(fmt, FixedFormat)
     align = AlignWindow(unit, i)
     places = headroom(unit, align.ranks)
     add = AddWindow(unit, places, align.o.shape())
@@ -68,21 +66,18 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
 
 
 def _beside_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    fmt, addend, facts = unit.engine.result, unit.engine.addend_format, sum_facts(unit)
-    assert isinstance(fmt, FixedFormat) and isinstance(addend, FixedFormat)
+    facts = sum_facts(unit)
     cut: list[Step] = [CutAddend(unit, i)] if unit.engine.addend is Addend.ALIGNED else []
     beside = {"dropped": 1}
     terms = cut[-1].o.shape() if cut else i
-    align = Align(addend, facts, data.StructLayout({name: terms[name].shape for name in ("product", "c")}))
-    add = Add(fmt, facts, align.o.shape())
-    normalise = Normalise(fmt, facts, add.o.shape())
-    steps = [Beside(step, beside) for step in (align, add, normalise)]
+    added = addition(unit.engine, facts, data.StructLayout({name: terms[name].shape for name in ("product", "c")}))
+    steps = [Beside(step, beside) for step in added]
     return [*cut, *steps, Round(unit.engine, facts, steps[-1].o.shape())]
 
 
 def _joined_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     fmt = unit.engine.result
-    assert isinstance(fmt, FixedFormat) and unit.engine.joined is not None
+    assert unit.engine.joined is not None
     add = AddAddend(unit, i)
     normalise = NormaliseFloor(fmt, carry_places(unit), add.o.shape(), unit.engine.joined)
     return [add, normalise, Round(unit.engine, sum_facts(unit), normalise.o.shape())]
