@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fp9_rtl.tools.errors import MissingTool
+    from fp9.system.missing import MissingTool
     from fp9_sim.batch.unit import Verilated, check, verilated
     from fp9_sim.benches.scoreboard import Mismatch
     from fp9_sim.regression.both import Comparison, compare
@@ -29,7 +29,7 @@ _HOMES = {
     "SIMULATORS": "fp9_sim.simulators.find",
     "Comparison": "fp9_sim.regression.both",
     "Mismatch": "fp9_sim.benches.scoreboard",
-    "MissingTool": "fp9_rtl.tools.errors",
+    "MissingTool": "fp9.system.missing",
     "Regression": "fp9_sim.regression.run",
     "SimulatorError": "fp9_sim.simulators.find",
     "Verilated": "fp9_sim.batch.unit",

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fp9.system.missing import MissingTool
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _DEBUG = "fp9.debug"
+_USER_ERRORS = (ValueError, TypeError, OSError, MissingTool)
+"""What a user can cause."""
 
 
 # --- errors --------------------------------------------------------------------------------------------------------
@@ -31,12 +35,6 @@ class UserError(click.ClickException):
     def show(self, file: Any = None) -> None:
         """Print the sentence, on one line."""
         click.echo(f"fp9: {' '.join(self.message.split())}", file=file or sys.stderr)
-
-
-def _user_errors() -> tuple[type[Exception], ...]:
-    """What a user can cause; the hardware packages' own kind is known once a command has imported them."""
-    errors = sys.modules.get("fp9_rtl.tools.errors")
-    return (ValueError, TypeError, OSError, *([errors.MissingTool] if errors else []))
 
 
 def _sentence(error: Exception) -> str:
@@ -55,7 +53,7 @@ def _one_sentence(ctx: click.Context | None) -> Iterator[None]:
         raise UserError(f"{error.format_message().rstrip('.')}; see {command} --help") from error
     except BrokenPipeError:
         raise
-    except _user_errors() as error:
+    except _USER_ERRORS as error:
         if ctx is not None and ctx.meta.get(_DEBUG):
             raise
         raise UserError(_sentence(error)) from error

@@ -7,8 +7,8 @@ import json
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
+from fp9.system.missing import MissingTool
 from fp9.units import Unit
-from fp9_rtl.tools.errors import MissingTool
 
 OPERATIONS = ("1st", "2nd", "3rd")
 """Operations that a diagram shows, back to back."""

@@ -85,8 +85,8 @@ class NormaliseSum(Step):
         self._passed = ("subtract", "sign", *SPECIAL, *passed)
         exponents = i["exponent"].shape
         lowest = 0 if fmt.subnormals else exponents.start + headroom - i["sum"].width
-        passed = {name: i[name].shape for name in self._passed}
-        super().__init__(i, rounder_layout(fmt, range(lowest, exponents.stop + headroom), passed))
+        beside = {name: i[name].shape for name in self._passed}
+        super().__init__(i, rounder_layout(fmt, range(lowest, exponents.stop + headroom), beside))
 
     def rounding_bits(self, m: Module, below: Value) -> Value:
         """What rounding looks at, of all bits below the result's last place."""

@@ -21,10 +21,10 @@ from typing import Any
 
 from rich.table import Table
 
+from fp9.system.missing import MissingTool
 from fp9.units import Unit
 from fp9_rtl.export.verilog import verilog
 from fp9_rtl.tools.cache import cache_folder, load, store
-from fp9_rtl.tools.errors import MissingTool
 from fp9_rtl.tools.yosys import YosysError, run_yosys, yosys_version
 
 NOTE = "after place and route with a fixed seed; registers around the unit, counted apart; no DSP blocks"

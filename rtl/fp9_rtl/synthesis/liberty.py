@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from fp9_rtl.tools.errors import MissingTool
+from fp9.system.missing import MissingTool
 
 LIBRARIES = ("osu018", "osu035")
 """Libraries with the cells the estimates are stated in; each comes in the apt package `qflow-tech-NAME`."""

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from fp9_rtl.tools.errors import MissingTool
+from fp9.system.missing import MissingTool
 
 DRIVER = "INVX4"
 """The cell before every input."""

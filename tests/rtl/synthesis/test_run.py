@@ -13,12 +13,12 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
+from fp9.system.missing import MissingTool
 from fp9.units import CATALOGUE
 from fp9_rtl.synthesis import liberty, mapping, sta
 from fp9_rtl.synthesis import report as synth_report
 from fp9_rtl.synthesis import run as synth
 from fp9_rtl.synthesis.records import NOTE, Synthesis, ratios
-from fp9_rtl.tools.errors import MissingTool
 
 pytestmark = pytest.mark.skipif(
     not all((liberty.TECH_FOLDER / n / f"{n}_stdcells.lib").is_file() for n in liberty.LIBRARIES),

@@ -19,9 +19,9 @@ import fp9
 from fp9.engines import engine
 from fp9.formats import FixedFormat
 from fp9.golden import evaluate
+from fp9.system.missing import MissingTool
 from fp9.units import CATALOGUE, Cast, Fma, MacOp
 from fp9.vectors import sets as vectors
-from fp9_rtl.tools.errors import MissingTool
 from fp9_sim import demo
 from fp9_sim.demo import hardware, layer, network, operations, report
 

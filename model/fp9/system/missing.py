@@ -1,4 +1,4 @@
-"""What can go wrong outside the user's input."""
+"""Tools that are missing."""
 
 
 class MissingTool(RuntimeError):
