@@ -23,7 +23,7 @@ from fp9_rtl.operands.unit import Decode
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.step import Step, chain
 from fp9_rtl.pipelines.cut import cut
-from fp9_rtl.pipelines.elastic import Combinational, Pipeline, StreamComponent
+from fp9_rtl.pipelines.elastic import HANDSHAKE, Combinational, Pipeline, StreamComponent
 from fp9_rtl.sums import gating
 from fp9_rtl.sums.steps import dot_steps, offered, product_steps
 
@@ -71,11 +71,10 @@ def unit_steps(unit: Unit) -> list[Step]:
 
 
 class UnitComponent(wiring.Component):
-    """A unit with flat ports: those of the spec, and `in_valid`, `in_ready`, `out_valid`, `out_ready` with `stages`."""
+    """A unit with flat ports: those of the spec, and with `stages` those of `HANDSHAKE`."""
 
     def __init__(self, unit: Unit) -> None:
-        handshake = {"in_valid": In(1), "in_ready": Out(1), "out_valid": Out(1), "out_ready": In(1)}
-        super().__init__(_members(unit.inputs, In) | _members(unit.outputs, Out) | (handshake if unit.stages else {}))
+        super().__init__(_members(unit.inputs, In) | _members(unit.outputs, Out) | (HANDSHAKE if unit.stages else {}))
         self._unit = unit
 
     def elaborate(self, platform: object) -> Module:

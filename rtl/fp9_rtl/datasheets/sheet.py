@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from fp9.engines import Engine
@@ -11,8 +11,10 @@ from fp9.formats import FixedFormat, Format
 from fp9.system.files import write_whole
 from fp9.units import Cast, Dot, Fpu, Port, Unit, Upcast
 from fp9_rtl.datasheets.timing import timing_svg
+from fp9_rtl.export.interfaces import port_formats
 from fp9_rtl.synthesis.records import NOTE
-from fp9_rtl.synthesis.run import Synthesis, synthesise_unit
+from fp9_rtl.synthesis.report import markdown_row
+from fp9_rtl.synthesis.run import Progress, Synthesis, synthesise_unit
 
 INDEX = "README.md"
 """The page that lists the sheets of a folder."""
@@ -26,7 +28,7 @@ def write(
     folder: Path,
     *,
     cache: Path | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[Path]:
     """Write NAME.md and NAME.svg for each unit into a folder, measuring what was not measured before; their paths.
 
@@ -60,7 +62,7 @@ def sheet(unit: Unit, measured: Synthesis | None = None) -> str:
         "## Ports",
         _table(["port", "direction", "bits", "meaning"], _ports(unit)),
         "## Formats",
-        _table(_FORMAT_COLUMNS, [_format_row(fmt) for fmt in _formats(unit)]),
+        _table(_FORMAT_COLUMNS, [_format_row(fmt) for fmt in port_formats(unit)]),
         "## Rounding",
         "\n".join(_rounding(unit)),
         "## Timing",
@@ -111,11 +113,6 @@ def _meaning(port: Port) -> str:
 
 
 _FORMAT_COLUMNS = ["format", "bits", "fields", "bias", "largest", "smallest normal", "smallest", "inf", "NaN", "source"]
-
-
-def _formats(unit: Unit) -> list[Format]:
-    """Every format on a port, once, in port order."""
-    return list(dict.fromkeys(fmt for port in (*unit.inputs, *unit.outputs) for fmt in port.formats))
 
 
 def _format_row(fmt: Format) -> list[str]:
@@ -193,4 +190,4 @@ def _areas(unit: Unit, measured: Synthesis) -> str:
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return "\n".join(markdown_row(cells) for cells in lines)

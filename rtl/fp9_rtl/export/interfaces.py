@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from amaranth.lib.wiring import Flow, In, Out
+
 from fp9.formats import Format
 from fp9.rounding import Flags
 from fp9.system.files import write_whole
 from fp9.units import Port, Unit
 from fp9_rtl.export.verilog import header
-
-HANDSHAKE = ("in_valid", "in_ready", "out_valid", "out_ready")
-"""Handshake signals of a unit with stages."""
+from fp9_rtl.pipelines.elastic import HANDSHAKE
 
 
 def c_header(unit: Unit) -> str:
@@ -74,9 +74,8 @@ def write_interfaces(unit: Unit, *, package: Path | None = None, c: Path | None 
 def _sv_interface(unit: Unit) -> list[str]:
     """The unit's signals as an interface, seen from the unit and from its user."""
     ports = "(input logic clk, input logic rst)" if unit.stages else ""
-    handshake = [f"  logic {name};" for name in HANDSHAKE] if unit.stages else []
-    driven = ["operands", *(("in_valid", "out_ready") if unit.stages else ())]
-    given = ["results", *(("in_ready", "out_valid") if unit.stages else ())]
+    handshake = [f"  logic {name};" for name in handshakes(unit)]
+    driven, given = (["operands", *handshakes(unit, In)], ["results", *handshakes(unit, Out)])
     clocked = ["input clk", "input rst"] if unit.stages else []
 
     def modport(name: str, inputs: list[str], outputs: list[str]) -> str:
@@ -118,6 +117,11 @@ def identifier(name: str) -> str:
 def select_ports(unit: Unit) -> list[Port]:
     """Ports whose values have names."""
     return [port for port in (*unit.inputs, *unit.outputs) if port.choices]
+
+
+def handshakes(unit: Unit, *flows: Flow) -> list[str]:
+    """Names of a unit's handshake ports, without stages none; of one direction, or of both."""
+    return [name for name, member in HANDSHAKE.items() if member.flow in (flows or Flow)] if unit.stages else []
 
 
 def offsets(ports: tuple[Port, ...]) -> Iterator[tuple[Port, int]]:

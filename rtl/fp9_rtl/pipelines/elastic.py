@@ -11,6 +11,9 @@ from amaranth.lib.wiring import In, Out
 
 from fp9_rtl.parts.step import Step, chain
 
+HANDSHAKE = {"in_valid": In(1), "in_ready": Out(1), "out_valid": Out(1), "out_ready": In(1)}
+"""Ports of the streams at both ends of a unit with stages, beside its data ports."""
+
 
 class StreamComponent(wiring.Component):
     """A component between two streams, of layout `i` and of layout `o`.

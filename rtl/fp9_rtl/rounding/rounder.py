@@ -35,6 +35,16 @@ def rounder_layout(fmt: FixedFormat, exponents: range, passed: Mapping[str, data
     )
 
 
+def drive_significand(m: Module, o: data.View[data.StructLayout], significand: Value, below: Value) -> None:
+    """Drive the significand of a `rounder_layout`, and what rounding looks at, of all bits below its last place."""
+    m.d.comb += [
+        o.significand.eq(significand),
+        o.guard.eq(below[-1]),
+        o.round.eq(below[-2]),
+        o.sticky.eq(below[:-2].any()),
+    ]
+
+
 class Round(Step):
     """One rounding; then overflow, underflow and the special results."""
 

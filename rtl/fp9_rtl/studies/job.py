@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from fp9.system.files import write_whole
@@ -11,9 +11,7 @@ from fp9_rtl.studies import report as study_report
 from fp9_rtl.studies import study
 from fp9_rtl.studies import submodules as study_submodules
 from fp9_rtl.studies.catalogue import STUDIES
-
-Progress = Callable[[str, int, int], None]
-"""Called with what was finished, the steps done and the steps in all."""
+from fp9_rtl.synthesis.run import Progress
 
 
 def questions() -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from fp9.system.files import write_whole
 from fp9_rtl.studies.chart import draw
 from fp9_rtl.studies.study import Outcome, Row
 from fp9_rtl.synthesis.records import NOTE
+from fp9_rtl.synthesis.report import markdown_row
 
 COLUMNS = (
     "study",
@@ -131,7 +132,7 @@ def index(studies: Iterable[tuple[str, str, str]]) -> str:
 def _table(outcome: Outcome) -> list[str]:
     mappings = [e.mapping for e in outcome.rows[0].synthesis.estimates]
     heads = ["", *(f"{m} {what}" for m in mappings for what in ("um2", "ratio", "ns", "ratio")), "FF", "ratio to"]
-    lines = [_line(heads), _line(["---", *(["---:"] * (len(heads) - 2)), "---"])]
+    lines = [markdown_row(heads), markdown_row(["---", *(["---:"] * (len(heads) - 2)), "---"])]
     for row in outcome.rows:
         compared = {ratio.mapping: ratio for ratio in row.ratios}
         cells = [row.variant.label]
@@ -139,12 +140,8 @@ def _table(outcome: Outcome) -> list[str]:
             ratio = compared.get(e.mapping)
             area, delay = (f"{ratio.area:.3f}", f"{ratio.delay:.3f}") if ratio else ("", "")
             cells += [f"{e.area_um2:.0f}", area, f"{e.delay_ns:.2f}", delay]
-        lines.append(_line([*cells, str(row.synthesis.estimates[0].flip_flops), row.over]))
+        lines.append(markdown_row([*cells, str(row.synthesis.estimates[0].flip_flops), row.over]))
     return lines
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _basis(outcome: Outcome) -> str:

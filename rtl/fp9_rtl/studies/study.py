@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -10,10 +10,7 @@ from pathlib import Path
 from fp9.units import Unit
 from fp9_rtl.export.verilog import verilog
 from fp9_rtl.synthesis.records import Ratio, ratios
-from fp9_rtl.synthesis.run import Synthesis, synthesise
-
-Progress = Callable[[str, int, int], None]
-"""Called with what was finished, the steps done and the steps in all."""
+from fp9_rtl.synthesis.run import Progress, Synthesis, synthesise
 
 
 class Chart(Enum):

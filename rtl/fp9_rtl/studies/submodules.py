@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from fp9.system.files import write_whole
 from fp9.units import CATALOGUE, Unit
 from fp9_rtl.synthesis.breakdown import Breakdown, as_record, breakdown
 from fp9_rtl.synthesis.records import NOTE
-from fp9_rtl.synthesis.report import svg
+from fp9_rtl.synthesis.report import markdown_row, svg
+from fp9_rtl.synthesis.run import Progress
 
 NAME = "submodules"
 """What this study is called beside those of `STUDIES`."""
@@ -29,7 +30,7 @@ def measure(
     *,
     library: str = "osu018",
     cache: Path | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[Breakdown]:
     """The breakdown of each unit in mapping A. Raises as `breakdown` does."""
     found = []
@@ -59,12 +60,12 @@ def page(found: Sequence[Breakdown]) -> str:
     """The study as a Markdown page."""
     names = _submodules(found)
     heads = ["unit", *names, "sum", "flat", "sum / flat"]
-    lines = [_line(heads), _line(["---", *(["---:"] * (len(heads) - 1))])]
+    lines = [markdown_row(heads), markdown_row(["---", *(["---:"] * (len(heads) - 1))])]
     for result in found:
         areas = dict(result.submodules)
         cells = [f"{areas[name]:.0f}" if name in areas else "" for name in names]
         sums = [f"{result.total_um2:.0f}", f"{result.flat_um2:.0f}", f"{result.over_flat:.3f}"]
-        lines.append(_line([result.top, *cells, *sums]))
+        lines.append(markdown_row([result.top, *cells, *sums]))
     basis = (
         f"Areas in um2, library {found[0].library}, mapping {found[0].mapping}; {NOTE}. They are measured on a mapping "
         "that keeps the boundaries of submodules: nothing is shared or simplified across them, so that the sum differs "
@@ -116,7 +117,3 @@ _COLOURS = 10
 def _submodules(found: Sequence[Breakdown]) -> list[str]:
     """Every submodule's name once, in the order in which they appear."""
     return list(dict.fromkeys(name for result in found for name, _ in result.submodules))
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

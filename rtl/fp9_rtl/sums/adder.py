@@ -24,7 +24,7 @@ from fp9_rtl.parts.layouts import PRODUCT_SIGNIFICAND_BITS, SPECIAL
 from fp9_rtl.parts.shifters import shift_left_normalising, shift_right_sticky
 from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.rounding.facts import SumFacts, can_be_subnormal
-from fp9_rtl.rounding.rounder import rounder_layout
+from fp9_rtl.rounding.rounder import drive_significand, rounder_layout
 
 EXTRA_BITS = 3
 """Guard, round and sticky."""
@@ -172,13 +172,9 @@ class Normalise(Step):
         m = Module()
         limit = self.i.exponent if self._stops else None
         normalised, shift = shift_left_normalising(m, self.i.sum, limit, only_last=self.i.addend_alone)
-        below = normalised[: -self._kept]
         o = self.o
+        drive_significand(m, o, normalised[-self._kept :], normalised[: -self._kept])
         m.d.comb += [
-            o.significand.eq(normalised[-self._kept :]),
-            o.guard.eq(below[-1]),
-            o.round.eq(below[-2]),
-            o.sticky.eq(below[:-2].any()),
             o.exponent.eq(self.i.exponent + 1 - shift),
             o.zero.eq(~normalised.any() if self._stops else ~normalised[-1]),
         ]

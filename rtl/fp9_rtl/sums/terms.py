@@ -13,7 +13,7 @@ from fp9_rtl.parts.layouts import SPECIAL
 from fp9_rtl.parts.select import any_of
 from fp9_rtl.parts.shifters import shift_left_normalising
 from fp9_rtl.parts.step import Step, forward
-from fp9_rtl.rounding.rounder import rounder_layout
+from fp9_rtl.rounding.rounder import drive_significand, rounder_layout
 
 
 def classify(
@@ -97,13 +97,9 @@ class NormaliseSum(Step):
         # The shift stops at exponent 1, that of subnormal numbers.
         limit = self.i.exponent + (self._headroom - 1) if self._stops else None
         normalised, shift = shift_left_normalising(m, self.i.sum, limit, only_last=Const(0))
-        below = self.rounding_bits(m, normalised[: -self._kept])
         o = self.o
+        drive_significand(m, o, normalised[-self._kept :], self.rounding_bits(m, normalised[: -self._kept]))
         m.d.comb += [
-            o.significand.eq(normalised[-self._kept :]),
-            o.guard.eq(below[-1]),
-            o.round.eq(below[-2]),
-            o.sticky.eq(below[:-2].any()),
             o.exponent.eq(self.i.exponent + self._headroom - shift),
             o.zero.eq(~normalised.any() if self._stops else ~normalised[-1]),
         ]

@@ -14,16 +14,18 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from amaranth.lib.wiring import In, Out
 from rich.table import Table
 
 from fp9.system.missing import MissingTool
 from fp9.units import Unit
+from fp9_rtl.export.interfaces import handshakes
 from fp9_rtl.export.verilog import verilog
+from fp9_rtl.synthesis.run import Progress
 from fp9_rtl.tools.cache import cache_folder, load, store
 from fp9_rtl.tools.yosys import YosysError, run_yosys, yosys_version
 
@@ -159,7 +161,7 @@ def table(results: list[Placed]) -> Table:
 
 
 def measure(
-    units: list[Unit], device: str, progress: Callable[[str, int, int], None] | None = None, cache: Path | None = None
+    units: list[Unit], device: str, progress: Progress | None = None, cache: Path | None = None
 ) -> list[Placed]:
     """Place and route several units. Raises as `place` does."""
     placed = []
@@ -171,13 +173,12 @@ def measure(
 
 
 def _inputs(unit: Unit) -> list[tuple[str, int]]:
-    handshake = [("rst", 1), ("in_valid", 1), ("out_ready", 1)] if unit.stages else []
-    return [(port.name, port.width) for port in unit.inputs] + handshake
+    control = ["rst", *handshakes(unit, In)] if unit.stages else []
+    return [*((port.name, port.width) for port in unit.inputs), *((name, 1) for name in control)]
 
 
 def _outputs(unit: Unit) -> list[tuple[str, int]]:
-    handshake = [("in_ready", 1), ("out_valid", 1)] if unit.stages else []
-    return [(port.name, port.width) for port in unit.outputs] + handshake
+    return [*((port.name, port.width) for port in unit.outputs), *((name, 1) for name in handshakes(unit, Out))]
 
 
 def _range(width: int) -> str:

@@ -164,3 +164,8 @@ def svg(figure: Figure) -> str:
     with rc_context({"svg.hashsalt": "fp9", "svg.fonttype": "none"}):
         figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()
+
+
+def markdown_row(cells: Sequence[str]) -> str:
+    """Cells as a row of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
