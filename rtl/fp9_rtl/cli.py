@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fp9.cli.support import Command, extra, load_unit, progress_bar, show, table
+from fp9.system.files import write_whole
 
 if TYPE_CHECKING:
     from fp9.units import Unit
@@ -31,7 +32,7 @@ def study(names: tuple[str, ...], out: Path, only_list: bool, as_json: bool) -> 
       fp9 study --out docs/study
     """
     with extra("rtl"):
-        from fp9_rtl.studies import job as study_job
+        from fp9_rtl.studies import job as study_job  # optional, slow to load
     if only_list:
         questions = study_job.questions()
         rows = list(questions.items())
@@ -57,9 +58,8 @@ def datasheet(names: tuple[str, ...], out: Path, as_json: bool) -> None:
       fp9 datasheet --out docs/units
     """
     with extra("docs"):
-        from fp9_rtl.datasheets import sheet as sheets
-    from fp9.system.files import write_whole
-    from fp9.units import CATALOGUE
+        from fp9_rtl.datasheets import sheet as sheets  # optional, slow to load
+    from fp9.units import CATALOGUE  # slow to load
 
     units = [load_unit(name) for name in names or CATALOGUE]
     with progress_bar(keep=True) as progress:
@@ -72,7 +72,7 @@ def datasheet(names: tuple[str, ...], out: Path, as_json: bool) -> None:
 def place_units(units: list[Unit], device: str, as_json: bool) -> None:
     """What `fp9 synth --fpga` does: LUTs, flip-flops and clock of units on an FPGA."""
     with extra("rtl"):
-        from fp9_rtl.synthesis import fpga
+        from fp9_rtl.synthesis import fpga  # optional, slow to load
     with progress_bar() as progress:
         placed = fpga.measure(units, device, progress)
     show([result.to_dict() for result in placed], as_json, fpga.table(placed))

@@ -18,7 +18,7 @@ from fp9_rtl.accumulators.register import Accumulator
 from fp9_rtl.casts.lanes import RunningAmax
 from fp9_rtl.casts.steps import cast_steps
 from fp9_rtl.casts.upcast import UpcastStep
-from fp9_rtl.fpu import fpu
+from fp9_rtl.fpu import steps as fpu
 from fp9_rtl.operands.unit import Decode
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.step import Step, chain

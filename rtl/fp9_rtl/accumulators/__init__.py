@@ -1,1 +1,1 @@
-"""Steps around an accumulator register: plain, in chunks, and exact (Kulisch)."""
+"""Registers that a sum loops through: of one step (`register`), of chunk and total (`chunks`), exact (`kulisch`)."""

@@ -1,1 +1,1 @@
-"""Data sheets of units, with their timing pictures."""
+"""Data sheets of units (`sheet`), with their timing pictures (`timing`)."""

@@ -27,7 +27,7 @@ def timing_svg(unit: Unit) -> str:
     without WaveDrom.
     """
     try:
-        import wavedrom
+        import wavedrom  # optional
     except ModuleNotFoundError:
         raise MissingTool("wavedrom is not installed; install it with: pip install 'fp9[docs]'") from None
     drawn: str = wavedrom.render(json.dumps(diagram(unit))).tostring()

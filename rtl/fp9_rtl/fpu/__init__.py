@@ -1,1 +1,1 @@
-"""The dual-format FPU: products of 8-bit operands and multiply-adds of wide ones in one datapath."""
+"""The dual-format FPU: 16-bit and 8-bit products through one multiplier (`steps`), and its own rounder (`round`)."""

@@ -1,1 +1,5 @@
-"""What things cost: studies over specs, with their pages and charts."""
+"""Questions on what things cost, each with a table and a chart.
+
+`catalogue` lists them, `job` measures them by name; `study` is the record, `submodules` the one on where area lies,
+`report` and `chart` write.
+"""

@@ -92,7 +92,7 @@ def as_csv(found: Sequence[Breakdown]) -> str:
 
 def draw(found: Sequence[Breakdown]) -> str:
     """A stacked bar for each unit, as SVG text."""
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure  # slow to load
 
     figure = Figure(figsize=(7, 1.8 + 0.3 * len(found)), layout="constrained")
     figure.suptitle(f"{TITLE}, mapping {found[0].mapping}, boundaries kept\n{found[0].library}; {NOTE}", fontsize=8)

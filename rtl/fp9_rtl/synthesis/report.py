@@ -149,7 +149,7 @@ def _caption(results: Sequence[Synthesis]) -> str:
 
 def new_figure(results: Sequence[Synthesis], height: float, title: str = "") -> Figure:
     """An empty figure, 7 inches wide, headed by a title and by what its results rest on."""
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure  # slow to load
 
     figure = Figure(figsize=(7, height), layout="constrained")
     figure.suptitle("\n".join(filter(None, (title, _caption(results)))), fontsize=8)
@@ -158,7 +158,7 @@ def new_figure(results: Sequence[Synthesis], height: float, title: str = "") -> 
 
 def svg(figure: Figure) -> str:
     """A figure as SVG text, the same figure with the same bytes."""
-    from matplotlib import rc_context
+    from matplotlib import rc_context  # slow to load
 
     text = io.StringIO()
     with rc_context({"svg.hashsalt": "fp9", "svg.fonttype": "none"}):

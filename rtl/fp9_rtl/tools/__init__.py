@@ -1,1 +1,5 @@
-"""Yosys, RTLIL, the cache of results, tools that are missing."""
+"""Programs behind the RTL, and what they gave before.
+
+Components as text (`rtlil`), Yosys in a process of its own (`yosys`), results kept by all that can change them
+(`cache`).
+"""

@@ -1,1 +1,5 @@
-"""Sums in a window of fraction bits below the largest exponent, what lies further right cut off."""
+"""Sums whose terms are cut to a window of fraction bits below the largest exponent.
+
+`steps` is the chain of steps, by where the addend meets the products: in the window (`align`), beside the cut sum
+(`beside`), or behind two halves that were joined (`joined`).
+"""
