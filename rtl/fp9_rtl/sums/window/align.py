@@ -22,7 +22,6 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.engines import Addend, Truncation
-from fp9.formats import FixedFormat
 from fp9.units import Dot
 from fp9_rtl.operands.addend import unpack_addend
 from fp9_rtl.parts.layouts import SPECIAL

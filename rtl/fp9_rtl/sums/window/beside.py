@@ -10,7 +10,6 @@ from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data
 
 from fp9.engines import Addend
-from fp9.formats import FixedFormat
 from fp9.units import Dot
 from fp9_rtl.operands.addend import unpack_addend
 from fp9_rtl.parts.layouts import addend_layout, product_layout

@@ -12,7 +12,7 @@ from __future__ import annotations
 from amaranth.lib import data
 
 from fp9.engines import Addend, Truncation
-from fp9.formats import FixedFormat, Rounding
+from fp9.formats import Rounding
 from fp9.units import Dot
 from fp9_rtl.parts.step import Beside, Step
 from fp9_rtl.rounding.facts import sum_facts
