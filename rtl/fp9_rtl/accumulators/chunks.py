@@ -116,7 +116,7 @@ class UnpackChunk(Step):
         self._normalises = chunk.subnormals and not same_lowest
         exponents = join_facts(unit).products
         biased = range(exponents.start + total.bias, exponents.stop + total.bias)
-        product = product_layout(biased, chunk.fraction_bits + 1)
+        product = product_layout(biased, chunk.precision)
         c = unit.engine.addend_format.bits
         super().__init__(
             data.StructLayout({"chunk": chunk.bits, "c": c}), data.StructLayout({"product": product, "c": c})

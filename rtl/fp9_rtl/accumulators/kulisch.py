@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
-from fp9.formats import FixedFormat, Rounding
+from fp9.formats import FixedFormat
 from fp9.units import Mac, MacOp, product_range
 from fp9_rtl.parts.layouts import SPECIAL
 from fp9_rtl.parts.select import any_of
@@ -37,7 +37,7 @@ def is_offered(unit: Mac) -> bool:
     engine = unit.engine
     fmt = engine.result
     known = isinstance(fmt, FixedFormat) and fmt.bits >= 16
-    return engine.whole and known and engine.rounding is not Rounding.SR and not engine.zero_bypass
+    return engine.whole and known and not engine.rounding.needs_bits and not engine.zero_bypass
 
 
 def kulisch_stages(unit: Mac) -> dict[str, StreamComponent]:

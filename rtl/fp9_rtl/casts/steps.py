@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data
 
-from fp9.formats import FixedFormat, Rounding, Specials
+from fp9.formats import FixedFormat, HiFloat8, Rounding
 from fp9.units import SCALE_BITS, Cast
 from fp9_rtl.casts.encode import Encode
 from fp9_rtl.casts.lanes import EachLane, Join, Spread, lane_layout
@@ -25,7 +25,7 @@ from fp9_rtl.parts.layouts import fields_layout
 from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.shifters import shift_left_normalising, shift_right_sticky
 from fp9_rtl.parts.step import Step, forward
-from fp9_rtl.rounding.hybrid import HYBRID_ZONES, STOCHASTIC_FROM, hybrid_bits, hybrid_threshold
+from fp9_rtl.rounding.hybrid import HYBRID_ZONES, hybrid_bits, hybrid_threshold
 
 SELECTS = ("target", "rounding", "overflow", "random")
 """Ports of a cast that the steps after the first read."""
@@ -88,12 +88,12 @@ class Unpack(Step):
         source, o = self._source, self.o
         fields = data.View(fields_layout(source), self.i.x)
         magnitude, top = self.i.x[:-1], fields.exponent.all()
-        merged = source.specials is Specials.MERGED
+        merged = source.nan_is_inf
         m.d.comb += [
             o.zero.eq(magnitude == 0),
             o.nan.eq(magnitude.all() if merged else top & fields.fraction.any()),
             o.inf.eq(0 if merged else top & ~fields.fraction.any()),
-            o.threshold.eq(hybrid_threshold(self.i.x, len(o.threshold))),
+            o.threshold.eq(hybrid_threshold(source, self.i.x, len(o.threshold))),
             o.sign.eq(fields.sign & ~(merged & (o.zero | o.nan))),
             o.fraction.eq(fields.fraction),
         ]
@@ -195,7 +195,7 @@ class Place(Step):
             m.d.comb += zones.nearest.eq(1)
             return
         m.d.comb += [
-            zones.nearest.eq(abs(exponent - target.bias) < STOCHASTIC_FROM),
+            zones.nearest.eq(abs(exponent - target.bias) < HiFloat8.STOCHASTIC_FROM),
             zones.certain.eq(exponent >= target.highest + target.bias),
             zones.never.eq(exponent < target.zero + target.bias),
         ]

@@ -57,7 +57,7 @@ class UpcastStep(Step):
     def _magnitude(self, m: Module, operand: data.View[data.StructLayout]) -> Value:
         """Fraction and exponent field of a finite number; below the normal ones the leading 1 joins the fraction."""
         fmt = self._result
-        room = fmt.padding + fmt.fraction_bits + 1 - len(operand.significand)
+        room = fmt.padding + fmt.precision - len(operand.significand)
         normal = Cat(Const(0, room), operand.significand[:-1], operand.exponent[: fmt.exponent_bits])
         if self._exponents[0] >= fmt.min_normal_exponent:
             return normal

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from fp9.formats import FixedFormat, Rounding, Specials
+from fp9.formats import FixedFormat, Rounding
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Fpu, FpuOp
 from fp9_rtl.fpu.round import CODE_BITS, TARGET, RoundFpu
 from fp9_rtl.operands.addend import unpack_addend
@@ -37,10 +37,7 @@ def is_offered(unit: Fpu) -> bool:
         engine.is_fused
         and engine.rounding is Rounding.RNA
         and all(
-            isinstance(fmt, FixedFormat)
-            and fmt.specials is Specials.MERGED
-            and not fmt.subnormals
-            and fmt.default_rounding is Rounding.RNA
+            fmt.nan_is_inf and fmt.flushes and fmt.default_rounding is Rounding.RNA
             for fmt in (*unit.a, *unit.b, engine.result)
         )
     )
@@ -69,7 +66,7 @@ def _factors(fmt: FixedFormat) -> data.StructLayout:
     for lane in range(LANES):
         lanes |= {f"narrow{lane}": OPERAND_SIGNIFICAND_BITS, f"exponent{lane}": fmt.exponent_bits}
         lanes |= {f"{name}{lane}": 1 for name in ("sign", "zero", "nan")}
-    return data.StructLayout({"wide": fmt.fraction_bits + 1, **lanes})
+    return data.StructLayout({"wide": fmt.precision, **lanes})
 
 
 def _where(value: Value, taken: Value) -> Value:
@@ -173,7 +170,7 @@ class MultiplyFpu(Step):
     def __init__(self, unit: Fpu, i: data.StructLayout) -> None:
         fmt = unit.engine.result
         self._bias = fmt.bias
-        self._wide = fmt.fraction_bits + 1
+        self._wide = fmt.precision
         self.exponents = range(-fmt.bias, 2 * (1 << fmt.exponent_bits) - fmt.bias)
         o = {
             "product0": product_layout(self.exponents, 2 * self._wide),

@@ -58,8 +58,10 @@ class GemmTile:
     def __post_init__(self) -> None:
         if not (1 <= self.rows <= MAX_SIDE and 1 <= self.columns <= MAX_SIDE):
             raise ValueError(f"{self.name}: {self.rows} x {self.columns} given; give 1 to {MAX_SIDE} rows and columns")
-        if self.rounding is Rounding.SR:
-            raise ValueError(f"{self.name}: sr given; a tile has no random bits, give another rounding")
+        if self.rounding.needs_bits:
+            raise ValueError(
+                f"{self.name}: {self.rounding.value} given; a tile has no random bits, give another rounding"
+            )
         if self.engine.chunk is not None:
             raise ValueError(
                 f"{self.name}: engine {self.engine.name} sums in chunks, and a tile has no step that folds the last "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data
 
-from fp9.formats import FixedFormat, Specials
+from fp9.formats import FixedFormat
 from fp9_rtl.parts.layouts import addend_layout, fields_layout
 
 
@@ -15,7 +15,7 @@ def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend"
     addend = Signal(addend_layout(fmt), name=name)
     lowest = fields.exponent == 0
     leading = ~lowest if fmt.subnormals else ~addend.zero
-    if fmt.specials is Specials.MERGED:
+    if fmt.nan_is_inf:
         inf, nan = Const(0), code[:-1].all()
     else:
         top = fields.exponent.all()

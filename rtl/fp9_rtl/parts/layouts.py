@@ -54,7 +54,7 @@ def addend_layout(fmt: FixedFormat) -> data.StructLayout:
     """An accumulator value: biased exponent (1 for subnormals), significand with its leading bit, special flags."""
     return data.StructLayout(
         {
-            "significand": fmt.fraction_bits + 1,
+            "significand": fmt.precision,
             "exponent": fmt.exponent_bits,
             "sign": 1,
             "zero": 1,

@@ -9,28 +9,26 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Value
 from amaranth.lib import data
 
-from fp9.formats import Rounding
+from fp9.formats import Format, HiFloat8
 from fp9.units import Cast
-
-STOCHASTIC_FROM = 4
-"""Least magnitude of an exponent at which the threshold decides."""
 
 HYBRID_ZONES = data.StructLayout({"nearest": 1, "certain": 1, "never": 1})
 """Where the threshold does not decide: ties away; the top binade's upper half goes up; far below zero stays."""
 
 
 def hybrid_bits(unit: Cast) -> int:
-    """Width of F and T: 14 from 32-bit sources, 2 from 16-bit ones, none where hybrid rounding is not offered."""
-    if Rounding.HYBRID not in unit.roundings:
+    """Width of F and T, none where hybrid rounding is not offered."""
+    if not any(mode.reads_source for mode in unit.roundings):
         return 0
-    return 14 if unit.source.bits == 32 else 2
+    return sum(HiFloat8.threshold_bits(unit.source))
 
 
-def hybrid_threshold(source: Value, width: int) -> Value:
-    """T: the low bits of a 32-bit source; {src[0], 1} of a 16-bit one."""
+def hybrid_threshold(source: Format, code: Value, width: int) -> Value:
+    """T, of so many bits: what `threshold_bits` reads of a source's code, ones below it."""
     if not width:
         return Const(0, 0)
-    return source[:width] if len(source) == 32 else Cat(Const(1, 1), source[0])
+    read, ones = HiFloat8.threshold_bits(source)
+    return Cat(Const((1 << ones) - 1, ones), code[:read])
 
 
 def hybrid_up(zones: data.View[data.StructLayout], tail: Value, threshold: Value) -> Value:

@@ -12,7 +12,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.engines import Engine
-from fp9.formats import FixedFormat, Rounding
+from fp9.formats import FixedFormat
 from fp9_rtl.parts.layouts import flags_layout
 from fp9_rtl.parts.step import Step
 from fp9_rtl.rounding.decision import rounds_up
@@ -24,7 +24,7 @@ def rounder_layout(fmt: FixedFormat, exponents: range, passed: Mapping[str, data
     """A normalised sum as the rounder takes it: of the format's precision, with what lies below; `passed` beside it."""
     return data.StructLayout(
         {
-            "significand": fmt.fraction_bits + 1,
+            "significand": fmt.precision,
             "guard": 1,
             "round": 1,
             "sticky": 1,
@@ -111,9 +111,10 @@ class Round(Step):
 
     def _instead_of_zero(self) -> Value:
         """What a magnitude becomes that has reached the place of zero: the smallest number where rounded away."""
-        if self._rounding not in (Rounding.RUP, Rounding.RDN):
+        kept = [self._rounding.keeps_nonzero(negative) for negative in (False, True)]
+        if not any(kept):
             return Const(0)
-        away = self.i.sign == (self._rounding is Rounding.RDN)
+        away = Const(1) if all(kept) else self.i.sign == kept[True]
         return Mux(~self.i.zero & away, self._format.smallest_code, 0)
 
     def _pack(self, m: Module, magnitude: Value, infinite: Value) -> None:
@@ -121,7 +122,7 @@ class Round(Step):
         fmt, i = self._format, self.i
         code = packed_magnitude(m, fmt, magnitude, i.nan, infinite)
         cancelled = i.zero & i.subtract & ~i.inf
-        sign = Mux(cancelled, self._rounding is Rounding.RDN, i.sign) & ~i.nan
+        sign = Mux(cancelled, self._rounding.cancels_to_minus, i.sign) & ~i.nan
         if not fmt.signed_zero:
             sign = sign & (code != 0) & ~infinite
         elif self._aligned:  # an aligned sum is an integer: its zero has no sign

@@ -32,7 +32,7 @@ EXTRA_BITS = 3
 
 def significand_bits(fmt: FixedFormat, product: int = PRODUCT_SIGNIFICAND_BITS) -> int:
     """Width that holds both terms' significands, the product's of so many bits."""
-    return max(fmt.fraction_bits + 1, product)
+    return max(fmt.precision, product)
 
 
 class Align(Step):
@@ -43,7 +43,7 @@ class Align(Step):
     def __init__(self, fmt: FixedFormat, facts: SumFacts, i: data.StructLayout) -> None:
         self._format = fmt
         self._turns = can_be_subnormal(fmt, facts)
-        width = max(fmt.fraction_bits + 1, i["product"].shape["significand"].width)
+        width = max(fmt.precision, i["product"].shape["significand"].width)
         product, field = i["product"].shape["exponent"].shape, range(1 << self._format.exponent_bits)
         o = {
             "larger": width,
@@ -158,7 +158,7 @@ class Normalise(Step):
 
     def __init__(self, fmt: FixedFormat, facts: SumFacts, i: data.StructLayout) -> None:
         self._stops = can_be_subnormal(fmt, facts)
-        self._kept = fmt.fraction_bits + 1
+        self._kept = fmt.precision
         exponents = i["exponent"].shape
         width = i["sum"].width
         if fmt.subnormals:  # what lies below is masked by the missing leading 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from fp9.formats import FixedFormat, Format, ScaledInteger, Specials
+from fp9.formats import FixedFormat, Format, ScaledInteger
 from fp9.units import Dot, significand_bits
 from fp9_rtl.operands.decode import OperandDecoder, connect_ports
 from fp9_rtl.parts.layouts import ports_layout, product_layout
@@ -73,7 +73,7 @@ class DecodeOperands(Step):
         merged = Signal(name=f"{operand}_is_merged")
         select = self.i[f"{operand}_format"] if len(formats) > 1 else Const(0, 0)
         for fmt in switch(m, select, formats):
-            m.d.comb += merged.eq(isinstance(fmt, FixedFormat) and fmt.specials is Specials.MERGED)
+            m.d.comb += merged.eq(fmt.nan_is_inf)
         return merged
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from amaranth.lib import data
 
-from fp9.formats import Rounding
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, significand_bits
 from fp9_rtl.parts.step import Step
 from fp9_rtl.rounding.facts import sum_facts
@@ -30,7 +29,7 @@ def offered(unit: Dot) -> tuple[bool, str]:
     """Whether there is hardware for a step without chunks, and what is offered."""
     engine = unit.engine
     if engine.products == 1 and engine.window is None:
-        return not engine.whole and engine.rounding is not Rounding.SR, ONE_NEEDED
+        return not engine.whole and not engine.rounding.needs_bits, ONE_NEEDED
     in_window = window.is_offered(unit) and not has_integers(unit)
     return is_pair(unit) or is_fixed_point(unit) or in_window, SEVERAL_NEEDED
 
@@ -38,7 +37,7 @@ def offered(unit: Dot) -> tuple[bool, str]:
 def is_fixed_point(unit: Dot) -> bool:
     """Whether the sum is exact, over the range of several products."""
     engine = unit.engine.within_chunk
-    return engine.products > 1 and engine.is_fused and engine.rounding is not Rounding.SR and not is_pair(unit)
+    return engine.products > 1 and engine.is_fused and not engine.rounding.needs_bits and not is_pair(unit)
 
 
 def has_integers(unit: Dot) -> bool:
@@ -54,7 +53,7 @@ def is_pair(unit: Dot) -> bool:
         and not has_integers(unit)
         and engine.window is None
         and not engine.whole
-        and engine.rounding in (Rounding.RNE, Rounding.RNA)
+        and engine.rounding.is_nearest
         and engine.addend_format == engine.result
         and sum_facts(unit).products.start >= engine.result.min_normal_exponent
     )

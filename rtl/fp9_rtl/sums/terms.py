@@ -80,7 +80,7 @@ class NormaliseSum(Step):
 
     def __init__(self, fmt: FixedFormat, headroom: int, i: data.StructLayout, *passed: str) -> None:
         self._stops = fmt.subnormals
-        self._kept = fmt.fraction_bits + 1
+        self._kept = fmt.precision
         self._headroom = headroom
         self._passed = ("subtract", "sign", *SPECIAL, *passed)
         exponents = i["exponent"].shape

@@ -51,7 +51,7 @@ def window_of(unit: Dot) -> Window:
     products = product_range(unit.a, unit.b, unit.bias_port)
     fmt = unit.engine.addend_format
     top = products.ulp + products.signed_bits(unit.engine.products) - 1
-    precision = fmt.fraction_bits + 1
+    precision = fmt.precision
     quantum = fmt.lowest_exponent - fmt.fraction_bits
     # Guard and sticky below the last place of a sum that is no less than half the products' last place.
     lowest = max(products.ulp - precision - 1, min(products.ulp, quantum))

@@ -14,7 +14,7 @@ bits is one unit of the window's last place less, and all these units are taken 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -141,6 +141,23 @@ def units_below(lost: Mapping[str, Value], terms: Mapping[str, Term]) -> Value:
     return sum((lost[name] & term.sign for name, term in terms.items()), Const(0, 1))
 
 
+def aligned_layout(
+    unit: Dot, terms: Sequence[str], window: Mapping[str, data.ShapeLike], passed: Mapping[str, data.ShapeLike]
+) -> data.StructLayout:
+    """Cut terms and their signs, the fields of what the window made of them, the special results, and what passes."""
+    return data.StructLayout(
+        {
+            **{name: window_bits(unit) for name in terms},
+            **{f"{name}_sign": 1 for name in terms},
+            **window,
+            "subtract": 1,
+            "sign_of_infinity": 1,
+            **SPECIAL,
+            **passed,
+        }
+    )
+
+
 class AlignWindow(Step):
     """The products, and an addend that is inside, cut to the window; `dropped` says that a bit cut off was 1.
 
@@ -155,18 +172,9 @@ class AlignWindow(Step):
         inside = unit.engine.addend is Addend.INSIDE
         terms = (*products, *(("addend",) if inside else ()))
         floors = unit.engine.truncation is Truncation.FLOOR
-        o = {
-            **{name: window_bits(unit) for name in terms},
-            **{f"{name}_sign": 1 for name in terms},
-            "exponent": self.ranks.exponents,
-            "dropped": 1,
-            **({"below": range(len(terms) + 1)} if floors else {}),
-            "subtract": 1,
-            "sign_of_infinity": 1,
-            **SPECIAL,
-            **{name: i[name].shape for name in passed},
-        }
-        super().__init__(i, data.StructLayout(o))
+        below = {"below": range(len(terms) + 1)} if floors else {}
+        window = {"exponent": self.ranks.exponents, "dropped": 1, **below}
+        super().__init__(i, aligned_layout(unit, terms, window, {name: i[name].shape for name in passed}))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -202,7 +210,7 @@ class AddWindow(Step):
         self._bits = window_bits(unit) + places
         self._passed = ("exponent", "dropped", "subtract", *SPECIAL, *passed)
         o = {
-            "sum": max(self._bits, result.fraction_bits + 1 + EXTRA_BITS),
+            "sum": max(self._bits, result.precision + EXTRA_BITS),
             "sign": 1,
             **{name: i[name].shape for name in self._passed},
         }

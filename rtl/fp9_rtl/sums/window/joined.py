@@ -23,7 +23,15 @@ from fp9_rtl.parts.select import any_of
 from fp9_rtl.parts.shifters import shift_right_narrow
 from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.sums.terms import NormaliseSum, classify, signed_sum
-from fp9_rtl.sums.window.align import PLACES_ABOVE, Window, carry_places, product_terms, ranks_of, window_bits
+from fp9_rtl.sums.window.align import (
+    PLACES_ABOVE,
+    Window,
+    aligned_layout,
+    carry_places,
+    product_terms,
+    ranks_of,
+    window_bits,
+)
 
 HALVES = ("even", "odd")
 
@@ -47,17 +55,8 @@ class AlignHalves(Step):
         self._unit, self._passed = unit, passed
         products = unit.lane_names("product")
         self._ranks = ranks_of(unit, i[products[0]].shape["exponent"].shape)
-        o = {
-            **{name: window_bits(unit) for name in products},
-            **{f"{name}_sign": 1 for name in products},
-            **{f"{name}_top": self._ranks.exponents for name in HALVES},
-            "dropped": 1,
-            "subtract": 1,
-            "sign_of_infinity": 1,
-            **SPECIAL,
-            **{name: i[name].shape for name in passed},
-        }
-        super().__init__(i, data.StructLayout(o))
+        window = {**{f"{name}_top": self._ranks.exponents for name in HALVES}, "dropped": 1}
+        super().__init__(i, aligned_layout(unit, products, window, {name: i[name].shape for name in passed}))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

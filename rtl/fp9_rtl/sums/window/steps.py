@@ -12,7 +12,6 @@ from __future__ import annotations
 from amaranth.lib import data
 
 from fp9.engines import Addend, Truncation
-from fp9.formats import Rounding
 from fp9.units import Dot
 from fp9_rtl.parts.step import Beside, Step
 from fp9_rtl.rounding.facts import sum_facts
@@ -32,13 +31,12 @@ WINDOW_NEEDED = (
 def is_offered(unit: Dot) -> bool:
     """Whether there is hardware for the window of the unit's engine."""
     engine = unit.engine
-    if engine.window is None or engine.rounding is Rounding.SR:
+    if engine.window is None or engine.rounding.needs_bits:
         return False
     if engine.joined is None:
         return not (engine.addend is Addend.ALIGNED and engine.truncation is Truncation.FLOOR)
     fmt = engine.result
-    nearest = engine.rounding in (Rounding.RNE, Rounding.RNA)
-    return nearest and fmt.subnormals and engine.joined >= fmt.fraction_bits + 2
+    return engine.rounding.is_nearest and fmt.subnormals and engine.joined >= fmt.fraction_bits + 2
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
