@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from fp9.formats import Format
-from fp9.rounding import Overflow, Rounding
+from fp9.rounding import Overflow, Rounding, choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +35,18 @@ class CastPolicy:
             raise ValueError(f"{fmt.name} has no zero; nan_to_zero cannot be asked of it")
         if self.overflow is Overflow.INF and fmt.inf_code(False) is None and fmt.nan_code(False) is None:
             raise ValueError(f"{fmt.name} has neither infinity nor NaN; use overflow='saturate'")
+
+
+@functools.lru_cache(maxsize=256)
+def cast_policy(
+    fmt: Format, rounding: Rounding | str | None, overflow: Overflow | str, nan_to_zero: bool, inf_clip: bool
+) -> CastPolicy:
+    """The policy of names, checked against a target. Raises ValueError for unknown names and what does not fit."""
+    policy = CastPolicy(
+        None if rounding is None else choice(Rounding, rounding, "rounding"),
+        choice(Overflow, overflow, "overflow policy"),
+        nan_to_zero,
+        inf_clip,
+    )
+    policy.check(fmt)
+    return policy

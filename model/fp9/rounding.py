@@ -114,6 +114,10 @@ class Hybrid:
     bf16_via_fp32: bool = False
 
 
+PUBLISHED = Hybrid()
+"""Hybrid rounding as the paper has it."""
+
+
 class Flags(IntFlag):
     """IEEE 754-2019 section 7 exceptions; tininess is detected after rounding. Division by zero cannot occur.
 

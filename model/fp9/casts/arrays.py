@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fp9.casts.plans import encoder
 from fp9.casts.random_bits import RandomBits, Stochastic, random_bits_of
+from fp9.casts.request import Request, Supplied
 from fp9.casts.sources import as_numbers, as_scale, hybrid_thresholds
-from fp9.casts.tables import can_express_nan, decode_table, smallest_dtype
+from fp9.casts.tables import decode_table, smallest_dtype
 from fp9.casts.wide import decode_wide
 from fp9.formats import Format, format
 from fp9.formats.dtypes import stored_codes
-from fp9.policy import CastPolicy
-from fp9.rounding import Hybrid, Overflow, Rounding, choice
+from fp9.policy import CastPolicy, cast_policy
+from fp9.rounding import PUBLISHED, Hybrid, Overflow, Rounding
 from fp9.system.parallel import CACHED, over_parts
 
 if TYPE_CHECKING:
@@ -65,19 +67,11 @@ def encode(
     that are no numbers. Source: spec sections 2.1 to 2.4.
     """
     target = format(fmt)
-    policy = CastPolicy(
-        None if rounding is None else choice(Rounding, rounding, "rounding"),
-        choice(Overflow, overflow, "overflow policy"),
-        nan_to_zero,
-        inf_clip,
-    )
-    policy.check(target)
+    policy = cast_policy(target, rounding, overflow, nan_to_zero, inf_clip)
     source = as_numbers(x)
-    preset = None if stochastic is None else choice(Stochastic, stochastic, "stochastic rule")
-    random = random_bits_of(policy.rounding_for(target), random_bits, random_width, preset, source.shape, target)
-    codes, raised = _encode(
-        source, target, policy, hybrid or Hybrid(), random, as_scale(scale, source.shape), flags, threads, out
-    )
+    random = random_bits_of(policy, random_bits, random_width, stochastic, source.shape, target)
+    exponents = as_scale(scale, source.shape)
+    codes, raised = _encode(source, target, policy, hybrid or PUBLISHED, random, exponents, flags, threads, out)
     return (codes, raised) if flags else codes
 
 
@@ -110,17 +104,18 @@ def _encode(
     threads: int | None = None,
     out: NDArray[Any] | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    from fp9.casts.plans import encoder
-    from fp9.casts.request import Request
-
     flat = np.ascontiguousarray(source).reshape(-1)
-    request = Request(fmt, policy, hybrid, scale, random, flags)
-    if not can_express_nan(fmt, policy) and _has_nan(flat):
+    one, each = (scale, None) if isinstance(scale, int) else (None, scale)
+    request = Request(fmt, policy, hybrid, one, random.width if random else 0, flags)
+    plan = encoder(request, flat.dtype, flat.size)
+    if not plan.takes_nan and _has_nan(flat):
         raise ValueError(f"NaN given, and {fmt.name} has no NaN; remove it or ask for nan_to_zero")
     codes = output_array(out, source.shape, fmt.dtype).reshape(-1)
     raised = np.empty(flat.size if flags else 0, dtype=np.uint8)
-    encode_part, size = encoder(request, flat.dtype, flat.size)
-    over_parts(flat.size, threads, lambda part: encode_part(part, flat[part], codes[part], raised[part]), size)
+    supplied = Supplied(each, random)
+    over_parts(
+        flat.size, threads, lambda part: plan.encode(supplied, part, flat[part], codes[part], raised[part]), plan.part
+    )
     return codes.reshape(source.shape), raised.reshape(source.shape if flags else 0)
 
 
@@ -197,7 +192,7 @@ def decode_to(
         with np.errstate(invalid="ignore"):  # widening a signalling NaN
             numbers[...] = decode_wide(codes, fmt)
         return numbers
-    from fp9.kernels.round32 import look_up
+    from fp9.kernels.round32 import look_up  # slow to load
 
     flat, results = np.ascontiguousarray(codes).reshape(-1), numbers.reshape(-1)
     table = decode_table(fmt, numbers.dtype)

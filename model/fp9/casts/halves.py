@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.casts.request import Plan, Request, odd_patterns, universal
+from fp9.casts.request import NOTHING, Plan, Request, Supplied, odd_patterns, universal
 from fp9.formats import Format, HiFloat8
 from fp9.policy import CastPolicy
 from fp9.rounding import Hybrid, Rounding
@@ -35,13 +35,15 @@ _LOWEST = -100
 
 def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
     """16-bit sources: their pattern is the index."""
-    if size < TABLE_PAYS or request.tensor_scale is None or request.random is not None:
+    if size < TABLE_PAYS or request.scale is None or request.random_width:
         return None
     from fp9.kernels.round32 import look_up
 
     table = _source_table(request, dtype)
 
-    def encode(part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
+    def encode(
+        supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]
+    ) -> None:
         look_up(source.view(np.uint16), table, codes)
 
     return Plan(encode, STREAMED)
@@ -55,12 +57,14 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
     from fp9.kernels import round32 as fast_kernels
 
     # A larger scale would lift subnormal float32 into the target's range.
-    direct = dtype == np.float32 and request.tensor_scale is not None and request.tensor_scale < -_LOWEST // 2
+    direct = dtype == np.float32 and request.scale is not None and request.scale < -_LOWEST // 2
     table = _source_table(request if direct else replace(request, scale=0), np.dtype(np.float32))
     sticky = request.rounding not in (Rounding.RNA, Rounding.RTZ)
 
-    def encode(part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
-        patterns = source.view(np.uint32) if direct else odd_patterns(source, request.scale, part)
+    def encode(
+        supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]
+    ) -> None:
+        patterns = source.view(np.uint32) if direct else odd_patterns(source, request, supplied, part)
         if sticky or fast_kernels.encode_upper(patterns, table, codes):
             fast_kernels.encode_upper_sticky(patterns, table, codes)
 
@@ -70,17 +74,26 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
 def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
     """Codes and flags of 16-bit sources, and of float32 in bfloat16 rounded to odd, for targets of two bits less."""
     fmt, narrow = request.fmt, dtype.itemsize == 2 and dtype.kind not in "iu"
-    by_pattern = request.tensor_scale is not None and request.rounding.is_monotone
-    if size < TABLE_PAYS or not by_pattern or not fmt.signed or fmt.bits > 16 or not (narrow or dtype == np.float32):
+    scale, by_pattern = request.scale, request.rounding.is_monotone
+    if (
+        size < TABLE_PAYS
+        or scale is None
+        or not by_pattern
+        or not fmt.signed
+        or fmt.bits > 16
+        or not (narrow or dtype == np.float32)
+    ):
         return None
     # Subnormal float32 have fewer bits than that; they must lie far below the target's smallest number.
-    if not narrow and (request.scale or fmt.precision + 1 > _FRACTION or fmt.smallest < 2.0**_LOWEST):
+    if not narrow and (scale or fmt.precision + 1 > _FRACTION or fmt.smallest < 2.0**_LOWEST):
         return None
     from fp9.kernels.round32 import look_up_flagged
 
-    table, shift = _flagged_table(fmt, request.policy, request.hybrid, request.scale, dtype), 0 if narrow else 16
+    table, shift = _flagged_table(fmt, request.policy, request.hybrid, scale, dtype), 0 if narrow else 16
 
-    def encode(part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
+    def encode(
+        supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]
+    ) -> None:
         look_up_flagged(source.view(np.uint16 if narrow else np.uint32), table, shift, codes, flags)
 
     return Plan(encode, CACHED)
@@ -93,7 +106,9 @@ def _flagged_table(
     """code + 2^16 flags of all patterns of a 16-bit type, or of all upper halves of float32."""
     codes, flags = np.empty(_HALVES, dtype=fmt.dtype), np.empty(_HALVES, dtype=np.uint8)
     whole = slice(0, _HALVES)
-    universal(Request(fmt, policy, hybrid, scale, flags=True), dtype).encode(whole, _every(dtype), codes, flags)
+    universal(Request(fmt, policy, hybrid, scale, flags=True), dtype).encode(
+        NOTHING, whole, _every(dtype), codes, flags
+    )
     table = codes.astype(np.uint32) | flags.astype(np.uint32) << np.uint32(16)
     table.flags.writeable = False
     return table
@@ -107,6 +122,7 @@ def _every(dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def _source_table(request: Request, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Codes of all patterns of a 16-bit type, or of all upper halves of float32, by the universal kernel."""
+    assert request.scale is not None, "a table is made for one scale"
     return _table_of(request.fmt, request.policy, request.hybrid, request.scale, dtype)
 
 
@@ -114,7 +130,7 @@ def _source_table(request: Request, dtype: np.dtype[Any]) -> NDArray[Any]:
 def _table_of(fmt: Format, policy: CastPolicy, hybrid: Hybrid, scale: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     codes = np.empty(_HALVES, dtype=fmt.dtype)
     whole = slice(0, _HALVES)
-    universal(Request(fmt, policy, hybrid, scale), dtype).encode(whole, _every(dtype), codes, _NO_FLAGS)
+    universal(Request(fmt, policy, hybrid, scale), dtype).encode(NOTHING, whole, _every(dtype), codes, _NO_FLAGS)
     codes.flags.writeable = False
     return codes
 

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.casts.halves import by_upper_half, flagged_by_upper_half, hif8_by_upper_half
-from fp9.casts.random_bits import RandomBits
-from fp9.casts.request import Plan, Request, odd_patterns, universal
+from fp9.casts.halves import TABLE_PAYS, by_upper_half, flagged_by_upper_half, hif8_by_upper_half
+from fp9.casts.request import Plan, Request, Supplied, odd_patterns, random_part, universal
 from fp9.casts.sources import hybrid_thresholds
-from fp9.casts.tables import Target, rounding_target
+from fp9.casts.tables import Target, can_express_nan, rounding_target
 from fp9.formats import FixedFormat, HiFloat8, ScaledInteger
 from fp9.formats.host import BINARY32
 from fp9.policy import CastPolicy
@@ -38,7 +37,16 @@ TOP_FIELD = BINARY32.top_field - 1
 
 
 def encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
-    """How to encode parts of a flat source of `size` elements."""
+    """How to encode parts of a flat source of `size` elements: one plan for all calls that ask the same."""
+    return _encoder(request, dtype, min(size, TABLE_PAYS))
+
+
+@functools.lru_cache(maxsize=512)
+def _encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
+    return _plan(request, dtype, size)._replace(takes_nan=can_express_nan(request.fmt, request.policy))
+
+
+def _plan(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
     if request.rounding.reads_source:
         hybrid_thresholds(dtype, request.hybrid)  # a TypeError for sources that have no bits to give
     if request.flags:
@@ -58,17 +66,19 @@ def encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
 def _vector(request: Request, dtype: np.dtype[Any]) -> Plan | None:
     if request.rounding.reads_source:
         return None
-    direct = dtype == np.float32 and request.tensor_scale is not None
-    grid = grid_of(request, request.scale, TOP_FIELD) if direct else grid_of(request, 0, TOP_FIELD - 1)
+    direct = dtype == np.float32 and request.scale is not None
+    grid = grid_of(request, request.scale or 0, TOP_FIELD) if direct else grid_of(request, 0, TOP_FIELD - 1)
     if grid is None or not (direct or odd_is_safe(grid)):
         return None
     round_patterns = fixed_rounding(
         request, grid, edges_of(request.fmt.bits, rounding_target(request.fmt, request.policy))
     )
 
-    def encode(part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
-        patterns = source.view(np.uint32) if direct else odd_patterns(source, request.scale, part)
-        round_patterns(part, patterns, codes)
+    def encode(
+        supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]
+    ) -> None:
+        patterns = source.view(np.uint32) if direct else odd_patterns(source, request, supplied, part)
+        round_patterns(supplied, part, patterns, codes)
 
     return Plan(encode, STREAMED if direct else CACHED)
 
@@ -81,25 +91,28 @@ def odd_is_safe(grid: Grid) -> bool:
 
 def fixed_rounding(
     request: Request, grid: Grid, edges: Edges
-) -> Callable[[slice, NDArray[np.uint32], NDArray[Any]], None]:
-    """A function of (part, float32 patterns, codes) that rounds into a fixed-field format."""
+) -> Callable[[Supplied, slice, NDArray[np.uint32], NDArray[Any]], None]:
+    """A function of (supplied, part, float32 patterns, codes) that rounds into a fixed-field format."""
     from fp9.kernels import round32 as fast_kernels
 
     complement = request.fmt.twos_complement
     if (magic := _magic(request, grid)) and not complement:
-        return lambda _, patterns, codes: fast_kernels.encode_nearest_even(patterns, *magic, grid, edges, codes)
+        return lambda supplied, part, patterns, codes: fast_kernels.encode_nearest_even(
+            patterns, *magic, grid, edges, codes
+        )
     kernel = fast_kernels.ENCODE_FIXED[request.rounding, complement]
-    random = request.random
-    return lambda part, patterns, codes: kernel(
-        patterns, _NO_BITS if random is None else _aligned(random, part, patterns.size), grid, edges, codes
+    if not request.random_width:
+        return lambda supplied, part, patterns, codes: kernel(patterns, _NO_BITS, grid, edges, codes)
+    return lambda supplied, part, patterns, codes: kernel(
+        patterns, _aligned(supplied, part, patterns.size), grid, edges, codes
     )
 
 
 _NO_BITS = np.zeros(1, dtype=np.uint32)
 
 
-def _aligned(random: RandomBits, part: slice, size: int) -> NDArray[Any]:
-    bits = random.part(part)
+def _aligned(supplied: Supplied, part: slice, size: int) -> NDArray[Any]:
+    bits = random_part(supplied, part)
     return bits if bits.size == size else np.full(size, bits[0])
 
 
@@ -119,7 +132,7 @@ def grid_of(request: Request, scale: int, top: int) -> Grid | None:
     highest = lowest + (fmt.max_code >> precision) - (not flush)
     if not 1 <= lowest <= highest <= top:
         return None
-    width = 0 if request.random is None else request.random.width
+    width = request.random_width
     return Grid(*(np.uint32(value) for value in (precision, lowest, flush << precision, width)))
 
 
@@ -156,13 +169,15 @@ def edges_of(bits: int, target: Target) -> Edges:
 
 
 def _hybrid(request: Request, dtype: np.dtype[Any]) -> Plan | None:
-    if not request.rounding.reads_source or dtype != np.float32 or request.tensor_scale != 0:
+    if not request.rounding.reads_source or dtype != np.float32 or request.scale != 0:
         return None
     from fp9.kernels import hif8 as hif8_kernel
 
     edges = _hybrid_edges(request.policy, request.hybrid)
 
-    def encode(part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
+    def encode(
+        supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]
+    ) -> None:
         hif8_kernel.encode_hybrid(source.view(np.uint32), edges, codes)
 
     return Plan(encode, STREAMED)

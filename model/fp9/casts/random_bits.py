@@ -10,7 +10,8 @@ import numpy as np
 
 from fp9.formats import FixedFormat, Format
 from fp9.formats.host import BINARY32
-from fp9.rounding import Rounding
+from fp9.policy import CastPolicy
+from fp9.rounding import choice
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -44,10 +45,10 @@ class RandomBits:
 
 
 def random_bits_of(
-    rounding: Rounding,
+    policy: CastPolicy,
     given: ArrayLike | np.random.Generator | None,
     width: int,
-    preset: Stochastic | None,
+    stochastic: Stochastic | str | None,
     shape: tuple[int, ...],
     fmt: Format,
 ) -> RandomBits | None:
@@ -61,12 +62,14 @@ def random_bits_of(
 
     Raises ValueError for missing bits, wrong shapes, and integers that are too wide, TypeError for other things.
     """
+    rounding = policy.rounding_for(fmt)
     if not rounding.needs_bits:
-        if given is not None or preset is not None:
+        if given is not None or stochastic is not None:
             raise ValueError(f"random bits given with rounding {rounding.value}; only sr takes them")
         return None
     if given is None:
         raise ValueError("rounding sr needs random_bits: integers below 2**random_width, or a numpy Generator")
+    preset = None if stochastic is None else choice(Stochastic, stochastic, "stochastic rule")
     if preset is Stochastic.NVIDIA_RS:
         return _nvidia(_supplied(given, _WORD, _words_of(shape), "words"))
     if preset is Stochastic.AMD_SR:

@@ -1,7 +1,12 @@
-"""What a call of encode asks for, and the plan that serves every call: the universal kernel over float64 patterns."""
+"""What calls of encode ask for, and the plan that serves every one: the universal kernel over float64 patterns.
+
+A request holds what many calls have in common, so that its plan is made once; what each call gives beside its numbers
+comes with the call.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,73 +18,81 @@ from fp9.casts.sources import hybrid_thresholds, scaled, widen
 from fp9.casts.tables import rounding_rows, rounding_target
 from fp9.formats import Format
 from fp9.policy import CastPolicy
-from fp9.rounding import Flags, Hybrid, Rounding
+from fp9.rounding import PUBLISHED, Flags, Hybrid, Rounding
 from fp9.system.parallel import CACHED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Scale = Any  # an integer, or an int32 array of the flat source's shape
-Encode = Callable[[slice, "NDArray[Any]", "NDArray[Any]", "NDArray[np.uint8]"], None]
+
+class Supplied(NamedTuple):
+    """What a call gives beside its numbers: a scale's exponent for each element, and random bits."""
+
+    scales: NDArray[np.int32] | None = None
+    random: RandomBits | None = None
+
+
+NOTHING = Supplied()
+
+Encode = Callable[[Supplied, slice, "NDArray[Any]", "NDArray[Any]", "NDArray[np.uint8]"], None]
 
 
 class Plan(NamedTuple):
-    """A function of (part, source[part], codes[part], flags[part]), and the number of elements of a good part."""
+    """A function of (supplied, part, source[part], codes[part], flags[part]), and the elements of a good part."""
 
     encode: Encode
     part: int
+    takes_nan: bool = True
 
 
 @dataclass(frozen=True)
 class Request:
-    """One call of encode: target, policy, switches, scale, random bits, and whether flags are wanted."""
+    """Target, policy, switches, scale (None: one for each element), width of random bits, whether flags are wanted."""
 
     fmt: Format
     policy: CastPolicy
-    hybrid: Hybrid
-    scale: Scale = 0
-    random: RandomBits | None = None
+    hybrid: Hybrid = PUBLISHED
+    scale: int | None = 0
+    random_width: int = 0
     flags: bool = False
 
-    @property
+    @functools.cached_property
     def rounding(self) -> Rounding:
         """The rounding that applies."""
         return self.policy.rounding_for(self.fmt)
 
-    @property
-    def tensor_scale(self) -> int | None:
-        """The scale where one integer stands for all elements."""
-        return self.scale if isinstance(self.scale, int) else None
 
-
-def odd_patterns(source: NDArray[Any], scale: Scale, part: slice) -> NDArray[np.uint32]:
+def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.uint32]:
     """The numbers of a part times 2**scale as float32 patterns, rounded to odd."""
-    from fp9.kernels.round32 import narrow_to_odd
+    from fp9.kernels.round32 import narrow_to_odd  # slow to load
 
     patterns = np.empty(source.size, dtype=np.uint32)
-    narrow_to_odd(_widened(source, scale, part), patterns)
+    narrow_to_odd(_widened(source, request, supplied, part), patterns)
     return patterns
 
 
-def _widened(source: NDArray[Any], scale: Scale, part: slice) -> NDArray[np.float64]:
+def _widened(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.float64]:
     numbers = widen(source)
-    if isinstance(scale, int):
-        return scaled(numbers, scale) if scale else numbers
-    return scaled(numbers, scale[part])
+    if request.scale is not None:
+        return scaled(numbers, request.scale) if request.scale else numbers
+    assert supplied.scales is not None, "a request without a scale has one for each element"
+    return scaled(numbers, supplied.scales[part])
 
 
 def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
     """Every format, rounding and source, with flags if asked for."""
-    from fp9.kernels import round64 as kernels
+    from fp9.kernels import round64 as kernels  # slow to load
 
     rows, target = rounding_rows(request.fmt), rounding_target(request.fmt, request.policy)
     mode, switches = kernels.MODES[request.rounding], kernels.switches_of(request.hybrid)
     bits, width = _randoms(request, dtype)
 
-    def encode(part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
-        numbers, raised = _within(request.fmt, _widened(source, request.scale, part))
+    def encode(
+        supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]
+    ) -> None:
+        numbers, raised = _within(request.fmt, _widened(source, request, supplied, part))
         patterns = numbers.view(np.int64)
-        kernels.encode_bits(*rows, target, mode, patterns, bits(part, source), width, switches, codes, flags)
+        kernels.encode_bits(*rows, target, mode, patterns, bits(supplied, part, source), width, switches, codes, flags)
         if flags.size:
             flags |= raised
 
@@ -96,15 +109,22 @@ def _within(fmt: Format, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float
     return np.where(numbers <= 0, np.nan, inside), flags.astype(np.uint8)
 
 
-def _randoms(request: Request, dtype: np.dtype[Any]) -> tuple[Callable[[slice, NDArray[Any]], NDArray[np.int64]], int]:
+def _randoms(
+    request: Request, dtype: np.dtype[Any]
+) -> tuple[Callable[[Supplied, slice, NDArray[Any]], NDArray[np.int64]], int]:
     """How to get the random bits or thresholds of a part, and their width."""
     if request.rounding.reads_source:
         read, width = hybrid_thresholds(dtype, request.hybrid)
-        return lambda _, source: read(source), width
-    random = request.random
-    if random is None:
-        return lambda _, source: _NO_THRESHOLDS, 1
-    return lambda part, _: random.part(part).astype(np.int64), random.width
+        return lambda supplied, part, source: read(source), width
+    if not request.random_width:
+        return lambda supplied, part, source: _NO_THRESHOLDS, 1
+    return lambda supplied, part, source: random_part(supplied, part).astype(np.int64), request.random_width
+
+
+def random_part(supplied: Supplied, part: slice) -> NDArray[Any]:
+    """The random bits of a part."""
+    assert supplied.random is not None, "a request of some random bits is served with them"
+    return supplied.random.part(part)
 
 
 _NO_THRESHOLDS = np.zeros(1, dtype=np.int64)

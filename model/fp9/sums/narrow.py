@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import bisect
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fp9.casts.plans import TOP_FIELD, edges_of, fixed_rounding, grid_of, odd_is_safe
-from fp9.casts.request import Request
+from fp9.casts.request import NOTHING, Request
 from fp9.casts.tables import decode_table
 from fp9.formats import FixedFormat, Format
 from fp9.formats.host import BINARY32
 from fp9.policy import CastPolicy
-from fp9.rounding import Flags, Hybrid, Overflow, Rounding
+from fp9.rounding import Flags, Overflow, Rounding
 from fp9.sums.general import rounding_of
 from fp9.system.parallel import CACHED
 
@@ -42,8 +42,8 @@ class NarrowSums:
         self._addends = decode_table(result)
         _, _, target, _ = rounding_of(result, rounding)
         edges = edges_of(result.bits, target._replace(nan=(target.nan[0],) * 2))
-        request = Request(result, CastPolicy(rounding, Overflow.INF), Hybrid())
-        self._round: Callable[[slice, NDArray[np.uint32], NDArray[Any]], None] = fixed_rounding(request, grid, edges)
+        request = Request(result, CastPolicy(rounding, Overflow.INF))
+        self._round = fixed_rounding(request, grid, edges)
 
     def holds(self, factors: Sequence[Format], columns: Sequence[NDArray[Any]]) -> bool:
         """Whether every value of the columns' types is a code: the kernel looks codes up as they are."""
@@ -64,7 +64,7 @@ class NarrowSums:
             part = slice(start, start + CACHED)
             patterns = np.empty(codes[part].size, dtype=np.uint32)
             fast_kernels.sums_to_odd(*tables, *(column[part] for column in columns), patterns)
-            self._round(part, patterns, codes[part])
+            self._round(NOTHING, part, patterns, codes[part])
             fast_kernels.raise_flags(patterns, self._grid, self._limits, flags[part])
 
     def _tables(self, factors: Sequence[Format]) -> list[NDArray[np.float64]]:
@@ -76,7 +76,7 @@ def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
     """The sums of a result format; None where float32 has too few bits and for roundings that know a sign."""
     if not isinstance(result, FixedFormat) or rounding not in _BY_MAGNITUDE:
         return None
-    grid = grid_of(Request(result, CastPolicy(rounding, Overflow.INF), Hybrid()), 0, TOP_FIELD - 1)
+    grid = grid_of(Request(result, CastPolicy(rounding, Overflow.INF)), 0, TOP_FIELD - 1)
     return NarrowSums(result, rounding, grid) if grid is not None and odd_is_safe(grid) else None
 
 

@@ -252,8 +252,9 @@ def _matmul(engine: Engine, a: Operand, b: Operand, c: NDArray[Any], depth: int,
     codes, raised = _outputs(engine, start, depth)
     joins = _joins(engine, options)
     fast = None if options.flags else fast_sums(engine, a, b, joins)
-    part = _general_part(engine, a, b, start, joins, options, (codes, raised))
-    if fast is not None:
+    if fast is None:
+        part = _general_part(engine, a, b, start, joins, options, (codes, raised))
+    else:
 
         def part(rows: slice) -> None:
             codes[rows] = codes_of(fast.run(rows, start[rows]), engine.output)

@@ -12,7 +12,7 @@ import pytest
 
 import fp9
 from fp9.casts.arrays import as_codes
-from fp9.casts.request import Request, universal
+from fp9.casts.request import NOTHING, Request, universal
 from fp9.casts.sources import Hybrid
 from fp9.formats import Rounding
 from fp9.formats import dtypes as interop
@@ -135,7 +135,7 @@ def test_every_route_gives_the_universal_kernels_codes(name: str, dtype: type) -
     for mode in (Rounding.RNE, Rounding.RNA, Rounding.RTZ, Rounding.RUP, Rounding.RDN):
         request = Request(fmt, CastPolicy(mode, nan_to_zero=not fmt.has_nan), Hybrid(), 3)
         plain = np.empty(x.size, dtype=fmt.dtype)
-        universal(request, x.dtype).encode(slice(0, x.size), x, plain, np.empty(0, np.uint8))
+        universal(request, x.dtype).encode(NOTHING, slice(0, x.size), x, plain, np.empty(0, np.uint8))
         assert np.array_equal(fp9.encode(x, fmt, mode, nan_to_zero=not fmt.has_nan, scale=3), plain), mode
 
 
@@ -152,7 +152,7 @@ def test_every_route_gives_the_universal_kernels_flags(name: str, dtype: type, s
     for mode in (Rounding.RNE, Rounding.RNA, Rounding.RTZ, Rounding.RUP, Rounding.RDN):
         request = Request(fmt, CastPolicy(mode, nan_to_zero=not fmt.has_nan), Hybrid(), scale, flags=True)
         plain, flags = np.empty(x.size, dtype=fmt.dtype), np.empty(x.size, dtype=np.uint8)
-        universal(request, x.dtype).encode(slice(0, x.size), x, plain, flags)
+        universal(request, x.dtype).encode(NOTHING, slice(0, x.size), x, plain, flags)
         codes, raised = fp9.encode(x, fmt, mode, nan_to_zero=not fmt.has_nan, scale=scale, flags=True)
         assert np.array_equal(codes, plain) and np.array_equal(raised, flags), mode
         assert np.array_equal(fp9.encode(x, fmt, mode, nan_to_zero=not fmt.has_nan, scale=scale), plain), mode

@@ -1,0 +1,35 @@
+"""What is compiled and kept on disk follows every file that it was made of."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import fp9
+
+EXPORT = "from fp9.cli import main; main(['vectors', 'export', 'fma_fp32_e5m2', '--suite', 'smoke', '--out', OUT])"
+
+
+def exported(package: Path, out: Path) -> str:
+    """The vectors that a new process exports with the package in this folder."""
+    code = EXPORT.replace("OUT", repr(str(out)))
+    environment = os.environ | {"PYTHONPATH": str(package)}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment, cwd=out.parent, capture_output=True)
+    return (out / "fma_fp32_e5m2.vec").read_text()
+
+
+def test_an_edit_of_an_inlined_kernel_gives_new_vectors_in_the_next_process(tmp_path: Path) -> None:
+    """`round_bits` is inlined into kernels of other files, which Numba's own stamp does not follow."""
+    shutil.copytree(Path(fp9.__file__).parent, tmp_path / "fp9", ignore=shutil.ignore_patterns("__pycache__"))
+    before = exported(tmp_path, tmp_path / "out")
+    assert exported(tmp_path, tmp_path / "out") == before
+    source = tmp_path / "fp9" / "kernels" / "round64.py"
+    ties_even = "(mode == RNA or odd)"
+    assert source.read_text().count(ties_even) == 1
+    source.write_text(source.read_text().replace(ties_even, "(mode == RNA or not odd)"))
+    after = exported(tmp_path, tmp_path / "out")
+    assert after != before
+    assert after.count("\n") == before.count("\n")
