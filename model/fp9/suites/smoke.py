@@ -9,10 +9,10 @@ golden results are others when that bit alone is. No circuit is looked at.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from fp9.golden import evaluate
+from fp9.kernels import kernel
 from fp9.suites.chunks import GROUP, last_groups
 from fp9.suites.columns import Inputs, every_value, fixed
 from fp9.units import Dot, Mac, MacOp, Results, Unit
@@ -181,7 +181,7 @@ def _choose(
     return np.flatnonzero(chosen)
 
 
-@njit(cache=True)
+@kernel
 def _take_best(rows, counts, worth):
     """The row whose pairs are worth most; they are worth less afterwards. Literal 2 i + v is bit i with value v."""
     best, most = 0, -1.0
@@ -200,6 +200,6 @@ def _take_best(rows, counts, worth):
     return best
 
 
-@njit(cache=True)
+@kernel
 def _literals(row, counts):
     return np.array([2 * i + row[i] for i in range(len(row)) if counts[i]])

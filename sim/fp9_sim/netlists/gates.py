@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from fp9.kernels import kernel
 
 WORD = 64
 _BLOCK = 512
@@ -166,7 +167,7 @@ def _sources(row: Row, driver: Mapping[int, int]) -> Iterator[int]:
     return iter([driver[net] for net in row[1:4] if net in driver])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def evaluate(gates, values):
     """Fill in the values of all nets, shape (nets, words), from those of the inputs."""
     for i in range(gates.shape[0]):
@@ -197,7 +198,7 @@ def bit_planes(column: NDArray[Any], width: int) -> NDArray[np.uint64]:
     return np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _clocked(gates, registers, values, into, given, out, wanted, matters, latency):
     """Words of the circuits whose outputs differ in some clock; the last operation is repeated until all are out."""
     wrong = np.zeros(values.shape[1], dtype=np.uint64)
