@@ -39,6 +39,7 @@ class Rounding(Enum):
     RTZ = "rtz"
     RUP = "rup"
     RDN = "rdn"
+    RTO = "rto"
     SR = "sr"
     HYBRID = "hybrid"
 
@@ -87,6 +88,7 @@ _FACTS = {
     Rounding.RTZ: _Facts("toward zero"),
     Rounding.RUP: _Facts("toward plus infinity", away_from_zero=(True, False), keeps_nonzero=(True, False)),
     Rounding.RDN: _Facts("toward minus infinity", away_from_zero=(False, True), keeps_nonzero=(False, True)),
+    Rounding.RTO: _Facts("to odd: what is not exact takes the neighbour that ends in 1", keeps_nonzero=(True, True)),
     Rounding.SR: _Facts("stochastic: random bits are added below the last place", bits=Bits.GIVEN),
     Rounding.HYBRID: _Facts(
         "hif8's hybrid: ties away near 1, elsewhere by a threshold from the source's own last bits", bits=Bits.SOURCE

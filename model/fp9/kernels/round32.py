@@ -98,7 +98,8 @@ def encode_nearest_even(patterns, magic, offset, grid, edges, codes):
 def _fixed_encoder(rounding: Rounding, complement: bool) -> Any:
     nearest, to_even = rounding.is_nearest, rounding is Rounding.RNE
     upward, downward = (rounding.moves_away(negative) for negative in (False, True))
-    stochastic = rounding.needs_bits
+    keeps_plus, keeps_minus = (rounding.keeps_nonzero(negative) for negative in (False, True))
+    to_odd, stochastic = rounding is Rounding.RTO, rounding.needs_bits
 
     @kernel
     def encode_fixed(patterns, randoms, grid, edges, codes):
@@ -122,6 +123,9 @@ def _fixed_encoder(rounding: Rounding, complement: bool) -> Any:
             if upward or downward:
                 increment = U(U(_ONE << shift) - _ONE) if away else _ZERO
             ordinal = U(base + U(U(significand + increment) >> shift))
+            if to_odd:
+                inexact = U(significand & U(U(_ONE << shift) - _ONE)) != _ZERO
+                ordinal = U(ordinal | (_ONE if inexact else _ZERO))
             if stochastic:
                 # The dropped bits as a fraction of 32 bits, and the random bits above each other: up on a carry.
                 reach = min(distance, _WORD)
@@ -129,7 +133,8 @@ def _fixed_encoder(rounding: Rounding, complement: bool) -> Any:
                 total = U(dropped + U(U(randoms[i]) << U(U(_WORD - grid.random_width) & _WIDEST)))
                 ordinal = U(ordinal + (_ONE if total < dropped else _ZERO))
             below = grid.flush != _ZERO and (field < grid.lowest or ordinal == _ZERO)
-            tiny = _ONE if away and magnitude != _ZERO else _ZERO
+            stays = (keeps_plus and pattern < _NEGATIVE) or (keeps_minus and pattern >= _NEGATIVE)
+            tiny = _ONE if stays and magnitude != _ZERO else _ZERO
             ordinal = tiny if below else ordinal
             codes[i] = _code(ordinal, magnitude, pattern, edges, complement)
 

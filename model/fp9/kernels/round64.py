@@ -9,13 +9,14 @@ from fp9.formats.host import BINARY64
 from fp9.kernels.compiled import inlined, kernel
 from fp9.rounding import Flags, Hybrid, Rounding
 
-RNE, RNA, RTZ, RUP, RDN, SR, HYBRID = range(7)
+RNE, RNA, RTZ, RUP, RDN, RTO, SR, HYBRID = range(8)
 MODES = {
     Rounding.RNE: RNE,
     Rounding.RNA: RNA,
     Rounding.RTZ: RTZ,
     Rounding.RUP: RUP,
     Rounding.RDN: RDN,
+    Rounding.RTO: RTO,
     Rounding.SR: SR,
     Rounding.HYBRID: HYBRID,
 }
@@ -57,6 +58,8 @@ def _rounds_up(mode, magnitude, negative, odd, rest, shift, random, width, switc
         return rest != 0 and not negative
     if mode == RDN:
         return rest != 0 and negative
+    if mode == RTO:
+        return rest != 0 and not odd
     field = _dropped_field(rest, shift, width)
     if mode == SR:
         return field + random >= np.int64(1) << width
@@ -119,7 +122,7 @@ def round_bits(binades, order, t, mode, bits, random, width, switches):
         flags = _INEXACT
     if flags and _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, switches):
         flags |= _UNDERFLOW
-    if t.flushes and ordinal == 0 and magnitude != 0 and mode == (RDN if negative else RUP):
+    if t.flushes and ordinal == 0 and magnitude != 0 and mode in (RTO, RDN if negative else RUP):
         ordinal = 1
     return _signed_code(order, t, ordinal, negative), np.uint8(flags)
 

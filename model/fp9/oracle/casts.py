@@ -97,6 +97,8 @@ def _rounds_up(
             return near.excess > 0 and not x.negative
         case Rounding.RDN:
             return near.excess > 0 and x.negative
+        case Rounding.RTO:
+            return near.excess > 0 and not _is_odd(near.below, fmt)
         case Rounding.SR:
             assert isinstance(bits, RandomBits)
             return near.excess * (1 << bits.width) // 1 + bits.value >= 1 << bits.width
