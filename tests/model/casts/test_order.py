@@ -7,13 +7,11 @@ import itertools
 import ml_dtypes
 import numpy as np
 import pytest
+from tests.rosters import SMALL
 
 import fp9
 from fp9.casts import order as library
 from fp9.casts.order import UNORDERED, Class
-from fp9.cli.records import known_formats
-
-SMALL = [fmt for fmt in known_formats() if fmt.bits <= 9]
 
 
 def every(fmt: fp9.Format) -> np.ndarray:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from tests.rosters import PRESETS
 
 import fp9
 from fp9.engines import ENGINES, Addend, Engine, Scaling, Truncation
-from fp9.formats import Kind, Rounding, floor_log2, format, pow2
+from fp9.formats import Rounding, format
 
 SPEC = {
     # Spec 3.2: products a step, window, result, rounding.
@@ -32,7 +33,7 @@ def test_every_preset_is_that_of_the_specification() -> None:
     assert rows == SPEC
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_is_found_by_its_name(name: str) -> None:
     assert fp9.engine(name) is ENGINES[name]
     assert fp9.engine(ENGINES[name]) is ENGINES[name]
@@ -93,12 +94,3 @@ def test_roundings_on_the_way_are_those_of_steps_and_chunks() -> None:
     assert fp9.engine("chunked(L=4)").steps(10) == 10 + 3
     assert fp9.engine("fmma").steps(5) == 3
     assert fp9.engine("exact").steps(1000) == 1
-
-
-@pytest.mark.parametrize(("fmt", "bits"), [("e4m3", 49), ("e5m2", 77), ("fp9", 83), ("hif8", 88), ("int8", 28)])
-def test_exact_sums_of_4096_products_have_the_specified_width(fmt: str, bits: int) -> None:
-    found = format(fmt)
-    codes = [code for code in range(1 << found.bits) if found.kind_of(code) is Kind.FINITE]
-    quantum = pow2(found.quantum(floor_log2(found.value_of(found.smallest_code))))
-    largest = max(abs(found.value_of(code)) for code in codes) / quantum
-    assert 1 + int(largest**2 * 4096).bit_length() == bits

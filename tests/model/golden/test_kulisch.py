@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.rosters import units
 
 import fp9
 from fp9.engines import engine
@@ -20,7 +21,7 @@ from fp9.units import CATALOGUE, Mac, MacOp, product_range
 OCP = (format("e4m3"), format("e5m2"))
 HFP8 = (format("hfp8_143"), format("hfp8_152"))
 UNITS = [
-    CATALOGUE["mac4_kulisch_ocp"],
+    *(unit for unit in units(Mac) if unit.engine.whole),
     Mac("hif8", (format("hif8"),), OCP, engine("exact(G=3,result=fp16,rounding=rdn)")),
     Mac("bias", HFP8, HFP8, engine("exact(result=dlfloat16,rounding=rna)"), bias_port=True),
 ]

@@ -5,17 +5,15 @@ from __future__ import annotations
 import random
 
 import pytest
+from tests.rosters import CAST_SOURCES, MONOTONE, WITH_ZERO, overflows, policy_of, together
 
-from fp9.formats import FixedFormat, HiFloat8, Rounding, format
+from fp9.formats import FixedFormat, Format, HiFloat8, Rounding, format
 from fp9.oracle.casts import HybridBits, decode, encode
 from fp9.oracle.hybrid import hybrid_table
 from fp9.oracle.thresholds import threshold_table
 from fp9.policy import CastPolicy
 from fp9.rounding import Overflow
 
-CASTS = [("fp32", target) for target in ("e4m3", "e5m2", "hif8", "hfp8_143", "e4m3fnuz")]
-CASTS += [("fp16", "hif8"), ("bf16", "e5m2"), ("dlfloat16", "e4m3")]
-POLICIES = [(Rounding.RNE, Overflow.SATURATE), (Rounding.RNA, Overflow.INF), (Rounding.RTZ, Overflow.INF)]
 DRAWN = 300
 
 
@@ -25,13 +23,15 @@ def _fixed(name: str) -> FixedFormat:
     return fmt
 
 
-@pytest.mark.parametrize(("source", "target"), CASTS)
-@pytest.mark.parametrize("negative", [False, True])
-def test_monotone_casts_equal_the_oracle(source: str, target: str, negative: bool) -> None:
-    wide, narrow = _fixed(source), format(target)
+@pytest.mark.parametrize(
+    ("narrow", "wide", "rounding", "negative"),
+    together(WITH_ZERO, CAST_SOURCES, MONOTONE, [False, True]),
+    ids=str,
+)
+def test_monotone_casts_equal_the_oracle(narrow: Format, wide: FixedFormat, rounding: Rounding, negative: bool) -> None:
     sign, drawn = (wide.sign_mask if negative else 0), random.Random(1)
-    for rounding, overflow in POLICIES:
-        policy = CastPolicy(rounding, overflow)
+    for overflow in overflows(narrow):
+        policy = policy_of(narrow, rounding, overflow)
         table = threshold_table(wide, narrow, policy, negative)
         for pattern in [0, wide.magnitude_mask, *(drawn.randrange(wide.sign_mask) for _ in range(DRAWN))]:
             assert table.result(pattern) == encode(decode(pattern | sign, wide), narrow, policy), hex(pattern)
@@ -65,6 +65,7 @@ def test_boundaries_that_the_sources_name(target: str, policy: CastPolicy, patte
     assert threshold_table(_fixed("fp32"), format(target), policy, negative=False).result(pattern)[0] == code
 
 
-def test_a_rounding_without_thresholds_is_named() -> None:
-    with pytest.raises(ValueError, match="hybrid has no thresholds"):
-        threshold_table(_fixed("fp32"), format("hif8"), CastPolicy(Rounding.HYBRID), negative=False)
+@pytest.mark.parametrize("rounding", [rounding for rounding in Rounding if rounding not in MONOTONE])
+def test_a_rounding_without_thresholds_is_named(rounding: Rounding) -> None:
+    with pytest.raises(ValueError, match=f"{rounding.value} has no thresholds"):
+        threshold_table(_fixed("fp32"), format("hif8"), CastPolicy(rounding), negative=False)

@@ -1,0 +1,140 @@
+"""What the tests run over, derived from the catalogues: a new row is under test because it exists.
+
+What a spec takes as target or operand is asked of the spec, so that a limit that is lifted widens the roster. Beside
+the rows stand only parameters and descriptions that no row has (`UNUSUAL`).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+
+from fp9.engines import ENGINES, Engine
+from fp9.formats import FAMILIES, NAMED, Format, Rounding, format
+from fp9.policy import CastPolicy
+from fp9.rounding import Overflow
+from fp9.units import CATALOGUE, Cast, Fma, Unit
+
+# --- roundings ------------------------------------------------------------------------------------------------------
+
+DETERMINISTIC = tuple(mode for mode in Rounding if not mode.needs_bits and not mode.reads_source)
+"""Roundings that the number and the target alone decide."""
+
+MONOTONE = tuple(mode for mode in Rounding if mode.is_monotone)
+"""Roundings that keep the order of numbers, so that thresholds say them completely."""
+
+# --- formats --------------------------------------------------------------------------------------------------------
+
+
+def taken(formats: Iterable[Format], spec: Callable[[Format], object]) -> tuple[Format, ...]:
+    """The formats for which a spec can be made: those that it does not refuse."""
+
+    def takes(fmt: Format) -> bool:
+        try:
+            spec(fmt)
+        except ValueError:
+            return False
+        return True
+
+    return tuple(fmt for fmt in formats if takes(fmt))
+
+
+EVERY_FORMAT: tuple[Format, ...] = (*NAMED.values(), *(family() for family in FAMILIES.values()))
+"""Every named format, and every family with its default parameters."""
+
+UNUSUAL = tuple(
+    format(name)
+    for name in (
+        *("hfp8_143(bias=-3)", "hfp8_143(bias=4,reserve_top=False)", "f143(bias=10)", "f152(bias=20)"),
+        *("f161(bias=60)", "int8(bias=9)", "1.5.10,b=3", "1.8.10,b=127,specials=ieee"),
+    )
+)
+"""Parameters and descriptions that no row has."""
+
+TARGETS = EVERY_FORMAT + UNUSUAL
+"""What `fp9.encode` takes."""
+
+TABLED = tuple(fmt for fmt in TARGETS if fmt.bits <= 16)
+"""Formats that have a table of all codes."""
+
+SMALL = tuple(fmt for fmt in TABLED if fmt.bits <= 9)
+"""Formats of so few codes that all can be asked one by one."""
+
+FACTORS = tuple(fmt for fmt in EVERY_FORMAT if fmt.bits <= 8)
+"""Operands of at most 8 bits that `fp9.dot` takes."""
+
+CAST_TARGETS = taken(TARGETS, lambda fmt: Cast("cast", format("fp32"), (fmt,), (Rounding.RNE,)))
+"""Targets of a cast unit."""
+
+WITH_ZERO = tuple(fmt for fmt in SMALL if fmt.signed)
+"""Small formats that thresholds from the pattern 0 upwards can say: without a zero, that pattern is invalid."""
+
+CAST_SOURCES = taken(EVERY_FORMAT, lambda fmt: Cast("cast", fmt, (format("e4m3"),), (Rounding.RNE,)))
+"""Sources of a cast unit."""
+
+OPERANDS = taken(TARGETS, lambda fmt: Fma("fma", (fmt,), (fmt,), ENGINES["fma_fp32"]))
+"""Operands of units that multiply."""
+
+ACCUMULATORS = taken((fmt for fmt in EVERY_FORMAT if fmt.bits >= 16), lambda fmt: Engine(result=fmt))
+"""Results of units that multiply and add."""
+
+
+def by_source(formats: Iterable[Format]) -> dict[str, tuple[Format, ...]]:
+    """The formats of each publication, which a unit offers together; those that are `UNUSUAL` apart."""
+    groups: dict[str, tuple[Format, ...]] = {}
+    for fmt in formats:
+        source = "unusual" if fmt in UNUSUAL else fmt.source
+        groups[source] = (*groups.get(source, ()), fmt)
+    return groups
+
+
+def roundings_of(source: Format) -> tuple[Rounding, ...]:
+    """The roundings that a cast unit of a source offers and that need no random bits."""
+    hybrid = taken((source,), lambda fmt: Cast("cast", fmt, (format("hif8"),), (Rounding.HYBRID,)))
+    return DETERMINISTIC + ((Rounding.HYBRID,) if hybrid else ())
+
+
+def overflows(target: Format) -> tuple[Overflow, ...]:
+    """The overflow policies that a target takes."""
+    return tuple(Overflow) if target.has_nan else (Overflow.SATURATE,)
+
+
+def policy_of(target: Format, rounding: Rounding | None, overflow: Overflow = Overflow.SATURATE) -> CastPolicy:
+    """A policy that every number has a result under, NaN too."""
+    return CastPolicy(rounding, overflow, nan_to_zero=not target.has_nan)
+
+
+# --- engines and units ----------------------------------------------------------------------------------------------
+
+PRESETS = tuple(ENGINES)
+"""Names of the engines."""
+
+
+def units(kind: type[Unit]) -> list[Unit]:
+    """The catalogue's units of exactly this kind."""
+    return [unit for unit in CATALOGUE.values() if type(unit) is kind]
+
+
+def one_of_each_kind(stages: bool) -> list[Unit]:
+    """The first unit of each kind in the catalogue, of those with or without `stages`."""
+    found: dict[str, Unit] = {}
+    for unit in CATALOGUE.values():
+        if bool(unit.stages) is stages:
+            found.setdefault(unit.kind, unit)
+    return list(found.values())
+
+
+# --- samples --------------------------------------------------------------------------------------------------------
+
+
+def together(*rosters: Iterable[object], times: int = 1) -> list[tuple[object, ...]]:
+    """Every row of each roster at least `times` times, beside ever other rows of the others.
+
+    A sample of the product that drops no row, where the whole product would take too long.
+    """
+    columns = [tuple(roster) for roster in rosters]
+    longest = max(len(column) for column in columns)
+    return [
+        tuple(column[(place + turn * (number > 0)) % len(column)] for number, column in enumerate(columns))
+        for turn, place in itertools.product(range(times), range(longest))
+    ]
