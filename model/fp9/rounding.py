@@ -22,6 +22,7 @@ class Bits(Enum):
 class _Facts(NamedTuple):
     words: str
     is_nearest: bool = False
+    grows_from_half: bool = False
     away_from_zero: tuple[bool, bool] = (False, False)
     keeps_nonzero: tuple[bool, bool] = (False, False)
     bits: Bits | None = None
@@ -54,6 +55,11 @@ class Rounding(Enum):
         return _FACTS[self].is_nearest
 
     @property
+    def grows_from_half(self) -> bool:
+        """Whether a magnitude becomes larger, if it does at all, only where half an ulp or more is dropped."""
+        return _FACTS[self].grows_from_half
+
+    @property
     def is_monotone(self) -> bool:
         """Whether a larger number never gives a smaller result: true where the number alone decides."""
         return _FACTS[self].bits is None
@@ -83,9 +89,9 @@ class Rounding(Enum):
 
 
 _FACTS = {
-    Rounding.RNE: _Facts("to nearest, ties to even", is_nearest=True),
-    Rounding.RNA: _Facts("to nearest, ties away from zero", is_nearest=True),
-    Rounding.RTZ: _Facts("toward zero"),
+    Rounding.RNE: _Facts("to nearest, ties to even", is_nearest=True, grows_from_half=True),
+    Rounding.RNA: _Facts("to nearest, ties away from zero", is_nearest=True, grows_from_half=True),
+    Rounding.RTZ: _Facts("toward zero", grows_from_half=True),
     Rounding.RUP: _Facts("toward plus infinity", away_from_zero=(True, False), keeps_nonzero=(True, False)),
     Rounding.RDN: _Facts("toward minus infinity", away_from_zero=(False, True), keeps_nonzero=(False, True)),
     Rounding.RTO: _Facts("to odd: what is not exact takes the neighbour that ends in 1", keeps_nonzero=(True, True)),

@@ -9,15 +9,15 @@ from fp9.formats import Rounding
 from fp9.units import Cast
 from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.step import Step, forward
-from fp9_rtl.rounding.decision import rounds_up, rounds_up_at_random
+from fp9_rtl.rounding.decision import keeps_nonzero, rounds_up, rounds_up_at_random
 from fp9_rtl.rounding.hybrid import hybrid_up
 
 
 class RoundKept(Step):
     """The rounded kept bits, the exponent after a carry, and what became of the tail.
 
-    `tiny` says that full precision would leave the number below the normal ones; `away` that the mode rounds this sign
-    away from zero.
+    `tiny` says that full precision would leave the number below the normal ones; `away` that the mode lets no
+    number of this sign become zero.
     """
 
     name = "round"
@@ -51,7 +51,7 @@ class RoundKept(Step):
             m.d.comb += [
                 up.eq(self._up(rounding, i.last, i.tail, i.sticky)),
                 reaches_normal.eq(i.near_normal & self._up(rounding, Const(1), i.near_tail, i.near_sticky)),
-                o.away.eq({Rounding.RUP: ~i.sign, Rounding.RDN: i.sign}.get(rounding, Const(0))),
+                o.away.eq(keeps_nonzero(rounding, i.sign)),
             ]
         m.d.comb += [
             o.kept.eq(i.kept + up),

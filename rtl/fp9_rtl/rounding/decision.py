@@ -21,12 +21,12 @@ def rounds_up(rounding: Rounding, sign: ValueLike, last: ValueLike, guard: Value
 
     `last` is the last kept bit, `guard` the first dropped one, `sticky` whether any later one is 1.
 
-    | guard sticky | rne  | rna | rtz | rup      | rdn      |
-    |--------------|------|-----|-----|----------|----------|
-    | 0 0          | 0    | 0   | 0   | 0        | 0        |
-    | 0 1          | 0    | 0   | 0   | positive | negative |
-    | 1 0          | last | 1   | 0   | positive | negative |
-    | 1 1          | 1    | 1   | 0   | positive | negative |
+    | guard sticky | rne  | rna | rtz | rup      | rdn      | rto   |
+    |--------------|------|-----|-----|----------|----------|-------|
+    | 0 0          | 0    | 0   | 0   | 0        | 0        | 0     |
+    | 0 1          | 0    | 0   | 0   | positive | negative | ~last |
+    | 1 0          | last | 1   | 0   | positive | negative | ~last |
+    | 1 1          | 1    | 1   | 0   | positive | negative | ~last |
     """
     sign, last, guard, sticky = (Value.cast(bit) for bit in (sign, last, guard, sticky))
     match rounding:
@@ -40,5 +40,15 @@ def rounds_up(rounding: Rounding, sign: ValueLike, last: ValueLike, guard: Value
             return (guard | sticky) & ~sign
         case Rounding.RDN:
             return (guard | sticky) & sign
+        case Rounding.RTO:
+            return (guard | sticky) & ~last
         case _:
             raise ValueError(f"rounding {rounding.value} needs more than guard and sticky")
+
+
+def keeps_nonzero(rounding: Rounding, sign: Value) -> Value:
+    """Whether a number of this sign that would become zero becomes the smallest one instead."""
+    positive, negative = (rounding.keeps_nonzero(side) for side in (False, True))
+    if positive == negative:
+        return Const(positive)
+    return sign if negative else ~sign

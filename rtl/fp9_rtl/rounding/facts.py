@@ -49,7 +49,7 @@ def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
     # To nearest and toward zero the largest number stays where it is while the product is below half its ulp.
     half_ulp = result.highest_exponent - addend.fraction_bits - 1
     highest_sum = products[-1] + (engine.products - 1).bit_length()
-    reaches = highest_sum >= half_ulp or any(engine.rounding.moves_away(negative) for negative in (False, True))
+    reaches = highest_sum >= half_ulp or not engine.rounding.grows_from_half
     # Floor may take one unit off the largest negative number.
     reaches |= engine.truncation is Truncation.FLOOR or engine.joined is not None
     longer = rounds_addend(engine)

@@ -15,7 +15,7 @@ from fp9.engines import Engine
 from fp9.formats import FixedFormat
 from fp9_rtl.parts.layouts import flags_layout
 from fp9_rtl.parts.step import Step
-from fp9_rtl.rounding.decision import rounds_up
+from fp9_rtl.rounding.decision import keeps_nonzero, rounds_up
 from fp9_rtl.rounding.facts import SumFacts, can_be_subnormal
 from fp9_rtl.rounding.specials import packed_magnitude
 
@@ -111,11 +111,10 @@ class Round(Step):
 
     def _instead_of_zero(self) -> Value:
         """What a magnitude becomes that has reached the place of zero: the smallest number where rounded away."""
-        kept = [self._rounding.keeps_nonzero(negative) for negative in (False, True)]
-        if not any(kept):
+        if not any(self._rounding.keeps_nonzero(negative) for negative in (False, True)):
             return Const(0)
-        away = Const(1) if all(kept) else self.i.sign == kept[True]
-        return Mux(~self.i.zero & away, self._format.smallest_code, 0)
+        kept = ~self.i.zero & keeps_nonzero(self._rounding, self.i.sign)
+        return Mux(kept, self._format.smallest_code, 0)
 
     def _pack(self, m: Module, magnitude: Value, infinite: Value) -> None:
         """The special results over the finite one, and the sign."""

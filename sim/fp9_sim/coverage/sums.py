@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fp9.engines import Addend, Engine, Truncation
-from fp9.formats import FixedFormat, Format, Rounding, floor_log2, pow2
+from fp9.formats import FixedFormat, Format, floor_log2, pow2
 from fp9.units import Columns, Dot, ProductRange, product_range
 from fp9_sim.coverage.factors import Operation, operations
 from fp9_sim.coverage.gating import Gating
@@ -86,7 +86,7 @@ class Sum:
             nearest = self.engine.output_rounding.is_nearest
             needed = pow2(place - 1) if nearest else pow2(place)
             floors = self.engine.window is not None and self.engine.truncation is Truncation.FLOOR
-            away = floors or not (nearest or self.engine.output_rounding is Rounding.RTZ)
+            away = floors or not self.engine.output_rounding.grows_from_half
             return away or self.depth * self.products.largest >= needed
         return flags != "underflow" or not (self.result.subnormals and self.exact_when_small)
 
