@@ -69,6 +69,9 @@ CAST_TARGETS = taken(TARGETS, lambda fmt: Cast("cast", format("fp32"), (fmt,), (
 WITH_ZERO = tuple(fmt for fmt in SMALL if fmt.signed)
 """Small formats that thresholds from the pattern 0 upwards can say: without a zero, that pattern is invalid."""
 
+CIRCUIT_TARGETS = tuple(fmt for fmt in CAST_TARGETS if fmt.signed)
+"""Targets of a cast unit that has hardware."""
+
 CAST_SOURCES = taken(EVERY_FORMAT, lambda fmt: Cast("cast", fmt, (format("e4m3"),), (Rounding.RNE,)))
 """Sources of a cast unit."""
 

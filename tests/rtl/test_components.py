@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.rosters import ACCUMULATORS, CAST_SOURCES, CIRCUIT_TARGETS, DETERMINISTIC, OPERANDS, by_source, roundings_of
+from tests.rtl.compared import assert_equal
 
 from fp9.engines import ENGINES, Engine, engine
-from fp9.formats import HFP8_BIASES, Rounding, format
-from fp9.golden import evaluate
+from fp9.formats import HFP8_BIASES, Format, Rounding, format
 from fp9.rounding import Overflow
 from fp9.suites import inputs_of
 from fp9.units import BIAS_BITS, CATALOGUE, Cast, Decoder, Dot, Fma, Mac, MacOp, Unit
@@ -22,19 +24,7 @@ Columns = dict[str, NDArray[Any]]
 Simulate = Callable[..., Columns]
 
 OCP = (format("e4m3"), format("e5m2"))
-GRAPHCORE = (format("f143(bias=10)"), format("f152(bias=20)"), format("f161(bias=40)"))
 FNUZ = (format("e4m3fnuz"), format("e5m2fnuz"))
-
-
-def assert_equal(unit: Unit, inputs: Columns, got: Columns) -> None:
-    """Every output that carries meaning is the golden one."""
-    expected = evaluate(unit, inputs)
-    care = unit.care(expected)
-    for name, values in got.items():
-        wrong = (values != expected[name]) & care.get(name, np.ones(values.size, dtype=np.bool_))
-        first = int(np.argmax(wrong))
-        operation = {port: int(column[first]) for port, column in inputs.items()}
-        assert not wrong.any(), f"{name} of {operation}: {values[first]:#x}, expected {expected[name][first]:#x}"
 
 
 def combined(**columns: Any) -> Columns:
@@ -46,12 +36,10 @@ def combined(**columns: Any) -> Columns:
 @pytest.mark.parametrize(
     "unit",
     [
-        CATALOGUE["decoder_ocp"],
-        CATALOGUE["decoder_hif8"],
-        Decoder("decoder_fnuz", FNUZ),
-        Decoder("decoder_graphcore", GRAPHCORE),
+        *(Decoder("decoder", (fmt,)) for fmt in OPERANDS),
+        *(Decoder("decoder", group) for group in by_source(OPERANDS).values() if len(group) > 1),
     ],
-    ids=lambda unit: unit.name,
+    ids=lambda unit: " ".join(fmt.name for fmt in unit.formats),
 )
 def test_decoder_reads_every_code(unit: Decoder, simulate: Simulate) -> None:
     selects = {"code_format": range(len(unit.formats))} if len(unit.formats) > 1 else {}
@@ -72,19 +60,22 @@ def test_select_beyond_the_last_format_means_the_last(simulate: Simulate) -> Non
     assert_equal(unit, inputs, simulate(unit, inputs))
 
 
-@pytest.mark.parametrize("engine", [ENGINES[name] for name in ("fma_fp32", "fma_fp16", "fma_bf16", "dlfloat")], ids=str)
-@pytest.mark.parametrize("formats", [OCP, FNUZ, GRAPHCORE, (format("hif8"), format("hfp8_143"))], ids=str)
+FUSED = [engine for engine in ENGINES.values() if engine.is_fused and engine.products == 1]
+
+
+@pytest.mark.parametrize("engine", FUSED, ids=lambda engine: engine.name)
+@pytest.mark.parametrize("formats", by_source(OPERANDS).values(), ids=by_source(OPERANDS))
 def test_fma_of_any_formats_in_any_result(engine: Engine, formats: tuple[Any, ...], simulate: Simulate) -> None:
     unit = Fma("fma", formats, formats, engine)
-    inputs = inputs_of(unit, "random", 250, seed=1)
+    inputs = inputs_of(unit, "random", 120, seed=1)
     assert_equal(unit, inputs, simulate(unit, inputs))
 
 
-@pytest.mark.parametrize("rounding", [Rounding.RNA, Rounding.RTZ, Rounding.RUP, Rounding.RDN], ids=lambda r: r.value)
-@pytest.mark.parametrize("result", ["fp32", "fp16", "dlfloat16"])
-def test_fma_rounds_as_its_engine_says(rounding: Rounding, result: str, simulate: Simulate) -> None:
-    unit = Fma("fma", OCP, OCP, Engine("directed", format(result), rounding))
-    inputs = inputs_of(unit, "random", 250, seed=2)
+@pytest.mark.parametrize("rounding", DETERMINISTIC, ids=lambda r: r.value)
+@pytest.mark.parametrize("result", ACCUMULATORS, ids=str)
+def test_fma_rounds_as_its_engine_says(rounding: Rounding, result: Format, simulate: Simulate) -> None:
+    unit = Fma("fma", OCP, OCP, Engine("rounded", result, rounding))
+    inputs = inputs_of(unit, "random", 120, seed=2)
     assert_equal(unit, inputs, simulate(unit, inputs))
 
 
@@ -97,18 +88,36 @@ def test_fp16_sum_below_the_normal_numbers_rounds_once(simulate: Simulate) -> No
     assert_equal(unit, inputs, simulate(unit, inputs))
 
 
-SOURCES = ("fp32", "fp16", "bf16", "dlfloat16")
-TARGETS = (OCP, FNUZ, (format("hif8"),), (format("hfp8_143"), format("hfp8_152")), (format("f134"), format("f161")))
-DETERMINISTIC = (Rounding.RNE, Rounding.RNA, Rounding.RTZ, Rounding.RUP, Rounding.RDN)
+WITHOUT_FRACTION = tuple(fmt for fmt in CIRCUIT_TARGETS if fmt.precision == 1)
+TARGET_GROUPS = by_source(fmt for fmt in CIRCUIT_TARGETS if fmt not in WITHOUT_FRACTION)
 
 
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("targets", TARGETS, ids=lambda targets: targets[0].name)
-def test_cast_of_any_source_to_any_target(source: str, targets: tuple[Any, ...], simulate: Simulate) -> None:
-    hybrid = () if source == "dlfloat16" else (Rounding.HYBRID,)
-    unit = Cast("cast", format(source), targets, DETERMINISTIC + hybrid)
-    inputs = inputs_of(unit, "random", 300, seed=3)
+@pytest.mark.parametrize("source", CAST_SOURCES, ids=str)
+@pytest.mark.parametrize("targets", TARGET_GROUPS.values(), ids=TARGET_GROUPS)
+def test_cast_of_any_source_to_any_target(source: Format, targets: tuple[Any, ...], simulate: Simulate) -> None:
+    unit = Cast("cast", source, targets, roundings_of(source))
+    inputs = inputs_of(unit, "random", 100 + 50 * len(targets), seed=3)
     assert_equal(unit, inputs, simulate(unit, inputs))
+
+
+ROUNDS_TIES_UP = pytest.mark.xfail(reason="the circuit rounds every tie of a format without fraction up")
+TIES = [pytest.param(mode, marks=ROUNDS_TIES_UP if mode is Rounding.RNE else ()) for mode in DETERMINISTIC]
+
+
+@pytest.mark.parametrize("rounding", TIES)
+def test_ties_to_a_format_without_a_fraction(rounding: Rounding, simulate: Simulate) -> None:
+    """To even is to the code that ends in 0 (docs/numerics.md); ties below and beyond all numbers too."""
+    unit = Cast("cast", format("fp32"), WITHOUT_FRACTION, (rounding,))
+    ties = np.ldexp(np.float32(1.5), np.arange(-70, 70)).astype(np.float32).view(np.uint32)
+    inputs = combined(x=[*ties - 1, *ties, *ties + 1, *ties | 0x80000000], overflow=range(2))
+    assert_equal(unit, inputs, simulate(unit, inputs))
+
+
+@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
+def test_a_cast_to_unsigned_numbers_has_no_hardware() -> None:
+    with pytest.raises(ValueError, match="e8m0 given as target of a cast unit; give hif8 or a format of fixed fields"):
+        verilog(Cast("cast", format("fp32"), (format("e8m0"),), (Rounding.RNE,)))
+    gc.collect()
 
 
 def test_cast_at_the_boundaries_of_overflow(simulate: Simulate) -> None:
@@ -174,7 +183,7 @@ EXACT = [
     ("bf16", "rup", 3, (format("hif8"), OCP[0])),
     ("e8m13", "rne", 4, FNUZ),
     ("dlfloat16", "rtz", 2, (format("hfp8_143"), format("hfp8_152"))),
-    ("fp32", "rna", 2, (GRAPHCORE[0], format("f152(bias=100)"))),
+    ("fp32", "rna", 2, (format("f143(bias=10)"), format("f152(bias=100)"))),
 ]
 
 

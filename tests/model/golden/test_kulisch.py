@@ -6,11 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.model.golden.operands import operand_format
 from tests.rosters import units
 
 import fp9
 from fp9.engines import engine
-from fp9.formats import Format, format
+from fp9.formats import format
 from fp9.golden import evaluate
 from fp9.oracle import casts as oracle
 from fp9.oracle import sums as dot_oracle
@@ -43,13 +44,6 @@ def test_mixed_formats_take_the_lowest_and_the_highest_place_of_all() -> None:
     assert (mixed.ulp, mixed.largest) == (-44, Fraction(57344) ** 2)
 
 
-def _format(unit: Mac, row: dict[str, int], operand: str) -> Format:
-    fmt = {"a": unit.a, "b": unit.b}[operand][row.get(f"{operand}_format", 0)]
-    if f"{operand}_bias" in row and fmt.name.startswith("hfp8_143"):
-        return format(f"hfp8_143(bias={(row[f'{operand}_bias'] ^ 16) - 16})")
-    return fmt
-
-
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 @pytest.mark.parametrize("suite", ["corner", "random"])
 def test_every_operation_gives_the_oracles_sum_since_the_last_load(unit: Mac, suite: str) -> None:
@@ -62,7 +56,7 @@ def test_every_operation_gives_the_oracles_sum_since_the_last_load(unit: Mac, su
             terms = []
         if row["op"] in (MacOp.LOAD, MacOp.ACCUMULATE):
             codes = ([row[name] for name in unit.lane_names(operand)] for operand in ("a", "b"))
-            formats = (_format(unit, row, operand) for operand in ("a", "b"))
+            formats = (operand_format(row, operand, offered) for operand, offered in (("a", unit.a), ("b", unit.b)))
             terms += dot_oracle.product_terms(unit.engine, *codes, *formats)
         code, flags = dot_oracle.dot(unit.engine, terms, dot_oracle.Term(oracle.exact(0)))
         assert (int(got["result"][i]), int(got["flags"][i])) == (code, int(flags)), (i, row)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.model.golden.operands import chosen, operand_format
 from tests.rosters import OPERANDS, units
 
 from fp9 import suites as stimulus
@@ -35,20 +36,6 @@ def sampled(unit: Any, count: int, seed: int) -> dict[str, NDArray[Any]]:
     size = len(next(iter(corner.values())))
     chosen = np.sort(rng.choice(size, min(count, size), replace=False))
     return {name: column[chosen] for name, column in corner.items()}
-
-
-def chosen(offered: tuple[Any, ...], row: dict[str, int], port: str) -> Any:
-    """What a select port means: beyond the last choice, the last."""
-    return offered[min(row.get(port, 0), len(offered) - 1)]
-
-
-def operand_format(row: dict[str, int], name: str, formats: tuple[Format, ...]) -> Format:
-    """The format of an operand, its extra bias included."""
-    fmt: Format = chosen(formats, row, f"{name}_format")
-    if f"{name}_bias" in row and fmt.name.startswith("hfp8_143"):
-        bits = row[f"{name}_bias"]
-        fmt = format(f"hfp8_143(bias={bits - 32 if bits >= 16 else bits})")
-    return fmt
 
 
 def operand(unit: Fma, row: dict[str, int], name: str, formats: tuple[Format, ...]) -> oracle.Exact:

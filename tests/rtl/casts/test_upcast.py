@@ -8,35 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.rosters import ACCUMULATORS, OPERANDS, by_source, taken
+from tests.rtl.compared import assert_equal
 
-from fp9.formats import HFP8_BIASES, format
-from fp9.golden import evaluate
+from fp9.formats import HFP8_BIASES, Format, format
 from fp9.suites import inputs_of
 from fp9.units import BIAS_BITS, Upcast
 
 Simulate = Callable[..., dict[str, NDArray[Any]]]
 
-FORMATS = {
-    "ocp": ("e4m3", "e5m2"),
-    "fnuz": ("e4m3fnuz", "e5m2fnuz"),
-    "hif8": ("hif8", "hfp8_143", "hfp8_152"),
-    "graphcore": ("f143(bias=10)", "f152(bias=7)"),
-}
 
-
-def hold(unit: Upcast, inputs: dict[str, NDArray[Any]], got: dict[str, NDArray[Any]]) -> None:
-    """Every result is the golden one."""
-    for name, values in evaluate(unit, inputs).items():
-        wrong = np.flatnonzero(values != got[name])
-        assert not wrong.size, {k: hex(c[wrong[0]]) for k, c in {**inputs, "got": got[name], "want": values}.items()}
-
-
-@pytest.mark.parametrize("result", ["fp32", "fp16", "bf16", "dlfloat16", "e8m13"])
-@pytest.mark.parametrize("formats", FORMATS.values(), ids=list(FORMATS))
-def test_every_code_goes_up_exactly(result: str, formats: tuple[Any, ...], simulate: Simulate) -> None:
-    unit = Upcast("upcast", formats, format(result))
+@pytest.mark.parametrize("result", ACCUMULATORS, ids=str)
+@pytest.mark.parametrize("formats", by_source(OPERANDS).values(), ids=by_source(OPERANDS))
+def test_every_code_goes_up_exactly(formats: tuple[Format, ...], result: Format, simulate: Simulate) -> None:
+    """Of the formats of which the result holds the small numbers."""
+    unit = Upcast("upcast", taken(formats, lambda fmt: Upcast("upcast", (fmt,), result)), result)
     inputs = inputs_of(unit, "full", None, 0)
-    hold(unit, inputs, simulate(unit, inputs))
+    assert_equal(unit, inputs, simulate(unit, inputs))
 
 
 def test_hfp8_overflows_fp16_at_extreme_biases_alone(simulate: Simulate) -> None:
@@ -47,7 +35,7 @@ def test_hfp8_overflows_fp16_at_extreme_biases_alone(simulate: Simulate) -> None
         "code": np.tile(np.arange(256, dtype=np.uint32), len(biases)),
         "code_bias": np.repeat(np.array(biases, dtype=np.uint32), 256),
     }
-    hold(unit, inputs, simulate(unit, inputs))
+    assert_equal(unit, inputs, simulate(unit, inputs))
 
 
 @pytest.mark.parametrize(("source", "result"), [("f161(bias=40)", "fp16"), ("f161(bias=40)", "dlfloat16")])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.rosters import PRESETS
 
 from fp9.engines import ENGINES, Engine, engine
 from fp9.formats import Format, format
@@ -36,7 +37,7 @@ def unit_of(chosen: Engine) -> Unit:
     return (Dot if chosen.products > 1 else Fma)("unit", formats, formats, chosen)
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_has_hardware(name: str) -> None:
     check_offered(unit_of(ENGINES[name]))
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
+from tests.rosters import OPERANDS
 
 import fp9
 from fp9.engines import engine
@@ -75,10 +76,9 @@ def test_the_gradient_is_the_slope_of_the_loss() -> None:
 # --- the layer ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["e4m3", "e5m2", "hif8", "hfp8_143", "hfp8_152", "e4m3fnuz", "f134"])
+@pytest.mark.parametrize("fmt", OPERANDS, ids=str)
 @pytest.mark.parametrize("largest", [1.0, 1.99, 2.0**-30, 447.9, 3e20])
-def test_the_scale_brings_the_largest_value_to_the_finest_binade(name: str, largest: float) -> None:
-    fmt = fp9.format(name)
+def test_the_scale_brings_the_largest_value_to_the_finest_binade(fmt: fp9.Format, largest: float) -> None:
     scaled = np.ldexp(largest, layer.scale_exponent(np.array([0.0, -largest]), fmt))
     assert scaled <= fmt.max
     assert np.ldexp(scaled, 1) > fmt.max or not isinstance(fmt, FixedFormat)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.rosters import one_of_each_kind, units
 
-from fp9.formats import HFP8_BIASES, Rounding
+from fp9.formats import HFP8_BIASES, Format, Rounding
 from fp9.suites.columns import drawn_port
 from fp9.units import BIAS_BITS, CATALOGUE, Cast, Decoder, Dot, Fma, Fpu, Mac, Port, Unit, Upcast
 from fp9.vectors import sets as vectors
@@ -32,11 +34,6 @@ def every(port: Port) -> range | list[int]:
     if port.name.endswith("_bias"):
         return [bias % (1 << BIAS_BITS) for bias in HFP8_BIASES]
     return range(1 << port.width)
-
-
-def units(kind: type[Unit]) -> list[Unit]:
-    """The catalogue's units of exactly this kind."""
-    return [unit for unit in CATALOGUE.values() if type(unit) is kind]
 
 
 def hold(unit: Unit, inputs: Columns, dut: Verilated | None = None) -> None:
@@ -98,8 +95,9 @@ def test_exact_numbers_never_move_under_stochastic_rounding() -> None:
         assert not results["flags"].any()
 
 
-# Zero, a number whose sum needs rounding, and the smallest negative number.
-ADDENDS = {"fp32": [0, 0x3F80_0001, 0x8000_0001], "dlfloat16": [0, 0x3E01, 0x8001]}
+def addends(fmt: Format) -> list[int]:
+    """Zero, a number whose sum needs rounding, and the smallest negative number."""
+    return [0, fmt.code_of(Fraction(1)) + fmt.smallest_code, fmt.code_of(fmt.value_of(fmt.smallest_code), True)]
 
 
 @pytest.mark.parametrize("unit", [u for u in units(Fma) if not u.stages], ids=lambda unit: unit.name)
@@ -108,7 +106,7 @@ def test_multiply_adders_form_every_product_of_each_operand_pair(unit: Fma) -> N
     selects = [port for port in unit.inputs if port.choices]
     for choice in itertools.product(*(every(port) for port in selects)):
         chosen = {port.name: [value] for port, value in zip(selects, choice, strict=True)}
-        columns = combinations({"a": range(256), "b": range(256), "c": ADDENDS[unit.engine.result.name], **chosen})
+        columns = combinations({"a": range(256), "b": range(256), "c": addends(unit.engine.result), **chosen})
         hold(unit, columns, dut)
 
 
@@ -119,16 +117,14 @@ def test_multiply_adders_agree_on_corners_and_at_random(unit: Unit, suite: str) 
     hold(unit, dict(vectors.generate(unit, suite, count, seed=2).inputs))
 
 
-@pytest.mark.parametrize("name", ["decoder_all", "cast_fp32", "fma_fp32", "dot2_dlfloat16_hfp8", "fpu_dlfloat16_hfp8"])
-def test_combinational_units_agree_on_both_simulators(name: str, build_dir: Path) -> None:
-    unit = CATALOGUE[name]
+@pytest.mark.parametrize("unit", one_of_each_kind(stages=False), ids=lambda unit: unit.name)
+def test_combinational_units_agree_on_both_simulators(unit: Unit, build_dir: Path) -> None:
     result = compare(unit, vectors.generate(unit, "random", 3000), build_dir=build_dir)
     assert result.passed, [run.to_dict() for run in result.runs]
 
 
-@pytest.mark.parametrize("name", ["mac_fp32", "mac4_e8m13_ocp", "dot8_fp32_ocp", "fma_dlfloat16_bias", "cast_fp32_x4"])
-def test_units_with_stages_agree_on_both_simulators_under_stalls(name: str, build_dir: Path) -> None:
-    unit = CATALOGUE[name]
+@pytest.mark.parametrize("unit", one_of_each_kind(stages=True), ids=lambda unit: unit.name)
+def test_units_with_stages_agree_on_both_simulators_under_stalls(unit: Unit, build_dir: Path) -> None:
     result = compare(unit, vectors.generate(unit, "random", 3000), seed=3, build_dir=build_dir)
     assert result.passed, [run.to_dict() for run in result.runs]
 
