@@ -17,6 +17,7 @@ from fp9_rtl.accumulators.kulisch import kulisch_stages
 from fp9_rtl.accumulators.register import Accumulator
 from fp9_rtl.casts.lanes import RunningAmax
 from fp9_rtl.casts.steps import cast_steps
+from fp9_rtl.casts.target import is_target
 from fp9_rtl.casts.upcast import UpcastStep
 from fp9_rtl.fpu import steps as fpu
 from fp9_rtl.operands.unit import Decode
@@ -40,8 +41,10 @@ def build(unit: Unit) -> wiring.Component:
 def check_offered(unit: Unit) -> None:
     """Raise ValueError, which says what is offered, for a spec that the model knows and the hardware does not."""
     match unit:
-        case Decoder() | Upcast() | Cast():
+        case Decoder() | Upcast():
             return
+        case Cast():
+            plain, needed = all(is_target(fmt) for fmt in unit.targets), "hif8 or targets of fixed fields"
         case Dot() if unit.engine.chunk is not None and not isinstance(unit, Mac):
             plain, needed = False, "an engine without chunks, or a mac, which has a register for them"
         case Mac() if unit.engine.whole:

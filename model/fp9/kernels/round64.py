@@ -91,7 +91,9 @@ def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, swit
     kept = significand >> shift
     rest = significand & ((np.int64(1) << shift) - 1)
     lifted = magnitude + (np.int64(2) << FRACTION_BITS)
-    up = _rounds_up(mode, lifted, negative, kept & 1, rest, shift, random, width, switches)
+    # Without a fraction the code's last bit is the exponent's, and that of the place below the first is 0.
+    odd = kept & 1 if shift < FRACTION_BITS else 0
+    up = _rounds_up(mode, lifted, negative, odd, rest, shift, random, width, switches)
     return not (up and kept + 1 == np.int64(2) << (FRACTION_BITS - shift))
 
 

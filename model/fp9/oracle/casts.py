@@ -108,12 +108,18 @@ def _rounds_up(
 
 
 def _is_odd(below: Fraction, fmt: Format) -> bool:
-    """Whether the code of the lower neighbour ends in 1; above the largest number the question has no effect."""
+    """Whether the code of the lower neighbour, its padding off, ends in 1; above the largest number, as if the codes went on.
+
+    There the last bit is that of the significand, or where that has one bit only, of the exponent.
+    """
     if below > fmt.max_magnitude:
-        return False
+        exponent = floor_log2(below)
+        steps = below / pow2(fmt.quantum(exponent))
+        counted = exponent - fmt.min_normal_exponent + 1 if fmt.quantum(exponent) == exponent else steps
+        return bool(int(counted) & 1)
     if below != 0 and _rounds_to_zero_code(below, fmt):
         return False
-    return bool(fmt.code_of(below) & 1)
+    return bool(fmt.code_of(below) >> fmt.padding & 1)
 
 
 def _hybrid_up(magnitude: Fraction, near: Neighbours, bits: HybridBits) -> bool:

@@ -46,11 +46,12 @@ class RoundKept(Step):
         m = Module()
         i, o = self.i, self.o
         up, reaches_normal = Signal(), Signal()
+        near_last = i.near_last if "near_last" in i.shape().members else Const(1)
         select = i.rounding if len(self._roundings) > 1 else Const(0, 0)
         for rounding in switch(m, select, self._roundings):
             m.d.comb += [
                 up.eq(self._up(rounding, i.last, i.tail, i.sticky)),
-                reaches_normal.eq(i.near_normal & self._up(rounding, Const(1), i.near_tail, i.near_sticky)),
+                reaches_normal.eq(i.near_normal & self._up(rounding, near_last, i.near_tail, i.near_sticky)),
                 o.away.eq(keeps_nonzero(rounding, i.sign)),
             ]
         m.d.comb += [

@@ -138,6 +138,8 @@ class Place(Step):
             "near_sticky": 1,
             "hybrid": HYBRID_ZONES,
         }
+        if any(not target.lowest_fraction_bits for target in targets):
+            o["near_last"] = 1
         super().__init__(i, data.StructLayout({**o, **{name: i[name].shape for name in self._passed}}))
 
     def elaborate(self, platform: object) -> Module:
@@ -187,6 +189,9 @@ class Place(Step):
             self.o.near_tail.eq(padded[tail_top - self._tail : tail_top]),
             self.o.near_sticky.eq(padded[: tail_top - self._tail].any()),
         ]
+        if "near_last" in self.o.shape().members:
+            # Without a fraction the code's last bit is the exponent's, and that of the place below the first is 0.
+            m.d.comb += self.o.near_last.eq(target.lowest_fraction_bits > 0)
 
     def _hybrid_zones(self, m: Module, target: CastTarget) -> None:
         """Where hybrid rounding is deterministic; for other targets than hif8, everywhere."""

@@ -90,6 +90,11 @@ class FixedTarget(CastTarget):
         with m.Elif(exponent < self.lowest + self.bias):
             m.d.comb += places.eq(self.lowest + self.bias + unused - exponent)
 
+    def last_place(self, exponent: Value, kept: Value, normal: Value) -> Value:
+        if self.fraction_bits:
+            return super().last_place(exponent, kept, normal)
+        return normal & (exponent + (self._fmt.bias - self.bias))[0]
+
     def encode(self, m: Module, exponent: Value, kept: Value, normal: Value) -> tuple[Value, Value]:
         fmt = self._fmt
         fraction = kept[: fmt.fraction_bits]
@@ -143,6 +148,11 @@ class HiFloat8Target(CastTarget):
         m.d.comb += true_exponent.eq(exponent - self.bias)
         at_infinity = (true_exponent == self.highest) & kept[: hif8.DOT_FIELDS[0].fraction_bits].any()
         return hif8.encode(m, true_exponent, kept), (true_exponent > self.highest) | at_infinity
+
+
+def is_target(fmt: Format) -> bool:
+    """Whether there is hardware that rounds to a format."""
+    return isinstance(fmt, HiFloat8 | FixedFormat)
 
 
 def cast_target(fmt: Format, bias: int, depth: int) -> CastTarget:

@@ -86,6 +86,8 @@ ROUNDED = {
     Rounding.RTZ: ([8, 8, 8, 8, 9, 9, 9, 9], [-8, -8, -8, -8, -9, -9, -9, -9]),
     Rounding.RUP: ([8, 9, 9, 9, 9, 10, 10, 10], [-8, -8, -8, -8, -9, -9, -9, -9]),
     Rounding.RDN: ([8, 8, 8, 8, 9, 9, 9, 9], [-8, -9, -9, -9, -9, -10, -10, -10]),
+    # Boldo and Melquiond, "When double rounding is odd", IMACS 2005: what is inexact takes the odd neighbour.
+    Rounding.RTO: ([8, 9, 9, 9, 9, 9, 9, 9], [-8, -9, -9, -9, -9, -9, -9, -9]),
     # Spec 2.4, random bits of one half: the dropped bits and they carry from a half on.
     Rounding.SR: ([8, 8, 9, 9, 9, 9, 10, 10], [-8, -8, -9, -9, -9, -9, -10, -10]),
     # HiF8 section 3.2: ties away near 1.
