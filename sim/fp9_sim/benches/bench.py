@@ -1,7 +1,7 @@
 """The cocotb bench of every unit: drives the vectors of a run's folder and leaves there what came out.
 
-It is told what the unit is by its spec alone (see `fp9_sim.exchange.Order`). The test fails on a mismatch, on a breach
-of the handshake and where nothing was checked; `fp9_sim.regress` reads the details from the folder.
+It is told what the unit is by its spec alone (see `fp9_sim.benches.exchange.Order`). The test fails on a mismatch, on a
+breach of the handshake and where nothing was checked; `fp9_sim.regress` reads the details from the folder.
 """
 
 from __future__ import annotations

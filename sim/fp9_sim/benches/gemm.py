@@ -1,6 +1,6 @@
 """The cocotb bench of tiles: drives the steps of a run's folder with pauses, and leaves there the rows that came out.
 
-Signals are driven at the falling edge of the clock and read once they have settled, as in `fp9_sim.streaming`.
+Signals are driven at the falling edge of the clock and read once they have settled, as in `fp9_sim.benches.streams`.
 """
 
 from __future__ import annotations

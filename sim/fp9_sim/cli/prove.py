@@ -91,7 +91,9 @@ def _counterexample(found: dict[str, Any]) -> str:
 
 @click.command(cls=Command)
 @click.argument("names", metavar="UNIT...", nargs=-1, required=True)
-@click.option("--mutants", type=int, default=240, show_default=True, help="Errors drawn of each UNIT for each seed.")
+@click.option(
+    "--mutants", "drawn", type=int, default=240, show_default=True, help="Errors drawn of each UNIT for each seed."
+)
 @click.option(
     "--seed", "seeds", type=int, multiple=True, default=(1, 2, 3), show_default=True, help="Seeds of the errors."
 )
@@ -99,7 +101,7 @@ def _counterexample(found: dict[str, Any]) -> str:
 @settings_option
 def grade(
     names: tuple[str, ...],
-    mutants: int,
+    drawn: int,
     seeds: tuple[int, ...],
     record: bool,
     settings: tuple[str, ...],
@@ -115,12 +117,12 @@ def grade(
       fp9 grade cast_fp32
     """
     with extra("sim"):
-        from fp9_sim.mutants import grade as mutation
+        from fp9_sim import mutants
     graded = []
     with progress_bar() as progress:
         for name in names:
             unit = load_unit(name, settings)
-            graded.append(mutation.grade(unit, drawn=mutants, seeds=seeds, progress=progress))
+            graded.append(mutants.grade(unit, drawn=drawn, seeds=seeds, progress=progress))
             if record:
                 _keep(path_of(unit.name), graded[-1].to_dict())
     rows = [

@@ -157,9 +157,9 @@ def coverage(records: Path, functional: bool, as_json: bool) -> None:
 def _functional(folder: Path, as_json: bool) -> None:
     """Measure the suites of the catalogue and draw the page of their functional coverage."""
     with extra("sim"):
-        from fp9_sim.coverage import page
+        from fp9_sim import coverage as functional
     with progress_bar() as progress:
-        rows = page.draw(folder, progress=progress)
+        rows = functional.draw(folder, progress=progress)
     columns = ["unit", "bins", "left out", "smoke", "corner", "holes"]
     shown = [{"unit": row.unit, **{suite: found.to_dict() for suite, found in row.suites.items()}} for row in rows]
     show(shown, as_json, table("Functional coverage", columns, [row.cells for row in rows], numbers=columns[1:]))

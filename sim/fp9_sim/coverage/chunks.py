@@ -16,7 +16,8 @@ from fp9_sim.coverage.meeting import Meeting
 from fp9_sim.coverage.model import FLAGS, Bin, Cross, Facts, Group, Model, classes_of, flags_of
 from fp9_sim.coverage.ranges import reached_classes
 from fp9_sim.coverage.sequence import Sequence
-from fp9_sim.coverage.sums import Known, Sum, SumCoverage, flag_column, sum_of
+from fp9_sim.coverage.sum import Sum, sum_of
+from fp9_sim.coverage.sums import Known, SumCoverage, flag_column
 from fp9_sim.coverage.values import Codes
 
 _SUMS = (MacOp.ACCUMULATE, MacOp.LOAD)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fp9.engines import Engine
 from fp9.formats import Format, Kind, with_bias
 from fp9.golden.selects import signed
 from fp9.oracle import sums as dot_oracle
 from fp9.units import BIAS_BITS, Columns, with_every_bias
+from fp9_sim.coverage.sum import Sum
 from fp9_sim.coverage.values import Code, Codes, lowest_place
-
-if TYPE_CHECKING:
-    from fp9_sim.coverage.sums import Sum
 
 
 class Operation(NamedTuple):

@@ -14,7 +14,8 @@ from fp9_sim.coverage.casts import cast_model
 from fp9_sim.coverage.codes import upcast_model
 from fp9_sim.coverage.factors import operations
 from fp9_sim.coverage.model import Facts, Group, Model, joined
-from fp9_sim.coverage.sums import Known, Sum, SumCoverage, dot_model, flag_column
+from fp9_sim.coverage.sum import Sum
+from fp9_sim.coverage.sums import Known, SumCoverage, dot_model, flag_column
 
 
 def fpu_model(unit: Fpu) -> Model:

@@ -22,7 +22,8 @@ from fp9_sim.coverage.model import (
 )
 from fp9_sim.coverage.ranges import reached_classes
 from fp9_sim.coverage.sequence import Sequence
-from fp9_sim.coverage.sums import Sum, flag_column, sum_of
+from fp9_sim.coverage.sum import Sum, sum_of
+from fp9_sim.coverage.sums import flag_column
 from fp9_sim.coverage.values import Codes, Grid
 
 _STATES = ("number", "+infinity", "-infinity", "nan")

@@ -9,8 +9,7 @@ from pathlib import Path
 from fp9.system.files import write_whole
 from fp9.units import CATALOGUE, Unit
 from fp9.vectors import sets as vectors
-from fp9_sim import coverage as functional
-from fp9_sim.coverage import FunctionalCoverage
+from fp9_sim.coverage.sampling import FunctionalCoverage, measure
 
 PAGE = "functional.md"
 SUITES = ("smoke", "corner")
@@ -30,7 +29,7 @@ circuit:
 This page is drawn by `fp9 coverage --functional` with the outputs of the golden model, which are the circuit's wherever
 a regression passes.
 
-The coverage models (`fp9_sim.functional`) follow from the spec:
+The coverage models (`fp9_sim.coverage`) follow from the spec:
 
 * `decoder`, `upcast`: of each format the classes of codes x sign x class of bias; every exponent and significand;
   results x flags.
@@ -104,4 +103,4 @@ def draw(
 
 def _covered(unit: Unit, suite: str) -> FunctionalCoverage:
     made = vectors.generate(unit, suite)
-    return functional.measure(unit, made.inputs, made.expected)
+    return measure(unit, made.inputs, made.expected)

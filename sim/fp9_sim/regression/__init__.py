@@ -1,1 +1,7 @@
 """Vectors in, verdict out."""
+
+from fp9_sim.regression.both import Comparison, compare
+from fp9_sim.regression.gemm import check_tile
+from fp9_sim.regression.run import Regression, regress
+
+__all__ = ["Comparison", "Regression", "check_tile", "compare", "regress"]

@@ -1,4 +1,4 @@
-"""One step of cocotb's Python runner, as a program of its own: `python step.py JOB.json` (see `fp9_sim.job`).
+"""A step of cocotb's Python runner, as a program of its own: `python step.py JOB.json` (see `simulators.job`).
 
 It is run by its path, so that it loads the runner and nothing else.
 """

@@ -9,7 +9,7 @@ import fp9_rtl
 from fp9.formats import format
 from fp9.units import CATALOGUE, Decoder
 from fp9.vectors import sets as vectors
-from fp9_sim.mutants import grade as mutation
+from fp9_sim.mutants import job as mutation
 from fp9_sim.mutants.draw import draw
 from fp9_sim.netlists.clocked import circuit
 from fp9_sim.netlists.cuts import narrowest

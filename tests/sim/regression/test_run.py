@@ -164,7 +164,7 @@ def test_a_bench_that_checks_nothing_is_no_pass(
 
 IDLE_BENCH = """
 import os, pathlib, cocotb
-from fp9_sim.exchange import FOLDER_VARIABLE, Order, Outcome, answers_of
+from fp9_sim.benches.exchange import FOLDER_VARIABLE, Order, Outcome, answers_of
 
 @cocotb.test()
 async def idle(dut):

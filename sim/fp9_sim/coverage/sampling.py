@@ -1,0 +1,169 @@
+"""Functional coverage of a unit's operations, by cocotb-coverage: what a suite meets, and what it leaves out.
+
+Points and crosses follow from the unit spec (IBM FPgen's coverage models); what an operation is at each point follows
+from exact values, from the state that the golden model gives the circuit, and from the outputs that the circuit gave.
+Bins that cannot occur are left out of a cross, each for a reason. An operation that meets no new bin is not sampled.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from cocotb_coverage.coverage import CoverCross, CoverPoint, coverage_db
+from numpy.typing import NDArray
+
+from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Unit, Upcast
+from fp9_sim.coverage.accumulators import mac_model
+from fp9_sim.coverage.casts import cast_model
+from fp9_sim.coverage.codes import decoder_model, upcast_model
+from fp9_sim.coverage.fpus import fpu_model
+from fp9_sim.coverage.model import Bin, Cross, Group, Model, joined
+from fp9_sim.coverage.sums import dot_model
+
+
+@dataclass(frozen=True)
+class Covered:
+    """A point or cross: its bins, how many were met, those that were not, and why others were left out."""
+
+    name: str
+    bins: int
+    met: int
+    holes: tuple[str, ...]
+    impossible: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class FunctionalCoverage:
+    """Every point and cross of a unit after some operations."""
+
+    unit: str
+    operations: int
+    items: tuple[Covered, ...]
+
+    @property
+    def bins(self) -> int:
+        """The bins of all points and crosses."""
+        return sum(item.bins for item in self.items)
+
+    @property
+    def met(self) -> int:
+        """Those of them that were met."""
+        return sum(item.met for item in self.items)
+
+    @property
+    def holes(self) -> tuple[str, ...]:
+        """Every bin that was not met, with the name of its point or cross."""
+        return tuple(f"{item.name}: {hole}" for item in self.items for hole in item.holes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any]) -> FunctionalCoverage:
+        """What `to_dict` wrote."""
+        items = tuple(Covered(**{**item, "holes": tuple(item["holes"])}) for item in record["items"])
+        return cls(record["unit"], record["operations"], items)
+
+
+@functools.singledispatch
+def model_of(unit: Unit) -> Model:
+    """The coverage model of a unit; ValueError for a kind that has none."""
+    raise ValueError(f"{unit.name}: there is no coverage model for units of kind {unit.kind}")
+
+
+model_of.register(Decoder, decoder_model)
+model_of.register(Upcast, upcast_model)
+model_of.register(Cast, cast_model)
+model_of.register(Dot, dot_model)
+model_of.register(Mac, mac_model)
+model_of.register(Fpu, fpu_model)
+
+
+def measure(
+    unit: Unit,
+    inputs: Mapping[str, NDArray[Any]],
+    outputs: Mapping[str, NDArray[Any]],
+    xml: Path | str | None = None,
+) -> FunctionalCoverage:
+    """Coverage of operations with the outputs that a circuit gave; `xml` is a file for the library's own report."""
+    model = model_of(unit)
+    coverage_db.clear()
+    excluded = {group.name: {cross.name: _excluded(group, cross) for cross in group.crosses} for group in model.groups}
+    samplers = {group.name: _Sampler(unit.name, group, excluded[group.name]) for group in model.groups}
+    for name, facts in model.facts(inputs, outputs):
+        samplers[name].take(facts)
+    if xml is not None:
+        coverage_db.export_to_xml(str(xml))
+    items = [
+        _covered(joined(unit.name, group.name, item), excluded[group.name].get(item, {}))
+        for group in model.groups
+        for item in (*group.points, *excluded[group.name])
+    ]
+    return FunctionalCoverage(unit.name, len(next(iter(inputs.values()))), tuple(items))
+
+
+def _excluded(group: Group, cross: Cross) -> dict[tuple[Bin, ...], str]:
+    """The impossible bins of a cross, with their reasons."""
+    every = itertools.product(*(group.points[name] for name in cross.points))
+    return {combined: reason for combined in every if (reason := cross.impossible(*combined))}
+
+
+class _Sampler:
+    """Samples what is new at the points and crosses of a group."""
+
+    def __init__(self, unit: str, group: Group, excluded: Mapping[str, Mapping[tuple[Bin, ...], str]]) -> None:
+        self._met: list[tuple[tuple[str, ...], set[tuple[Bin | None, ...]]]] = [
+            *(((point,), set()) for point in group.points),
+            *((cross.points, set()) for cross in group.crosses),
+        ]
+        self._sample = _sampler(unit, group, excluded)
+
+    def take(self, facts: dict[str, Bin]) -> None:
+        """Sample an operation, where it is new."""
+        new = False
+        for points, met in self._met:
+            combined = tuple([facts.get(point) for point in points])
+            if combined not in met:
+                met.add(combined)
+                new = new or None not in combined
+        if new:
+            self._sample(facts)
+
+
+def _sampler(
+    unit: str, group: Group, excluded: Mapping[str, Mapping[tuple[Bin, ...], str]]
+) -> Callable[[dict[str, Bin]], None]:
+    """A function that samples every point of a group, then every cross."""
+
+    def sample(facts: dict[str, Bin]) -> None:
+        """The library reads the argument."""
+
+    def full(name: str) -> str:
+        return joined(unit, group.name, name)
+
+    decorated: Any = sample
+    for point, bins in group.points.items():
+        CoverPoint(full(point), xf=lambda facts, point=point: facts.get(point), bins=list(bins))
+    for cross in group.crosses:
+        items, left_out = [full(point) for point in cross.points], list(excluded[cross.name])
+        decorated = CoverCross(full(cross.name), items=items, ign_bins=left_out)(decorated)
+    for point in group.points:
+        decorated = coverage_db[full(point)](decorated)
+    sampling: Callable[[dict[str, Bin]], None] = decorated
+    return sampling
+
+
+def _covered(name: str, excluded: Mapping[tuple[Bin, ...], str]) -> Covered:
+    hits = coverage_db[name].detailed_coverage
+    holes = [key for key, count in hits.items() if not count]
+    reasons: dict[str, int] = {}
+    for reason in excluded.values():
+        reasons[reason] = reasons.get(reason, 0) + 1
+    words = tuple(" x ".join(map(str, hole)) if isinstance(hole, tuple) else str(hole) for hole in holes)
+    return Covered(name, len(hits), len(hits) - len(holes), words, reasons)

@@ -1,0 +1,136 @@
+"""The main job: a layer of a real network from its formats to gates, with one summary at the end.
+
+`run` trains a small network on handwritten digits, quantises one layer, computes it in the golden model, drives the
+generated Verilog with the layer's own operations on both simulators, measures area, and gives the summary that
+`fp9_sim.demo.report` prints and writes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import fp9
+from fp9.engines import engine
+from fp9_sim.demo import hardware, layer, network
+
+Record = dict[str, Any]
+Progress = Callable[[str, int, int], None]
+"""Called with what was finished, the steps done and the steps in all."""
+
+ACCURACY_FORMATS = ("e4m3", "hfp8_143", "hif8")
+STEPS = 3 + hardware.STEPS
+"""Steps of the whole job."""
+FIGURE_BINS = range(-40, 17)
+"""Binades of the magnitude histograms."""
+
+
+def run(out: Path, seed: int = 0, progress: Progress | None = None) -> Record:
+    """Do the main job into folder `out` and return its summary (what `report.json` holds).
+
+    Files: `rtl/UNIT.v`, `vectors/UNIT.*`, simulator builds under `sim/`. Parts whose tools are missing are left out;
+    `skipped` says which and what to install. Raises OSError where `out` cannot be written.
+    """
+    started = time.perf_counter()
+    steps = _Steps(progress)
+    out.mkdir(parents=True, exist_ok=True)
+    data = network.digits(seed)
+    trained = network.train(data, seed)
+    real = network.accuracy(trained.activations(data.test_images)[-1], data.test_labels)
+    steps.done(f"Trained the network on {len(data.train_labels)} digits: {real:.1%} of the test digits right in FP32")
+    tensors = network.tensors(trained, data)
+    products = layer.products(tensors)
+    steps.done(f"Computed one layer in {len(layer.SCHEMES)} format pairs under {len(layer.ACCUMULATORS)} accumulators")
+    shares = [{"format": "fp32", "engine": "float32", "accuracy": real}, *accuracies(trained, data)]
+    steps.done(f"Ran the network on {len(data.test_labels)} test digits in {len(ACCURACY_FORMATS)} 8-bit formats")
+    line = hardware.Line(out, seed, steps.done)
+    line.prepare(tensors, products)
+    built = line.measure()
+    return {
+        "fp9": fp9.__version__,
+        "seed": seed,
+        "network": network_record(data),
+        "accuracy": shares,
+        "tensors": [tensor_record(name, getattr(tensors, name)) for name in ("activations", "weights", "gradient")],
+        "layer": [product_record(p) for p in products],
+        "units": list(built.units.values()),
+        "ratios": built.ratios,
+        "broken": built.broken,
+        "skipped": built.skipped,
+        "folder": str(out),
+        "seconds": time.perf_counter() - started,
+    }
+
+
+class _Steps:
+    def __init__(self, progress: Progress | None) -> None:
+        self.progress = progress
+        self.count = 0
+
+    def done(self, what: str) -> None:
+        self.count += 1
+        if self.progress:
+            self.progress(what, self.count, STEPS)
+
+
+def accuracies(trained: network.Network, data: network.Digits) -> list[Record]:
+    """Accuracy on the test digits in each 8-bit format under each accumulator."""
+    return [
+        {
+            "format": fp9.format(fmt).name,
+            "engine": by,
+            "accuracy": network.accuracy(
+                layer.scores(trained, data.test_images, fp9.format(fmt), engine(by)), data.test_labels
+            ),
+        }
+        for fmt in ACCURACY_FORMATS
+        for by in layer.ACCUMULATORS
+    ]
+
+
+def network_record(data: network.Digits) -> Record:
+    """What the network is and what it was trained and tested on."""
+    return {
+        "layers": list(network.LAYER_SIZES),
+        "layer": network.LAYER,
+        "epochs": network.EPOCHS,
+        "train": len(data.train_labels),
+        "test": len(data.test_labels),
+    }
+
+
+def tensor_record(name: str, tensor: NDArray[np.float32]) -> Record:
+    """Shape and magnitudes: how many elements lie in each binade of `FIGURE_BINS`."""
+    binades = np.frexp(tensor[tensor != 0])[1] - 1
+    counts = [int(np.count_nonzero(binades == exponent)) for exponent in FIGURE_BINS]
+    return {
+        "name": name,
+        "shape": list(tensor.shape),
+        "max": float(np.abs(tensor).max()),
+        "zeros": int(np.count_nonzero(tensor == 0)),
+        "lowest_binade": FIGURE_BINS.start,
+        "binades": counts,
+    }
+
+
+def product_record(product: layer.Product) -> Record:
+    """Formats, scales and errors of one product."""
+    return {
+        "direction": product.scheme.direction,
+        "a": product.scheme.a.name,
+        "b": product.scheme.b.name,
+        "engine": product.engine.name,
+        "result": product.engine.result.name,
+        "rounding": product.engine.rounding.value,
+        "scale_a": product.a.exponent,
+        "scale_b": product.b.exponent,
+        "shape": [product.a.codes.shape[0], product.a.codes.shape[1], product.b.codes.shape[1]],
+        "quantisation_error": product.quantisation_error,
+        "accumulation_error": product.accumulation_error,
+        "total_error": product.total_error,
+    }

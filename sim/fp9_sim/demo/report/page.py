@@ -1,0 +1,64 @@
+"""The summary of the main job: as JSON, as an HTML page that needs nothing else, and as a table for the terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from fp9.system.files import write_whole
+from fp9_rtl.synthesis.records import NOTE
+from fp9_sim.demo.report import charts
+from fp9_sim.demo.report.terminal import nearest_percent, times
+
+Summary = Mapping[str, Any]
+
+SCHEMA = 1
+"""Version of `report.json`; a file of another version is refused."""
+NEEDED = ("accuracy", "layer", "units", "ratios", "broken", "skipped", "tensors", "network", "seconds", "folder")
+"""Parts that every summary has."""
+
+
+def write(summary: Summary, folder: Path) -> None:
+    """Write `report.json` and `report.html` into a folder, each whole or not at all. Raises OSError where it cannot."""
+    page = html(summary)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / "report.json", json.dumps({"schema": SCHEMA, **summary}, indent=1) + "\n")
+    write_whole(folder / "report.html", page)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The summary in a `report.json`. Raises ValueError for a file that is none, OSError where it cannot be read."""
+    try:
+        summary = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise ValueError(f"{path} is not JSON; make a report with: fp9 demo") from None
+    if not isinstance(summary, dict) or summary.get("schema") != SCHEMA or any(k not in summary for k in NEEDED):
+        raise ValueError(f"{path} is not a report of this version; make a new one with: fp9 demo")
+    return summary
+
+
+def passed(summary: Summary) -> bool:
+    """Whether something was driven, all of it was checked and agreed, and every broken vector was caught."""
+    runs = [(unit, run) for unit in summary["units"] for run in unit["simulation"].values()]
+    agreed = all(
+        run["checked"] == unit["operations"] and not run["mismatches"] and not run["violations"] for unit, run in runs
+    )
+    return bool(runs) and agreed and all(b["caught"] for b in summary["broken"])
+
+
+def html(summary: Summary) -> str:
+    """The page: tables, charts as SVG inside it, and a word on what each figure means."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters.update(percent=nearest_percent, times=times)
+    template = environment.from_string(
+        files("fp9_sim.demo.report").joinpath("template.html").read_text(encoding="utf-8")
+    )
+    drawn = {draw.__name__: draw(summary) for draw in (charts.accuracy, charts.magnitudes, charts.errors)}
+    if any(unit["synthesis"] for unit in summary["units"]):
+        drawn["areas"] = charts.areas(summary)
+    return template.render(**summary, passed=passed(summary), charts=drawn, note=NOTE)

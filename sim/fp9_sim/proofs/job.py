@@ -1,0 +1,170 @@
+"""Proofs about a unit's Verilog: `prove` decides every case of every claim and gives a record of it.
+
+A case is proven, refuted with a counterexample, or not finished within its time limit; nothing is claimed for the last.
+Controls are cases with one deliberate error in the specification. One that is not refuted makes its claim void.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+import fp9_rtl
+from fp9.golden import evaluate
+from fp9.units import Unit
+from fp9.vectors.sets import port_dtype
+from fp9_rtl.export.interfaces import HANDSHAKE as SIGNALS
+from fp9_sim.netlists.solver import State, Verdict
+from fp9_sim.proofs.claims import HANDSHAKE, ORDER, Claim, claims_of
+from fp9_sim.proofs.miter import Case
+from fp9_sim.provenance import provenance
+
+CASE_SECONDS = 120.0
+"""Time limit of one case."""
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class CaseRecord:
+    """How a case ended; `control_refuted` is None where it has no control."""
+
+    name: str
+    state: str
+    seconds: float
+    control_refuted: bool | None
+    counterexample: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class ClaimRecord:
+    """A claim and how its cases ended: `state` is the worst of theirs, "void" where a control was not refuted."""
+
+    name: str
+    proves: str
+    assumes: tuple[str, ...]
+    state: str
+    seconds: float
+    cases: tuple[CaseRecord, ...]
+
+
+@dataclass(frozen=True)
+class ProofRecord:
+    """Everything that was proven of one Verilog text."""
+
+    unit: str
+    spec: tuple[str, ...]
+    verilog_sha256: str
+    claims: tuple[ClaimRecord, ...]
+    provenance: dict[str, str]
+
+    @property
+    def proven(self) -> bool:
+        """Whether every case of every claim was proven."""
+        return all(claim.state == State.PROVEN.value for claim in self.claims)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"proven": self.proven}
+
+
+def prove(
+    unit: Unit,
+    verilog: str | None = None,
+    *,
+    timeout: float = CASE_SECONDS,
+    jobs: int = 2,
+    progress: Progress | None = None,
+) -> ProofRecord:
+    """Decide every claim about `unit`, for the given Verilog or the one generated for it.
+
+    `timeout` is a case's limit in seconds, `jobs` the solvers that run at once. Raises ValueError for a unit about
+    which there are no claims and for Verilog that cannot be read, MissingTool where Yosys is not installed.
+    """
+    claims = claims_of(unit)
+    text = fp9_rtl.verilog(unit) if verilog is None else verilog
+    total = sum(len(claim.cases) for claim in claims)
+    records: dict[str, list[CaseRecord]] = {claim.name: [] for claim in claims}
+    with ThreadPoolExecutor(jobs) as pool:
+        ends = [
+            (claim, pool.submit(_decide, unit, claim, case, text, timeout)) for claim in claims for case in claim.cases
+        ]
+        for done, (claim, end) in enumerate(ends, start=1):
+            records[claim.name].append(end.result())
+            if progress:
+                progress(f"{unit.name}: {records[claim.name][-1].name}", done, total)
+    return ProofRecord(
+        unit.name,
+        tuple(unit.describe()),
+        hashlib.sha256(text.encode()).hexdigest(),
+        tuple(_summary(claim, tuple(records[claim.name])) for claim in claims),
+        provenance(),
+    )
+
+
+def _decide(unit: Unit, claim: Claim, case: Case, verilog: str, timeout: float) -> CaseRecord:
+    verdict = claim.decide(verilog, case, case.specification, timeout)
+    control: Verdict | None = None
+    if case.control is not None:
+        control = claim.decide(verilog, case, case.control, timeout)
+    return CaseRecord(
+        case.name,
+        verdict.state.value,
+        round(verdict.seconds + (control.seconds if control else 0), 3),
+        None if control is None else control.state is State.REFUTED,
+        _explained(unit, claim, case, verdict) if verdict.state is State.REFUTED else None,
+    )
+
+
+def _summary(claim: Claim, cases: tuple[CaseRecord, ...]) -> ClaimRecord:
+    states = {case.state for case in cases}
+    worst = next(s.value for s in (State.REFUTED, State.UNFINISHED, State.PROVEN) if s.value in states)
+    void = any(case.control_refuted is False for case in cases)
+    seconds = round(sum(case.seconds for case in cases), 3)
+    return ClaimRecord(claim.name, claim.proves, claim.assumes, "void" if void else worst, seconds, cases)
+
+
+def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[str, Any]:
+    """The counterexample; of the handshake the last clock's ports, which no model of values answers."""
+    if claim.name not in (HANDSHAKE, ORDER):
+        return explain(unit, case, verdict.counterexample)
+    names = ["rst", *SIGNALS, *(port.name for port in unit.inputs)]
+    return {"inputs": {name: f"0x{verdict.counterexample.get(name, 0):x}" for name in names}, "outputs": {}}
+
+
+def explain(unit: Unit, case: Case, ports: Mapping[str, int]) -> dict[str, Any]:
+    """A counterexample as texts: each input in hex and decimal, and each output beside the golden model's."""
+    inputs = {port.name: ports.get(port.name, case.fixed.get(port.name, 0)) for port in unit.inputs}
+    columns = {port.name: np.array([inputs[port.name]], dtype=port_dtype(port)) for port in unit.inputs}
+    expected = evaluate(unit, columns)
+    numbers = {
+        port.name: _text(port.width, inputs[port.name], _meaning(unit, port.name, inputs)) for port in unit.inputs
+    }
+    outputs = {
+        port.name: {
+            "rtl": _text(port.width, ports.get(port.name, 0)),
+            "model": _text(port.width, int(expected[port.name][0])),
+        }
+        for port in unit.outputs
+    }
+    return {"inputs": numbers, "outputs": outputs}
+
+
+def _meaning(unit: Unit, name: str, inputs: Mapping[str, int]) -> float | str | None:
+    """The number that a code on a port stands for, or the choice that a select port makes."""
+    port = next(port for port in unit.inputs if port.name == name)
+    if port.choices:
+        return port.choices[min(inputs[name], len(port.choices) - 1)]
+    if not port.formats:
+        return None
+    chosen = min(inputs[port.select], len(port.formats) - 1) if port.select else 0
+    return port.formats[chosen].to_float(inputs[name])
+
+
+def _text(width: int, value: int, meaning: float | str | None = None) -> str:
+    text = f"0x{value:0{(width + 3) // 4}x}"
+    return text if meaning is None else f"{text} ({meaning})"
