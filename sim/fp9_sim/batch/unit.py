@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import fp9_rtl
 from fp9.units import Unit
 from fp9.vectors.sets import from_inputs, port_dtype
 from fp9_rtl.tools.cache import cache_folder
 from fp9_sim.batch.shim import LANES, PREFIX, lanes, shim
 from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatches
-from fp9_sim.simulators.build import first_error, verilog_of
+from fp9_sim.simulators.build import first_error
 from fp9_sim.simulators.find import VERILATOR_ARGUMENTS, Simulator, SimulatorError, verilator
 from fp9_sim.simulators.objects import keep, lend, publish
 
@@ -141,7 +142,7 @@ def verilated(unit: Unit, *, threads: int | None = None, verilog: str | None = N
     cache cannot be written.
     """
     folder = _compiled(
-        unit, verilog_of(unit) if verilog is None else verilog, verilator(), cache_folder().with_name("verilated")
+        unit, fp9_rtl.verilog(unit) if verilog is None else verilog, verilator(), cache_folder().with_name("verilated")
     )
     return Verilated(unit, folder / LIBRARY, threads or len(os.sched_getaffinity(0)))
 

@@ -45,12 +45,11 @@ from typing import Any
 
 from fp9.units import MAX_STAGES, Mac, Unit, unit
 from fp9.units import toml as unitfile
-from fp9_sim.simulators.build import HANDSHAKE
+from fp9_rtl.export.interfaces import HANDSHAKE
 
 MOST_CLOCKS = 64
 """Longest latency that can be checked."""
 
-HANDSHAKE_PORTS = tuple(name for name in HANDSHAKE if name not in ("clk", "rst"))
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 _FIELDS = {
@@ -106,7 +105,7 @@ def load(path: Path | str) -> Foreign:
     without = tuple(said.get("without", ()))
     _check_known(path, "without", without, [port.name for port in spec.outputs])
     _check_known(path, "ports", said.get("ports", {}), names)
-    _check_known(path, "handshake", said.get("handshake", {}), HANDSHAKE_PORTS)
+    _check_known(path, "handshake", said.get("handshake", {}), HANDSHAKE)
     if set(without) >= {port.name for port in spec.outputs}:
         raise ValueError(f"{path}: without names every output; leave one to check")
     return Foreign(
@@ -150,9 +149,9 @@ def _spec(path: Path, said: Mapping[str, Any]) -> Unit:
         raise ValueError(f"{path}: latency {latency} needs a [clock]; add one with its port")
     if isinstance(base, Mac) and "in_valid" not in said.get("handshake", {}):
         raise ValueError(f"{path}: a mac must know which clocks carry an operation; give handshake.in_valid")
-    missing = [name for name in HANDSHAKE_PORTS if name not in said.get("handshake", {})]
-    if said.get("handshake") and (not latency or missing not in ([], [n for n in HANDSHAKE_PORTS if n != "in_valid"])):
-        raise ValueError(f"{path}: handshake needs a latency and {', '.join(HANDSHAKE_PORTS)}, or in_valid alone")
+    missing = [name for name in HANDSHAKE if name not in said.get("handshake", {})]
+    if said.get("handshake") and (not latency or missing not in ([], [n for n in HANDSHAKE if n != "in_valid"])):
+        raise ValueError(f"{path}: handshake needs a latency and {', '.join(HANDSHAKE)}, or in_valid alone")
     stages = min(latency, MAX_STAGES)
     return dataclasses.replace(base, name=f"check_{_identifier(path, 'top', said['top'])}", stages=stages)  # type: ignore[type-var]
 

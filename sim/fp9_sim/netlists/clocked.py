@@ -14,6 +14,7 @@ from fp9.units import Dot, Unit
 from fp9_rtl.sums.gating import holds
 from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.netlists.function import function
+from fp9_sim.netlists.tied import tied
 
 # Without their values at reset, registers of the handshake that take a constant are that constant.
 _FLATTEN = """\
@@ -41,14 +42,6 @@ def circuit(unit: Unit, verilog: str) -> str:
     with tempfile.TemporaryDirectory(prefix="fp9-circuit-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)
-        (folder / "tied.v").write_text(_tied(unit))
+        (folder / "tied.v").write_text(tied(unit, clocked=True))
         run_yosys(_FLATTEN.format(name=unit.name), folder)
         return (folder / "circuit.v").read_text()
-
-
-def _tied(unit: Unit) -> str:
-    ports = [*(("input", port) for port in unit.inputs), *(("output", port) for port in unit.outputs)]
-    declared = ", ".join(f"{direction} [{port.width - 1}:0] {port.name}" for direction, port in ports)
-    pins = ", ".join(f".{port.name}({port.name})" for _, port in ports)
-    control = ".clk(clk), .rst(1'b0), .in_valid(1'b1), .out_ready(1'b1), .in_ready(), .out_valid()"
-    return f"module tied(input clk, {declared});\n  {unit.name} unit({pins}, {control});\nendmodule\n"

@@ -16,6 +16,7 @@ from typing import Any
 from fp9.units import Cast, Dot, Mac, Port, Unit
 from fp9_rtl.sums.gating import holds
 from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.netlists.tied import TIED, tied
 
 ACCUMULATOR = "accumulator"
 """Name of the input that stands for an accumulator register."""
@@ -82,24 +83,15 @@ def function(unit: Unit, verilog: str) -> str:
     with tempfile.TemporaryDirectory(prefix="fp9-function-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)
-        (folder / "tied.v").write_text(_tied(unit))
+        (folder / "tied.v").write_text(tied(unit, clocked=False))
         (folder / "wires.v").write_text(_WIRES)
         kept = _accumulator(unit)
         run_yosys(_FLATTEN.format(registers=_ALL_BUT_SHOWN.format(output=kept.name) if kept else ""), folder)
         design = json.loads((folder / "function.json").read_text())
-        _open_registers(unit, design["modules"]["tied"])
+        _open_registers(unit, design["modules"][TIED])
         (folder / "function.json").write_text(json.dumps(design))
         run_yosys(_BACK.format(name=unit.name), folder)
         return (folder / "function.v").read_text()
-
-
-def _tied(unit: Unit) -> str:
-    """The unit with its handshake tied to `always`."""
-    ports = [*(("input", port) for port in unit.inputs), *(("output", port) for port in unit.outputs)]
-    declared = ", ".join(f"{direction} [{port.width - 1}:0] {port.name}" for direction, port in ports)
-    pins = ", ".join(f".{port.name}({port.name})" for _, port in ports)
-    control = ".clk(1'b0), .rst(1'b0), .in_valid(1'b1), .out_ready(1'b1), .in_ready(), .out_valid()"
-    return f"module tied({declared});\n  {unit.name} unit({pins}, {control});\nendmodule\n"
 
 
 def _open_registers(unit: Unit, module: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import fp9_rtl
 from fp9.system.files import write_whole
 from fp9.units import Unit
 from fp9.vectors.sets import VectorSet, read
@@ -18,7 +19,7 @@ from fp9_sim.benches.exchange import COVERAGE, COVERAGE_JSON, FOLDER_VARIABLE, O
 from fp9_sim.benches.scoreboard import KEPT, Answers, Mismatch, mismatches
 from fp9_sim.coverage import FunctionalCoverage
 from fp9_sim.simulators import find as tools
-from fp9_sim.simulators.build import DEFAULT_FOLDER, Build, build, verilog_of
+from fp9_sim.simulators.build import DEFAULT_FOLDER, Build, build
 from fp9_sim.simulators.find import SimulatorError
 from fp9_sim.simulators.job import run_job
 
@@ -102,7 +103,7 @@ def regress(
         raise ValueError(f"no vectors given for {unit.name}; a run that checks nothing would prove nothing")
     found = tools.find(simulator)
     kind = _waves_kind(waves, found.name)
-    built = build(unit, verilog_of(unit) if verilog is None else verilog, found, Path(build_dir), kind)
+    built = build(unit, fp9_rtl.verilog(unit) if verilog is None else verilog, found, Path(build_dir), kind)
     if coverage is not None:
         functional.model_of(unit)
     order = Order(checked, seed, stalls, unit.stages if latency is None else latency, coverage is not None)

@@ -13,6 +13,7 @@ from pathlib import Path
 import cocotb_tools
 
 from fp9.units import Unit
+from fp9_rtl.export.interfaces import HANDSHAKE
 from fp9_sim.simulators.find import ICARUS_ARGUMENTS, ICARUS_FATAL, VERILATOR_ARGUMENTS, Simulator, SimulatorError
 from fp9_sim.simulators.job import run_job
 from fp9_sim.simulators.objects import keep, lend, publish
@@ -20,7 +21,7 @@ from fp9_sim.simulators.objects import keep, lend, publish
 DEFAULT_FOLDER = Path("build/sim")
 """Where builds and runs go, below the current folder, when nothing else is asked for."""
 
-HANDSHAKE = ("clk", "rst", "in_valid", "in_ready", "out_valid", "out_ready")
+CONTROL = ("clk", "rst", *HANDSHAKE)
 """Ports of a unit with stages beside its inputs and outputs."""
 
 
@@ -40,7 +41,7 @@ class Build:
 
 def build(unit: Unit, verilog: str, simulator: Simulator, folder: Path, waves: str | None = None) -> Build:
     """A unit's design for a simulator; arguments and errors as in `build_design`."""
-    ports = [port.name for port in (*unit.inputs, *unit.outputs)] + [*(HANDSHAKE if unit.stages else ())]
+    ports = [port.name for port in (*unit.inputs, *unit.outputs)] + [*(CONTROL if unit.stages else ())]
     return build_design(unit.name, ports, verilog, simulator, folder, waves)
 
 
@@ -75,14 +76,6 @@ def build_design(
     finally:
         shutil.rmtree(working, ignore_errors=True)
     return result
-
-
-def verilog_of(unit: Unit) -> str:
-    """Generated Verilog of a unit."""
-    # Imported here, because the bench inside the simulator imports this package and needs no generator.
-    from fp9_rtl.export.verilog import verilog
-
-    return verilog(unit)
 
 
 def _compile(

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import fp9
+import fp9_rtl
 from fp9.units import Unit
 from fp9_sim.batch.unit import Verilated, verilated
 from fp9_sim.provenance import provenance
-from fp9_sim.simulators.build import verilog_of
 from fp9_sim.simulators.find import verilator
 from fp9_sim.sweeps import checkpoint, executors, records
 from fp9_sim.sweeps.plan import Plan
@@ -64,7 +64,7 @@ def sweep(
     Raises ValueError where the same sweep is running, the scheduler does not answer or a worker was killed, MissingTool
     and SimulatorError as `verilated` does, OSError where the folder cannot be written.
     """
-    text = verilog_of(plan.unit) if verilog is None else verilog
+    text = fp9_rtl.verilog(plan.unit) if verilog is None else verilog
     shards = range(plan.shards) if chosen is None else chosen
     dut = verilated(plan.unit, threads=1, verilog=text)
     folder = Path(folder)

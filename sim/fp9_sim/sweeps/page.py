@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import fp9_rtl
 from fp9.system.files import write_whole
 from fp9.units import CATALOGUE, Unit
 from fp9.vectors import grades
 from fp9.vectors import sets as vectors
-from fp9_sim.simulators.build import verilog_of
 from fp9_sim.sweeps import records
 from fp9_sim.sweeps.plan import Plan
 
@@ -60,7 +60,7 @@ def coverage(folder: Path | str, units: Iterable[Unit] | None = None, graded: Pa
 
 def covered(unit: Unit, folder: Path, graded: Path = grades.FOLDER) -> Covered:
     """What the records say of one unit."""
-    digest = hashlib.sha256(verilog_of(unit).encode()).hexdigest()
+    digest = hashlib.sha256(fp9_rtl.verilog(unit).encode()).hexdigest()
     plan = Plan(unit)
     space = "with state" if not plan.exhaustive and unit.kind == "mac" else _power(plan.space)
     swept, share = _swept(unit, folder / "sweeps" / f"{unit.name}.json", plan, digest)

@@ -219,7 +219,7 @@ def test_a_sequence_shrinks_to_what_the_failure_needs() -> None:
 
 
 def test_the_page_adds_up_the_runs_of_todays_circuit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fp9_sim.sweeps.page.verilog_of", lambda unit: HEALTHY)
+    monkeypatch.setattr("fp9_rtl.verilog", lambda unit: HEALTHY)
     folder = tmp_path / "sweeps"
     for chosen in (range(0, 4), range(2, 8)):
         sweep(PLAN, chosen, verilog=HEALTHY, folder=folder, workers=1)
@@ -229,7 +229,7 @@ def test_the_page_adds_up_the_runs_of_todays_circuit(tmp_path: Path, monkeypatch
     (row,) = coverage(tmp_path, [UNIT])
     assert row.complete
     assert "| decoder_hif8 | 256 | 256 enumerated | 100 % | 0 |" in (tmp_path / "coverage.md").read_text()
-    monkeypatch.setattr("fp9_sim.sweeps.page.verilog_of", lambda unit: "another circuit")
+    monkeypatch.setattr("fp9_rtl.verilog", lambda unit: "another circuit")
     (row,) = coverage(tmp_path, [UNIT])
     assert row.cells[1] == "earlier circuit"
     assert not row.complete
@@ -238,7 +238,7 @@ def test_the_page_adds_up_the_runs_of_todays_circuit(tmp_path: Path, monkeypatch
 def test_a_grade_counts_for_the_circuit_and_the_suite_that_it_was_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fp9_sim.sweeps.page.verilog_of", lambda unit: HEALTHY)
+    monkeypatch.setattr("fp9_rtl.verilog", lambda unit: HEALTHY)
     corner = vectors.generate(UNIT, "corner")
     suite = {"suite": "corner", "sha256": vectors.digest(corner), "killed": 1999, "survivors": [{}], "rate": 0.9995}
     record = {"verilog_sha256": hashlib.sha256(HEALTHY.encode()).hexdigest(), "seeds": [1], "suites": [suite]}

@@ -16,8 +16,8 @@ Summary = Mapping[str, Any]
 MAPPINGS = ("A", "B")
 
 
-def percent(share: float) -> str:
-    """A share in per cent, one digit after the point."""
+def nearest_percent(share: float) -> str:
+    """A share in per cent, to the nearest tenth."""
     return f"{100 * share:.1f} %"
 
 
@@ -49,7 +49,7 @@ def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], te
 
 def _accuracy(summary: Summary) -> Table:
     """One row for each accumulator, one column for each format."""
-    shares = {(r["engine"], r["format"]): percent(r["accuracy"]) for r in summary["accuracy"]}
+    shares = {(r["engine"], r["format"]): nearest_percent(r["accuracy"]) for r in summary["accuracy"]}
     engines = dict.fromkeys(engine for engine, _ in shares)
     formats = dict.fromkeys(fmt for _, fmt in shares)
     rows = [[engine, *(shares.get((engine, fmt), "") for fmt in formats)] for engine in engines]

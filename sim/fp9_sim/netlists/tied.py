@@ -1,0 +1,18 @@
+"""A unit with its handshake tied to `always`: its inputs are always valid, its results always taken, no reset comes."""
+
+from __future__ import annotations
+
+from fp9.units import Unit
+
+TIED = "tied"
+"""Name of the module around the unit."""
+
+
+def tied(unit: Unit, clocked: bool) -> str:
+    """Verilog of the module around a unit with stages: its data ports, and `clk` where it is clocked."""
+    ports = [*(("input", port) for port in unit.inputs), *(("output", port) for port in unit.outputs)]
+    declared = ["input clk"] * clocked + [f"{direction} [{port.width - 1}:0] {port.name}" for direction, port in ports]
+    pins = ", ".join(f".{port.name}({port.name})" for _, port in ports)
+    clock = "clk" if clocked else "1'b0"
+    control = f".clk({clock}), .rst(1'b0), .in_valid(1'b1), .out_ready(1'b1), .in_ready(), .out_valid()"
+    return f"module {TIED}({', '.join(declared)});\n  {unit.name} unit({pins}, {control});\nendmodule\n"
