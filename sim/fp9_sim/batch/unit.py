@@ -14,9 +14,10 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 import fp9_rtl
 from fp9.units import Unit
@@ -27,9 +28,6 @@ from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatches
 from fp9_sim.simulators.build import first_error
 from fp9_sim.simulators.find import VERILATOR_ARGUMENTS, Simulator, SimulatorError, verilator
 from fp9_sim.simulators.objects import keep, lend, publish
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 LIBRARY = "unit.so"
 

@@ -42,7 +42,7 @@ async def regression(dut: Any) -> None:
 
 def measure_coverage(order: Order, outcome: Outcome, folder: Path) -> None:
     """Sample every operation with the outputs that the circuit gave, and leave the coverage in the folder."""
-    from fp9_sim import coverage as functional
+    from fp9_sim import coverage as functional  # slow to load
 
     unit, inputs = order.vectors.unit, order.vectors.inputs
     covered = functional.measure(unit, inputs, outcome.answers.values, folder / COVERAGE)

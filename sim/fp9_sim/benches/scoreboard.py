@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fp9.formats import Format, Kind, with_bias
 from fp9.units import Port, Unit
 from fp9.vectors.sets import VectorSet
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 KEPT = 100
 """Mismatches that are kept with their operands; all are counted."""

@@ -25,7 +25,7 @@ def check_rtl(mapping: Path, simulator: str, count: int, seed: int, as_json: boo
       fp9 check-rtl acme_cast.toml
     """
     with extra("sim"):
-        from fp9_sim import foreign
+        from fp9_sim import foreign  # slow to load
     verdict = foreign.check_rtl(foreign.load(mapping), simulator, count=count, seed=seed)
     total = verdict.total_mismatches
     reasons = [

@@ -59,7 +59,7 @@ def gemm(
       fp9 gemm --rows 2 --columns 2 --set stages=3 --area
     """
     with extra("rtl"):
-        from fp9_rtl.gemm.tile import GemmTile, gemm_verilog
+        from fp9_rtl.gemm.tile import GemmTile, gemm_verilog  # slow to load
     unit = load_unit(name, settings)
     tile = GemmTile.of(unit, rows, columns, target, Rounding(rounding), Overflow(overflow))
     text = gemm_verilog(tile)
@@ -82,8 +82,8 @@ def gemm(
 
 def _area(tile: GemmTile, shown: list[Any]) -> list[dict[str, Any]]:
     """The tile's area by mappings A and B, as records; their table joins `shown`."""
-    from fp9_rtl.gemm import area as gemm_area
-    from fp9_rtl.synthesis.records import NOTE
+    from fp9_rtl.gemm import area as gemm_area  # slow to load
+    from fp9_rtl.synthesis.records import NOTE  # slow to load
 
     with progress_bar() as progress:
         found = [area.to_dict() for area in gemm_area.measure(tile, progress=progress)]
@@ -100,8 +100,8 @@ def _area(tile: GemmTile, shown: list[Any]) -> list[dict[str, Any]]:
 def _check(tile: GemmTile, products: int, seed: int, shown: list[Any]) -> list[dict[str, Any]]:
     """What matrix products through the tile gave on both simulators, as records; their table joins `shown`."""
     with extra("sim"):
-        from fp9_sim import SIMULATORS
-        from fp9_sim.regression.gemm import check_tile
+        from fp9_sim import SIMULATORS  # slow to load
+        from fp9_sim.regression.gemm import check_tile  # slow to load
     found = []
     with progress_bar() as progress:
         for done, simulator in enumerate(SIMULATORS):

@@ -48,8 +48,8 @@ def rtl(
     if user_bits and not wrapper:
         raise UserError("--user-bits belongs to a wrapper; give --wrapper axis too")
     with extra("rtl"):
-        import fp9_rtl
-        from fp9_rtl.export import axis, interfaces
+        import fp9_rtl  # slow to load
+        from fp9_rtl.export import axis, interfaces  # slow to load
     unit = load_unit(name, settings)
     text = axis.axi_stream_verilog(unit, user_bits) if wrapper else fp9_rtl.verilog(unit)
     interfaces.write_interfaces(unit, package=package, c=header)
@@ -92,8 +92,8 @@ def sim(
       fp9 sim cast_fp32_ocp_rne --coverage build/coverage.xml
     """
     with extra("sim"):
-        from fp9_sim import SIMULATORS, regress
-    from fp9.vectors import sets as library
+        from fp9_sim import SIMULATORS, regress  # slow to load
+    from fp9.vectors import sets as library  # slow to load
 
     chosen = simulators or SIMULATORS
     if waves is not None and len(chosen) > 1:
@@ -159,9 +159,9 @@ def synth(
             raise UserError("--fpga stands alone; leave out --compare and --out")
         return place_units([load_unit(name, settings) for name in names], fpga, as_json)
     with extra("rtl"):
-        from fp9_rtl.studies import submodules as study_submodules
-        from fp9_rtl.synthesis import report as synth_report
-        from fp9_rtl.synthesis import run as library_synth
+        from fp9_rtl.studies import submodules as study_submodules  # slow to load
+        from fp9_rtl.synthesis import report as synth_report  # slow to load
+        from fp9_rtl.synthesis import run as library_synth  # slow to load
     units = [load_unit(name, settings) for name in names]
     reference = load_unit(other) if other else None
     with progress_bar() as progress:
@@ -197,8 +197,8 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
       fp9 demo --out build
     """
     with extra("demo"):
-        from fp9_sim import demo as job
-        from fp9_sim.demo import report as reporting
+        from fp9_sim import demo as job  # slow to load
+        from fp9_sim.demo import report as reporting  # slow to load
     with progress_bar(keep=True) as progress:
         summary = job.run(out, seed, progress)
         reporting.write(summary, out)
@@ -219,7 +219,7 @@ def report(path: Path, as_json: bool) -> None:
       fp9 report build/report.json
     """
     with extra("demo"):
-        from fp9_sim.demo import report as reporting
+        from fp9_sim.demo import report as reporting  # slow to load
     summary = reporting.read(path)
     reporting.write(summary, path.parent)
     show(summary, as_json, reporting.summary_table(summary))

@@ -45,7 +45,7 @@ def prove(
       fp9 prove fma_fp32_e5m2 --timeout 60
     """
     with extra("sim"):
-        from fp9_sim import proofs
+        from fp9_sim import proofs  # slow to load
     text = path.read_text() if path else None
     records = []
     with progress_bar() as progress:
@@ -117,7 +117,7 @@ def grade(
       fp9 grade cast_fp32
     """
     with extra("sim"):
-        from fp9_sim import mutants
+        from fp9_sim import mutants  # slow to load
     graded = []
     with progress_bar() as progress:
         for name in names:

@@ -53,7 +53,7 @@ def sweep(
       fp9 sweep cast_fp32 --scheduler tcp://10.0.0.1:8786
     """
     with extra("sim"):
-        from fp9_sim import sweeps as library
+        from fp9_sim import sweeps as library  # slow to load
     unit = load_unit(name, settings)
     verilog = path.read_text() if path else None
     if only:
@@ -100,8 +100,8 @@ def _reproducer(name: str, settings: Iterable[str], path: Path | None, found: Sw
 
 def _only(unit: Unit, verilog: str | None, texts: Iterable[str], as_json: bool) -> None:
     """Run given operations from reset and print what came out."""
-    from fp9_sim import check, verilated
-    from fp9_sim.sweeps.shrink import columns
+    from fp9_sim import check, verilated  # slow to load
+    from fp9_sim.sweeps.shrink import columns  # slow to load
 
     operations = [_operation(unit, text) for text in texts]
     dut = verilated(unit, threads=1, verilog=verilog)
@@ -147,7 +147,7 @@ def coverage(records: Path, functional: bool, as_json: bool) -> None:
     if functional:
         return _functional(records, as_json)
     with extra("sim"):
-        from fp9_sim import sweeps as library
+        from fp9_sim import sweeps as library  # slow to load
     rows = library.coverage(records)
     columns = ["unit", "inputs", "swept", "share", "mismatches", "last run", "proof", "corner", "smoke"]
     shown = [{"complete": row.complete, **dict(zip(columns, (row.unit, *row.cells), strict=True))} for row in rows]
@@ -157,7 +157,7 @@ def coverage(records: Path, functional: bool, as_json: bool) -> None:
 def _functional(folder: Path, as_json: bool) -> None:
     """Measure the suites of the catalogue and draw the page of their functional coverage."""
     with extra("sim"):
-        from fp9_sim import coverage as functional
+        from fp9_sim import coverage as functional  # slow to load
     with progress_bar() as progress:
         rows = functional.draw(folder, progress=progress)
     columns = ["unit", "bins", "left out", "smoke", "corner", "holes"]

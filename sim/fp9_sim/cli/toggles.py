@@ -28,7 +28,7 @@ def toggles(
       fp9 toggles fma_fp32 --set stages=3 --zeros 0.75
     """
     with extra("sim"):
-        from fp9_sim.netlists import toggles as counting
+        from fp9_sim.netlists import toggles as counting  # slow to load
     unit, shares = load_unit(name, settings), shares or (0.0, 0.5, 0.9)
     measured = []
     with progress_bar() as progress:

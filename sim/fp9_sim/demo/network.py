@@ -75,7 +75,7 @@ class LayerTensors:
 
 def digits(seed: int = 0) -> Digits:
     """The digits of scikit-learn, shuffled with `seed` and parted into training and test images."""
-    from sklearn.datasets import load_digits
+    from sklearn.datasets import load_digits  # optional
 
     images, labels = load_digits(return_X_y=True)
     order = np.random.default_rng(seed).permutation(len(labels))

@@ -6,9 +6,9 @@ import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fp9.units import Unit
 from fp9.vectors.sets import VectorSet, read
@@ -16,9 +16,6 @@ from fp9_sim.benches.scoreboard import Answers
 from fp9_sim.regression.run import Regression, regress
 from fp9_sim.simulators.build import DEFAULT_FOLDER
 from fp9_sim.simulators.find import SIMULATORS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)

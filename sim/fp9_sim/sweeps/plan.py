@@ -6,17 +6,15 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fp9.suites import inputs_of
 from fp9.suites.columns import every_value
 from fp9.units import Cast, Mac, Port, Unit
 from fp9.vectors.sets import port_dtype
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Columns = dict[str, "NDArray[Any]"]
 

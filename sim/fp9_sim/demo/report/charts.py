@@ -33,8 +33,8 @@ RANGES = ("e4m3", "e5m2", "hfp8_143", "hfp8_152", "hif8")
 
 
 def _svg(draw: Callable[[Axes], None], height: float) -> str:
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
+    from matplotlib import rc_context  # optional
+    from matplotlib.figure import Figure  # optional
 
     with rc_context(STYLE):
         figure = Figure(figsize=(7.2, height), layout="constrained")
@@ -46,7 +46,7 @@ def _svg(draw: Callable[[Axes], None], height: float) -> str:
 
 def accuracy(summary: Summary) -> str:
     """Share of test digits that are right, by format and accumulator."""
-    from matplotlib.patches import Patch
+    from matplotlib.patches import Patch  # optional
 
     rows = summary["accuracy"]
     groups = {name: [r for r in rows if r["format"] == name] for name in dict.fromkeys(r["format"] for r in rows)}

@@ -51,7 +51,7 @@ def passed(summary: Summary) -> bool:
 
 def html(summary: Summary) -> str:
     """The page: tables, charts as SVG inside it, and a word on what each figure means."""
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, StrictUndefined  # optional
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(percent=nearest_percent, times=times)
