@@ -11,8 +11,8 @@ from pathlib import Path
 import fp9
 from fp9_rtl.tools.yosys import yosys_version
 
-_SOURCES = (":/model", ":/rtl", ":/sim", ":(top,exclude)model/fp9/grades")
-"""What a record depends on, from the root of the repository."""
+_SOURCES = (":/model", ":/rtl", ":/sim", ":(top,exclude)model/fp9/vectors/grades.json")
+"""What a record depends on, from the root of the repository; the table of grades is made of records."""
 
 _HEAD = ("rev-parse", "--short=12", "HEAD")
 _CHANGED = ("status", "--porcelain", "--untracked-files=no", "--")

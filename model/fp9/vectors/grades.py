@@ -1,36 +1,26 @@
 """Grades of vector suites: the share of single errors in a unit's circuit that a suite notices.
 
-A record for each unit, `UNIT.json`, lies beside this module, where `fp9 grade --record` writes it. The manifests of
-exported vectors take the figure from there.
+The manifests of exported vectors take them from a table beside this module, which `fp9 grade --record` makes of the
+records in `docs/verification/grades`.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parents[3] / "docs" / "verification" / "grades"
+TABLE = Path(__file__).with_name("grades.json")
+"""The grades of each unit by its name, each by the SHA-256 of the suite."""
 
 
-def path_of(unit: str, folder: Path = FOLDER) -> Path:
-    """Where the record of a unit stands."""
-    return folder / f"{unit}.json"
-
-
-def record_of(unit: str, folder: Path = FOLDER) -> dict[str, Any] | None:
-    """The record of a unit by its name, or None where it has none. Raises ValueError for a file that is no record."""
-    path = path_of(unit, folder)
-    if not path.exists():
-        return None
-    try:
-        record = json.loads(path.read_text())
-    except ValueError:
-        record = None
-    if not isinstance(record, dict) or not {"verilog_sha256", "suites", "seeds"} <= record.keys():
-        raise ValueError(f"{path} is no grade; write it anew with `fp9 grade {unit} --record`")
-    return record
+@functools.cache
+def table() -> dict[str, dict[str, dict[str, Any]]]:
+    """What `TABLE` holds."""
+    grades: dict[str, dict[str, dict[str, Any]]] = json.loads(TABLE.read_text())
+    return grades
 
 
 def percent(share: float) -> str:
@@ -42,18 +32,7 @@ def grade_of(unit: str, sha256: str) -> dict[str, Any] | None:
     """What is known of the suite with this digest, or None where it was not graded.
 
     `mutants` are the errors drawn with `seeds` that change what the circuit computes, the circuit being the Verilog
-    with `verilog_sha256`; `noticed` counts those for which some expected output of the suite differs.
+    with `verilog_sha256`; `noticed` counts those for which some expected output of the suite differs, and `share` is
+    theirs of all.
     """
-    record = record_of(unit)
-    if record is None:
-        return None
-    for suite in record["suites"]:
-        if suite.get("sha256") == sha256:
-            return {
-                "mutants": suite["killed"] + len(suite["survivors"]),
-                "noticed": suite["killed"],
-                "share": suite["rate"],
-                "seeds": record["seeds"],
-                "verilog_sha256": record["verilog_sha256"],
-            }
-    return None
+    return table().get(unit, {}).get(sha256)

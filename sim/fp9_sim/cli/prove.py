@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fp9.cli.support import Command, extra, load_unit, progress_bar, settings_option, show, table
-from fp9.system.files import write_whole
-from fp9.vectors.grades import path_of, percent
+from fp9_sim.records import GRADES, HOME, PROOFS, write
 
 if TYPE_CHECKING:
     from fp9_sim.proofs import ProofRecord
 
 _PATH = click.Path(path_type=Path)
-RECORDS = Path("docs/verification/proofs")
 
 
 @click.command(cls=Command)
@@ -24,7 +21,8 @@ RECORDS = Path("docs/verification/proofs")
 @click.option("--verilog", "path", type=_PATH, help="Verilog of UNIT to prove; default: made anew.")
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds for one case.")
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Solvers at once.")
-@click.option("--record", is_flag=True, help=f"Write the record to {RECORDS}/UNIT.json.")
+@click.option("--record", is_flag=True, help="Write the record, UNIT.json.")
+@click.option("--to", "folder", type=_PATH, default=HOME / PROOFS, show_default=True, help="Folder of the record.")
 @settings_option
 def prove(
     names: tuple[str, ...],
@@ -32,6 +30,7 @@ def prove(
     timeout: float,
     jobs: int,
     record: bool,
+    folder: Path,
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -53,7 +52,7 @@ def prove(
             unit = load_unit(name, settings)
             records.append(proofs.prove(unit, text, timeout=timeout, jobs=jobs, progress=progress))
             if record:
-                _keep(RECORDS / f"{unit.name}.json", records[-1].to_dict())
+                write(folder, unit.name, records[-1].to_dict())
     rows = [
         [r.unit, claim.name, claim.state, _count(claim.cases), f"{claim.seconds:.1f}"]
         for r in records
@@ -97,13 +96,15 @@ def _counterexample(found: dict[str, Any]) -> str:
 @click.option(
     "--seed", "seeds", type=int, multiple=True, default=(1, 2, 3), show_default=True, help="Seeds of the errors."
 )
-@click.option("--record", is_flag=True, help="Keep the record in fp9's own folder: manifests of vectors state it.")
+@click.option("--record", is_flag=True, help="Write the record, UNIT.json; manifests of vectors state it.")
+@click.option("--to", "folder", type=_PATH, default=HOME / GRADES, show_default=True, help="Folder of the record.")
 @settings_option
 def grade(
     names: tuple[str, ...],
     drawn: int,
     seeds: tuple[int, ...],
     record: bool,
+    folder: Path,
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -118,13 +119,15 @@ def grade(
     """
     with extra("sim"):
         from fp9_sim import mutants  # slow to load
+    from fp9.vectors.grades import percent  # slow to load
+
     graded = []
     with progress_bar() as progress:
         for name in names:
             unit = load_unit(name, settings)
             graded.append(mutants.grade(unit, drawn=drawn, seeds=seeds, progress=progress))
             if record:
-                _keep(path_of(unit.name), graded[-1].to_dict())
+                mutants.keep(graded[-1], folder)
     rows = [
         [g.unit, s.suite, s.operations, g.drawn, len(g.equivalent), s.killed, len(s.survivors), percent(s.rate)]
         for g in graded
@@ -139,10 +142,6 @@ def grade(
     show([g.to_dict() for g in graded], as_json, table("Mutants", columns, rows, numbers=columns[2:]), *notes)
     if not all(g.sufficient for g in graded):
         raise SystemExit(1)
-
-
-def _keep(path: Path, record: dict[str, Any]) -> None:
-    write_whole(path, json.dumps(record, indent=1) + "\n")
 
 
 COMMANDS = (prove, grade)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fp9.cli.support import Command, UserError, extra, load_unit, progress_bar, settings_option, show, table
+from fp9_sim.records import HOME, SWEEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +22,7 @@ _PATH = click.Path(path_type=Path)
 
 @click.command(cls=Command)
 @click.argument("name", metavar="UNIT")
-@click.option("--to", "folder", type=_PATH, default=Path("docs/verification/sweeps"), help="Folder of the record.")
+@click.option("--to", "folder", type=_PATH, default=HOME / SWEEPS, help="Folder of the record.")
 @click.option("--shards", help="Shards FIRST:STOP only; the record adds them up.")
 @click.option("--count", type=click.IntRange(1), help="Random operations of a space too large for all inputs.")
 @click.option("--workers", type=click.IntRange(1), help="Processes; default: one for each core.")
@@ -130,7 +131,7 @@ def _operation(unit: Unit, text: str) -> dict[str, int]:
 
 
 @click.command(cls=Command)
-@click.option("--records", type=_PATH, default=Path("docs/verification"), show_default=True, help="Folder of records.")
+@click.option("--records", type=_PATH, default=HOME, show_default=True, help="Folder of records.")
 @click.option("--functional", is_flag=True, help="Draw functional.md instead; takes minutes.")
 def coverage(records: Path, functional: bool, as_json: bool) -> None:
     """Draw the page of what is checked.

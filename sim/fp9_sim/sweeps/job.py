@@ -16,14 +16,15 @@ import fp9_rtl
 from fp9.units import Unit
 from fp9_sim.batch.unit import Verilated, verilated
 from fp9_sim.provenance import provenance
+from fp9_sim.records import HOME, SWEEPS
 from fp9_sim.simulators.find import verilator
 from fp9_sim.sweeps import checkpoint, executors, records
 from fp9_sim.sweeps.plan import Plan
 from fp9_sim.sweeps.shard import ShardResult, Task
 from fp9_sim.sweeps.shrink import Operation, shrink
 
-RECORDS = Path("docs/verification/sweeps")
-"""Folder of the records below the current one, when nothing else is asked for."""
+RECORDS = HOME / SWEEPS
+"""Folder of the records when nothing else is asked for."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -106,7 +107,7 @@ def model_digest() -> str:
     digest = hashlib.sha256()
     package = Path(fp9.__file__).parent
     for source in sorted(package.rglob("*.py")):
-        if source.parent.name != "cli":
+        if source.relative_to(package).parts[0] != "cli":
             digest.update(f"{source.relative_to(package)}\n".encode() + source.read_bytes())
     return digest.hexdigest()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +11,10 @@ from typing import Any
 import fp9_rtl
 from fp9.system.files import write_whole
 from fp9.units import CATALOGUE, Unit
-from fp9.vectors import grades
 from fp9.vectors import sets as vectors
+from fp9.vectors.grades import percent
+from fp9_sim import mutants
+from fp9_sim.records import GRADES, PROOFS, SWEEPS, path_of, read
 from fp9_sim.sweeps import records
 from fp9_sim.sweeps.plan import Plan
 
@@ -23,10 +24,9 @@ _HEADING = """\
 # Coverage
 
 What is checked of the circuit that each unit of the catalogue has now, drawn by `fp9 coverage` from the records in this
-folder and from the grades in model/fp9/grades. A record counts when its spec and the SHA-256 of its Verilog are those
-of today's circuit; "earlier circuit" means that there are only others, "earlier suite" that the grade is of vectors
-that the suite had before. Proofs are named by what they claim ([proofs.md](proofs.md)). How each claim is checked:
-[README.md](README.md).
+folder. A record counts when its spec and the SHA-256 of its Verilog are those of today's circuit; "earlier circuit"
+means that there are only others, "earlier suite" that the grade is of vectors that the suite had before. Proofs are
+named by what they claim ([proofs.md](proofs.md)). How each claim is checked: [README.md](README.md).
 
 | unit | inputs | swept | share | mismatches | last run | proof | mutants: corner | smoke |
 |---|--:|--:|--:|--:|---|---|--:|--:|
@@ -42,13 +42,13 @@ class Covered:
     complete: bool
 
 
-def coverage(folder: Path | str, units: Iterable[Unit] | None = None, graded: Path = grades.FOLDER) -> list[Covered]:
-    """Draw the page from the records in `folder` and the grades, for the catalogue's units by default; gives its rows.
+def coverage(folder: Path | str, units: Iterable[Unit] | None = None) -> list[Covered]:
+    """Draw the page from the records in `folder`, for the catalogue's units by default; gives its rows.
 
     Raises ValueError for a record that is none, OSError where the page cannot be written.
     """
     folder = Path(folder)
-    rows = [covered(unit, folder, graded) for unit in (CATALOGUE.values() if units is None else units)]
+    rows = [covered(unit, folder) for unit in (CATALOGUE.values() if units is None else units)]
     lines = [f"| {' | '.join([row.unit, *row.cells])} |" for row in rows]
     complete = [row.unit for row in rows if row.complete]
     missing = [row.unit for row in rows if not row.complete]
@@ -58,14 +58,14 @@ def coverage(folder: Path | str, units: Iterable[Unit] | None = None, graded: Pa
     return rows
 
 
-def covered(unit: Unit, folder: Path, graded: Path = grades.FOLDER) -> Covered:
+def covered(unit: Unit, folder: Path) -> Covered:
     """What the records say of one unit."""
     digest = hashlib.sha256(fp9_rtl.verilog(unit).encode()).hexdigest()
     plan = Plan(unit)
     space = "with state" if not plan.exhaustive and unit.kind == "mac" else _power(plan.space)
-    swept, share = _swept(unit, folder / "sweeps" / f"{unit.name}.json", plan, digest)
-    proof = _proof(folder / "proofs" / f"{unit.name}.json", digest)
-    return Covered(unit.name, (space, *swept, proof, *_grades(unit, graded, digest)), share == 1)
+    swept, share = _swept(unit, path_of(folder / SWEEPS, unit.name), plan, digest)
+    proof = _proof(unit, folder / PROOFS, digest)
+    return Covered(unit.name, (space, *swept, proof, *_grades(unit, folder / GRADES, digest)), share == 1)
 
 
 def _swept(unit: Unit, path: Path, plan: Plan, digest: str) -> tuple[tuple[str, str, str, str], float]:
@@ -79,8 +79,8 @@ def _swept(unit: Unit, path: Path, plan: Plan, digest: str) -> tuple[tuple[str, 
     wrong = sum(run["mismatches"] for run in runs)
     words = f"{enumerated:,} enumerated" if plan.exhaustive else f"{drawn:,} stratified"
     share = enumerated / plan.space if plan.exhaustive else 0.0
-    percent = f"{100 * share:.3g} %" if plan.exhaustive else "sample"
-    return (words, percent, f"{wrong:,}", f"{runs[-1]['date']} at {runs[-1]['revision']}"), 0 if wrong else share
+    met = f"{100 * share:.3g} %" if plan.exhaustive else "sample"
+    return (words, met, f"{wrong:,}", f"{runs[-1]['date']} at {runs[-1]['revision']}"), 0 if wrong else share
 
 
 def _union(runs: list[dict[str, Any]], plan: Plan) -> list[int]:
@@ -94,9 +94,9 @@ def _union(runs: list[dict[str, Any]], plan: Plan) -> list[int]:
     return lengths
 
 
-def _proof(path: Path, digest: str) -> str:
-    record = _read(path)
-    if not record:
+def _proof(unit: Unit, folder: Path, digest: str) -> str:
+    record = read(folder, unit.name, {"verilog_sha256", "proven", "claims"}, "prove")
+    if record is None:
         return "-"
     if record["verilog_sha256"] != digest:
         return "earlier circuit"
@@ -107,7 +107,7 @@ def _proof(path: Path, digest: str) -> str:
 
 def _grades(unit: Unit, folder: Path, digest: str) -> tuple[str, str]:
     """The shares of mutants that `corner` and `smoke` notice."""
-    record = grades.record_of(unit.name, folder)
+    record = mutants.read(folder, unit.name)
     if record is None:
         return "-", "-"
     if record["verilog_sha256"] != digest:
@@ -121,17 +121,7 @@ def _share(unit: Unit, suite: dict[str, Any] | None) -> str:
         return "-"
     if suite.get("sha256") != vectors.digest(vectors.generate(unit, suite["suite"])):
         return "earlier suite"
-    return grades.percent(suite["rate"])
-
-
-def _read(path: Path) -> dict[str, Any]:
-    if not path.exists():
-        return {}
-    try:
-        record: dict[str, Any] = json.loads(path.read_text())
-        return record if "verilog_sha256" in record else {}
-    except ValueError:
-        raise ValueError(f"{path} is no record; write it anew with `fp9 prove --record`") from None
+    return percent(suite["rate"])
 
 
 def _power(count: int) -> str:

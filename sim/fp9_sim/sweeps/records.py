@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from fp9.system.files import write_whole
+from fp9_sim.records import path_of
 
 Record = dict[str, Any]
 
 
 def add(folder: Path, name: str, record: Record) -> Path:
     """Add a run to the record of a unit; one that is in there already replaces itself. Returns the record's path."""
-    path = folder / f"{name}.json"
+    path = path_of(folder, name)
     with _locked(folder):
         others = [kept for kept in read(path) if kept["run"] != record["run"]] if path.exists() else []
         write_whole(path, json.dumps([*others, record], indent=1) + "\n")

@@ -242,10 +242,11 @@ def test_a_grade_counts_for_the_circuit_and_the_suite_that_it_was_given(
     corner = vectors.generate(UNIT, "corner")
     suite = {"suite": "corner", "sha256": vectors.digest(corner), "killed": 1999, "survivors": [{}], "rate": 0.9995}
     record = {"verilog_sha256": hashlib.sha256(HEALTHY.encode()).hexdigest(), "seeds": [1], "suites": [suite]}
-    path = tmp_path / f"{UNIT.name}.json"
+    path = tmp_path / "grades" / f"{UNIT.name}.json"
+    path.parent.mkdir()
     path.write_text(json.dumps(record))
-    assert coverage(tmp_path, [UNIT], tmp_path)[0].cells[-2:] == ("99.9 %", "-"), "one mutant missed is not 100.0 %"
+    assert coverage(tmp_path, [UNIT])[0].cells[-2:] == ("99.9 %", "-"), "one mutant missed is not 100.0 %"
     path.write_text(json.dumps({**record, "suites": [{**suite, "sha256": "0" * 64}]}))
-    assert coverage(tmp_path, [UNIT], tmp_path)[0].cells[-2] == "earlier suite"
+    assert coverage(tmp_path, [UNIT])[0].cells[-2] == "earlier suite"
     path.write_text(json.dumps({**record, "verilog_sha256": "0" * 64}))
-    assert coverage(tmp_path, [UNIT], tmp_path)[0].cells[-2] == "earlier circuit"
+    assert coverage(tmp_path, [UNIT])[0].cells[-2] == "earlier circuit"

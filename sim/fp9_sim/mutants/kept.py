@@ -1,0 +1,55 @@
+"""Grades that are kept: the record of each unit, and the table of all of them that the model carries for manifests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import fp9
+from fp9.system.files import write_whole
+from fp9.vectors.grades import TABLE
+from fp9_sim import records
+from fp9_sim.mutants.job import Grade
+
+SOURCE = Path(fp9.__file__).resolve().parents[2] / records.HOME / records.GRADES
+"""The records that lie with the source; beside an installed package there are none."""
+
+_NEEDED = {"verilog_sha256", "suites", "seeds"}
+
+
+def keep(graded: Grade, folder: Path) -> Path:
+    """Write the record of a unit; where it lies with the source, the model's table anew, too. Returns its path."""
+    path = records.write(folder, graded.unit, graded.to_dict())
+    if folder.resolve() == SOURCE:
+        write_whole(TABLE, table(folder))
+    return path
+
+
+def read(folder: Path, unit: str) -> dict[str, Any] | None:
+    """The record of a unit, or None where it has none. Raises ValueError for a file that is no record."""
+    return records.read(folder, unit, _NEEDED, "grade")
+
+
+def table(folder: Path) -> str:
+    """The table of all records in a folder, a unit a line. Raises ValueError for a file that is no record."""
+    units = sorted(path.stem for path in folder.glob("*.json"))
+    lines = [f"{json.dumps(unit)}: {json.dumps(_grades(folder, unit))}" for unit in units]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _grades(folder: Path, unit: str) -> dict[str, dict[str, Any]]:
+    """What the table says of a unit: each suite's grade, by the digest of its vectors."""
+    record = read(folder, unit)
+    assert record is not None
+    return {
+        suite["sha256"]: {
+            "mutants": suite["killed"] + len(suite["survivors"]),
+            "noticed": suite["killed"],
+            "share": suite["rate"],
+            "seeds": record["seeds"],
+            "verilog_sha256": record["verilog_sha256"],
+        }
+        for suite in record["suites"]
+        if "sha256" in suite
+    }

@@ -1,0 +1,44 @@
+"""Records of what was checked of a unit: `UNIT.json` in the folder of its kind, below `docs/verification`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fp9.system.files import write_whole
+
+HOME = Path("docs/verification")
+"""Folder of all records below the current one, when nothing else is asked for."""
+SWEEPS, PROOFS, GRADES = "sweeps", "proofs", "grades"
+"""Folders of each kind in it."""
+
+
+def path_of(folder: Path, unit: str) -> Path:
+    """The record of a unit in the folder of its kind."""
+    return folder / f"{unit}.json"
+
+
+def write(folder: Path, unit: str, record: Mapping[str, Any]) -> Path:
+    """Write the record of a unit in place of an earlier one; returns its path. Raises OSError where it cannot."""
+    path = path_of(folder, unit)
+    write_whole(path, json.dumps(record, indent=1) + "\n")
+    return path
+
+
+def read(folder: Path, unit: str, needed: set[str], command: str) -> dict[str, Any] | None:
+    """The record of a unit, or None where it has none.
+
+    Raises ValueError for a file without the fields that are needed, which names the command that writes it.
+    """
+    path = path_of(folder, unit)
+    if not path.exists():
+        return None
+    try:
+        record = json.loads(path.read_text())
+    except ValueError:
+        record = None
+    if not isinstance(record, dict) or not needed <= record.keys():
+        raise ValueError(f"{path} is no record; write it anew with `fp9 {command} {unit} --record`")
+    return record
