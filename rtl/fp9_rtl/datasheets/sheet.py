@@ -10,7 +10,7 @@ from fp9.engines import Engine
 from fp9.formats import FixedFormat, Format
 from fp9.system.files import write_whole
 from fp9.units import Cast, Dot, Fpu, Port, Unit, Upcast
-from fp9_rtl.datasheets.timing import timing_svg
+from fp9_rtl.datasheets.timing import picture, timing_svg
 from fp9_rtl.export.interfaces import port_formats
 from fp9_rtl.synthesis.records import NOTE
 from fp9_rtl.synthesis.report import markdown_row
@@ -30,19 +30,18 @@ def write(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write NAME.md and NAME.svg for each unit into a folder, measuring what was not measured before; their paths.
+    """Write NAME.md for each unit and the timing diagrams into a folder, measuring what was not measured; their paths.
 
     Raises ValueError for a unit without hardware, MissingTool without WaveDrom, Yosys or the library.
     """
     paths = []
     for done, unit in enumerate(units, start=1):
-        text = sheet(unit, synthesise_unit(unit, cache=cache))
-        for suffix, content in ((".md", text), (".svg", timing_svg(unit))):
-            paths.append(folder / f"{unit.name}{suffix}")
-            write_whole(paths[-1], content)
+        write_whole(folder / f"{unit.name}.md", sheet(unit, synthesise_unit(unit, cache=cache)))
+        write_whole(folder / picture(unit), timing_svg(unit))
+        paths += [folder / f"{unit.name}.md", folder / picture(unit)]
         if progress:
             progress(f"{unit.name}: data sheet", done, len(units))
-    return paths
+    return list(dict.fromkeys(paths))
 
 
 def index(units: Sequence[Unit]) -> str:
@@ -67,7 +66,7 @@ def sheet(unit: Unit, measured: Synthesis | None = None) -> str:
         "\n".join(_rounding(unit)),
         "## Timing",
         _timing(unit),
-        f"![Timing of {unit.name}]({unit.name}.svg)",
+        f"![Timing of {unit.name}]({picture(unit)})",
     ]
     if measured is not None:
         parts += [AREA, _areas(unit, measured)]

@@ -20,8 +20,13 @@ _SVG = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 
 
+def picture(unit: Unit) -> str:
+    """The file of a unit's timing diagram, by what it shows: units with as many stages share one."""
+    return f"timing_stages_{unit.stages}.svg" if unit.stages else "timing_combinational.svg"
+
+
 def timing_svg(unit: Unit) -> str:
-    """The timing diagram of a unit as SVG text, the same bytes for the same spec.
+    """The timing diagram of a unit as SVG text, the same bytes for as many stages.
 
     With stages: three operations back to back, and a clock in which the reader is not ready. Raises MissingTool
     without WaveDrom.

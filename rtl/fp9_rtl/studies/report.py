@@ -122,9 +122,10 @@ def index(studies: Iterable[tuple[str, str, str]]) -> str:
     """The page that lists studies, each given by name, title and question."""
     lines = [f"- [{title}]({name}.md): {question}" for name, title, question in studies]
     intro = (
-        "Each page asks one question and answers it with a table and a chart; the same figures lie beside it as JSON "
-        f"and CSV. Areas and delays are estimates: {NOTE}. A ratio is the variant's figure over that of the variant it "
-        "names, in the same mapping: A is the smallest netlist, B the balanced one. All pages are made by `fp9 study`."
+        "Each page asks one question and answers it with a table and a chart; `fp9 study` writes the same figures "
+        f"beside it as JSON and CSV. Areas and delays are estimates: {NOTE}. A ratio is the variant's figure over that "
+        "of the variant it names, in the same mapping: A is the smallest netlist, B the balanced one. All pages are "
+        "made by `fp9 study`."
     )
     return "\n\n".join(["# What things cost", intro, "\n".join(lines)]) + "\n"
 
