@@ -9,29 +9,30 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-PACKAGES = [ROOT / "model" / "fp9", ROOT / "rtl" / "fp9_rtl", ROOT / "sim" / "fp9_sim"]
-MODULES = sorted(path for package in PACKAGES for path in package.rglob("*.py") if ">>>" in path.read_text())
+MODEL = ROOT / "model"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+WITH_EXAMPLES = sorted(path.relative_to(MODEL) for path in MODEL.rglob("*.py") if ">>>" in path.read_text())
+MODULES = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in WITH_EXAMPLES]
 
 
-def dotted(path: Path) -> str:
-    """The name that a module's file is imported by."""
-    place = path.relative_to(ROOT).with_suffix("").parts[1:]
-    return ".".join(place[:-1] if place[-1] == "__init__" else place)
+def place(page: Path) -> str:
+    """A page's path in the repository, as the name of a test."""
+    return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=place)
 def test_examples_of_a_page_give_what_it_prints(page: Path) -> None:
     assert doctest.testfile(str(page), module_relative=False).failed == 0
 
 
-@pytest.mark.parametrize("name", [dotted(path) for path in MODULES])
+@pytest.mark.parametrize("name", MODULES)
 def test_examples_of_a_module_give_what_it_prints(name: str) -> None:
-    found = doctest.testmod(importlib.import_module(name))
-    assert found.attempted and not found.failed
+    results = doctest.testmod(importlib.import_module(name))
+    assert results.attempted
+    assert results.failed == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=place)
 def test_links_of_a_page_lead_to_files(page: Path) -> None:
     targets = [part.split(")")[0].split("#")[0] for part in page.read_text().split("](")[1:]]
     local = [target for target in targets if target and "://" not in target]

@@ -108,7 +108,7 @@ def _rounds_up(
 
 
 def _is_odd(below: Fraction, fmt: Format) -> bool:
-    """Whether the code of the lower neighbour, its padding off, ends in 1; above the largest number, as if the codes went on.
+    """Whether the code of the lower neighbour, its padding off, ends in 1; above the largest as if the codes went on.
 
     There the last bit is that of the significand, or where that has one bit only, of the exponent.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fp9.engines import Addend, Engine, Truncation
-from fp9.formats import FixedFormat, Format, Rounding, floor_log2, pow2
+from fp9.formats import FixedFormat, Format, floor_log2, pow2
 from fp9.units import Dot, ProductRange, product_range
 from fp9_sim.coverage.model import FAR, impossible_rounding
 from fp9_sim.coverage.values import lowest_place

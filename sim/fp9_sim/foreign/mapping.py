@@ -45,7 +45,7 @@ from typing import Any
 
 from fp9.units import MAX_STAGES, Mac, Unit, unit
 from fp9.units import toml as unitfile
-from fp9_rtl.export.interfaces import HANDSHAKE
+from fp9_rtl.pipelines.elastic import HANDSHAKE
 
 MOST_CLOCKS = 64
 """Longest latency that can be checked."""

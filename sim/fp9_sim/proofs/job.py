@@ -18,7 +18,7 @@ import fp9_rtl
 from fp9.golden import evaluate
 from fp9.units import Unit
 from fp9.vectors.sets import port_dtype
-from fp9_rtl.export.interfaces import HANDSHAKE as SIGNALS
+from fp9_rtl.pipelines.elastic import HANDSHAKE as SIGNALS
 from fp9_sim.netlists.solver import State, Verdict
 from fp9_sim.proofs.claims import HANDSHAKE, ORDER, Claim, claims_of
 from fp9_sim.proofs.miter import Case

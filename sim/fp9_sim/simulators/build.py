@@ -13,7 +13,7 @@ from pathlib import Path
 import cocotb_tools
 
 from fp9.units import Unit
-from fp9_rtl.export.interfaces import HANDSHAKE
+from fp9_rtl.pipelines.elastic import HANDSHAKE
 from fp9_sim.simulators.find import ICARUS_ARGUMENTS, ICARUS_FATAL, VERILATOR_ARGUMENTS, Simulator, SimulatorError
 from fp9_sim.simulators.job import run_job
 from fp9_sim.simulators.objects import keep, lend, publish
