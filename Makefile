@@ -51,8 +51,8 @@ bench: $(READY)   ## speed beside other packages, those of the extra fp9[bench]
 exhaustive-casts: $(READY) ## every float32 input of every cast, against other packages and the oracle
 	$(BIN)/python -m fp9.studies.exhaustive --out $(OUT)/exhaustive-casts
 
-lint: $(READY)    ## ruff and mypy
-	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy
+lint: $(READY)    ## ruff, mypy, and who may import whom
+	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
 
 docs: $(READY)    ## run the examples of the documentation
 	$(BIN)/pytest -q tests/test_docs.py
@@ -62,7 +62,7 @@ lock:             ## pin anew what pyproject.toml asks for
 	$(OUT)/lock/bin/pip freeze --all --exclude fp9 --exclude pip --exclude setuptools > requirements.lock
 
 clean:            ## everything made, .venv apart
-	rm -rf $(OUT) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(OUT) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(READY): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
