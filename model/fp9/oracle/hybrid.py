@@ -8,7 +8,7 @@ F >= T: F the first bits of the source significand that the target does not keep
 from __future__ import annotations
 
 import bisect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fp9.formats import FixedFormat, HiFloat8, Rounding, floor_log2, pow2
 from fp9.oracle.thresholds import Step, ThresholdTable, threshold_table
@@ -103,7 +103,7 @@ class HybridTable:
 
 def hybrid_table(source: FixedFormat, target: HiFloat8, policy: CastPolicy, negative: bool) -> HybridTable:
     """The table of a hybrid cast from fp32, fp16 or bf16."""
-    nearest = threshold_table(source, target, CastPolicy(Rounding.RNA, policy.overflow), negative)
+    nearest = threshold_table(source, target, replace(policy, rounding=Rounding.RNA), negative)
     bits, ones = target.threshold_bits(source)
     width = bits + ones
     every = range(-target.DENORMAL_OFFSET, floor_log2(target.max_magnitude) + 1)

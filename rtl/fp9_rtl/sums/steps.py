@@ -22,7 +22,10 @@ from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 from fp9_rtl.sums.window import steps as window
 
 ONE_NEEDED = "an exact engine of one product that rounds to fp32, e8m13, fp16, bf16 or dlfloat16"
-SEVERAL_NEEDED = f"an exact engine with a deterministic rounding, or one without int8 and with {window.WINDOW_NEEDED}"
+SEVERAL_NEEDED = (
+    "an exact engine with a deterministic rounding, or one with operands of at most "
+    f"{OPERAND_SIGNIFICAND_BITS} significand bits and {window.WINDOW_NEEDED}"
+)
 
 
 def offered(unit: Dot) -> tuple[bool, str]:

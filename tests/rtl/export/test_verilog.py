@@ -20,7 +20,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator, SimulatorContext
 
-from fp9.units import CATALOGUE, Unit
+from fp9.engines import engine
+from fp9.formats import format
+from fp9.units import CATALOGUE, Mac, Unit
 from fp9_rtl import verilog, write_verilog
 from fp9_rtl.export.verilog import component_verilog
 from fp9_rtl.tools.yosys import run_yosys
@@ -130,6 +132,15 @@ def test_no_block_can_wait_for_an_event_that_never_comes(unit: Unit) -> None:
 def test_verilator_has_nothing_to_complain_of(unit: Unit, tmp_path: Path) -> None:
     (tmp_path / "unit.v").write_text(text_of(unit))
     assert set(re.findall(r"lint_off (\w+)", text_of(unit))) == ALLOWED_LINT_OFF
+    assert "%Warning" not in said(verilator(), "--lint-only", "-Wall", "unit.v", folder=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["e3m4ieee", "binary8p5", "f134"])
+def test_sums_of_longer_significands_leave_no_bit_unused(name: str, tmp_path: Path) -> None:
+    """Of products of 10 bits the lowest stand below every place of the register."""
+    wide = (format(name),)
+    text = verilog(Mac("unit", wide, wide, engine("exact(G=4)"), stages=4))
+    (tmp_path / "unit.v").write_text(text)
     assert "%Warning" not in said(verilator(), "--lint-only", "-Wall", "unit.v", folder=tmp_path)
 
 

@@ -53,23 +53,20 @@ def placed_product(
     bias = product_bias(unit)
     fine = (len(product.significand) - 1).bit_length()
     apart, places_below = 1 << fine, len(product.significand) - 1
-    moved: Value = product.significand ^ negative.replicate(len(product.significand))
-    for stage in range(fine):
-        gap = negative.replicate(1 << stage)
-        wider = Signal(len(moved) + len(gap), name=f"{name}_by_{len(gap)}")
-        m.d.comb += wider.eq(Mux(product.exponent[stage], Cat(gap, moved), Cat(moved, gap)))
-        moved = wider
     lowest = sum(_lowest_exponent(unit, formats) for formats in (unit.a, unit.b)) + 1 + bias
     highest = sum_facts(unit).products[-1] + bias
     ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
+    places = range(lowest // apart, highest // apart + 1)
+    firsts = [place * apart - bias - places_below - ulp for place in places]
+    dropped = max(-max(firsts), 0)
+    moved = _moved_by_less_than(m, product, negative, fine, dropped, name)
     result = Signal(bits, name=f"{name}_placed")
     placed: list[Value] = []
     heres: list[Value] = []
     covering: list[list[int]] = [[] for _ in range(bits)]
-    for place in range(lowest // apart, highest // apart + 1):
-        first = place * apart - bias - places_below - ulp
-        here = Signal(name=f"{name}_to_{place - lowest // apart}")
-        kept = moved[max(-first, 0) : bits - first]
+    for index, (place, first) in enumerate(zip(places, firsts, strict=True)):
+        here = Signal(name=f"{name}_to_{index}")
+        kept = moved[max(-first, 0) - dropped : bits - first - dropped]
         m.d.comb += here.eq((product.exponent >> fine) == place)
         placed.append(Cat(Const(0, max(first, 0)), kept & here.replicate(len(kept))))
         for bit in range(max(first, 0), max(first, 0) + len(kept)):
@@ -81,6 +78,24 @@ def placed_product(
     ]
     m.d.comb += result.eq(any_of([*placed, Cat(elsewhere)]))
     return result
+
+
+def _moved_by_less_than(
+    m: Module, product: data.View[data.StructLayout], negative: Value, fine: int, dropped: int, name: str
+) -> Value:
+    """A product, inverted if negative, moved up by its exponent modulo 2^fine; its `dropped` lowest bits are left
+    out, as no place takes them.
+    """
+    moved: Value = product.significand ^ negative.replicate(len(product.significand))
+    for stage in range(fine):
+        gap = negative.replicate(1 << stage)
+        up, stays = Cat(gap, moved), Cat(moved, gap)
+        if dropped and stage == fine - 1:
+            up, stays = up[dropped:], stays[dropped:]
+        wider = Signal(len(up), name=f"{name}_by_{len(gap)}")
+        m.d.comb += wider.eq(Mux(product.exponent[stage], up, stays))
+        moved = wider
+    return moved
 
 
 def _lowest_exponent(unit: Dot, formats: Sequence[Format]) -> int:

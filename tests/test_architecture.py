@@ -1,0 +1,35 @@
+"""The page of the architecture says what the code is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.floorplan import FOLDERS, ROOT, draw, entries, rooms
+
+FACES = {"fp9": {"__init__", "interop", "unitfile"}, "fp9_rtl": {"__init__"}, "fp9_sim": {"__init__"}}
+"""Modules that name what others may use, and hold nothing."""
+
+
+@pytest.mark.parametrize("package", FOLDERS)
+def test_every_entry_of_a_package_is_a_room_with_a_floor(package: str) -> None:
+    named = {room.name for room in rooms() if room.package == package}
+    assert entries(package) - FACES[package] == named
+
+
+def test_every_room_says_what_it_is_for() -> None:
+    assert [room.name for room in rooms() if not room.words.endswith(".") or len(room.words) > 240] == []
+
+
+def test_the_picture_is_that_of_the_contracts(tmp_path: Path) -> None:
+    draw(tmp_path / "floorplan.svg")
+    assert (tmp_path / "floorplan.svg").read_text() == (ROOT / "docs" / "floorplan.svg").read_text()
+
+
+def test_files_that_the_page_names_exist() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    named = set(re.findall(r"`((?:model|rtl|sim|tests|docs)/[\w./]+)`", page))
+    assert named
+    assert [name for name in named if not (ROOT / name).exists()] == []
