@@ -84,6 +84,9 @@ def _broken(table: Table) -> Table:
 
 
 def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
+    """Steps of which one, `index` or the next before it that is longer than one source ulp, starts an ulp later."""
+    while index + 1 < len(steps) and steps[index + 1].first == steps[index].first + 1:
+        index -= 1
     moved = dataclasses.replace(steps[index], first=steps[index].first + 1)
     return (*steps[:index], moved, *steps[index + 1 :])
 

@@ -7,9 +7,11 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from tests.rosters import DETERMINISTIC
 
 import fp9_rtl
 from fp9.cli import main
+from fp9.rounding import Overflow
 from fp9.units import CATALOGUE, Unit
 from fp9_sim.proofs import State, prove
 from fp9_sim.proofs.claims import HANDSHAKE, claims_of
@@ -26,6 +28,13 @@ def test_decoders_and_casts_are_proven_for_all_inputs(name: str) -> None:
     controls = [case.control_refuted for claim in record.claims for case in claim.cases]
     assert True in controls
     assert False not in controls
+
+
+def test_every_deterministic_rounding_is_proven_of_a_cast() -> None:
+    unit = dataclasses.replace(CATALOGUE["cast_fp16_hif8"], roundings=DETERMINISTIC, overflow=(Overflow.INF,))
+    record = prove(unit, timeout=60)
+    assert record.proven
+    assert [case.control_refuted for claim in record.claims for case in claim.cases] == [True] * len(DETERMINISTIC)
 
 
 def _wrong_at(unit: Unit, condition: str, output: str) -> str:
