@@ -21,6 +21,8 @@ import numpy as np
 
 from fp9.casts.arrays import encode
 from fp9.formats import ALIASES, FixedFormat, Format, HiFloat8, Rounding, format
+from fp9.oracle.hybrid import hybrid_table
+from fp9.oracle.thresholds import threshold_table
 from fp9.policy import CastPolicy
 from fp9.rounding import Overflow
 from fp9.system.files import write_whole
@@ -93,8 +95,6 @@ def _one_nan(codes: NDArray[Any], nan: NDArray[np.bool_]) -> NDArray[Any]:
 @functools.lru_cache(maxsize=2)
 def _upper_codes(fmt: Format, policy: CastPolicy) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[Any]]:
     """By upper half of the pattern: the code at its first pattern, the place of a step inside it, the code after."""
-    from fp9.oracle.thresholds import threshold_table
-
     source = format("fp32")
     assert isinstance(source, FixedFormat)
     halves = np.arange(1 << 16, dtype=np.int64)
@@ -147,8 +147,6 @@ def _fields(check: Check) -> Answer:
 
 def _hybrid_side(check: Check, negative: bool) -> Callable[[NDArray[np.uint32], NDArray[Any]], NDArray[Any]]:
     """The codes of one sign: from magnitudes and their codes to nearest."""
-    from fp9.oracle.hybrid import hybrid_table
-
     source, target = format("fp32"), format(check.fmt)
     assert isinstance(source, FixedFormat) and isinstance(target, HiFloat8)
     table = hybrid_table(source, target, CastPolicy(overflow=check.overflow), negative)

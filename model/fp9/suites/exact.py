@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.formats import Format, Kind, floor_log2, pow2
+from fp9.golden import steps as golden
 from fp9.suites.columns import Inputs, concatenated, drawn_port, fixed, walking_fractions
 from fp9.units import Dot, Mac, MacOp, product_range
 
@@ -83,8 +84,6 @@ def _anywhere(unit: Dot, rng: np.random.Generator, fields: int | None = None) ->
 
 def _opposite(unit: Dot, factors: Inputs, rng: np.random.Generator) -> NDArray[np.uint32]:
     """Addends opposite to the rounded sum of the products, or one unit in the last place beside that."""
-    from fp9.golden import steps as golden
-
     fmt = fixed(unit.engine.output)
     sums = golden.step(unit, factors | {"c": np.zeros(COUNT, dtype=np.uint32)})["result"].astype(np.int64)
     beside = (sums & fmt.magnitude_mask) + rng.integers(-1, 2, COUNT)
