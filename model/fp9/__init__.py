@@ -11,6 +11,7 @@ from fp9.casts.random_bits import Stochastic
 from fp9.engines import Engine, engine
 from fp9.formats import Format, Rounding, format
 from fp9.rounding import Flags, Overflow
+from fp9.sums.operands import Operand, operand
 from fp9.sums.products import dot, matmul
 
 __version__ = "0.1.0"
@@ -20,6 +21,7 @@ __all__ = [
     "Flags",
     "Format",
     "Hybrid",
+    "Operand",
     "Overflow",
     "Rounding",
     "Stochastic",
@@ -30,4 +32,5 @@ __all__ = [
     "engine",
     "format",
     "matmul",
+    "operand",
 ]

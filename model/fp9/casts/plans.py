@@ -38,7 +38,7 @@ TOP_FIELD = BINARY32.top_field - 1
 
 def encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
     """How to encode parts of a flat source of `size` elements: one plan for all calls that ask the same."""
-    return _encoder(request, dtype, min(size, TABLE_PAYS))
+    return _encoder(request, dtype, TABLE_PAYS if size >= TABLE_PAYS else 0)
 
 
 @functools.lru_cache(maxsize=512)

@@ -12,8 +12,9 @@ from fp9.kernels import accumulators as mac_kernels
 from fp9.kernels import fused as dot_kernels
 from fp9.kernels import kulisch as kulisch_kernels
 from fp9.sums.general import engine_numbers, output_rounding, step_rounding
-from fp9.sums.operands import NO_POWERS, bit_range, power_table
+from fp9.sums.operands import bit_range, power_table
 from fp9.sums.products import EngineKernel
+from fp9.sums.sides import NO_POWERS
 from fp9.units import product_range
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from fp9.kernels import steps as sum_kernels
 from fp9.kernels.limbs import LIMB_BITS
 from fp9.policy import CastPolicy
 from fp9.rounding import Overflow, Rounding
-from fp9.sums.operands import Operand, bit_range, some_rows
+from fp9.sums.operands import bit_range
+from fp9.sums.sides import Side, some_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -40,16 +42,19 @@ KernelRounding = tuple["NDArray[np.int64]", "NDArray[np.uint32]", Target, int, "
 """Binades, order, numbers and mode of a rounding, and the table that decodes its results."""
 
 
+@functools.lru_cache(maxsize=256)
 def step_rounding(engine: Engine) -> KernelRounding:
     """Rounding of a step as the kernels take it, and the table that decodes its result."""
     return (*rounding_of(engine.result, engine.rounding), decode_table(engine.result))
 
 
+@functools.lru_cache(maxsize=256)
 def output_rounding(engine: Engine) -> KernelRounding:
     """The same of a chunk's sum that joins the total."""
     return (*rounding_of(engine.output, engine.output_rounding), decode_table(engine.output))
 
 
+@functools.lru_cache(maxsize=256)
 def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, int]:
     """An engine's parameters as numbers, and the limbs that exact sums need.
 
@@ -80,18 +85,18 @@ NO_RANDOM = RandomBits(np.zeros((1, 1), dtype=np.int64), 1)
 
 
 class GeneralSums:
-    """An engine made ready to sum rows of two operands of k products each."""
+    """An engine made ready to sum rows of two sides of k products each."""
 
-    def __init__(self, engine: Engine, a: Operand, b: Operand, depth: int, joins: bool) -> None:
+    def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         self._a, self._b = a, b
         self.rounding, self._output = step_rounding(engine), output_rounding(engine)
-        bits = range(a.lowest + b.lowest, a.highest + b.highest + 2)
+        bits = range(a.span.lowest + b.span.lowest, a.span.highest + b.span.highest + 2)
         self.sums, self._limb_count = engine_numbers(engine, bits)
         self.sums = self.sums._replace(
-            chunk=engine.chunk or max(depth, 1),
+            chunk=engine.chunk or max(a.depth, 1),
             joins=joins,
-            bypass_a=engine.zero_bypass and a.is_merged,
-            bypass_b=engine.zero_bypass and b.is_merged,
+            bypass_a=engine.zero_bypass and a.span.format.nan_is_inf,
+            bypass_b=engine.zero_bypass and b.span.format.nan_is_inf,
         )
 
     def limbs(self) -> NDArray[np.int64]:

@@ -1,93 +1,163 @@
-"""Operands of the dot engine made ready for the kernels: numbers, powers of two for alignment, scales."""
+"""Operands of products: codes of a format, and what kernels read of them, each array made once."""
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fp9.casts.arrays import as_codes, decode_to
-from fp9.engines import Engine, Scaling, alignment_exponent
-from fp9.formats import Format, floor_log2
+from fp9.engines import alignment_exponent
+from fp9.formats import Format, floor_log2, format
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-SCALE_LIMIT = 127
-"""Largest magnitude of a scale's exponent (that of an E8M0 scale)."""
 
-NO_POWERS = np.zeros((1, 1))
-
-
-@dataclass(frozen=True)
-class Operand:
-    """Rows of one operand: codes (rows, k) and what multiplies them, and what multiplies the sums of chunks (rows or 1,
-    chunks or 1). `lowest` and `highest` bound the exponents of the bits of the multiplied numbers.
-    """
+class Span(NamedTuple):
+    """A format, and bounds of the exponents of the bits that its numbers have after scaling."""
 
     format: Format
-    codes: NDArray[Any]
-    factors: NDArray[np.float64] | None
-    at_sums: NDArray[np.float64]
     lowest: int
     highest: int
-    aligned: bool  # an engine with a window asks for the alignment powers
 
-    def numbers(self, dtype: Any = np.float64) -> NDArray[Any]:
-        """The numbers, (rows, k)."""
-        return self._scaled(decode_to(self.codes, self.format, dtype))
+    def scaled(self, low: int, high: int) -> Span:
+        """The same of numbers times 2^low to 2^high."""
+        return Span(self.format, self.lowest + low, self.highest + high)
 
-    def columns(self, dtype: Any = np.float64) -> NDArray[Any]:
-        """The numbers, (k, rows)."""
-        return self._scaled(decode_to(self.codes.T, self.format, dtype), transposed=True)
 
-    def alignment_powers(self) -> NDArray[np.float64]:
-        """2^(alignment exponent) of the numbers, (rows, k); 0 of all that are not finite."""
-        return self._scaled(power_table(self.format)[self.codes])
+class _Kept:
+    """Codes, and the arrays made of them: their own order of axes, or with the last two exchanged."""
 
-    def _scaled(self, numbers: NDArray[Any], transposed: bool = False) -> NDArray[Any]:
-        if self.factors is None:
-            return numbers
-        factors = self.factors.astype(numbers.dtype)
-        scaled: NDArray[Any] = numbers * (factors.T if transposed else factors)
-        return scaled
+    def __init__(self, codes: NDArray[Any], fmt: Format) -> None:
+        self.codes, self.format = codes, fmt
+        self.span = Span(fmt, *bit_range(fmt))
+        self._made: dict[tuple[str, bool], NDArray[Any]] = {}
+        self._making = threading.Lock()
 
-    @functools.cached_property
-    def values(self) -> NDArray[np.float64]:
-        """The numbers, row by row in memory."""
-        return np.ascontiguousarray(self.numbers())
+    def array(self, what: str, swapped: bool) -> NDArray[Any]:
+        """An array of `_MADE`, contiguous in memory."""
+        with self._making:
+            if (what, swapped) not in self._made:
+                codes = self.codes.swapaxes(-1, -2) if swapped else self.codes
+                self._made[what, swapped] = _MADE[what](np.ascontiguousarray(codes), self.format)
+            return self._made[what, swapped]
 
-    @functools.cached_property
-    def powers(self) -> NDArray[np.float64]:
-        """The alignment powers, row by row in memory; shape (1, 1) where no window asks for them."""
-        return np.ascontiguousarray(self.alignment_powers()) if self.aligned else NO_POWERS
+
+class Operand:
+    """Codes of a format that several products read, as left or right factor, transposed or not (`operand` makes it).
+
+    What a product needs of them, their numbers and the powers of two that align them, is made when an engine first asks
+    and kept as long as the operand or a transposed one lives: 4 bytes a code in float32, 8 in float64, 8 more for
+    engines with a window, for each order of the axes that was asked for.
+    """
+
+    __slots__ = ("_kept", "_swapped")
+
+    def __init__(self, kept: _Kept, swapped: bool = False) -> None:
+        self._kept, self._swapped = kept, swapped
 
     @property
-    def is_merged(self) -> bool:
-        """Whether NaN and infinity are one code."""
-        return self.format.nan_is_inf
+    def format(self) -> Format:
+        """The format of the codes."""
+        return self._kept.format
+
+    @property
+    def span(self) -> Span:
+        """The format with the exponents of its numbers' bits."""
+        return self._kept.span
+
+    @property
+    def codes(self) -> NDArray[Any]:
+        """The codes, read-only."""
+        codes = self._kept.codes.swapaxes(-1, -2) if self._swapped else self._kept.codes.view()
+        codes.flags.writeable = False
+        return codes
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the codes."""
+        shape = self._kept.codes.shape
+        return (*shape[:-2], shape[-1], shape[-2]) if self._swapped else shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self._kept.codes.ndim
+
+    @property
+    def mT(self) -> Operand:
+        """The same matrices transposed: the last two axes exchanged, what was made shared; ValueError for vectors."""
+        if self.ndim < 2:
+            raise ValueError(f"an operand of shape {self.shape} has no transposed one; give a matrix")
+        return Operand(self._kept, not self._swapped)
+
+    @property
+    def T(self) -> Operand:
+        """A matrix transposed; ValueError for more axes than two, whose `mT` transposes each matrix."""
+        if self.ndim > 2:
+            raise ValueError(f"an operand of shape {self.shape} has no T; take mT, which transposes each matrix")
+        return self.mT
+
+    def array(self, what: str) -> NDArray[Any]:
+        """What kernels read: "float32" or "float64" numbers, "powers" of two for alignment (0 of all that are not
+        finite), or which are "finite"; shape of the codes, contiguous, not to be written to.
+        """
+        return self._kept.array(what, self._swapped)
+
+    def __repr__(self) -> str:
+        return f"Operand({self.format.name}, shape={self.shape})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return operand, (np.array(self.codes), self.format)
 
 
-def operand(
-    codes: NDArray[Any], fmt: Format, engine: Engine, scale: NDArray[np.int64] | None, block: int | None
-) -> Operand:
-    """The operand of codes (rows, k) that are summed along k; `scale` (rows or 1, blocks) as `scale_rows` gives it."""
-    factors, at_sums = None, np.ones((1, 1))
-    lowest, highest = bit_range(fmt)
-    if scale is not None and (engine.whole or engine.scaling is Scaling.PRODUCTS):
-        factors = _spread(scale, block, codes.shape[1])
-        lowest, highest = lowest + int(scale.min(initial=0)), highest + int(scale.max(initial=0))
-    elif scale is not None:
-        at_sums = _at_chunks(scale, engine, block, codes.shape[1])
-    return Operand(fmt, codes, factors, at_sums, lowest, highest, engine.window is not None)
+def operand(codes: ArrayLike, fmt: Format | str) -> Operand:
+    """Codes made ready for several products: `dot` and `matmul` take it in place of codes, and need no format with it.
+
+    `codes`: unsigned integers of a format of at most 16 bits, of any shape that a product takes; they are copied.
+
+    >>> import fp9
+    >>> w = operand(fp9.encode([[1.0, 2.0], [3.0, 4.0]], "e4m3"), "e4m3")
+    >>> fp9.decode(fp9.matmul(w, w.T, engine="hopper"), "fp32").tolist()
+    [[5.0, 11.0], [11.0, 25.0]]
+
+    Raises TypeError for codes that are no integers, ValueError for codes that the format does not have and for wide
+    formats.
+    """
+    found = format(fmt)
+    return Operand(_Kept(operand_codes(codes, found).copy(), found))
 
 
-def some_rows(array: NDArray[Any], rows: slice) -> NDArray[Any]:
-    """Some rows; all of them where there is one, which stands for all."""
-    return array if array.shape[0] == 1 else array[rows]
+def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) -> Operand:
+    """An operand as it is, or one of codes that are not copied; `side`, a or b, is named in errors.
+
+    Raises TypeError for codes without a format, ValueError for an operand of another format than the one named.
+    """
+    if isinstance(given, Operand):
+        if fmt is not None and format(fmt) != given.format:
+            raise ValueError(
+                f"format_{side} {format(fmt).name} given with {side}, an operand of {given.format.name}; leave it out"
+            )
+        return given
+    if fmt is None:
+        raise TypeError(f"{side} given as codes without a format; give format_{side}, or fp9.operand(codes, format)")
+    found = format(fmt)
+    return Operand(_Kept(operand_codes(given, found), found))
+
+
+def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
+    """Codes of an operand; ValueError for formats that are no operands."""
+    if fmt.bits > 16:
+        raise ValueError(f"{fmt.name} given as operand; give a format of at most 16 bits")
+    return as_codes(codes, fmt)
+
+
+# --- what formats say ------------------------------------------------------------------------------------------------
 
 
 @functools.lru_cache(maxsize=64)
@@ -104,6 +174,13 @@ def power_table(fmt: Format) -> NDArray[np.float64]:
 
 
 @functools.lru_cache(maxsize=64)
+def finite_table(fmt: Format) -> NDArray[np.bool_]:
+    """Which codes of a format of at most 16 bits are numbers."""
+    finite: NDArray[np.bool_] = np.isfinite(fmt.table)
+    return finite
+
+
+@functools.lru_cache(maxsize=64)
 def bit_range(fmt: Format) -> tuple[int, int]:
     """Exponents of the lowest and of the highest bit that a number of the format has."""
     lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code)))
@@ -113,61 +190,9 @@ def bit_range(fmt: Format) -> tuple[int, int]:
     return lowest, floor_log2(largest)
 
 
-def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
-    """Codes of an operand; ValueError for formats that are no operands."""
-    if fmt.bits > 16:
-        raise ValueError(f"{fmt.name} given as operand; give a format of at most 16 bits")
-    return as_codes(codes, fmt)
-
-
-# --- scales ---------------------------------------------------------------------------------------------------------
-
-
-def scale_rows(
-    name: str, scale: ArrayLike | None, shape: tuple[int, ...], depth: int, block: int | None
-) -> NDArray[np.int64] | None:
-    """Scale exponents of an operand whose rows have `shape`: (*shape, 1), or (*shape, blocks) with `block`.
-
-    Raises ValueError for shapes and exponents that do not fit, TypeError for scales that are no integers.
-    """
-    if scale is None:
-        return None
-    array = np.asarray(scale)
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"{name} of {array.dtype.name} given; give exponents of two, as integers")
-    if array.size and max(int(array.max()), -int(array.min())) > SCALE_LIMIT:
-        raise ValueError(f"{name} outside -{SCALE_LIMIT}..{SCALE_LIMIT} given; scales are exponents of two")
-    full = (*shape, -(-depth // block)) if block else shape
-    if array.shape not in ((), full):
-        raise ValueError(f"{name} of shape {array.shape} given; give one integer, or integers of shape {full}")
-    exponents: NDArray[np.int64] = np.broadcast_to(array, full).astype(np.int64)
-    return exponents if block else exponents[..., np.newaxis]
-
-
-def check_block(engine: Engine, block: int | None) -> None:
-    """Raise ValueError for a block length that the engine cannot scale."""
-    if block is None:
-        return
-    if block < 1:
-        raise ValueError(f"block of {block} given; give the number of products that share a scale, 1 or more")
-    sums = engine.scaling is Scaling.SUMS and not engine.whole
-    if sums and (engine.chunk is None or block % engine.chunk):
-        raise ValueError(
-            f"engine {engine.name} scales the sums of chunks; for scales of blocks of {block}, give it "
-            f"chunk={block} or a divisor, as in '{engine.name.partition('(')[0]}(chunk={block})'"
-        )
-
-
-def _spread(scale: NDArray[np.int64], block: int | None, depth: int) -> NDArray[np.float64]:
-    """Factors for every product, (rows, k) or (rows, 1)."""
-    factors = np.ldexp(1.0, scale)
-    return np.repeat(factors, block, axis=1)[:, :depth] if block else factors
-
-
-def _at_chunks(scale: NDArray[np.int64], engine: Engine, block: int | None, depth: int) -> NDArray[np.float64]:
-    """Factors for every chunk, (rows, chunks) or (rows, 1)."""
-    factors = np.ldexp(1.0, scale)
-    if not block:
-        return factors
-    assert engine.chunk is not None, "check_block lets blocks of sums pass only with chunks"
-    return np.repeat(factors, block // engine.chunk, axis=1)[:, : -(-depth // engine.chunk)]
+_MADE: dict[str, Callable[[NDArray[Any], Format], NDArray[Any]]] = {
+    "float32": lambda codes, fmt: decode_to(codes, fmt, np.dtype(np.float32)),
+    "float64": lambda codes, fmt: decode_to(codes, fmt, np.dtype(np.float64)),
+    "powers": lambda codes, fmt: power_table(fmt)[codes],
+    "finite": lambda codes, fmt: finite_table(fmt)[codes],
+}

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.casts.arrays import as_codes, decode_to, encode
+from fp9.casts.arrays import as_codes, decode_to
 from fp9.casts.tables import decode_table
 from fp9.engines import Engine, Scaling
 from fp9.engines import engine as find_engine
-from fp9.formats import Format, format
-from fp9.rounding import Overflow, Rounding
-from fp9.sums.operands import Operand, check_block, operand, operand_codes, scale_rows, some_rows
+from fp9.formats import Format
+from fp9.sums.matrices import WORTH_A_THREAD_STEPWISE, Factor, Options, Products, is_one_product, outputs
+from fp9.sums.operands import Operand, as_operand
+from fp9.sums.sides import broadcasts, check_block, scale_rows, side, some_rows
 from fp9.system.parallel import Progress, row_parts, run_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike, NDArray
 
     from fp9.casts.random_bits import RandomBits
@@ -43,22 +42,11 @@ class EngineKernel:
         return np.empty(shape, dtype=self.result.dtype), np.empty(shape, dtype=np.uint8)
 
 
-@dataclass(frozen=True)
-class _Options:
-    """What `dot` and `matmul` take beside operands and engine."""
-
-    flags: bool
-    scaled: bool
-    random: RandomBits
-    threads: int | None
-    progress: Progress | None
-
-
 def dot(
-    a: ArrayLike,
-    b: ArrayLike,
-    format_a: Format | str,
-    format_b: Format | str,
+    a: ArrayLike | Operand,
+    b: ArrayLike | Operand,
+    format_a: Format | str | None = None,
+    format_b: Format | str | None = None,
     engine: Engine | str = "fma_fp32",
     c: ArrayLike | None = None,
     *,
@@ -73,7 +61,8 @@ def dot(
 ) -> Any:
     """Sums of products over the last axis, in order, from `c` (codes of the engine's output; +0 without it).
 
-    `a`, `b`: codes, shapes that broadcast against each other with equal last axes; `c`: shape without the last axis.
+    `a`, `b`: codes of a format, or operands (`fp9.operand`), which need none named; shapes that broadcast against each
+    other with equal last axes. `c`: shape without the last axis.
     `scale_a`, `scale_b`: exponents of two that multiply an operand, -127..127: one, or one for each vector, or with
     `block` one for each `block` products of a vector (last axis). Where they enter is the engine's `scaling`.
     `random_bits`: integers of `random_width` bits for stochastic rounding, one for every rounding along the last axis
@@ -87,35 +76,30 @@ def dot(
     >>> fp9.decode(dot(x, x, "e4m3", "e4m3", "hopper", flags=False), "fp32").item()
     14.0
 
-    Raises ValueError for shapes, scales and engines that do not fit, TypeError for codes that are no integers.
+    Raises ValueError for shapes, scales, engines and formats that do not fit, TypeError for codes that are no integers
+    or have no format.
     """
-    chosen, formats = find_engine(engine), (format(format_a), format(format_b))
+    chosen, x, y = find_engine(engine), as_operand("a", a, format_a), as_operand("b", b, format_b)
     check_block(chosen, block)
-    codes_a, codes_b = (operand_codes(x, f) for x, f in zip((a, b), formats, strict=True))
-    if codes_a.ndim == 0 or codes_b.ndim == 0 or codes_a.shape[-1] != codes_b.shape[-1]:
-        raise ValueError(f"shapes {codes_a.shape} and {codes_b.shape} given; the last axes must be equal")
-    depth = codes_a.shape[-1]
-    scales = [
-        scale_rows(name, scale, codes.shape[:-1], depth, block)
-        for name, scale, codes in (("scale_a", scale_a, codes_a), ("scale_b", scale_b, codes_b))
-    ]
-    shape = np.broadcast_shapes(codes_a.shape, codes_b.shape)[:-1]
-    rows = int(np.prod(shape))
+    if x.ndim == 0 or y.ndim == 0 or x.shape[-1] != y.shape[-1]:
+        raise ValueError(f"shapes {x.shape} and {y.shape} given; the last axes must be equal")
+    depth, shape = x.shape[-1], np.broadcast_shapes(x.shape, y.shape)[:-1]
+    scales = (
+        scale_rows("scale_a", scale_a, x.shape[:-1], depth, block),
+        scale_rows("scale_b", scale_b, y.shape[:-1], depth, block),
+    )
     scaled = scale_a is not None or scale_b is not None
     random = _random(chosen, random_bits, random_width, shape, depth, scaled)
-    options = _Options(flags, scaled, random, threads, progress)
-    operands = [
-        operand(_broadcast(codes, shape, rows), fmt, chosen, _broadcast_scale(scale, shape, rows), block)
-        for codes, fmt, scale in zip((codes_a, codes_b), formats, scales, strict=True)
-    ]
-    return _dot(chosen, operands[0], operands[1], _addend(c, chosen, shape), shape, depth, options)
+    options = Options(flags, _joins(chosen, scaled), random, threads, progress)
+    start = _start(c, chosen, shape)
+    return _dot(chosen, (x, y), scales, block, start, options)
 
 
 def matmul(
-    a: ArrayLike,
-    b: ArrayLike,
-    format_a: Format | str,
-    format_b: Format | str,
+    a: ArrayLike | Operand,
+    b: ArrayLike | Operand,
+    format_a: Format | str | None = None,
+    format_b: Format | str | None = None,
     engine: Engine | str = "fma_fp32",
     c: ArrayLike | None = None,
     *,
@@ -128,60 +112,83 @@ def matmul(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Any:
-    """Codes of a (M, K) x b (K, N) + c (M, N) in the engine's output format, each sum in the order of K; as `dot`.
+    """Codes of a (..., M, K) x b (..., K, N) + c (..., M, N) in the engine's output format, each sum in the order of K.
 
-    `scale_a`: one exponent, or (M,), or with `block` (M, blocks); `scale_b`: one, or (N,), or (blocks, N).
-    `threads`: None takes every core. `progress` is called with the fraction done.
+    As `dot`, but leading axes broadcast as `numpy.matmul` has them; those of `c` and of the scales to the result's.
+    `scale_a`: one exponent, or (..., M), or with `block` (..., M, blocks); `scale_b`: one, or (..., N), or
+    (..., blocks, N). `threads`: the most that are taken, None for one on every core. `progress` is called with the
+    fraction done.
 
     >>> import fp9
     >>> one = fp9.encode([[1.0, 2.0]], "e4m3")
     >>> fp9.decode(matmul(one, one.T, "e4m3", "e4m3"), "fp32").tolist()
     [[5.0]]
     """
-    chosen, formats = find_engine(engine), (format(format_a), format(format_b))
+    chosen, x, y = find_engine(engine), as_operand("a", a, format_a), as_operand("b", b, format_b)
     check_block(chosen, block)
-    codes_a, codes_b = (operand_codes(x, f) for x, f in zip((a, b), formats, strict=True))
-    if codes_a.ndim != 2 or codes_b.ndim != 2 or codes_a.shape[1] != codes_b.shape[0]:
-        raise ValueError(f"shapes {codes_a.shape} and {codes_b.shape} given; give (M, K) and (K, N)")
-    (rows, depth), columns = codes_a.shape, codes_b.shape[1]
-    transposed = None if scale_b is None else np.asarray(scale_b).T
+    lead = _batch(x, y)
+    (rows, depth), columns = x.shape[-2:], y.shape[-1]
     scales = (
-        scale_rows("scale_a", scale_a, (rows,), depth, block),
-        scale_rows("scale_b", transposed, (columns,), depth, block),
+        scale_rows("scale_a", scale_a, (rows,), depth, block, batch=lead),
+        scale_rows("scale_b", scale_b, (columns,), depth, block, batch=lead, blocks_first=True),
     )
-    scaled = scale_a is not None or scale_b is not None
-    random = _random(chosen, random_bits, random_width, (rows, columns), depth, scaled)
-    options = _Options(flags, scaled, random, threads, progress)
-    operands = [
-        operand(codes, fmt, chosen, scale, block)
-        for codes, fmt, scale in zip((codes_a, codes_b.T), formats, scales, strict=True)
-    ]
-    return _matmul(chosen, operands[0], operands[1], _addend(c, chosen, (rows, columns)), depth, options)
+    scaled, shape = scale_a is not None or scale_b is not None, (*lead, rows, columns)
+    random = _random(chosen, random_bits, random_width, shape, depth, scaled)
+    options = Options(flags, _joins(chosen, scaled), random, threads, progress)
+    batch, one = math.prod(lead), is_one_product(x, y, scale_b, block)
+    items, count = (1, batch * rows) if one else (batch, rows)
+    left = Factor(x, _by_item(scales[0], items, count), block, None if one else lead)
+    right = Factor(y.mT, _by_item(scales[1], batch, columns), block, lead)
+    start = _start(c, chosen, shape, lead).reshape(items, count, columns)
+    products = Products(chosen, left, right, start, options)
+    products.run()
+    codes = products.codes.reshape(shape)
+    return (codes, products.flags.reshape(shape)) if flags else codes
 
 
 # --- arguments ------------------------------------------------------------------------------------------------------
 
 
-def _broadcast(codes: NDArray[Any], shape: tuple[int, ...], rows: int) -> NDArray[Any]:
-    """Codes as (rows, k), or (1, k) where one vector stands for all."""
-    depth = codes.shape[-1]
-    if codes.size == depth:
-        return codes.reshape(1, depth)
-    return np.broadcast_to(codes, (*shape, depth)).reshape(rows, depth)
+def _broadcast(array: NDArray[Any], shape: tuple[int, ...], rows: int) -> NDArray[Any]:
+    """An array of vectors as (rows, k), or (1, k) where one vector stands for all."""
+    depth = array.shape[-1]
+    if array.size == depth:
+        return array.reshape(1, depth)
+    return np.broadcast_to(array, (*shape, depth)).reshape(rows, depth)
 
 
-def _broadcast_scale(scale: NDArray[np.int64] | None, shape: tuple[int, ...], rows: int) -> NDArray[np.int64] | None:
-    return None if scale is None else _broadcast(scale, shape, rows)
+def _batch(a: Operand, b: Operand) -> tuple[int, ...]:
+    """The leading axes of a product; ValueError for shapes that have none."""
+    if a.ndim >= 2 and b.ndim >= 2 and a.shape[-1] == b.shape[-2]:
+        if a.ndim == b.ndim == 2:
+            return ()
+        try:
+            return np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        except ValueError:
+            pass
+    raise ValueError(
+        f"shapes {a.shape} and {b.shape} given; give (M, K) and (K, N), or leading axes before them that broadcast"
+    )
 
 
-def _addend(c: ArrayLike | None, engine: Engine, shape: tuple[int, ...]) -> NDArray[Any]:
-    fmt = engine.addend_format
+def _by_item(scale: NDArray[np.int64] | None, items: int, rows: int) -> NDArray[np.int64] | None:
+    """Scales of a batch as (items, rows, blocks)."""
+    return None if scale is None else scale.reshape(items, rows, scale.shape[-1])
+
+
+def _start(
+    c: ArrayLike | None, engine: Engine, shape: tuple[int, ...], batch: tuple[int, ...] = ()
+) -> NDArray[np.float64]:
+    """The numbers that sums of a shape start from; of its axes, those of the batch broadcast."""
     if c is None:
-        return np.zeros(shape, dtype=fmt.dtype)
+        return np.zeros(shape)
+    fmt = engine.addend_format
     codes = as_codes(c, fmt)
-    if codes.shape != shape:
+    lead = codes.shape[: max(codes.ndim - len(shape) + len(batch), 0)]
+    if (*lead, *shape[len(batch) :]) != codes.shape or not broadcasts(lead, batch):
         raise ValueError(f"c of shape {codes.shape} given; give codes of {fmt.name} of shape {shape}")
-    return codes
+    numbers = decode_to(codes, fmt, np.float64)
+    return numbers if codes.shape == shape else np.array(np.broadcast_to(numbers, shape))
 
 
 def _random(
@@ -202,8 +209,8 @@ def _joins_once(engine: Engine, scaled: bool) -> bool:
     return scaled and engine.scaling is Scaling.SUMS and engine.chunk is None and not engine.whole
 
 
-def _joins(engine: Engine, options: _Options) -> bool:
-    return engine.chunk is not None or _joins_once(engine, options.scaled)
+def _joins(engine: Engine, scaled: bool) -> bool:
+    return engine.chunk is not None or _joins_once(engine, scaled)
 
 
 # --- sums -----------------------------------------------------------------------------------------------------------
@@ -211,83 +218,34 @@ def _joins(engine: Engine, options: _Options) -> bool:
 
 def _dot(
     engine: Engine,
-    a: Operand,
-    b: Operand,
-    c: NDArray[Any],
-    shape: tuple[int, ...],
-    depth: int,
-    options: _Options,
-) -> Any:
-    from fp9.sums.general import GeneralSums
-
-    if b.codes.shape[0] == 1:
-        a, b = b, a
-    start = decode_to(c.reshape(-1), engine.addend_format, np.float64)
-    codes, raised = _outputs(engine, start, depth)
-    scales = a.at_sums * b.at_sums
-    general = GeneralSums(engine, a, b, depth, _joins(engine, options))
-
-    def part(rows: slice) -> None:
-        general.run(
-            rows, rows, start[rows], some_rows(scales, rows), options.random.of(rows), codes[rows], raised[rows]
-        )
-
-    if depth:
-        run_parts(part, row_parts(start.size, depth, options.threads), options.threads, options.progress)
-    return (codes.reshape(shape), raised.reshape(shape)) if options.flags else codes.reshape(shape)
-
-
-def _outputs(engine: Engine, start: NDArray[np.float64], depth: int) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Arrays for codes and flags; the sums of no products are C itself."""
-    flags = np.zeros(start.shape, dtype=np.uint8)
-    if depth:
-        return np.empty(start.shape, dtype=engine.output.dtype), flags
-    return encode(start, engine.output, Rounding.RTZ, Overflow.INF), flags
-
-
-def _matmul(engine: Engine, a: Operand, b: Operand, c: NDArray[Any], depth: int, options: _Options) -> Any:
-    from fp9.sums.fast import codes_of, fast_sums
-
-    start = decode_to(c, engine.addend_format, np.float64)
-    codes, raised = _outputs(engine, start, depth)
-    joins = _joins(engine, options)
-    fast = None if options.flags else fast_sums(engine, a, b, joins)
-    if fast is None:
-        part = _general_part(engine, a, b, start, joins, options, (codes, raised))
-    else:
-
-        def part(rows: slice) -> None:
-            codes[rows] = codes_of(fast.run(rows, start[rows]), engine.output)
-
-    if depth and codes.size:
-        parts = row_parts(codes.shape[0], depth * codes.shape[1], options.threads)
-        run_parts(part, parts, options.threads, options.progress)
-    return (codes, raised) if options.flags else codes
-
-
-_ALL = slice(None)
-
-
-def _general_part(
-    engine: Engine,
-    a: Operand,
-    b: Operand,
+    operands: tuple[Operand, Operand],
+    scales: tuple[NDArray[np.int64] | None, NDArray[np.int64] | None],
+    block: int | None,
     start: NDArray[np.float64],
-    joins: bool,
-    options: _Options,
-    outputs: tuple[NDArray[Any], NDArray[np.uint8]],
-) -> Callable[[slice], None]:
-    """Rows of a matrix product by the general kernel."""
-    from fp9.sums.general import GeneralSums
+    options: Options,
+) -> Any:
+    from fp9.sums.general import GeneralSums  # slow to load
 
-    general = GeneralSums(engine, a, b, a.codes.shape[1], joins)
-    codes, raised = outputs
-    columns = codes.shape[1]
+    shape, flat, depth = start.shape, start.reshape(-1), operands[0].shape[-1]
+
+    def rows_of(array: NDArray[Any]) -> NDArray[Any]:
+        return _broadcast(array, shape, flat.size)
+
+    a, b = (
+        side(operand, rows_of, depth, engine, None if scale is None else rows_of(scale), block)
+        for operand, scale in zip(operands, scales, strict=True)
+    )
+    if math.prod(operands[1].shape[:-1]) == 1:
+        a, b = b, a
+    codes, raised = outputs(engine, flat, depth, flags=True)
+    at_sums = a.at_sums * b.at_sums
+    general = GeneralSums(engine, a, b, options.joins)
 
     def part(rows: slice) -> None:
-        for i in range(rows.start, rows.stop):
-            row, random = slice(i, i + 1), options.random.of(slice(i * columns, (i + 1) * columns))
-            scales = some_rows(a.at_sums, row) * b.at_sums
-            general.run(row, _ALL, start[i], scales, random, codes[i], raised[i])
+        scales, random = some_rows(at_sums, rows), options.random.of(rows)
+        general.run(rows, rows, flat[rows], scales, random, codes[rows], raised[rows])
 
-    return part
+    if depth:
+        parts = row_parts(flat.size, depth, options.threads, WORTH_A_THREAD_STEPWISE)
+        run_parts(part, parts, options.threads, options.progress)
+    return (codes.reshape(shape), raised.reshape(shape)) if options.flags else codes.reshape(shape)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+Part = TypeVar("Part")
 
 Progress = Callable[[float], None]
 """Called with the fraction of the work that is done, rising to 1."""
@@ -18,7 +21,8 @@ CACHED = 1 << 16
 _PRODUCTS = 1 << 23
 """Products in a part: some tens of milliseconds, so that an interrupt is answered soon."""
 
-_WORTH_A_THREAD = 1 << 20
+WORTH_A_THREAD = 1 << 20
+"""Elements or products from which a thread gains more than its start costs, in vector kernels."""
 
 
 def cores() -> int:
@@ -27,7 +31,7 @@ def cores() -> int:
 
 
 def run_parts(
-    work: Callable[[slice], None], parts: Iterable[slice], threads: int | None, progress: Progress | None = None
+    work: Callable[[Part], None], parts: Iterable[Part], threads: int | None, progress: Progress | None = None
 ) -> None:
     """Call `work` for every part, on so many threads (None: one for each core).
 
@@ -35,7 +39,7 @@ def run_parts(
     raises, after the parts under way have ended.
     """
     slices = list(parts)
-    count = min(_count(threads), len(slices))
+    count = _count(threads, len(slices))
     if count <= 1:
         for done, part in enumerate(slices, 1):
             work(part)
@@ -62,7 +66,7 @@ def over_parts(size: int, threads: int | None, work: Callable[[slice], None], pa
 
     Memory beside input and output stays constant. Raises ValueError for less than one thread.
     """
-    count = min(_count(threads), max(1, size // _WORTH_A_THREAD))
+    count = _count(threads, size // WORTH_A_THREAD)
     length = min(part, max(1, -(-size // count)))
     slices = (slice(start, min(start + length, size)) for start in range(0, size, length))
     if count == 1:
@@ -72,13 +76,18 @@ def over_parts(size: int, threads: int | None, work: Callable[[slice], None], pa
         run_parts(work, slices, count)
 
 
-def row_parts(rows: int, products_per_row: int, threads: int | None) -> list[slice]:
-    """Slices of rows, each of some millions of products, and enough of them for the threads."""
-    length = max(1, min(_PRODUCTS // max(products_per_row, 1), -(-rows // _count(threads))))
+def row_parts(rows: int, products_per_row: int, threads: int | None, worth: int = WORTH_A_THREAD) -> list[slice]:
+    """Slices of rows, each of some millions of products, and enough of them for the threads.
+
+    A thread gets `worth` products at least.
+    """
+    count = _count(threads, rows * products_per_row // worth)
+    length = max(1, min(_PRODUCTS // max(products_per_row, 1), -(-rows // count)))
     return [slice(start, min(start + length, rows)) for start in range(0, rows, length)]
 
 
-def _count(threads: int | None) -> int:
+def _count(threads: int | None, wanted: int) -> int:
+    """How many threads to take of those that are `wanted`; the system is asked only for more than one."""
     if threads is not None and threads < 1:
         raise ValueError(f"{threads} threads given; give 1 or more, or None for all cores")
-    return threads or cores()
+    return 1 if wanted <= 1 else min(threads or cores(), wanted)

@@ -1,0 +1,153 @@
+"""Batches of matrix products: which kernel computes each, and how they are cut for threads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fp9.casts.arrays import encode
+from fp9.engines import Engine
+from fp9.rounding import Overflow, Rounding
+from fp9.sums.operands import Operand
+from fp9.sums.sides import Side, View, side, some_rows
+from fp9.system.parallel import WORTH_A_THREAD, Progress, row_parts, run_parts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fp9.casts.random_bits import RandomBits
+
+WORTH_A_THREAD_STEPWISE = 1 << 15
+"""Products from which a thread gains more than its start costs, in the general kernel."""
+
+
+class Options(NamedTuple):
+    """What `dot` and `matmul` take beside operands and engine; `joins`: chunks, or scaled sums, join a total."""
+
+    flags: bool
+    joins: bool
+    random: RandomBits
+    threads: int | None
+    progress: Progress | None
+
+
+class Factor(NamedTuple):
+    """One factor of a batch: an operand (..., rows, k), and scales (items, rows, blocks).
+
+    `lead` holds the leading axes of the batch; None where the rows of all matrices are those of one.
+    """
+
+    operand: Operand
+    scale: NDArray[np.int64] | None
+    block: int | None
+    lead: tuple[int, ...] | None
+
+    def item(self, number: int, engine: Engine) -> Side:
+        """One matrix of the batch."""
+        scale = None if self.scale is None else self.scale[number]
+        return side(self.operand, self._view(number), self.operand.shape[-1], engine, scale, self.block)
+
+    def _view(self, number: int) -> View:
+        own = self.operand.shape[:-2]
+        if not own:
+            return _itself
+        if self.lead is None:
+            return lambda array: array.reshape(-1, array.shape[-1])
+        places = np.unravel_index(number, self.lead)[len(self.lead) - len(own) :]
+        index = tuple(int(place) if count > 1 else 0 for place, count in zip(places, own, strict=True))
+        return lambda array: array[index]
+
+
+def _itself(array: NDArray[Any]) -> NDArray[Any]:
+    return array
+
+
+class Products:
+    """The matrix products of one call: codes (items, rows, columns), and flags, of size 0 where nobody asks."""
+
+    def __init__(self, engine: Engine, a: Factor, b: Factor, start: NDArray[np.float64], options: Options) -> None:
+        self._engine, self._a, self._b, self._start, self._options = engine, a, b, start, options
+        self._depth = a.operand.shape[-1]
+        self.codes, self.flags = outputs(engine, start, self._depth, options.flags)
+
+    def run(self) -> None:
+        """Compute them, on threads where that is worth it."""
+        items, rows, columns = self._start.shape
+        each = rows * columns * self._depth
+        if not items * each:
+            return
+        if items == 1 or each >= WORTH_A_THREAD:
+            for number in range(items):
+                self._by_rows(number, items)
+        else:
+            _, worth = self._prepared(0)
+            parts = row_parts(items, each, self._options.threads, worth)
+            run_parts(self._whole, parts, self._options.threads, self._options.progress)
+
+    def _by_rows(self, number: int, items: int) -> None:
+        """One product, its rows on threads."""
+        _, rows, columns = self._start.shape
+        work, worth = self._prepared(number)
+        progress = self._options.progress
+        step = progress and (lambda done: progress((number + done) / items))
+        parts = row_parts(rows, columns * self._depth, self._options.threads, worth)
+        run_parts(work, parts, self._options.threads, step)
+
+    def _whole(self, items: slice) -> None:
+        """Some products, one after the other."""
+        for number in range(items.start, items.stop):
+            work, _ = self._prepared(number)
+            work(slice(0, self._start.shape[1]))
+
+    def _prepared(self, number: int) -> tuple[Callable[[slice], None], int]:
+        """How to compute rows of a product, and how many products are worth a thread."""
+        from fp9.sums.fast import codes_of, fast_sums  # slow to load
+
+        a, b = self._a.item(number, self._engine), self._b.item(number, self._engine)
+        fast = None if self._options.flags else fast_sums(self._engine, a, b, self._options.joins)
+        if fast is None:
+            return self._stepwise(number, a, b), WORTH_A_THREAD_STEPWISE
+        codes, start, output = self.codes[number], self._start[number], self._engine.output
+
+        def work(rows: slice) -> None:
+            codes[rows] = codes_of(fast.run(rows, start[rows]), output)
+
+        return work, WORTH_A_THREAD
+
+    def _stepwise(self, number: int, a: Side, b: Side) -> Callable[[slice], None]:
+        """Rows of a product by the general kernel."""
+        from fp9.sums.general import GeneralSums  # slow to load
+
+        general = GeneralSums(self._engine, a, b, self._options.joins)
+        _, count, columns = self._start.shape
+        codes, start, asked = self.codes[number], self._start[number], self._options.flags
+        unasked = np.empty(columns, dtype=np.uint8)
+
+        def work(rows: slice) -> None:
+            for i in range(rows.start, rows.stop):
+                row, place = slice(i, i + 1), (number * count + i) * columns
+                random = self._options.random.of(slice(place, place + columns))
+                raised = self.flags[number, i] if asked else unasked
+                scales = some_rows(a.at_sums, row) * b.at_sums
+                general.run(row, slice(None), start[i], scales, random, codes[i], raised)
+
+        return work
+
+
+def outputs(
+    engine: Engine, start: NDArray[np.float64], depth: int, flags: bool
+) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """Arrays for codes and flags, these of size 0 where nobody asks; the sums of no products are C itself."""
+    raised = np.zeros(start.shape if flags else 0, dtype=np.uint8)
+    if depth:
+        return np.empty(start.shape, dtype=engine.output.dtype), raised
+    return encode(start, engine.output, Rounding.RTZ, Overflow.INF), raised
+
+
+def is_one_product(a: Operand, b: Operand, scale_b: Any, block: int | None) -> bool:
+    """Whether all matrices of `a` meet the same right factor, so that their rows are those of one matrix."""
+    scale_is_common = scale_b is None or np.ndim(scale_b) <= (2 if block else 1)
+    return math.prod(b.shape[:-2]) == 1 and scale_is_common

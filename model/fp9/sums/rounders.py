@@ -1,0 +1,57 @@
+"""Rounding into accumulators inside float32 and float64, as the vector kernels of products take it."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from fp9.formats import FixedFormat, Format
+from fp9.kernels.floats import Rounder
+from fp9.rounding import Rounding
+
+
+def can_round(result: Format, rounding: Rounding) -> bool:
+    """Whether the vector rounder knows the rounding: toward zero, or to nearest, but ties away among subnormals."""
+    if not isinstance(result, FixedFormat):
+        return False
+    known = {Rounding.RNE: True, Rounding.RNA: result.flushes, Rounding.RTZ: not result.flushes}
+    return known.get(rounding, False)
+
+
+@functools.lru_cache(maxsize=128)
+def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]]) -> Rounder:
+    """Rounding into a format inside float32 (to nearest) or float64."""
+    assert isinstance(result, FixedFormat)
+    fraction_bits = np.finfo(carrier).nmant
+    integer = np.uint32 if carrier is np.float32 else np.int64
+    every = (1 << 32) - 1 if carrier is np.float32 else -1
+    drop = fraction_bits - result.fraction_bits
+    to_even, truncates = rounding is Rounding.RNE, rounding is Rounding.RTZ
+    limit, magic, steps = _lowest_numbers(result, to_even, carrier)
+    return Rounder(
+        drop=integer(drop),
+        bias=integer(0 if truncates else (1 << (drop - 1)) - to_even),
+        tie=integer(to_even),
+        mask=integer(every & ~((1 << drop) - 1)),
+        limit=limit,
+        magic=magic,
+        steps=steps if truncates else carrier(0),
+        largest=carrier(result.max),
+        overflow=carrier(np.inf if result.has_inf else np.nan),
+    )
+
+
+def _lowest_numbers(result: FixedFormat, to_even: bool, carrier: type[np.floating[Any]]) -> tuple[Any, Any, Any]:
+    """Below which magnitude to add and subtract what, or truncate to which steps, for the format's lowest numbers."""
+    if result.subnormals:
+        quantum = result.quantum(result.lowest_exponent)
+        if carrier is np.float32 and result.lowest_exponent == np.finfo(np.float32).minexp:
+            return carrier(0), carrier(0), carrier(0)  # the carrier's own subnormals
+        magic = carrier(2.0 ** (quantum + np.finfo(carrier).nmant))
+        return carrier(2.0**result.lowest_exponent), magic, carrier(2.0**-quantum)
+    # Zero takes the place of 2^lowest, and what rounds to it vanishes beside a magic number far above.
+    limit = carrier(2.0**result.lowest_exponent * (1 + 2.0 ** -(result.fraction_bits + 1)))
+    magic = carrier(2.0 ** (result.lowest_exponent + np.finfo(carrier).nmant + 2))
+    return np.nextafter(limit, carrier(1)) if to_even else limit, magic, carrier(1)
