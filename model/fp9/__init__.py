@@ -7,6 +7,7 @@
 """
 
 from fp9.casts.arrays import Hybrid, cast, decode, encode
+from fp9.casts.counts import Counts
 from fp9.casts.random_bits import Stochastic
 from fp9.engines import Engine, engine
 from fp9.formats import Format, Rounding, format
@@ -17,6 +18,7 @@ from fp9.sums.products import dot, matmul
 __version__ = "0.1.0"
 
 __all__ = [
+    "Counts",
     "Engine",
     "Flags",
     "Format",

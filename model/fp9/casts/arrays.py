@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fp9.casts.counts import Tally
 from fp9.casts.plans import encoder
 from fp9.casts.random_bits import RandomBits, Stochastic, random_bits_of
 from fp9.casts.request import Request, Supplied
@@ -16,7 +17,7 @@ from fp9.formats import Format, format
 from fp9.formats.dtypes import stored_codes
 from fp9.policy import CastPolicy, cast_policy
 from fp9.rounding import PUBLISHED, Hybrid, Overflow, Rounding
-from fp9.system.parallel import CACHED, over_parts
+from fp9.system.parallel import CACHED, COUNTED, over_parts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -49,10 +50,12 @@ def encode(
     stochastic: Stochastic | str | None = None,
     scale: ArrayLike = 0,
     flags: bool = False,
+    counts: bool = False,
     threads: int | None = None,
     out: NDArray[Any] | None = None,
 ) -> Any:
-    """Codes of x * 2**scale: uint8, uint16 or uint32 by the format's width, shape of `x`; with `flags` also the flags.
+    """Codes of x * 2**scale: uint8, uint16 or uint32 by the format's width, shape of `x`; with `flags` also the flags,
+    and with `counts` also what happened to how many elements, and the largest magnitude (`fp9.Counts`).
 
     `x`: float64, float32, float16, bfloat16 or integers, as an array, a torch tensor or a number. `rounding` None is
     the family's default. `random_bits` are the integers of `sr`, `random_width` bits each, one for each element or one
@@ -71,8 +74,13 @@ def encode(
     source = as_numbers(x)
     random = random_bits_of(policy, random_bits, random_width, stochastic, source.shape, target)
     exponents = as_scale(scale, source.shape)
-    codes, raised = _encode(source, target, policy, hybrid or PUBLISHED, random, exponents, flags, threads, out)
-    return (codes, raised) if flags else codes
+    one, each = (exponents, None) if isinstance(exponents, int) else (None, exponents)
+    request = Request(target, policy, hybrid or PUBLISHED, one, random.width if random else 0, flags)
+    counter = Tally(request, source.dtype) if counts else None
+    codes, raised = _encode(source, request, Supplied(each, random), counter, threads, out)
+    if counter is None:
+        return (codes, raised) if flags else codes
+    return (codes, raised, counter.total()) if flags else (codes, counter.total())
 
 
 def encode_numbers(
@@ -90,33 +98,34 @@ def encode_numbers(
     `scale` is one exponent for all elements or one for each, as `as_scale` gives them.
     """
     random = None if random_bits is None else RandomBits(random_bits.reshape(-1), random_width)
-    return _encode(source, fmt, policy, hybrid, random, scale, flags)
+    one, each = (scale, None) if isinstance(scale, int) else (None, scale)
+    request = Request(fmt, policy, hybrid, one, random.width if random else 0, flags)
+    return _encode(source, request, Supplied(each, random))
 
 
 def _encode(
     source: NDArray[Any],
-    fmt: Format,
-    policy: CastPolicy,
-    hybrid: Hybrid,
-    random: RandomBits | None,
-    scale: int | NDArray[np.int32],
-    flags: bool,
+    request: Request,
+    supplied: Supplied,
+    counter: Tally | None = None,
     threads: int | None = None,
     out: NDArray[Any] | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    flat = np.ascontiguousarray(source).reshape(-1)
-    one, each = (scale, None) if isinstance(scale, int) else (None, scale)
-    request = Request(fmt, policy, hybrid, one, random.width if random else 0, flags)
+    """Codes, and flags where the request asks for them; a counter sees every part while it lies in the cache."""
+    fmt, flat = request.fmt, np.ascontiguousarray(source).reshape(-1)
     plan = encoder(request, flat.dtype, flat.size)
     if not plan.takes_nan and _has_nan(flat):
         raise ValueError(f"NaN given, and {fmt.name} has no NaN; remove it or ask for nan_to_zero")
     codes = output_array(out, source.shape, fmt.dtype).reshape(-1)
-    raised = np.empty(flat.size if flags else 0, dtype=np.uint8)
-    supplied = Supplied(each, random)
-    over_parts(
-        flat.size, threads, lambda part: plan.encode(supplied, part, flat[part], codes[part], raised[part]), plan.part
-    )
-    return codes.reshape(source.shape), raised.reshape(source.shape if flags else 0)
+    raised = np.empty(flat.size if request.flags else 0, dtype=np.uint8)
+
+    def work(part: slice) -> None:
+        plan.encode(supplied, part, flat[part], codes[part], raised[part])
+        if counter is not None:
+            counter.add(supplied, part, flat[part], codes[part])
+
+    over_parts(flat.size, threads, work, plan.part if counter is None else min(plan.part, COUNTED))
+    return codes.reshape(source.shape), raised.reshape(source.shape if request.flags else 0)
 
 
 def output_array(out: NDArray[Any] | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:

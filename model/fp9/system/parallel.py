@@ -18,6 +18,9 @@ STREAMED = 1 << 20
 CACHED = 1 << 16
 """Elements of a part that stays in the second-level cache over several passes, its temporaries with it."""
 
+COUNTED = 1 << 17
+"""Elements of a part that is written once and read twice."""
+
 _PRODUCTS = 1 << 23
 """Products in a part: some tens of milliseconds, so that an interrupt is answered soon."""
 

@@ -1,0 +1,229 @@
+"""What a cast did to an array, counted beside it: overflow, underflow, zeros, specials, amax.
+
+Two looks while a part of the array lies in the cache: at the sources, for zeros, for magnitudes that overflow and for
+the largest one; at the codes, for zeros and subnormal numbers. What is rare, infinities, NaN and numbers whose overflow
+hangs on random bits, is counted one by one in the pieces where it stands.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fp9.casts.request import NOTHING, Request, Supplied, universal
+from fp9.casts.tables import decode_table
+from fp9.casts.wide import decode_wide
+from fp9.formats import Format
+from fp9.policy import CastPolicy
+from fp9.rounding import Flags, Overflow, Rounding
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What happened to `elements` sources of a cast; of two casts the sum.
+
+    >>> import fp9
+    >>> _, first = fp9.encode([1000.0, 0.001, 1e-9, 0.0], "e4m3", counts=True)
+    >>> first
+    Counts(elements=4, overflowed=1, underflowed=2, zeroed=1, infinite=0, nan=0, amax=1000.0)
+    >>> _, second = fp9.encode([2000.0, float("nan")], "e4m3", counts=True)
+    >>> first + second
+    Counts(elements=6, overflowed=2, underflowed=2, zeroed=1, infinite=0, nan=1, amax=2000.0)
+    """
+
+    elements: int = 0
+    overflowed: int = 0
+    """Finite numbers beyond the largest of the format (flag overflow): saturated, or what the policy makes of them."""
+    underflowed: int = 0
+    """Numbers but zero whose result is zero or subnormal."""
+    zeroed: int = 0
+    """Numbers but zero whose result is zero."""
+    infinite: int = 0
+    """Infinite sources."""
+    nan: int = 0
+    """Sources that are NaN."""
+    amax: float = 0.0
+    """Largest magnitude of a source, before the scale; infinity counts, NaN does not."""
+
+    def __add__(self, other: Counts) -> Counts:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        return Counts(
+            self.elements + other.elements,
+            self.overflowed + other.overflowed,
+            self.underflowed + other.underflowed,
+            self.zeroed + other.zeroed,
+            self.infinite + other.infinite,
+            self.nan + other.nan,
+            max(self.amax, other.amax),
+        )
+
+
+_PIECE = 1 << 12
+"""Elements that are counted one by one where one of them asks for it."""
+
+
+class Tally:
+    """Counts of the parts of one cast, on any thread."""
+
+    def __init__(self, request: Request, dtype: np.dtype[Any]) -> None:
+        self._request, self._flagged = request, universal(replace(request, flags=True), dtype)
+        self._sources, self._results = _source_limits(request, dtype), _code_limits(request.fmt)
+        looks_small = self._results is not None and self._results.nan_is_small
+        self._overflow_looks_small = looks_small and request.policy.overflow is Overflow.INF
+        self._parts: list[Counts] = []
+
+    def add(self, supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any]) -> None:
+        """Count a part of flat sources with its codes."""
+        if self._sources is None or self._results is None:
+            self._parts.append(self._one_by_one(supplied, part, source, codes))
+        else:
+            self._parts.append(self._by_limits(supplied, part, source, codes, self._sources, self._results))
+
+    def total(self) -> Counts:
+        """The sum of all parts."""
+        return sum(self._parts, Counts())
+
+    def _by_limits(
+        self,
+        supplied: Supplied,
+        part: slice,
+        source: NDArray[Any],
+        codes: NDArray[Any],
+        limits: _SourceLimits,
+        results: _CodeLimits,
+    ) -> Counts:
+        from fp9.kernels.counts import COUNT_SOURCES, count_codes  # slow to load
+
+        patterns = source.view(limits.mask.dtype)
+        count_zeros, count_large = COUNT_SOURCES[patterns.itemsize]
+        zeros, top = count_zeros(patterns, limits.mask)
+        large = 0
+        if top >= min(limits.overflow):
+            if not limits.is_sharp or top >= limits.infinity or self._overflow_looks_small:
+                return self._by_pieces(supplied, part, source, codes)
+            large = count_large(patterns, limits.mask, *limits.overflow)
+        vanished, small = count_codes(codes, results.mask, results.nonzero, results.normal)
+        zeros = zeros if results.nonzero else 0
+        amax = np.array([top], dtype=patterns.dtype).view(source.dtype)
+        return Counts(source.size, int(large), small - int(zeros), vanished - int(zeros), 0, 0, float(amax[0]))
+
+    def _by_pieces(self, supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any]) -> Counts:
+        """The same of a part that holds something rare."""
+        if source.size <= _PIECE:
+            return self._one_by_one(supplied, part, source, codes)
+        for start in range(0, source.size, _PIECE):
+            piece = slice(start, start + _PIECE)
+            whole = slice(part.start + start, min(part.start + start + _PIECE, part.stop))
+            self.add(supplied, whole, source[piece], codes[piece])
+        return Counts()
+
+    def _one_by_one(self, supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any]) -> Counts:
+        """The same by results and flags of the universal kernel, whatever the sources are."""
+        fmt = self._request.fmt
+        flags = np.empty(source.size, dtype=np.uint8)
+        self._flagged.encode(supplied, part, source, np.empty_like(codes), flags)
+        with np.errstate(invalid="ignore"):  # widening a signalling NaN
+            size = np.abs(source.astype(np.float64))
+        nan, infinite = np.isnan(size), np.isinf(size)
+        results, numbers = _magnitudes(codes, fmt), (size > 0) & ~infinite
+        return Counts(
+            size.size,
+            int(np.count_nonzero(flags[~infinite] & Flags.OVERFLOW)),
+            int(np.count_nonzero(numbers & (results < fmt.smallest_normal))),
+            int(np.count_nonzero(numbers & (results == 0))),
+            int(np.count_nonzero(infinite)),
+            int(np.count_nonzero(nan)),
+            float(np.max(size, where=~nan, initial=0.0)),
+        )
+
+
+def _magnitudes(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
+    numbers = decode_wide(codes, fmt) if fmt.bits > 16 else decode_table(fmt)[codes]
+    magnitudes: NDArray[np.float64] = np.abs(numbers)
+    return magnitudes
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+class _SourceLimits(NamedTuple):
+    """Patterns of a source type: what takes the sign off, infinity, and from which magnitude of positive and of
+    negative numbers results overflow, or may where that is not sharp.
+    """
+
+    mask: Any
+    infinity: Any
+    overflow: tuple[Any, Any]
+    is_sharp: bool
+
+
+@functools.lru_cache(maxsize=256)
+def _source_limits(request: Request, dtype: np.dtype[Any]) -> _SourceLimits | None:
+    """The limits of a cast; None for integers, and where each element has a scale of its own."""
+    if dtype.kind in "iu" or request.scale is None:
+        return None
+    pattern, sign = np.dtype(f"u{dtype.itemsize}").type, 1 << (8 * dtype.itemsize - 1)
+    infinity = int(np.array([np.inf]).astype(dtype).view(pattern)[0])
+    sharp = request.rounding.is_monotone
+    # Where other bits decide, a number may overflow that has no more than the largest one's magnitude.
+    plain = request if sharp else Request(request.fmt, CastPolicy(Rounding.RTZ), scale=request.scale + 1)
+    overflows = _overflow(plain, dtype)
+
+    def first(negative: int) -> Any:
+        """The first magnitude that overflows, infinity for none, found by halving."""
+        above = bisect.bisect_left(range(infinity), True, key=lambda magnitude: overflows(magnitude | negative))
+        return pattern(above)
+
+    return _SourceLimits(pattern(sign - 1), pattern(infinity), (first(0), first(sign)), sharp)
+
+
+def _overflow(request: Request, dtype: np.dtype[Any]) -> Callable[[int], bool]:
+    """Whether the source of a pattern overflows, by the universal kernel."""
+    plan, pattern = universal(replace(request, flags=True), dtype), np.dtype(f"u{dtype.itemsize}")
+    codes, flags = np.empty(1, dtype=request.fmt.dtype), np.empty(1, dtype=np.uint8)
+
+    def overflows(bits: int) -> bool:
+        plan.encode(NOTHING, slice(0, 1), np.array([bits], dtype=pattern).view(dtype), codes, flags)
+        return bool(flags[0] & Flags.OVERFLOW)
+
+    return overflows
+
+
+class _CodeLimits(NamedTuple):
+    """Codes of a format: what takes the sign off, the first that is no zero and the first that is normal."""
+
+    mask: Any
+    nonzero: Any
+    normal: Any
+    nan_is_small: bool
+    """Whether a NaN without its sign bit looks like a zero or a subnormal number."""
+
+
+@functools.lru_cache(maxsize=64)
+def _code_limits(fmt: Format) -> _CodeLimits | None:
+    """The limits of a format; None where its zeros and its subnormal numbers do not lie together from code 0 on."""
+    integer, sign = fmt.dtype.type, 1 << (fmt.bits - 1)
+    if fmt.bits > 16:
+        normal = fmt.code_of(Fraction(fmt.smallest_normal))
+        return _CodeLimits(integer(sign - 1), integer(1), integer(normal), False)
+    codes, sizes = np.arange(len(fmt.table)), np.abs(fmt.table)
+    number, zero, small = ~np.isnan(sizes), sizes == 0, sizes < fmt.smallest_normal
+    for mask in (sign - 1, len(codes) - 1):
+        bare = codes & mask
+        nonzero, normal = (int(np.max(bare, where=which, initial=-1)) + 1 for which in (zero, small))
+        if np.array_equal((bare < nonzero)[number], zero[number]) and np.array_equal(
+            (bare < normal)[number], small[number]
+        ):
+            nan_is_small = bool((bare < normal)[~number].any())
+            return _CodeLimits(integer(mask), integer(nonzero), integer(normal), nan_is_small)
+    return None
