@@ -1,0 +1,171 @@
+"""Loss scaling that follows the gradients: LogMax by their statistics, Adaptive by how often they overflow.
+
+Sources: Noune et al. (arXiv 2206.02915) section 4 and OpenSeq2Seq for `LogMax`; HiFloat8 (Luo et al., arXiv 2409.16626)
+section 5.1 for `Adaptive`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fp9.formats import Format
+from fp9.recipes.loss import LossRule, LossScaler, check_positive, grown, shrunk
+
+
+@dataclass(frozen=True)
+class LogMax(LossRule):
+    """The scale that brings mu + c sigma of log2 amax to log2 of the format's largest number (Noune et al. section 4).
+
+    mu and sigma are running averages over the steps, amax being the largest magnitude of the gradients of the weights,
+    unscaled. Open in the paper, and chosen as OpenSeq2Seq has them: exponential averages with decay `mean_decay` for mu
+    and `spread_decay` for sigma, both with bias correction; scales in [`smallest`, `largest`], from `start_scale` on.
+    `log_max` None is log2 of the largest number of the gradients' format (OpenSeq2Seq: 16, whatever the format).
+    `deviations` is c: the paper has its best results at 0, OpenSeq2Seq takes 3.09. Scales are rounded down to a power
+    of two unless `power_of_two` is false, so that they add no rounding of their own. A step that is not finite is
+    dropped and counts as amax = 2^log_max; gradients that are all zero say nothing about their size and do not count.
+    """
+
+    kind: ClassVar[str] = "logmax"
+    deviations: float = 0.0
+    mean_decay: float = 0.99
+    spread_decay: float = 0.999
+    log_max: float | None = None
+    start_scale: float = 1.0
+    smallest: float = 1.0
+    largest: float = 2.0**24
+    power_of_two: bool = True
+
+    def __post_init__(self) -> None:
+        check_positive(self.kind, start_scale=self.start_scale, smallest=self.smallest, largest=self.largest)
+        if not (0 < self.mean_decay < 1 and 0 < self.spread_decay < 1):
+            raise ValueError(
+                f"logmax: decays {self.mean_decay} and {self.spread_decay} given; give two between 0 and 1"
+            )
+        if self.smallest > self.largest:
+            raise ValueError(f"logmax: scales in [{self.smallest:g}, {self.largest:g}] given; give the smaller first")
+
+    def start(self, fmt: Format) -> LossScaler:
+        return _LogMaxScaler(self, math.log2(fmt.max) if self.log_max is None else self.log_max)
+
+
+class _LogMaxScaler(LossScaler):
+    remembers = ("scale", "steps", "mean", "slow_mean", "square")
+
+    def __init__(self, rule: LogMax, log_max: float) -> None:
+        self._rule, self._log_max = rule, log_max
+        self.scale = rule.start_scale
+        self.steps = 0
+        self.mean = self.slow_mean = self.square = 0.0
+
+    def update(self, finite: bool, amax: float | None = None) -> bool:
+        if finite and (amax is None or not math.isfinite(amax) or amax < 0):
+            raise ValueError(f"logmax: amax {amax} given; give the largest magnitude of the gradients, unscaled")
+        if finite and amax == 0:
+            return True
+        self._average(math.log2(amax) if finite and amax else self._log_max)
+        self.scale = self._proposed()
+        return finite
+
+    def _average(self, value: float) -> None:
+        fast, slow = self._rule.mean_decay, self._rule.spread_decay
+        self.steps += 1
+        self.mean = fast * self.mean + (1 - fast) * value
+        self.slow_mean = slow * self.slow_mean + (1 - slow) * value
+        self.square = slow * self.square + (1 - slow) * value * value
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        """mu and sigma of log2 amax, as far as seen."""
+        fast, slow = 1 - self._rule.mean_decay**self.steps, 1 - self._rule.spread_decay**self.steps
+        variance = self.square / slow - (self.slow_mean / slow) ** 2
+        return self.mean / fast, math.sqrt(max(variance, 0.0))
+
+    def _proposed(self) -> float:
+        mu, sigma = self.moments
+        exponent = self._log_max - (mu + self._rule.deviations * sigma)
+        low, high = math.log2(self._rule.smallest), math.log2(self._rule.largest)
+        exponent = min(max(exponent, low), high)
+        return 2.0 ** (math.floor(exponent) if self._rule.power_of_two else exponent)
+
+
+WINDOWS = (1, 20, 50, 100, 200, 500, 1000)
+"""HiF8's list of windows (section 5.1)."""
+
+
+@dataclass(frozen=True)
+class Adaptive(LossRule):
+    """Backoff by 2 whose window adapts: three increases lead to the next longer one, three decreases in a row to the
+    next shorter one (HiF8 section 5.1: windows {1, 20, 50, 100, 200, 500, 1000}, from 2^32 and window 20).
+
+    Open in the paper, and chosen: an increase ends a row of decreases, a decrease does not reset the count of increases
+    (MindFormers' cell, which the paper links, has both so); a change of window starts both counts anew; scales stay at
+    or above `smallest` = 1 (MindFormers) and within FP32. MindFormers goes to window 1 after three decreases, whatever
+    the window was; here it is the next shorter one, as the paper says.
+    """
+
+    kind: ClassVar[str] = "adaptive"
+    start_scale: float = 2.0**32
+    windows: tuple[int, ...] = WINDOWS
+    window: int = 20
+    changes: int = 3
+    smallest: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive(self.kind, start_scale=self.start_scale, smallest=self.smallest)
+        rising = all(a < b for a, b in zip(self.windows, self.windows[1:], strict=False))
+        if not self.windows or self.windows[0] < 1 or not rising:
+            raise ValueError(f"adaptive: windows {self.windows} given; give numbers of steps in rising order")
+        if self.window not in self.windows:
+            raise ValueError(f"adaptive: window {self.window} given; give one of {', '.join(map(str, self.windows))}")
+        if self.changes < 1:
+            raise ValueError(f"adaptive: {self.changes} changes given; give 1 or more")
+
+    def start(self, fmt: Format) -> LossScaler:
+        return _AdaptiveScaler(self)
+
+
+class _AdaptiveScaler(LossScaler):
+    remembers = ("scale", "place", "clean", "ups", "downs")
+
+    def __init__(self, rule: Adaptive) -> None:
+        self._rule = rule
+        self.scale = float(np.float32(rule.start_scale))
+        self.place = rule.windows.index(rule.window)
+        self.clean = self.ups = self.downs = 0
+
+    @property
+    def window(self) -> int:
+        """Clean steps in a row after which the scale doubles."""
+        return self._rule.windows[self.place]
+
+    def update(self, finite: bool, amax: float | None = None) -> bool:
+        if not finite:
+            self.scale, self.clean = max(shrunk(self.scale, 0.5), self._rule.smallest), 0
+            self.downs += 1
+            if self.downs == self._rule.changes:
+                self._move(-1)
+            return False
+        self.clean += 1
+        if self.clean == self.window:
+            self.scale, self.clean, self.downs = grown(self.scale, 2.0), 0, 0
+            self.ups += 1
+            if self.ups == self._rule.changes:
+                self._move(1)
+        return True
+
+    def _move(self, step: int) -> None:
+        self.place = min(max(self.place + step, 0), len(self._rule.windows) - 1)
+        self.ups = self.downs = 0
+
+    def check_state(self, state: Mapping[str, Any]) -> None:
+        super().check_state(state)
+        if state["place"] not in range(len(self._rule.windows)):
+            raise ValueError(
+                f"state of adaptive loss scaling: window number {state['place']} given; the rule has "
+                f"{len(self._rule.windows)} windows: load the state of the same rule"
+            )

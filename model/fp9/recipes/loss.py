@@ -1,0 +1,147 @@
+"""Loss scaling: rules as records, and the machines that carry them out step by step.
+
+`rule.start(fmt)` makes the machine of one training run whose gradients are cast to `fmt`. The loss is multiplied by
+`scale`, gradients are divided by it after the backward pass, and `update` says whether the optimiser takes the step.
+
+Source of `Backoff`: the documentation of PyTorch's `torch.amp.GradScaler`.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fp9.formats import Format
+from fp9.recipes.state import Stateful
+
+
+class LossScaler(Stateful, abc.ABC):
+    """The scale of the loss, step by step."""
+
+    scale: float
+    """What the loss is multiplied by in this step; an FP32 number."""
+
+    @abc.abstractmethod
+    def update(self, finite: bool, amax: float | None = None) -> bool:
+        """See a step, and go on to the next: whether the optimiser takes it (False: its gradients are dropped).
+
+        `finite`: whether the loss and all gradients are; `amax`: the largest magnitude of the gradients of all weights,
+        after division by the scale; only `LogMax` asks for it.
+        """
+
+    def check_state(self, state: Mapping[str, Any]) -> None:
+        super().check_state(state)
+        if not (math.isfinite(state["scale"]) and state["scale"] > 0):
+            raise ValueError(f"loss scale {state['scale']} given in a state; give a finite number above zero")
+
+
+class LossRule(abc.ABC):
+    """How the scale of the loss is found."""
+
+    kind: ClassVar[str]
+
+    @abc.abstractmethod
+    def start(self, fmt: Format) -> LossScaler:
+        """The machine of a run whose gradients are cast to `fmt`."""
+
+
+def check_positive(kind: str, **numbers: float | None) -> None:
+    """Raise ValueError for a number that is not finite and above zero."""
+    for name, number in numbers.items():
+        if number is not None and not (math.isfinite(number) and number > 0):
+            raise ValueError(f"{kind}: {name}={number} given; give a finite number above zero")
+
+
+@dataclass(frozen=True)
+class Constant(LossRule):
+    """The same scale in every step; steps that are not finite are dropped. Wang et al. (NeurIPS 2018) have 1000."""
+
+    kind: ClassVar[str] = "constant"
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive(self.kind, scale=self.scale)
+
+    def start(self, fmt: Format) -> LossScaler:
+        return _ConstantScaler(self.scale)
+
+
+class _ConstantScaler(LossScaler):
+    remembers = ("scale",)
+
+    def __init__(self, scale: float) -> None:
+        self.scale = scale
+
+    def update(self, finite: bool, amax: float | None = None) -> bool:
+        return finite
+
+
+@dataclass(frozen=True)
+class Backoff(LossRule):
+    """x `growth` after `window` clean steps in a row, x `backoff` after one that is not finite, which is dropped.
+
+    The defaults are those of `torch.amp.GradScaler`, whose scales these are, bit for bit: products in FP32, and no
+    growth beyond its range. `largest` caps it (Apex: 2^24). A scale that falls to zero raises ValueError where torch
+    goes on with 0: then the loss is not finite for another reason than its scale.
+    """
+
+    kind: ClassVar[str] = "backoff"
+    start_scale: float = 2.0**16
+    growth: float = 2.0
+    backoff: float = 0.5
+    window: int = 2000
+    largest: float | None = None
+
+    def __post_init__(self) -> None:
+        check_positive(self.kind, start_scale=self.start_scale, largest=self.largest)
+        if not (self.growth > 1 and math.isfinite(self.growth) and 0 < self.backoff < 1):
+            raise ValueError(
+                f"backoff: growth={self.growth} and backoff={self.backoff} given; give one above 1 and one in (0, 1)"
+            )
+        if self.window < 1:
+            raise ValueError(f"backoff: window of {self.window} steps given; give 1 or more")
+
+    def start(self, fmt: Format) -> LossScaler:
+        return _BackoffScaler(self)
+
+
+class _BackoffScaler(LossScaler):
+    remembers = ("scale", "clean")
+
+    def __init__(self, rule: Backoff) -> None:
+        self._rule = rule
+        self.scale = float(np.float32(rule.start_scale))
+        self.clean = 0
+
+    def update(self, finite: bool, amax: float | None = None) -> bool:
+        if not finite:
+            self.scale, self.clean = shrunk(self.scale, self._rule.backoff), 0
+            return False
+        self.clean += 1
+        if self.clean == self._rule.window:
+            self.scale, self.clean = grown(self.scale, self._rule.growth, self._rule.largest), 0
+        return True
+
+
+def grown(scale: float, factor: float, largest: float | None = None) -> float:
+    """scale * factor in FP32, but no more than `largest`; the scale itself where FP32 has no such number."""
+    with np.errstate(over="ignore"):
+        product = float(np.float32(scale * factor))
+    product = product if math.isfinite(product) else scale
+    return product if largest is None else min(product, largest)
+
+
+def shrunk(scale: float, factor: float) -> float:
+    """scale * factor in FP32. Raises ValueError where nothing is left."""
+    product = float(np.float32(scale * factor))
+    if product == 0:
+        raise ValueError(
+            f"the loss scale has fallen from {scale:g} to zero: no step was finite, whatever its scale; look for the "
+            "first loss or gradient that is infinite or NaN"
+        )
+    return product

@@ -1,0 +1,192 @@
+"""What a recipe is: which tensor has which format, which engine sums which product, how tensors and loss are scaled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from fp9.engines import ENGINES, Engine
+from fp9.formats import Format
+from fp9.policy import CastPolicy
+from fp9.recipes.fields import READERS, word
+from fp9.recipes.loss import Constant, LossRule
+from fp9.recipes.roles import Place, Product, Role
+from fp9.recipes.scaling import Fixed, ScaleRule
+from fp9.rounding import Overflow, Rounding, choice
+from fp9.units import CATALOGUE, Cast, Dot, Unit
+
+MAX_OPERAND_BITS = 16
+"""Widest operand of an engine."""
+
+_FP32 = ENGINES["fma_fp32"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Formats by role, an engine for each of the three products, scaling of tensors and of the loss.
+
+    `activations`, `weights`, `gradients` (of the loss with respect to the outputs) are cast before they are multiplied;
+    `forward`, `dgrad` and `wgrad` are the engines of the products. A product without an engine (None) is the host's own
+    FP32 product, whose order of sums is not fixed; a role without a format is not cast, and then stands in such
+    products alone. `output` is what the results of `forward` and `dgrad` are rounded to after their scales are undone
+    (None: they stay as the engine gives them), `weight_gradients` what that of `wgrad` is rounded to.
+
+    `scale` holds for each of the three roles apart; `loss` for the run. `rounding` and `overflow` are those of the
+    casts of activations and weights, `backward_rounding` and `gradient_overflow` of gradients; None is the format's
+    own. An overflow of "inf" lets loss scaling notice it, "saturate" clips.
+
+    `first`, `last` and `depthwise` are the formats of all operands of such layers, None where they are as all others:
+    `layer(place)` gives the recipe of one. Formats, engines, rules and choices may be given by name.
+
+    Raises ValueError for fields that do not fit together.
+
+    >>> Recipe("mine", activations="e4m3", weights="e4m3", gradients="e5m2", scale="delayed(history=16)").scale.history
+    16
+    """
+
+    name: str
+    activations: Format | None = None
+    weights: Format | None = None
+    gradients: Format | None = None
+    weight_gradients: Format | None = None
+    forward: Engine | None = _FP32
+    dgrad: Engine | None = _FP32
+    wgrad: Engine | None = _FP32
+    output: Format | None = None
+    scale: ScaleRule = Fixed()  # noqa: RUF009 - frozen
+    loss: LossRule = Constant()  # noqa: RUF009 - frozen
+    rounding: Rounding | None = None
+    backward_rounding: Rounding | None = None
+    overflow: Overflow = Overflow.SATURATE
+    gradient_overflow: Overflow = Overflow.SATURATE
+    first: Format | None = None
+    last: Format | None = None
+    depthwise: Format | None = None
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            reader = READERS.get(field.name)
+            value = getattr(self, field.name)
+            if reader is not None:
+                object.__setattr__(self, field.name, reader(value, f"recipe {self.name}: {field.name}"))
+        for role in Role:
+            self._check_cast(role)
+        for product in Product:
+            self._check_product(product)
+        for place in (Place.FIRST, Place.LAST, Place.DEPTHWISE):
+            self.layer(place)
+
+    def _check_cast(self, role: Role) -> None:
+        fmt = self.format_of(role)
+        if fmt is not None and fmt.bits > MAX_OPERAND_BITS:
+            raise ValueError(
+                f"recipe {self.name}: {fmt.name} given for {role.value}; engines take operands of at most "
+                f"{MAX_OPERAND_BITS} bits: give a narrower format, or none for the host's FP32"
+            )
+        if fmt is not None and not fmt.signed:
+            raise ValueError(f"recipe {self.name}: {fmt.name} given for {role.value}; give a format with a sign")
+        if fmt is not None:
+            try:
+                self.policy(role).check(fmt)
+            except ValueError as error:
+                raise ValueError(f"recipe {self.name}: {role.value}: {error}") from None
+
+    def _check_product(self, product: Product) -> None:
+        missing = [role.value for role in product.operands if self.format_of(role) is None]
+        chosen = self.engine_of(product)
+        if chosen is not None and missing:
+            raise ValueError(
+                f"recipe {self.name}: engine {chosen.name} given for {product.value}, and {missing[0]} has no format; "
+                f"give {missing[0]} a format of at most {MAX_OPERAND_BITS} bits, or {product.value} none"
+            )
+
+    # --- questions ----------------------------------------------------------------------------------------------
+
+    def format_of(self, role: Role) -> Format | None:
+        """What an operand is cast to; None where it is not."""
+        found: Format | None = getattr(self, role.value)
+        return found
+
+    def engine_of(self, product: Product) -> Engine | None:
+        """What sums a product; None for the host's FP32."""
+        found: Engine | None = getattr(self, product.value)
+        return found
+
+    def policy(self, role: Role) -> CastPolicy:
+        """Rounding and overflow of an operand's cast."""
+        if role is Role.GRADIENTS:
+            return CastPolicy(self.backward_rounding, self.gradient_overflow)
+        return CastPolicy(self.rounding, self.overflow)
+
+    def layer(self, place: Place | str) -> Recipe:
+        """The recipe of a first, last or depthwise layer; this one where it does not treat it apart.
+
+        Such a layer has one format for all operands, no scales, and the same engines.
+        """
+        where = choice(Place, place, "place")
+        fmt: Format | None = None if where is Place.INNER else getattr(self, where.value)
+        if fmt is None:
+            return self
+        plain: dict[str, Any] = {p.value: None for p in Place if p is not Place.INNER}
+        given: dict[str, Any] = {role.value: fmt for role in Role}
+        rounds = [r for r in (self.rounding, self.backward_rounding) if r is not None and not fmt.offers(r)]
+        own: dict[str, Any] = {"rounding": None, "backward_rounding": None} if rounds else {}
+        return replace(
+            self, name=f"{self.name}: {where.value}", scale=Fixed(), weight_gradients=None, **plain, **given, **own
+        )
+
+    def units(self) -> dict[str, tuple[str, ...]]:
+        """Names of the catalogue's units that compute the recipe bit for bit, for each cast and each product.
+
+        For a cast: units that offer target, rounding and overflow from a source of their own, and a scale where tensors
+        are scaled by powers of two (other factors are multiplied before the cast). For a product: steps of the engine
+        that take both formats, or their family with the bias on a port. An empty tuple says that the catalogue has
+        none. What is left to the host has no entry.
+        """
+        found = {}
+        for role in Role:
+            fmt = self.format_of(role)
+            if fmt is not None:
+                found[role.value] = _names(lambda u, r=role, f=fmt: self._casts(u, r, f))
+        for product in Product:
+            if self.engine_of(product) is not None:
+                found[product.value] = _names(lambda u, p=product: self._sums(u, p))
+        return found
+
+    def _casts(self, unit: Unit, role: Role, fmt: Format) -> bool:
+        policy = self.policy(role)
+        return (
+            isinstance(unit, Cast)
+            and fmt in unit.targets
+            and policy.rounding_for(fmt) in unit.roundings
+            and policy.overflow in unit.overflow
+            and (unit.scale or self.scale.is_identity or not self.scale.is_exact)
+        )
+
+    def _sums(self, unit: Unit, product: Product) -> bool:
+        chosen = self.engine_of(product)
+        if not isinstance(unit, Dot) or chosen is None or replace(unit.engine, name="") != replace(chosen, name=""):
+            return False
+        left, right = (self.format_of(role) for role in product.operands)
+        either = ((left, right), (right, left))
+        return any(_takes(unit, a, unit.a) and _takes(unit, b, unit.b) for a, b in either)
+
+    # --- text ---------------------------------------------------------------------------------------------------
+
+    def spelled(self) -> dict[str, str]:
+        """Every field as the text that reads back to it."""
+        return {field.name: word(getattr(self, field.name)) for field in fields(self)}
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _names(fits: Any) -> tuple[str, ...]:
+    return tuple(name for name, unit in CATALOGUE.items() if fits(unit))
+
+
+def _takes(unit: Dot, fmt: Format | None, offered: tuple[Format, ...]) -> bool:
+    family = str(fmt).partition("(")[0]
+    by_port = fmt is not None and unit.bias_port and fmt.programmable_bias
+    return fmt in offered or (by_port and any(o.name.partition("(")[0] == family for o in offered))

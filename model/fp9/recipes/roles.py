@@ -1,0 +1,52 @@
+"""The tensors and products of a layer, and the layers that are treated apart."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Role(Enum):
+    """The operands of a layer's three products."""
+
+    ACTIVATIONS = "activations"
+    WEIGHTS = "weights"
+    GRADIENTS = "gradients"
+
+
+class Product(Enum):
+    """The three matrix products of a layer, with their operands in order."""
+
+    FORWARD = "forward"
+    DGRAD = "dgrad"
+    WGRAD = "wgrad"
+
+    @property
+    def operands(self) -> tuple[Role, Role]:
+        """Left and right factor."""
+        return _OPERANDS[self]
+
+    @property
+    def words(self) -> str:
+        """The product as a reader is told."""
+        return _PRODUCT_WORDS[self]
+
+
+_OPERANDS = {
+    Product.FORWARD: (Role.ACTIVATIONS, Role.WEIGHTS),
+    Product.DGRAD: (Role.GRADIENTS, Role.WEIGHTS),
+    Product.WGRAD: (Role.GRADIENTS, Role.ACTIVATIONS),
+}
+_PRODUCT_WORDS = {
+    Product.FORWARD: "activations x weights",
+    Product.DGRAD: "gradients x weights, the gradients of the activations",
+    Product.WGRAD: "gradients x activations, the gradients of the weights",
+}
+
+
+class Place(Enum):
+    """Layers that a recipe may treat apart."""
+
+    INNER = "inner"
+    FIRST = "first"
+    LAST = "last"
+    DEPTHWISE = "depthwise"

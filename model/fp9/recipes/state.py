@@ -1,0 +1,46 @@
+"""States that are saved and go on bit for bit: plain dictionaries of numbers, texts and lists, as JSON holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+State = dict[str, Any]
+
+
+class Stateful:
+    """Something whose attributes in `remembers` are all that its next steps depend on."""
+
+    remembers: ClassVar[tuple[str, ...]] = ()
+
+    def state_dict(self) -> State:
+        """A copy of the state; `json.dumps` writes it without loss."""
+        return {name: _copied(getattr(self, name)) for name in self.remembers}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state that `state_dict` gave; nothing changes where it does not fit.
+
+        Raises ValueError for a state of something else, or with values that cannot be.
+        """
+        check_keys(state, self.remembers, type(self).__name__)
+        self.check_state(state)
+        for name in self.remembers:
+            setattr(self, name, _copied(state[name]))
+
+    def check_state(self, state: Mapping[str, Any]) -> None:
+        """Raise ValueError for values that cannot be."""
+        for name in self.remembers:
+            now = getattr(self, name)
+            if isinstance(now, int | float) and not isinstance(state[name], int | float):
+                raise ValueError(f"state of {type(self).__name__}: {name} = {state[name]!r} given; give a number")
+
+
+def check_keys(state: Mapping[str, Any], names: tuple[str, ...], whose: str) -> None:
+    """Raise ValueError where a state has other entries than these."""
+    if set(state) != set(names):
+        expected, given = ", ".join(names) or "nothing", ", ".join(map(str, state)) or "nothing"
+        raise ValueError(f"state with {given} given; that of {whose} has {expected}: load what its state_dict gave")
+
+
+def _copied(value: Any) -> Any:
+    return list(value) if isinstance(value, list) else value
