@@ -1,12 +1,17 @@
 """How the formats are used: recipes of formats, engines, scales and updates, from loss scaling to calibration."""
 
 from fp9.recipes.automatic import Adaptive, LogMax
+from fp9.recipes.calibration import Calibrated, Layer, Linear, calibrate
 from fp9.recipes.catalogue import RECIPES, dumps, loads, recipe
 from fp9.recipes.fields import LOSSES
+from fp9.recipes.inference import BatchNorm, retune_bn, smooth, softmax
+from fp9.recipes.linear import Backward, LayerState, Operand, Saved, gradients_are_finite
 from fp9.recipes.loss import Backoff, Constant, LossRule, LossScaler
 from fp9.recipes.recipe import Recipe
+from fp9.recipes.ring import Ring, reduce_scatter
 from fp9.recipes.roles import Place, Product, Role
 from fp9.recipes.scaling import SCALES, Current, Delayed, Fixed, Periodic, Scaler, ScaleRule, amax
+from fp9.recipes.updates import RoundOff
 
 __all__ = [
     "LOSSES",
@@ -14,22 +19,38 @@ __all__ = [
     "SCALES",
     "Adaptive",
     "Backoff",
+    "Backward",
+    "BatchNorm",
+    "Calibrated",
     "Constant",
     "Current",
     "Delayed",
     "Fixed",
+    "Layer",
+    "LayerState",
+    "Linear",
     "LogMax",
     "LossRule",
     "LossScaler",
+    "Operand",
     "Periodic",
     "Place",
     "Product",
     "Recipe",
+    "Ring",
     "Role",
+    "RoundOff",
+    "Saved",
     "ScaleRule",
     "Scaler",
     "amax",
+    "calibrate",
     "dumps",
+    "gradients_are_finite",
     "loads",
     "recipe",
+    "reduce_scatter",
+    "retune_bn",
+    "smooth",
+    "softmax",
 ]

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fp9.engines import ENGINES, Engine
-from fp9.formats import Format
+from fp9.formats import Format, format
 from fp9.policy import CastPolicy
 from fp9.recipes.fields import READERS, word
-from fp9.recipes.loss import Constant, LossRule
+from fp9.recipes.linear import Backward, LayerState, Saved, linear, linear_backward
+from fp9.recipes.loss import Constant, LossRule, LossScaler
 from fp9.recipes.roles import Place, Product, Role
 from fp9.recipes.scaling import Fixed, ScaleRule
 from fp9.rounding import Overflow, Rounding, choice
 from fp9.units import CATALOGUE, Cast, Dot, Unit
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
 MAX_OPERAND_BITS = 16
 """Widest operand of an engine."""
 
-_FP32 = ENGINES["fma_fp32"]
+_FP32, _FP16 = ENGINES["fma_fp32"], format("fp16")
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,12 @@ class Recipe:
             self._check_cast(role)
         for product in Product:
             self._check_product(product)
+        if self.output is not None and not (self.output.has_nan or self.output.has_inf):
+            raise ValueError(
+                f"recipe {self.name}: {self.output.name} given as output; give a format with infinity or NaN"
+            )
+        if self.weight_gradients is not None:
+            self._check_policy(Role.GRADIENTS, self.weight_gradients)
         for place in (Place.FIRST, Place.LAST, Place.DEPTHWISE):
             self.layer(place)
 
@@ -87,10 +98,13 @@ class Recipe:
         if fmt is not None and not fmt.signed:
             raise ValueError(f"recipe {self.name}: {fmt.name} given for {role.value}; give a format with a sign")
         if fmt is not None:
-            try:
-                self.policy(role).check(fmt)
-            except ValueError as error:
-                raise ValueError(f"recipe {self.name}: {role.value}: {error}") from None
+            self._check_policy(role, fmt)
+
+    def _check_policy(self, role: Role, fmt: Format) -> None:
+        try:
+            self.policy(role).check(fmt)
+        except ValueError as error:
+            raise ValueError(f"recipe {self.name}: {role.value}: {error}") from None
 
     def _check_product(self, product: Product) -> None:
         missing = [role.value for role in product.operands if self.format_of(role) is None]
@@ -171,6 +185,32 @@ class Recipe:
         left, right = (self.format_of(role) for role in product.operands)
         either = ((left, right), (right, left))
         return any(_takes(unit, a, unit.a) and _takes(unit, b, unit.b) for a, b in either)
+
+    # --- use ------------------------------------------------------------------------------------------------------
+
+    def state(self) -> LayerState:
+        """The scales of one layer, at their start."""
+        return LayerState(self)
+
+    def loss_scaler(self) -> LossScaler:
+        """The machine of the loss scale, for gradients in the recipe's format (FP16 where they have none)."""
+        return self.loss.start(self.gradients or _FP16)
+
+    def linear(
+        self,
+        x: ArrayLike,
+        w: ArrayLike,
+        state: LayerState | None = None,
+        *,
+        training: bool = True,
+        random: np.random.Generator | None = None,
+    ) -> tuple[NDArray[np.float32], Saved]:
+        """y = x w^T of a linear layer, and what the backward pass needs: see `fp9.recipes.linear.linear`."""
+        return linear(self, x, w, state, training=training, random=random)
+
+    def linear_backward(self, g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
+        """Both backward products of a layer: see `fp9.recipes.linear.linear_backward`."""
+        return linear_backward(g, saved, random=random)
 
     # --- text ---------------------------------------------------------------------------------------------------
 

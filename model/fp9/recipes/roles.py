@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Protocol
+
+from fp9.engines import Engine
+from fp9.formats import Format
+from fp9.policy import CastPolicy
+from fp9.recipes.scaling import ScaleRule
 
 
 class Role(Enum):
@@ -50,3 +56,28 @@ class Place(Enum):
     FIRST = "first"
     LAST = "last"
     DEPTHWISE = "depthwise"
+
+
+class Choices(Protocol):
+    """What a layer asks of its recipe."""
+
+    @property
+    def scale(self) -> ScaleRule:
+        """How each operand is scaled."""
+
+    @property
+    def output(self) -> Format | None:
+        """What the products `forward` and `dgrad` are rounded to."""
+
+    @property
+    def weight_gradients(self) -> Format | None:
+        """What the product `wgrad` is rounded to."""
+
+    def format_of(self, role: Role) -> Format | None:
+        """What an operand is cast to; None where it is not."""
+
+    def engine_of(self, product: Product) -> Engine | None:
+        """What sums a product; None for the host's FP32."""
+
+    def policy(self, role: Role) -> CastPolicy:
+        """Rounding and overflow of an operand's cast."""

@@ -1,0 +1,145 @@
+"""HiFloat8's post-training calibration: a power of two for the activations and one for the weights of each layer.
+
+Source: HiFloat8 (Luo et al., arXiv 2409.16626) section 4.2, Algorithm 1. Open there, and chosen: of pairs that are
+equally good the one with the least |Ea| + |Ew|, and then the first; a bias belongs to the vector function behind the
+product; layers follow each other in a chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from fp9.casts.arrays import as_numbers, decode, encode
+from fp9.engines import Engine
+from fp9.engines import engine as find_engine
+from fp9.formats import Format, format
+from fp9.sums.products import matmul
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+EXPONENTS = range(-4, 6)
+"""Exponents that the paper tries, for activations and for weights."""
+
+
+class Layer(Protocol):
+    """Anything with a weight (out, in), and what becomes of the product (n, out) before the next layer."""
+
+    @property
+    def weight(self) -> ArrayLike:
+        """(out, in)"""
+
+    def forward(self, product: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Bias, normalisation, activation ...: the next layer's input (n, in) from the product (n, out)."""
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A layer from arrays: its weight (out, in), its bias (out,), and a function of the product with the bias."""
+
+    weight: NDArray[np.float32]
+    bias: NDArray[np.float32] | None = None
+    vector: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None
+
+    def forward(self, product: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The function of product + bias."""
+        total = product if self.bias is None else product + self.bias
+        return total if self.vector is None else self.vector(total)
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """A layer's exponents, the mean squared error of its products with them, and that without scales (both exponents
+    0; NaN where 0 was not tried).
+    """
+
+    activation: int
+    weight: int
+    error: float
+    direct: float
+
+
+def calibrate(
+    layers: Sequence[Layer],
+    data: ArrayLike,
+    fmt: Format | str = "hif8",
+    engine: Engine | str = "fma_fp32",
+    *,
+    activations: Iterable[int] = EXPONENTS,
+    weights: Iterable[int] = EXPONENTS,
+    rounding: str | None = "rna",
+    progress: Callable[[str, int, int], None] | None = None,
+) -> list[Calibrated]:
+    """Algorithm 1: for each layer in turn, the exponents whose product is nearest to that of high precision.
+
+    `data` (n, in) is the calibration data. O_l = A_l W_l of all layers first, in FP32 from the host. Then, from the
+    quantised input of the layer: A_q = Q(A 2^Ea), W_q = Q(W 2^Ew), O_q = (A_q W_q) 2^-(Ea + Ew), by `engine`; the pair
+    with the least mean squared error of O_q against O_l stays, and its O_q, through the layer's `forward`, is the input
+    of the next. `progress` is called with what was done, the layers done and all layers.
+
+    Raises ValueError for no layers, no exponents, shapes that do not fit, and products that are not finite.
+    """
+    target, chosen = format(fmt), find_engine(engine)
+    pairs = sorted(((a, w) for a in activations for w in weights), key=lambda pair: abs(pair[0]) + abs(pair[1]))
+    if not layers or not pairs:
+        raise ValueError(f"{len(layers)} layers and {len(pairs)} pairs of exponents given; give one or more of each")
+    exact = _exact(layers, data)
+    inputs = np.asarray(as_numbers(data), dtype=np.float32)
+    found = []
+    for number, (layer, wanted) in enumerate(zip(layers, exact, strict=True), 1):
+        best, product = _best(inputs, _weight(layer), wanted, pairs, target, chosen, rounding)
+        found.append(best)
+        inputs = np.asarray(layer.forward(product), dtype=np.float32)
+        if progress:
+            progress(f"layer {number}", number, len(layers))
+    return found
+
+
+def _exact(layers: Sequence[Layer], data: ArrayLike) -> list[NDArray[np.float32]]:
+    """The products of all layers in high precision."""
+    inputs, products = np.asarray(as_numbers(data), dtype=np.float32), []
+    for number, layer in enumerate(layers):
+        weight = _weight(layer)
+        if inputs.ndim != 2 or weight.ndim != 2 or inputs.shape[1] != weight.shape[1]:
+            raise ValueError(
+                f"layer {number}: input of shape {inputs.shape} and weight of {weight.shape} given; give (n, in) and "
+                "(out, in)"
+            )
+        products.append(inputs @ weight.T)
+        if not np.isfinite(products[-1]).all():
+            raise ValueError(f"layer {number}: its product has infinities or NaN; give finite data and weights")
+        inputs = np.asarray(layer.forward(products[-1]), dtype=np.float32)
+    return products
+
+
+def _weight(layer: Layer) -> NDArray[np.float32]:
+    return np.asarray(as_numbers(layer.weight), dtype=np.float32)
+
+
+def _best(
+    inputs: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    wanted: NDArray[np.float32],
+    pairs: Sequence[tuple[int, int]],
+    fmt: Format,
+    engine: Engine,
+    rounding: str | None,
+) -> tuple[Calibrated, NDArray[np.float32]]:
+    """The best pair, and its product; pairs come in the order in which ties are decided."""
+    a = {e: encode(inputs, fmt, rounding, scale=e) for e, _ in pairs}
+    w = {e: encode(weight, fmt, rounding, scale=e).T for _, e in pairs}
+    best: tuple[float, tuple[int, int], Any] | None = None
+    direct = float("nan")
+    for pair in pairs:
+        codes = matmul(a[pair[0]], w[pair[1]], fmt, fmt, engine)
+        product = decode(codes, engine.output, scale=sum(pair)).astype(np.float32)
+        error = float(np.mean((product.astype(np.float64) - wanted) ** 2))
+        direct = error if pair == (0, 0) else direct
+        if best is None or error < best[0] or np.isnan(best[0]):
+            best = (error, pair, product)
+    assert best is not None
+    return Calibrated(*best[1], best[0], direct), best[2]

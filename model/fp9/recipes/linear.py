@@ -1,0 +1,240 @@
+"""A linear layer under a recipe: operands cast as their roles say, three products, each summed as its engine sums.
+
+y = x w^T with x (..., in) and w (out, in), as torch has it; dx = g w, dw = g^T x. An operand is multiplied by the
+factor of its scale before its cast, and a product is divided by both factors after its engine, in float64 with one
+rounding to FP32. A factor that is a power of two adds no rounding but that; another one (Transformer Engine's) is
+multiplied in FP32 before the cast, one rounding more, and its inverse is rounded to FP32 too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.casts.arrays import as_numbers, decode, encode
+from fp9.engines import Engine
+from fp9.formats import Format
+from fp9.recipes.roles import Choices, Product, Role
+from fp9.recipes.scaling import Scaler, amax
+from fp9.recipes.state import State, check_keys
+from fp9.sums.products import matmul
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+class LayerState:
+    """The scales of one layer's three operands; every layer of a network has a state of its own."""
+
+    def __init__(self, recipe: Choices) -> None:
+        self.scalers: dict[Role, Scaler] = {}
+        for role in Role:
+            fmt = recipe.format_of(role)
+            if fmt is not None:
+                self.scalers[role] = recipe.scale.start(fmt)
+
+    def state_dict(self) -> State:
+        """A copy of the state, by role; `json.dumps` writes it without loss."""
+        return {role.value: scaler.state_dict() for role, scaler in self.scalers.items()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state that `state_dict` gave. Raises ValueError where it does not fit, and changes nothing."""
+        check_keys(state, tuple(role.value for role in self.scalers), "a layer's scales")
+        before = self.state_dict()
+        try:
+            for role, scaler in self.scalers.items():
+                scaler.load_state_dict(state[role.value])
+        except ValueError:
+            for role, scaler in self.scalers.items():
+                scaler.load_state_dict(before[role.value])
+            raise
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor as an engine takes it: codes of `format` that stand for the tensor times `factor`.
+
+    Without a format `codes` are FP32 numbers, and the factor is 1.
+    """
+
+    codes: NDArray[Any]
+    format: Format | None
+    factor: float = 1.0
+
+    @property
+    def transposed(self) -> Operand:
+        """The same with its two axes swapped."""
+        return Operand(self.codes.T, self.format, self.factor)
+
+    def numbers(self) -> NDArray[np.float32]:
+        """What the codes stand for, the factor divided out; FP32."""
+        if self.format is None:
+            return self.codes
+        return unscaled(decode(self.codes, self.format), self.factor)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What the backward pass needs of a forward one: operands (n, in) and (out, in), and the shape of x.
+
+    `product` holds the codes of the forward engine's output, (n, out): FP32 numbers where there is no engine.
+    """
+
+    recipe: Choices
+    state: LayerState
+    x: Operand
+    w: Operand
+    product: NDArray[Any]
+    shape: tuple[int, ...]
+    training: bool = True
+
+
+@dataclass(frozen=True)
+class Backward:
+    """The backward pass: the gradient's operand (n, out), the codes of both products, and their numbers.
+
+    `dx_product` (n, in) and `dw_product` (out, in) are codes of the engines' outputs (FP32 numbers where there is no
+    engine); `dx` and `dw` are FP32 in the shapes of x and w.
+    """
+
+    gradient: Operand
+    dx_product: NDArray[Any]
+    dw_product: NDArray[Any]
+    dx: NDArray[np.float32]
+    dw: NDArray[np.float32]
+
+
+def linear(
+    recipe: Choices,
+    x: ArrayLike,
+    w: ArrayLike,
+    state: LayerState | None = None,
+    *,
+    training: bool = True,
+    random: np.random.Generator | None = None,
+) -> tuple[NDArray[np.float32], Saved]:
+    """y = x w^T, FP32 of shape (..., out), and what the backward pass needs; x (..., in), w (out, in).
+
+    `state` holds the scales of this layer (None: new ones, as in a first step); with `training` false they are read and
+    do not move. `random` draws the bits of stochastic roundings.
+
+    Raises ValueError for shapes that do not fit, TypeError for operands that are no numbers.
+    """
+    rows, weights = _matrix(x, "x"), _matrix(w, "w")
+    shape = np.shape(x)
+    if weights.shape != np.shape(w) or rows.shape[1] != weights.shape[1]:
+        raise ValueError(f"x of shape {shape} and w of shape {np.shape(w)} given; give (..., in) and (out, in)")
+    scales = state or LayerState(recipe)
+    a = quantised(recipe, Role.ACTIVATIONS, rows, scales, training, random)
+    b = quantised(recipe, Role.WEIGHTS, weights, scales, training, random)
+    product = multiplied(recipe, Product.FORWARD, a, b.transposed)
+    y = _result(recipe, Product.FORWARD, product, a.factor, b.factor, recipe.output)
+    return y.reshape(*shape[:-1], len(weights)), Saved(recipe, scales, a, b, product, shape, training)
+
+
+def linear_backward(g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
+    """Both backward products of a layer, from the gradient g (..., out) of the loss with respect to y.
+
+    Raises ValueError for a g of another shape, TypeError for one that is no numbers.
+    """
+    recipe = saved.recipe
+    expected = (*saved.shape[:-1], saved.w.codes.shape[0])
+    if np.shape(g) != expected:
+        raise ValueError(f"gradient of shape {np.shape(g)} given; give that of y, {expected}")
+    e = quantised(recipe, Role.GRADIENTS, _matrix(g, "gradient"), saved.state, saved.training, random)
+    dx_product = multiplied(recipe, Product.DGRAD, e, saved.w)
+    dw_product = multiplied(recipe, Product.WGRAD, e.transposed, saved.x)
+    dx = _result(recipe, Product.DGRAD, dx_product, e.factor, saved.w.factor, recipe.output)
+    dw = _result(recipe, Product.WGRAD, dw_product, e.factor, saved.x.factor, None)
+    if recipe.weight_gradients is not None:
+        dw = _rounded(recipe, dw, recipe.weight_gradients, random)
+    return Backward(e, dx_product, dw_product, dx.reshape(saved.shape), dw)
+
+
+def quantised(
+    recipe: Choices,
+    role: Role,
+    x: NDArray[np.float32],
+    state: LayerState,
+    training: bool = True,
+    random: np.random.Generator | None = None,
+) -> Operand:
+    """FP32 numbers as the operand of a role; the scale of the role sees them where `training`."""
+    fmt = recipe.format_of(role)
+    if fmt is None:
+        return Operand(x, None)
+    scaler = state.scalers[role]
+    factor = scaler.step(x) if training else scaler.factor(x)
+    policy = recipe.policy(role)
+    bits = random if policy.rounding_for(fmt).needs_bits else None
+    codes = encode_scaled(x, fmt, factor, rounding=policy.rounding, overflow=policy.overflow, random_bits=bits)
+    return Operand(codes, fmt, factor)
+
+
+def encode_scaled(x: NDArray[np.float32], fmt: Format, factor: float, **policy: Any) -> NDArray[Any]:
+    """Codes of x times a factor: rounded once where it is a power of two, else first to FP32 and then to the format."""
+    fraction, exponent = math.frexp(factor)
+    if fraction == 0.5:
+        return np.asarray(encode(x, fmt, scale=exponent - 1, **policy))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        scaled = x * np.float32(factor)
+    return np.asarray(encode(scaled, fmt, **policy))
+
+
+def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDArray[Any]:
+    """Codes of the engine's output for a (M, K) times b (K, N); FP32 numbers where the product is left to the host."""
+    engine = recipe.engine_of(product)
+    if engine is None or a.format is None or b.format is None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(a.numbers() @ b.numbers())
+    return np.asarray(matmul(a.codes, b.codes, a.format, b.format, engine))
+
+
+def unscaled(numbers: NDArray[Any], *factors: float) -> NDArray[np.float32]:
+    """Numbers divided by factors, in float64 and rounded once to FP32; inverses that are not exact are FP32 numbers."""
+    scaling = math.prod(float(np.float32(1) / np.float32(factor)) for factor in factors)
+    if scaling == 1:
+        return np.asarray(numbers, dtype=np.float32)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return (numbers.astype(np.float64) * scaling).astype(np.float32)
+
+
+def _result(
+    recipe: Choices, product: Product, codes: NDArray[Any], left: float, right: float, output: Format | None
+) -> NDArray[np.float32]:
+    """A product's codes as FP32 numbers without scales, rounded to `output` where one is given."""
+    engine: Engine | None = recipe.engine_of(product)
+    if engine is None:
+        return np.asarray(codes, dtype=np.float32)
+    numbers = unscaled(decode(codes, engine.output), left, right)
+    if output is None or (output == engine.output and left == right == 1):
+        return numbers
+    return np.asarray(decode(encode(numbers, output, overflow="inf"), output), dtype=np.float32)
+
+
+def _rounded(
+    recipe: Choices, numbers: NDArray[np.float32], fmt: Format, random: np.random.Generator | None
+) -> NDArray[np.float32]:
+    policy = recipe.policy(Role.GRADIENTS)
+    bits = random if policy.rounding_for(fmt).needs_bits else None
+    codes = encode(numbers, fmt, policy.rounding, policy.overflow, random_bits=bits)
+    return np.asarray(decode(codes, fmt), dtype=np.float32)
+
+
+def _matrix(x: ArrayLike, what: str) -> NDArray[np.float32]:
+    """Numbers as contiguous FP32 of two axes, all but the last joined."""
+    array = as_numbers(x)
+    if array.ndim < 2:
+        raise ValueError(f"{what} of shape {array.shape} given; give at least two axes")
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.ascontiguousarray(array.reshape(math.prod(array.shape[:-1]), array.shape[-1]), dtype=np.float32)
+
+
+def gradients_are_finite(*gradients: NDArray[Any]) -> tuple[bool, float]:
+    """Whether all gradients are finite, and the largest magnitude among them: what `LossScaler.update` asks for."""
+    finite = all(bool(np.isfinite(g).all()) for g in gradients)
+    return finite, max((amax(g) for g in gradients), default=0.0)

@@ -1,0 +1,145 @@
+"""Learners in a ring, in one process: gradients reduced in 16 bits, weights gathered in 8 (HFP8, table 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.casts.arrays import as_codes, as_numbers, decode, encode
+from fp9.engines import Engine
+from fp9.formats import Format, format
+from fp9.recipes.state import State, check_keys
+from fp9.recipes.updates import RoundOff
+from fp9.sums.products import dot
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+MAX_HOP_BITS = 16
+"""Widest format of a hop: an operand of the engine that adds."""
+
+
+def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat16") -> list[NDArray[Any]]:
+    """Sums over learners of gradients (size,), in N slices: codes of `hop`, slice i as learner i holds it.
+
+    Each learner's gradient is rounded to `hop`. Slice i starts at learner i + 1 and goes round the ring to learner i;
+    at every learner on its way that one's share is added exactly and the sum rounded to `hop`, once.
+
+    Raises ValueError for gradients of different shapes, more learners than elements, and a `hop` that is no
+    accumulator of at most 16 bits.
+    """
+    fmt = format(hop)
+    if fmt.bits > MAX_HOP_BITS:
+        raise ValueError(
+            f"{fmt.name} given for the hops of a ring; give a format of 16 bits, such as dlfloat16 or fp16"
+        )
+    engine = Engine("hop", fmt, fmt.default_rounding)  # type: ignore[arg-type]
+    shares = [np.asarray(encode(np.asarray(as_numbers(g), np.float32), fmt, overflow="inf")) for g in gradients]
+    if not shares or shares[0].ndim != 1 or any(s.shape != shares[0].shape for s in shares):
+        raise ValueError(f"gradients of shapes {[s.shape for s in shares]} given; give one of shape (size,) a learner")
+    sums = []
+    for owner, part in enumerate(slices(shares[0].size, len(shares))):
+        total = shares[(owner + 1) % len(shares)][part]
+        for hops in range(2, len(shares) + 1):
+            total = _added(total, shares[(owner + hops) % len(shares)][part], fmt, engine)
+        sums.append(total)
+    return sums
+
+
+def _added(a: NDArray[Any], b: NDArray[Any], fmt: Format, engine: Engine) -> NDArray[Any]:
+    """Codes of a + b, rounded once: the fused step a x 1 + b."""
+    one = encode(np.ones((1, 1), np.float32), fmt)
+    return np.asarray(dot(a[:, np.newaxis], one, fmt, fmt, engine, c=b))
+
+
+def slices(size: int, learners: int) -> list[slice]:
+    """The parts of the weights that the learners own, as equal as can be.
+
+    Raises ValueError for more learners than weights.
+    """
+    if not 1 <= learners <= size:
+        raise ValueError(
+            f"{learners} learners and {size} weights given; give 1 learner to as many as there are weights"
+        )
+    ends = [size * n // learners for n in range(learners + 1)]
+    return [slice(a, b) for a, b in pairwise(ends)]
+
+
+Optimizer = Callable[[int, "NDArray[np.float32]"], "NDArray[np.float32]"]
+"""Of a learner's number and its slice of the reduced gradients, the update of its slice of the weights."""
+
+
+class Ring:
+    """N learners in one process that share weights of 8 bits (HFP8 table 2), each the owner of 1/N of them.
+
+    A step: (1) reduce-scatter of the gradients in `hop` (1-6-9); (2) each learner updates its slice by `rule`, its
+    residual stays with it; (3) all-gather of the new 8-bit codes. Open in the paper, and chosen: `mean` divides the
+    sums by N in FP32; a sum is rounded at every hop.
+    """
+
+    def __init__(
+        self, rule: RoundOff, weights: ArrayLike, learners: int, hop: Format | str = "dlfloat16", mean: bool = True
+    ) -> None:
+        """`weights`: numbers (size,) that all learners start from. Raises ValueError as `slices` does."""
+        self.rule, self.hop, self.mean = rule, format(hop), mean
+        codes, residual = rule.start(weights)
+        if codes.ndim != 1:
+            raise ValueError(f"weights of shape {codes.shape} given; give them as one vector")
+        self.parts = slices(codes.size, learners)
+        self.copies = [codes.copy() for _ in self.parts]
+        self.residuals = [None if residual is None else residual[part] for part in self.parts]
+
+    @property
+    def weights(self) -> NDArray[np.float32]:
+        """What the learners' codes stand for, (size,)."""
+        return decode(self.copies[0], self.rule.weights).astype(np.float32)
+
+    def step(
+        self, gradients: Sequence[ArrayLike], optimizer: Optimizer, random: np.random.Generator | None = None
+    ) -> None:
+        """One step of all learners, from their N gradients (size,).
+
+        Raises ValueError as the parts do; nothing moves then.
+        """
+        if len(gradients) != len(self.parts):
+            raise ValueError(f"{len(gradients)} gradients given; give one for each of the {len(self.parts)} learners")
+        owned, residuals = [], []
+        for learner, codes in enumerate(reduce_scatter(gradients, self.hop)):
+            total = decode(codes, self.hop).astype(np.float32)
+            gradient = total / np.float32(len(self.parts)) if self.mean else total
+            old = self.copies[learner][self.parts[learner]]
+            new, residual = self.rule.step(old, self.residuals[learner], optimizer(learner, gradient), random)
+            owned.append(new)
+            residuals.append(residual)
+        gathered = np.concatenate(owned)
+        self.copies = [gathered.copy() for _ in self.parts]
+        self.residuals = residuals
+
+    @property
+    def bytes_per_weight(self) -> float:
+        """What a learner sends a step for each weight: (N-1)/N of a gradient of `hop` and of an 8-bit weight."""
+        share = (len(self.parts) - 1) / len(self.parts)
+        return share * (self.hop.bits + self.rule.weights.bits) / 8
+
+    def state_dict(self) -> State:
+        """Weights and residuals as codes, as lists; `json.dumps` writes it without loss."""
+        return {
+            "weights": self.copies[0].tolist(),
+            "residuals": [None if r is None else r.tolist() for r in self.residuals],
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state that `state_dict` gave. Raises ValueError where it does not fit."""
+        check_keys(state, ("weights", "residuals"), "a ring")
+        codes = as_codes(np.asarray(state["weights"]), self.rule.weights)
+        fmt = self.rule.residual
+        residuals = [None if r is None or fmt is None else as_codes(np.asarray(r), fmt) for r in state["residuals"]]
+        sizes = [self.copies[0][part].size if fmt is not None else None for part in self.parts]
+        if codes.shape != self.copies[0].shape or [None if r is None else r.size for r in residuals] != sizes:
+            raise ValueError(
+                f"state of {codes.size} weights and {len(residuals)} learners given; load that of this ring"
+            )
+        self.copies, self.residuals = [codes.copy() for _ in self.parts], residuals

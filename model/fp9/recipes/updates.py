@@ -1,0 +1,98 @@
+"""Weights kept in 8 bits: the round-off residual update, and stochastic rounding.
+
+Source: HFP8 (Sun et al., NeurIPS 2019), table 3. Open there, and chosen here: W - update - R is formed in FP32,
+from left to right; so is W_t - W^_t. Momentum and all else that makes the update is the caller's, in any precision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.casts.arrays import as_codes, as_numbers, decode, encode
+from fp9.formats import Format, format
+from fp9.rounding import Rounding, choice
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class RoundOff:
+    """Weights in 8 bits with the error of their rounding kept and fed back (HFP8 table 3):
+
+    R_0 = 0;  W^_t = W_{t-1} - update - R_{t-1};  W_t = Q_W(W^_t);  R_t = Q_R(W_t - W^_t).
+
+    `weights` is the format of W, `residual` that of R, which must be finer ("Q_R higher precision than Q_W"; 1-6-9 in
+    the paper); None keeps no residual, as nearest or stochastic rounding alone (Wang et al., NeurIPS 2018) do.
+    `rounding` None is the format's own; "sr" takes the bits that `step` is given.
+    """
+
+    weights: Format
+    residual: Format | None = None
+    rounding: Rounding | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", format(self.weights))
+        object.__setattr__(self, "residual", None if self.residual is None else format(self.residual))
+        if self.rounding is not None:
+            object.__setattr__(self, "rounding", choice(Rounding, self.rounding, "rounding"))
+            if self.rounding.reads_source or not self.weights.offers(self.rounding):
+                raise ValueError(f"rounding {self.rounding.value} given for weights; give one that every format offers")
+        for fmt in (self.weights, self.residual):
+            if fmt is not None and not fmt.signed:
+                raise ValueError(f"{fmt.name} given for weights or residuals; give a format with a sign")
+
+    def start(
+        self, numbers: ArrayLike, random: np.random.Generator | None = None
+    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Codes of the weights, and of a residual of zeros (None where there is none); shapes of `numbers`."""
+        codes = self._codes(np.asarray(as_numbers(numbers), dtype=np.float32), random)
+        residual = None if self.residual is None else encode(np.zeros(codes.shape, np.float32), self.residual)
+        return codes, residual
+
+    def step(
+        self,
+        weights: ArrayLike,
+        residual: ArrayLike | None,
+        update: ArrayLike,
+        random: np.random.Generator | None = None,
+    ) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """New codes of weights and residual; `update` are the numbers that the optimiser takes off, shape of weights.
+
+        Raises ValueError for shapes that do not fit, a residual where there is none (or none where there is one), an
+        update that is not finite (the step is to be dropped), or stochastic rounding without `random`.
+        """
+        codes = as_codes(weights, self.weights)
+        change = np.asarray(as_numbers(update), dtype=np.float32)
+        if change.shape != codes.shape:
+            raise ValueError(f"update of shape {change.shape} given; give that of the weights, {codes.shape}")
+        if not np.isfinite(change).all():
+            raise ValueError("an update with an infinity or NaN given; drop the step, as a loss scaler's update says")
+        wanted = decode(codes, self.weights).astype(np.float32) - change
+        if self.residual is not None:
+            wanted -= decode(self._residual(residual, codes.shape), self.residual).astype(np.float32)
+        elif residual is not None:
+            raise ValueError("a residual given to an update that keeps none; give None")
+        rounded = self._codes(wanted, random)
+        if self.residual is None:
+            return rounded, None
+        error = decode(rounded, self.weights).astype(np.float32) - wanted
+        return rounded, np.asarray(encode(error, self.residual))
+
+    def _residual(self, residual: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[Any]:
+        assert self.residual is not None
+        if residual is None:
+            raise ValueError("no residual given; give the codes of the last step, at first those of start")
+        codes = as_codes(residual, self.residual)
+        if codes.shape != shape:
+            raise ValueError(f"residual of shape {codes.shape} given; give that of the weights, {shape}")
+        return codes
+
+    def _codes(self, numbers: NDArray[np.float32], random: np.random.Generator | None) -> NDArray[Any]:
+        mode = self.rounding or self.weights.default_rounding
+        if mode.needs_bits and random is None:
+            raise ValueError("stochastic rounding of weights needs random: give a numpy Generator")
+        return np.asarray(encode(numbers, self.weights, mode, random_bits=random if mode.needs_bits else None))
