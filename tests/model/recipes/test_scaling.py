@@ -28,6 +28,7 @@ RULES: list[ScaleRule] = [
 ]
 
 
+@settings(deadline=None)
 @given(MAGNITUDES, st.sampled_from([8.0, 448.0, 57344.0, 30.0]))
 def test_a_power_of_two_brings_amax_into_the_upper_half_below_the_top(largest: float, top: float) -> None:
     factor = factor_onto(top, largest, power_of_two=True)
@@ -37,6 +38,7 @@ def test_a_power_of_two_brings_amax_into_the_upper_half_below_the_top(largest: f
     assert 2 * scaled > top or factor == 2.0**127
 
 
+@settings(deadline=None)
 @given(MAGNITUDES)
 def test_transformer_engines_factor_is_the_fp32_quotient(largest: float) -> None:
     with np.errstate(over="ignore"):
@@ -61,7 +63,7 @@ def factors(scaler: Scaler, amaxes: list[float]) -> list[float]:
     return [scaler.step(np.array([a, -a / 2], dtype=np.float32)) for a in amaxes]
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(MAGNITUDES, max_size=12), st.integers(1, 5), st.sampled_from(["max", "most_recent"]))
 def test_a_delayed_factor_sees_the_last_steps_and_not_its_own(amaxes: list[float], history: int, algo: str) -> None:
     """Transformer Engine: step t uses the amaxes of t-L..t-1; the first step has scale 1."""
