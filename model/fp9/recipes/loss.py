@@ -17,7 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fp9.formats import Format
+from fp9.recipes.scaling import FP32_MAX
 from fp9.recipes.state import Stateful
+
+FP32_SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
 
 
 class LossScaler(Stateful, abc.ABC):
@@ -36,8 +39,7 @@ class LossScaler(Stateful, abc.ABC):
 
     def check_state(self, state: Mapping[str, Any]) -> None:
         super().check_state(state)
-        if not (math.isfinite(state["scale"]) and state["scale"] > 0):
-            raise ValueError(f"loss scale {state['scale']} given in a state; give a finite number above zero")
+        check_positive("state of a loss scaler", scale=state["scale"])
 
 
 class LossRule(abc.ABC):
@@ -51,10 +53,10 @@ class LossRule(abc.ABC):
 
 
 def check_positive(kind: str, **numbers: float | None) -> None:
-    """Raise ValueError for a number that is not finite and above zero."""
+    """Raise ValueError for a number that is not above zero and within FP32."""
     for name, number in numbers.items():
-        if number is not None and not (math.isfinite(number) and number > 0):
-            raise ValueError(f"{kind}: {name}={number} given; give a finite number above zero")
+        if number is not None and not FP32_SMALLEST <= number <= FP32_MAX:
+            raise ValueError(f"{kind}: {name}={number} given; give a number above zero that FP32 has room for")
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 FP32_MAX = float(np.finfo(np.float32).max)
+FP32_SMALLEST_NORMAL = float(np.finfo(np.float32).tiny)
 MAX_EXPONENT = BINARY32.bias
 """Largest exponent of a factor that is a power of two, up or down."""
 
@@ -44,7 +45,7 @@ def factor_onto(top: float, largest: float, power_of_two: bool) -> float | None:
     """The factor that brings the magnitude `largest` to `top`; None where it is 0 or not finite in FP32.
 
     A power of two: 2^floor(log2(top / largest)), exactly. Else top / largest in FP32, as Transformer Engine computes
-    it. Factors beyond FP32 end at its largest number (of those powers of two, at 2^127).
+    it. Factors end at the largest and at the smallest normal number of FP32 (powers of two at 2^127 and 2^-127).
     """
     with np.errstate(over="ignore"):
         narrow = np.float32(largest)
@@ -55,7 +56,7 @@ def factor_onto(top: float, largest: float, power_of_two: bool) -> float | None:
         floor = top_exponent - exponent - (top_fraction < fraction)
         return math.ldexp(1.0, max(-MAX_EXPONENT, min(floor, MAX_EXPONENT)))
     with np.errstate(over="ignore"):
-        return min(float(np.float32(top) / narrow), FP32_MAX)
+        return min(max(float(np.float32(top) / narrow), FP32_SMALLEST_NORMAL), FP32_MAX)
 
 
 class Scaler(Stateful, abc.ABC):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import fp9
 from fp9.engines import ENGINES, Engine
-from fp9.recipes import RECIPES, Place, Product, Recipe, Role, dumps, loads, recipe
+from fp9.recipes import LOSSES, RECIPES, SCALES, Place, Product, Recipe, Role, dumps, loads, recipe
+from fp9.recipes.fields import READERS
 from fp9.units import Cast, Dot, unit
 
 EVERY = list(RECIPES.values())
@@ -102,6 +107,64 @@ def test_something_that_is_no_name_is_refused() -> None:
         recipe(3)  # type: ignore[arg-type]
 
 
+WORDS = st.sampled_from(
+    [
+        *RECIPES,
+        *SCALES,
+        *LOSSES,
+        *READERS,
+        *"(),=^",
+        "2^",
+        "history",
+        "windows",
+        "none",
+        "true",
+        "e4m3",
+        "1e400",
+        "-1",
+        "nan",
+    ]
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from(list(RECIPES)), st.lists(WORDS, max_size=12))
+def test_any_name_is_a_recipe_or_one_sentence(name: str, words: list[str]) -> None:
+    try:
+        found = recipe(f"{name}({''.join(words)})")
+    except ValueError as error:
+        assert str(error) and "\n" not in str(error)
+    else:
+        assert recipe(found.name) == found
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.sampled_from([*SCALES.items(), *LOSSES.items()]),
+    st.data(),
+)
+def test_any_number_in_a_rule_is_taken_or_one_sentence(known: tuple[str, type], data: st.DataObject) -> None:
+    """What is taken starts a machine with a scale or factor of FP32, and reads back."""
+    name, kind = known
+    numbers = st.one_of(
+        st.integers(-(2**70), 2**70), st.floats(), st.sampled_from([1e-40, 1e-300, 1e300]), st.integers(-3, 30)
+    ).map(str)
+    names = st.sampled_from([field.name for field in fields(kind)])
+    settings_ = data.draw(st.dictionaries(names, numbers, max_size=3))
+    field = "scale" if name in SCALES else "loss"
+    try:
+        spec = recipe(f"fp32({field}={name}({','.join(f'{k}={v}' for k, v in settings_.items())}))")
+    except ValueError as error:
+        assert "\n" not in str(error)
+        return
+    assert recipe(spec.name) == spec
+    scaler = spec.loss_scaler()
+    scaler.update(True, 1.0)
+    factor = spec.scale.start(fp9.format("e4m3")).step([3.0])
+    assert 0 < float(np.float32(scaler.scale)) < math.inf
+    assert 0 < float(np.float32(factor)) < math.inf
+
+
 # --- what the papers say --------------------------------------------------------------------------------------------
 
 
@@ -149,3 +212,15 @@ def test_the_units_of_hfp8() -> None:
 
 def test_every_field_has_a_text() -> None:
     assert set(RECIPES["hfp8"].spelled()) == {field.name for field in fields(Recipe)}
+
+
+# --- the page -------------------------------------------------------------------------------------------------------
+
+PAGE = Path(__file__).parents[3] / "docs" / "recipes.md"
+
+
+@pytest.mark.parametrize("spec", EVERY, ids=str)
+def test_the_page_has_the_recipe_as_it_is(spec: Recipe) -> None:
+    said = spec.spelled()
+    columns = ("activations", "weights", "gradients", "forward", "scale", "loss")
+    assert f"| `{spec.name}` | {' | '.join(said[column] for column in columns)} |\n" in PAGE.read_text()
