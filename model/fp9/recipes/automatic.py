@@ -147,14 +147,14 @@ class _AdaptiveScaler(LossScaler):
         if not finite:
             self.scale, self.clean = max(shrunk(self.scale, 0.5), self._rule.smallest), 0
             self.downs += 1
-            if self.downs == self._rule.changes:
+            if self.downs >= self._rule.changes:
                 self._move(-1)
             return False
         self.clean += 1
-        if self.clean == self.window:
+        if self.clean >= self.window:
             self.scale, self.clean, self.downs = grown(self.scale, 2.0), 0, 0
             self.ups += 1
-            if self.ups == self._rule.changes:
+            if self.ups >= self._rule.changes:
                 self._move(1)
         return True
 

@@ -125,7 +125,7 @@ class _BackoffScaler(LossScaler):
             self.scale, self.clean = shrunk(self.scale, self._rule.backoff), 0
             return False
         self.clean += 1
-        if self.clean == self._rule.window:
+        if self.clean >= self._rule.window:
             self.scale, self.clean = grown(self.scale, self._rule.growth, self._rule.largest), 0
         return True
 

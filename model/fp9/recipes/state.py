@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -31,8 +32,9 @@ class Stateful:
         """Raise ValueError for values that cannot be."""
         for name in self.remembers:
             now = getattr(self, name)
-            if isinstance(now, int | float) and not isinstance(state[name], int | float):
-                raise ValueError(f"state of {type(self).__name__}: {name} = {state[name]!r} given; give a number")
+            wanted = "a whole number, 0 or more" if isinstance(now, int) else "a number"
+            if isinstance(now, int | float) and not _fits(state[name], now):
+                raise ValueError(f"state of {type(self).__name__}: {name} = {state[name]!r} given; give {wanted}")
 
 
 def check_keys(state: Mapping[str, Any], names: tuple[str, ...], whose: str) -> None:
@@ -40,6 +42,13 @@ def check_keys(state: Mapping[str, Any], names: tuple[str, ...], whose: str) -> 
     if set(state) != set(names):
         expected, given = ", ".join(names) or "nothing", ", ".join(map(str, state)) or "nothing"
         raise ValueError(f"state with {given} given; that of {whose} has {expected}: load what its state_dict gave")
+
+
+def _fits(value: Any, now: int | float) -> bool:
+    """Whether a value can stand for the count or the number that is there now."""
+    if isinstance(now, int):
+        return isinstance(value, int) and value >= 0
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def _copied(value: Any) -> Any:

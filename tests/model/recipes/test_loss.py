@@ -173,6 +173,24 @@ def test_every_rule_is_tried() -> None:
     assert {type(rule) for rule in RULES} == set(LOSSES.values())
 
 
+def test_a_state_of_a_longer_window_grows_at_the_next_clean_step() -> None:
+    long, short = Backoff(8.0, window=100).start(E5M2), Backoff(8.0, window=3).start(E5M2)
+    run(long, [True] * 50)
+    short.load_state_dict(long.state_dict())
+    assert [scale for scale, _ in run(short, [True] * 4)] == [8.0, 16.0, 16.0, 16.0]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_counts_of_a_state_are_whole_numbers(rule: LossRule) -> None:
+    scaler = rule.start(E5M2)
+    good = scaler.state_dict()
+    for name in good.keys() & {"clean", "steps", "place", "ups", "downs"}:
+        for value in (-1, 0.5, "1", None, math.nan):
+            with pytest.raises(ValueError, match="given"):
+                scaler.load_state_dict(good | {name: value})
+    assert scaler.state_dict() == good
+
+
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_a_state_that_does_not_fit_is_refused(rule: LossRule) -> None:
     scaler = rule.start(E5M2)
