@@ -154,9 +154,9 @@ class Recipe:
         """Names of the catalogue's units that compute the recipe bit for bit, for each cast and each product.
 
         For a cast: units that offer target, rounding and overflow from a source of their own, and a scale where tensors
-        are scaled by powers of two (other factors are multiplied before the cast). For a product: steps of the engine
-        that take both formats, or their family with the bias on a port. An empty tuple says that the catalogue has
-        none. What is left to the host has no entry.
+        are scaled by powers of two (other factors are multiplied in FP32 before the cast, and so need a source of
+        FP32). For a product: steps of the engine that take both formats, or their family with the bias on a port. An
+        empty tuple says that the catalogue has none. What is left to the host has no entry.
         """
         found = {}
         for role in Role:
@@ -175,7 +175,7 @@ class Recipe:
             and fmt in unit.targets
             and policy.rounding_for(fmt) in unit.roundings
             and policy.overflow in unit.overflow
-            and (unit.scale or self.scale.is_identity or not self.scale.is_exact)
+            and (unit.scale or self.scale.is_identity if self.scale.is_exact else unit.source.native_dtype == "float32")
         )
 
     def _sums(self, unit: Unit, product: Product) -> bool:
