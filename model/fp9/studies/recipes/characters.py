@@ -1,0 +1,137 @@
+"""A character model of about 100 thousand parameters: a transformer of two blocks, forward and backward in NumPy.
+
+Every linear layer asks a `Product` for its matrix product, so that a study says what a product is: BLAS on float32, or
+`fp9.matmul` on codes of eight bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.studies.recipes.layers import (
+    Numbers,
+    Saved,
+    attend,
+    attend_back,
+    gelu,
+    gelu_back,
+    layer_norm,
+    layer_norm_back,
+)
+
+WIDTH = 64
+HEADS = 4
+CONTEXT = 64
+BLOCKS = 2
+ALPHABET = "\n" + "".join(map(chr, range(32, 127)))
+"""The characters that the model knows: printable ASCII and the end of a line."""
+
+LINEAR = (*(f"{i}.{part}" for i in range(BLOCKS) for part in ("qkv", "mix", "up", "down")), "output")
+"""Names of the linear layers, in the order of the forward pass."""
+
+AFTER_NORM = {
+    **{f"{i}.{part}": f"{i}.{norm}" for i in range(BLOCKS) for part, norm in (("qkv", "norm1"), ("up", "norm2"))},
+    "output": "norm",
+}
+"""Linear layers that follow a layer norm, and which."""
+
+Parameters: TypeAlias = dict[str, Numbers]
+Product: TypeAlias = Callable[[str, Numbers, Numbers], Numbers]
+Gradient: TypeAlias = Callable[[str, Numbers], Numbers]
+
+
+def blas(name: str, x: Numbers, weight: Numbers) -> Numbers:
+    """The product of a layer's rows (n, in) with its weights (in, out), in float32."""
+    return x @ weight
+
+
+def unchanged(name: str, gradient: Numbers) -> Numbers:
+    """The gradient with respect to a layer's result, as it is."""
+    return gradient
+
+
+def codes_of(text: str) -> NDArray[np.uint8]:
+    """Places in the alphabet of a text's characters; those outside it are left out."""
+    place = {character: i for i, character in enumerate(ALPHABET)}
+    return np.array([place[character] for character in text if character in place], dtype=np.uint8)
+
+
+def initial(seed: int) -> Parameters:
+    """Parameters before training: normal with deviation 0.02, gains 1, offsets 0; weights are (in, out)."""
+    rng = np.random.default_rng(seed)
+    letters = len(ALPHABET)
+    shapes = {"embedding": (letters, WIDTH), "position": (CONTEXT, WIDTH), "output.weight": (WIDTH, letters)}
+    for i in range(BLOCKS):
+        shapes |= {f"{i}.qkv.weight": (WIDTH, 3 * WIDTH), f"{i}.mix.weight": (WIDTH, WIDTH)}
+        shapes |= {f"{i}.up.weight": (WIDTH, 4 * WIDTH), f"{i}.down.weight": (4 * WIDTH, WIDTH)}
+    found = {name: rng.normal(0, 0.02, shape).astype(np.float32) for name, shape in shapes.items()}
+    found |= {f"{name}.bias": np.zeros(found[f"{name}.weight"].shape[1], dtype=np.float32) for name in LINEAR}
+    for norm in AFTER_NORM.values():
+        found[f"{norm}.gain"], found[f"{norm}.bias"] = np.ones(WIDTH, np.float32), np.zeros(WIDTH, np.float32)
+    return found
+
+
+@dataclass
+class Pass:
+    """One forward pass: its logits (batch, time, letters), and what the backward pass needs of it."""
+
+    parameters: Parameters
+    tokens: NDArray[Any]
+    logits: Numbers
+    saved: dict[str, Saved]
+
+
+def forward(parameters: Parameters, tokens: NDArray[Any], product: Product = blas) -> Pass:
+    """Logits of the next character after each of `tokens`, (batch, time) with time of at most CONTEXT."""
+    saved: dict[str, Saved] = {}
+
+    def linear(name: str, x: Numbers) -> Numbers:
+        rows = x.reshape(-1, x.shape[-1])
+        saved[name] = (rows,)
+        y = product(name, rows, parameters[f"{name}.weight"]) + parameters[f"{name}.bias"]
+        return y.reshape(*x.shape[:-1], -1)
+
+    def norm(name: str, x: Numbers) -> Numbers:
+        y, saved[name] = layer_norm(x, parameters[f"{name}.gain"], parameters[f"{name}.bias"])
+        return y
+
+    x = parameters["embedding"][tokens] + parameters["position"][: tokens.shape[1]]
+    for i in range(BLOCKS):
+        mixed, saved[f"{i}.attend"] = attend(linear(f"{i}.qkv", norm(f"{i}.norm1", x)), HEADS)
+        x = x + linear(f"{i}.mix", mixed)
+        bent, saved[f"{i}.gelu"] = gelu(linear(f"{i}.up", norm(f"{i}.norm2", x)))
+        x = x + linear(f"{i}.down", bent)
+    return Pass(parameters, tokens, linear("output", norm("norm", x)), saved)
+
+
+def backward(run: Pass, gradient: Numbers, cast: Gradient = unchanged) -> Parameters:
+    """Gradients with respect to all parameters, from that with respect to the logits.
+
+    `cast` gives what a linear layer's two backward products use in place of the gradient that arrives at the layer.
+    """
+    found: Parameters = {}
+
+    def linear(name: str, arrived: Numbers) -> Numbers:
+        rows = cast(name, arrived.reshape(-1, arrived.shape[-1]))
+        found[f"{name}.weight"] = run.saved[name][0].T @ rows
+        found[f"{name}.bias"] = rows.sum(0)
+        return (rows @ run.parameters[f"{name}.weight"].T).reshape(*arrived.shape[:-1], -1)
+
+    def norm(name: str, arrived: Numbers) -> Numbers:
+        x, found[f"{name}.gain"], found[f"{name}.bias"] = layer_norm_back(arrived, run.saved[name])
+        return x
+
+    x = norm("norm", linear("output", gradient))
+    for i in reversed(range(BLOCKS)):
+        x = x + norm(f"{i}.norm2", linear(f"{i}.up", gelu_back(linear(f"{i}.down", x), run.saved[f"{i}.gelu"])))
+        x = x + norm(f"{i}.norm1", linear(f"{i}.qkv", attend_back(linear(f"{i}.mix", x), run.saved[f"{i}.attend"])))
+    found["position"] = np.zeros_like(run.parameters["position"])
+    found["position"][: x.shape[1]] = x.sum(0)
+    found["embedding"] = np.zeros_like(run.parameters["embedding"])
+    np.add.at(found["embedding"], run.tokens.reshape(-1), x.reshape(-1, WIDTH))
+    return found

@@ -1,0 +1,62 @@
+"""Charts of records: bars for ways of conversion, curves over the bias of a format."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from fp9.system.files import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_BIASED = re.compile(r"(\w+)\(bias=(-?\d+)\)")
+
+
+def draw(record: dict[str, Any], path: Path) -> None:
+    """Draw a record of `reproduce` as SVG, the median of its seeds; the same record gives the same bytes."""
+    names = list(record["runs"][0]["values"])
+    middle = {name: float(np.median([run["values"][name] for run in record["runs"]])) for name in names}
+    curves: dict[str, list[tuple[int, float]]] = {}
+    for name, value in middle.items():
+        if found := _BIASED.fullmatch(name):
+            curves.setdefault(found[1], []).append((int(found[2]), value))
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    if curves:
+        _curves(axes, curves, {name: value for name, value in middle.items() if not _BIASED.fullmatch(name)})
+        axes.set_ylabel(record["quantity"])
+    else:
+        _bars(axes, {name: value for name, value in middle.items() if value > 0})
+        axes.set_xlabel(record["quantity"])
+    seeds = ", ".join(str(run["seed"]) for run in record["runs"])
+    axes.set_title(f"{record['name']}: median of seeds {seeds}", fontsize="medium")
+    buffer = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "fp9", "svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    write_whole(path, buffer.getvalue())
+
+
+def _curves(axes: Axes, curves: dict[str, list[tuple[int, float]]], levels: dict[str, float]) -> None:
+    for name, points in curves.items():
+        axes.plot([bias for bias, _ in points], [value for _, value in points], marker="o", markersize=3, label=name)
+    for i, (name, value) in enumerate(levels.items()):
+        axes.axhline(value, linestyle="--", linewidth=0.8, color=f"C{len(curves) + i}", label=name)
+    axes.set(xlabel="bias", yscale="log")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small")
+
+
+def _bars(axes: Axes, values: dict[str, float]) -> None:
+    places = range(len(values))
+    axes.barh(places, list(values.values()))
+    axes.set_yticks(places, list(values), fontsize="small")
+    axes.set(xscale="log")
+    axes.invert_yaxis()
+    axes.grid(axis="x", alpha=0.3)

@@ -1,0 +1,167 @@
+"""Conversion of a trained character model to eight bits: direct casts, powers of two, smoothing, biases of weights.
+
+The measure is the Kullback-Leibler divergence of the next character's shares from those of the float32 model, in nat a
+character: the likelihood of the text itself moves by less than its noise.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fp9.formats import format
+from fp9.studies.recipes.characters import AFTER_NORM, LINEAR, Parameters, Product, blas, forward
+from fp9.studies.recipes.layers import Numbers, log_softmax
+from fp9.studies.recipes.products import EightBit, Pair, eight_bit, through
+from fp9.studies.recipes.train import Trained
+
+CALIBRATION = 16
+"""Windows at the start of the held-out text that calibrate: 1,024 characters."""
+MEASURED = 64
+"""Windows behind them that measure: 4,096 characters."""
+
+EXPONENTS = range(-4, 6)
+"""Candidates of HiFloat8's Algorithm 1 (Luo et al., arXiv 2409.16626, section 4.2), for both operands."""
+
+
+class Divergence:
+    """The distance of a converted model from a float32 model, over the measured characters, in nat a character."""
+
+    def __init__(self, trained: Trained) -> None:
+        self._tokens = trained.windows(64 * CALIBRATION, MEASURED)[:, :-1]
+        self._logs = log_softmax(forward(trained.parameters, self._tokens).logits)
+
+    def of(self, parameters: Parameters, product: Product = blas) -> float:
+        """Mean of sum p (log p - log q) with p of the float32 model."""
+        logs = log_softmax(forward(parameters, self._tokens, product).logits)
+        return float((np.exp(self._logs) * (self._logs - logs)).sum(-1).mean())
+
+
+def layer_inputs(trained: Trained, parameters: Parameters) -> dict[str, Numbers]:
+    """What each linear layer receives in float32 from the calibrating characters, (rows, in)."""
+    found: dict[str, Numbers] = {}
+
+    def watch(name: str, x: Numbers, weight: Numbers) -> Numbers:
+        found[name] = x
+        return blas(name, x, weight)
+
+    forward(parameters, trained.windows(0, CALIBRATION)[:, :-1], watch)
+    return found
+
+
+def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[str, Pair]:
+    """Largest powers of two that keep both operands of every layer at or below `top` (amax of the calibration)."""
+
+    def exponent(x: Numbers) -> int:
+        return math.floor(math.log2(top / float(np.abs(x).max())))
+
+    inputs = layer_inputs(trained, parameters)
+    return {name: (exponent(inputs[name]), exponent(parameters[f"{name}.weight"])) for name in LINEAR}
+
+
+def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit) -> dict[str, Pair]:
+    """HiFloat8's Algorithm 1: layer after layer, the pair of the least mean square error of the layer's result.
+
+    The layer's input is that of the model whose earlier layers are converted, its target that of the float32 model. Of
+    equal errors the pair of least size is taken, then the first.
+    """
+    wanted: dict[str, Numbers] = {}
+    found: dict[str, Pair] = {}
+
+    def watch(name: str, x: Numbers, weight: Numbers) -> Numbers:
+        wanted[name] = blas(name, x, weight)
+        return wanted[name]
+
+    def search(name: str, x: Numbers, weight: Numbers) -> Numbers:
+        results = {(a, w): cast.with_pair(x, weight, (a, w)) for a in EXPONENTS for w in EXPONENTS}
+        errors = {pair: float(np.square(y - wanted[name], dtype=np.float64).mean()) for pair, y in results.items()}
+        found[name] = min(errors, key=lambda pair: (errors[pair], abs(pair[0]) + abs(pair[1])))
+        return results[found[name]]
+
+    tokens = trained.windows(0, CALIBRATION)[:, :-1]
+    forward(parameters, tokens, watch)
+    forward(parameters, tokens, search)
+    return found
+
+
+def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Parameters:
+    """SmoothQuant (Xiao et al., arXiv 2211.10438, eq. 4) on the layers behind a layer norm.
+
+    s_j = max|X_j|^alpha / max|W_j|^(1 - alpha) divides the norm's gain and offset and multiplies the weights' rows, so
+    that the float32 model stays the same function.
+    """
+    inputs, changed = layer_inputs(trained, parameters), dict(parameters)
+    for name, norm in AFTER_NORM.items():
+        rows = np.abs(parameters[f"{name}.weight"]).max(1)
+        share = np.abs(inputs[name]).max(0) ** alpha / np.maximum(rows, 1e-12) ** (1 - alpha)
+        changed |= _shifted(parameters, name, norm, 1 / np.maximum(share, 1e-6).astype(np.float32))
+    return changed
+
+
+def with_outliers(parameters: Parameters, channels: int = 4, exponent: int = 10, seed: int = 0) -> Parameters:
+    """The same function with outliers: some channels of every layer norm times 2^exponent, the weights behind divided.
+
+    A synthetic stand-in for the outlier channels of large language models; powers of two change no float32 result.
+    """
+    rng, changed = np.random.default_rng(seed), dict(parameters)
+    for name, norm in AFTER_NORM.items():
+        factors = np.ones(len(parameters[f"{norm}.gain"]), dtype=np.float32)
+        factors[rng.choice(len(factors), channels, replace=False)] = 2.0**exponent
+        changed |= _shifted(parameters, name, norm, factors)
+    return changed
+
+
+def _shifted(parameters: Parameters, name: str, norm: str, factors: Numbers) -> Parameters:
+    """The norm's results times `factors`, the weights behind it divided by them."""
+    return {
+        f"{norm}.gain": parameters[f"{norm}.gain"] * factors,
+        f"{norm}.bias": parameters[f"{norm}.bias"] * factors,
+        f"{name}.weight": parameters[f"{name}.weight"] / factors[:, None],
+    }
+
+
+# --- the tables -------------------------------------------------------------------------------------------------------
+
+DIRECT = ("e4m3", "hfp8_143", "e5m2", "hfp8_152", "hif8")
+"""Formats of the direct casts."""
+
+
+def conversions(trained: Trained) -> dict[str, float]:
+    """Divergence of each way to eight bits, in nat a character."""
+    return _conversions(trained, trained.parameters)
+
+
+def conversions_with_outliers(trained: Trained) -> dict[str, float]:
+    """The same for the model with outlier channels."""
+    found = _conversions(trained, with_outliers(trained.parameters))
+    scaled = top_exponents(trained, trained.parameters, format("e4m3").max)
+    without = Divergence(trained).of(trained.parameters, eight_bit("e4m3", exponents=scaled))
+    return found | {"e4m3, amax to the top, no outliers": without}
+
+
+def _conversions(trained: Trained, parameters: Parameters) -> dict[str, float]:
+    divergence = Divergence(trained)
+    found = {name: divergence.of(parameters, eight_bit(name)) for name in DIRECT}
+    e4m3 = top_exponents(trained, parameters, format("e4m3").max)
+    found["e4m3, amax to the top"] = divergence.of(parameters, eight_bit("e4m3", exponents=e4m3))
+    # HiFloat8 has its three fraction bits between 2^-3 and 2^4 alone: the amax goes into [4, 8), not to the top.
+    middle = top_exponents(trained, parameters, 8.0)
+    found["hif8, amax below 2^3"] = divergence.of(parameters, eight_bit("hif8", exponents=middle))
+    pairs = searched_exponents(trained, parameters, eight_bit("hif8"))
+    found["hif8, Algorithm 1"] = divergence.of(parameters, eight_bit("hif8", exponents=pairs))
+    found["hif8, SmoothQuant"] = divergence.of(smoothed(trained, parameters), eight_bit("hif8"))
+    return found
+
+
+def weight_biases(trained: Trained) -> dict[str, float]:
+    """Divergence with the weights alone cast, over the biases of Graphcore's formats; products in float32."""
+    divergence = Divergence(trained)
+    names = [f"f143(bias={bias})" for bias in range(0, 25)] + [f"f152(bias={bias})" for bias in range(4, 37)]
+    names += [f"int8(bias={bias})" for bias in range(0, 16)] + [f"hfp8_143(bias={bias})" for bias in range(0, 5)]
+    return {name: divergence.of(_cast_weights(trained.parameters, name)) for name in names}
+
+
+def _cast_weights(parameters: Parameters, fmt: str) -> Parameters:
+    weights = {f"{name}.weight": through(parameters[f"{name}.weight"], fmt) for name in LINEAR}
+    return parameters | weights

@@ -1,0 +1,120 @@
+"""Layers of small networks in NumPy, each with its backward pass: what stands between the matrix products.
+
+Numbers are float32. A forward function returns its result and what the backward function needs of it; a backward
+function takes the gradient with respect to the result and that.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers: TypeAlias = NDArray[np.float32]
+Saved: TypeAlias = tuple[Any, ...]
+
+EPSILON = np.float32(1e-5)
+"""Added to variances before the root, in both norms."""
+
+
+def layer_norm(x: Numbers, gain: Numbers, offset: Numbers) -> tuple[Numbers, Saved]:
+    """Mean 0 and variance 1 over the last axis, times `gain` plus `offset`."""
+    centred = x - x.mean(-1, keepdims=True)
+    inverse = 1 / np.sqrt(np.square(centred).mean(-1, keepdims=True) + EPSILON)
+    unit = centred * inverse
+    return unit * gain + offset, (unit, inverse, gain)
+
+
+def layer_norm_back(gradient: Numbers, saved: Saved) -> tuple[Numbers, Numbers, Numbers]:
+    """Gradients with respect to x, gain and offset."""
+    unit, inverse, gain = saved
+    rows = tuple(range(gradient.ndim - 1))
+    scaled = gradient * gain
+    mean = scaled.mean(-1, keepdims=True)
+    along = (scaled * unit).mean(-1, keepdims=True)
+    return (scaled - mean - unit * along) * inverse, (gradient * unit).sum(rows), gradient.sum(rows)
+
+
+_GELU = np.float32(math.sqrt(2 / math.pi))
+_CUBE = np.float32(0.044715)
+
+
+def gelu(x: Numbers) -> tuple[Numbers, Saved]:
+    """Gaussian error linear unit in its form with tanh (Hendrycks and Gimpel, arXiv 1606.08415)."""
+    bent = np.tanh(_GELU * (x + _CUBE * x * x * x))
+    return x * (1 + bent) / 2, (x, bent)
+
+
+def gelu_back(gradient: Numbers, saved: Saved) -> Numbers:
+    """Gradient with respect to x."""
+    x, bent = saved
+    slope = (1 - bent * bent) * _GELU * (1 + 3 * _CUBE * x * x)
+    result: Numbers = gradient * ((1 + bent) + x * slope) / 2
+    return result
+
+
+def softmax(x: Numbers) -> Numbers:
+    """Shares along the last axis; the maximum is subtracted first, in float32."""
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    result: Numbers = powers / powers.sum(-1, keepdims=True)
+    return result
+
+
+def attend(qkv: Numbers, heads: int) -> tuple[Numbers, Saved]:
+    """Causal attention of queries, keys and values that are stacked: (batch, time, 3 d) to (batch, time, d)."""
+    batch, time, width = qkv.shape[0], qkv.shape[1], qkv.shape[2] // 3
+    q, k, v = qkv.reshape(batch, time, 3, heads, width // heads).transpose(2, 0, 3, 1, 4)
+    root = np.float32(1 / math.sqrt(width // heads))
+    future = np.triu(np.full((time, time), -np.inf, dtype=np.float32), 1)
+    shares = softmax(q @ k.swapaxes(-1, -2) * root + future)
+    mixed = (shares @ v).transpose(0, 2, 1, 3).reshape(batch, time, width)
+    return mixed, (q, k, v, shares, root)
+
+
+def attend_back(gradient: Numbers, saved: Saved) -> Numbers:
+    """Gradient with respect to the stacked queries, keys and values."""
+    q, k, v, shares, root = saved
+    batch, heads, time, depth = q.shape
+    mixed = gradient.reshape(batch, time, heads, depth).transpose(0, 2, 1, 3)
+    to_shares = mixed @ v.swapaxes(-1, -2)
+    to_scores = shares * (to_shares - (to_shares * shares).sum(-1, keepdims=True)) * root
+    stacked = np.stack([to_scores @ k, to_scores.swapaxes(-1, -2) @ q, shares.swapaxes(-1, -2) @ mixed])
+    return stacked.transpose(1, 3, 0, 2, 4).reshape(batch, time, 3 * heads * depth)
+
+
+def cross_entropy(logits: Numbers, targets: NDArray[Any]) -> tuple[float, Numbers]:
+    """Mean negative log likelihood in nats of the classes `targets`, and its gradient with respect to the logits."""
+    shares = softmax(logits).reshape(-1, logits.shape[-1])
+    rows = np.arange(len(shares))
+    chosen = shares[rows, targets.reshape(-1)]
+    loss = float(-np.log(np.maximum(chosen, np.finfo(np.float32).tiny), dtype=np.float64).mean())
+    shares[rows, targets.reshape(-1)] -= 1
+    return loss, (shares / np.float32(len(rows))).reshape(logits.shape)
+
+
+def log_softmax(x: NDArray[Any]) -> NDArray[np.float64]:
+    """Logarithms of the shares, in float64."""
+    shifted = x.astype(np.float64) - x.max(-1, keepdims=True)
+    result: NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
+    return result
+
+
+class Adam:
+    """Adam (Kingma and Ba, arXiv 1412.6980, algorithm 1) on arrays that it changes in place."""
+
+    def __init__(self, parameters: dict[str, Numbers], betas: tuple[float, float] = (0.9, 0.999)) -> None:
+        self._parameters, self._betas, self._steps = parameters, betas, 0
+        self._moments = {name: (np.zeros_like(p), np.zeros_like(p)) for name, p in parameters.items()}
+
+    def step(self, gradients: dict[str, Numbers], rate: float) -> None:
+        """One update at a learning rate."""
+        self._steps += 1
+        first, second = self._betas
+        size = np.float32(rate * math.sqrt(1 - second**self._steps) / (1 - first**self._steps))
+        for name, gradient in gradients.items():
+            mean, square = self._moments[name]
+            mean += np.float32(1 - first) * (gradient - mean)
+            square += np.float32(1 - second) * (gradient * gradient - square)
+            self._parameters[name] -= size * mean / (np.sqrt(square) + np.float32(1e-8))

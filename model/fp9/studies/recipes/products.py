@@ -1,0 +1,52 @@
+"""What a matrix product of a layer is: codes of eight bits summed by an engine, each operand with a power of two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fp9.casts.arrays import decode, encode
+from fp9.engines import Engine, engine
+from fp9.formats import Format, format
+from fp9.studies.recipes.layers import Numbers
+from fp9.sums.products import matmul
+
+Pair = tuple[int, int]
+"""Exponents of two that multiply a layer's activations and weights before their cast."""
+
+
+@dataclass(frozen=True)
+class EightBit:
+    """Products of operands cast to a format, to nearest and saturating, summed bit for bit as an engine sums.
+
+    `exponents` are those of the layers that are scaled; the result is divided by both powers of two, exactly.
+    """
+
+    fmt: Format
+    engine: Engine
+    exponents: Mapping[str, Pair] = field(default_factory=dict)
+
+    def __call__(self, name: str, x: Numbers, weight: Numbers) -> Numbers:
+        return self.with_pair(x, weight, self.exponents.get(name, (0, 0)))
+
+    def with_pair(self, x: Numbers, weight: Numbers, pair: Pair) -> Numbers:
+        """The product of rows (n, in) with weights (in, out), their exponents given."""
+        a = encode(x, self.fmt, "rna", scale=pair[0])
+        b = encode(weight, self.fmt, "rna", scale=pair[1])
+        sums = decode(matmul(a, b, self.fmt, self.fmt, self.engine), self.engine.output)
+        return np.ldexp(sums.astype(np.float32), -(pair[0] + pair[1]))
+
+
+def eight_bit(
+    fmt: str | Format, sums: str | Engine = "fma_fp32", exponents: Mapping[str, Pair] | None = None
+) -> EightBit:
+    """`EightBit` by names of a format and an engine. Raises ValueError for unknown ones."""
+    return EightBit(format(fmt), engine(sums), exponents or {})
+
+
+def through(x: Numbers, fmt: str | Format) -> Numbers:
+    """Numbers after a cast to a format, to nearest with ties away from zero, saturating."""
+    codes = encode(x, fmt, "rna")
+    return decode(codes, fmt).astype(np.float32, copy=False)

@@ -1,0 +1,89 @@
+"""Claims measured anew, as records; `python -m fp9.studies.recipes.reproduce` writes them with their charts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fp9.studies.recipes.claims import CLAIMS, Claim, Progress, Values, claim
+from fp9.studies.recipes.page import page
+from fp9.system.files import write_whole
+
+PAGE = "reproduced.md"
+SEEDS = (7, 8, 9)
+"""Seeds of the records; no bar was set on them, and the first is that of the model in the package."""
+
+
+def reproduce(
+    name: str, seeds: Sequence[int] = SEEDS[:1], progress: Progress | None = None, part: Path | None = None
+) -> dict[str, Any]:
+    """The record of a claim: its text, and of each seed the measured values and how they stand to the bars.
+
+    `part` is a file that keeps the seeds that are done, so that a run that was stopped goes on where it was; it is
+    removed at the end. Raises ValueError for an unknown name, and where no seed is given.
+    """
+    chosen = claim(name)
+    if not seeds:
+        raise ValueError("no seed given; give at least one")
+    done: dict[str, Values] = json.loads(part.read_text()) if part and part.exists() else {}
+    for i, seed in enumerate(dict.fromkeys(seeds)):
+        if str(seed) not in done:
+            done[str(seed)] = chosen.measure(seed, progress)
+            if part:
+                write_whole(part, json.dumps(done))
+        if progress:
+            progress(f"{name}, seed {seed}", i + 1, len(seeds))
+    runs = [_run(chosen, seed, done[str(seed)]) for seed in dict.fromkeys(seeds)]
+    if part:
+        part.unlink(missing_ok=True)
+    texts = {field: getattr(chosen, field) for field in ("name", "claim", "source", "setup", "quantity")}
+    return texts | {"reproduced": all(bar["holds"] for run in runs for bar in run["bars"]), "runs": runs}
+
+
+def _run(chosen: Claim, seed: int, values: Values) -> dict[str, Any]:
+    bars = [
+        {
+            "text": bar.text,
+            "measured": _rounded(bar.quantity(values)),
+            "at most" if bar.at_most else "at least": bar.limit,
+            "holds": bar.holds(values),
+        }
+        for bar in chosen.bars
+    ]
+    return {"seed": seed, "values": {name: _rounded(value) for name, value in values.items()}, "bars": bars}
+
+
+def _rounded(value: float) -> float:
+    """Four digits: more differ from one BLAS to the next."""
+    return float(f"{value:.4g}")
+
+
+def write(name: str, folder: Path, seeds: Sequence[int] = SEEDS, progress: Progress | None = None) -> dict[str, Any]:
+    """Reproduce a claim, and write its record and chart, NAME.json and NAME.svg, into a folder."""
+    from fp9.studies.recipes.charts import draw  # slow to load
+
+    record = reproduce(name, seeds, progress, folder / f".{name}.part.json")
+    draw(record, folder / f"{name}.svg")
+    write_whole(folder / f"{name}.json", json.dumps(record, indent=1) + "\n")
+    return record
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description="Measure what the papers claim of the formats in use.")
+    parser.add_argument("names", nargs="*", default=list(CLAIMS), metavar="NAME")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS))
+    asked = parser.parse_args()
+    for name in asked.names:
+        record = write(name, asked.out, asked.seeds)
+        print(f"{name}: {'reproduced' if record['reproduced'] else 'NOT reproduced'}", flush=True)
+    if set(asked.names) == set(CLAIMS):
+        write_whole(asked.out / PAGE, page(asked.out))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""Training of the character model, and the trained one that comes with the package.
+
+`python -m fp9.studies.recipes.train` made `manual.npz`, in a minute of one core. The text is that of Python's own
+help on its language (`pydoc_data.topics` of the interpreter that trains), under the PSF License Agreement; its last
+20 thousand characters are never trained on and are kept beside the weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.studies.recipes.characters import ALPHABET, CONTEXT, Parameters, backward, codes_of, forward, initial
+from fp9.studies.recipes.layers import Adam, cross_entropy
+from fp9.system.files import write_whole
+
+FILE = "manual.npz"
+SEED = 7
+STEPS = 400
+BATCH = 16
+RATE = 3e-3
+HELD_OUT = 20_000
+COPYRIGHT = (
+    "Text: documentation of Python, copyright Python Software Foundation, all rights reserved; used under the PSF "
+    "License Agreement, https://docs.python.org/3/license.html. Changes: characters outside printable ASCII left out."
+)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained character model: float32 parameters, text never trained on as places in ALPHABET, and its origin."""
+
+    parameters: Parameters
+    text: NDArray[np.uint8]
+    origin: dict[str, Any]
+
+    def windows(self, start: int, count: int) -> NDArray[np.uint8]:
+        """`count` windows of CONTEXT + 1 characters of the held-out text, (count, 65), one behind the other.
+
+        Raises ValueError where the text ends before them.
+        """
+        end = start + count * CONTEXT + 1
+        if not 0 <= start < end <= len(self.text):
+            raise ValueError(f"{count} windows from character {start} asked for; the text has {len(self.text)}")
+        places = start + CONTEXT * np.arange(count)[:, None] + np.arange(CONTEXT + 1)
+        found: NDArray[np.uint8] = self.text[places]
+        return found
+
+
+def manual() -> NDArray[np.uint8]:
+    """The text of Python's help on its language, topic after topic, as places in ALPHABET."""
+    from pydoc_data.topics import topics  # slow to load
+
+    return codes_of("\n".join(topics[name] for name in sorted(topics)))
+
+
+def train(seed: int, steps: int = STEPS, progress: Callable[[str, int, int], None] | None = None) -> Trained:
+    """A model trained by Adam on windows drawn at random, the rate falling linearly after a warm-up of 20 steps.
+
+    The parameters are rounded to float16 at the end, as they are kept.
+    """
+    text = manual()
+    learnt, kept = text[:-HELD_OUT], text[-HELD_OUT:]
+    parameters = initial(seed)
+    adam, rng = Adam(parameters), np.random.default_rng([seed, 1])
+    losses: list[float] = []
+    for step in range(steps):
+        places = rng.integers(0, len(learnt) - CONTEXT, BATCH)[:, None] + np.arange(CONTEXT + 1)
+        batch = learnt[places]
+        run = forward(parameters, batch[:, :-1])
+        loss, gradient = cross_entropy(run.logits, batch[:, 1:])
+        adam.step(backward(run, gradient), RATE * min((step + 1) / 20, 1 - step / steps))
+        losses.append(loss)
+        if progress:
+            progress(f"loss {loss:.3f}", step + 1, steps)
+    rounded = {name: value.astype(np.float16).astype(np.float32) for name, value in parameters.items()}
+    origin = {"seed": seed, "steps": steps, "loss": round(float(np.mean(losses[-50:])), 4)}
+    return Trained(rounded, kept, origin | {"python": platform.python_version(), "copyright": COPYRIGHT})
+
+
+def save(trained: Trained, path: Path) -> None:
+    """Write a model whole or not at all, its parameters as float16."""
+    arrays: dict[str, Any] = {name: value.astype(np.float16) for name, value in trained.parameters.items()}
+    arrays |= {"text": trained.text, "origin": np.frombuffer(json.dumps(trained.origin).encode(), dtype=np.uint8)}
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    write_whole(path, buffer.getvalue())
+
+
+def load(path: Path | None = None) -> Trained:
+    """The model of a file, or the one that comes with the package.
+
+    Raises ValueError for a file that holds no such model.
+    """
+    data = path.read_bytes() if path else resources.files(__package__).joinpath(FILE).read_bytes()
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            found = {name: arrays[name] for name in arrays.files}
+        text, origin = found.pop("text"), json.loads(found.pop("origin").tobytes())
+    except (KeyError, ValueError, OSError) as error:
+        raise ValueError(f"{path or FILE} holds no character model; make one with `{COMMAND}`") from error
+    expected = {name: value.shape for name, value in initial(0).items()}
+    if {name: value.shape for name, value in found.items()} != expected or text.max() >= len(ALPHABET):
+        raise ValueError(f"{path or FILE} holds another model's parameters; make them with `{COMMAND}`")
+    return Trained({name: found[name].astype(np.float32) for name in expected}, text, origin)
+
+
+COMMAND = "python -m fp9.studies.recipes.train"
+
+
+def main() -> None:
+    """Train and write."""
+    parser = argparse.ArgumentParser(description="Train the character model on Python's help on its language.")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name(FILE))
+    asked = parser.parse_args()
+    trained = train(asked.seed, asked.steps)
+    save(trained, asked.out)
+    print(f"{asked.out}: training loss {trained.origin['loss']} nat a character")
+
+
+if __name__ == "__main__":
+    main()
