@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from fp9.formats import format
+from fp9.recipes import smooth
 from fp9.studies.recipes.characters import AFTER_NORM, LINEAR, Parameters, Product, blas, forward
 from fp9.studies.recipes.layers import Numbers, log_softmax
 from fp9.studies.recipes.products import EightBit, Pair, eight_bit, through
@@ -88,14 +89,13 @@ def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit)
 def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Parameters:
     """SmoothQuant (Xiao et al., arXiv 2211.10438, eq. 4) on the layers behind a layer norm.
 
-    s_j = max|X_j|^alpha / max|W_j|^(1 - alpha) divides the norm's gain and offset and multiplies the weights' rows, so
-    that the float32 model stays the same function.
+    The factors of `fp9.recipes.smooth` divide the norm's gain and offset and multiply the weights' rows, so that the
+    float32 model stays the same function.
     """
     inputs, changed = layer_inputs(trained, parameters), dict(parameters)
     for name, norm in AFTER_NORM.items():
-        rows = np.abs(parameters[f"{name}.weight"]).max(1)
-        share = np.abs(inputs[name]).max(0) ** alpha / np.maximum(rows, 1e-12) ** (1 - alpha)
-        changed |= _shifted(parameters, name, norm, 1 / np.maximum(share, 1e-6).astype(np.float32))
+        factors = smooth(inputs[name], parameters[f"{name}.weight"].T, alpha)
+        changed |= _shifted(parameters, name, norm, np.reciprocal(factors))
     return changed
 
 

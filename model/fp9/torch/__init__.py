@@ -1,0 +1,10 @@
+"""Recipes for PyTorch on a CPU: layers whose three products are fp9's, bit for bit in their engines.
+
+Needs the extra fp9[torch].
+"""
+
+from fp9.torch.convert import convert
+from fp9.torch.layers import Conv2d, Linear
+from fp9.torch.scaler import GradScaler
+
+__all__ = ["Conv2d", "GradScaler", "Linear", "convert"]

@@ -1,0 +1,131 @@
+"""Layers of PyTorch that compute by a recipe: everything but the products is torch's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from fp9.recipes import LayerState, Recipe, recipe
+from fp9.torch.products import product
+
+_EXTRA = "_extra_state"
+
+
+class _ByRecipe(nn.Module):
+    """What layers under a recipe share: the recipe, and the scales of their operands, which a state_dict carries.
+
+    A recipe whose scales remember nothing (fixed ones) adds nothing to a state_dict, so that it is that of torch's own
+    layer; a state_dict without scales, of a model trained in FP32, loads too, and scales then begin anew.
+    """
+
+    recipe: Recipe
+    scales: tuple[LayerState, ...]
+
+    def _begin(self, chosen: Recipe | str, groups: int = 1) -> None:
+        self.recipe = recipe(chosen)
+        self.scales = tuple(self.recipe.state() for _ in range(groups))
+
+    def get_extra_state(self) -> Any:
+        """The scales, as plain numbers and lists."""
+        return [scale.state_dict() for scale in self.scales]
+
+    def set_extra_state(self, state: Any) -> None:
+        """Go on from scales of `get_extra_state`. Raises ValueError where they are of another recipe or layer."""
+        if not isinstance(state, list) or len(state) != len(self.scales):
+            given = f"{len(state)} groups" if isinstance(state, list) else type(state).__name__
+            raise ValueError(f"scales of {given} given, and the layer has {len(self.scales)}; load the same layer's")
+        for scale, own in zip(self.scales, state, strict=True):
+            scale.load_state_dict(own)
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        if not any(role for scale in self.scales for role in scale.state_dict().values()):
+            destination.pop(prefix + _EXTRA, None)
+
+    def _load_from_state_dict(
+        self, state_dict: Mapping[str, Any], prefix: str, metadata: Any, strict: bool, missing: list[str], *rest: Any
+    ) -> None:
+        super()._load_from_state_dict(state_dict, prefix, metadata, strict, missing, *rest)
+        if prefix + _EXTRA in missing:
+            missing.remove(prefix + _EXTRA)
+
+
+class Linear(_ByRecipe, nn.Linear):
+    """torch.nn.Linear whose three products are those of a recipe, bit for bit in its engines.
+
+    The bias is added in the input's dtype by torch, and its gradient is torch's sum. In `eval` mode scales are read and
+    do not move. Higher derivatives are not offered.
+    """
+
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, *, recipe: Recipe | str, **options: Any
+    ) -> None:
+        super().__init__(in_features, out_features, bias, **options)
+        self._begin(recipe)
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        """input (..., in) to (..., out). Raises ValueError for tensors elsewhere than on the CPU."""
+        rows = input.reshape(-1, input.shape[-1])
+        y = product(rows, self.weight, self.recipe, self.scales[0], self.training)
+        y = y if self.bias is None else y + self.bias
+        return y.reshape(*input.shape[:-1], self.out_features)
+
+    def extra_repr(self) -> str:
+        """torch's own, and the recipe."""
+        return f"{super().extra_repr()}, recipe={self.recipe.name}"
+
+
+class Conv2d(_ByRecipe, nn.Conv2d):
+    """torch.nn.Conv2d as matrix products of a recipe: rows of patches times the filters, group after group.
+
+    A sum runs over a group's channels, then over the rows and columns of the filter; zeros of the padding are summed
+    like other numbers. An operand's amax is that of the patches, so pixels that a stride leaves out do not count; each
+    group has scales of its own.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        *arguments: Any,
+        recipe: Recipe | str,
+        **options: Any,
+    ) -> None:
+        super().__init__(in_channels, out_channels, kernel_size, *arguments, **options)
+        self._begin(recipe, self.groups)
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        """(n, channels, h, w), or without n. Raises ValueError for another number of axes or of channels."""
+        if input.dim() not in (3, 4) or input.shape[-3] != self.in_channels:
+            raise ValueError(f"input of shape {tuple(input.shape)} given; give (n, {self.in_channels}, h, w)")
+        batch = input if input.dim() == 4 else input[None]
+        mode = "constant" if self.padding_mode == "zeros" else self.padding_mode
+        padded = functional.pad(batch, self._reversed_padding_repeated_twice, mode=mode)
+        patches = functional.unfold(padded, self.kernel_size, dilation=self.dilation, stride=self.stride)
+        y = self._sums(patches.transpose(1, 2).reshape(-1, patches.shape[1]))
+        places = self._places(padded)
+        images = y.reshape(len(batch), -1, self.out_channels).transpose(1, 2).reshape(len(batch), -1, *places)
+        return images if input.dim() == 4 else images[0]
+
+    def _sums(self, rows: torch.Tensor) -> torch.Tensor:
+        """Rows of patches times the filters, group after group, and the bias: (rows, out_channels)."""
+        groups = rows.chunk(self.groups, 1), self.weight.reshape(self.out_channels, -1).chunk(self.groups)
+        parts = [
+            product(x, w, self.recipe, scales, self.training) for x, w, scales in zip(*groups, self.scales, strict=True)
+        ]
+        y = parts[0] if len(parts) == 1 else torch.cat(parts, 1)
+        return y if self.bias is None else y + self.bias
+
+    def _places(self, padded: torch.Tensor) -> list[int]:
+        """Height and width of the result."""
+        settings = zip(padded.shape[2:], self.dilation, self.kernel_size, self.stride, strict=True)
+        return [(size - dilation * (kernel - 1) - 1) // stride + 1 for size, dilation, kernel, stride in settings]
+
+    def extra_repr(self) -> str:
+        """torch's own, and the recipe."""
+        return f"{super().extra_repr()}, recipe={self.recipe.name}"

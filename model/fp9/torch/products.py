@@ -1,0 +1,57 @@
+"""The three products of a layer as one function that autograd differentiates: NumPy inside, tensors outside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.autograd.function import once_differentiable
+
+from fp9.recipes import LayerState, Recipe, Role, Saved
+
+
+class _Product(torch.autograd.Function):
+    """y = x w^T by a recipe; dx and dw by its two backward products."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor, recipe: Recipe, state: LayerState, training: bool) -> Any:
+        y, ctx.saved = recipe.linear(_numbers(x), _numbers(w), state, training=training, random=_random(recipe))
+        ctx.recipe, ctx.dtypes = recipe, (x.dtype, w.dtype)
+        return torch.from_numpy(y).to(x.dtype)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+        saved: Saved = ctx.saved
+        found = ctx.recipe.linear_backward(_numbers(gradient), saved, random=_random(ctx.recipe))
+        dx, dw = (torch.from_numpy(d).to(dtype) for d, dtype in zip((found.dx, found.dw), ctx.dtypes, strict=True))
+        return dx, dw, None, None, None
+
+
+def product(x: torch.Tensor, w: torch.Tensor, recipe: Recipe, state: LayerState, training: bool) -> torch.Tensor:
+    """x w^T of x (..., in) and w (out, in), in x's dtype, differentiable once.
+
+    `state` holds the layer's scales, which move where `training`. Raises ValueError for tensors elsewhere than on the
+    CPU, and for shapes that do not fit.
+    """
+    for name, tensor in (("x", x), ("weight", w)):
+        if tensor.device.type != "cpu":
+            raise ValueError(f"{name} on {tensor.device} given; fp9 computes on the CPU: move model and data there")
+    result: torch.Tensor = _Product.apply(x, w, recipe, state, training)
+    return result
+
+
+def _random(recipe: Recipe) -> np.random.Generator | None:
+    """Bits for stochastic roundings, seeded by torch's generator; None for recipes without them."""
+    formats = [(role, recipe.format_of(role)) for role in Role]
+    if not any(fmt is not None and recipe.policy(role).rounding_for(fmt).needs_bits for role, fmt in formats):
+        return None
+    return np.random.default_rng(int(torch.randint(2**62, ())))
+
+
+def _numbers(tensor: torch.Tensor) -> NDArray[np.float32]:
+    """A tensor's numbers as FP32."""
+    array: NDArray[np.float32] = tensor.detach().to(torch.float32).numpy()
+    return array

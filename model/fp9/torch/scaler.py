@@ -1,0 +1,93 @@
+"""Loss scaling of a recipe with the names that torch's own GradScaler has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch.optim import Optimizer
+
+from fp9.recipes import Recipe
+from fp9.recipes import recipe as find_recipe
+
+
+class GradScaler:
+    """The scale of the loss under a recipe: torch.amp.GradScaler's use, with any of the recipes' rules.
+
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+
+    With the rule `backoff` it takes the same steps with the same scales as torch's. Between `update`s an optimiser is
+    unscaled and stepped once. Gradients are divided in FP32 by the inverse of the scale, as torch does.
+    """
+
+    def __init__(self, recipe: Recipe | str) -> None:
+        self._machine = find_recipe(recipe).loss_scaler()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._finite, self._amax = True, 0.0
+        self._unscaled: dict[int, bool] = {}
+        self._stepped: set[int] = set()
+
+    def get_scale(self) -> float:
+        """The scale of this step."""
+        return self._machine.scale
+
+    def scale(self, loss: torch.Tensor) -> torch.Tensor:
+        """The loss times the scale."""
+        return loss * self._machine.scale
+
+    def unscale_(self, optimizer: Optimizer) -> None:
+        """Divide an optimiser's gradients by the scale, for what looks at them before `step` (clipping).
+
+        Raises RuntimeError, as torch does, where that was done since the last `update`.
+        """
+        if id(optimizer) in self._unscaled:
+            raise RuntimeError("unscale_() has been called on this optimizer since the last update()")
+        inverse = 1.0 / self._machine.scale
+        finite = True
+        for gradient in _gradients(optimizer):
+            finite &= bool(torch.isfinite(gradient).all())
+            gradient.mul_(inverse)
+            if gradient.numel():
+                self._amax = max(self._amax, float(gradient.detach().abs().nan_to_num(0.0, posinf=torch.inf).max()))
+        self._unscaled[id(optimizer)] = finite
+        self._finite &= finite
+
+    def step(self, optimizer: Optimizer, *arguments: Any, **options: Any) -> Any:
+        """The optimiser's step with unscaled gradients; none where they are not finite, and None is returned.
+
+        Raises RuntimeError, as torch does, where it has been called since the last `update`.
+        """
+        if id(optimizer) in self._stepped:
+            raise RuntimeError("step() has already been called since the last update()")
+        if id(optimizer) not in self._unscaled:
+            self.unscale_(optimizer)
+        self._stepped.add(id(optimizer))
+        return optimizer.step(*arguments, **options) if self._unscaled[id(optimizer)] else None
+
+    def update(self) -> None:
+        """Go on to the next step's scale.
+
+        Raises RuntimeError where no gradients were unscaled since the last one, ValueError where the scale has fallen
+        to zero.
+        """
+        if not self._unscaled:
+            raise RuntimeError("no gradients were unscaled; call step() before update()")
+        self._machine.update(self._finite, self._amax if self._finite else None)
+        self._begin()
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of the rule, as plain numbers and lists."""
+        return self._machine.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state of `state_dict`. Raises ValueError for one of another rule."""
+        self._machine.load_state_dict(state)
+
+
+def _gradients(optimizer: Optimizer) -> list[torch.Tensor]:
+    return [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
