@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from fp9.cli.support import Command, UserError, show, table
+from fp9.cli.support import Command, UserError, extra, progress_bar, show, table
 
 if TYPE_CHECKING:
     from fp9.recipes import Recipe
@@ -27,8 +28,24 @@ _NOTHING = {
 @click.argument("name", metavar="[RECIPE]", required=False)
 @click.option("--toml", is_flag=True, help="Print the recipe alone, as the file that it is.")
 @click.option("--units", is_flag=True, help="The units of the catalogue that compute it.")
-def recipes(name: str | None, toml: bool, units: bool, as_json: bool) -> None:
-    """List the recipes, or show RECIPE.
+@click.option("--reproduce", metavar="NAME", help="Measure a claim: ptq, outliers, bias, gradients, softmax or bn.")
+@click.option("--seed", "seeds", type=int, multiple=True, help="Seed of --reproduce; repeat for more. Default: 7.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Also write the record and chart of --reproduce; a run that was stopped goes on.",
+)
+def recipes(
+    name: str | None,
+    toml: bool,
+    units: bool,
+    reproduce: str | None,
+    seeds: tuple[int, ...],
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """List the recipes, show RECIPE, or measure what the papers claim of formats in use.
 
     A recipe says how formats are used: formats by role, engines, scaling of tensors and of the loss. RECIPE is a name,
     fields changed in parentheses where they shall be, or a TOML file.
@@ -37,7 +54,15 @@ def recipes(name: str | None, toml: bool, units: bool, as_json: bool) -> None:
       fp9 recipes "hfp8(weights=f143(bias=14),wgrad=chunked(L=128))"
       fp9 recipes hfp8 --toml > mine.toml
       fp9 recipes mine.toml --units
+      fp9 recipes --reproduce ptq --seed 7 --seed 8 --out build/recipes
     """
+    if reproduce is not None:
+        if name is not None or toml or units:
+            raise UserError("--reproduce has networks and formats of its own; leave RECIPE, --toml and --units out")
+        _reproduce(reproduce, seeds, out, as_json)
+        return
+    if seeds or out is not None:
+        raise UserError("--seed and --out are for --reproduce; name a claim, as in: fp9 recipes --reproduce ptq")
     from fp9.recipes import RECIPES, dumps, recipe
 
     if name is None:
@@ -61,6 +86,33 @@ def recipes(name: str | None, toml: bool, units: bool, as_json: bool) -> None:
     tables = [] if units else [table(spec.name, ["field", "value"], rows)]
     tables.append(table("Units that compute it", ["cast or product", "units"], computed or [["all", _HOST]]))
     show(record["units"] if units else record, as_json, *tables)
+
+
+def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: bool) -> None:
+    """Measure a claim, and show how the values stand to its bars; below it what was not reproduced, and why."""
+    from fp9.studies.recipes.claims import NOT_MEASURED, claim
+    from fp9.studies.recipes.reproduce import SEEDS, reproduce, write
+
+    claim(name)
+    chosen = seeds or SEEDS[:1]
+    with progress_bar() as progress:
+        if out is None:
+            record = reproduce(name, chosen, progress)
+        else:
+            with extra("rtl"):
+                record = write(name, out, chosen, progress)
+    rows = [
+        [str(run["seed"]), bar["text"], *_limit(bar), f"{bar['measured']:.3g}", "holds" if bar["holds"] else "FAILS"]
+        for run in record["runs"]
+        for bar in run["bars"]
+    ]
+    bars = table(record["claim"], ["seed", "quantity", "bar", "measured", ""], rows, numbers=["seed", "measured"])
+    missing = table("Claims without a measurement", ["claim", "why"], [list(item) for item in NOT_MEASURED.items()])
+    show(record, as_json, bars, missing)
+
+
+def _limit(bar: dict[str, Any]) -> list[str]:
+    return [f"{side} {bar[side]:g}" for side in ("at least", "at most") if side in bar]
 
 
 def _record(spec: Recipe) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Needs the extra fp9[torch].
 
 from fp9.torch.convert import convert
 from fp9.torch.layers import Conv2d, Linear
+from fp9.torch.norms import retune_bn
 from fp9.torch.scaler import GradScaler
 
-__all__ = ["Conv2d", "GradScaler", "Linear", "convert"]
+__all__ = ["Conv2d", "GradScaler", "Linear", "convert", "retune_bn"]
