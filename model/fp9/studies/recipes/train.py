@@ -1,8 +1,8 @@
 """Training of the character model, and the trained one that comes with the package.
 
 `python -m fp9.studies.recipes.train` made `manual.npz`, in a minute of one core. The text is that of Python's own
-help on its language (`pydoc_data.topics` of the interpreter that trains), under the PSF License Agreement; its last
-20 thousand characters are never trained on and are kept beside the weights.
+help on its language (`pydoc_data.topics` of the interpreter that trains), under the PSF License Agreement, which stands
+in `manual.LICENSE`; its last 20 thousand characters are never trained on and are kept beside the weights.
 """
 
 from __future__ import annotations
