@@ -88,7 +88,7 @@ def run() -> list[Result]:
         results += ours
         if theirs is not None:
             results += measure(ours[0].operation, GFLOAT_ELEMENTS, [Contender("gfloat", theirs)])
-    return results + _decoding(numbers) + _limit(numbers)
+    return results + _decoding(numbers) + _counting() + _limit(numbers)
 
 
 def _decoding(numbers: np.ndarray) -> list[Result]:
@@ -103,6 +103,16 @@ def _decoding(numbers: np.ndarray) -> list[Result]:
             Contender("NumPy take", lambda table=table: np.take(table, codes, out=numbers)),
         ]
         results += measure(f"{name} -> float32", ELEMENTS, contenders)
+    return results
+
+
+def _counting() -> list[Result]:
+    """Casts that count what they do, beside the same cast alone."""
+    x, codes, results = sources()["N(0,1)"], np.empty(ELEMENTS, np.uint8), []
+    for name, rounding in (("e4m3", "rne"), ("e5m2", "rne"), ("e4m3", "rtz"), ("hif8", "rna"), ("hif8", "hybrid")):
+        alone = Contender("without counts", _ours(x, codes, name, rounding).run)
+        operation = f"float32 -> {name} {rounding} with counts"
+        results += measure(operation, ELEMENTS, [_ours(x, codes, name, rounding, counts=True), alone])
     return results
 
 

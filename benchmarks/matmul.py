@@ -5,6 +5,8 @@ mmasim and apytypes take part of the rows: their rate does not depend on how man
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 import fp9
@@ -75,9 +77,40 @@ def _ours(a: np.ndarray, b: np.ndarray, formats: tuple[str, str], engine: str) -
     return Contender("fp9", lambda: fp9.matmul(a, b, *formats, engine, threads=1))
 
 
-def run() -> list[Result]:
-    """All engines on both shapes and pairs of formats, and the exact sum of hif8."""
+SMALL = 64
+TIMES = 20
+"""Products in a run of the small ones."""
+
+
+def _small(rng: np.random.Generator) -> list[Result]:
+    """Small products, of operands made ready and of codes, beside NumPy's in float32."""
     results: list[Result] = []
+    x, y = rng.normal(size=(2, SMALL, SMALL)).astype(np.float32)
+    a, b = fp9.encode(x, "e4m3"), fp9.encode(y, "e4m3")
+    left, right = fp9.operand(a, "e4m3"), fp9.operand(b, "e4m3")
+    for engine in ENGINES:
+        ways = {
+            "operands": lambda engine=engine: fp9.matmul(left, right, engine=engine),
+            "codes": lambda engine=engine: fp9.matmul(a, b, "e4m3", "e4m3", engine),
+        }
+        for way, multiply in ways.items():
+            contenders = [Contender("fp9", _often(multiply)), Contender("NumPy", _often(lambda: x @ y))]
+            operation = f"{engine}, e4m3 {way}, {SMALL} x {SMALL} x {SMALL}"
+            results += measure(operation, TIMES * SMALL**3, contenders)
+    return results
+
+
+def _often(multiply: Callable[[], object]) -> Callable[[], object]:
+    def run() -> None:
+        for _ in range(TIMES):
+            multiply()
+
+    return run
+
+
+def run() -> list[Result]:
+    """Small products; all engines on both shapes and pairs of formats, and the exact sum of hif8."""
+    results = _small(np.random.default_rng(1))
     rng = np.random.default_rng(0)
     for m, k, n in SHAPES:
         for formats in FORMATS:

@@ -17,7 +17,7 @@ from fp9.formats import Format, format
 from fp9.formats.dtypes import stored_codes
 from fp9.policy import CastPolicy, cast_policy
 from fp9.rounding import PUBLISHED, Hybrid, Overflow, Rounding
-from fp9.system.parallel import CACHED, COUNTED, over_parts
+from fp9.system.parallel import CACHED, over_parts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -111,7 +111,7 @@ def _encode(
     threads: int | None = None,
     out: NDArray[Any] | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Codes, and flags where the request asks for them; a counter sees every part while it lies in the cache."""
+    """Codes, and flags where the request asks for them; a counter sees every part."""
     fmt, flat = request.fmt, np.ascontiguousarray(source).reshape(-1)
     plan = encoder(request, flat.dtype, flat.size)
     if not plan.takes_nan and _has_nan(flat):
@@ -124,7 +124,7 @@ def _encode(
         if counter is not None:
             counter.add(supplied, part, flat[part], codes[part])
 
-    over_parts(flat.size, threads, work, plan.part if counter is None else min(plan.part, COUNTED))
+    over_parts(flat.size, threads, work, plan.part)
     return codes.reshape(source.shape), raised.reshape(source.shape if request.flags else 0)
 
 

@@ -1,6 +1,6 @@
 """What a cast did to an array, counted beside it: overflow, underflow, zeros, specials, amax.
 
-Two looks while a part of the array lies in the cache: at the sources, for zeros, for magnitudes that overflow and for
+Two looks at each part of the array: at the sources, for zeros, for magnitudes that overflow and for
 the largest one; at the codes, for zeros and subnormal numbers. What is rare, infinities, NaN and numbers whose overflow
 hangs on random bits, is counted one by one in the pieces where it stands.
 """

@@ -11,7 +11,7 @@ import numpy as np
 
 from fp9.kernels.compiled import kernel
 
-_BLOCK = 128
+_BLOCK = 192
 """Codes whose count an 8-bit lane holds."""
 
 

@@ -18,9 +18,6 @@ STREAMED = 1 << 20
 CACHED = 1 << 16
 """Elements of a part that stays in the second-level cache over several passes, its temporaries with it."""
 
-COUNTED = 1 << 17
-"""Elements of a part that is written once and read twice."""
-
 _PRODUCTS = 1 << 23
 """Products in a part: some tens of milliseconds, so that an interrupt is answered soon."""
 
@@ -71,6 +68,9 @@ def over_parts(size: int, threads: int | None, work: Callable[[slice], None], pa
     """
     count = _count(threads, size // WORTH_A_THREAD)
     length = min(part, max(1, -(-size // count)))
+    if 0 < size <= length:
+        work(slice(0, size))
+        return
     slices = (slice(start, min(start + length, size)) for start in range(0, size, length))
     if count == 1:
         for one in slices:
