@@ -3,6 +3,11 @@
 Needs the extra fp9[torch].
 """
 
+try:
+    import torch as _torch  # noqa: F401
+except ImportError as error:
+    raise ImportError("fp9.torch needs PyTorch; install it with: pip install 'fp9[torch]'") from error
+
 from fp9.torch.convert import convert
 from fp9.torch.layers import Conv2d, Linear
 from fp9.torch.norms import retune_bn

@@ -11,8 +11,8 @@ from fp9.studies.recipes.claims import CLAIMS, NOT_MEASURED
 HEAD = """# Claims of the formats in use, measured
 
 What the papers claim of casts, biases and scales, on two small networks with bit-exact casts. A bar was set on networks
-of other seeds than those below. `fp9 recipes --reproduce NAME` measures one claim anew; this page and the records beside
-it are made by `python -m fp9.studies.recipes.reproduce --out docs/recipes`.
+of other seeds than those below. `fp9 recipes --reproduce NAME` measures one claim anew; this page and the records
+beside it are made by `python -m fp9.studies.recipes.reproduce --out docs/recipes`.
 
 The character model learnt Python's help on its language for 400 steps, and the bars are about such a model. One that
 learns five times as long has larger activations and logits, and misses three of them: the search of exponents
