@@ -31,7 +31,7 @@ class CastPolicy:
         if self.rounding and not fmt.offers(self.rounding):
             offered = ", ".join(mode.value for mode in Rounding if fmt.offers(mode))
             raise ValueError(f"{self.rounding.value} rounding is not defined for {fmt.name}; choose one of {offered}")
-        if self.nan_to_zero and not fmt.signed:
+        if self.nan_to_zero and not fmt.has_zero:
             raise ValueError(f"{fmt.name} has no zero; nan_to_zero cannot be asked of it")
         if self.overflow is Overflow.INF and fmt.inf_code(False) is None and fmt.nan_code(False) is None:
             raise ValueError(f"{fmt.name} has neither infinity nor NaN; use overflow='saturate'")

@@ -73,7 +73,7 @@ def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray
     start, end = np.broadcast_arrays(as_codes(codes, found), as_codes(toward, found))
     (here, negative), (there, _) = _ordinals(start, found), _ordinals(end, found)
     top = _max_ordinal(found) + found.has_inf
-    step = np.clip(here + np.sign(there - here), -top if found.signed else 1, top)
+    step = np.clip(here + np.sign(there - here), -top if found.signed else int(not found.has_zero), top)
     stepped = _codes_at(step, negative, found)
     result = np.where(here == there, end, stepped)
     nan = (np.abs(here) >= _NAN) | (np.abs(there) >= _NAN)
@@ -148,7 +148,7 @@ def _tables(
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
     """For a format of 8 bits: ordinals and signs by code, codes of positive and of negative ordinals."""
     every = range(1 << fmt.bits)
-    magnitudes = {fmt.value_of(int(code)): i for i, code in enumerate(fmt.ordered_magnitudes(), start=not fmt.signed)}
+    magnitudes = {fmt.value_of(int(code)): i for i, code in enumerate(fmt.ordered_magnitudes(), start=not fmt.has_zero)}
     top = max(magnitudes.values())
     ordinals = np.array([_ordinal(fmt, code, magnitudes, top) for code in every], dtype=np.int64)
     negative = np.array([fmt.is_negative(code) for code in every])

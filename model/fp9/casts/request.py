@@ -100,13 +100,14 @@ def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
 
 
 def _within(fmt: Format, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint8] | np.uint8]:
-    """Numbers that a format without sign and zero can round, and the flags of those that were replaced."""
+    """Numbers that a format without sign or zero can round, and the flags of those that were replaced."""
     if fmt.signed:
         return numbers, np.uint8(0)
-    small = (numbers > 0) & (numbers < fmt.smallest)
-    flags = np.where(numbers <= 0, int(Flags.INVALID), np.where(small, int(Flags.INEXACT | Flags.UNDERFLOW), 0))
+    outside = numbers < 0 if fmt.has_zero else numbers <= 0
+    small = (numbers > 0) & (numbers < fmt.smallest) & (not fmt.has_zero)
+    flags = np.where(outside, int(Flags.INVALID), np.where(small, int(Flags.INEXACT | Flags.UNDERFLOW), 0))
     inside = np.where(small, fmt.smallest, numbers)
-    return np.where(numbers <= 0, np.nan, inside), flags.astype(np.uint8)
+    return np.where(outside, np.nan, inside), flags.astype(np.uint8)
 
 
 def _randoms(

@@ -119,6 +119,8 @@ def _counts_by_code(fmt: Format) -> bool:
 def _row(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> tuple[int, int]:
     if fmt.flushes and exponent < fmt.min_normal_exponent:
         return FAR_BELOW, 0
+    if not fmt.has_zero and exponent < fmt.min_normal_exponent:
+        return FAR_BELOW, 0  # such numbers are replaced before they are rounded
     quantum = fmt.quantum(exponent)
     shift = min(BINARY64.fraction_bits - exponent + quantum, FAR_BELOW)
     if exponent < quantum:

@@ -10,7 +10,16 @@ import numpy as np
 
 import fp9
 from fp9.casts.arrays import as_codes, decode_native
-from fp9.formats import FAMILIES, NAMED, FixedFormat, Format, HiFloat8, PowerOfTwo, format
+from fp9.formats import (
+    FAMILIES,
+    NAMED,
+    FixedFormat,
+    Format,
+    HiFloat8,
+    PowerOfTwo,
+    UnsignedFloat,
+    format,
+)
 from fp9.rounding import Overflow, choice
 from fp9.units import Port, Unit
 
@@ -34,7 +43,7 @@ def format_record(name: Format | str) -> Record:
         "bits": fmt.bits,
         "layout": _layout(fmt),
         "bias": getattr(fmt, "bias", None),
-        "subnormals": fmt.subnormals if isinstance(fmt, FixedFormat) else isinstance(fmt, HiFloat8),
+        "subnormals": fmt.subnormals if isinstance(fmt, FixedFormat | UnsignedFloat) else isinstance(fmt, HiFloat8),
         "specials": fmt.specials.value if fixed and isinstance(fmt, FixedFormat) else _other_specials(fmt),
         "smallest": fmt.smallest,
         "smallest_normal": fmt.smallest_normal,
@@ -49,6 +58,8 @@ def format_record(name: Format | str) -> Record:
 def _layout(fmt: Format) -> str:
     if isinstance(fmt, FixedFormat):
         return f"1.{fmt.exponent_bits}.{fmt.fraction_bits}"
+    if isinstance(fmt, UnsignedFloat):
+        return f"0.{fmt.exponent_bits}.{fmt.fraction_bits}"
     if isinstance(fmt, PowerOfTwo):
         return f"0.{fmt.bits}.0"
     return "tapered" if isinstance(fmt, HiFloat8) else "1.0.7"

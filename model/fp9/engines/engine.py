@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from typing import Any
 
-from fp9.formats import FixedFormat, Format, Specials, fixed_format, format
+from fp9.formats import FixedFormat, Format, Specials, UnsignedFloat, fixed_format, format
 from fp9.rounding import Rounding, choice
 
 
@@ -204,7 +204,7 @@ def alignment_exponent(fmt: Format, exponent: int) -> int:
 
     Subnormal numbers keep the minimum exponent of their format, integers that of the largest.
     """
-    if isinstance(fmt, FixedFormat):
+    if isinstance(fmt, FixedFormat | UnsignedFloat):
         return max(exponent, fmt.lowest_exponent)
     return exponent if fmt.can_underflow else fmt.quantum(exponent) + _INTEGER_FRACTION_BITS
 

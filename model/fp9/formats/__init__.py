@@ -8,7 +8,8 @@ code a representable number has (`code_of`). Encoders, kernels and RTL are built
 Sources, by the short names used in the table: FP8 (arXiv 2209.05433, OCP OFP8 v1.0), ONNX (operator `Cast`),
 GC (Noune et al., arXiv 2206.02915), HFP8 (Sun et al., NeurIPS 2019), ISSCC21 (Agrawal et al., 9.1),
 DLF (Agrawal et al., ARITH 2019), HiF8 (Luo et al., arXiv 2409.16626), MX (OCP Microscaling Formats v1.0),
-P3109 (IEEE P3109 interim report), MMA-Sim (arXiv 2511.10909).
+P3109 (IEEE P3109 interim report), MMA-Sim (arXiv 2511.10909), PTX (NVIDIA's instruction set and cuda_fp8.h),
+HiF4 (arXiv 2602.11287).
 """
 
 from fp9.formats.base import Format, Kind, floor_log2, pow2
@@ -17,6 +18,7 @@ from fp9.formats.fixed import FixedFormat, Specials
 from fp9.formats.hifloat8 import HiFloat8
 from fp9.formats.integer import ScaledInteger
 from fp9.formats.scale import PowerOfTwo
+from fp9.formats.unsigned import UnsignedFloat
 from fp9.rounding import Rounding
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "Rounding",
     "ScaledInteger",
     "Specials",
+    "UnsignedFloat",
     "fixed_format",
     "floor_log2",
     "format",

@@ -197,6 +197,11 @@ class Format(abc.ABC):
         return True
 
     @property
+    def has_zero(self) -> bool:
+        """Whether there is a zero."""
+        return True
+
+    @property
     def has_inf(self) -> bool:
         """Whether the format has infinities of their own."""
         return self.inf_code(False) is not None

@@ -13,6 +13,7 @@ from fp9.formats.fixed import FixedFormat, Specials
 from fp9.formats.hifloat8 import HiFloat8
 from fp9.formats.integer import ScaledInteger
 from fp9.formats.scale import PowerOfTwo
+from fp9.formats.unsigned import UnsignedFloat
 from fp9.rounding import Rounding
 
 _S = Specials
@@ -31,7 +32,12 @@ NAMED: dict[str, Format] = {
         FixedFormat("e2m1", 2, 1, 1, True, _S.FINITE, source="MX"),
         FixedFormat("e2m3", 2, 3, 1, True, _S.FINITE, source="MX"),
         FixedFormat("e3m2", 3, 2, 3, True, _S.FINITE, source="MX"),
+        ScaledInteger("mxint8", 6, source="MX"),
         PowerOfTwo(),
+        UnsignedFloat("ue4m3", 4, 3, 7, source="PTX"),
+        UnsignedFloat("ue5m3", 5, 3, 15, source="PTX"),
+        FixedFormat("e1m2", 1, 2, 1, True, _S.FINITE, source="HiF4"),
+        UnsignedFloat("e6m2", 6, 2, 48, subnormals=False, source="HiF4"),
         *(FixedFormat(f"binary8p{p}", 8 - p, p - 1, 1 << (7 - p), True, _S.P3109, source="P3109") for p in range(1, 8)),
         FixedFormat("hfp8_152", 5, 2, 15, False, _S.MERGED, _NEAREST_UP, source="HFP8"),
         FixedFormat("fp9", 5, 3, 15, False, _S.MERGED, _NEAREST_UP, source="ISSCC21"),
@@ -54,6 +60,7 @@ ALIASES = {
     "float8_e3m4": "e3m4ieee",
     "float8_e8m0fnu": "e8m0",
     "float4_e2m1fn": "e2m1",
+    "float4_e1m2": "e1m2",
     "float6_e2m3fn": "e2m3",
     "float6_e3m2fn": "e3m2",
     "hifloat8": "hif8",

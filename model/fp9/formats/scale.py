@@ -36,6 +36,10 @@ class PowerOfTwo(Format):
         return False
 
     @property
+    def has_zero(self) -> bool:
+        return False
+
+    @property
     def precision(self) -> int:
         return 1
 

@@ -172,11 +172,11 @@ def encode(x: Exact, fmt: Format, policy: CastPolicy, bits: RandomBits | HybridB
         return _nan(x.negative, fmt, policy), Flags.INVALID if policy.nan_to_zero else Flags(0)
     if x.kind is Kind.INF and (fmt.signed or not x.negative):
         return _infinite(x.negative, fmt, policy)
-    if not fmt.signed and (x.kind is Kind.ZERO or x.negative):
+    if (x.kind is Kind.ZERO and not fmt.has_zero) or (x.kind is not Kind.ZERO and x.negative and not fmt.signed):
         return _nan(x.negative, fmt, policy), Flags.INVALID
     if x.kind is Kind.ZERO:
         return fmt.code_of(Fraction(0), x.negative), Flags(0)
-    if not fmt.signed and x.magnitude < fmt.value_of(fmt.smallest_code):
+    if not fmt.has_zero and x.magnitude < fmt.value_of(fmt.smallest_code):
         return fmt.smallest_code, Flags.INEXACT | Flags.UNDERFLOW
     rounded = round_magnitude(x, fmt, policy.rounding_for(fmt), bits)
     if rounded > fmt.max_magnitude:

@@ -35,6 +35,10 @@ PRINTED = {
     "f125": (2.0**2 * (2 - 2.0**-5), 2.0**-5, 0x20, 1.0),
     "f161": (2.0**32 * (2 - 2.0**-1), 2.0**-31, 0x3E, 1.0),
     "int8": (127.0, 1.0, 0xFF, -1.0),
+    "mxint8": (1 + 63 / 64, 2.0**-6, 0xC0, -1.0),
+    "ue4m3": (448.0, 2.0**-9, 0x38, 1.0),
+    "ue5m3": (114688.0, 2.0**-17, 0x78, 1.0),
+    "e6m2": (49152.0, 2.0**-48, 0xC0, 1.0),
 } | {
     # P3109: largest and smallest number of each precision; 1.0 is the code 0x40.
     f"binary8p{p}": (largest, smallest, 0x40, 1.0)
@@ -102,6 +106,22 @@ def test_hif8_misses_fp9_by_eight_magnitudes() -> None:
     assert len(missing) == 8
 
 
+def test_ue4m3_is_e4m3_without_its_sign() -> None:
+    """PTX: ue4m3 is e4m3 whose sign bit is 0."""
+    theirs = np.arange(128, dtype=np.uint8).view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+    assert np.array_equal(fp9.format("ue4m3").table, theirs, equal_nan=True)
+
+
+def test_a_scale_without_zero_takes_the_smallest_number_in_its_place() -> None:
+    e6m2, ue5m3 = fp9.format("e6m2"), fp9.format("ue5m3")
+    codes, flags = fp9.encode([2.0**-60, 0.0, -1.0], e6m2, flags=True)
+    assert (codes.tolist(), flags.tolist()) == ([0, 0xFF, 0xFF], [3, 16, 16])
+    codes, flags = fp9.encode([2.0**-60, -0.0, -1.0], ue5m3, flags=True)
+    assert (codes.tolist(), flags.tolist()) == ([0, 0, 0xFF], [3, 0, 16])
+    with pytest.raises(ValueError, match="no zero"):
+        fp9.encode([1.0], e6m2, nan_to_zero=True)
+
+
 def test_reserve_top_gives_the_highest_code_its_value_back() -> None:
     fmt = fp9.format("hfp8_143(bias=4,reserve_top=False)")
     assert (fmt.max, fmt.has_nan) == (30.0, False)
@@ -110,7 +130,7 @@ def test_reserve_top_gives_the_highest_code_its_value_back() -> None:
     assert fp9.encode([math.nan], fmt, nan_to_zero=True).tolist() == [0]
 
 
-@pytest.mark.parametrize("name", [name for name in OUTSIDE_TABLES if OUTSIDE_TABLES[name].name != "hifloat8"])
+@pytest.mark.parametrize("name", [name for name in OUTSIDE_TABLES if OUTSIDE_TABLES[name].type.__module__ != "en_dtypes"])
 def test_attributes_are_finfos(name: str) -> None:
     fmt, theirs = fp9.format(name), ml_dtypes.finfo(OUTSIDE_TABLES[name])
     assert fmt.max == float(theirs.max) and fmt.min == float(theirs.min) and fmt.eps == float(theirs.eps)

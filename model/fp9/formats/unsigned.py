@@ -1,0 +1,104 @@
+"""Scales with a fraction: floating point without a sign (NVIDIA's UE4M3 and UE5M3, HiF4's E6M2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.formats.base import Format, Kind, floor_log2, pow2
+from fp9.rounding import Rounding
+
+
+@dataclass(frozen=True)
+class UnsignedFloat(Format):
+    """`exponent_bits` and `fraction_bits` without a sign; all ones is NaN, there is no infinity.
+
+    Numbers are 2^(e-bias) (1 + m/2^p). With `subnormals`, e = 0 is 2^(1-bias) (m/2^p), and 0 is zero; without, e = 0 is
+    an ordinary binade, and there is no zero. Negative numbers become NaN; -0 is zero. Where there is no zero, zero
+    becomes NaN too, and positive numbers below the smallest become the smallest, as in E8M0.
+    """
+
+    name: str
+    exponent_bits: int
+    fraction_bits: int
+    bias: int
+    subnormals: bool = True
+    default_rounding: Rounding = Rounding.RNE
+    source: str = ""
+
+    @property
+    def bits(self) -> int:
+        return self.exponent_bits + self.fraction_bits
+
+    @property
+    def signed(self) -> bool:
+        return False
+
+    @property
+    def has_zero(self) -> bool:
+        return self.subnormals
+
+    @property
+    def precision(self) -> int:
+        return self.fraction_bits + 1
+
+    @property
+    def lowest_exponent(self) -> int:
+        """Exponent of the lowest binade with a full significand."""
+        return self.subnormals - self.bias
+
+    def kind_of(self, code: int) -> Kind:
+        if code > self.max_code:
+            return Kind.NAN
+        return Kind.FINITE if code or not self.has_zero else Kind.ZERO
+
+    def value_of(self, code: int) -> Fraction:
+        exponent, fraction = divmod(code, 1 << self.fraction_bits)
+        if exponent == 0 and self.subnormals:
+            return fraction * pow2(self.lowest_exponent - self.fraction_bits)
+        return ((1 << self.fraction_bits) + fraction) * pow2(exponent - self.bias - self.fraction_bits)
+
+    def is_negative(self, code: int) -> bool:
+        return False
+
+    def quantum(self, exponent: int) -> int:
+        return max(exponent, self.lowest_exponent) - self.fraction_bits
+
+    @property
+    def min_normal_exponent(self) -> int:
+        return self.lowest_exponent
+
+    @property
+    def max_code(self) -> int:
+        return (1 << self.bits) - 2
+
+    @property
+    def smallest_code(self) -> int:
+        return int(self.has_zero)
+
+    def code_of(self, magnitude: Fraction, negative: bool = False) -> int:
+        if magnitude == 0 and self.has_zero:
+            return 0
+        code = self._code_at(magnitude) if magnitude > 0 and not negative else None
+        if code is None:
+            raise ValueError(f"{magnitude} is not a number of {self.name}; round it first")
+        return code
+
+    def _code_at(self, magnitude: Fraction) -> int | None:
+        exponent = max(floor_log2(magnitude), self.lowest_exponent)
+        steps = magnitude / pow2(exponent - self.fraction_bits)
+        hidden = 0 if self.subnormals else 1 << self.fraction_bits
+        code = (exponent - self.lowest_exponent << self.fraction_bits) + int(steps) - hidden
+        return code if steps.denominator == 1 and self.smallest_code <= code <= self.max_code else None
+
+    def inf_code(self, negative: bool) -> int | None:
+        return None
+
+    def nan_code(self, negative: bool) -> int | None:
+        return self.max_code + 1
+
+    def ordered_magnitudes(self) -> NDArray[np.uint32]:
+        return np.arange(self.max_code + 1, dtype=np.uint32)
