@@ -1,0 +1,21 @@
+"""Blocks that share a scale (OCP MX, NVFP4, HiF4): arrays of numbers to elements and scales, and back.
+
+Others use `quantise`, `dequantise`, `tensor_scale`, the records of `BLOCK_FORMATS` and `RULES`.
+"""
+
+from fp9.blocks.arrays import Quantised, dequantise, quantise, tensor_scale
+from fp9.blocks.catalogue import BLOCK_FORMATS, BlockFormat, block_format
+from fp9.blocks.rules import RULES, Divisor, ScaleRule
+
+__all__ = [
+    "BLOCK_FORMATS",
+    "RULES",
+    "BlockFormat",
+    "Divisor",
+    "Quantised",
+    "ScaleRule",
+    "block_format",
+    "dequantise",
+    "quantise",
+    "tensor_scale",
+]

@@ -1,0 +1,245 @@
+"""Arrays of numbers to blocks and back: elements and scales, by a named rule.
+
+Two routes give the same codes (tests hold them equal): kernels for elements rounded to nearest even, and the casts of
+`fp9.encode` for everything else, which take each element's quotient by its scale as float64.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fp9.blocks.catalogue import BlockFormat, block_format
+from fp9.blocks.fast import fast_blocks
+from fp9.blocks.layout import Layout
+from fp9.blocks.levels import factors_of, level_bits, own_codes, with_levels
+from fp9.blocks.rules import ScaleRule
+from fp9.blocks.scales import bf16_reciprocals, scale_codes
+from fp9.casts.arrays import as_codes, as_numbers, decode_to, encode_numbers
+from fp9.casts.random_bits import RandomBits, random_bits_of
+from fp9.policy import CastPolicy, cast_policy
+from fp9.rounding import PUBLISHED, Overflow, Rounding
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+class Quantised(NamedTuple):
+    """Codes of elements, in the shape of the array, and codes of scales, one for each block."""
+
+    elements: NDArray[Any]
+    scales: NDArray[Any]
+
+
+def quantise(
+    x: ArrayLike,
+    block: BlockFormat | str,
+    axis: int = -1,
+    rule: str | None = None,
+    *,
+    rounding: Rounding | str | None = None,
+    random_bits: ArrayLike | np.random.Generator | None = None,
+    random_width: int = 16,
+    tensor_scale: float | np.float32 | None = None,
+    square: bool = False,
+    threads: int | None = None,
+) -> Quantised:
+    """Codes of elements (uint8, shape of `x`) and of scales (shape of `x`, `axis` divided by the block, rounded up).
+
+    `x`: float32, float16 or bfloat16, or numbers that float32 holds. `rule` names the scale's rule, the format's own
+    without it; `rounding` is that of the elements, which saturate. `random_bits` and `random_width` are those of
+    `fp9.encode`. `tensor_scale`: a FP32 number that multiplies every block (see `tensor_scale`). `square`: blocks of
+    length x length over the last two axes, with one scale each.
+
+    >>> import numpy as np
+    >>> x = np.float32([1.0, -0.5, 448.0, 3.0])
+    >>> [codes.tolist() for codes in quantise(x, "mxfp8_e4m3")]
+    [[56, 176, 126, 68], [127]]
+
+    Raises ValueError for names, shapes and roundings that do not fit and for numbers that float32 does not hold.
+    Sources: `fp9.blocks.RULES`; each case at the ends of the ranges stands in docs/blocks.md.
+    """
+    found = block_format(block)
+    chosen, policy = found.rule(rule), cast_policy(found.element, rounding, Overflow.SATURATE, False, False)
+    if rounding is None:
+        policy = CastPolicy(found.rounding)
+    numbers, scale = _as_float32(x), _checked_tensor_scale(found, tensor_scale)
+    layout = _layout(numbers.shape, found, axis, square)
+    random = random_bits_of(policy, random_bits, random_width, None, numbers.shape, found.element)
+    rows = layout.blocks(numbers)
+    fast = fast_blocks(rows, found, chosen, policy.rounding_for(found.element), scale, threads)
+    elements, scales = fast or _by_casts(rows, found, chosen, policy, scale, _in_blocks(random, layout))
+    return Quantised(layout.elements(elements), layout.scales(scales))
+
+
+def dequantise(
+    elements: ArrayLike,
+    scales: ArrayLike,
+    block: BlockFormat | str,
+    axis: int = -1,
+    *,
+    tensor_scale: float | np.float32 | None = None,
+    square: bool = False,
+    dtype: Any = np.float64,
+) -> NDArray[Any]:
+    """Numbers of blocks: element times scale, exact in float64, or rounded once to `dtype`; shape of `elements`.
+
+    >>> dequantise([[56, 176]], [[130]], "mxfp8_e4m3").tolist()
+    [[8.0, -4.0]]
+
+    Raises ValueError for shapes that do not fit each other and codes that the formats do not have, TypeError for codes
+    that are no integers.
+    """
+    found = block_format(block)
+    scale = _checked_tensor_scale(found, tensor_scale)
+    codes = as_codes(elements, found.element)
+    layout = _layout(codes.shape, found, axis, square)
+    shared = np.asarray(scales)
+    if shared.shape != layout.scales_shape:
+        raise ValueError(
+            f"scales of shape {shared.shape} given for elements of shape {codes.shape}; {found.name} has "
+            f"{layout.scales_shape} of them"
+        )
+    numbers = decode_to(layout.blocks(codes), found.element, np.float64)
+    factors = factors_of(layout.of_blocks(shared), found)
+    with np.errstate(over="ignore"):  # a number beyond `dtype` is its infinity
+        return layout.elements((numbers * factors * scale).astype(dtype))
+
+
+def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | None = None) -> np.float32:
+    """The FP32 scale of a whole array: its amax over the largest element times the largest block scale, to nearest.
+
+    NVFP4: amax / (6 * 448); by 4over6 amax / (6 * 256), so that the second try has room. Numbers that are not finite do
+    not count; 1 for an array of zeros; never below the smallest normal number.
+
+    Raises ValueError for formats without such a scale.
+    """
+    found = block_format(block)
+    if not found.tensor:
+        raise ValueError(f"{found.name} has no scale of the whole array; nvfp4 has one")
+    chosen, sizes = found.rule(rule), np.abs(_as_float32(x))
+    amax = float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
+    top = _ROOM_FOR_TRIES if chosen.tries else found.scale.max
+    tiny = float(np.finfo(np.float32).tiny)
+    return np.float32(max(amax / (float(found.largest) * top), tiny) if amax else 1.0)
+
+
+_ROOM_FOR_TRIES = 256.0
+"""Largest block scale by the first try of 4over6 (arXiv 2512.02010): half as large again is below 448."""
+
+# --- arguments ------------------------------------------------------------------------------------------------------
+
+
+def _as_float32(x: ArrayLike) -> NDArray[np.float32]:
+    source = as_numbers(x)
+    with np.errstate(over="ignore"):
+        narrow = np.asarray(source, dtype=np.float32)
+    if source.dtype.kind in "iu" or source.dtype == np.float64:
+        kept = (narrow == source) | (narrow != narrow) & (source != source)
+        if not kept.all():
+            raise ValueError("a number that float32 does not hold given; round it first, as x.astype(np.float32)")
+    return narrow
+
+
+def _checked_tensor_scale(block: BlockFormat, scale: float | np.float32 | None) -> float:
+    if scale is None:
+        return 1.0
+    if not block.tensor:
+        raise ValueError(f"tensor_scale given for {block.name}; nvfp4 takes one")
+    number = float(scale)
+    if not np.finfo(np.float32).tiny <= number < np.inf or float(np.float32(number)) != number:
+        raise ValueError(f"tensor_scale {scale} given; give a positive normal number of FP32")
+    return number
+
+
+def _layout(shape: tuple[int, ...], block: BlockFormat, axis: int, square: bool) -> Layout:
+    if not shape:
+        raise ValueError("a single number given; give an array of one axis or more")
+    if square and block.levels:
+        raise ValueError(f"square blocks of {block.name} asked for; its groups lie along one axis")
+    return Layout(shape, block.length, axis, square)
+
+
+def _in_blocks(random: RandomBits | None, layout: Layout) -> RandomBits | None:
+    if random is None or random.values.size == 1:
+        return random
+    return RandomBits(layout.blocks(random.values.reshape(layout.shape)).reshape(-1), random.width)
+
+
+# --- elements by casts ----------------------------------------------------------------------------------------------
+
+
+def _by_casts(
+    rows: NDArray[np.float32],
+    block: BlockFormat,
+    rule: ScaleRule,
+    policy: CastPolicy,
+    scale: float,
+    random: RandomBits | None,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Elements (blocks, block_size) and scales (blocks,)."""
+    numbers = rows.astype(np.float64)
+    amax = np.abs(numbers).max(axis=1, initial=0.0)
+    if rule.tries:
+        return _best_of_tries(numbers, amax, block, rule, policy, scale, random)
+    codes = scale_codes(amax, block, rule, scale)
+    bits = level_bits(numbers, codes, block)
+    shared = with_levels(codes, bits, block)
+    return _elements(numbers, shared, block, rule, policy, scale, random), shared
+
+
+def _best_of_tries(
+    numbers: NDArray[np.float64],
+    amax: NDArray[np.float64],
+    block: BlockFormat,
+    rule: ScaleRule,
+    policy: CastPolicy,
+    scale: float,
+    random: RandomBits | None,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The try with the smallest squared error of each block.
+
+    Of two tries with sums d of element times block scale, sum (x - d t)^2 is smaller where t sum d^2 - 2 sum x d is;
+    float64 holds both of these sums exactly.
+    """
+    best: tuple[NDArray[Any], NDArray[Any]] | None = None
+    least = np.zeros(amax.shape)
+    for divisor in rule.tries:
+        codes = scale_codes(amax, block, rule, scale, divisor)
+        elements = _elements(numbers, codes, block, rule, policy, scale, random)
+        sums = decode_to(elements, block.element, np.float64) * factors_of(codes, block)
+        with np.errstate(invalid="ignore"):
+            error = scale * (sums**2).sum(axis=1) - 2 * (numbers * sums).sum(axis=1)
+        if best is None:
+            best, least = (elements, codes), error
+            continue
+        better = error < least
+        best = np.where(better[:, np.newaxis], elements, best[0]), np.where(better, codes, best[1])
+        least = np.where(better, error, least)
+    assert best is not None, "a rule with tries has one at least"
+    return best
+
+
+def _elements(
+    numbers: NDArray[np.float64],
+    scales: NDArray[Any],
+    block: BlockFormat,
+    rule: ScaleRule,
+    policy: CastPolicy,
+    scale: float,
+    random: RandomBits | None,
+) -> NDArray[Any]:
+    """Codes of numbers (blocks, block_size) over their scales: zeros where the scale is NaN or zero."""
+    factors = factors_of(scales, block)
+    shared = decode_to(own_codes(scales, block), block.scale, np.float64)[:, np.newaxis]
+    usable = np.isfinite(shared) & (shared > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if rule.reciprocals:
+            quotients = numbers * (bf16_reciprocals(shared) / (factors / shared))
+        else:
+            quotients = numbers / (factors * scale)
+    unusable = np.where(shared == 0, np.copysign(0.0, numbers), 0.0)
+    bits = (None, 16) if random is None else (random.values, random.width)
+    codes, _ = encode_numbers(np.where(usable, quotients, unusable), block.element, policy, PUBLISHED, *bits)
+    return codes

@@ -1,0 +1,105 @@
+"""Block formats: what the elements and the scale of a block are, and the named ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fp9.blocks.rules import RULES, ScaleRule
+from fp9.formats import Format, PowerOfTwo, floor_log2, format, pow2
+from fp9.rounding import Rounding
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFormat:
+    """`length` elements that share one code of `scale`.
+
+    `levels`: lengths of smaller groups within a block, each of which has one more bit that doubles its elements (HiF4).
+    `rules`: names of the scale rules that it takes, its own first. `tensor`: a FP32 scale of the whole array may stand
+    above the blocks' (NVFP4); `tensor_top` is then the largest block scale that the array's amax is brought to, and
+    4over6 leaves room for its second try.
+    """
+
+    name: str
+    element: Format
+    scale: Format
+    length: int
+    rules: tuple[str, ...]
+    source: str
+    rounding: Rounding = Rounding.RNE
+    levels: tuple[int, ...] = ()
+    tensor: bool = False
+
+    @property
+    def largest(self) -> Fraction:
+        """What amax is divided by: the largest element, in the largest position that the levels allow."""
+        return self.element.max_magnitude * (1 << len(self.levels))
+
+    @property
+    def power(self) -> Fraction:
+        """The power of two of the largest element."""
+        return pow2(floor_log2(self.largest))
+
+    @property
+    def powers_of_two(self) -> bool:
+        """Whether scales are powers of two."""
+        return isinstance(self.scale, PowerOfTwo)
+
+    @property
+    def bits(self) -> Fraction:
+        """Bits for each element of a full block, the scales counted."""
+        shared = self.scale.bits + sum(self.length // group for group in self.levels)
+        return self.element.bits + Fraction(shared, self.length)
+
+    def rule(self, name: str | None) -> ScaleRule:
+        """The rule of a name, its own without one. Raises ValueError for a rule that it does not take."""
+        chosen = name or self.rules[0]
+        if chosen not in self.rules:
+            raise ValueError(f"scale rule {chosen!r} given for {self.name}; choose one of {', '.join(self.rules)}")
+        return RULES[chosen]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_MX_RULES = ("floor", "rne", "rceil", "ceil", "even")
+
+
+def _mx(name: str, element: str) -> BlockFormat:
+    return BlockFormat(name, format(element), format("e8m0"), 32, _MX_RULES, "OCP Microscaling Formats v1.0")
+
+
+BLOCK_FORMATS = {
+    block.name: block
+    for block in (
+        _mx("mxfp8_e4m3", "e4m3"),
+        _mx("mxfp8_e5m2", "e5m2"),
+        _mx("mxfp6_e2m3", "e2m3"),
+        _mx("mxfp6_e3m2", "e3m2"),
+        _mx("mxfp4", "e2m1"),
+        _mx("mxint8", "mxint8"),
+        BlockFormat(
+            "nvfp4", format("e2m1"), format("ue4m3"), 16, ("rne", "rceil", "4over6"), "arXiv 2509.25149", tensor=True
+        ),
+        BlockFormat(
+            "hif4",
+            format("e1m2"),
+            format("e6m2"),
+            64,
+            ("hif4",),
+            "arXiv 2602.11287",
+            rounding=Rounding.RNA,
+            levels=(8, 4),
+        ),
+    )
+}
+"""The block formats by name."""
+
+
+def block_format(name: str | BlockFormat) -> BlockFormat:
+    """The block format of a name; a record is returned as it is. Raises ValueError for names that are not known."""
+    if isinstance(name, BlockFormat):
+        return name
+    if name not in BLOCK_FORMATS:
+        raise ValueError(f"unknown block format {name!r}; known: {', '.join(BLOCK_FORMATS)}")
+    return BLOCK_FORMATS[name]

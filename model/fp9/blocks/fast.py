@@ -1,0 +1,128 @@
+"""Blocks by vector kernels: elements to nearest even, along one axis or in squares, at a part of the memory's speed."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.blocks.catalogue import BlockFormat
+from fp9.blocks.rules import ScaleRule
+from fp9.blocks.scales import scale_codes
+from fp9.casts.arrays import decode_to
+from fp9.formats import FixedFormat, ScaledInteger
+from fp9.formats.host import BINARY32
+from fp9.rounding import Rounding
+from fp9.system.parallel import CACHED, over_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from fp9.kernels.blocks import Grid, Steps
+
+    Work = Callable[[NDArray[np.uint32], NDArray[Any], NDArray[np.uint8]], None]
+
+_COUNTED = 8
+"""Magnitudes of an element's format that is encoded by counting limits."""
+
+
+def fast_blocks(
+    rows: NDArray[np.float32],
+    block: BlockFormat,
+    rule: ScaleRule,
+    rounding: Rounding,
+    tensor_scale: float,
+    threads: int | None,
+) -> tuple[NDArray[np.uint8], NDArray[Any]] | None:
+    """Elements and scales of blocks (blocks, size); None where no kernel is made for the format, rule or rounding."""
+    if rounding is not Rounding.RNE or rule.tries or block.levels:
+        return None
+    work = _powers(block, rule) if block.powers_of_two else _any_scale(block, rule, tensor_scale)
+    if work is None:
+        return None
+    patterns = rows.view(np.uint32)
+    elements = np.empty(rows.shape, dtype=np.uint8)
+    scales = np.empty(len(rows), dtype=block.scale.dtype)
+    length = max(1, CACHED // max(rows.shape[1], 1))
+    over_parts(len(rows), threads, lambda part: work(patterns[part], scales[part], elements[part]), length)
+    return elements, scales
+
+
+def _powers(block: BlockFormat, rule: ScaleRule) -> Work | None:
+    from fp9.kernels import blocks as kernels  # slow to load
+
+    steps, element = _steps(block, rule), block.element
+    if isinstance(element, ScaledInteger):
+        unit, largest = np.float32(2.0**element.bias), np.float32(element.max_code)
+        return lambda patterns, scales, codes: kernels.scaled_integers(patterns, steps, unit, largest, scales, codes)
+    if not isinstance(element, FixedFormat) or element.flushes:
+        return None
+    grid = _grid(element)
+    return lambda patterns, scales, codes: kernels.scaled_floats(patterns, steps, grid, scales, codes)
+
+
+@functools.cache
+def _steps(block: BlockFormat, rule: ScaleRule) -> Steps:
+    """The rule as thresholds on the fraction of amax: found by bisection of the rule itself."""
+    from fp9.kernels.blocks import Steps  # slow to load
+
+    def code(exponent: int, fraction: int) -> int:
+        amax = np.array([np.ldexp(1.0 + fraction / BINARY32.hidden, exponent)])
+        return int(scale_codes(amax, block, rule)[0])
+
+    base = code(0, 0)
+    from_even, from_odd = (_first_above(functools.partial(code, (base + parity) & 1)) for parity in (0, 1))
+    nan = block.scale.nan_code(False)
+    assert nan is not None, "every scale has a NaN"
+    return Steps(base - BINARY32.bias, from_even, from_odd, block.scale.max_code, nan)
+
+
+def _first_above(code: Callable[[int], int]) -> int:
+    """The first fraction at which the code is above that of the fraction 0; one beyond all where there is none."""
+    low, high = 0, BINARY32.hidden
+    start = code(0)
+    while low + 1 < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if code(middle) > start else (middle, high)
+    return high
+
+
+def _grid(fmt: FixedFormat) -> Grid:
+    from fp9.kernels.blocks import Grid  # slow to load
+
+    shift = BINARY32.fraction_bits - fmt.fraction_bits
+    lowest = fmt.lowest_exponent + BINARY32.bias
+    magic = fmt.quantum(fmt.lowest_exponent) + BINARY32.fraction_bits
+    offset = (1 << (shift - 1)) - 1 - ((lowest - 1) << BINARY32.fraction_bits)
+    numbers = (
+        BINARY32.pattern(magic),
+        offset & 0xFFFFFFFF,
+        shift,
+        lowest << BINARY32.fraction_bits,
+        fmt.max_code,
+        fmt.bits - 1,
+    )
+    return Grid(*(np.uint32(number) for number in numbers))
+
+
+def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work | None:
+    element = block.element
+    if not isinstance(element, FixedFormat) or len(element.ordered_magnitudes()) != _COUNTED or not element.signed_zero:
+        return None
+    from fp9.kernels import blocks as kernels  # slow to load
+
+    numbers = element.table[:_COUNTED]
+    middles = (numbers[1:] + numbers[:-1]) / 2
+    sign_shift = np.uint32(element.bits - 1)
+
+    def work(patterns: NDArray[np.uint32], scales: NDArray[Any], codes: NDArray[np.uint8]) -> None:
+        tops = np.empty(len(patterns), dtype=np.uint32)
+        kernels.largest_patterns(patterns, tops)
+        scales[:] = scale_codes(tops.view(np.float32).astype(np.float64), block, rule, tensor_scale)
+        factors = decode_to(scales, block.scale, np.float64) * tensor_scale
+        kernels.counted(patterns, factors, middles, sign_shift, codes)
+
+    return work

@@ -1,0 +1,60 @@
+"""Rules that give a block its scale: one record for each name that the literature and other packages use.
+
+Every rule is a rounding of amax / d into the scale's format, where amax is the largest magnitude of the block and d is
+either the largest number of the element format or the power of two below it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from fp9.rounding import Rounding
+
+
+class Divisor(Enum):
+    """What amax is divided by."""
+
+    LARGEST = "the largest element"
+    POWER = "the power of two of the largest element"
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleRule:
+    """A rule's divisor and rounding.
+
+    `amax_first`: amax is first rounded to the precision of the elements, ties up. `tries`: divisors in place of the
+    largest element, tried in turn; the one with the smallest sum of squared errors stands, the first where they are
+    equal. `reciprocals`: the division is a product with reciprocals rounded to bfloat16, which elements are multiplied
+    by, too.
+    """
+
+    name: str
+    divisor: Divisor
+    rounding: Rounding
+    source: str
+    amax_first: bool = False
+    tries: tuple[float, ...] = ()
+    reciprocals: bool = False
+
+    @property
+    def powers_alone(self) -> bool:
+        """Whether only scales that are powers of two make sense of it."""
+        return self.divisor is Divisor.POWER
+
+
+RULES = {
+    rule.name: rule
+    for rule in (
+        ScaleRule("floor", Divisor.POWER, Rounding.RTZ, "OCP Microscaling Formats v1.0, section 6.3"),
+        ScaleRule("ceil", Divisor.POWER, Rounding.RUP, "torchao, ScaleCalculationMode.CEIL"),
+        ScaleRule("even", Divisor.POWER, Rounding.RTZ, "torchao, ScaleCalculationMode.EVEN", amax_first=True),
+        ScaleRule(
+            "rceil", Divisor.LARGEST, Rounding.RUP, "cuBLAS, 1D block scaling; torchao, ScaleCalculationMode.RCEIL"
+        ),
+        ScaleRule("rne", Divisor.LARGEST, Rounding.RNE, "NVFP4: arXiv 2509.25149, section 2"),
+        ScaleRule("4over6", Divisor.LARGEST, Rounding.RNE, "Four Over Six: arXiv 2512.02010", tries=(6.0, 4.0)),
+        ScaleRule("hif4", Divisor.LARGEST, Rounding.RNE, "HiF4: arXiv 2602.11287", reciprocals=True),
+    )
+}
+"""The rules by name."""

@@ -1,0 +1,56 @@
+"""Scales of blocks from their amax, by a rule, exactly: float64 holds every quotient as far as a rounding asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.blocks.catalogue import BlockFormat
+from fp9.blocks.rules import Divisor, ScaleRule
+from fp9.casts.arrays import decode_to, encode
+from fp9.formats import format
+
+_BF16 = format("bf16")
+
+
+def bf16_reciprocals(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 / numbers, rounded to bfloat16."""
+    return decode_to(encode(1.0 / numbers, _BF16), _BF16, np.float64)
+
+
+def _ties_up(sizes: NDArray[np.float64], precision: int) -> NDArray[np.float64]:
+    """Magnitudes rounded to so many bits, to nearest, ties up."""
+    significands, exponents = np.frexp(sizes)
+    rounded: NDArray[np.float64] = np.ldexp(np.floor(np.ldexp(significands, precision) + 0.5), exponents - precision)
+    return rounded
+
+
+def scale_codes(
+    amax: NDArray[np.float64],
+    block: BlockFormat,
+    rule: ScaleRule,
+    tensor_scale: float = 1.0,
+    divisor: float | None = None,
+) -> NDArray[Any]:
+    """Codes of the scales of blocks by their amax (float32 numbers, infinities and NaN as float64), shape (blocks,).
+
+    `divisor` stands in place of the largest element. A block with an infinity or a NaN has the scale NaN; one of zeros
+    has the smallest scale. Scales saturate at both ends of their format.
+    """
+    finite = np.isfinite(amax)
+    sizes = np.where(finite, amax, 1.0)
+    if rule.amax_first:
+        sizes = _ties_up(sizes, block.element.precision)
+    by = float(block.power if rule.divisor is Divisor.POWER else block.largest) if divisor is None else divisor
+    if rule.reciprocals:
+        products = sizes * bf16_reciprocals(np.array(by))
+        quotients = decode_to(encode(products, _BF16), _BF16, np.float64)
+    else:
+        quotients = sizes / (by * tensor_scale)
+    lowest = 0.0 if block.scale.has_zero else block.scale.smallest
+    codes = encode(np.maximum(quotients, lowest), block.scale, rule.rounding)
+    nan = block.scale.nan_code(False)
+    assert nan is not None, "every scale has a NaN"
+    return np.where(finite, codes, nan).astype(block.scale.dtype)
