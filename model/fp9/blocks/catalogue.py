@@ -47,8 +47,8 @@ class BlockFormat:
 
     @property
     def bits(self) -> Fraction:
-        """Bits for each element of a full block, the scales counted."""
-        shared = self.scale.bits + sum(self.length // group for group in self.levels)
+        """Bits for each element of a full block, its scale counted in whole bytes."""
+        shared = 8 * self.scale.dtype.itemsize + sum(self.length // group for group in self.levels)
         return self.element.bits + Fraction(shared, self.length)
 
     def rule(self, name: str | None) -> ScaleRule:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.blocks.catalogue import BlockFormat
-from fp9.blocks.rules import ScaleRule
+from fp9.blocks.rules import Divisor, ScaleRule
 from fp9.blocks.scales import scale_codes
-from fp9.casts.arrays import decode_to
+from fp9.casts.tables import decode_table, rounding_rows, rounding_target
 from fp9.formats import FixedFormat, ScaledInteger
 from fp9.formats.host import BINARY32
+from fp9.policy import CastPolicy
 from fp9.rounding import Rounding
 from fp9.system.parallel import CACHED, over_parts
 
@@ -110,19 +111,15 @@ def _grid(fmt: FixedFormat) -> Grid:
 
 def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work | None:
     element = block.element
-    if not isinstance(element, FixedFormat) or len(element.ordered_magnitudes()) != _COUNTED or not element.signed_zero:
+    small = isinstance(element, FixedFormat) and element.signed_zero and len(element.ordered_magnitudes()) == _COUNTED
+    if not small or not block.scale.has_zero or rule.divisor is not Divisor.LARGEST:
         return None
     from fp9.kernels import blocks as kernels  # slow to load
+    from fp9.kernels.round64 import MODES  # slow to load
 
+    rows, target = rounding_rows(block.scale), rounding_target(block.scale, CastPolicy())
     numbers = element.table[:_COUNTED]
-    middles = (numbers[1:] + numbers[:-1]) / 2
+    rounding = (rows.binades, rows.order, target, MODES[rule.rounding], decode_table(block.scale))
+    constants = (float(block.largest) * tensor_scale, tensor_scale, (numbers[1:] + numbers[:-1]) / 2)
     sign_shift = np.uint32(element.bits - 1)
-
-    def work(patterns: NDArray[np.uint32], scales: NDArray[Any], codes: NDArray[np.uint8]) -> None:
-        tops = np.empty(len(patterns), dtype=np.uint32)
-        kernels.largest_patterns(patterns, tops)
-        scales[:] = scale_codes(tops.view(np.float32).astype(np.float64), block, rule, tensor_scale)
-        factors = decode_to(scales, block.scale, np.float64) * tensor_scale
-        kernels.counted(patterns, factors, middles, sign_shift, codes)
-
-    return work
+    return lambda patterns, scales, codes: kernels.counted(*rounding, patterns, *constants, sign_shift, scales, codes)

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fp9.formats.host import BINARY32
-from fp9.kernels.bits import bits_float32, float32_bits
+from fp9.kernels.bits import bits_float32, float32_bits, float64_bits
 from fp9.kernels.compiled import inlined, kernel
+from fp9.kernels.round64 import round_bits
 
 U = np.uint32
 _MAGNITUDE, _INF, _WIDTH = U(BINARY32.magnitude), U(BINARY32.infinity), U(BINARY32.fraction_bits)
@@ -129,13 +130,6 @@ def scaled_integers(patterns, s, unit, largest, scales, codes):
             _integers(row, _reciprocal(code), unit, largest, out)
 
 
-@kernel
-def largest_patterns(patterns, tops):
-    """Pattern of each block's largest magnitude."""
-    for block in range(patterns.shape[0]):
-        tops[block] = _amax(patterns[block])
-
-
 @inlined
 def _threshold(product, at_equality):
     """Pattern of the smallest float32 that is above a positive number, or equal to it where that counts."""
@@ -154,21 +148,31 @@ def _counted(row, limits, sign_shift, out):
         out[i] = code
 
 
-@kernel
-def counted(patterns, factors, middles, sign_shift, codes):
-    """Elements of seven magnitudes above zero (FP4) at any scale: how many rounding limits each number reaches.
+@inlined
+def _limits(limits, middles, factor):
+    """From which patterns on a number has the codes 1 to 7 or more; beyond all numbers where the factor is 0."""
+    for k in range(limits.size):
+        limits[k] = _threshold(middles[k] * factor, k & 1) if factor > 0.0 else U(_INF + _ONE)
 
-    `factors` (blocks,): what an element is multiplied by, float64; 0 gives zeros with their signs, NaN zeros. `middles`
-    (7,): the numbers between two neighbours, from zero up; a tie goes to the even code. A limit is exact: the product
-    of a middle and a factor has at most 53 bits, and float32 patterns are compared with the next one above it.
+
+@kernel
+def counted(binades, order, t, mode, table, patterns, divisor, tensor_scale, middles, sign_shift, scales, codes):
+    """Blocks of elements of seven magnitudes above zero (FP4) whose scale is amax / divisor, rounded by a table.
+
+    `table` holds the scales' numbers by code, `middles` (7,) the numbers between two neighbours of the elements, from
+    zero up; a tie goes to the even code. A limit is exact: the product of a middle and both scales has at most 53 bits,
+    and the pattern of the next float32 stands for it. A scale of 0 gives zeros with their signs.
     """
     limits = np.empty(7, dtype=np.uint32)
     for block in range(patterns.shape[0]):
         row, out = patterns[block], codes[block]
-        factor = factors[block]
-        if factor != factor:
+        top = _amax(row)
+        if top >= _INF:
+            scales[block] = t.nan[0]
             out[:] = 0
         else:
-            for k in range(7):
-                limits[k] = _threshold(middles[k] * factor, k & 1) if factor > 0.0 else U(_INF + _ONE)
+            quotient = np.float64(bits_float32(top)) / divisor
+            code, _ = round_bits(binades, order, t, mode, float64_bits(quotient), 0, 1, 0)
+            scales[block] = code
+            _limits(limits, middles, table[code] * tensor_scale)
             _counted(row, limits, sign_shift, out)
