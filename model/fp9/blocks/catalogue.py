@@ -15,9 +15,8 @@ class BlockFormat:
     """`length` elements that share one code of `scale`.
 
     `levels`: lengths of smaller groups within a block, each of which has one more bit that doubles its elements (HiF4).
-    `rules`: names of the scale rules that it takes, its own first. `tensor`: a FP32 scale of the whole array may stand
-    above the blocks' (NVFP4); `tensor_top` is then the largest block scale that the array's amax is brought to, and
-    4over6 leaves room for its second try.
+    `rules`: names of the scale rules that it takes, its own first. `rounding`: that of its elements. `tensor`: a FP32
+    scale of the whole array may stand above the blocks' (NVFP4).
     """
 
     name: str
