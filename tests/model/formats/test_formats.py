@@ -130,7 +130,9 @@ def test_reserve_top_gives_the_highest_code_its_value_back() -> None:
     assert fp9.encode([math.nan], fmt, nan_to_zero=True).tolist() == [0]
 
 
-@pytest.mark.parametrize("name", [name for name in OUTSIDE_TABLES if OUTSIDE_TABLES[name].type.__module__ != "en_dtypes"])
+@pytest.mark.parametrize(
+    "name", [name for name in OUTSIDE_TABLES if OUTSIDE_TABLES[name].type.__module__ != "en_dtypes"]
+)
 def test_attributes_are_finfos(name: str) -> None:
     fmt, theirs = fp9.format(name), ml_dtypes.finfo(OUTSIDE_TABLES[name])
     assert fmt.max == float(theirs.max) and fmt.min == float(theirs.min) and fmt.eps == float(theirs.eps)
