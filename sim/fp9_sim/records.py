@@ -10,9 +10,18 @@ from typing import Any
 from fp9.system.files import write_whole
 
 HOME = Path("docs/verification")
-"""Folder of all records below the current one, when nothing else is asked for."""
+"""Folder of all records in the repository."""
+ELSEWHERE = Path("build/verification")
+"""Their folder where the current one is not the repository."""
+PLACE = f"{HOME} where one stands in the repository, else {ELSEWHERE}"
+"""`home()` in words."""
 SWEEPS, PROOFS, GRADES = "sweeps", "proofs", "grades"
 """Folders of each kind in it."""
+
+
+def home() -> Path:
+    """Folder of all records: `HOME` where one stands in the repository, else a folder of things made."""
+    return HOME if HOME.is_dir() else ELSEWHERE
 
 
 def path_of(folder: Path, unit: str) -> Path:

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 import fp9
 from fp9.cli import main
+from fp9.system.missing import install_hint
 from fp9.units import CATALOGUE
 
 
@@ -29,7 +30,10 @@ def answer(*arguments: object) -> object:
 
 
 def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         yield (*path, name)
         if isinstance(command, click.Group):
             yield from _commands(command, (*path, name))
@@ -168,7 +172,7 @@ BAD = [
     (["cast", "1", "--to", "e4m3", "--rounding", "up"], "choose one of"),
     (["cast", "1", "--to", "e4m3", "--overflow", "wrap"], "choose one of saturate, inf"),
     (["cast", "1", "--to", "int8", "--overflow", "inf"], "neither infinity nor NaN"),
-    (["cast", "1", "--from", "e4m3", "--to", "hif8", "--rounding", "sr"], "random_bits"),
+    (["cast", "1", "--from", "e4m3", "--to", "hif8", "--rounding", "sr"], "--random-bits N"),
     (["units", "abacus"], "unknown unit 'abacus'"),
     (["units", "missing.toml"], "missing.toml: no such file"),
     (["units", "--set", "stages=2"], "name it"),
@@ -236,7 +240,7 @@ def test_a_missing_package_is_named_with_the_extra() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("fp9: this command needs amaranth")
-    assert done.stderr.endswith("pip install 'fp9[rtl]'\n")
+    assert done.stderr.endswith(f"run: {install_hint('rtl')}\n")
 
 
 def test_a_changed_vector_file_is_refused(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """The command `fp9`, and the commands that need the model alone."""
 
-from fp9.cli import error, model, papers, recipes
+from fp9.cli import cache, error, model, papers, recipes
 from fp9.cli.entry import main
 
-COMMANDS = (*model.COMMANDS, *papers.COMMANDS, *error.COMMANDS, *recipes.COMMANDS)
+COMMANDS = (*model.COMMANDS, *papers.COMMANDS, *error.COMMANDS, *recipes.COMMANDS, *cache.COMMANDS)
 
 __all__ = ["COMMANDS", "main"]

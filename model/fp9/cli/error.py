@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from fp9.cli.support import Command, extra, progress_bar, show, table
+from fp9.cli.support import SEED, Command, extra, progress_bar, show, table
+from fp9.cli.words import ENGINE, FORMAT, OUT_FILE, Words
 
 if TYPE_CHECKING:
     from fp9.studies.accumulators import Errors
@@ -24,17 +26,36 @@ MEASURES = {
 }
 
 
+def _distributions() -> Iterable[str]:
+    from fp9.studies.accumulators import DISTRIBUTIONS  # slow to load
+
+    return DISTRIBUTIONS
+
+
 @click.command(cls=Command)
-@click.argument("engines", metavar="[ENGINE]...", nargs=-1)
-@click.option("--formats", nargs=2, default=("e4m3", "e4m3"), show_default=True, help="Formats of A and of B.")
+@click.argument("engines", metavar="[ENGINE]...", nargs=-1, type=ENGINE)
+@click.option(
+    "--formats", nargs=2, type=FORMAT, default=("e4m3", "e4m3"), show_default=True, help="Formats of A and of B."
+)
 @click.option("--k", "depths", type=click.IntRange(1), multiple=True, help="Products of a sum; repeat for a curve.")
-@click.option("--distribution", default="normal", show_default=True, help="Of the operands before they are rounded.")
+@click.option(
+    "--distribution",
+    type=Words(_distributions),
+    default="normal",
+    show_default=True,
+    help="Of the operands before they are rounded.",
+)
 @click.option("--a", "file_a", type=_PATH, help="Numbers of A, shape (n, k), as .npy; with --b.")
 @click.option("--b", "file_b", type=_PATH, help="Numbers of B, shape (n, k), as .npy.")
 @click.option("--sums", type=click.IntRange(1), default=256, show_default=True, help="Number of sums.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the operands.")
-@click.option("--reproduce", metavar="NAME", help="A published experiment: swamping, exsdotp or deepseek.")
-@click.option("--plot", type=_PATH, help="Draw error over K into this file (.svg, .png or .pdf).")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the operands.")
+@click.option(
+    "--reproduce",
+    metavar="NAME",
+    type=Words(("swamping", "exsdotp", "deepseek")),
+    help="A published experiment: swamping, exsdotp or deepseek.",
+)
+@click.option("--plot", type=OUT_FILE, help="File (.svg, .png or .pdf, - for SVG) to draw error over K into.")
 @click.option("--measure", type=click.Choice(list(MEASURES)), help="What the plot shows; default: relative.")
 def error(
     engines: tuple[str, ...],

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from fp9.cli.support import Command, Group, UserError, load_unit, settings_option, show, table
+from fp9.cli.support import SEED, Command, Group, Integer, UserError, load_unit, settings_option, show, table
+from fp9.cli.words import FORMAT, OVERFLOW, ROUNDING, UNIT, Words
 
 _PATH = click.Path(path_type=Path)
 
 
 @click.command(cls=Command)
-@click.argument("name", required=False)
+@click.argument("name", required=False, type=FORMAT)
 @click.option("--codes", is_flag=True, help="List every code and its value (formats of at most 16 bits).")
 def formats(name: str | None, codes: bool, as_json: bool) -> None:
     """List the number formats, or show the format NAME.
@@ -59,7 +60,7 @@ def _plain(value: object) -> object:
 
 
 @click.command(cls=Command)
-@click.argument("name", metavar="[UNIT]", required=False)
+@click.argument("name", metavar="[UNIT]", required=False, type=UNIT)
 @click.option("--toml", is_flag=True, help="Print the spec alone, as the unit file that it is.")
 @settings_option
 def units(name: str | None, toml: bool, settings: tuple[str, ...], as_json: bool) -> None:
@@ -94,16 +95,29 @@ def units(name: str | None, toml: bool, settings: tuple[str, ...], as_json: bool
 
 @click.command(cls=Command, context_settings={"ignore_unknown_options": True})
 @click.argument("values", nargs=-1, required=True)
-@click.option("--to", "target", required=True, metavar="FORMAT", help="Target format.")
+@click.option("--to", "target", required=True, metavar="FORMAT", type=FORMAT, help="Target format.")
 @click.option(
     "--from",
     "source",
     metavar="FORMAT",
+    type=FORMAT,
     help="Format that holds the values; 0x... then means a code of it. Default: float64, for hybrid rounding fp32.",
 )
-@click.option("--rounding", metavar="MODE", help="rne, rna, rtz, rup, rdn or hybrid; default: the format's own.")
-@click.option("--overflow", default="saturate", show_default=True, help="What overflow gives: saturate or inf.")
+@click.option(
+    "--rounding", metavar="MODE", type=ROUNDING, help="rne, rna, rtz, rup, rdn or hybrid; default: the format's own."
+)
+@click.option(
+    "--overflow", type=OVERFLOW, default="saturate", show_default=True, help="What overflow gives: saturate or inf."
+)
 @click.option("--nan-to-zero", is_flag=True, help="NaN gives zero.")
+@click.option(
+    "--random-bits",
+    "random_bits",
+    type=Integer(),
+    multiple=True,
+    help="Random bits of a stochastic rounding, an integer: one for all values, or repeated, one for each.",
+)
+@click.option("--random-width", type=click.IntRange(1, 32), default=16, show_default=True, help="Their number of bits.")
 def cast(
     values: tuple[str, ...],
     target: str,
@@ -111,6 +125,8 @@ def cast(
     rounding: str | None,
     overflow: str,
     nan_to_zero: bool,
+    random_bits: tuple[int, ...],
+    random_width: int,
     as_json: bool,
 ) -> None:
     """Cast VALUES to a format, bit by bit.
@@ -120,10 +136,20 @@ def cast(
     \b
       fp9 cast 16 0.1 inf --to hif8 --rounding hybrid
       fp9 cast 0x7F 0x80 --from e4m3 --to fp16
+      fp9 cast 0.3 --to e4m3 --rounding sr --random-bits 0x1234
     """
     from fp9.cli import records
 
-    record = records.cast_records(values, target, source, rounding=rounding, overflow=overflow, nan_to_zero=nan_to_zero)
+    record = records.cast_records(
+        values,
+        target,
+        source,
+        rounding=rounding,
+        overflow=overflow,
+        nan_to_zero=nan_to_zero,
+        random_bits=random_bits,
+        random_width=random_width,
+    )
     columns = ["given", "source", "code", "bits", "value", "error"]
     rows = [[r["given"], r["source"], r["code"], r["bits"], r["value"], r["error"]] for r in record["casts"]]
     title = f"{record['from']} to {record['to']}, {record['rounding']}, {record['overflow']}"
@@ -140,14 +166,27 @@ def vectors() -> None:
 
 
 @vectors.command(cls=Command)
-@click.argument("names", metavar="UNIT...", nargs=-1, required=True)
+@click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("build/vectors"), show_default=True, help="Folder."
 )
-@click.option("--suite", default="smoke", show_default=True, help="smoke, corner, random or full.")
-@click.option("--format", "file_format", default="vec", show_default=True, help="vec, memh, csv, npz or parquet.")
+@click.option(
+    "--suite",
+    type=Words(("smoke", "corner", "random", "full")),
+    default="smoke",
+    show_default=True,
+    help="smoke, corner, random or full.",
+)
+@click.option(
+    "--format",
+    "file_format",
+    type=Words(("vec", "memh", "csv", "npz", "parquet")),
+    default="vec",
+    show_default=True,
+    help="vec, memh, csv, npz or parquet.",
+)
 @click.option("--count", type=click.IntRange(1), help="Number of random operations.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random operations.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the random operations.")
 @settings_option
 def export(
     names: tuple[str, ...],
@@ -181,7 +220,7 @@ def export(
 
 @vectors.command(cls=Command)
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=_PATH)
-@click.option("--unit", "name", metavar="UNIT", help="The unit, where it is not one of the catalogue.")
+@click.option("--unit", "name", metavar="UNIT", type=UNIT, help="The unit, where it is not one of the catalogue.")
 @settings_option
 def check(paths: tuple[Path, ...], name: str | None, settings: tuple[str, ...], as_json: bool) -> None:
     """Compare vector files with the golden model.

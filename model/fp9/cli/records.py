@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from fp9.formats import (
     UnsignedFloat,
     format,
 )
-from fp9.rounding import Overflow, choice
+from fp9.rounding import Overflow, Rounding, choice
 from fp9.units import Port, Unit
 
 if TYPE_CHECKING:
@@ -119,20 +119,24 @@ def cast_records(
     rounding: str | None = None,
     overflow: str = "saturate",
     nan_to_zero: bool = False,
+    random_bits: Sequence[int] = (),
+    random_width: int = 16,
 ) -> Record:
     """Casts of numbers given as text to `target`: codes, what they stand for, and how far that is off.
 
     `source` None means float64, or fp32 where the rounding is hybrid (it takes its random bits from the source). With
     a source format, a text that starts with 0x is a code of it, and other numbers are rounded to it first.
+    `random_bits`: integers of `random_width` bits for a rounding that needs them, one for all values or one for each.
 
-    Raises ValueError for texts that are no numbers and for policies that do not fit.
+    Raises ValueError for texts that are no numbers, for policies that do not fit and for too few or many random bits.
     """
     to = format(target)
     if source is None and rounding == "hybrid":
         source = "fp32"
     held = None if source is None else format(source)
     numbers = _numbers(list(values), held)
-    codes = fp9.encode(numbers, to, rounding, overflow, nan_to_zero)
+    random = _random_bits(rounding, random_bits, len(numbers), random_width)
+    codes = fp9.encode(numbers, to, rounding, overflow, nan_to_zero, random_bits=random, random_width=random_width)
     casts = [
         _cast_record(text, float(number), int(code), to)
         for text, number, code in zip(values, numbers, codes, strict=True)
@@ -144,6 +148,19 @@ def cast_records(
         "overflow": choice(Overflow, overflow, "overflow policy").value,
         "casts": casts,
     }
+
+
+def _random_bits(rounding: str | None, given: Sequence[int], values: int, width: int) -> list[int] | int | None:
+    """Random integers as `encode` takes them; ValueError, in the words of the command line, where they do not fit."""
+    needed = rounding is not None and choice(Rounding, rounding, "rounding").needs_bits
+    if needed and len(given) not in (1, values):
+        raise ValueError(
+            f"{len(given)} random integers given for {values} values; rounding {rounding} needs --random-bits N, once "
+            f"for all values or once for each, with N below 2**{width}"
+        )
+    if given and not needed:
+        raise ValueError("--random-bits given for a rounding that takes none; give --rounding sr too")
+    return given[0] if len(given) == 1 else list(given) or None
 
 
 def _numbers(texts: list[str], held: Format | None) -> NDArray[Any]:

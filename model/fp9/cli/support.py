@@ -1,75 +1,20 @@
-"""What all commands share: one-sentence errors, `--json` and `--debug`, the UNIT argument, tables."""
+"""What all commands share: their classes with `--json` and `--debug`, the UNIT argument, errors, tables."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import sys
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fp9.system.missing import MissingTool
+from fp9.cli.errors import DEBUG, UserError, extra, keeps, need_standard_output, one_sentence
+from fp9.cli.output import console, progress_bar, show, table
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.table import Table
-
     from fp9.units import Unit
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_DEBUG = "fp9.debug"
-_USER_ERRORS = (ValueError, TypeError, OSError, MissingTool)
-"""What a user can cause."""
-
-
-# --- errors --------------------------------------------------------------------------------------------------------
-
-
-class UserError(click.ClickException):
-    """One sentence for the user on standard error, exit code 2."""
-
-    exit_code = 2
-
-    def show(self, file: Any = None) -> None:
-        """Print the sentence, on one line."""
-        click.echo(f"fp9: {' '.join(self.message.split())}", file=file or sys.stderr)
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        reason = (error.strerror or "cannot be used").lower()
-        return f"{error.filename}: {reason}; give another path or change its rights"
-    return str(error) or type(error).__name__
-
-
-@contextlib.contextmanager
-def _one_sentence(ctx: click.Context | None) -> Iterator[None]:
-    try:
-        yield
-    except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "fp9"
-        raise UserError(f"{error.format_message().rstrip('.')}; see {command} --help") from error
-    except BrokenPipeError:
-        raise
-    except _USER_ERRORS as error:
-        if ctx is not None and ctx.meta.get(_DEBUG):
-            raise
-        raise UserError(_sentence(error)) from error
-
-
-@contextlib.contextmanager
-def extra(name: str) -> Iterator[None]:
-    """Imports that need the optional packages of `fp9[name]`; their absence becomes a sentence."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("fp9"):
-            raise
-        raise UserError(
-            f"this command needs {error.name}, which is not installed; run: pip install 'fp9[{name}]'"
-        ) from error
 
 
 class Group(click.Group):
@@ -77,7 +22,7 @@ class Group(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the group's own options."""
-        if not args:
+        if not args and not ctx.resilient_parsing:
             click.echo(ctx.get_help())
             ctx.exit()
         return super().parse_args(ctx, args)
@@ -92,12 +37,13 @@ class Commands(Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the group's own options."""
-        with _one_sentence(ctx):
+        with one_sentence(ctx):
+            need_standard_output()
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        with _one_sentence(ctx):
+        with one_sentence(ctx):
             return super().invoke(ctx)
 
 
@@ -112,11 +58,48 @@ class Command(click.Command):
 
 def _debug_option() -> click.Option:
     def remember(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-        ctx.meta[_DEBUG] = ctx.meta.get(_DEBUG, False) or value
+        ctx.meta[DEBUG] = ctx.meta.get(DEBUG, False) or value
 
     return click.Option(
         ["--debug"], is_flag=True, expose_value=False, callback=remember, help="Show a traceback with an error."
     )
+
+
+SEED = click.IntRange(0)
+"""A seed, as NumPy's generators take it."""
+
+
+class Integer(click.ParamType):  # type: ignore[type-arg]
+    """An integer of 0 or more, decimal or with the prefix 0x or 0b."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The integer that a text is; a usage error for any other."""
+        try:
+            number = int(str(value), 0)
+        except ValueError:
+            number = -1
+        if number < 0:
+            self.fail(f"{value!r} given; give an integer of 0 or more, such as 4660 or 0x1234", param, ctx)
+        return number
+
+
+class Seconds(click.ParamType):  # type: ignore[type-arg]
+    """A time limit: a number of seconds above 0, of a week at most."""
+
+    name = "seconds"
+    _MOST = 7 * 24 * 3600
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number that a text is; a usage error for any other."""
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = math.nan
+        if not 0 < seconds <= self._MOST:
+            self.fail(f"{value!r} given; give seconds above 0, {self._MOST} at most", param, ctx)
+        return seconds
 
 
 # --- the UNIT argument ---------------------------------------------------------------------------------------------
@@ -132,65 +115,27 @@ def settings_option(function: _Function) -> _Function:
 
 def load_unit(name: str, settings: Iterable[str] = ()) -> Unit:
     """The unit that a UNIT argument and its settings mean."""
-    from fp9.units import toml as unitfile
+    from fp9.units import toml as unitfile  # slow to load
 
     return unitfile.load(name, settings)
 
 
-# --- output --------------------------------------------------------------------------------------------------------
-
-PIPED_WIDTH = 140
-"""Columns of a table where standard output is no terminal."""
-
-
-def console(stderr: bool = False) -> Console:
-    """Rich's console on standard output, or on standard error for progress."""
-    from rich.console import Console
-
-    stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, width=None if stream.isatty() else PIPED_WIDTH)
-
-
-def show(record: object, as_json: bool, *tables: RenderableType) -> None:
-    """Print the record as JSON, or the tables made from it."""
-    if as_json:
-        click.echo(json.dumps(record, indent=2))
-        return
-    out = console()
-    for table in tables:
-        out.print(table)
-
-
-def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], numbers: Iterable[str] = ()) -> Table:
-    """A rich table; the columns named in `numbers` are right-aligned."""
-    from rich import box
-    from rich.table import Table
-
-    right = set(numbers)
-    result = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        result.add_column(column, justify="right" if column in right else "left")
-    for row in rows:
-        result.add_row(*(str(cell) for cell in row))
-    return result
-
-
-@contextlib.contextmanager
-def progress_bar(keep: bool = False) -> Iterator[Callable[[str, int, int], None]]:
-    """Progress on standard error, as a function of what was finished, the steps done and the steps in all.
-
-    A bar on a terminal. With `keep` what was finished stays as a line, also where there is no terminal.
-    """
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    screen = console(stderr=True)
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task("starting", total=None)
-
-        def show_step(what: str, done: int, steps: int) -> None:
-            bar.update(task, description=what, completed=done, total=steps)
-            if keep:
-                screen.print(f"[{done}/{steps}] {what}", markup=False, highlight=False)
-
-        yield show_step
+__all__ = [
+    "SEED",
+    "Command",
+    "Commands",
+    "Group",
+    "Integer",
+    "Seconds",
+    "UserError",
+    "console",
+    "extra",
+    "keeps",
+    "load_unit",
+    "need_standard_output",
+    "one_sentence",
+    "progress_bar",
+    "settings_option",
+    "show",
+    "table",
+]

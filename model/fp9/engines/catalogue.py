@@ -11,6 +11,7 @@ from typing import Any
 from fp9.engines.engine import Addend, Engine, Scaling, Truncation
 from fp9.formats import fixed_format, format
 from fp9.rounding import Rounding, choice
+from fp9.system.names import unknown
 
 _R = Rounding
 _FP32, _FP16, _BF16, _DLFLOAT16, _E8M13 = (
@@ -77,7 +78,8 @@ def _parse(name: str) -> Engine:
         return ENGINES[name]
     call = _CALL.fullmatch(name)
     if call is None or call[1] not in ENGINES:
-        raise ValueError(f"unknown engine {name!r}; known: {', '.join(ENGINES)}, or one of them with parameters")
+        listing = f"known: {', '.join(ENGINES)}, or one of them with parameters"
+        raise ValueError(unknown("engine", name, ENGINES, listing))
     settings = _settings(name, call[2] or "")
     base = ENGINES[call[1]]
     changed = {field: value for field, value in settings.items() if getattr(base, field) != value}

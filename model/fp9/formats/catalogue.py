@@ -15,6 +15,7 @@ from fp9.formats.integer import ScaledInteger
 from fp9.formats.scale import PowerOfTwo
 from fp9.formats.unsigned import UnsignedFloat
 from fp9.rounding import Rounding
+from fp9.system.names import unknown
 
 _S = Specials
 _NEAREST_UP = Rounding.RNA
@@ -157,8 +158,9 @@ def _parse(name: str) -> Format:
         return _described(name, described.groupdict())
     call = _CALL.fullmatch(text)
     if call is None or call[1] not in FAMILIES:
+        known = [*NAMED, *FAMILIES, *ALIASES]
         raise ValueError(
-            f"unknown format {name!r}; known: {', '.join([*NAMED, *FAMILIES])}, or a description such as '1.4.3,b=10'"
+            unknown("format", name, known, "`fp9 formats` lists all, and '1.4.3,b=10' describes one by its bits")
         )
     try:
         return FAMILIES[call[1]](**_arguments(call[2]))

@@ -6,6 +6,7 @@ the same codes, so that nothing but the accumulator is measured.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -127,21 +128,39 @@ def operands(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Codes of both operands, (n, k): of numbers in .npy files (rounded to the formats), or drawn, `sums` by `depth`.
 
-    `depth` 0 means 4096 where operands are drawn. Raises ValueError where one file is missing or their shapes differ.
+    `depth` 0 means 4096 where operands are drawn. Raises ValueError where one file is missing or holds no numbers,
+    their shapes differ, or more than `MOST_PRODUCTS` are asked for.
     """
     if files == (None, None):
         rng = np.random.default_rng(seed)
         shape = (sums, depth or DEFAULT_DEPTH)
+        if math.prod(shape) > MOST_PRODUCTS:
+            raise ValueError(
+                f"{shape[0]:,} sums of {shape[1]:,} products given; give at most {MOST_PRODUCTS:,} products in all"
+            )
         return draw_codes(distribution, formats[0], shape, rng), draw_codes(distribution, formats[1], shape, rng)
     if files[0] is None or files[1] is None:
         raise ValueError("one file of numbers given; give both operands")
-    a, b = (np.load(file, allow_pickle=False) for file in files if file is not None)
+    a, b = _loaded(files[0]), _loaded(files[1])
     if a.ndim != 2 or a.shape != b.shape:
         raise ValueError(f"numbers of shapes {a.shape} and {b.shape} given; give two arrays of the same shape (n, k)")
     return encode(a, format(formats[0])), encode(b, format(formats[1]))
 
 
 DEFAULT_DEPTH = 4096
+MOST_PRODUCTS = 1 << 27
+"""Products of a measurement: operands, sums and exact sums are held in memory at once."""
+
+
+def _loaded(file: Path) -> NDArray[Any]:
+    """The numbers of a .npy file."""
+    try:
+        numbers = np.load(file, allow_pickle=False)
+    except (ValueError, EOFError):
+        numbers = None
+    if not isinstance(numbers, np.ndarray):
+        raise ValueError(f"{file} is no .npy file of numbers; write one with numpy.save")
+    return numbers
 
 
 # --- published experiments --------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import matplotlib
 from matplotlib.figure import Figure
 
-from fp9.system.files import write_whole
+from fp9.system.files import STANDARD_OUTPUT, write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,11 +22,14 @@ KINDS = ("svg", "png", "pdf")
 def draw(errors: Sequence[Errors], measure: str, label: str, path: Path) -> None:
     """Draw |`measure`| of the errors over K into a file, logarithmically; zeros are left out.
 
-    The same errors give the same SVG. Raises ValueError for a kind of file that is not offered.
+    The same errors give the same SVG. Raises ValueError for a kind of file that is not offered, and where there is no
+    error to draw.
     """
-    kind = path.suffix.removeprefix(".")
+    kind = "svg" if str(path) == STANDARD_OUTPUT else path.suffix.removeprefix(".")
     if kind not in KINDS:
         raise ValueError(f"plot file {path.name} given; give one that ends in .{', .'.join(KINDS)}")
+    if not any(getattr(e, measure) for e in errors):
+        raise ValueError(f"every {label} is 0, which no logarithmic axis shows; draw other sums or another measure")
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
     for name in dict.fromkeys(e.engine for e in errors):

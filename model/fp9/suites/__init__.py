@@ -28,18 +28,23 @@ _SPECIAL = 0.125
 """Share of the exact sums of several products in which special operands may occur."""
 FULL_LIMIT = 1 << 20
 """Most operations of a suite that takes every input."""
+DRAWN_BITS = 1 << 30
+"""Bits of ports that a suite may draw: it is held in memory several times over while its results are computed."""
 
 
 def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
     """Columns of a suite, shape (n,) each; the same arguments give the same columns.
 
     `count` is the number of random operations; the other suites have the size that their classes have.
-    Raises ValueError for an unknown suite, a count below 1, and a count for a suite that takes none.
+    Raises ValueError for an unknown suite, a count below 1 or beyond `most_drawn`, and a count for a suite that takes
+    none.
     """
     if suite not in SUITES:
         raise ValueError(f"unknown suite {suite!r}; choose one of {', '.join(SUITES)}")
     if count is not None and (count < 1 or suite in ("smoke", "corner")):
         raise ValueError(f"count {count} given for suite {suite}; give 1 or more, for random or full")
+    if count is not None and count > most_drawn(unit):
+        raise ValueError(f"count {count:,} given; give at most {most_drawn(unit):,} operations of {unit.name}")
     rng = np.random.default_rng(seed)
     match suite:
         case "corner":
@@ -50,6 +55,11 @@ def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
             return random(unit, count or RANDOM_COUNT, rng)
         case _:
             return full(unit, count or FULL_RANDOM_COUNT, rng)
+
+
+def most_drawn(unit: Unit) -> int:
+    """Random operations of a unit that fit a suite; more are for a sweep, which keeps none of them."""
+    return DRAWN_BITS // sum(port.width for port in (*unit.inputs, *unit.outputs))
 
 
 @functools.lru_cache(maxsize=4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fp9.engines import ENGINES, engine
 from fp9.formats import fixed_format, format
 from fp9.rounding import Rounding
+from fp9.system.names import unknown
 from fp9.units.base import Unit
 from fp9.units.cast import Cast
 from fp9.units.decode import Decoder, Upcast
@@ -69,5 +70,5 @@ def unit(name: str | Unit) -> Unit:
     if isinstance(name, Unit):
         return name
     if name not in CATALOGUE:
-        raise ValueError(f"unknown unit {name!r}; the catalogue has: {', '.join(CATALOGUE)}")
+        raise ValueError(unknown("unit", name, CATALOGUE, "`fp9 units` lists all, and a TOML file describes another"))
     return CATALOGUE[name]

@@ -32,7 +32,8 @@ from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Unit, Upcast, unit
 KINDS: dict[str, type[Unit]] = {kind.kind: kind for kind in (Decoder, Upcast, Cast, Dot, Fma, Mac, Fpu)}
 """The kinds of unit that a file can describe."""
 
-_OUTER_COMMA = re.compile(r",(?![^(]*\))")
+_OUTER_COMMA = re.compile(r",(?![^(]*\))(?!\s*[a-z_]+=)", re.IGNORECASE)
+"""Commas between items: not those of parameters, which stand in parentheses or before `name=`."""
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 
 
@@ -141,7 +142,7 @@ def _reader(hint: object) -> _Reader:
 
 
 def _items(value: object) -> list[object]:
-    """A list, or the items of a text with commas (those inside parentheses belong to a format's parameters)."""
+    """A list, or the items of a text with commas."""
     if isinstance(value, list | tuple):
         return list(value)
     return [item.strip() for item in _OUTER_COMMA.split(value)] if isinstance(value, str) else [value]

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fp9.system.missing import install_hint
 from fp9.units import Port
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def _pyarrow() -> tuple[ModuleType, ModuleType]:
         import pyarrow
         import pyarrow.parquet
     except ModuleNotFoundError:
-        raise ValueError("parquet files need pyarrow; run: pip install 'fp9[parquet]'") from None
+        raise ValueError(f"parquet files need pyarrow; run: {install_hint('parquet')}") from None
     return pyarrow, pyarrow.parquet
 
 

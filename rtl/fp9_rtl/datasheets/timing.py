@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from fp9.system.missing import MissingTool
+from fp9.system.missing import MissingTool, install_hint
 from fp9.units import Unit
 
 OPERATIONS = ("1st", "2nd", "3rd")
@@ -34,7 +34,7 @@ def timing_svg(unit: Unit) -> str:
     try:
         import wavedrom  # optional
     except ModuleNotFoundError:
-        raise MissingTool("wavedrom is not installed; install it with: pip install 'fp9[docs]'") from None
+        raise MissingTool(f"wavedrom is not installed; install it with: {install_hint('docs')}") from None
     drawn: str = wavedrom.render(json.dumps(diagram(unit))).tostring()
     return _without_unused(drawn)
 

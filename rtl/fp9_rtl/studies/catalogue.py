@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from fp9.engines import Engine, engine
 from fp9.formats import FixedFormat, Format, Rounding, fixed_format, format
+from fp9.system.names import unknown
 from fp9.units import CATALOGUE, MAX_STAGES, Cast, Decoder, Dot, Fma, Fpu, Mac, Unit
 from fp9_rtl.studies.study import Chart, Study, Variant
 
@@ -293,5 +294,5 @@ STUDIES: dict[str, Study] = {
 def study(name: str) -> Study:
     """The study of a name. Raises ValueError for an unknown one."""
     if name not in STUDIES:
-        raise ValueError(f"unknown study {name!r}; choose from {', '.join(STUDIES)}")
+        raise ValueError(unknown("study", name, STUDIES, "`fp9 study --list` lists all"))
     return STUDIES[name]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fp9.system.files import write_whole
+from fp9.system.names import unknown as unknown_name
 from fp9.units import CATALOGUE
 from fp9_rtl.studies import report as study_report
 from fp9_rtl.studies import study
@@ -28,7 +29,7 @@ def run(names: Sequence[str], folder: Path, progress: Progress | None = None) ->
     known = questions()
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise ValueError(f"unknown study {unknown[0]!r}; choose from {', '.join(known)}")
+        raise ValueError(unknown_name("study", unknown[0], known, "`fp9 study --list` lists all"))
     written = {}
     chosen = list(names or known)
     done, steps = 0, sum(_steps(name) for name in chosen)

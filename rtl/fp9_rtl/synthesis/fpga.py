@@ -21,7 +21,7 @@ from typing import Any
 from amaranth.lib.wiring import In, Out
 from rich.table import Table
 
-from fp9.system.missing import MissingTool
+from fp9.system.missing import MissingTool, install_hint
 from fp9.units import Unit
 from fp9_rtl.export.interfaces import handshakes
 from fp9_rtl.export.verilog import verilog
@@ -189,7 +189,7 @@ def _version(device: Device) -> str:
     try:
         return importlib.metadata.version(device.package)
     except importlib.metadata.PackageNotFoundError:
-        raise MissingTool(f"{device.package} is not installed; install it with: pip install 'fp9[fpga]'") from None
+        raise MissingTool(f"{device.package} is not installed; install it with: {install_hint('fpga')}") from None
 
 
 def _options(device: Device) -> tuple[str, ...]:

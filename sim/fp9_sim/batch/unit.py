@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import fp9_rtl
+from fp9.system.cache import folder as cache_folder
+from fp9.system.cache import keep_within_bound, touch
 from fp9.units import Unit
 from fp9.vectors.sets import from_inputs, port_dtype
-from fp9_rtl.tools.cache import cache_folder
 from fp9_sim.batch.shim import LANES, PREFIX, lanes, shim
 from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatches
 from fp9_sim.simulators.build import first_error
@@ -140,7 +141,7 @@ def verilated(unit: Unit, *, threads: int | None = None, verilog: str | None = N
     cache cannot be written.
     """
     folder = _compiled(
-        unit, fp9_rtl.verilog(unit) if verilog is None else verilog, verilator(), cache_folder().with_name("verilated")
+        unit, fp9_rtl.verilog(unit) if verilog is None else verilog, verilator(), cache_folder("verilated")
     )
     return Verilated(unit, folder / LIBRARY, threads or len(os.sched_getaffinity(0)))
 
@@ -152,6 +153,7 @@ def _compiled(unit: Unit, verilog: str, simulator: Simulator, cache: Path) -> Pa
     key = hashlib.sha256(json.dumps([unit.name, verilog, source, *options]).encode()).hexdigest()[:24]
     final = cache / f"{unit.name}-{key}"
     if final.is_dir():
+        touch(final)
         return final
     cache.mkdir(parents=True, exist_ok=True)
     working = Path(tempfile.mkdtemp(dir=cache, prefix=f".{final.name}."))
@@ -165,6 +167,7 @@ def _compiled(unit: Unit, verilog: str, simulator: Simulator, cache: Path) -> Pa
         _call(unit, simulator, working, ["make", "-f", f"{PREFIX}.mk", "OPT_FAST=-O3", "OPT_GLOBAL=-O1"])
         keep(cache, options, working)
         publish(working, final)
+        keep_within_bound()
     finally:
         shutil.rmtree(working, ignore_errors=True)
     return final

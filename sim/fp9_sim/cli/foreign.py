@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from fp9.cli.support import Command, extra, show, table
+from fp9.cli.words import SIMULATOR
 
 
 @click.command("check-rtl", cls=Command)
 @click.argument("mapping", type=click.Path(path_type=Path))
-@click.option("--simulator", default="verilator", show_default=True, help="verilator or icarus.")
+@click.option("--simulator", type=SIMULATOR, default="verilator", show_default=True, help="verilator or icarus.")
 @click.option("--count", type=click.IntRange(1), default=20_000, show_default=True, help="Random operations.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of operations and stalls.")
 def check_rtl(mapping: Path, simulator: str, count: int, seed: int, as_json: bool) -> None:

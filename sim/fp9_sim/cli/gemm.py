@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fp9.cli.support import Command, extra, load_unit, progress_bar, settings_option, show, table
+from fp9.cli.support import SEED, Command, extra, load_unit, progress_bar, settings_option, show, table
+from fp9.cli.words import FORMAT, OUT_FILE, UNIT
 from fp9.formats import Rounding
 from fp9.rounding import Overflow
 from fp9.system.files import write_whole
@@ -20,17 +21,27 @@ if TYPE_CHECKING:
 @click.option("--rows", type=int, default=4, show_default=True, help="Rows of the tile.")
 @click.option("--columns", type=int, default=4, show_default=True, help="Columns of the tile.")
 @click.option(
-    "--unit", "name", metavar="UNIT", default="mac_dlfloat16", show_default=True, help="Unit of each element."
+    "--unit",
+    "name",
+    metavar="UNIT",
+    type=UNIT,
+    default="mac_dlfloat16",
+    show_default=True,
+    help="Unit of each element.",
 )
-@click.option("--cast", "target", metavar="FORMAT", default="e4m3", show_default=True, help="Format of the results.")
+@click.option(
+    "--cast", "target", metavar="FORMAT", type=FORMAT, default="e4m3", show_default=True, help="Format of the results."
+)
 @click.option("--rounding", type=click.Choice([r.value for r in Rounding]), default="rne", help="Rounding of the cast.")
 @click.option(
     "--overflow", type=click.Choice([o.value for o in Overflow]), default="saturate", help="Its overflow policy."
 )
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="File to write.")
+@click.option("-o", "--out", type=OUT_FILE, help="File to write.")
 @click.option("--check", is_flag=True, help="Run matrix products through it on Icarus and Verilator.")
-@click.option("--products", type=click.IntRange(1), default=8, show_default=True, help="Matrix products of --check.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of --check.")
+@click.option(
+    "--products", type=click.IntRange(1, 10_000), default=8, show_default=True, help="Matrix products of --check."
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of --check.")
 @click.option("--area", is_flag=True, help="Measure area and delay in gates.")
 @settings_option
 def gemm(

@@ -8,9 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fp9.cli.support import Command, UserError, extra, load_unit, progress_bar, settings_option, show, table
+from fp9.cli.support import (
+    SEED,
+    Command,
+    UserError,
+    extra,
+    keeps,
+    load_unit,
+    progress_bar,
+    settings_option,
+    show,
+    table,
+)
+from fp9.cli.words import OUT_FILE, SIMULATOR, UNIT, Words
+from fp9.system.cache import anew
 from fp9.system.files import write_whole
-from fp9_rtl.cli import place_units
+from fp9_rtl.cli import MEASURED, place_units
 
 if TYPE_CHECKING:
     from fp9_sim import Regression
@@ -19,12 +32,12 @@ _PATH = click.Path(path_type=Path)
 
 
 @click.command(cls=Command)
-@click.argument("name", metavar="UNIT")
-@click.option("-o", "--out", type=_PATH, help="File to write; without it the Verilog is printed.")
-@click.option("--wrapper", help="axis: behind AXI4-Stream ports, as module UNIT_axis.")
+@click.argument("name", metavar="UNIT", type=UNIT)
+@click.option("-o", "--out", type=OUT_FILE, help="File to write; without it the Verilog is printed.")
+@click.option("--wrapper", type=Words(("axis",)), help="axis: behind AXI4-Stream ports, as module UNIT_axis.")
 @click.option("--user-bits", type=int, default=0, help="Bits of the wrapper's tuser, which pass with an operation.")
-@click.option("--sv-package", "package", type=_PATH, help="File for a SystemVerilog package and interface.")
-@click.option("--c-header", "header", type=_PATH, help="File for a C header of the encodings.")
+@click.option("--sv-package", "package", type=OUT_FILE, help="File for a SystemVerilog package and interface.")
+@click.option("--c-header", "header", type=OUT_FILE, help="File for a C header of the encodings.")
 @settings_option
 def rtl(
     name: str,
@@ -62,13 +75,13 @@ def rtl(
 
 
 @click.command(cls=Command)
-@click.argument("name", metavar="UNIT")
-@click.option("--simulator", "simulators", multiple=True, help="icarus or verilator; default: both.")
+@click.argument("name", metavar="UNIT", type=UNIT)
+@click.option("--simulator", "simulators", type=SIMULATOR, multiple=True, help="icarus or verilator; default: both.")
 @click.option("--vectors", "path", type=_PATH, help="Vector file to drive; default: made anew.")
 @click.option("--count", type=click.IntRange(1), default=2000, show_default=True, help="Random operations made.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the operations and the stalls.")
-@click.option("--waves", type=_PATH, help="File for the waveforms (of one simulator).")
-@click.option("--coverage", type=_PATH, help="XML file for the functional coverage; prints it, too.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the operations and the stalls.")
+@click.option("--waves", type=OUT_FILE, help="File for the waveforms (of one simulator).")
+@click.option("--coverage", type=OUT_FILE, help="XML file for the functional coverage; prints it, too.")
 @settings_option
 def sim(
     name: str,
@@ -129,17 +142,25 @@ def _coverage_tables(regression: Regression) -> list[Any]:
 
 
 @click.command(cls=Command)
-@click.argument("names", metavar="UNIT...", nargs=-1, required=True)
-@click.option("--library", default="osu018", show_default=True, help="Standard cells: osu018 or osu035.")
-@click.option("--compare", "other", metavar="UNIT", help="Print the ratio of each UNIT to this one as well.")
+@click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
+@click.option(
+    "--library",
+    type=Words(("osu018", "osu035")),
+    default="osu018",
+    show_default=True,
+    help="Standard cells: osu018 or osu035.",
+)
+@click.option("--compare", "other", metavar="UNIT", type=UNIT, help="Print the ratio of each UNIT to this one as well.")
 @click.option("--out", type=_PATH, help="Folder for JSON, CSV and charts: area over delay, area by submodule.")
-@click.option("--fpga", help="Place and route on an FPGA instead: ecp5 or ice40.")
+@click.option("--again", is_flag=True, help="Measure again what was measured before and kept.")
+@click.option("--fpga", type=Words(("ecp5", "ice40")), help="Place and route on an FPGA instead: ecp5 or ice40.")
 @settings_option
 def synth(
     names: tuple[str, ...],
     library: str,
     other: str | None,
     out: Path | None,
+    again: bool,
     fpga: str | None,
     settings: tuple[str, ...],
     as_json: bool,
@@ -157,14 +178,16 @@ def synth(
     if fpga is not None:
         if other is not None or out is not None:
             raise UserError("--fpga stands alone; leave out --compare and --out")
-        return place_units([load_unit(name, settings) for name in names], fpga, as_json)
+        with anew(again):
+            return place_units([load_unit(name, settings) for name in names], fpga, as_json)
     with extra("rtl"):
         from fp9_rtl.studies import submodules as study_submodules  # slow to load
         from fp9_rtl.synthesis import report as synth_report  # slow to load
         from fp9_rtl.synthesis import run as library_synth  # slow to load
     units = [load_unit(name, settings) for name in names]
     reference = load_unit(other) if other else None
-    with progress_bar() as progress:
+    keeps(MEASURED)
+    with anew(again), progress_bar() as progress:
         results = [library_synth.synthesise_unit(u, library=library, progress=progress) for u in units]
         ratios = [
             ratio
@@ -185,7 +208,7 @@ def synth(
 
 @click.command(cls=Command)
 @click.option("--out", type=_PATH, default=Path("build"), show_default=True, help="Folder to fill.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of training, vectors and stalls.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of training, vectors and stalls.")
 def demo(out: Path, seed: int, as_json: bool) -> None:
     """Take a real layer from its formats to gates.
 

@@ -7,22 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fp9.cli.support import Command, extra, load_unit, progress_bar, settings_option, show, table
-from fp9_sim.records import GRADES, HOME, PROOFS, write
+from fp9.cli.support import SEED, Command, Seconds, extra, keeps, load_unit, progress_bar, settings_option, show, table
+from fp9.cli.words import UNIT
+from fp9_sim.records import GRADES, PLACE, PROOFS, home, write
 
 if TYPE_CHECKING:
     from fp9_sim.proofs import ProofRecord
 
 _PATH = click.Path(path_type=Path)
+_KEPT = "with --record the units that ended have their records; run the same command for the others"
 
 
 @click.command(cls=Command)
-@click.argument("names", metavar="UNIT...", nargs=-1, required=True)
+@click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
 @click.option("--verilog", "path", type=_PATH, help="Verilog of UNIT to prove; default: made anew.")
-@click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds for one case.")
+@click.option(
+    "--timeout", type=Seconds(), metavar="SECONDS", default=120.0, show_default=True, help="Seconds for one case."
+)
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Solvers at once.")
 @click.option("--record", is_flag=True, help="Write the record, UNIT.json.")
-@click.option("--to", "folder", type=_PATH, default=HOME / PROOFS, show_default=True, help="Folder of the record.")
+@click.option(
+    "--to",
+    "folder",
+    type=_PATH,
+    help=f"Folder of the record; default: {PROOFS} in {PLACE}.",
+)
 @settings_option
 def prove(
     names: tuple[str, ...],
@@ -30,7 +39,7 @@ def prove(
     timeout: float,
     jobs: int,
     record: bool,
-    folder: Path,
+    folder: Path | None,
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -46,13 +55,14 @@ def prove(
     with extra("sim"):
         from fp9_sim import proofs  # slow to load
     text = path.read_text() if path else None
+    keeps(_KEPT)
     records = []
     with progress_bar() as progress:
         for name in names:
             unit = load_unit(name, settings)
             records.append(proofs.prove(unit, text, timeout=timeout, jobs=jobs, progress=progress))
             if record:
-                write(folder, unit.name, records[-1].to_dict())
+                write(folder or home() / PROOFS, unit.name, records[-1].to_dict())
     rows = [
         [r.unit, claim.name, claim.state, _count(claim.cases), f"{claim.seconds:.1f}"]
         for r in records
@@ -89,22 +99,32 @@ def _counterexample(found: dict[str, Any]) -> str:
 
 
 @click.command(cls=Command)
-@click.argument("names", metavar="UNIT...", nargs=-1, required=True)
+@click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
 @click.option(
-    "--mutants", "drawn", type=int, default=240, show_default=True, help="Errors drawn of each UNIT for each seed."
+    "--mutants",
+    "drawn",
+    type=click.IntRange(2, 1_000_000),
+    default=240,
+    show_default=True,
+    help="Errors drawn of each UNIT for each seed.",
 )
 @click.option(
-    "--seed", "seeds", type=int, multiple=True, default=(1, 2, 3), show_default=True, help="Seeds of the errors."
+    "--seed", "seeds", type=SEED, multiple=True, default=(1, 2, 3), show_default=True, help="Seeds of the errors."
 )
 @click.option("--record", is_flag=True, help="Write the record, UNIT.json; manifests of vectors state it.")
-@click.option("--to", "folder", type=_PATH, default=HOME / GRADES, show_default=True, help="Folder of the record.")
+@click.option(
+    "--to",
+    "folder",
+    type=_PATH,
+    help=f"Folder of the record; default: {GRADES} in {PLACE}.",
+)
 @settings_option
 def grade(
     names: tuple[str, ...],
     drawn: int,
     seeds: tuple[int, ...],
     record: bool,
-    folder: Path,
+    folder: Path | None,
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -121,13 +141,14 @@ def grade(
         from fp9_sim import mutants  # slow to load
     from fp9.vectors.grades import percent  # slow to load
 
+    keeps(_KEPT)
     graded = []
     with progress_bar() as progress:
         for name in names:
             unit = load_unit(name, settings)
             graded.append(mutants.grade(unit, drawn=drawn, seeds=seeds, progress=progress))
             if record:
-                mutants.keep(graded[-1], folder)
+                mutants.keep(graded[-1], folder or home() / GRADES)
     rows = [
         [g.unit, s.suite, s.operations, g.drawn, len(g.equivalent), s.killed, len(s.survivors), percent(s.rate)]
         for g in graded

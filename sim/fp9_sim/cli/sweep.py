@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fp9.cli.support import Command, UserError, extra, load_unit, progress_bar, settings_option, show, table
-from fp9_sim.records import HOME, SWEEPS
+from fp9.cli.support import Command, UserError, extra, keeps, load_unit, progress_bar, settings_option, show, table
+from fp9.cli.words import UNIT
+from fp9_sim.records import HOME, PLACE, SWEEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,8 +22,13 @@ _PATH = click.Path(path_type=Path)
 
 
 @click.command(cls=Command)
-@click.argument("name", metavar="UNIT")
-@click.option("--to", "folder", type=_PATH, default=HOME / SWEEPS, help="Folder of the record.")
+@click.argument("name", metavar="UNIT", type=UNIT)
+@click.option(
+    "--to",
+    "folder",
+    type=_PATH,
+    help=f"Folder of the record; default: {SWEEPS} in {PLACE}.",
+)
 @click.option("--shards", help="Shards FIRST:STOP only; the record adds them up.")
 @click.option("--count", type=click.IntRange(1), help="Random operations of a space too large for all inputs.")
 @click.option("--workers", type=click.IntRange(1), help="Processes; default: one for each core.")
@@ -32,7 +38,7 @@ _PATH = click.Path(path_type=Path)
 @settings_option
 def sweep(
     name: str,
-    folder: Path,
+    folder: Path | None,
     shards: str | None,
     count: int | None,
     workers: int | None,
@@ -60,6 +66,7 @@ def sweep(
     if only:
         return _only(unit, verilog, only, as_json)
     plan = library.Plan(unit, **({"count": count} if count else {}))
+    keeps("the shards that ended are kept; run the same command again, and the sweep goes on from there")
     chosen = library.parse_range(shards, plan.shards) if shards else None
     with progress_bar() as progress:
         found = library.sweep(

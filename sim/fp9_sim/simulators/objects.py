@@ -13,6 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from fp9.system.cache import touch
+
 _OBJECTS = "verilated*.o"
 _AHEAD = 3600.0
 """Seconds; longer than any build."""
@@ -20,6 +22,7 @@ _AHEAD = 3600.0
 
 def lend(store: Path, options: list[str], working: Path) -> None:
     """Copy the object files for these options into the folder of a build, when there are any."""
+    touch(_folder(store, options))
     for kept in _folder(store, options).glob(_OBJECTS):
         shutil.copyfile(kept, working / kept.name)
         os.utime(working / kept.name, (time.time() + _AHEAD,) * 2)

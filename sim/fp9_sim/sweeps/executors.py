@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import itertools
 import multiprocessing
+import signal
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
+from fp9.system.missing import install_hint
 from fp9_sim.sweeps.shard import ShardResult, Task, run_shard
 
 IN_FLIGHT = 256
@@ -31,7 +33,7 @@ def run(tasks: Iterable[Task], workers: int, scheduler: str | None) -> Iterator[
 def on_processes(tasks: Iterable[Task], workers: int) -> Iterator[ShardResult]:
     """Results from processes of this machine."""
     # Forking a process whose threads are at work is not safe; a fresh one compiles nothing anew.
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_stop_at_once) as pool:
         futures = [pool.submit(run_shard, task) for task in tasks]
         try:
             for future in as_completed(futures):
@@ -42,12 +44,17 @@ def on_processes(tasks: Iterable[Task], workers: int) -> Iterator[ShardResult]:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
+def _stop_at_once() -> None:
+    """End a worker at Ctrl-C without a word: what it was at is run again, and the parent says so."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def on_dask(tasks: Iterable[Task], address: str) -> Iterator[ShardResult]:
     """Results from the workers of a Dask scheduler; a shard whose worker dies is run by another one."""
     try:
         distributed: Any = importlib.import_module("distributed")
     except ModuleNotFoundError:
-        raise ValueError("a scheduler needs dask.distributed; run: pip install 'fp9[cluster]'") from None
+        raise ValueError(f"a scheduler needs dask.distributed; run: {install_hint('cluster')}") from None
     try:
         client = distributed.Client(address, timeout=CONNECT_SECONDS)
     except (OSError, ValueError, TypeError):

@@ -16,15 +16,12 @@ import fp9_rtl
 from fp9.units import Unit
 from fp9_sim.batch.unit import Verilated, verilated
 from fp9_sim.provenance import provenance
-from fp9_sim.records import HOME, SWEEPS
+from fp9_sim.records import SWEEPS, home
 from fp9_sim.simulators.find import verilator
 from fp9_sim.sweeps import checkpoint, executors, records
 from fp9_sim.sweeps.plan import Plan
 from fp9_sim.sweeps.shard import ShardResult, Task
 from fp9_sim.sweeps.shrink import Operation, shrink
-
-RECORDS = HOME / SWEEPS
-"""Folder of the records when nothing else is asked for."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -51,12 +48,14 @@ def sweep(
     chosen: range | None = None,
     *,
     verilog: str | None = None,
-    folder: Path | str = RECORDS,
+    folder: Path | str | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
     """Run the chosen shards of a plan (all of them by default) and add what was found to the record in `folder`.
+
+    None means that of the repository where one stands in it, else `build/verification/sweeps`.
 
     Finished shards are kept beside the record until the sweep is complete: after a kill the same call goes on from
     there. `verilog` is swept in place of the generated text. The work is done by `workers` processes (one for each
@@ -68,7 +67,7 @@ def sweep(
     text = fp9_rtl.verilog(plan.unit) if verilog is None else verilog
     shards = range(plan.shards) if chosen is None else chosen
     dut = verilated(plan.unit, threads=1, verilog=text)
-    folder = Path(folder)
+    folder = home() / SWEEPS if folder is None else Path(folder)
     started = time.perf_counter()
     with checkpoint.opened(folder / f".{plan.unit.name}-{_key(plan, shards, text)}.jsonl") as kept:
         before = sum(result.count for result in kept.done.values())

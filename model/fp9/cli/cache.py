@@ -1,0 +1,46 @@
+"""The command of what is kept between runs: cache."""
+
+from __future__ import annotations
+
+import click
+
+from fp9.cli.support import Command, show, table
+from fp9.cli.words import Words
+from fp9.system import cache as library
+
+
+@click.command(cls=Command)
+@click.argument("kinds", metavar="[KIND]...", nargs=-1, type=Words(library.KINDS))
+@click.option("--clear", is_flag=True, help="Remove it; it is made again when it is needed.")
+def cache(kinds: tuple[str, ...], clear: bool, as_json: bool) -> None:
+    """Show or clear what is kept between runs.
+
+    Measured circuits (KIND synth) and compiled units (KIND verilated) are kept in ~/.cache/fp9, or in $FP9_CACHE, up to
+    $FP9_CACHE_MB megabytes (1024); beyond that, what was not used for the longest time goes.
+
+    \b
+      fp9 cache
+      fp9 cache verilated --clear
+    """
+    for kind in kinds:
+        if kind not in library.KINDS:
+            raise ValueError(f"kind {kind!r} given; give {' or '.join(library.KINDS)}")
+    chosen = kinds or tuple(library.KINDS)
+    found = {kind: library.clear((kind,)) if clear else library.entries(kind) for kind in chosen}
+    sums = {kind: {"entries": len(kept), "bytes": sum(e.size for e in kept)} for kind, kept in found.items()}
+    record = {
+        "folder": str(library.root()),
+        "bound_bytes": library.bound(),
+        "cleared": clear,
+        "kinds": sums,
+    }
+    rows = [
+        [kind, total["entries"], f"{total['bytes'] / (1 << 20):.1f}", library.KINDS[kind]]
+        for kind, total in sums.items()
+    ]
+    columns = ["kind", "entries", "MB", "what"]
+    title = f"{'Cleared from' if clear else 'Kept in'} {library.root()}, {library.bound() >> 20} MB at most"
+    show(record, as_json, table(title, columns, rows, numbers=columns[1:3]))
+
+
+COMMANDS = (cache,)

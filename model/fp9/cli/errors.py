@@ -1,0 +1,117 @@
+"""How commands end: what a user can cause is one sentence, Ctrl-C and a closed pipe are neither success nor failure."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from fp9.system.missing import MissingTool, install_hint
+
+DEBUG = "fp9.debug"
+_KEPT = "fp9.kept"
+_USER_ERRORS = (ValueError, TypeError, OSError, MissingTool)
+"""What a user can cause."""
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C: 128 and the signal's number, as shells have it."""
+
+BROKEN_PIPE = 141
+"""Exit code where the reader of standard output went away, by the same rule."""
+
+
+class UserError(click.ClickException):
+    """One sentence for the user on standard error, exit code 2."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        """Print the sentence, on one line."""
+        click.echo(f"fp9: {' '.join(self.message.split())}", file=file or sys.stderr)
+
+
+class Interrupted(UserError):
+    """What Ctrl-C left, and how to go on; exit code 130."""
+
+    exit_code = INTERRUPTED
+
+
+def keeps(sentence: str) -> None:
+    """State what the command under way keeps when it is interrupted, and how one goes on; for Ctrl-C's line."""
+    click.get_current_context().meta[_KEPT] = sentence
+
+
+_NOTHING_KEPT = "files are written whole or not at all; run the same command to start again"
+
+
+@contextlib.contextmanager
+def one_sentence(ctx: click.Context | None) -> Iterator[None]:
+    """Turn every error that a user can cause into one sentence, and Ctrl-C into a line of what was kept."""
+    try:
+        yield
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "fp9"
+        raise UserError(f"{error.format_message().rstrip('.')}; see {command} --help") from error
+    except KeyboardInterrupt:
+        kept = ctx.meta.get(_KEPT) if ctx is not None else None
+        raise Interrupted(f"interrupted; {kept or _NOTHING_KEPT}") from None
+    except BrokenPipeError as error:
+        if error.filename is not None:
+            raise UserError(_sentence(error)) from error
+        _drop_output()
+        raise SystemExit(BROKEN_PIPE) from None
+    except MemoryError as error:
+        if _is_loud(ctx):
+            raise
+        raise UserError("there is not enough memory for this; ask for less at once") from error
+    except _USER_ERRORS as error:
+        if isinstance(error, OSError) and error.filename is None:
+            _drop_output()
+        if _is_loud(ctx):
+            raise
+        raise UserError(_sentence(error)) from error
+
+
+def _is_loud(ctx: click.Context | None) -> bool:
+    return ctx is not None and ctx.meta.get(DEBUG, False)
+
+
+def _sentence(error: Exception) -> str:
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error) or type(error).__name__
+    if error.filename is None:
+        return f"standard output: {error.strerror.lower()}; send it elsewhere"
+    return f"{error.filename}: {error.strerror.lower()}; give another path or change its rights"
+
+
+def _drop_output() -> None:
+    """Let what standard output still holds go nowhere, so that the interpreter does not try again when it ends."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stdout.flush()
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def need_standard_output() -> None:
+    """Raise UserError where there is none, before any work is done in vain."""
+    if sys.stdout is None:
+        raise UserError("standard output is closed; open it, or send it to /dev/null")
+
+
+@contextlib.contextmanager
+def extra(name: str) -> Iterator[None]:
+    """Imports that need the optional packages of the extra `name`; their absence becomes a sentence."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("fp9"):
+            raise
+        raise UserError(
+            f"this command needs {error.name}, which is not installed; run: {install_hint(name)}"
+        ) from error

@@ -1,0 +1,80 @@
+"""Arguments that are names: UNIT, FORMAT, ENGINE and choices, which the shell completes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from fp9.cli.output import TAKEN
+from fp9.system.files import STANDARD_OUTPUT
+
+
+class Words(click.ParamType):  # type: ignore[type-arg]
+    """A text that is one of some names, which the library checks; the shell completes it.
+
+    `names` gives the names, or is a function that gives them, called only where completion asks. With `files` the shell
+    completes paths where no name begins as the text does.
+    """
+
+    name = "text"
+
+    def __init__(self, names: Iterable[str] | Callable[[], Iterable[str]], files: bool = False) -> None:
+        self._names = names
+        self._files = files
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Names that begin as the text does, else files."""
+        names = self._names() if callable(self._names) else self._names
+        found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return found or ([CompletionItem(incomplete, type="file")] if self._files else [])
+
+
+class OutFile(click.Path):
+    """A file to write; `-` is standard output, which then carries nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path, noted where it is standard output."""
+        path = super().convert(value, param, ctx)
+        if ctx is not None and str(path) == STANDARD_OUTPUT:
+            ctx.meta[TAKEN] = True
+        return path
+
+
+def _units() -> Iterable[str]:
+    from fp9.units import CATALOGUE  # slow to load
+
+    return CATALOGUE
+
+
+def _formats() -> Iterable[str]:
+    from fp9.formats import FAMILIES, NAMED  # slow to load
+
+    return [*NAMED, *FAMILIES]
+
+
+def _engines() -> Iterable[str]:
+    from fp9.engines import ENGINES  # slow to load
+
+    return ENGINES
+
+
+def _roundings() -> Iterable[str]:
+    from fp9.rounding import Rounding  # slow to load
+
+    return [rounding.value for rounding in Rounding]
+
+
+OUT_FILE = OutFile()
+UNIT = Words(_units, files=True)
+FORMAT = Words(_formats)
+ENGINE = Words(_engines)
+ROUNDING = Words(_roundings)
+OVERFLOW = Words(("saturate", "inf"))
+SIMULATOR = Words(("icarus", "verilator"))
