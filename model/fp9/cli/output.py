@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -21,8 +20,13 @@ TAKEN = "fp9.standard_output_is_a_file"
 PIPED_WIDTH = 140
 """Columns that text is folded to where standard output is no terminal; tables are as wide there as they are."""
 
-_BESIDE = 2
-"""Blanks before the fields of a row that is shown on lines of its own."""
+_BESIDE = "  "
+"""What stands before the fields of a row that is shown on lines of its own."""
+
+_TIGHTER = (((0, 1), True), ((0, 1, 0, 0), False), ((0, 0), False))
+"""Blanks beside a column's cells (above and below, right and left), and whether the table has edges: as room allows."""
+
+_BOUNDLESS = 10**6
 
 
 def console(stderr: bool = False) -> Console:
@@ -58,33 +62,60 @@ def show(record: object, as_json: bool, *tables: RenderableType) -> None:
 
 
 def _show_table(out: Console, shown: Table) -> None:
-    """A table folded at words; where its longest words do not fit, the fields of each row on lines of their own."""
+    """A table folded between words; where the longest words do not fit, each row's fields on lines of their own."""
+    texts = [[_plain(cell) for cell in (column.header, *column.cells)] for column in shown.columns]
+    natural = [max((len(line) for text in column for line in text.splitlines()), default=0) for column in texts]
+    least = [max((len(word) for text in column for word in text.split()), default=0) for column in texts]
+    for padding, edge in _TIGHTER:
+        shown.padding, shown.show_edge = padding, edge
+        beside = _beside(out, shown, natural)
+        if not out.is_terminal:
+            out.width = max(out.width, sum(natural) + beside)
+        if sum(least) + beside <= out.width:
+            for column, width in zip(shown.columns, _widths(natural, least, out.width - beside), strict=True):
+                column.width = width
+            out.print(shown)
+            return
+    _show_rows(out, shown)
+
+
+def _beside(out: Console, shown: Table, widths: list[int]) -> int:
+    """Columns of the terminal that a table takes beside the text of its own columns."""
     from rich.measure import Measurement  # slow to load
 
-    for column in shown.columns:
-        column.overflow = "fold"
-    measured = Measurement.get(out, out.options.update(max_width=10**6), shown)
-    if not out.is_terminal and "COLUMNS" not in os.environ:
-        out.print(shown, width=measured.maximum, soft_wrap=True)
-    elif measured.minimum <= out.width:
-        out.print(shown)
-    else:
-        _show_rows(out, shown)
+    return Measurement.get(out, out.options.update(max_width=_BOUNDLESS), shown).maximum - sum(widths)
+
+
+def _widths(natural: list[int], least: list[int], room: int) -> list[int]:
+    """Widths of columns within a room: what each needs at least, and what is left to those that need little more."""
+    widths, spare = list(least), room - sum(least)
+    order = sorted(range(len(least)), key=lambda i: natural[i] - least[i])
+    for place, i in enumerate(order):
+        more = min(natural[i] - least[i], spare // (len(order) - place))
+        widths[i] += more
+        spare -= more
+    return widths
+
+
+def _plain(cell: object) -> str:
+    """A cell's text."""
+    return getattr(cell, "plain", None) or str(cell)
 
 
 def _show_rows(out: Console, shown: Table) -> None:
+    """Each row as its first field and below it the others, those without content left out."""
     from rich.text import Text  # slow to load
 
-    titles = [str(column.header) for column in shown.columns]
-    longest = max(map(len, titles))
+    first, *others = (_plain(column.header) for column in shown.columns)
+    longest = max(map(len, others), default=0)
     if shown.title:
         out.print(Text(str(shown.title), style="bold"))
     for row in zip(*(column.cells for column in shown.columns), strict=True):
-        head, *rest = (cell.plain if isinstance(cell, Text) else str(cell) for cell in row)
-        out.print(Text(head, style="bold"), soft_wrap=True)
-        for title, cell in zip(titles[1:], rest, strict=True):
-            line = f"{' ' * _BESIDE}{title.ljust(longest)} {cell}".rstrip()
-            out.print(line, soft_wrap=True, markup=False, highlight=False)
+        head, *rest = map(_plain, row)
+        out.print(Text(f"{first} {head}", style="bold"), soft_wrap=True)
+        for title, cell in zip(others, rest, strict=True):
+            if cell:
+                out.print(f"{_BESIDE}{title.ljust(longest)} {cell}", soft_wrap=True, markup=False, highlight=False)
     if shown.caption:
         out.print(str(shown.caption), markup=False, highlight=False)
 
