@@ -1,7 +1,7 @@
 # The entrance: `make` sets everything up and runs the main job, `make test` runs the tests; neither needs anything first.
 # PYTHON: an interpreter of 3.11 or later. OUT: folder of everything made. UNITS: for vectors, rtl, sim and synth.
 
-PYTHON ?= $(firstword $(foreach p,python3 python3.11 python3.12 python3.13,$(shell command -v $p)))
+PYTHON ?= $(firstword $(foreach p,python3 python3.11 python3.12 python3.13 python3.14,$(shell command -v $p)))
 OUT ?= build
 PROVEN ?= decoder_ocp decoder_hfp8 decoder_hif8 decoder_all upcast_fp32 upcast_dlfloat16_hfp8 \
   cast_fp32 cast_fp32_ocp_rne cast_fp16_hif8 cast_fp32_sr cast_bf16 cast_fp32_x4 \
@@ -13,7 +13,7 @@ READY := .venv/.ready
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test setup prove mutants vectors rtl sim synth exhaustive bench exhaustive-casts lint docs lock clean
+.PHONY: demo test setup prove mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean
 
 demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
@@ -50,6 +50,14 @@ bench: $(READY)   ## speed beside other packages, those of the extra fp9[bench]
 
 exhaustive-casts: $(READY) ## every float32 input of every cast, against other packages and the oracle
 	$(BIN)/python -m fp9.studies.exhaustive --out $(OUT)/exhaustive-casts
+
+wheel: $(READY)   ## wheel and source distribution, in OUT/dist, installed and run in an empty environment
+	$(BIN)/python -m hatchling build -d $(OUT)/dist
+	for made in $(OUT)/dist/*.whl $(OUT)/dist/*.tar.gz; do \
+	  rm -rf $(OUT)/empty && $(PYTHON) -m venv $(OUT)/empty \
+	  && $(OUT)/empty/bin/pip install --quiet --disable-pip-version-check $$made \
+	  && $(OUT)/empty/bin/fp9 cast 16 --to hif8 --rounding hybrid || exit; \
+	done
 
 lint: $(READY)    ## ruff, mypy, and who may import whom
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 
+from fp9.system.missing import install_hint
+
 REPEATS = 7
 
 
@@ -33,7 +35,7 @@ def peer(name: str) -> ModuleType | None:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
-        print(f"{name} is not installed and is skipped; to compare with it: pip install 'fp9[bench]'")
+        print(f"{name} is not installed and is skipped; to compare with it: {install_hint('bench')}")
         return None
 
 

@@ -149,11 +149,17 @@ def _has_nan(flat: NDArray[Any]) -> bool:
 def as_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
     """`codes` as the format's unsigned integers, without a copy where they are such or another package's type for it.
 
-    Raises TypeError for other dtypes, ValueError for codes that do not exist and arrays of another format's type.
+    Raises TypeError for other dtypes and for unsigned integers narrower than the format's;
+    ValueError for codes that do not exist and arrays of another format's type.
     """
     array = stored_codes(codes, fmt)
     if array.dtype.kind not in "iu":
         raise TypeError(f"codes of {fmt.name} are unsigned integers of {fmt.bits} bits; {array.dtype.name} given")
+    if array.dtype.kind == "u" and array.dtype.itemsize < fmt.dtype.itemsize:
+        raise TypeError(
+            f"{array.dtype.name} given as codes of {fmt.name}, which are {fmt.dtype.name}; decode those of another "
+            "format, convert others"
+        )
     if array.dtype != fmt.dtype or fmt.bits % 8:
         if array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << fmt.bits:
             raise ValueError(f"a code outside 0..2**{fmt.bits}-1 given; {fmt.name} has {fmt.bits} bits")

@@ -64,11 +64,16 @@ def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> 
 def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32]:
     """A scale's exponents: one integer, or an array (int32) that broadcasts to `shape`, flattened.
 
-    Raises TypeError for exponents that are no integers, ValueError for shapes or sizes that do not fit.
+    Raises TypeError for exponents that are no integers or are unsigned, ValueError for shapes or sizes that do not fit.
     """
     exponents = np.asarray(scale)
     if exponents.dtype.kind not in "iu":
         raise TypeError(f"scale of {exponents.dtype.name} given; give the integer exponent k of the factor 2**k")
+    if exponents.dtype.kind == "u":
+        raise TypeError(
+            f"scale of {exponents.dtype.name} given, as codes are; give signed integers k of factors 2**k (of e8m0 "
+            "codes: the codes minus 127)"
+        )
     if exponents.size and not -MAX_SCALE <= int(exponents.min()) <= int(exponents.max()) <= MAX_SCALE:
         raise ValueError(f"a scale exponent outside -{MAX_SCALE}..{MAX_SCALE} given")
     if exponents.ndim == 0:

@@ -202,3 +202,27 @@ def test_complex_numbers_and_texts_are_no_source() -> None:
     for x in (np.array([1j]), np.array(["1"])):
         with pytest.raises(TypeError, match="give float64"):
             fp9.encode(x, "e4m3")
+
+
+def test_codes_given_as_exponents_are_refused() -> None:
+    """E8M0 codes stand for 2**(code - 127) (OCP MX section 5.4.1): taken as exponents they would be 127 too large."""
+    codes = fp9.encode([1.0, 2.0], "e8m0")
+    for given in (codes, codes.astype(np.uint16), np.uint8(127)):
+        with pytest.raises(TypeError, match="the codes minus 127"):
+            fp9.encode([1.0, 2.0], "e4m3", scale=given)
+        with pytest.raises(TypeError, match="the codes minus 127"):
+            fp9.decode(np.uint8([1, 2]), "e4m3", scale=given)
+    assert fp9.encode([1.0, 2.0], "e4m3", scale=codes.astype(int) - 127).tolist() == [0x38, 0x48]
+
+
+def test_codes_of_a_narrower_format_are_refused() -> None:
+    """0x3C00 is 1.0 in FP16 and 2.15e-41 in FP32: the array's type tells them apart."""
+    half = fp9.encode([1.0], "fp16")
+    one = fp9.encode([[1.0]], "e4m3")
+    with pytest.raises(TypeError, match="uint16 given as codes of fp32"):
+        fp9.decode(half, "fp32")
+    with pytest.raises(TypeError, match="uint16 given as codes of fp32"):
+        fp9.matmul(one, one, "e4m3", "e4m3", "fma_fp32", half.reshape(1, 1))
+    with pytest.raises(TypeError, match="uint8 given as codes of fp16"):
+        fp9.matmul(one, one, "fp16", "e4m3")
+    assert fp9.decode([0x3F800000], "fp32").tolist() == [1.0]  # a list says nothing of its width

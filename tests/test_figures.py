@@ -1,0 +1,97 @@
+"""Figures that a page repeats are those of the records: the data sheets and the study of submodules."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fp9.units import CATALOGUE
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE = DOCS / "area-analysis.md"
+_UNIT = re.compile(r"`(\w+)`")
+_AREA = re.compile(r"\b\d{5,6}\b")
+_RATIO = re.compile(r"\| `(\w+)` / `(\w+)` \| ([\d.]+) \| ([\d.]+) \|")
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def _tables(text: str) -> list[tuple[list[str], list[list[str]]]]:
+    """Headings and rows of every table of a page."""
+    found: list[tuple[list[str], list[list[str]]]] = []
+    lines = text.splitlines()
+    for above, rule, at in zip(lines, lines[1:], range(2, len(lines) + 1), strict=False):
+        if above.startswith("|") and re.fullmatch(r"\|[-:| ]+\|", rule):
+            rows = []
+            while at < len(lines) and lines[at].startswith("|"):
+                rows.append(_cells(lines[at]))
+                at += 1
+            found.append((_cells(above), rows))
+    return found
+
+
+def _sheet(unit: str) -> dict[str, dict[str, str]]:
+    """The area and delay of a data sheet, by mapping."""
+    tables = _tables((DOCS / "units" / f"{unit}.md").read_text())
+    return {row[0]: dict(zip(head, row, strict=True)) for head, rows in tables if head[0] == "mapping" for row in rows}
+
+
+def _submodules(unit: str) -> dict[str, str]:
+    head, rows = _tables((DOCS / "study" / "submodules.md").read_text())[0]
+    return next(dict(zip(head, row, strict=True)) for row in rows if row[0] == unit)
+
+
+def figures(unit: str) -> dict[str, str]:
+    """What the records say of a unit, by the headings of the page's tables."""
+    a, b, parts = _sheet(unit)["A"], _sheet(unit)["B"], _submodules(unit)
+    return {
+        **parts,
+        "place / align": parts["place"] or parts["align"],
+        "flat": a["area um2"],
+        "stages": str(CATALOGUE[unit].stages),
+        "A um2": a["area um2"],
+        "flip-flops": a["flip-flops"] if CATALOGUE[unit].stages else "-",
+        "B um2": b["area um2"],
+        "flip-flops um2": str(int(a["area um2"]) - int(a["logic um2"])),
+        "A ns": a["delay ns"],
+        "B ns": b["delay ns"],
+    }
+
+
+ROWS = [
+    (match[1], head, row)
+    for head, rows in _tables(PAGE.read_text())
+    for row in rows
+    if head[0] == "unit" and (match := _UNIT.match(row[0])) and match[1] in CATALOGUE
+]
+RATIOS = [match.groups() for match in map(_RATIO.match, PAGE.read_text().splitlines()) if match]
+
+
+@pytest.mark.parametrize(("unit", "head", "row"), ROWS, ids=[row[0] for row in ROWS])
+def test_a_row_of_a_unit_is_that_of_its_records(unit: str, head: list[str], row: list[str]) -> None:
+    known = figures(unit)
+    assert dict(zip(head[1:], row[1:], strict=True)) == {name: known[name] for name in head[1:]}
+
+
+@pytest.mark.parametrize(("unit", "other", "a", "b"), RATIOS)
+def test_a_ratio_is_that_of_the_data_sheets(unit: str, other: str, a: str, b: str) -> None:
+    for mapping, said in (("A", a), ("B", b)):
+        areas = [int(_sheet(name)[mapping]["area um2"]) for name in (unit, other)]
+        assert float(said) == pytest.approx(areas[0] / areas[1], abs=6e-4)
+
+
+@pytest.mark.parametrize("line", [line for line in PAGE.read_text().splitlines() if not line.startswith("|")])
+def test_an_area_in_a_sentence_on_units_is_in_their_records(line: str) -> None:
+    units = [name for name in _UNIT.findall(line) if name in CATALOGUE]
+    known = {text for unit in units for text in figures(unit).values()}
+    if units:
+        assert set(_AREA.findall(line)) <= known
+
+
+def test_the_page_is_checked_at_all() -> None:
+    assert len(ROWS) >= 14
+    assert len(RATIOS) >= 3
