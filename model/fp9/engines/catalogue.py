@@ -10,8 +10,8 @@ from typing import Any
 
 from fp9.engines.engine import Addend, Engine, Scaling, Truncation
 from fp9.formats import fixed_format, format
+from fp9.names import unknown
 from fp9.rounding import Rounding, choice
-from fp9.system.names import unknown
 
 _R = Rounding
 _FP32, _FP16, _BF16, _DLFLOAT16, _E8M13 = (

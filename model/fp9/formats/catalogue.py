@@ -14,8 +14,8 @@ from fp9.formats.hifloat8 import HiFloat8
 from fp9.formats.integer import ScaledInteger
 from fp9.formats.scale import PowerOfTwo
 from fp9.formats.unsigned import UnsignedFloat
+from fp9.names import unknown
 from fp9.rounding import Rounding
-from fp9.system.names import unknown
 
 _S = Specials
 _NEAREST_UP = Rounding.RNA

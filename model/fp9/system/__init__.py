@@ -1,1 +1,1 @@
-"""Files that appear whole, work on threads, tools that are missing, names that nobody has."""
+"""Files that appear whole, work on threads, tools that are missing."""

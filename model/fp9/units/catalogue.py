@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fp9.engines import ENGINES, engine
 from fp9.formats import fixed_format, format
+from fp9.names import unknown
 from fp9.rounding import Rounding
-from fp9.system.names import unknown
 from fp9.units.base import Unit
 from fp9.units.cast import Cast
 from fp9.units.decode import Decoder, Upcast

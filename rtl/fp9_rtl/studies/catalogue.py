@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from fp9.engines import Engine, engine
 from fp9.formats import FixedFormat, Format, Rounding, fixed_format, format
-from fp9.system.names import unknown
+from fp9.names import unknown
 from fp9.units import CATALOGUE, MAX_STAGES, Cast, Decoder, Dot, Fma, Fpu, Mac, Unit
 from fp9_rtl.studies.study import Chart, Study, Variant
 

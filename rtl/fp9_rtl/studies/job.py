@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from fp9.names import unknown as unknown_name
 from fp9.system.files import write_whole
-from fp9.system.names import unknown as unknown_name
 from fp9.units import CATALOGUE
 from fp9_rtl.studies import report as study_report
 from fp9_rtl.studies import study
