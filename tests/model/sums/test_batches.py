@@ -80,7 +80,7 @@ def operand_errors() -> Iterator[tuple[Any, type[Exception], str]]:
     yield lambda: fp9.matmul(x, x), ValueError, r"give \(M, K\) and \(K, N\)"
 
 
-@pytest.mark.parametrize(("call", "error", "words"), operand_errors())
+@pytest.mark.parametrize(("call", "error", "words"), list(operand_errors()))
 def test_what_is_no_operand_is_explained(call: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         call()
