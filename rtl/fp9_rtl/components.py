@@ -26,7 +26,7 @@ from fp9_rtl.parts.step import Step, chain
 from fp9_rtl.pipelines.cut import cut
 from fp9_rtl.pipelines.elastic import HANDSHAKE, Combinational, Pipeline, StreamComponent
 from fp9_rtl.sums import gating
-from fp9_rtl.sums.steps import dot_steps, offered, product_steps
+from fp9_rtl.sums.steps import CIRCUITS_NEEDED, dot_steps, has_circuits, offered, product_steps
 
 
 def build(unit: Unit) -> wiring.Component:
@@ -45,6 +45,8 @@ def check_offered(unit: Unit) -> None:
             return
         case Cast():
             plain, needed = all(is_target(fmt) for fmt in unit.targets), "hif8 or targets of fixed fields"
+        case Dot() | Fpu() if not has_circuits(unit.engine):
+            plain, needed = False, CIRCUITS_NEEDED
         case Dot() if unit.engine.chunk is not None and not isinstance(unit, Mac):
             plain, needed = False, "an engine without chunks, or a mac, which has a register for them"
         case Mac() if unit.engine.whole:

@@ -9,14 +9,30 @@ from enum import Enum
 from typing import Any
 
 from fp9.engines.engine import Addend, Engine, Scaling, Truncation
-from fp9.formats import fixed_format, format
+from fp9.formats import FixedFormat, fixed_format, format
 from fp9.names import unknown
-from fp9.rounding import Rounding, choice
+from fp9.rounding import Overflow, Rounding, choice
 
 _R = Rounding
 _FP32, _FP16, _BF16, _DLFLOAT16, _E8M13 = (
     fixed_format(name) for name in ("fp32", "fp16", "bf16", "dlfloat16", "e8m13")
 )
+
+
+def _mma(name: str, result: FixedFormat) -> Engine:
+    """FP8 through the FP16 tensor core: 32 elements in two steps of 16, neighbours two and two in turn."""
+    steps: dict[str, Any] = {"products": 16, "window": 25, "chunk": 32, "interleave": 2, "scaling": Scaling.SUMS}
+    if result is _FP16:
+        return Engine(name, result, _R.RNE, zero_exponent=-21, **steps)
+    return Engine(name, result, _R.RTZ, zero_exponent=-133, promotion=_FP32, **steps)
+
+
+def _rvbna(products: int) -> Engine:
+    """A window of 23 bits and one for each doubling of the products; a sum is a chunk, rounded to odd as its total."""
+    window = _FP32.fraction_bits + (products - 1).bit_length()
+    name = f"rvbna{products}"
+    return Engine(name, _FP32, _R.RTO, products=products, window=window, truncation=Truncation.JAM, chunk=products)
+
 
 ENGINES: dict[str, Engine] = {
     e.name: e
@@ -31,6 +47,16 @@ ENGINES: dict[str, Engine] = {
         Engine("hopper", _E8M13, _R.RTZ, products=32, window=13, zero_exponent=-133, scaling=Scaling.SUMS),
         Engine("ada", _E8M13, _R.RTZ, products=16, window=13, zero_exponent=-132, scaling=Scaling.SUMS),
         Engine("blackwell", _FP32, _R.RTZ, products=32, window=25, zero_exponent=-133),
+        # The same with FP16 results.
+        Engine("hopper_fp16", _FP16, _R.RNE, products=32, window=13, zero_exponent=-21, scaling=Scaling.SUMS),
+        Engine("ada_fp16", _FP16, _R.RNE, products=16, window=13, zero_exponent=-20, scaling=Scaling.SUMS),
+        Engine("blackwell_fp16", _FP16, _R.RNE, products=32, window=25, zero_exponent=-21),
+        # mma.sync with FP8 operands on Hopper and Blackwell, as measured on H100, H200 and B200 (MATLAB-tensor-core):
+        # operands go as FP16 through two steps from +0, and C is added last, once and to nearest.
+        _mma("hopper_mma", _FP32),
+        _mma("hopper_mma_fp16", _FP16),
+        _mma("blackwell_mma", _FP32),
+        _mma("blackwell_mma_fp16", _FP16),
         Engine("cdna3", _FP32, _R.RNE, products=16, window=24, joined=31, scaling=Scaling.SUMS),
         # DeepSeek-V3 section 3.3.2: sums of 128 leave the tensor core and are added in FP32.
         Engine(
@@ -44,6 +70,16 @@ ENGINES: dict[str, Engine] = {
             promotion=_FP32,
             scaling=Scaling.SUMS,
         ),
+        # RISC-V "bulk normalised addition" (riscv-isa-sim, bulknormdot.h and zvbdot.h): the sum of n products, then C.
+        _rvbna(4),
+        _rvbna(8),
+        _rvbna(16),
+        _rvbna(32),
+        # Arm FP8DotAddFP (DDI0487, J1.3.3): FDOT and FMMLA; FMLAL and FMLALL are fma_fp16 and fma_fp32.
+        Engine("arm_fdot2", _FP16, _R.RNE, products=2),
+        Engine("arm_fdot4", _FP32, _R.RNE, products=4),
+        Engine("arm_fmmla4", _FP16, _R.RNE, products=4),
+        Engine("arm_fmmla8", _FP32, _R.RNE, products=8),
         Engine("exact", _FP32, _R.RNE, whole=True),
     )
 }
@@ -123,6 +159,7 @@ _CHOICES: dict[str, type[Enum]] = {
     "truncation": Truncation,
     "addend": Addend,
     "scaling": Scaling,
+    "overflow": Overflow,
 }
 _WORDS: dict[str, bool | None] = {"none": None, "true": True, "false": False}
 

@@ -7,7 +7,7 @@ from enum import Enum, IntEnum
 from typing import Any
 
 from fp9.formats import FixedFormat, Format, Specials, UnsignedFloat, fixed_format, format
-from fp9.rounding import Rounding, choice
+from fp9.rounding import Overflow, Rounding, choice
 
 
 class Truncation(Enum):
@@ -17,6 +17,8 @@ class Truncation(Enum):
     """dropped from the magnitude: toward zero"""
     FLOOR = "floor"
     """dropped from two's complement: toward minus infinity"""
+    JAM = "jam"
+    """dropped from the magnitude, and where any of them is 1 the last bit kept becomes 1 (sticky)"""
 
 
 class Addend(Enum):
@@ -74,8 +76,12 @@ class Engine:
     `whole`, any format with a NaN.
 
     `chunk` L sums L products on their own, from +0, and adds that sum to the total with one rounding; `promotion` is
-    the format of the total, where it is not `result`, rounded to its own default. `zero_bypass`: in formats with a
-    merged NaN-Inf, 0 x NaN-Inf is 0. `scaling` says where scales enter.
+    the format of the total, where it is not `result`, rounded to its own default. `interleave` I deals the elements of
+    a chunk to its steps in turn, I neighbours at a time, and not step after step: with I = 2 and two steps those with
+    k mod 4 < 2 come first. Elements that the last chunk lacks are then +0, as in an instruction of fixed length.
+
+    `zero_bypass`: in formats with a merged NaN-Inf, 0 x NaN-Inf is 0. `scaling` says where scales enter. `overflow` is
+    what becomes of finite sums beyond the largest number; infinities stay.
 
     Formats and choices may be given by name. Raises ValueError for parameters that do not fit together.
 
@@ -97,6 +103,8 @@ class Engine:
     promotion: FixedFormat | None = None
     scaling: Scaling = Scaling.PRODUCTS
     zero_bypass: bool = False
+    interleave: int | None = None
+    overflow: Overflow = Overflow.INF
 
     def __post_init__(self) -> None:
         given: dict[str, Any] = {
@@ -105,6 +113,7 @@ class Engine:
             "truncation": choice(Truncation, self.truncation, "truncation"),
             "addend": choice(Addend, self.addend, "addend"),
             "scaling": choice(Scaling, self.scaling, "scaling"),
+            "overflow": choice(Overflow, self.overflow, "overflow"),
             "promotion": None if self.promotion is None else format(self.promotion),
         }
         for name, value in given.items():
@@ -154,6 +163,14 @@ class Engine:
             self._fail(f"chunks of {self.chunk} given; give a multiple of the {self.products} products of a step")
         if self.promotion is not None and self.chunk is None:
             self._fail("promotion given without chunks; give chunk, the products between two promotions")
+        if self.interleave is not None and self._fails_to_interleave(self.interleave):
+            self._fail(
+                f"interleave={self.interleave} given; it takes chunks, and a divisor of the {self.products} products "
+                "of a step"
+            )
+
+    def _fails_to_interleave(self, run: int) -> bool:
+        return self.chunk is None or run < 1 or self.products % run != 0
 
     @property
     def output(self) -> FixedFormat:
@@ -173,12 +190,17 @@ class Engine:
     @property
     def within_chunk(self) -> Engine:
         """The engine of the steps of one chunk, to which the chunk is the addend; itself where there are no chunks."""
-        return self if self.chunk is None else replace(self, chunk=None, promotion=None)
+        return self if self.chunk is None else replace(self, chunk=None, promotion=None, interleave=None)
+
+    @property
+    def steps_of_chunk(self) -> int:
+        """Steps of a chunk; 0 where there are no chunks."""
+        return (self.chunk or 0) // self.products
 
     @property
     def joining(self) -> Engine:
         """The engine of the step in which a chunk joins the total: an exact sum of the two, rounded once."""
-        return Engine(f"{self.name}: join", self.output, self.output_rounding)
+        return Engine(f"{self.name}: join", self.output, self.output_rounding, overflow=self.overflow)
 
     @property
     def is_fused(self) -> bool:
@@ -190,6 +212,8 @@ class Engine:
         if self.whole:
             return 1
         chunk = self.chunk or depth
+        if self.interleave is not None:
+            depth = -(-depth // chunk) * chunk
         full, rest = divmod(depth, chunk) if chunk else (0, 0)
         steps = full * -(-chunk // self.products) + -(-rest // self.products)
         return steps + (full + (rest > 0) if self.chunk else 0)

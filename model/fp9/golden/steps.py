@@ -166,7 +166,8 @@ def step(unit: Dot, inputs: Columns) -> Results:
 def _fma(unit: Dot, inputs: Columns) -> Results:
     engine = EngineKernel(unit.engine)
     codes, flags = engine.outputs(len(inputs["c"]))
-    sums = None if unit.engine.zero_bypass else narrow_sums(unit.engine.result, unit.engine.rounding)
+    plain = not unit.engine.zero_bypass and unit.engine.overflow is Overflow.INF
+    sums = narrow_sums(unit.engine.result, unit.engine.rounding) if plain else None
     factors = [next(variants(inputs, operand, formats), None) for operand, formats in (("a", unit.a), ("b", unit.b))]
     columns = inputs["a"], inputs["b"], inputs["c"]
     everywhere = [factor[0] for factor in factors if factor and isinstance(factor[1], slice)]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fp9.engines import Addend
+from fp9.engines import Addend, Truncation
 from fp9.kernels.bits import bits_float64, float64_bits
 from fp9.kernels.compiled import called, inlined, kernel
 from fp9.kernels.fused import code_value, sum_to_odd
@@ -22,6 +22,8 @@ from fp9.rounding import Flags
 _INVALID, _INEXACT, _UNDERFLOW = int(Flags.INVALID), int(Flags.INEXACT), int(Flags.UNDERFLOW)
 INSIDE, ALIGNED, OUTSIDE = range(3)
 ADDENDS = {Addend.INSIDE: INSIDE, Addend.ALIGNED: ALIGNED, Addend.OUTSIDE: OUTSIDE}
+_ZERO, _FLOOR, _JAM = range(3)
+TRUNCATIONS = {Truncation.ZERO: _ZERO, Truncation.FLOOR: _FLOOR, Truncation.JAM: _JAM}
 
 
 class Sums(NamedTuple):
@@ -33,6 +35,7 @@ class Sums(NamedTuple):
     whole: bool
     window: int  # 0: exact
     floors: bool
+    truncation: int
     addend: int
     zero_power: float  # 2^zero_exponent, 0 where zeros do not count
     joined: int  # 0: one common sum
@@ -110,12 +113,23 @@ def _largest(s, a, b, power_a, power_b, start, stop, stride):
 
 
 @inlined
+def _cut(s, x):
+    """`x` without its bits below 1, as the engine truncates; counts of a window, far below 2^52."""
+    if s.truncation == _FLOOR:
+        return np.floor(x)
+    kept = np.trunc(x)
+    if s.truncation == _JAM and kept != x and not np.int64(kept) & 1:
+        kept += math.copysign(1.0, x)
+    return kept
+
+
+@inlined
 def _cut_sum(s, a, b, scale, start, stop, stride):
     """Sum of the finite products, each times `scale` and truncated, and whether anything was dropped."""
     total, dropped = 0.0, False
     for k in range(start, stop, stride):
         p = _product(s, a[k], b[k]) * scale
-        cut = np.floor(p) if s.floors else np.trunc(p)
+        cut = _cut(s, p)
         dropped |= cut != p
         total += cut
     return total, dropped
@@ -140,7 +154,7 @@ def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
     total, dropped = _cut_sum(s, a, b, scale, start, stop, 1)
     addend = c * scale
     if s.addend != OUTSIDE:
-        cut = np.floor(addend) if s.floors else np.trunc(addend)
+        cut = _cut(s, addend)
         dropped |= cut != addend
         addend = cut
     return sum_to_odd(total / scale, addend / scale, mode), dropped, quiet

@@ -68,11 +68,15 @@ def step(
     `pairs` holds at most `engine.products` operand pairs. Returns the code in `engine.result` and the flags.
     """
     terms = [Term(product(a, b), 0, Kind.NAN in (a.kind, b.kind)) for a, b in pairs]
-    return _rounded(engine.result, engine.rounding, [*terms, Term(c, 0, c.kind is Kind.NAN)], bits)
+    return _fused_step(engine, terms, Term(c, 0, c.kind is Kind.NAN), bits)
 
 
 def _rounded(
-    result: Format, rounding: Rounding, terms: Sequence[Term], bits: RandomBits | None = None
+    result: Format,
+    rounding: Rounding,
+    terms: Sequence[Term],
+    bits: RandomBits | None = None,
+    overflow: Overflow = Overflow.INF,
 ) -> tuple[int, Flags]:
     """The exact sum of terms with one rounding."""
     summed = total([term.value for term in terms], rounding)
@@ -81,7 +85,7 @@ def _rounded(
     if summed.kind is Kind.INF:
         code = result.inf_code(summed.negative)
         return (_nan(result), Flags(0)) if code is None else (code, Flags(0))
-    code, flags = encode(summed, result, CastPolicy(rounding=rounding, overflow=Overflow.INF), bits)
+    code, flags = encode(summed, result, CastPolicy(rounding, overflow), bits)
     return (_nan(result) if result.kind_of(code) is Kind.NAN else code), flags
 
 
@@ -101,7 +105,7 @@ def windowed_step(
     if any(term.value.kind in (Kind.NAN, Kind.INF) for term in (*products, c)):
         return _rounded(engine.result, engine.rounding, [*products, c], bits)
     summed, dropped = _joined(engine, products, c) if engine.joined is not None else _aligned(engine, products, c)
-    code, flags = encode(exact(summed), engine.result, CastPolicy(engine.rounding, Overflow.INF), bits)
+    code, flags = encode(exact(summed), engine.result, CastPolicy(engine.rounding, engine.overflow), bits)
     if engine.result.kind_of(code) is Kind.ZERO:
         code = engine.result.code_of(Fraction(0))  # an aligned sum is an integer: its zero has no sign
     if not dropped:
@@ -113,7 +117,12 @@ def windowed_step(
 def _cut(value: Fraction, quantum: int, truncation: Truncation) -> Fraction:
     """A number with its bits below 2^quantum dropped."""
     steps = value / pow2(quantum)
-    return (math.floor(steps) if truncation is Truncation.FLOOR else math.trunc(steps)) * pow2(quantum)
+    if truncation is Truncation.FLOOR:
+        return math.floor(steps) * pow2(quantum)
+    kept = abs(math.trunc(steps))
+    if truncation is Truncation.JAM and kept != abs(steps):
+        kept |= 1
+    return (kept if value > 0 else -kept) * pow2(quantum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +244,7 @@ def dot(
     if engine.whole or (engine.scaling is Scaling.PRODUCTS and scales is not None):
         products = [_scaled(term, e) for term, e in zip(products, scales or [0] * len(products), strict=True)]
     if engine.whole:
-        return _rounded(engine.result, engine.rounding, [*products, c], next(bits) if bits else None)
+        return _fused_step(engine, products, c, next(bits) if bits else None)
     joins = engine.chunk is not None or (engine.scaling is Scaling.SUMS and scales is not None)
     if not joins:
         return _steps(engine, products, c, bits)
@@ -257,7 +266,17 @@ def _steps(engine: Engine, products: Sequence[Term], c: Term, bits: Iterator[Ran
 
 
 def _fused_step(engine: Engine, products: Sequence[Term], c: Term, bits: RandomBits | None) -> tuple[int, Flags]:
-    return _rounded(engine.result, engine.rounding, [*products, c], bits)
+    return _rounded(engine.result, engine.rounding, [*products, c], bits, engine.overflow)
+
+
+def _dealt(engine: Engine, products: Sequence[Term]) -> list[Term]:
+    """A chunk's products in the order in which its steps take them; +0 for those that it lacks."""
+    if engine.interleave is None:
+        return list(products)
+    assert engine.chunk is not None
+    run, count = engine.interleave, engine.chunk // engine.products
+    whole = [*products, *[ZERO] * (engine.chunk - len(products))]
+    return [term for turn in range(count) for k, term in enumerate(whole) if k // run % count == turn]
 
 
 def _chunks(
@@ -272,10 +291,10 @@ def _chunks(
     flags = Flags(0)
     code, _ = _rounded(engine.output, Rounding.RTZ, [c])
     for start in range(0, len(products), length):
-        part, raised = _steps(engine, products[start : start + length], ZERO, bits)
+        part, raised = _steps(engine, _dealt(engine, products[start : start + length]), ZERO, bits)
         summed = _scaled(code_term(part, engine.result), scales[start] if scales else 0)
         own_bits = next(bits) if bits else None
-        code, joined = _rounded(engine.output, engine.output_rounding, [summed, c], own_bits)
+        code, joined = _rounded(engine.output, engine.output_rounding, [summed, c], own_bits, engine.overflow)
         flags |= raised | joined
         c = code_term(code, engine.output)
     return code, flags

@@ -11,7 +11,7 @@ import numpy as np
 
 from fp9.casts.plans import encoder
 from fp9.casts.request import NOTHING, Plan, Request
-from fp9.engines import Engine
+from fp9.engines import Engine, Truncation
 from fp9.formats import Format, Kind
 from fp9.formats.host import BINARY32, BINARY64
 from fp9.kernels import matrices as matmul_kernels
@@ -252,7 +252,8 @@ def _strategy(engine: Engine, a: Span, b: Span, joins: bool, depth_bits: int) ->
     bypasses = engine.zero_bypass and (a.format.nan_is_inf or b.format.nan_is_inf)
     rounds = engine.whole or can_round(engine.result, engine.rounding)
     rounds_totals = not joins or can_round(engine.output, engine.output_rounding)
-    if bypasses or not rounds or not rounds_totals:
+    special = engine.truncation is Truncation.JAM or engine.overflow is Overflow.SATURATE
+    if bypasses or special or not rounds or not rounds_totals:
         return None
     return next((strategy for strategy in STRATEGIES if strategy.fits(engine, a, b, depth_bits)), None)
 

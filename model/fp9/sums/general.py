@@ -26,8 +26,13 @@ HEADROOM_BITS = 32
 """Bits above the largest product for carries: sums of 2^32 products at most."""
 
 
-def rounding_of(fmt: Format, rounding: Rounding) -> tuple[NDArray[np.int64], NDArray[np.uint32], Target, int]:
-    """Rounding into an accumulator: the table's arrays and numbers, and the mode, as the kernels take them."""
+def rounding_of(
+    fmt: Format, rounding: Rounding, overflow: Overflow = Overflow.INF
+) -> tuple[NDArray[np.int64], NDArray[np.uint32], Target, int]:
+    """Rounding into an accumulator: the table's arrays and numbers, and the mode, as the kernels take them.
+
+    `overflow` is what finite sums beyond the largest number become; infinite ones stay what they are.
+    """
     from fp9.kernels import round64 as kernels
 
     rows: Rows = rounding_rows(fmt)
@@ -35,6 +40,8 @@ def rounding_of(fmt: Format, rounding: Rounding) -> tuple[NDArray[np.int64], NDA
     if target.infinite[0] == target.nan[0]:  # NaN stands for infinity, and the canonical one has no sign
         canonical = (target.nan[0], target.nan[0])
         target = target._replace(infinite=canonical, overflow=canonical)
+    if overflow is Overflow.SATURATE:
+        target = target._replace(overflow=rounding_target(fmt, CastPolicy(overflow=overflow)).overflow)
     return rows.binades, rows.order, target, kernels.MODES[rounding]
 
 
@@ -45,13 +52,13 @@ KernelRounding = tuple["NDArray[np.int64]", "NDArray[np.uint32]", Target, int, "
 @functools.lru_cache(maxsize=256)
 def step_rounding(engine: Engine) -> KernelRounding:
     """Rounding of a step as the kernels take it, and the table that decodes its result."""
-    return (*rounding_of(engine.result, engine.rounding), decode_table(engine.result))
+    return (*rounding_of(engine.result, engine.rounding, engine.overflow), decode_table(engine.result))
 
 
 @functools.lru_cache(maxsize=256)
 def output_rounding(engine: Engine) -> KernelRounding:
     """The same of a chunk's sum that joins the total."""
-    return (*rounding_of(engine.output, engine.output_rounding), decode_table(engine.output))
+    return (*rounding_of(engine.output, engine.output_rounding, engine.overflow), decode_table(engine.output))
 
 
 @functools.lru_cache(maxsize=256)
@@ -70,6 +77,7 @@ def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, i
         whole=engine.whole,
         window=engine.window or 0,
         floors=engine.truncation is Truncation.FLOOR,
+        truncation=sum_kernels.TRUNCATIONS[engine.truncation],
         addend=sum_kernels.ADDENDS[engine.addend],
         zero_power=0.0 if engine.zero_exponent is None else 2.0**engine.zero_exponent,
         joined=engine.joined or 0,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fp9.casts.arrays import as_codes, decode_to
-from fp9.engines import alignment_exponent
+from fp9.engines import Engine, alignment_exponent
 from fp9.formats import Format, floor_log2, format
 
 if TYPE_CHECKING:
@@ -131,6 +131,22 @@ def operand(codes: ArrayLike, fmt: Format | str) -> Operand:
     """
     found = format(fmt)
     return Operand(_Kept(operand_codes(codes, found).copy(), found))
+
+
+def dealt(x: Operand, engine: Engine) -> Operand:
+    """Rows along the last axis in the order in which the engine's steps take their elements, those that the last chunk
+    lacks +0; the operand itself where steps take them one after the other.
+    """
+    if engine.interleave is None:
+        return x
+    assert engine.chunk is not None, "an engine interleaves the steps of a chunk"
+    if not x.codes.size:
+        return x
+    *lead, depth = x.shape
+    zeros = np.full((*lead, -depth % engine.chunk), x.format.code_of(Fraction(0)), dtype=x.codes.dtype)
+    shape = (*lead, -1, engine.products // engine.interleave, engine.steps_of_chunk, engine.interleave)
+    runs = np.concatenate([x.codes, zeros], axis=-1).reshape(shape)
+    return Operand(_Kept(runs.swapaxes(-2, -3).reshape(*lead, -1), x.format))
 
 
 def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) -> Operand:

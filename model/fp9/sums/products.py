@@ -13,7 +13,7 @@ from fp9.engines import Engine, Scaling
 from fp9.engines import engine as find_engine
 from fp9.formats import Format
 from fp9.sums.matrices import WORTH_A_THREAD_STEPWISE, Factor, Options, Products, is_one_product, outputs
-from fp9.sums.operands import Operand, as_operand
+from fp9.sums.operands import Operand, as_operand, dealt
 from fp9.sums.sides import broadcasts, check_block, scale_rows, side, some_rows
 from fp9.system.parallel import Progress, row_parts, run_parts
 
@@ -30,7 +30,7 @@ class EngineKernel:
         from fp9.sums.general import rounding_of
 
         self.result, self._addend = engine.result, engine.addend_format
-        self.rounding = rounding_of(engine.result, engine.rounding)
+        self.rounding = rounding_of(engine.result, engine.rounding, engine.overflow)
         self.table = decode_table(engine.result)
 
     def addends(self, codes: NDArray[Any]) -> NDArray[np.float64]:
@@ -83,6 +83,7 @@ def dot(
     check_block(chosen, block)
     if x.ndim == 0 or y.ndim == 0 or x.shape[-1] != y.shape[-1]:
         raise ValueError(f"shapes {x.shape} and {y.shape} given; the last axes must be equal")
+    x, y = dealt(x, chosen), dealt(y, chosen)
     depth, shape = x.shape[-1], np.broadcast_shapes(x.shape, y.shape)[:-1]
     scales = (
         scale_rows("scale_a", scale_a, x.shape[:-1], depth, block),
@@ -127,6 +128,7 @@ def matmul(
     chosen, x, y = find_engine(engine), as_operand("a", a, format_a), as_operand("b", b, format_b)
     check_block(chosen, block)
     lead = _batch(x, y)
+    x, y = dealt(x, chosen), dealt(y.mT, chosen).mT
     (rows, depth), columns = x.shape[-2:], y.shape[-1]
     scales = (
         scale_rows("scale_a", scale_a, (rows,), depth, block, batch=lead),

@@ -139,6 +139,10 @@ def check_block(engine: Engine, block: int | None) -> None:
         return
     if block < 1:
         raise ValueError(f"block of {block} given; give the number of products that share a scale, 1 or more")
+    if engine.interleave is not None and engine.chunk is not None and block % engine.chunk:
+        raise ValueError(
+            f"block of {block} given; engine {engine.name} interleaves chunks of {engine.chunk}: give a multiple of it"
+        )
     sums = engine.scaling is Scaling.SUMS and not engine.whole
     if sums and (engine.chunk is None or block % engine.chunk):
         raise ValueError(

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from amaranth.lib import data
 
+from fp9.engines import Engine, Truncation
+from fp9.rounding import Overflow
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, significand_bits
 from fp9_rtl.parts.step import Step
 from fp9_rtl.rounding.facts import sum_facts
@@ -26,6 +28,15 @@ SEVERAL_NEEDED = (
     "an exact engine with a deterministic rounding, or one with operands of at most "
     f"{OPERAND_SIGNIFICAND_BITS} significand bits and {window.WINDOW_NEEDED}"
 )
+
+
+CIRCUITS_NEEDED = "an engine without interleave, that truncates to zero or floor, and whose overflow is inf"
+
+
+def has_circuits(engine: Engine) -> bool:
+    """Whether circuits know all that the engine says of order, truncation and overflow."""
+    cuts = engine.truncation is not Truncation.JAM
+    return engine.interleave is None and cuts and engine.overflow is Overflow.INF
 
 
 def offered(unit: Dot) -> tuple[bool, str]:

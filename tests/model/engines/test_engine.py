@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 from tests.rosters import PRESETS
 
 import fp9
 from fp9.engines import ENGINES, Addend, Engine, Scaling, Truncation
-from fp9.formats import Rounding, format
+from fp9.formats import format
+from fp9.rounding import Overflow, Rounding
 
 SPEC = {
     # Spec 3.2: products a step, window, result, rounding.
@@ -22,8 +24,26 @@ SPEC = {
     "hopper": (32, 13, "e8m13", "rtz"),
     "ada": (16, 13, "e8m13", "rtz"),
     "blackwell": (32, 25, "fp32", "rtz"),
+    # mmasim 2.1.1, arithmetic of the instructions with FP16 results; two steps of 16: measured on H100, H200 and B200.
+    "hopper_fp16": (32, 13, "fp16", "rne"),
+    "ada_fp16": (16, 13, "fp16", "rne"),
+    "blackwell_fp16": (32, 25, "fp16", "rne"),
+    "hopper_mma": (16, 25, "fp32", "rtz"),
+    "hopper_mma_fp16": (16, 25, "fp16", "rne"),
+    "blackwell_mma": (16, 25, "fp32", "rtz"),
+    "blackwell_mma_fp16": (16, 25, "fp16", "rne"),
     "cdna3": (16, 24, "fp32", "rne"),
     "deepseek": (32, 13, "e8m13", "rtz"),
+    # riscv-isa-sim, bulknormdot.h: 23 + ceil(log2 n) bits below the largest product.
+    "rvbna4": (4, 25, "fp32", "rto"),
+    "rvbna8": (8, 26, "fp32", "rto"),
+    "rvbna16": (16, 27, "fp32", "rto"),
+    "rvbna32": (32, 28, "fp32", "rto"),
+    # Arm DDI0487, FP8DotAddFP: one exact sum, one rounding.
+    "arm_fdot2": (2, None, "fp16", "rne"),
+    "arm_fdot4": (4, None, "fp32", "rne"),
+    "arm_fmmla4": (4, None, "fp16", "rne"),
+    "arm_fmmla8": (8, None, "fp32", "rne"),
     "exact": (1, None, "fp32", "rne"),
 }
 
@@ -50,6 +70,9 @@ def test_a_preset_is_found_by_its_name(name: str) -> None:
         ("hopper(chunk=64,promotion=fp32)", {"chunk": 64, "promotion": format("fp32")}),
         ("exact(result=hif8,rounding=rna)", {"result": format("hif8"), "rounding": Rounding.RNA}),
         ("dlfloat(zero_bypass=true)", {"zero_bypass": True}),
+        ("hopper(truncation=jam)", {"truncation": Truncation.JAM}),
+        ("hopper(chunk=64,interleave=4)", {"chunk": 64, "interleave": 4}),
+        ("fma_fp16(overflow=saturate)", {"overflow": Overflow.SATURATE}),
         ("blackwell(scaling=sums,zero_exponent=none)", {"scaling": Scaling.SUMS, "zero_exponent": None}),
     ],
 )
@@ -81,6 +104,10 @@ def test_an_engine_takes_names_for_its_parts() -> None:
         ("fma_fp32(promotion=fp32)", "give chunk"),
         ("exact(chunk=4)", "has none"),
         ("cdna3(G=3)", "even number"),
+        ("cdna3(truncation=jam)", "truncation to"),
+        ("hopper(interleave=2)", "takes chunks"),
+        ("hopper(chunk=64,interleave=3)", "divisor of the 32 products"),
+        ("fma_fp16(overflow=wrap)", "choose one of saturate, inf"),
         ("fma_fp32(zero_exponent=-130)", "give window"),
     ],
 )
@@ -94,3 +121,37 @@ def test_roundings_on_the_way_are_those_of_steps_and_chunks() -> None:
     assert fp9.engine("chunked(L=4)").steps(10) == 10 + 3
     assert fp9.engine("fmma").steps(5) == 3
     assert fp9.engine("exact").steps(1000) == 1
+    assert fp9.engine("hopper_mma").steps(33) == 2 * (2 + 1)
+
+
+def test_interleaved_steps_take_neighbours_in_turn() -> None:
+    """Of 8 elements, two and two: 0 1 4 5, then 2 3 6 7; a lone 2^-11 is lost beside 1 in FP16, not in its own step."""
+    small, one = 2.0**-11, 1.0
+    a = np.array([[one, 0, small, 0, small, 0, 0, 0], [one, 0, 0, small, 0, 0, small, 0]])
+    codes = fp9.dot(
+        fp9.encode(a, "fp16"), fp9.encode(np.ones(8), "fp16"), "fp16", "fp16", "fma_fp16(G=4,L=8,interleave=2)"
+    )
+    apart, together = fp9.decode(codes, "fp16").tolist()
+    assert (apart, together) == (1.0, 1.0 + 2 * small)
+
+
+def test_a_short_chunk_is_filled_with_zeros() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 120, (2, 50, 37))
+    filled = [np.concatenate([x, np.zeros((50, 27), dtype=x.dtype)], axis=1) for x in (a, b)]
+    for name in (name for name in PRESETS if ENGINES[name].interleave):
+        assert np.array_equal(fp9.dot(a, b, "e4m3", "e5m2", name), fp9.dot(*filled, "e4m3", "e5m2", name))
+
+
+def test_blocks_of_scales_do_not_cut_through_interleaved_chunks() -> None:
+    codes = np.zeros((1, 64), dtype=np.uint8)
+    with pytest.raises(ValueError, match="interleaves chunks of 32: give a multiple"):
+        fp9.dot(codes, codes, "e4m3", "e4m3", "hopper_mma", scale_a=np.zeros((1, 4), dtype=int), block=16)
+
+
+def test_saturating_sums_stop_at_the_largest_number_and_infinities_stay() -> None:
+    largest, infinity = 0x7BFF, 0x7C00
+    top = fp9.encode([57344.0, 57344.0], "e5m2")
+    assert fp9.dot(top, top, "e5m2", "e5m2", "arm_fdot2").item() == infinity
+    assert fp9.dot(top, top, "e5m2", "e5m2", "arm_fdot2(overflow=saturate)").item() == largest
+    assert fp9.dot([0x7C], [0x3C], "e5m2", "e5m2", "arm_fdot2(overflow=saturate)").item() == infinity

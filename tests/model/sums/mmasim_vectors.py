@@ -1,4 +1,4 @@
-"""Vectors of mmasim (MMA-Sim, arXiv 2511.10909), which was compared with the chips themselves; results are FP32.
+"""Vectors of mmasim (MMA-Sim, arXiv 2511.10909), which was compared with the chips themselves; FP32 and FP16 results.
 
 `vectors/mmasim.npz` is written by an interpreter that has fp9's needs, mmasim 2.1.1 and torch:
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import json
 import sys
 from dataclasses import dataclass
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DEPTH = 64
-COUNT = 48
+COUNT, COUNT_OF_MANY = 48, 6
+NARROW = ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1")
+"""Operands of Blackwell's kind::f8f6f4."""
 KINDS = ("normal", "wide", "cancelling", "special")
 
 
@@ -40,6 +43,12 @@ class Instruction:
     architecture: str
     spelling: str
     scaled: bool = False
+    count: int = COUNT_OF_MANY
+
+    @property
+    def halves(self) -> bool:
+        """Whether C and the result are FP16."""
+        return fp9.engine(self.engine).output.name == "fp16"
 
     @property
     def name(self) -> str:
@@ -48,18 +57,30 @@ class Instruction:
 
 
 def instructions() -> Iterator[Instruction]:
-    """Every FP8 instruction with FP32 result that the presets stand for, in its smallest shape."""
+    """Every instruction that the presets stand for, in its smallest shape; those of many pairs with fewer sums."""
+    yield from _with_fp32_results()
+    for a, b in itertools.product(NARROW, repeat=2):
+        if not {a, b} <= {"e4m3", "e5m2"}:
+            yield Instruction("blackwell", a, b, "Blackwell", f"m64n8k32.kind::f8f6f4.f32.{a}.{b}")
+        yield Instruction("blackwell_fp16", a, b, "Blackwell", f"m64n8k32.kind::f8f6f4.f16.{a}.{b}")
+    for a, b in itertools.product(("e4m3", "e5m2"), repeat=2):
+        yield Instruction("hopper_fp16", a, b, "Hopper", f"m64n8k32.f16.{a}.{b}")
+        yield Instruction("ada_fp16", a, b, "Ada Lovelace", f"m16n8k32.f16.{a}.{b}.f16")
+
+
+def _with_fp32_results() -> Iterator[Instruction]:
     for a in ("e4m3", "e5m2"):
         for b in ("e4m3", "e5m2"):
-            yield Instruction("hopper", a, b, "Hopper", f"m64n8k32.f32.{a}.{b}")
-            yield Instruction("ada", a, b, "Ada Lovelace", f"m16n8k32.f32.{a}.{b}.f32")
-            yield Instruction("blackwell", a, b, "Blackwell", f"m64n8k32.kind::f8f6f4.f32.{a}.{b}")
+            yield Instruction("hopper", a, b, "Hopper", f"m64n8k32.f32.{a}.{b}", count=COUNT)
+            yield Instruction("ada", a, b, "Ada Lovelace", f"m16n8k32.f32.{a}.{b}.f32", count=COUNT)
+            spelling = f"m64n8k32.kind::f8f6f4.f32.{a}.{b}"
+            yield Instruction("blackwell", a, b, "Blackwell", spelling, count=COUNT)
             spelling = f"m16n8k32.kind::mxf8f6f4.block32.f32.{a}.{b}.f32.ue8m0"
-            yield Instruction("blackwell", a, b, "RTX Blackwell", spelling, scaled=True)
+            yield Instruction("blackwell", a, b, "RTX Blackwell", spelling, scaled=True, count=COUNT)
     names = {"e4m3fnuz": "fp8", "e5m2fnuz": "bf8"}
     for a, short_a in names.items():
         for b, short_b in names.items():
-            yield Instruction("cdna3", a, b, "CDNA3", f"f32_16x16x32_{short_a}_{short_b}")
+            yield Instruction("cdna3", a, b, "CDNA3", f"f32_16x16x32_{short_a}_{short_b}", count=COUNT)
 
 
 @dataclass(frozen=True)
@@ -109,13 +130,14 @@ def _codes(fmt: str, kind: str, shape: tuple[int, ...], rng: np.random.Generator
 
 
 def mmasim_results(instruction: Instruction, x: Operands) -> NDArray[np.uint32]:
-    """What mmasim gives, as FP32 patterns (n,)."""
+    """What mmasim gives, as FP32 patterns (n,), of FP16 results too."""
     import torch
     from mmasim import amd, nv_ptx
 
     dtypes = {name: getattr(torch, f"float8_{name}{'fn' if name == 'e4m3' else ''}") for name in _TORCH}
-    a, b = (torch.from_numpy(codes).view(dtypes[fmt]) for codes, fmt in _coded(instruction, x))
-    c = torch.from_numpy(x.c.view(np.float32).copy())
+    dtypes |= dict.fromkeys(_PLACES, torch.uint8)
+    a, b = (torch.from_numpy(codes << _PLACES.get(fmt, 0)).view(dtypes[fmt]) for codes, fmt in _coded(instruction, x))
+    c = torch.from_numpy(_addend(instruction, x.c).view(np.float16 if instruction.halves else np.float32))
     if instruction.scaled:
         operation: Any = nv_ptx.MMABlockScale(instruction.architecture, instruction.spelling)
         scales = [
@@ -129,11 +151,18 @@ def mmasim_results(instruction: Instruction, x: Operands) -> NDArray[np.uint32]:
         makers = {"Hopper": nv_ptx.WGMMA, "Ada Lovelace": nv_ptx.MMA, "Blackwell": nv_ptx.TCGen05MMA, "CDNA3": amd.MFMA}
         operation = makers[instruction.architecture](instruction.architecture, instruction.spelling)
         c = operation.dpa(a, b, c)
-    patterns: NDArray[np.uint32] = c.numpy().view(np.uint32)
+    patterns: NDArray[np.uint32] = c.numpy().astype(np.float32).view(np.uint32)
     return patterns
 
 
+def _addend(instruction: Instruction, c: NDArray[np.uint32]) -> NDArray[Any]:
+    """Codes of C in the format of the result."""
+    return np.asarray(fp9.encode(c.view(np.float32), "fp16", overflow="inf")) if instruction.halves else c.copy()
+
+
 _TORCH = ("e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz")
+_PLACES = {"e3m2": 0, "e2m3": 0, "e2m1": 2}
+"""Lowest bit of a code of fewer than 8 bits in its byte."""
 
 
 def _coded(instruction: Instruction, x: Operands) -> list[tuple[NDArray[np.uint8], str]]:
@@ -141,13 +170,14 @@ def _coded(instruction: Instruction, x: Operands) -> list[tuple[NDArray[np.uint8
 
 
 def fp9_results(instruction: Instruction, x: Operands, c: NDArray[np.uint32] | None = None) -> NDArray[np.uint32]:
-    """What the model gives, as FP32 patterns (n,)."""
+    """What the model gives, as FP32 patterns (n,), of FP16 results too."""
     scales: dict[str, Any] = {}
     if instruction.scaled:
         scales = {"scale_a": x.scale_a, "scale_b": x.scale_b, "block": 32}
     formats = instruction.format_a, instruction.format_b
-    codes: NDArray[np.uint32] = fp9.dot(x.a, x.b, *formats, instruction.engine, x.c if c is None else c, **scales)
-    return codes
+    start = _addend(instruction, x.c if c is None else c)
+    codes: NDArray[np.uint32] = fp9.dot(x.a, x.b, *formats, instruction.engine, start, **scales)
+    return np.asarray(fp9.decode(codes, "fp16")).view(np.uint32) if instruction.halves else codes
 
 
 NVIDIA_NAN = 0x7FFFFFFF
@@ -167,7 +197,7 @@ def generate(folder: Path) -> Path:
     arrays: dict[str, NDArray[Any]] = {}
     for instruction in instructions():
         for kind in KINDS:
-            x = operands(instruction, kind, COUNT, rng)
+            x = operands(instruction, kind, instruction.count, rng)
             name = f"{instruction.name}-{kind}"
             arrays |= {f"{name}-{field}": getattr(x, field) for field in ("a", "b", "c")}
             if instruction.scaled:
@@ -183,7 +213,7 @@ def generate(folder: Path) -> Path:
         "command": "python tests/model/sums/mmasim_vectors.py tests/model/sums",
         "instructions": {i.name: f"{i.architecture}: {i.spelling}" for i in instructions()},
         "kinds": KINDS,
-        "operations": COUNT,
+        "operations": {i.name: i.count for i in instructions()},
         "products": DEPTH,
         "sha256": hashlib.sha256(buffer.getvalue()).hexdigest(),
     }
@@ -195,7 +225,7 @@ def stored(path: Path, instruction: Instruction, kind: str) -> tuple[Operands, N
     """Operands and results of the committed file."""
     with np.load(path) as arrays:
         name = f"{instruction.name}-{kind}"
-        zeros = np.zeros((2, COUNT, DEPTH // 32), dtype=np.int64)
+        zeros = np.zeros((2, instruction.count, DEPTH // 32), dtype=np.int64)
         scales = arrays[f"{name}-scales"].astype(np.int64) if instruction.scaled else zeros
         a, b, c = (arrays[f"{name}-{field}"] for field in ("a", "b", "c"))
         return Operands(a, b, c, scales[0], scales[1]), arrays[f"{name}-result"]

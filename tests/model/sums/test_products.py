@@ -40,6 +40,9 @@ VARIANTS = [
     "deepseek(chunk=32,G=8)",
     "fma_fp16(K=3,G=2,rounding=rtz)",
     "dlfloat(K=6,G=4)",
+    "hopper(truncation=jam,K=9)",
+    "fmma(K=5,addend=aligned,truncation=jam)",
+    "fma_fp16(G=2,L=8,interleave=1,overflow=saturate)",
     "exact(result=e4m3)",
     "exact(result=dlfloat16,rounding=rna)",
 ]
