@@ -15,6 +15,7 @@ from fp9.formats import format
 from fp9.golden import evaluate
 from fp9.oracle import casts as oracle
 from fp9.oracle import sums as dot_oracle
+from fp9.oracle.terms import Term
 from fp9.rounding import Flags
 from fp9.suites import inputs_of
 from fp9.units import CATALOGUE, Mac, MacOp, product_range
@@ -49,7 +50,7 @@ def test_mixed_formats_take_the_lowest_and_the_highest_place_of_all() -> None:
 def test_every_operation_gives_the_oracles_sum_since_the_last_load(unit: Mac, suite: str) -> None:
     inputs = {name: column[:500] for name, column in inputs_of(unit, suite, None, seed=4).items()}
     got = evaluate(unit, inputs)
-    terms: list[dot_oracle.Term] = []
+    terms: list[Term] = []
     for i in range(len(inputs["op"])):
         row = {name: int(column[i]) for name, column in inputs.items()}
         if row["op"] in (MacOp.LOAD, MacOp.CLEAR):
@@ -58,7 +59,7 @@ def test_every_operation_gives_the_oracles_sum_since_the_last_load(unit: Mac, su
             codes = ([row[name] for name in unit.lane_names(operand)] for operand in ("a", "b"))
             formats = (operand_format(row, operand, offered) for operand, offered in (("a", unit.a), ("b", unit.b)))
             terms += dot_oracle.product_terms(unit.engine, *codes, *formats)
-        code, flags = dot_oracle.dot(unit.engine, terms, dot_oracle.Term(oracle.exact(0)))
+        code, flags = dot_oracle.dot(unit.engine, terms, Term(oracle.exact(0)))
         assert (int(got["result"][i]), int(got["flags"][i])) == (code, int(flags)), (i, row)
 
 

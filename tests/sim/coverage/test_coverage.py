@@ -16,6 +16,7 @@ from fp9.engines import engine
 from fp9.formats import format
 from fp9.oracle import casts as oracle
 from fp9.oracle import sums as dot_oracle
+from fp9.oracle.terms import ZERO
 from fp9.units import CATALOGUE, Dot, Fma, Mac, MacOp, Port, Results, Unit
 from fp9.vectors import sets as vectors
 from fp9_sim import coverage as functional
@@ -133,13 +134,13 @@ def test_the_chunk_that_is_followed_is_the_oracles(name: str) -> None:
     ops = [unit.operations[op] for op in inputs["op"]]
     followed = follow(unit, ops, inputs)
     within, lanes = unit.engine.within_chunk, range(unit.engine.products)
-    chunk, steps = dot_oracle.ZERO, 0
+    chunk, steps = ZERO, 0
     for i, op in enumerate(ops):
         assert followed.steps[i] == steps
         if op is MacOp.FOLD and steps:
             assert followed.ends[i] == "fold"
         if op in (MacOp.CLEAR, MacOp.FOLD, MacOp.LOAD):
-            chunk, steps = dot_oracle.ZERO, 0
+            chunk, steps = ZERO, 0
         if op in (MacOp.LOAD, MacOp.ACCUMULATE):
             formats = [getattr(unit, o)[min(inputs[f"{o}_format"][i], 1)] for o in "ab"]
             names = [unit.lane_names(operand) for operand in "ab"]
@@ -150,7 +151,7 @@ def test_the_chunk_that_is_followed_is_the_oracles(name: str) -> None:
             chunk, steps = dot_oracle.code_term(code, within.result), steps + 1
         if steps == unit.chunk_steps:
             assert followed.ends[i] == "full"
-            chunk, steps = dot_oracle.ZERO, 0
+            chunk, steps = ZERO, 0
 
 
 def test_a_register_wraps_where_its_sum_turns_negative() -> None:

@@ -1,0 +1,87 @@
+"""The command `fp9 chips`: which engine preset explains rows that a chip computed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fp9.cli.support import Command, show, table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from fp9.studies.chips import Step, Verdict
+
+
+@click.command(cls=Command)
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+def chips(folder: Path, as_json: bool) -> None:
+    """Say which engine explains the dot products that real tensor cores computed.
+
+    FOLDER is a clone of github.com/north-numerical-computing/MATLAB-tensor-core, or a folder in its layout,
+    model_validation/GPU/FORMAT. Every preset is tried on the E4M3 and E5M2 rows of every GPU and output, with the rows'
+    C and with +0 in its place. Where no preset gives all rows, the first that differs is drawn step by step. Exit code
+    1 says that there is such a row.
+
+    \b
+      fp9 chips MATLAB-tensor-core
+    """
+    from fp9.studies import chips as study
+
+    verdicts = [study.explain(rows) for rows in study.read(folder)]
+    drawn = [None if v.differs is None else study.steps(v, v.differs) for v in verdicts]
+    records = [_record(v, steps) for v, steps in zip(verdicts, drawn, strict=True)]
+    columns = ["GPU", "format", "output", "preset", "C", "rows", "agree"]
+    rows = [
+        [r["gpu"], r["operands"], r["output"], " = ".join(r["presets"]), r["c"], r["rows"], r["agree"]] for r in records
+    ]
+    summary = table("Rows that chips computed", columns, rows, numbers=["rows", "agree"])
+    show(records, as_json, summary, *(_picture(v, s) for v, s in zip(verdicts, drawn, strict=True) if s is not None))
+    if not all(v.explained for v in verdicts):
+        click.get_current_context().exit(1)
+
+
+def _record(verdict: Verdict, steps: list[Step] | None) -> dict[str, Any]:
+    rows = verdict.rows
+    record: dict[str, Any] = {
+        "gpu": rows.gpu,
+        "operands": rows.operands,
+        "output": rows.output,
+        "presets": list(verdict.presets),
+        "c": "added" if verdict.with_c else "+0",
+        "rows": len(rows.d),
+        "agree": verdict.agree,
+    }
+    if verdict.differs is not None and steps is not None:
+        record["differs"] = {"row": verdict.differs, "chip": f"{rows.d[verdict.differs]:08x}"}
+        record["differs"]["steps"] = [asdict(step) for step in steps]
+    return record
+
+
+def _picture(verdict: Verdict, steps: list[Step]) -> Table:
+    """The roundings of the first row that differs, one a line."""
+    import numpy as np
+
+    assert verdict.differs is not None
+    rows = verdict.rows
+    chip = rows.d[verdict.differs : verdict.differs + 1].view(np.float32)[0]
+    title = (
+        f"{rows.gpu}, {rows.operands}, {rows.output}: row {verdict.differs + 1} as {verdict.presets[0]} takes it; "
+        f"the chip gave {chip:.9g}"
+    )
+    columns = ["", "products", "addend", "exact sum", "window from", "to", "result"]
+    lines = [
+        [s.what, s.products, f"{s.addend:.9g}", f"{s.exact:.17g}", _power(s.top), _power(s.last), f"{s.result:.9g}"]
+        for s in steps
+    ]
+    return table(title, columns, lines, numbers=columns[1:])
+
+
+def _power(exponent: int | None) -> str:
+    return "-" if exponent is None else f"2^{exponent}"
+
+
+COMMANDS = (chips,)

@@ -1,0 +1,115 @@
+"""The oracle of steps with a window: align to the largest exponent, truncate, add, round once (arXiv 2511.10909)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fp9.engines import Addend, Engine, Truncation
+from fp9.formats import Kind, floor_log2, pow2
+from fp9.oracle.casts import RandomBits, encode, exact
+from fp9.oracle.terms import Term, rounded
+from fp9.policy import CastPolicy
+from fp9.rounding import Flags
+
+
+def windowed_step(
+    engine: Engine, products: Sequence[Term], c: Term, bits: RandomBits | None = None
+) -> tuple[int, Flags]:
+    """One step of an engine with a window. Inexact: non-zero bits were dropped, in the alignment or by the rounding."""
+    if any(term.value.kind in (Kind.NAN, Kind.INF) for term in (*products, c)):
+        return rounded(engine.result, engine.rounding, [*products, c], bits)
+    summed, dropped = _joined(engine, products, c) if engine.joined is not None else _aligned(engine, products, c)
+    code, flags = encode(exact(summed), engine.result, CastPolicy(engine.rounding, engine.overflow), bits)
+    if engine.result.kind_of(code) is Kind.ZERO:
+        code = engine.result.code_of(Fraction(0))  # an aligned sum is an integer: its zero has no sign
+    if not dropped:
+        return code, flags
+    tiny = 0 < abs(summed) < pow2(engine.result.min_normal_exponent)
+    return code, flags | Flags.INEXACT | (Flags.UNDERFLOW if tiny and not flags else Flags(0))
+
+
+def _cut(value: Fraction, quantum: int, truncation: Truncation) -> Fraction:
+    """A number with its bits below 2^quantum dropped."""
+    steps = value / pow2(quantum)
+    if truncation is Truncation.FLOOR:
+        return math.floor(steps) * pow2(quantum)
+    kept = abs(math.trunc(steps))
+    if truncation is Truncation.JAM and kept != abs(steps):
+        kept |= 1
+    return (kept if value > 0 else -kept) * pow2(quantum)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    value: Fraction
+    quantum: int
+    truncation: Truncation
+
+    @property
+    def kept(self) -> Fraction:
+        return _cut(self.value, self.quantum, self.truncation)
+
+    @property
+    def dropped(self) -> bool:
+        return self.kept != self.value
+
+
+def _largest(terms: Sequence[Term], zero_exponent: int | None) -> int | None:
+    """The exponent that the window hangs at; None where all terms are zeros without an exponent."""
+    exponents = [term.exponent for term in terms if term.value.kind is not Kind.ZERO]
+    if zero_exponent is not None and len(exponents) < len(terms):
+        exponents.append(zero_exponent)
+    return max(exponents, default=None)
+
+
+def window_top(engine: Engine, products: Sequence[Term], c: Term) -> int | None:
+    """The exponent that a step's window hangs at; None where all terms are zeros without an exponent."""
+    return _largest([*products, c] if engine.addend is Addend.INSIDE else products, engine.zero_exponent)
+
+
+def _aligned(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
+    """The truncated sum of a step, and whether truncation dropped anything (MMA-Sim, T-FDPA)."""
+    assert engine.window is not None
+    largest = window_top(engine, products, c)
+    terms = [term.value.value for term in products] + [c.value.value]
+    if largest is None:
+        return sum(terms, Fraction(0)), False
+    kept = [_cut(value, largest - engine.window, engine.truncation) for value in terms]
+    if engine.addend is Addend.OUTSIDE:
+        kept[-1] = terms[-1]
+    return sum(kept, Fraction(0)), kept != terms
+
+
+def _joined(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
+    """The sum of a step of CDNA3 (MMA-Sim, GTR-FDPA), and whether bits were dropped.
+
+    Even and odd products are summed apart, toward zero; their sums are joined, floored; then C, floored as well.
+    """
+    window, joined, lowest = engine.window, engine.joined, engine.result.min_normal_exponent
+    assert window is not None and joined is not None
+    halves = [half for half in (products[::2], products[1::2]) if _largest(half, None) is not None]
+    tops = [_largest(half, None) or 0 for half in halves]
+    cuts = [
+        _Cut(term.value.value, top - window, Truncation.ZERO)
+        for half, top in zip(halves, tops, strict=True)
+        for term in half
+    ]
+    sums = [
+        sum((_cut(t.value.value, top - window, Truncation.ZERO) for t in half), Fraction(0))
+        for half, top in zip(halves, tops, strict=True)
+    ]
+    join = [_Cut(s, max(tops) - window, Truncation.FLOOR) for s in sums]
+    exponent_c = c.exponent if c.value.kind is not Kind.ZERO else lowest
+    top = max([*tops, exponent_c])
+    last = [_Cut(sum((cut.kept for cut in join), Fraction(0)), top - (joined + 1), Truncation.FLOOR)]
+    addend = _Cut(c.value.value, top - window, Truncation.FLOOR)
+    far = exponent_c < top - window - 1
+    summed = last[0].kept + (0 if far else addend.kept)
+    if summed != 0:
+        last.append(_Cut(summed, max(floor_log2(abs(summed)), lowest) - joined, Truncation.FLOOR))
+        summed = last[-1].kept
+    dropped = any(cut.dropped for cut in (*cuts, *join, *last)) or (c.value.value != 0 if far else addend.dropped)
+    return summed, dropped
