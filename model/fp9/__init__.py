@@ -11,7 +11,7 @@ from fp9.casts.counts import Counts
 from fp9.casts.random_bits import Stochastic
 from fp9.engines import Engine, engine
 from fp9.formats import Format, Rounding, format
-from fp9.rounding import Flags, Overflow
+from fp9.rounding import Flags, NanSign, Overflow
 from fp9.sums.operands import Operand, operand
 from fp9.sums.products import dot, matmul
 
@@ -23,6 +23,7 @@ __all__ = [
     "Flags",
     "Format",
     "Hybrid",
+    "NanSign",
     "Operand",
     "Overflow",
     "Rounding",

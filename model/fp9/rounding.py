@@ -25,6 +25,7 @@ class _Facts(NamedTuple):
     grows_from_half: bool = False
     away_from_zero: tuple[bool, bool] = (False, False)
     keeps_nonzero: tuple[bool, bool] = (False, False)
+    toward_zero: tuple[bool, bool] = (False, False)
     bits: Bits | None = None
 
 
@@ -78,6 +79,10 @@ class Rounding(Enum):
         """Whether every number of this sign that is not representable moves away from zero."""
         return _FACTS[self].away_from_zero[negative]
 
+    def moves_toward_zero(self, negative: bool) -> bool:
+        """Whether every number of this sign that is not representable moves toward zero."""
+        return _FACTS[self].toward_zero[negative]
+
     def keeps_nonzero(self, negative: bool) -> bool:
         """Whether no number of this sign but zero becomes zero."""
         return _FACTS[self].keeps_nonzero[negative]
@@ -91,9 +96,13 @@ class Rounding(Enum):
 _FACTS = {
     Rounding.RNE: _Facts("to nearest, ties to even", is_nearest=True, grows_from_half=True),
     Rounding.RNA: _Facts("to nearest, ties away from zero", is_nearest=True, grows_from_half=True),
-    Rounding.RTZ: _Facts("toward zero", grows_from_half=True),
-    Rounding.RUP: _Facts("toward plus infinity", away_from_zero=(True, False), keeps_nonzero=(True, False)),
-    Rounding.RDN: _Facts("toward minus infinity", away_from_zero=(False, True), keeps_nonzero=(False, True)),
+    Rounding.RTZ: _Facts("toward zero", grows_from_half=True, toward_zero=(True, True)),
+    Rounding.RUP: _Facts(
+        "toward plus infinity", away_from_zero=(True, False), keeps_nonzero=(True, False), toward_zero=(False, True)
+    ),
+    Rounding.RDN: _Facts(
+        "toward minus infinity", away_from_zero=(False, True), keeps_nonzero=(False, True), toward_zero=(True, False)
+    ),
     Rounding.RTO: _Facts("to odd: what is not exact takes the neighbour that ends in 1", keeps_nonzero=(True, True)),
     Rounding.SR: _Facts("stochastic: random bits are added below the last place", bits=Bits.GIVEN),
     Rounding.HYBRID: _Facts(
@@ -106,7 +115,22 @@ class Overflow(Enum):
     """What becomes of magnitudes above the largest number."""
 
     SATURATE = "saturate"
+    """the largest number, of infinite numbers too"""
     INF = "inf"
+    """infinity, or NaN in a format without infinities"""
+    DIRECTED = "directed"
+    """the largest number where the rounding leads toward zero on that side, else as `inf` (IEEE 754-2019, 7.4)"""
+
+
+class NanSign(Enum):
+    """Which results that are NaN have a sign, in a format whose NaN has one."""
+
+    KEPT = "kept"
+    """all: that of the source"""
+    OVERFLOW = "overflow"
+    """those that stand for infinity; NaN gives the positive one (Arm FPConvertFP8)"""
+    LOST = "lost"
+    """none (RISC-V Zvfofp8min)"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from amaranth.hdl import Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from fp9.rounding import Overflow
 from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Port, Unit, Upcast
 from fp9_rtl.accumulators import kulisch
 from fp9_rtl.accumulators.chunks import ChunkSum, Total
@@ -44,7 +45,8 @@ def check_offered(unit: Unit) -> None:
         case Decoder() | Upcast():
             return
         case Cast():
-            plain, needed = all(is_target(fmt) for fmt in unit.targets), "hif8 or targets of fixed fields"
+            plain = all(is_target(fmt) for fmt in unit.targets) and Overflow.DIRECTED not in unit.overflow
+            needed = "hif8 or targets of fixed fields, and overflow policies saturate and inf"
         case Dot() | Fpu() if not has_circuits(unit.engine):
             plain, needed = False, CIRCUITS_NEEDED
         case Dot() if unit.engine.chunk is not None and not isinstance(unit, Mac):

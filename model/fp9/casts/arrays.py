@@ -16,7 +16,7 @@ from fp9.casts.wide import decode_wide
 from fp9.formats import Format, format
 from fp9.formats.dtypes import stored_codes
 from fp9.policy import CastPolicy, cast_policy
-from fp9.rounding import PUBLISHED, Hybrid, Overflow, Rounding
+from fp9.rounding import PUBLISHED, Hybrid, NanSign, Overflow, Rounding
 from fp9.system.parallel import CACHED, over_parts
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def encode(
     nan_to_zero: bool = False,
     *,
     inf_clip: bool = False,
+    nan_sign: NanSign | str = NanSign.KEPT,
     hybrid: Hybrid | None = None,
     random_bits: ArrayLike | np.random.Generator | None = None,
     random_width: int = 16,
@@ -58,10 +59,11 @@ def encode(
     and with `counts` also what happened to how many elements, and the largest magnitude (`fp9.Counts`).
 
     `x`: float64, float32, float16, bfloat16 or integers, as an array, a torch tensor or a number. `rounding` None is
-    the family's default. `random_bits` are the integers of `sr`, `random_width` bits each, one for each element or one
-    for all, or a NumPy Generator; `stochastic` names an instruction whose rule they follow (see `fp9.Stochastic`).
-    `scale`: integer exponents that broadcast to `x`. Flags are uint8 of fp9.Flags bits. `threads` None uses all cores
-    for large arrays. `out` takes the codes in place of a new array.
+    the family's default. `overflow`: saturate, inf, or directed as IEEE 754 has it (see `fp9.Overflow`); `nan_sign`:
+    kept, overflow or lost (see `fp9.NanSign`). `random_bits` are the integers of `sr`, `random_width` bits each, one
+    for each element or one for all, or a NumPy Generator; `stochastic` names an instruction whose rule they follow (see
+    `fp9.Stochastic`). `scale`: integer exponents that broadcast to `x`. Flags are uint8 of fp9.Flags bits. `threads`
+    None uses all cores for large arrays. `out` takes the codes in place of a new array.
 
     >>> encode([1.0, 464.0, 1e9], "e4m3").tolist()
     [56, 126, 126]
@@ -70,7 +72,7 @@ def encode(
     that are no numbers. Source: spec sections 2.1 to 2.4.
     """
     target = format(fmt)
-    policy = cast_policy(target, rounding, overflow, nan_to_zero, inf_clip)
+    policy = cast_policy(target, rounding, overflow, nan_to_zero, inf_clip, nan_sign)
     source = as_numbers(x)
     random = random_bits_of(policy, random_bits, random_width, stochastic, source.shape, target)
     exponents = as_scale(scale, source.shape)

@@ -70,9 +70,10 @@ def _vector(request: Request, dtype: np.dtype[Any]) -> Plan | None:
     grid = grid_of(request, request.scale or 0, TOP_FIELD) if direct else grid_of(request, 0, TOP_FIELD - 1)
     if grid is None or not (direct or odd_is_safe(grid)):
         return None
-    round_patterns = fixed_rounding(
-        request, grid, edges_of(request.fmt.bits, rounding_target(request.fmt, request.policy))
-    )
+    target = rounding_target(request.fmt, request.policy)
+    if not _differ_by_sign_alone(target):
+        return None
+    round_patterns = fixed_rounding(request, grid, edges_of(request.fmt.bits, target))
 
     def encode(
         supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]
@@ -145,6 +146,12 @@ def _magic(request: Request, grid: Grid) -> tuple[np.uint32, np.uint32] | None:
     half = (1 << (BINARY32.fraction_bits - precision - 1)) - 1
     offset = half - ((lowest - 1) << BINARY32.fraction_bits)
     return np.uint32(field << BINARY32.fraction_bits), np.uint32(offset & 0xFFFFFFFF)
+
+
+def _differ_by_sign_alone(target: Target) -> bool:
+    """Whether overflow is the same for both signs, or differs in the sign: what the vector kernels can say."""
+    plus, minus = target.overflow
+    return plus == minus or plus | target.sign_mask == minus
 
 
 @functools.lru_cache(maxsize=256)

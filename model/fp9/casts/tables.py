@@ -77,8 +77,8 @@ def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
     """
     infinite = _both_signs(Kind.INF, Fraction(0), fmt, policy)
     nan = _both_signs(Kind.NAN, Fraction(0), fmt, policy) if can_express_nan(fmt, policy) else [(0, Flags(0))] * 2
-    nearest = replace(policy, rounding=None)
-    overflow = _both_signs(Kind.FINITE, 4 * fmt.max_magnitude, fmt, nearest)
+    plain = policy if policy.rounding_for(fmt).is_monotone else replace(policy, rounding=None)
+    overflow = _both_signs(Kind.FINITE, 4 * fmt.max_magnitude, fmt, plain)
     return Target(
         max_ordinal=_max_ordinal(fmt),
         sign_mask=1 << (fmt.bits - 1),

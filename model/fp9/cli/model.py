@@ -107,7 +107,11 @@ def units(name: str | None, toml: bool, settings: tuple[str, ...], as_json: bool
     "--rounding", metavar="MODE", type=ROUNDING, help="rne, rna, rtz, rup, rdn or hybrid; default: the format's own."
 )
 @click.option(
-    "--overflow", type=OVERFLOW, default="saturate", show_default=True, help="What overflow gives: saturate or inf."
+    "--overflow",
+    type=OVERFLOW,
+    default="saturate",
+    show_default=True,
+    help="What overflow gives: saturate, inf or directed.",
 )
 @click.option("--nan-to-zero", is_flag=True, help="NaN gives zero.")
 @click.option(

@@ -7,12 +7,12 @@ Rules: spec section 2 (conversion), restated in docs/numerics.md. Dot products: 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from fp9.formats import FixedFormat, Format, HiFloat8, Kind, Specials, floor_log2, pow2
 from fp9.policy import CastPolicy
-from fp9.rounding import Flags, Overflow, Rounding
+from fp9.rounding import Flags, NanSign, Overflow, Rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,9 @@ def encode(x: Exact, fmt: Format, policy: CastPolicy, bits: RandomBits | HybridB
         return fmt.smallest_code, Flags.INEXACT | Flags.UNDERFLOW
     rounded = round_magnitude(x, fmt, policy.rounding_for(fmt), bits)
     if rounded > fmt.max_magnitude:
-        return _overflowed(x.negative, fmt, policy), Flags.OVERFLOW | Flags.INEXACT
+        stays = policy.saturates(fmt, x.negative)
+        code = _max(x.negative, fmt) if stays else _beyond(x.negative, fmt, policy)
+        return code, Flags.OVERFLOW | Flags.INEXACT
     if rounded == x.magnitude:
         return fmt.code_of(rounded, x.negative), Flags(0)
     tiny = _is_tiny(x, fmt, policy.rounding_for(fmt), bits)
@@ -188,7 +190,7 @@ def encode(x: Exact, fmt: Format, policy: CastPolicy, bits: RandomBits | HybridB
 
 
 def _nan(negative: bool, fmt: Format, policy: CastPolicy) -> int:
-    code = 0 if policy.nan_to_zero else fmt.nan_code(negative)
+    code = 0 if policy.nan_to_zero else fmt.nan_code(negative and policy.nan_sign is NanSign.KEPT)
     if code is None:
         raise ValueError(f"NaN given, and {fmt.name} has no NaN; remove it or ask for nan_to_zero")
     return code
@@ -203,12 +205,15 @@ def _infinite(negative: bool, fmt: Format, policy: CastPolicy) -> tuple[int, Fla
     nan_only_at_zero = isinstance(fmt, FixedFormat) and fmt.specials is Specials.NEGATIVE_ZERO
     if policy.overflow is Overflow.SATURATE and nan_only_at_zero and not policy.inf_clip:
         return _nan(negative, fmt, policy), Flags.INVALID
-    code = _overflowed(negative, fmt, policy)
+    clips = policy.overflow is Overflow.SATURATE
+    code = _max(negative, fmt) if clips else _beyond(negative, fmt, policy)
     return code, Flags(0) if code == fmt.inf_code(negative) else Flags.INVALID
 
 
-def _overflowed(negative: bool, fmt: Format, policy: CastPolicy) -> int:
-    if policy.overflow is Overflow.SATURATE:
-        return _max(negative, fmt)
+def _beyond(negative: bool, fmt: Format, policy: CastPolicy) -> int:
+    """Infinity, or what stands for it."""
     code = fmt.inf_code(negative)
-    return _nan(negative, fmt, policy) if code is None else code
+    if code is not None:
+        return code
+    signed = replace(policy, nan_sign=NanSign.KEPT) if policy.nan_sign is NanSign.OVERFLOW else policy
+    return _nan(negative, fmt, signed)

@@ -15,7 +15,7 @@ from fp9.formats.host import BINARY64
 from fp9.kernels import steps as sum_kernels
 from fp9.kernels.limbs import LIMB_BITS
 from fp9.policy import CastPolicy
-from fp9.rounding import Overflow, Rounding
+from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.sums.operands import bit_range
 from fp9.sums.sides import Side, some_rows
 
@@ -40,8 +40,9 @@ def rounding_of(
     if target.infinite[0] == target.nan[0]:  # NaN stands for infinity, and the canonical one has no sign
         canonical = (target.nan[0], target.nan[0])
         target = target._replace(infinite=canonical, overflow=canonical)
-    if overflow is Overflow.SATURATE:
-        target = target._replace(overflow=rounding_target(fmt, CastPolicy(overflow=overflow)).overflow)
+    if overflow is not Overflow.INF:
+        own = rounding_target(fmt, CastPolicy(rounding, overflow, nan_sign=NanSign.LOST))
+        target = target._replace(overflow=own.overflow)
     return rows.binades, rows.order, target, kernels.MODES[rounding]
 
 
