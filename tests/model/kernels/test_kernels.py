@@ -49,7 +49,7 @@ def by_thresholds(source: str, fmt: Format, policy: CastPolicy, negative: bool) 
 
 
 CASTS = together(itertools.product(WITH_ZERO, MONOTONE), itertools.product(SIXTEEN_BIT, Overflow))
-"""Of five roundings or more, each format meets both sources with both overflow policies."""
+"""Of six roundings or more, each format meets both sources with every overflow policy."""
 
 WHOLE = [(*cast, *beside) for cast, beside in CASTS]
 
