@@ -79,7 +79,7 @@ class Tally:
         self._request, self._flagged = request, universal(replace(request, flags=True), dtype)
         self._sources, self._results = _source_limits(request, dtype), _code_limits(request.fmt)
         looks_small = self._results is not None and self._results.nan_is_small
-        self._overflow_looks_small = looks_small and request.policy.overflow is Overflow.INF
+        self._overflow_looks_small = looks_small and request.policy.overflow is not Overflow.SATURATE
         self._parts: list[Counts] = []
 
     def add(self, supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any]) -> None:
