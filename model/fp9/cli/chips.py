@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 def chips(folder: Path, as_json: bool) -> None:
-    """Say which engine explains the dot products that real tensor cores computed.
+    """Say which engine explains rows of real tensor cores.
 
     FOLDER is a clone of github.com/north-numerical-computing/MATLAB-tensor-core, or a folder in its layout,
     model_validation/GPU/FORMAT. Every preset is tried on the E4M3 and E5M2 rows of every GPU and output, with the rows'

@@ -45,7 +45,7 @@ def recipes(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """List the recipes, show RECIPE, or measure what the papers claim of formats in use.
+    """List the recipes, show RECIPE, or measure papers' claims.
 
     A recipe says how formats are used: formats by role, engines, scaling of tensors and of the loss. RECIPE is a name,
     fields changed in parentheses where they shall be, or a TOML file.

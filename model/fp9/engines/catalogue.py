@@ -114,7 +114,7 @@ def _parse(name: str) -> Engine:
         return ENGINES[name]
     call = _CALL.fullmatch(name)
     if call is None or call[1] not in ENGINES:
-        listing = f"known: {', '.join(ENGINES)}, or one of them with parameters"
+        listing = "docs/accumulators.md lists all; parameters are changed in parentheses, as in chunked(L=32)"
         raise ValueError(unknown("engine", name, ENGINES, listing))
     settings = _settings(name, call[2] or "")
     base = ENGINES[call[1]]

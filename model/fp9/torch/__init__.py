@@ -6,7 +6,7 @@ Needs the extra fp9[torch].
 try:
     import torch as _torch  # noqa: F401
 except ImportError as error:
-    raise ImportError("fp9.torch needs PyTorch; install it with: pip install 'fp9[torch]'") from error
+    raise ImportError("fp9.torch needs PyTorch 2.4 or later; install it with: pip install torch") from error
 
 from fp9.torch.convert import convert
 from fp9.torch.layers import Conv2d, Linear
