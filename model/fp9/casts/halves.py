@@ -37,7 +37,7 @@ def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | N
     """16-bit sources: their pattern is the index."""
     if size < TABLE_PAYS or request.scale is None or request.random_width:
         return None
-    from fp9.kernels.round32 import look_up
+    from fp9.kernels.round32 import look_up  # slow to load
 
     table = _source_table(request, dtype)
 
@@ -54,7 +54,7 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
     tapered = isinstance(request.fmt, HiFloat8) and request.rounding.is_monotone
     if not tapered or size < TABLE_PAYS:
         return None
-    from fp9.kernels import round32 as fast_kernels
+    from fp9.kernels import round32 as fast_kernels  # slow to load
 
     # A larger scale would lift subnormal float32 into the target's range.
     direct = dtype == np.float32 and request.scale is not None and request.scale < -_LOWEST // 2
@@ -87,7 +87,7 @@ def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> 
     # Subnormal float32 have fewer bits than that; they must lie far below the target's smallest number.
     if not narrow and (scale or fmt.precision + 1 > _FRACTION or fmt.smallest < 2.0**_LOWEST):
         return None
-    from fp9.kernels.round32 import look_up_flagged
+    from fp9.kernels.round32 import look_up_flagged  # slow to load
 
     table, shift = _flagged_table(fmt, request.policy, request.hybrid, scale, dtype), 0 if narrow else 16
 

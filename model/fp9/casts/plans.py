@@ -94,7 +94,7 @@ def fixed_rounding(
     request: Request, grid: Grid, edges: Edges
 ) -> Callable[[Supplied, slice, NDArray[np.uint32], NDArray[Any]], None]:
     """A function of (supplied, part, float32 patterns, codes) that rounds into a fixed-field format."""
-    from fp9.kernels import round32 as fast_kernels
+    from fp9.kernels import round32 as fast_kernels  # slow to load
 
     complement = request.fmt.twos_complement
     if (magic := _magic(request, grid)) and not complement:
@@ -122,7 +122,7 @@ def grid_of(request: Request, scale: int, top: int) -> Grid | None:
 
     Numbers narrowed to float32 need a binade above the format's for what overflows.
     """
-    from fp9.kernels.round32 import Grid
+    from fp9.kernels.round32 import Grid  # slow to load
 
     fmt = request.fmt
     if not isinstance(fmt, FixedFormat | ScaledInteger) or fmt.bits > 16:
@@ -157,7 +157,7 @@ def _differ_by_sign_alone(target: Target) -> bool:
 @functools.lru_cache(maxsize=256)
 def edges_of(bits: int, target: Target) -> Edges:
     """What is no ordinary result, for a format of so many bits, as the vector kernels take it."""
-    from fp9.kernels.round32 import TAKES_SIGN, Edges
+    from fp9.kernels.round32 import TAKES_SIGN, Edges  # slow to load
 
     def edge(codes: tuple[int, int]) -> np.uint32:
         return np.uint32(codes[0] | int(TAKES_SIGN) if codes[0] != codes[1] else codes[0])
@@ -178,7 +178,7 @@ def edges_of(bits: int, target: Target) -> Edges:
 def _hybrid(request: Request, dtype: np.dtype[Any]) -> Plan | None:
     if not request.rounding.reads_source or dtype != np.float32 or request.scale != 0:
         return None
-    from fp9.kernels import hif8 as hif8_kernel
+    from fp9.kernels import hif8 as hif8_kernel  # slow to load
 
     edges = _hybrid_edges(request.policy, request.hybrid)
 
@@ -195,7 +195,7 @@ _DOC_OVERFLOW = Fraction(3, 2) * 2**15
 
 def _hybrid_edges(policy: CastPolicy, hybrid: Hybrid) -> HybridEdges:
     """The edges that a policy and the switches of hybrid rounding ask for."""
-    from fp9.kernels.hif8 import HybridEdges
+    from fp9.kernels.hif8 import HybridEdges  # slow to load
 
     fmt = HiFloat8()
     top = fmt.max_code if policy.overflow is Overflow.SATURATE else fmt.INF

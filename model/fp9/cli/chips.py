@@ -29,7 +29,7 @@ def chips(folder: Path, as_json: bool) -> None:
     \b
       fp9 chips MATLAB-tensor-core
     """
-    from fp9.studies import chips as study
+    from fp9.studies import chips as study  # slow to load
 
     verdicts = [study.explain(rows) for rows in study.read(folder)]
     drawn = [None if v.differs is None else study.steps(v, v.differs) for v in verdicts]
@@ -63,7 +63,7 @@ def _record(verdict: Verdict, steps: list[Step] | None) -> dict[str, Any]:
 
 def _picture(verdict: Verdict, steps: list[Step]) -> Table:
     """The roundings of the first row that differs, one a line."""
-    import numpy as np
+    import numpy as np  # slow to load
 
     assert verdict.differs is not None
     rows = verdict.rows

@@ -80,7 +80,7 @@ def error(
       fp9 error 'chunked(L=64)' dlfloat --a x.npy --b w.npy --formats hfp8_143 hfp8_143
       fp9 error --reproduce swamping --plot swamping.svg
     """
-    from fp9.studies import accumulators as accuracy
+    from fp9.studies import accumulators as accuracy  # slow to load
 
     if reproduce and (engines or depths or file_a or file_b):
         raise ValueError("--reproduce has engines, lengths and data of its own; leave them out")
@@ -96,7 +96,7 @@ def error(
     shown = measure or (published.measure if published else "relative")
     if plot is not None:
         with extra("rtl"):
-            from fp9.studies import plots as accuracy_plot
+            from fp9.studies import plots as accuracy_plot  # slow to load
         accuracy_plot.draw(results, shown, MEASURES[shown], plot)
     title = f"{published.setup} ({published.source})" if published else f"{' x '.join(formats)}, against the exact sums"
     rows = [[*_row(e), figures.get((e.engine, e.depth), "")] for e in results]

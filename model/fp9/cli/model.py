@@ -25,7 +25,7 @@ def formats(name: str | None, codes: bool, as_json: bool) -> None:
       fp9 formats "hfp8_143(bias=2)"
       fp9 formats 1.4.3,b=10
     """
-    from fp9.cli import records
+    from fp9.cli import records  # slow to load
 
     if name is None:
         if codes:
@@ -71,7 +71,7 @@ def units(name: str | None, toml: bool, settings: tuple[str, ...], as_json: bool
     \b
       fp9 units fma_dlfloat16 --set stages=3 --toml > mine.toml
     """
-    from fp9.cli import records
+    from fp9.cli import records  # slow to load
     from fp9.units import CATALOGUE
     from fp9.units import toml as unitfile
 
@@ -142,7 +142,7 @@ def cast(
       fp9 cast 0x7F 0x80 --from e4m3 --to fp16
       fp9 cast 0.3 --to e4m3 --rounding sr --random-bits 0x1234
     """
-    from fp9.cli import records
+    from fp9.cli import records  # slow to load
 
     record = records.cast_records(
         values,
@@ -211,7 +211,7 @@ def export(
     \b
       fp9 vectors export fma_fp32 cast_fp32 --suite corner --out build/vectors
     """
-    from fp9.vectors import sets as library
+    from fp9.vectors import sets as library  # slow to load
 
     sets = [library.generate(load_unit(name, settings), suite, count, seed) for name in names]
     records = [
@@ -234,7 +234,7 @@ def check(paths: tuple[Path, ...], name: str | None, settings: tuple[str, ...], 
     \b
       fp9 vectors check build/vectors/*.vec
     """
-    from fp9.vectors import sets as library
+    from fp9.vectors import sets as library  # slow to load
 
     if settings and name is None:
         raise UserError("--set changes the unit that --unit names; give both")

@@ -23,11 +23,11 @@ def tables(pictures: Path | None, as_json: bool) -> None:
     \b
       fp9 tables --pictures build/pictures
     """
-    from fp9.studies import papers as paper_tables
+    from fp9.studies import papers as paper_tables  # slow to load
 
     if pictures is not None:
         with extra("rtl"):
-            from fp9.studies.pictures import draw
+            from fp9.studies.pictures import draw  # slow to load
 
             draw(pictures)
     found = paper_tables.figures()

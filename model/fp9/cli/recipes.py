@@ -63,7 +63,7 @@ def recipes(
         return
     if seeds or out is not None:
         raise UserError("--seed and --out are for --reproduce; name a claim, as in: fp9 recipes --reproduce ptq")
-    from fp9.recipes import RECIPES, dumps, recipe
+    from fp9.recipes import RECIPES, dumps, recipe  # slow to load
 
     if name is None:
         if toml or units:
@@ -90,7 +90,7 @@ def recipes(
 
 def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: bool) -> None:
     """Measure a claim, and show how the values stand to its bars; below it what was not reproduced, and why."""
-    from fp9.studies.recipes.claims import NOT_MEASURED, claim
+    from fp9.studies.recipes.claims import NOT_MEASURED, claim  # slow to load
     from fp9.studies.recipes.reproduce import SEEDS, reproduce, write
 
     claim(name)

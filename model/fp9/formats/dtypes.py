@@ -5,6 +5,7 @@ Neither package is imported unless an object of it is given or asked for.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +28,7 @@ def tensor_numbers(x: Any) -> NDArray[Any]:
     tensor = x.detach()
     if dtype_name(tensor.dtype) != "bfloat16":
         return np.asarray(tensor.numpy())
-    import ml_dtypes
+    import ml_dtypes  # slow to load
     import torch
 
     return np.asarray(tensor.view(torch.uint16).numpy().view(ml_dtypes.bfloat16))
@@ -53,7 +54,7 @@ def stored_codes(codes: Any, fmt: Format) -> NDArray[Any]:
 
 
 def _torch_integer(tensor: Any) -> Any:
-    import torch
+    import torch  # optional
 
     return {1: torch.uint8, 2: torch.uint16, 4: torch.uint32}[tensor.element_size()]
 
@@ -72,8 +73,6 @@ def as_dtype(codes: NDArray[Any], fmt: Format | str, package: str = "ml_dtypes")
 
     Raises ValueError where the package has no type for the format.
     """
-    import importlib
-
     target = format(fmt)
     if package not in ("ml_dtypes", "en_dtypes", "torch"):
         raise ValueError(f"package {package!r} is not known; choose ml_dtypes, en_dtypes or torch")

@@ -94,7 +94,7 @@ def draw(folder: Path) -> list[Path]:
 
 
 def _axes(width: float, height: float) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure  # slow to load
 
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.add_subplot()

@@ -176,7 +176,7 @@ def _from_arrays(arrays: Mapping[str, np.ndarray[Any, Any]], ports: tuple[Port, 
 
 def _pyarrow() -> tuple[ModuleType, ModuleType]:
     try:
-        import pyarrow
+        import pyarrow  # optional
         import pyarrow.parquet
     except ModuleNotFoundError:
         raise ValueError(f"parquet files need pyarrow; run: {install_hint('parquet')}") from None
