@@ -109,8 +109,11 @@ def policy_of(target: Format, rounding: Rounding | None, overflow: Overflow = Ov
 
 # --- engines and units ----------------------------------------------------------------------------------------------
 
-PRESETS = tuple(ENGINES)
-"""Names of the engines."""
+PRESETS = tuple(name for name in ENGINES if ENGINES[name].group is None)
+"""Names of the engines that sum products of any formats."""
+
+GROUPED = tuple(name for name in ENGINES if ENGINES[name].group is not None)
+"""Names of the engines that sum groups of narrow products."""
 
 
 def units(kind: type[Unit]) -> list[Unit]:

@@ -51,6 +51,8 @@ ENGINES: dict[str, Engine] = {
         Engine("hopper_fp16", _FP16, _R.RNE, products=32, window=13, zero_exponent=-21, scaling=Scaling.SUMS),
         Engine("ada_fp16", _FP16, _R.RNE, products=16, window=13, zero_exponent=-20, scaling=Scaling.SUMS),
         Engine("blackwell_fp16", _FP16, _R.RNE, products=32, window=25, zero_exponent=-21),
+        # MMA-Sim: mma and tcgen05.mma of the kinds mxf4 and mxf4nvf4.
+        Engine("blackwell_nvfp4", _FP32, _R.RTZ, products=64, window=35, zero_exponent=-139, group=16),
         # mma.sync with FP8 operands on Hopper and Blackwell, as measured on H100, H200 and B200 (MATLAB-tensor-core):
         # operands go as FP16 through two steps from +0, and C is added last, once and to nearest.
         _mma("hopper_mma", _FP32),
@@ -80,6 +82,8 @@ ENGINES: dict[str, Engine] = {
         Engine("arm_fdot4", _FP32, _R.RNE, products=4),
         Engine("arm_fmmla4", _FP16, _R.RNE, products=4),
         Engine("arm_fmmla8", _FP32, _R.RNE, products=8),
+        # MX section 6.2 leaves the inner precision open: a block is summed exactly, and joins FP32 with one rounding.
+        Engine("mx", _FP32, _R.RNE, products=32),
         Engine("exact", _FP32, _R.RNE, whole=True),
     )
 }

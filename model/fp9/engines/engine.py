@@ -83,6 +83,9 @@ class Engine:
     `zero_bypass`: in formats with a merged NaN-Inf, 0 x NaN-Inf is 0. `scaling` says where scales enter. `overflow` is
     what becomes of finite sums beyond the largest number; infinities stay.
 
+    `group` g sums g products exactly, and multiplies their sum by their scales: one term of the window, aligned with
+    the exponent of the scales alone. A group of zero products, or of a scale of zero, counts as zero (NVFP4).
+
     Formats and choices may be given by name. Raises ValueError for parameters that do not fit together.
 
     >>> Engine(result="fp16", products=4, window=20).window
@@ -105,6 +108,7 @@ class Engine:
     zero_bypass: bool = False
     interleave: int | None = None
     overflow: Overflow = Overflow.INF
+    group: int | None = None
 
     def __post_init__(self) -> None:
         given: dict[str, Any] = {
@@ -149,6 +153,11 @@ class Engine:
                 f"joined={self.joined} given; it takes an even number of products, the addend inside, truncation to "
                 f"zero, and window to {MAX_WINDOW} bits"
             )
+        if self.group is not None and self._fails_to_group(self.group):
+            self._fail(
+                f"group={self.group} given; it takes a window with the addend inside, scales at products, no chunks, "
+                f"no zero_bypass, and a divisor of the {self.products} products of a step"
+            )
         if self.whole and (self.window is not None or self.chunk is not None):
             self._fail("whole given with a window or chunks; an exact sum over all of K has none")
 
@@ -157,6 +166,11 @@ class Engine:
         even_products = self.products % 2 == 0
         plain = self.addend is Addend.INSIDE and self.truncation is Truncation.ZERO and self.zero_exponent is None
         return even_products and plain and self.window <= self.joined <= MAX_WINDOW
+
+    def _fails_to_group(self, size: int) -> bool:
+        inside = self.window is not None and self.joined is None and self.addend is Addend.INSIDE
+        scaled = self.scaling is Scaling.PRODUCTS and self.chunk is None and not self.zero_bypass
+        return not (inside and scaled and size >= 1 and self.products % size == 0)
 
     def _check_chunks(self) -> None:
         if self.chunk is not None and (self.chunk < 1 or self.chunk % self.products):

@@ -113,7 +113,7 @@ def _largest(s, a, b, power_a, power_b, start, stop, stride):
 
 
 @inlined
-def _cut(s, x):
+def cut(s, x):
     """`x` without its bits below 1, as the engine truncates; counts of a window, far below 2^52."""
     if s.truncation == _FLOOR:
         return np.floor(x)
@@ -129,9 +129,9 @@ def _cut_sum(s, a, b, scale, start, stop, stride):
     total, dropped = 0.0, False
     for k in range(start, stop, stride):
         p = _product(s, a[k], b[k]) * scale
-        cut = _cut(s, p)
-        dropped |= cut != p
-        total += cut
+        kept = cut(s, p)
+        dropped |= kept != p
+        total += kept
     return total, dropped
 
 
@@ -154,9 +154,9 @@ def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
     total, dropped = _cut_sum(s, a, b, scale, start, stop, 1)
     addend = c * scale
     if s.addend != OUTSIDE:
-        cut = _cut(s, addend)
-        dropped |= cut != addend
-        addend = cut
+        kept = cut(s, addend)
+        dropped |= kept != addend
+        addend = kept
     return sum_to_odd(total / scale, addend / scale, mode), dropped, quiet
 
 
@@ -220,7 +220,7 @@ def finish(binades, order, t, mode, bits, random, width, quiet):
 
 
 @called
-def _finish_aligned(t, bits, dropped, code, value, flags):
+def finish_aligned(t, bits, dropped, code, value, flags):
     """An aligned sum's zero has no sign; what the alignment dropped makes the result inexact."""
     if value == 0.0:
         code = np.uint32(0)
@@ -249,7 +249,7 @@ def take_step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, 
     code, flags = finish(binades, order, t, mode, bits, random, width, quiet)
     value = code_value(table, code)
     if s.window:
-        code, flags = _finish_aligned(t, bits, dropped, code, value, flags)
+        code, flags = finish_aligned(t, bits, dropped, code, value, flags)
     return code, code_value(table, code), flags
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from fp9.engines import Engine, Scaling, alignment_exponent
 from fp9.formats import Format, Kind, Rounding, floor_log2, pow2
-from fp9.oracle.casts import Exact, RandomBits, decode
-from fp9.oracle.terms import ZERO, Term, product, rounded
+from fp9.oracle.casts import Exact, RandomBits, decode, exact
+from fp9.oracle.terms import ZERO, Term, product, rounded, total
 from fp9.oracle.windows import windowed_step
 from fp9.rounding import Flags
 
@@ -59,31 +59,63 @@ def code_term(code: int, fmt: Format) -> Term:
     return Term(x, _exponent(x, fmt) if x.kind is Kind.FINITE else 0, x.kind is Kind.NAN)
 
 
-def _scaled(term: Term, exponent: int) -> Term:
-    value = replace(term.value, magnitude=term.value.magnitude * pow2(exponent))
-    return Term(value, term.exponent + exponent, term.quiet)
+def scale_term(code_a: int, code_b: int, fmt: Format) -> Term:
+    """The product of two scales: its exact value, and the sum of their exponents."""
+    return _scaled(code_term(code_a, fmt), code_term(code_b, fmt))
+
+
+def _power(scale: int | Term) -> Term:
+    return scale if isinstance(scale, Term) else Term(exact(pow2(scale)), scale)
+
+
+def _scaled(term: Term, scale: Term) -> Term:
+    return Term(product(term.value, scale.value), term.exponent + scale.exponent, term.quiet or scale.quiet)
+
+
+def _grouped(engine: Engine, products: Sequence[Term], scales: Sequence[Term]) -> list[Term]:
+    """Sums of groups of products times their scales (MMA-Sim, GST-FDPA); `scales`: one for each product.
+
+    A sum is aligned with the exponent of its scale, whatever its size, also where it is 0 by cancellation.
+    """
+    assert engine.group is not None
+    terms = []
+    for start in range(0, len(products), engine.group):
+        members, scale = products[start : start + engine.group], scales[start]
+        summed = total([member.value for member in members], Rounding.RNE)
+        if all(member.value.kind is Kind.ZERO for member in members):
+            terms.append(scale if scale.value.kind is Kind.NAN else ZERO)
+        elif summed.kind is Kind.ZERO and scale.value.kind is Kind.FINITE:
+            terms.append(Term(Exact(Kind.FINITE), scale.exponent))
+        else:
+            terms.append(Term(product(summed, scale.value), scale.exponent, scale.quiet))
+    return terms
 
 
 def dot(
     engine: Engine,
     products: Sequence[Term],
     c: Term,
-    scales: Sequence[int] | None = None,
+    scales: Sequence[int] | Sequence[Term] | None = None,
     bits: Iterator[RandomBits] | None = None,
     seen: list[Taken] | None = None,
 ) -> tuple[int, Flags]:
-    """Code and OR-ed flags of c + sum of products, in steps and chunks; `scales`: one exponent for each product.
+    """Code and OR-ed flags of c + sum of products, in steps and chunks; `scales`: one exponent, or the product of two
+    scales, for each product; of a group or chunk the first one counts.
 
     `seen` collects the roundings on the way, but for engines that sum the whole at once.
     """
-    if engine.whole or (engine.scaling is Scaling.PRODUCTS and scales is not None):
-        products = [_scaled(term, e) for term, e in zip(products, scales or [0] * len(products), strict=True)]
+    factors = None if scales is None else [_power(scale) for scale in scales]
+    if engine.group is not None:
+        terms = _grouped(engine, products, factors or [_power(0)] * len(products))
+        return _steps(replace(engine, products=engine.products // engine.group, group=None), terms, c, bits, seen)
+    if factors is not None and (engine.whole or engine.scaling is Scaling.PRODUCTS):
+        products = [_scaled(term, factor) for term, factor in zip(products, factors, strict=True)]
     if engine.whole:
         return _fused_step(engine, products, c, next(bits) if bits else None)
     joins = engine.chunk is not None or (engine.scaling is Scaling.SUMS and scales is not None)
     if not joins:
         return _steps(engine, products, c, bits, seen)
-    at_sums = scales if engine.scaling is Scaling.SUMS else None
+    at_sums = factors if engine.scaling is Scaling.SUMS else None
     return _chunks(engine, products, c, at_sums, bits, seen)
 
 
@@ -140,7 +172,7 @@ def _chunks(
     engine: Engine,
     products: Sequence[Term],
     c: Term,
-    scales: Sequence[int] | None,
+    scales: Sequence[Term] | None,
     bits: Iterator[RandomBits] | None,
     seen: list[Taken] | None = None,
 ) -> tuple[int, Flags]:
@@ -150,7 +182,7 @@ def _chunks(
     code, _ = rounded(engine.output, Rounding.RTZ, [c])
     for start in range(0, len(products), length):
         part, raised = _steps(engine, _dealt(engine, products[start : start + length]), ZERO, bits, seen)
-        summed = _scaled(code_term(part, engine.result), scales[start] if scales else 0)
+        summed = _scaled(code_term(part, engine.result), scales[start] if scales else _power(0))
         own_bits = next(bits) if bits else None
         code, joined = rounded(engine.output, engine.output_rounding, [summed, c], own_bits, engine.overflow)
         flags |= raised | joined

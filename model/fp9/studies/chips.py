@@ -171,8 +171,8 @@ def explain(rows: Rows) -> Verdict:
 
 
 def _candidates(output: str) -> list[Engine]:
-    """Presets whose total is read as this output."""
-    return [engine for engine in ENGINES.values() if engine.addend_format.name == output]
+    """Presets whose total is read as this output, but those of block-scaled elements alone."""
+    return [engine for engine in ENGINES.values() if engine.addend_format.name == output and engine.group is None]
 
 
 # --- one row --------------------------------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ class FastSums(abc.ABC):
 
 
 def _product_bits(a: Span, b: Span) -> int:
-    return a.format.precision + b.format.precision
+    return a.precision + b.precision
 
 
 def _is_in_float32(a: Span, b: Span) -> bool:
@@ -223,7 +223,7 @@ def _range_bits(x: Span) -> int:
 def _part_bits(x: Span, count: int) -> int:
     """Bits of the fixed-point numbers of one part: its range of exponents, and a significand below."""
     every = _range_bits(x)
-    return every if count == 1 else min(every, -(-every // count) + x.format.precision - 1)
+    return every if count == 1 else min(every, -(-every // count) + x.precision - 1)
 
 
 def _split(values: NDArray[np.float64], x: Span, count: int) -> list[NDArray[np.float64]]:
@@ -252,7 +252,7 @@ def _strategy(engine: Engine, a: Span, b: Span, joins: bool, depth_bits: int) ->
     bypasses = engine.zero_bypass and (a.format.nan_is_inf or b.format.nan_is_inf)
     rounds = engine.whole or can_round(engine.result, engine.rounding)
     rounds_totals = not joins or can_round(engine.output, engine.output_rounding)
-    special = engine.truncation is Truncation.JAM or engine.overflow is not Overflow.INF
+    special = engine.truncation is Truncation.JAM or engine.overflow is not Overflow.INF or engine.group is not None
     if bypasses or special or not rounds or not rounds_totals:
         return None
     return next((strategy for strategy in STRATEGIES if strategy.fits(engine, a, b, depth_bits)), None)

@@ -12,6 +12,7 @@ from fp9.casts.arrays import encode
 from fp9.engines import Engine
 from fp9.rounding import Overflow, Rounding
 from fp9.sums.operands import Operand
+from fp9.sums.scales import Scales
 from fp9.sums.sides import Side, View, side, some_rows
 from fp9.system.parallel import WORTH_A_THREAD, Progress, row_parts, run_parts
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fp9.casts.random_bits import RandomBits
+    from fp9.sums.general import GeneralSums
+    from fp9.sums.groups import GroupedSums
 
 WORTH_A_THREAD_STEPWISE = 1 << 15
 """Products from which a thread gains more than its start costs, in the general kernel."""
@@ -41,13 +44,13 @@ class Factor(NamedTuple):
     """
 
     operand: Operand
-    scale: NDArray[np.int64] | None
+    scales: Scales | None
     block: int | None
     lead: tuple[int, ...] | None
 
     def item(self, number: int, engine: Engine) -> Side:
         """One matrix of the batch."""
-        scale = None if self.scale is None else self.scale[number]
+        scale = None if self.scales is None else self.scales.each(lambda array: array[number])
         return side(self.operand, self._view(number), self.operand.shape[-1], engine, scale, self.block)
 
     def _view(self, number: int) -> View:
@@ -119,9 +122,7 @@ class Products:
 
     def _stepwise(self, number: int, a: Side, b: Side) -> Callable[[slice], None]:
         """Rows of a product by the general kernel."""
-        from fp9.sums.general import GeneralSums  # slow to load
-
-        general = GeneralSums(self._engine, a, b, self._options.joins)
+        sums = row_sums(self._engine, a, b, self._options.joins)
         _, count, columns = self._start.shape
         codes, start, asked = self.codes[number], self._start[number], self._options.flags
         unasked = np.empty(columns, dtype=np.uint8)
@@ -132,9 +133,17 @@ class Products:
                 random = self._options.random.of(slice(place, place + columns))
                 raised = self.flags[number, i] if asked else unasked
                 scales = some_rows(a.at_sums, row) * b.at_sums
-                general.run(row, slice(None), start[i], scales, random, codes[i], raised)
+                sums.run(row, slice(None), start[i], scales, random, codes[i], raised)
 
         return work
+
+
+def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | GroupedSums:
+    """The kernel of any rows of a with any rows of b."""
+    from fp9.sums.general import GeneralSums  # slow to load
+    from fp9.sums.groups import GroupedSums  # slow to load
+
+    return GeneralSums(engine, a, b, joins) if engine.group is None else GroupedSums(engine, a, b)
 
 
 def outputs(

@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """A format, and bounds of the exponents of the bits that its numbers have after scaling."""
+    """A format, bounds of the exponents of the bits of its numbers after scaling, and how many bits these have."""
 
     format: Format
     lowest: int
     highest: int
+    precision: int
 
-    def scaled(self, low: int, high: int) -> Span:
-        """The same of numbers times 2^low to 2^high."""
-        return Span(self.format, self.lowest + low, self.highest + high)
+    def scaled(self, low: int, high: int, bits: int = 0) -> Span:
+        """The same of numbers times factors whose product has bits `low` to `high` higher, and so many bits more."""
+        return Span(self.format, self.lowest + low, self.highest + high, self.precision + bits)
 
 
 class _Kept:
@@ -35,7 +36,8 @@ class _Kept:
 
     def __init__(self, codes: NDArray[Any], fmt: Format) -> None:
         self.codes, self.format = codes, fmt
-        self.span = Span(fmt, *bit_range(fmt))
+        lowest, highest = bit_range(fmt)
+        self.span = Span(fmt, lowest, highest, fmt.precision)
         self._made: dict[tuple[str, bool], NDArray[Any]] = {}
         self._making = threading.Lock()
 
@@ -104,8 +106,9 @@ class Operand:
         return self.mT
 
     def array(self, what: str) -> NDArray[Any]:
-        """What kernels read: "float32" or "float64" numbers, "powers" of two for alignment (0 of all that are not
-        finite), or which are "finite"; shape of the codes, contiguous, not to be written to.
+        """What kernels read: "float32" or "float64" numbers, "integers" in units of the lowest bit (of formats of
+        numbers alone), "powers" of two for alignment (0 of all that are not finite), or which are "finite"; shape of
+        the codes, contiguous, not to be written to.
         """
         return self._kept.array(what, self._swapped)
 
@@ -134,8 +137,11 @@ def operand(codes: ArrayLike, fmt: Format | str) -> Operand:
 
 
 def dealt(x: Operand, engine: Engine) -> Operand:
-    """Rows along the last axis in the order in which the engine's steps take their elements, those that the last chunk
-    lacks +0; the operand itself where steps take them one after the other.
+    """Rows along the last axis in the order in which the engine's steps take their elements; the operand itself where
+    steps take them one after the other.
+
+    Those that the last chunk lacks are +0, or the smallest number of a format without a zero: the other factor is +0
+    (`check_filled`), and so is the product.
     """
     if engine.interleave is None:
         return x
@@ -143,10 +149,20 @@ def dealt(x: Operand, engine: Engine) -> Operand:
     if not x.codes.size:
         return x
     *lead, depth = x.shape
-    zeros = np.full((*lead, -depth % engine.chunk), x.format.code_of(Fraction(0)), dtype=x.codes.dtype)
+    filler = x.format.code_of(Fraction(0)) if x.format.has_zero else x.format.smallest_code
+    fillers = np.full((*lead, -depth % engine.chunk), filler, dtype=x.codes.dtype)
     shape = (*lead, -1, engine.products // engine.interleave, engine.steps_of_chunk, engine.interleave)
-    runs = np.concatenate([x.codes, zeros], axis=-1).reshape(shape)
+    runs = np.concatenate([x.codes, fillers], axis=-1).reshape(shape)
     return Operand(_Kept(runs.swapaxes(-2, -3).reshape(*lead, -1), x.format))
+
+
+def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
+    """Raise ValueError where the last chunk lacks elements of interleaved steps, and neither format has a zero."""
+    if engine.interleave is not None and engine.chunk and depth % engine.chunk and not (a.has_zero or b.has_zero):
+        raise ValueError(
+            f"{depth} products of {a.name} x {b.name} given, and neither has a zero that fills the chunks of "
+            f"{engine.chunk} that engine {engine.name} interleaves; give a multiple of {engine.chunk}"
+        )
 
 
 def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) -> Operand:
@@ -206,9 +222,18 @@ def bit_range(fmt: Format) -> tuple[int, int]:
     return lowest, floor_log2(largest)
 
 
+@functools.lru_cache(maxsize=64)
+def integer_table(fmt: Format) -> NDArray[np.int32]:
+    """The numbers of a narrow format without infinities and NaN, in units of its lowest bit."""
+    lowest, _ = bit_range(fmt)
+    integers: NDArray[np.int32] = np.ldexp(fmt.table, -lowest).astype(np.int32)
+    return integers
+
+
 _MADE: dict[str, Callable[[NDArray[Any], Format], NDArray[Any]]] = {
     "float32": lambda codes, fmt: decode_to(codes, fmt, np.dtype(np.float32)),
     "float64": lambda codes, fmt: decode_to(codes, fmt, np.dtype(np.float64)),
+    "integers": lambda codes, fmt: integer_table(fmt)[codes],
     "powers": lambda codes, fmt: power_table(fmt)[codes],
     "finite": lambda codes, fmt: finite_table(fmt)[codes],
 }

@@ -12,9 +12,10 @@ from fp9.casts.tables import decode_table
 from fp9.engines import Engine, Scaling
 from fp9.engines import engine as find_engine
 from fp9.formats import Format
-from fp9.sums.matrices import WORTH_A_THREAD_STEPWISE, Factor, Options, Products, is_one_product, outputs
-from fp9.sums.operands import Operand, as_operand, dealt
-from fp9.sums.sides import broadcasts, check_block, scale_rows, side, some_rows
+from fp9.sums.matrices import WORTH_A_THREAD_STEPWISE, Factor, Options, Products, is_one_product, outputs, row_sums
+from fp9.sums.operands import Operand, as_operand, check_filled, dealt
+from fp9.sums.scales import Scales, broadcasts, format_of_scales, scale_rows
+from fp9.sums.sides import side, some_rows
 from fp9.system.parallel import Progress, row_parts, run_parts
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def dot(
     scale_a: ArrayLike | None = None,
     scale_b: ArrayLike | None = None,
     block: int | None = None,
+    scale_format: Format | str | None = None,
     random_bits: ArrayLike | None = None,
     random_width: int = 16,
     threads: int | None = None,
@@ -64,7 +66,8 @@ def dot(
     `a`, `b`: codes of a format, or operands (`fp9.operand`), which need none named; shapes that broadcast against each
     other with equal last axes. `c`: shape without the last axis.
     `scale_a`, `scale_b`: exponents of two that multiply an operand, -127..127: one, or one for each vector, or with
-    `block` one for each `block` products of a vector (last axis). Where they enter is the engine's `scaling`.
+    `block` one for each `block` products of a vector (last axis). Where they enter is the engine's `scaling`. With
+    `scale_format` (e8m0, ue4m3, ue5m3, e6m2) they are codes of this format instead; NaN among them gives NaN.
     `random_bits`: integers of `random_width` bits for stochastic rounding, one for every rounding along the last axis
     (`Engine.steps`; one more where the whole sum is scaled), or one for all.
 
@@ -80,14 +83,15 @@ def dot(
     or have no format.
     """
     chosen, x, y = find_engine(engine), as_operand("a", a, format_a), as_operand("b", b, format_b)
-    check_block(chosen, block)
+    fmt = format_of_scales(chosen, scale_format, block)
     if x.ndim == 0 or y.ndim == 0 or x.shape[-1] != y.shape[-1]:
         raise ValueError(f"shapes {x.shape} and {y.shape} given; the last axes must be equal")
+    check_filled(x.format, y.format, x.shape[-1], chosen)
     x, y = dealt(x, chosen), dealt(y, chosen)
     depth, shape = x.shape[-1], np.broadcast_shapes(x.shape, y.shape)[:-1]
     scales = (
-        scale_rows("scale_a", scale_a, x.shape[:-1], depth, block),
-        scale_rows("scale_b", scale_b, y.shape[:-1], depth, block),
+        scale_rows("scale_a", scale_a, fmt, x.shape[:-1], depth, block),
+        scale_rows("scale_b", scale_b, fmt, y.shape[:-1], depth, block),
     )
     scaled = scale_a is not None or scale_b is not None
     random = _random(chosen, random_bits, random_width, shape, depth, scaled)
@@ -108,6 +112,7 @@ def matmul(
     scale_a: ArrayLike | None = None,
     scale_b: ArrayLike | None = None,
     block: int | None = None,
+    scale_format: Format | str | None = None,
     random_bits: ArrayLike | None = None,
     random_width: int = 16,
     threads: int | None = None,
@@ -126,13 +131,14 @@ def matmul(
     [[5.0]]
     """
     chosen, x, y = find_engine(engine), as_operand("a", a, format_a), as_operand("b", b, format_b)
-    check_block(chosen, block)
+    fmt = format_of_scales(chosen, scale_format, block)
     lead = _batch(x, y)
+    check_filled(x.format, y.format, x.shape[-1], chosen)
     x, y = dealt(x, chosen), dealt(y.mT, chosen).mT
     (rows, depth), columns = x.shape[-2:], y.shape[-1]
     scales = (
-        scale_rows("scale_a", scale_a, (rows,), depth, block, batch=lead),
-        scale_rows("scale_b", scale_b, (columns,), depth, block, batch=lead, blocks_first=True),
+        scale_rows("scale_a", scale_a, fmt, (rows,), depth, block, batch=lead),
+        scale_rows("scale_b", scale_b, fmt, (columns,), depth, block, batch=lead, blocks_first=True),
     )
     scaled, shape = scale_a is not None or scale_b is not None, (*lead, rows, columns)
     random = _random(chosen, random_bits, random_width, shape, depth, scaled)
@@ -173,9 +179,9 @@ def _batch(a: Operand, b: Operand) -> tuple[int, ...]:
     )
 
 
-def _by_item(scale: NDArray[np.int64] | None, items: int, rows: int) -> NDArray[np.int64] | None:
+def _by_item(scales: Scales | None, items: int, rows: int) -> Scales | None:
     """Scales of a batch as (items, rows, blocks)."""
-    return None if scale is None else scale.reshape(items, rows, scale.shape[-1])
+    return None if scales is None else scales.each(lambda array: array.reshape(items, rows, array.shape[-1]))
 
 
 def _start(
@@ -221,31 +227,29 @@ def _joins(engine: Engine, scaled: bool) -> bool:
 def _dot(
     engine: Engine,
     operands: tuple[Operand, Operand],
-    scales: tuple[NDArray[np.int64] | None, NDArray[np.int64] | None],
+    scales: tuple[Scales | None, Scales | None],
     block: int | None,
     start: NDArray[np.float64],
     options: Options,
 ) -> Any:
-    from fp9.sums.general import GeneralSums  # slow to load
-
     shape, flat, depth = start.shape, start.reshape(-1), operands[0].shape[-1]
 
     def rows_of(array: NDArray[Any]) -> NDArray[Any]:
         return _broadcast(array, shape, flat.size)
 
     a, b = (
-        side(operand, rows_of, depth, engine, None if scale is None else rows_of(scale), block)
+        side(operand, rows_of, depth, engine, scale and scale.each(rows_of), block)
         for operand, scale in zip(operands, scales, strict=True)
     )
     if math.prod(operands[1].shape[:-1]) == 1:
         a, b = b, a
     codes, raised = outputs(engine, flat, depth, flags=True)
     at_sums = a.at_sums * b.at_sums
-    general = GeneralSums(engine, a, b, options.joins)
+    sums = row_sums(engine, a, b, options.joins)
 
     def part(rows: slice) -> None:
         scales, random = some_rows(at_sums, rows), options.random.of(rows)
-        general.run(rows, rows, flat[rows], scales, random, codes[rows], raised[rows])
+        sums.run(rows, rows, flat[rows], scales, random, codes[rows], raised[rows])
 
     if depth:
         parts = row_parts(flat.size, depth, options.threads, WORTH_A_THREAD_STEPWISE)

@@ -42,6 +42,8 @@ class Dot(Unit):
         object.__setattr__(self, "a", format_tuple(self.name, "a", self.a))
         object.__setattr__(self, "b", format_tuple(self.name, "b", self.b))
         check_operands(self.name, self.a + self.b)
+        if self.engine.group is not None:
+            raise ValueError(f"{self.name}: engine {self.engine.name} scales groups of products; a unit has no scales")
         self._check_products()
         check_stages(self.name, self.stages, self._lowest_stages)
 

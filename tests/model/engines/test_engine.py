@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from tests.rosters import PRESETS
+from tests.rosters import GROUPED, PRESETS
 
 import fp9
 from fp9.engines import ENGINES, Addend, Engine, Scaling, Truncation
@@ -44,6 +44,8 @@ SPEC = {
     "arm_fdot4": (4, None, "fp32", "rne"),
     "arm_fmmla4": (4, None, "fp16", "rne"),
     "arm_fmmla8": (8, None, "fp32", "rne"),
+    "blackwell_nvfp4": (64, 35, "fp32", "rtz"),
+    "mx": (32, None, "fp32", "rne"),
     "exact": (1, None, "fp32", "rne"),
 }
 
@@ -53,7 +55,7 @@ def test_every_preset_is_that_of_the_specification() -> None:
     assert rows == SPEC
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", [*PRESETS, *GROUPED])
 def test_a_preset_is_found_by_its_name(name: str) -> None:
     assert fp9.engine(name) is ENGINES[name]
     assert fp9.engine(ENGINES[name]) is ENGINES[name]

@@ -180,6 +180,10 @@ def test_sums_are_those_of_the_oracle(name: str, data: st.DataObject) -> None:
         a[:, half : 2 * half] = a[:, :half]
         b[:, half : 2 * half] = negated(b[:, :half], formats[1])
     c = addends(engine, 3, addend, rng)
+    if engine.interleave and depth % (engine.chunk or 1) and not any(format(fmt).has_zero for fmt in formats):
+        with pytest.raises(ValueError, match="neither has a zero that fills the chunks"):
+            by_model(engine, a, b, formats, c)
+        return
     assert by_model(engine, a, b, formats, c) == by_oracle(engine, a, b, formats, c)
 
 

@@ -1,0 +1,96 @@
+"""Numba kernels of sums of groups: integer products summed exactly, scaled, and aligned by their scales (NVFP4)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fp9.kernels.bits import float64_bits
+from fp9.kernels.compiled import called, inlined, kernel
+from fp9.kernels.fused import code_value, sum_to_odd
+from fp9.kernels.steps import cut, finish, finish_aligned, power
+
+
+@inlined
+def _group_sum(a, b):
+    """The sum of integer products, and whether all of them are 0."""
+    total, some = np.int32(0), np.int32(0)
+    for k in range(a.size):
+        p = np.int32(a[k] * b[k])
+        total = np.int32(total + p)
+        some |= p
+    return total, some == 0
+
+
+@inlined
+def _at(row, group):
+    return row[min(group, row.size - 1)]
+
+
+@called
+def _step(s, group, unit, mode, a, b, factors_a, factors_b, powers_a, powers_b, start, stop, c, terms):
+    """Pattern of the aligned sum rounded to odd, whether bits were dropped, and whether an operand was NaN."""
+    top, zero, special = 0.0, c == 0.0, 0.0
+    for begin in range(start, stop, group):
+        place = begin // group
+        end = min(begin + group, stop)
+        total, nothing = _group_sum(a[begin:end], b[begin:end])
+        scale = _at(factors_a, place) * _at(factors_b, place)
+        term = total * unit * scale
+        terms[(begin - start) // group] = term
+        if not math.isfinite(term):
+            special += term
+        elif nothing or scale == 0.0:
+            zero = True
+        else:
+            top = max(top, _at(powers_a, place) * _at(powers_b, place))
+    if special != 0.0 or not math.isfinite(c):
+        return float64_bits(special + c), False, True
+    if c != 0.0:
+        top = max(top, power(c, s.lowest_power))
+    if zero:
+        top = max(top, s.zero_power)
+    if top == 0.0:
+        return float64_bits(c), False, False
+    scale = math.ldexp(1.0, s.window) / top
+    addend = c * scale
+    kept_addend = cut(s, addend)
+    dropped, whole = kept_addend != addend, 0.0
+    for place in range((stop - start + group - 1) // group):
+        part = terms[place] * scale
+        kept = cut(s, part)
+        dropped |= kept != part
+        whole += kept
+    return sum_to_odd(whole / scale, kept_addend / scale, mode), dropped, False
+
+
+@kernel
+def grouped_rows(
+    binades, order, t, mode, table, s, group, unit, width, a, b, factors_a, factors_b, powers_a, powers_b, c, randoms,
+    codes, flags,
+):  # fmt: skip
+    """Sums over the last axis of int32 a (m or 1, k), b (m, k) in units of `unit`, from numbers c (m,).
+
+    `factors` and `powers` (m or 1, groups or 1) are the scales and their powers of two; the rest is as in `sum_rows`.
+    """
+    terms = np.empty(s.products // group)
+    for i in range(b.shape[0]):
+        ia = i if a.shape[0] > 1 else 0
+        scale_a, scale_b = i if factors_a.shape[0] > 1 else 0, i if factors_b.shape[0] > 1 else 0
+        row_a, row_b = a[ia], b[i]
+        row_factors_a, row_factors_b = factors_a[scale_a], factors_b[scale_b]
+        row_powers_a, row_powers_b = powers_a[scale_a], powers_b[scale_b]
+        random = randoms[i if randoms.shape[0] > 1 else 0]
+        value, code, raised = c[i], np.uint32(0), np.uint8(0)
+        for rounding, start in enumerate(range(0, b.shape[1], s.products)):
+            stop = min(start + s.products, b.shape[1])
+            bits, dropped, quiet = _step(
+                s, group, unit, mode, row_a, row_b, row_factors_a, row_factors_b, row_powers_a, row_powers_b,
+                start, stop, value, terms,
+            )  # fmt: skip
+            code, own = finish(binades, order, t, mode, bits, random[min(rounding, random.size - 1)], width, quiet)
+            code, own = finish_aligned(t, bits, dropped, code, code_value(table, code), own)
+            value = code_value(table, code)
+            raised |= own
+        codes[i], flags[i] = code, raised

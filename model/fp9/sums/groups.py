@@ -1,0 +1,83 @@
+"""Sums of groups of products that are scaled before they are aligned (NVFP4): narrow elements as integers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.casts.random_bits import RandomBits
+from fp9.engines import Engine
+from fp9.formats import Format, floor_log2
+from fp9.formats.host import BINARY64
+from fp9.kernels import groups as kernels
+from fp9.sums.general import engine_numbers, step_rounding
+from fp9.sums.sides import Side, some_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_ONE = np.ones((1, 1))
+
+
+class GroupedSums:
+    """An engine with groups made ready to sum rows of two sides of k products each.
+
+    Raises ValueError for formats whose groups float64 cannot hold beside the window, or that are not all numbers.
+    """
+
+    def __init__(self, engine: Engine, a: Side, b: Side) -> None:
+        assert engine.group is not None, "an engine with groups is asked for"
+        _check_formats(engine, a.span.format, b.span.format)
+        self._group = engine.group
+        self._rounding = step_rounding(engine)
+        lowest = a.span.lowest + b.span.lowest
+        self._sums, _ = engine_numbers(engine, range(lowest, a.span.highest + b.span.highest + 2))
+        self._sides = a.rows("integers"), b.rows("integers")
+        self._unit = 2.0**lowest
+        self._factors = [_ONE if x.groups is None else x.groups.factors for x in (a, b)]
+        self._powers = [_ONE if x.groups is None else x.groups.powers for x in (a, b)]
+
+    def run(
+        self,
+        rows_a: slice,
+        rows_b: slice,
+        start: NDArray[np.float64],
+        scales: NDArray[np.float64],
+        random: RandomBits,
+        codes: NDArray[Any],
+        flags: NDArray[np.uint8],
+    ) -> None:
+        """As `GeneralSums.run`; `scales` are all 1, as these scales enter at products."""
+        integers, factors, powers = (
+            [some_rows(array, part) for array, part in zip(arrays, (rows_a, rows_b), strict=True)]
+            for arrays in (self._sides, self._factors, self._powers)
+        )
+        kernels.grouped_rows(
+            *self._rounding,
+            self._sums,
+            self._group,
+            self._unit,
+            random.width,
+            *integers,
+            *factors,
+            *powers,
+            start,
+            random.values,
+            codes,
+            flags,
+        )
+
+
+def _check_formats(engine: Engine, *formats: Format) -> None:
+    assert engine.group is not None and engine.window is not None, "an engine with groups has a window"
+    for fmt in formats:
+        if fmt.has_nan or fmt.has_inf:
+            raise ValueError(f"{fmt.name} given with engine {engine.name}; give formats of numbers alone, such as e2m1")
+    largest = formats[0].max_magnitude * formats[1].max_magnitude * engine.group
+    bits = engine.window + floor_log2(largest) + 3 + (engine.products // engine.group).bit_length()
+    if bits > BINARY64.fraction_bits + 1:
+        raise ValueError(
+            f"{formats[0].name} x {formats[1].name} given with engine {engine.name}; groups of {engine.group} such "
+            "products are wider than its window allows; give narrower formats, such as e2m1"
+        )

@@ -1,0 +1,157 @@
+"""Scales of operands: exponents of two, or codes of a scale's format; one for each vector, or for each block of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fp9.casts.arrays import as_codes, decode_to
+from fp9.engines import Engine, Scaling
+from fp9.formats import Format, format
+from fp9.sums.operands import Span, bit_range, power_table
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+SCALE_LIMIT = 127
+"""Largest magnitude of a scale's exponent (that of an E8M0 scale)."""
+
+SCALE_BITS = 8
+"""Most bits of a scale's format."""
+
+
+class Scales(NamedTuple):
+    """What multiplies an operand, (..., rows, blocks or 1), and the powers of two that align it: 0 of zeros and NaN.
+
+    `format` None: the factors are powers of two, -127..127, and `powers` are the factors themselves.
+    """
+
+    factors: NDArray[np.float64]
+    powers: NDArray[np.float64]
+    format: Format | None
+
+    def each(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Scales:
+        """Both arrays changed alike."""
+        factors = change(self.factors)
+        return Scales(factors, factors if self.powers is self.factors else change(self.powers), self.format)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether no scale is NaN."""
+        return self.format is None or bool(np.isfinite(self.factors).all())
+
+    def widened(self, span: Span) -> Span:
+        """The bits of numbers of a span times these scales."""
+        if self.format is not None and self.format.precision > 1:
+            lowest, highest = bit_range(self.format)
+            return span.scaled(lowest, highest + 1, self.format.precision)
+        low, high = (ends.reduce(self.factors, axis=None, initial=1.0) for ends in (np.fmin, np.fmax))  # not of NaN
+        return span.scaled(int(np.frexp(low)[1]) - 1, int(np.frexp(high)[1]) - 1)
+
+
+def scale_rows(
+    name: str,
+    scale: ArrayLike | None,
+    fmt: Format | None,
+    shape: tuple[int, ...],
+    depth: int,
+    block: int | None,
+    *,
+    batch: tuple[int, ...] = (),
+    blocks_first: bool = False,
+) -> Scales | None:
+    """Scales of an operand whose rows have `shape`: (*batch, *shape, 1), or (*batch, *shape, blocks) with `block`; None
+    for no scale. `fmt` None: they are given as exponents of two. Leading axes that are given broadcast to `batch`.
+    `blocks_first`: they are given as (blocks, rows).
+
+    Raises ValueError for shapes, exponents and codes that do not fit, TypeError for scales that are no integers, and
+    for unsigned ones as exponents.
+    """
+    if scale is None:
+        return None
+    array = _exponents(name, scale) if fmt is None else as_codes(scale, fmt)
+    blocks = (-(-depth // block),) if block else ()
+    full = (*blocks, *shape) if blocks_first else (*shape, *blocks)
+    lead = array.shape[: array.ndim - len(full)]
+    if array.shape not in ((), (*lead, *full)) or not broadcasts(lead, batch):
+        given = f"{name} of shape {array.shape} given; give one integer, or integers of shape {full}"
+        raise ValueError(given + (f" with leading axes that broadcast to {batch}" if batch else ""))
+
+    def spread(one: NDArray[Any]) -> NDArray[Any]:
+        every = np.broadcast_to(one, (*batch, *full))
+        if not block:
+            return every[..., np.newaxis]
+        return every.swapaxes(-1, -2) if blocks_first else every
+
+    return _scales(array, fmt).each(spread)
+
+
+def _exponents(name: str, scale: ArrayLike) -> NDArray[Any]:
+    """Checked exponents of two."""
+    array = np.asarray(scale)
+    if array.dtype.kind == "u":
+        raise TypeError(
+            f"{name} of {array.dtype.name} given, as codes are; give signed exponents of two, or the codes' format as "
+            "scale_format, such as e8m0"
+        )
+    if array.dtype.kind != "i":
+        raise TypeError(f"{name} of {array.dtype.name} given; give exponents of two, as integers")
+    if array.size and max(int(array.max()), -int(array.min())) > SCALE_LIMIT:
+        raise ValueError(f"{name} outside -{SCALE_LIMIT}..{SCALE_LIMIT} given; scales are exponents of two")
+    return array
+
+
+def _scales(array: NDArray[Any], fmt: Format | None) -> Scales:
+    if fmt is None:
+        factors = np.asarray(np.ldexp(1.0, array.astype(np.int64)))
+        return Scales(factors, factors, None)
+    return Scales(np.asarray(decode_to(array, fmt, np.dtype(np.float64))), np.asarray(power_table(fmt)[array]), fmt)
+
+
+def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    """Whether an array of a shape broadcasts to another shape."""
+    return len(shape) <= len(to) and all(
+        given in (1, wanted) for given, wanted in zip(reversed(shape), reversed(to), strict=False)
+    )
+
+
+# --- what an engine can scale ---------------------------------------------------------------------------------------
+
+
+def format_of_scales(engine: Engine, name: Format | str | None, block: int | None) -> Format | None:
+    """The format of scales as codes, None for exponents; ValueError for formats and blocks that the engine refuses."""
+    if block is not None:
+        _check_block(engine, block)
+    if name is None:
+        return None
+    fmt = format(name)
+    if fmt.signed or fmt.bits > SCALE_BITS:
+        raise ValueError(f"{fmt.name} given as scale_format; give e8m0, ue4m3, ue5m3 or e6m2")
+    aligned = engine.window is not None and engine.group is None and engine.scaling is Scaling.PRODUCTS
+    if aligned and fmt.precision > 1:
+        raise ValueError(
+            f"{fmt.name} given as scale_format, and engine {engine.name} aligns scaled products, for which scales are "
+            "powers of two; give e8m0, or an engine such as blackwell_nvfp4 or mx"
+        )
+    return fmt
+
+
+def _check_block(engine: Engine, block: int) -> None:
+    if block < 1:
+        raise ValueError(f"block of {block} given; give the number of products that share a scale, 1 or more")
+    if engine.interleave is not None and engine.chunk is not None and block % engine.chunk:
+        raise ValueError(
+            f"block of {block} given; engine {engine.name} interleaves chunks of {engine.chunk}: give a multiple of it"
+        )
+    sums = engine.scaling is Scaling.SUMS and not engine.whole
+    if sums and (engine.chunk is None or block % engine.chunk):
+        raise ValueError(
+            f"engine {engine.name} scales the sums of chunks; for scales of blocks of {block}, give it "
+            f"chunk={block} or a divisor, as in '{engine.name.partition('(')[0]}(chunk={block})'"
+        )
+    if engine.group is not None and block % engine.group:
+        raise ValueError(
+            f"block of {block} given, and engine {engine.name} scales groups of {engine.group}; give a multiple"
+        )
