@@ -1,17 +1,21 @@
-"""float32 to blocks beside a plain copy of the numbers, on one thread."""
+"""float32 to blocks beside a plain copy of the numbers, and products of NVFP4 blocks beside mmasim, on one thread."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from benchmarks.measure import Contender, Result, measure
+import fp9
+from benchmarks.measure import Contender, Result, measure, peer
 from fp9.blocks import BLOCK_FORMATS, quantise
 
 ELEMENTS = 1 << 23
+ROWS, DEPTH, COLUMNS = 64, 1024, 64
 
 
 def run() -> list[Result]:
-    """Every block format by its own rule."""
+    """Every block format by its own rule, and a matrix product."""
     x = np.random.default_rng(0).standard_normal(ELEMENTS, dtype=np.float32)
     copied = np.empty_like(x)
     results: list[Result] = []
@@ -19,4 +23,33 @@ def run() -> list[Result]:
         ours = Contender("fp9", lambda name=name: quantise(x, name, threads=1))  # type: ignore[misc]
         copy = Contender("copy", lambda: np.copyto(copied, x))
         results += measure(f"float32 -> {name}", ELEMENTS, [ours, copy])
-    return results
+    return results + _products()
+
+
+def _products() -> list[Result]:
+    """Products of NVFP4 blocks a second, in millions."""
+    rng = np.random.default_rng(1)
+    a = quantise(rng.standard_normal((ROWS, DEPTH), dtype=np.float32), "nvfp4")
+    b = quantise(rng.standard_normal((COLUMNS, DEPTH), dtype=np.float32), "nvfp4")
+    options: dict[str, Any] = {"scale_format": "ue4m3", "block": 16, "threads": 1}
+    options |= {"scale_a": a.scales, "scale_b": b.scales.T}
+
+    def ours() -> object:
+        return fp9.matmul(a.elements, b.elements.T, "e2m1", "e2m1", "blackwell_nvfp4", **options)
+
+    contenders = [Contender("fp9", ours)]
+    if (torch := peer("torch")) is not None and peer("mmasim") is not None:
+        contenders.append(Contender("mmasim", _mmasim(torch, a, b)))
+    return measure(f"blackwell_nvfp4, {ROWS} x {COLUMNS} x {DEPTH}", ROWS * DEPTH * COLUMNS, contenders)
+
+
+def _mmasim(torch: Any, a: Any, b: Any) -> Any:
+    """The same product by mmasim, whole rows at a time."""
+    from mmasim.nv_ptx import MMABlockScale  # optional
+
+    torch.set_num_threads(1)
+    operation = MMABlockScale("RTX Blackwell", "m16n8k64.kind::mxf4nvf4.block16.f32.e2m1.e2m1.f32.ue4m3")
+    left, right = (torch.from_numpy(x.elements[:, ::2] << 4 | x.elements[:, 1::2]) for x in (a, b))
+    alpha, beta = (torch.from_numpy(x.scales).view(torch.float8_e4m3fn) for x in (a, b))
+    c = torch.zeros(ROWS, COLUMNS)
+    return lambda: operation(left, right.T, c, alpha, beta.T)

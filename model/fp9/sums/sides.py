@@ -54,7 +54,10 @@ class Side:
 
     @staticmethod
     def _multiplied(array: NDArray[Any], factors: NDArray[np.float64] | None) -> NDArray[Any]:
-        return array if factors is None else np.ascontiguousarray(array * factors.astype(array.dtype))
+        if factors is None:
+            return array
+        with np.errstate(invalid="ignore"):  # an infinity times a scale of zero
+            return np.ascontiguousarray(array * factors.astype(array.dtype))
 
     @functools.cached_property
     def values(self) -> NDArray[np.float64]:

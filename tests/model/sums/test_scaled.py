@@ -204,6 +204,12 @@ def test_batches_of_scaled_blocks_are_their_matrices_one_by_one(name: str) -> No
         assert np.array_equal(codes[i, j], fp9.matmul(a[i, j], b[j], "e2m1", "e2m1", name, **own))
 
 
+@pytest.mark.parametrize("name", ["fma_fp32", "mx", "exact"])
+def test_an_infinity_times_a_scale_of_zero_is_nan_without_a_flag(name: str) -> None:
+    code, flags = fp9.dot([0x7C], [0x3C], "e5m2", "e5m2", name, flags=True, scale_a=0, scale_format="ue4m3")
+    assert (int(code), int(flags)) == (0x7FC00000, 0)
+
+
 def test_codes_given_as_exponents_are_refused() -> None:
     codes, scales = np.zeros((4, 32), dtype=np.uint8), np.full((4, 1), 127, dtype=np.uint8)
     for given in ({"scale_a": scales}, {"scale_b": scales.T}):
