@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,3 +35,27 @@ def test_files_that_the_page_names_exist() -> None:
     named = set(re.findall(r"`((?:model|rtl|sim|tests|docs)/[\w./]+)`", page))
     assert named
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def _deferred(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Import statements inside functions."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from (node for node in ast.walk(function) if isinstance(node, ast.Import | ast.ImportFrom))
+
+
+@pytest.mark.parametrize("package", FOLDERS)
+def test_an_import_inside_a_function_says_why(package: str) -> None:
+    """A package is slow to load or optional; the reason stands at the import, or at the one just above it."""
+    bare = []
+    for path in sorted((ROOT / FOLDERS[package]).rglob("*.py")):
+        text = path.read_text()
+        lines, said = text.splitlines(), set[int]()
+        for node in sorted(_deferred(ast.parse(text)), key=lambda node: node.lineno):
+            last = node.end_lineno or node.lineno
+            here = re.search("# (.*, )?(slow to load|optional)", "\n".join(lines[node.lineno - 1 : last]))
+            if here or node.lineno - 1 in said:
+                said.add(last)
+            else:
+                bare.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert bare == []

@@ -33,7 +33,7 @@ def rounding_of(
 
     `overflow` is what finite sums beyond the largest number become; infinite ones stay what they are.
     """
-    from fp9.kernels import round64 as kernels
+    from fp9.kernels import round64 as kernels  # slow to load
 
     rows: Rows = rounding_rows(fmt)
     target = rounding_target(fmt, CastPolicy(overflow=Overflow.INF))

@@ -57,7 +57,7 @@ class NarrowSums:
         flags: NDArray[np.uint8],
     ) -> None:
         """Codes a and b of two `factors` and addends c, shape (n,) each, into the results' codes and flags."""
-        from fp9.kernels import round32 as fast_kernels
+        from fp9.kernels import round32 as fast_kernels  # slow to load
 
         tables = self._tables(factors)
         for start in range(0, codes.size, CACHED):
@@ -82,7 +82,7 @@ def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
 
 def _limits(result: Format, rounding: Rounding) -> Limits:
     """Where the flags of float32 patterns change, from the universal kernel: there they rise with the magnitude."""
-    from fp9.kernels import round64 as kernels
+    from fp9.kernels import round64 as kernels  # slow to load
     from fp9.kernels.round32 import Limits
 
     binades, order, target, mode = rounding_of(result, rounding)

@@ -28,7 +28,7 @@ class EngineKernel:
     """An engine made ready for the kernels of single steps: its result's rounding table, mode and decode table."""
 
     def __init__(self, engine: Engine) -> None:
-        from fp9.sums.general import rounding_of
+        from fp9.sums.general import rounding_of  # slow to load
 
         self.result, self._addend = engine.result, engine.addend_format
         self.rounding = rounding_of(engine.result, engine.rounding, engine.overflow)
@@ -202,7 +202,7 @@ def _start(
 def _random(
     engine: Engine, bits: ArrayLike | None, width: int, shape: tuple[int, ...], depth: int, scaled: bool
 ) -> RandomBits:
-    from fp9.sums.general import NO_RANDOM, stochastic_bits
+    from fp9.sums.general import NO_RANDOM, stochastic_bits  # slow to load
 
     if not engine.rounding.needs_bits:
         if bits is not None:

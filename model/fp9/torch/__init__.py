@@ -3,10 +3,12 @@
 Needs the extra fp9[torch].
 """
 
+from fp9.system.missing import install_hint
+
 try:
     import torch as _torch  # noqa: F401
 except ImportError as error:
-    raise ImportError("fp9.torch needs PyTorch 2.4 or later; install it with: pip install torch") from error
+    raise ImportError(f"fp9.torch needs PyTorch; install it with: {install_hint('torch')}") from error
 
 from fp9.torch.convert import convert
 from fp9.torch.layers import Conv2d, Linear
