@@ -2,10 +2,10 @@
 
 Three routes give the same codes (tests hold them equal):
 
-* float32 patterns straight into vector kernels (`fast_kernels`, `hif8_kernel`), for every fixed-field format that lies
+* float32 patterns straight into vector kernels (`round32`, `hif8`), for every fixed-field format that lies
   within float32's range; float64, integers and scaled numbers reach them rounded to odd;
 * 16-bit sources, and hif8 from float32, by an exact table over all 65,536 upper halves;
-* everything else, and flags of more than a table can hold, by the universal kernel over float64 patterns (`kernels`).
+* everything else, and flags of more than a table can hold, by the universal kernel over float64 patterns (`round64`).
 """
 
 from __future__ import annotations

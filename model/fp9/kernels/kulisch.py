@@ -31,7 +31,7 @@ def kulisch_array(rounding, lowest, bits, op, a, b, codes, flags):
     """An accumulator of `bits` bits, in units of 2^lowest, that starts at 0 and follows the operations `op` (n,).
 
     Operands a and b (n, products) are float64 numbers; `codes` and `flags` (n,) take the rounded sum after each.
-    `rounding` is that of `sums.rounding_of`.
+    `rounding` is that of `sums.general.rounding_of`.
     """
     binades, order, t, mode = rounding
     limbs = np.zeros(bits // LIMB_BITS + 4, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Numba kernels: rounding of float64 bit patterns to codes by a format's rounding table (see `tables`)."""
+"""Numba kernels: rounding of float64 bit patterns to codes by a format's rounding table (see `casts.tables`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Numba kernels of sums over K: every engine, every option, one row after the other (see `engine.Engine`).
+"""Numba kernels of sums over K: every engine, every option, one row after the other (see `engines.Engine`).
 
 Operands and accumulators are float64 numbers, which hold every code exactly; a window is counted in powers of two held
-as float64, so that scaling by them is exact. A sum that float64 cannot hold is rounded to odd (see `dot_kernels`).
+as float64, so that scaling by them is exact. A sum that float64 cannot hold is rounded to odd (see `fused`).
 """
 
 from __future__ import annotations

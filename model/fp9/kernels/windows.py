@@ -1,4 +1,4 @@
-"""Numba kernels of matrix products with a window, vectorised over columns (see `matmul_kernels`)."""
+"""Numba kernels of matrix products with a window, vectorised over columns (see `matrices`)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _close(row, totals, scales, tops, inside, aligned, floors, t):
 
 @kernel
 def windowed(s, a, b, power_a, power_b, acc, begin, end, t):
-    """Steps of s.products products with a window of s.window bits (see `sum_kernels`), in float64."""
+    """Steps of s.products products with a window of s.window bits (see `steps`), in float64."""
     m, n = acc.shape
     width = min(n, TILE)
     tops, scales, totals = np.empty(width), np.empty(width), np.empty(width)
@@ -84,7 +84,7 @@ def windowed(s, a, b, power_a, power_b, acc, begin, end, t):
 
 @kernel
 def joined(s, a, b, power_a, power_b, acc, begin, end, t):
-    """As `windowed`, for even and odd products apart (see `sum_kernels.join_halves`)."""
+    """As `windowed`, for even and odd products apart (see `steps.join_halves`)."""
     m, n = acc.shape
     width = min(n, TILE)
     tops, scales, totals = np.empty((2, width)), np.empty(width), np.empty((2, width))

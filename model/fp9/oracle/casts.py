@@ -1,7 +1,7 @@
 """The oracle of casts: rounding in exact fractions, one value at a time, in the order of the papers' words.
 
 It is slow on purpose. The kernels are held equal to it by tests and share nothing with it but the format records.
-Rules: spec section 2 (conversion), restated in docs/numerics.md. Dot products: `dot_oracle`.
+Rules: spec section 2 (conversion), restated in docs/numerics.md. Dot products: `oracle.sums`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Golden vectors: operations of a unit with their expected results, in files for test benches and for programs.
 
-A vector file has one operation a line or row: the inputs and then the outputs in port order (`vector_files` has the
+A vector file has one operation a line or row: the inputs and then the outputs in port order (`encodings` has the
 forms; the plain one, `NAME.vec`, is blank-separated hex). Beside it stands the manifest, `NAME.json` (`NAME.csv.json`
 and so on for the other forms): the unit's spec and policy switches, the columns with their widths, the count, the
 SHA-256 of the file, how the inputs were made, so that `check` can make them again, and the share of single errors in
