@@ -1,4 +1,4 @@
-"""Charts of records: bars for ways of conversion, curves over the bias of a format."""
+"""Charts of records: points for ways of conversion, curves over the bias of a format."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from fp9.system.files import write_whole
 
@@ -33,7 +34,7 @@ def draw(record: dict[str, Any], path: Path) -> None:
         _curves(axes, curves, {name: value for name, value in middle.items() if not _BIASED.fullmatch(name)})
         axes.set_ylabel(record["quantity"])
     else:
-        _bars(axes, {name: value for name, value in middle.items() if value > 0})
+        _points(axes, middle)
         axes.set_xlabel(record["quantity"])
     seeds = ", ".join(str(run["seed"]) for run in record["runs"])
     axes.set_title(f"{record['name']}: median of seeds {seeds}", fontsize="medium")
@@ -53,10 +54,15 @@ def _curves(axes: Axes, curves: dict[str, list[tuple[int, float]]], levels: dict
     axes.legend(fontsize="small")
 
 
-def _bars(axes: Axes, values: dict[str, float]) -> None:
-    places = range(len(values))
-    axes.barh(places, list(values.values()))
-    axes.set_yticks(places, list(values), fontsize="small")
-    axes.set(xscale="log")
+def _points(axes: Axes, values: dict[str, float]) -> None:
+    """Points with their figures; zeros, which a logarithmic axis has not, stand left of all others."""
+    left = min(value for value in values.values() if value > 0) / 2
+    shown = [max(value, left) for value in values.values()]
+    axes.plot(shown, range(len(values)), "o", markersize=5)
+    for place, (x, value) in enumerate(zip(shown, values.values(), strict=True)):
+        axes.annotate(f"{value:.3g}", (x, place), (6, 0), textcoords="offset points", va="center", fontsize="small")
+    axes.set_yticks(range(len(values)), list(values), fontsize="small")
+    axes.set(xscale="log", xlim=(left / 1.5, max(shown) * 3))
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.invert_yaxis()
-    axes.grid(axis="x", alpha=0.3)
+    axes.grid(alpha=0.3)
