@@ -6,20 +6,36 @@
 [65]
 """
 
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
 from fp9.casts.arrays import Hybrid, cast, decode, encode
 from fp9.casts.counts import Counts
+from fp9.casts.measures import Finfo, amax_scale, fake_quantise, finfo, sqnr
 from fp9.casts.random_bits import Stochastic
+from fp9.casts.typed import Array, array
 from fp9.engines import Engine, engine
-from fp9.formats import Format, Rounding, format
+from fp9.formats import Format, Room, Rounding, format
 from fp9.rounding import Flags, NanSign, Overflow
 from fp9.sums.operands import Operand, operand
 from fp9.sums.products import dot, matmul
 
+if TYPE_CHECKING:
+    from fp9 import blocks, recipes, units, vectors
+    from fp9.blocks import dequantise, quantise
+    from fp9.units import unit
+
 __version__ = "0.1.0"
 
+formats: Room = import_module("fp9.formats")  # type: ignore[assignment]
+"""The room of formats; called, it lists them."""
+
 __all__ = [
+    "Array",
     "Counts",
     "Engine",
+    "Finfo",
     "Flags",
     "Format",
     "Hybrid",
@@ -28,12 +44,46 @@ __all__ = [
     "Overflow",
     "Rounding",
     "Stochastic",
+    "amax_scale",
+    "array",
+    "blocks",
     "cast",
     "decode",
+    "dequantise",
     "dot",
     "encode",
     "engine",
+    "fake_quantise",
+    "finfo",
     "format",
+    "formats",
     "matmul",
     "operand",
+    "quantise",
+    "recipes",
+    "sqnr",
+    "unit",
+    "units",
+    "vectors",
 ]
+
+_HOMES = {"unit": "fp9.units", "quantise": "fp9.blocks", "dequantise": "fp9.blocks"}
+_ROOMS = ("blocks", "recipes", "units", "vectors")
+_PACKAGES = "fp9.names"
+"""Group of entry points by which the packages above give names of theirs: `verilog`, `write_verilog`, `regress`."""
+
+
+def __getattr__(name: str) -> Any:
+    """Rooms, names of rooms and of the packages above, loaded when asked for: `import fp9` stays quick."""
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _ROOMS:
+        return import_module(f"fp9.{name}")
+    if not name.startswith("_"):
+        for entry in entry_points(group=_PACKAGES, name=name):
+            return entry.load()
+    raise AttributeError(f"module fp9 has no name {name!r}; `dir(fp9)` lists those it has")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *(entry.name for entry in entry_points(group=_PACKAGES))})

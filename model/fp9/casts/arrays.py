@@ -1,20 +1,20 @@
-"""Encode, decode and cast arrays: one rounding from the source value, at the speed of memory (spec section 2)."""
+"""Encode and cast arrays: one rounding from the source value, at the speed of memory (spec section 2)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
 
-from fp9.casts.counts import Tally
+from fp9.casts.counts import Counts, Tally
+from fp9.casts.decoding import as_codes, decode, decode_native, decode_to, output_array
+from fp9.casts.options import CastOptions, Details
 from fp9.casts.plans import encoder
 from fp9.casts.random_bits import RandomBits, Stochastic, random_bits_of
 from fp9.casts.request import Request, Supplied
 from fp9.casts.sources import as_numbers, as_scale, hybrid_thresholds
-from fp9.casts.tables import decode_table, smallest_dtype
-from fp9.casts.wide import decode_wide
 from fp9.formats import Format, format
-from fp9.formats.dtypes import stored_codes
+from fp9.formats.dtypes import carried, named_or_carried
 from fp9.policy import CastPolicy, cast_policy
 from fp9.rounding import PUBLISHED, Hybrid, NanSign, Overflow, Rounding
 from fp9.system.parallel import CACHED, over_parts
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "CastOptions",
     "Hybrid",
     "as_codes",
     "as_numbers",
@@ -33,7 +34,64 @@ __all__ = [
     "encode",
     "encode_numbers",
     "hybrid_thresholds",
+    "output_array",
 ]
+
+
+@overload
+def encode(
+    x: ArrayLike,
+    fmt: Format | str,
+    rounding: Rounding | str | None = None,
+    overflow: Overflow | str = ...,
+    nan_to_zero: bool = False,
+    *,
+    flags: Literal[False] = False,
+    counts: Literal[False] = False,
+    **details: Unpack[Details],
+) -> NDArray[Any]: ...
+
+
+@overload
+def encode(
+    x: ArrayLike,
+    fmt: Format | str,
+    rounding: Rounding | str | None = None,
+    overflow: Overflow | str = ...,
+    nan_to_zero: bool = False,
+    *,
+    flags: Literal[True],
+    counts: Literal[False] = False,
+    **details: Unpack[Details],
+) -> tuple[NDArray[Any], NDArray[np.uint8]]: ...
+
+
+@overload
+def encode(
+    x: ArrayLike,
+    fmt: Format | str,
+    rounding: Rounding | str | None = None,
+    overflow: Overflow | str = ...,
+    nan_to_zero: bool = False,
+    *,
+    flags: Literal[False] = False,
+    counts: Literal[True],
+    **details: Unpack[Details],
+) -> tuple[NDArray[Any], Counts]: ...
+
+
+@overload
+def encode(
+    x: ArrayLike,
+    fmt: Format | str,
+    rounding: Rounding | str | None = None,
+    overflow: Overflow | str = ...,
+    nan_to_zero: bool = False,
+    *,
+    flags: Literal[True],
+    counts: Literal[True],
+    **details: Unpack[Details],
+) -> tuple[NDArray[Any], NDArray[np.uint8], Counts]: ...
 
 
 def encode(
@@ -55,14 +113,16 @@ def encode(
     threads: int | None = None,
     out: NDArray[Any] | None = None,
 ) -> Any:
-    """Codes of x * 2**scale: uint8, uint16 or uint32 by the format's width, shape of `x`; with `flags` also the flags,
+    """Codes of x * 2**-scale: uint8, uint16 or uint32 by the format's width, shape of `x`; with `flags` also the flags,
     and with `counts` also what happened to how many elements, and the largest magnitude (`fp9.Counts`).
 
-    `x`: float64, float32, float16, bfloat16 or integers, as an array, a torch tensor or a number. `rounding` None is
-    the family's default. `overflow`: saturate, inf, or directed as IEEE 754 has it (see `fp9.Overflow`); `nan_sign`:
+    `x`: float64, float32, float16, bfloat16 or integers, as an array, a torch tensor or a number; or an array that
+    knows its format (`fp9.Array`, ml_dtypes, en_dtypes, torch), of which the numbers are taken. `rounding` None is the
+    family's default. `overflow`: saturate, inf, or directed as IEEE 754 has it (see `fp9.Overflow`); `nan_sign`:
     kept, overflow or lost (see `fp9.NanSign`). `random_bits` are the integers of `sr`, `random_width` bits each, one
     for each element or one for all, or a NumPy Generator; `stochastic` names an instruction whose rule they follow (see
-    `fp9.Stochastic`). `scale`: integer exponents that broadcast to `x`. Flags are uint8 of fp9.Flags bits. `threads`
+    `fp9.Stochastic`). `scale`: integer exponents that broadcast to `x`; x is what the codes stand for times 2**scale,
+    here as in `decode`, `dot` and `matmul`. Flags are uint8 of fp9.Flags bits. `threads`
     None uses all cores for large arrays. `out` takes the codes in place of a new array.
 
     >>> encode([1.0, 464.0, 1e9], "e4m3").tolist()
@@ -73,9 +133,9 @@ def encode(
     """
     target = format(fmt)
     policy = cast_policy(target, rounding, overflow, nan_to_zero, inf_clip, nan_sign)
-    source = as_numbers(x)
+    source = _numbers(x)
     random = random_bits_of(policy, random_bits, random_width, stochastic, source.shape, target)
-    exponents = as_scale(scale, source.shape)
+    exponents = -as_scale(scale, source.shape)
     one, each = (exponents, None) if isinstance(exponents, int) else (None, exponents)
     request = Request(target, policy, hybrid or PUBLISHED, one, random.width if random else 0, flags)
     counter = Tally(request, source.dtype) if counts else None
@@ -83,6 +143,12 @@ def encode(
     if counter is None:
         return (codes, raised) if flags else codes
     return (codes, raised, counter.total()) if flags else (codes, counter.total())
+
+
+def _numbers(x: ArrayLike) -> NDArray[Any]:
+    """What is cast, as `as_numbers` has it; of arrays that know their format the numbers, hybrid's source bits kept."""
+    held = None if isinstance(x, np.ndarray) and x.dtype.isbuiltin == 1 else carried(x)
+    return as_numbers(x) if held is None or held.native_dtype else decode_native(as_codes(x, held), held)
 
 
 def encode_numbers(
@@ -130,17 +196,6 @@ def _encode(
     return codes.reshape(source.shape), raised.reshape(source.shape if request.flags else 0)
 
 
-def output_array(out: NDArray[Any] | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """`out` if it is fit for results of this shape and type, or a new array; ValueError for another `out`."""
-    if out is None:
-        return np.empty(shape, dtype=dtype)
-    if out.shape != shape or out.dtype != dtype or not (out.flags.c_contiguous and out.flags.writeable):
-        raise ValueError(
-            f"out of {out.dtype.name}, shape {out.shape} given; give a contiguous array of {dtype.name}, shape {shape}"
-        )
-    return out
-
-
 def _has_nan(flat: NDArray[Any]) -> bool:
     """Whether there is a NaN, in constant memory."""
     if flat.dtype.kind in "iu":
@@ -148,98 +203,86 @@ def _has_nan(flat: NDArray[Any]) -> bool:
     return any(bool(np.isnan(flat[start : start + CACHED]).any()) for start in range(0, flat.size, CACHED))
 
 
-def as_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
-    """`codes` as the format's unsigned integers, without a copy where they are such or another package's type for it.
-
-    Raises TypeError for other dtypes and for unsigned integers narrower than the format's;
-    ValueError for codes that do not exist and arrays of another format's type.
-    """
-    array = stored_codes(codes, fmt)
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"codes of {fmt.name} are unsigned integers of {fmt.bits} bits; {array.dtype.name} given")
-    if array.dtype.kind == "u" and array.dtype.itemsize < fmt.dtype.itemsize:
-        raise TypeError(
-            f"{array.dtype.name} given as codes of {fmt.name}, which are {fmt.dtype.name}; decode those of another "
-            "format, convert others"
-        )
-    if array.dtype != fmt.dtype or fmt.bits % 8:
-        if array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << fmt.bits:
-            raise ValueError(f"a code outside 0..2**{fmt.bits}-1 given; {fmt.name} has {fmt.bits} bits")
-        array = array.astype(fmt.dtype, copy=False)
-    if fmt.padding and (array & fmt.dtype.type((1 << fmt.padding) - 1)).any():
-        raise ValueError(f"a code whose low {fmt.padding} bits are not 0 given; {fmt.name} has none such")
-    return array
-
-
-def decode(
+@overload
+def cast(
     codes: ArrayLike,
-    fmt: Format | str,
+    source: Format | str | None,
+    target: Format | str,
+    rounding: Rounding | str | None = None,
+    overflow: Overflow | str = ...,
+    nan_to_zero: bool = False,
     *,
-    scale: ArrayLike = 0,
-    threads: int | None = None,
-    out: NDArray[Any] | None = None,
-) -> NDArray[Any]:
-    """Numbers of codes, times 2**-scale: float32 (float64 where float32 cannot hold them), shape of `codes`.
-
-    `scale` undoes that of `encode`: integer exponents that broadcast to `codes`. `out` takes the numbers in place of a
-    new array.
-
-    >>> decode([0x6E, 0x80], "hif8").tolist()
-    [32768.0, nan]
-
-    Raises TypeError for codes that are no integers, ValueError for codes that the format does not have.
-    """
-    source = format(fmt)
-    array = as_codes(codes, source)
-    exponents = as_scale(scale, array.shape)
-    span = (int(np.min(exponents)), int(np.max(exponents))) if np.size(exponents) else (0, 0)
-    numbers = decode_to(array, source, smallest_dtype(source, span), threads, out)
-    if span != (0, 0):
-        factors = exponents if isinstance(exponents, int) else exponents.reshape(array.shape)
-        np.ldexp(numbers, -factors, out=numbers)
-    return numbers
+    flags: Literal[False] = False,
+    counts: Literal[False] = False,
+    **details: Unpack[Details],
+) -> NDArray[Any]: ...
 
 
-def decode_to(
-    codes: NDArray[Any], fmt: Format, dtype: Any, threads: int | None = None, out: NDArray[Any] | None = None
-) -> NDArray[Any]:
-    """Numbers of valid codes as `dtype`."""
-    numbers = output_array(out, codes.shape, np.dtype(dtype))
-    if fmt.bits > 16:
-        with np.errstate(invalid="ignore"):  # widening a signalling NaN
-            numbers[...] = decode_wide(codes, fmt)
-        return numbers
-    from fp9.kernels.round32 import look_up  # slow to load
+@overload
+def cast(
+    codes: ArrayLike,
+    source: Format | str | None,
+    target: Format | str,
+    rounding: Rounding | str | None = None,
+    overflow: Overflow | str = ...,
+    nan_to_zero: bool = False,
+    *,
+    flags: Literal[True],
+    counts: Literal[False] = False,
+    **details: Unpack[Details],
+) -> tuple[NDArray[Any], NDArray[np.uint8]]: ...
 
-    flat, results = np.ascontiguousarray(codes).reshape(-1), numbers.reshape(-1)
-    table = decode_table(fmt, numbers.dtype)
-    over_parts(flat.size, threads, lambda part: look_up(flat[part], table, results[part]))
-    return numbers
+
+@overload
+def cast(
+    codes: ArrayLike,
+    source: Format | str | None,
+    target: Format | str,
+    rounding: Rounding | str | None = None,
+    overflow: Overflow | str = ...,
+    nan_to_zero: bool = False,
+    *,
+    flags: Literal[False] = False,
+    counts: Literal[True],
+    **details: Unpack[Details],
+) -> tuple[NDArray[Any], Counts]: ...
+
+
+@overload
+def cast(
+    codes: ArrayLike,
+    source: Format | str | None,
+    target: Format | str,
+    rounding: Rounding | str | None = None,
+    overflow: Overflow | str = ...,
+    nan_to_zero: bool = False,
+    *,
+    flags: Literal[True],
+    counts: Literal[True],
+    **details: Unpack[Details],
+) -> tuple[NDArray[Any], NDArray[np.uint8], Counts]: ...
 
 
 def cast(
     codes: ArrayLike,
-    source: Format | str,
+    source: Format | str | None,
     target: Format | str,
     rounding: Rounding | str | None = None,
     overflow: Overflow | str = Overflow.SATURATE,
     nan_to_zero: bool = False,
-    **options: Any,
+    *,
+    flags: bool = False,
+    counts: bool = False,
+    **details: Unpack[Details],
 ) -> Any:
     """Codes of one format from codes of another, with one rounding; parameters, shape and errors as `encode`.
+
+    `source` None: the format that the codes bring with them.
 
     >>> cast([0x7E, 0x01], "e4m3", "e5m2").tolist()
     [95, 24]
     """
-    numbers = decode_native(as_codes(codes, format(source)), format(source))
-    return encode(numbers, target, rounding, overflow, nan_to_zero, **options)
-
-
-def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Numbers as the NumPy type of the format where there is one, so that hybrid rounding finds its source bits."""
-    if fmt.native_dtype is None:
-        return decode_to(codes, fmt, smallest_dtype(fmt))
-    import ml_dtypes  # slow to load; it gives NumPy the name bfloat16
-
-    native = ml_dtypes.bfloat16 if fmt.native_dtype == "bfloat16" else fmt.native_dtype
-    return np.asarray(codes, dtype=fmt.dtype).view(native)
+    held = named_or_carried(codes, source, "source")
+    numbers = decode_native(as_codes(codes, held), held)
+    policy = rounding, overflow, nan_to_zero
+    return encode(numbers, target, *policy, flags=flags, counts=counts, **details)  # type: ignore[call-overload]

@@ -143,8 +143,8 @@ def decode_table(fmt: Format, dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
 
 
 def smallest_dtype(fmt: Format, scales: tuple[int, int] = (0, 0)) -> np.dtype[Any]:
-    """float32 where it holds every number of the format exactly, times 2**-scale too, else float64."""
+    """float32 where it holds every number of the format exactly, times 2**scale too, else float64."""
     low, high = scales
-    lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) - high
-    fits = floor_log2(fmt.max_magnitude) - low <= BINARY32.bias and lowest >= BINARY32.lowest_quantum
+    lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) + low
+    fits = floor_log2(fmt.max_magnitude) + high <= BINARY32.bias and lowest >= BINARY32.lowest_quantum
     return np.dtype(np.float32 if fits else np.float64)

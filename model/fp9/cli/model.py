@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+import fp9
 from fp9.cli.support import SEED, Command, Group, Integer, UserError, load_unit, settings_option, show, table
 from fp9.cli.words import FORMAT, OVERFLOW, ROUNDING, UNIT, Words
 
@@ -30,7 +31,7 @@ def formats(name: str | None, codes: bool, as_json: bool) -> None:
     if name is None:
         if codes:
             raise UserError("--codes lists one format; name it, as in: fp9 formats hif8 --codes")
-        every = [records.format_record(fmt) for fmt in records.known_formats()]
+        every = [records.format_record(fmt) for fmt in fp9.formats()]
         rows = [
             [r["name"], r["bits"], r["layout"], _plain(r["bias"]), *map(_short, _limits(r)), r["rounding"]]
             for r in every

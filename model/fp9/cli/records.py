@@ -11,8 +11,6 @@ import numpy as np
 import fp9
 from fp9.casts.arrays import as_codes, decode_native
 from fp9.formats import (
-    FAMILIES,
-    NAMED,
     FixedFormat,
     Format,
     HiFloat8,
@@ -27,11 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Record = dict[str, Any]
-
-
-def known_formats() -> list[Format]:
-    """Every named format, and every family with its default parameters."""
-    return [*NAMED.values(), *(build() for build in FAMILIES.values())]
 
 
 def format_record(name: Format | str) -> Record:

@@ -12,6 +12,9 @@ P3109 (IEEE P3109 interim report), MMA-Sim (arXiv 2511.10909), PTX (NVIDIA's ins
 HiF4 (arXiv 2602.11287).
 """
 
+import sys
+from types import ModuleType
+
 from fp9.formats.base import Format, Kind, floor_log2, pow2
 from fp9.formats.catalogue import ALIASES, FAMILIES, HFP8_BIASES, NAMED, fixed_format, format, with_bias
 from fp9.formats.fixed import FixedFormat, Specials
@@ -41,3 +44,14 @@ __all__ = [
     "pow2",
     "with_bias",
 ]
+
+
+class Room(ModuleType):
+    """This room as `fp9.formats`: the module with its records, and a function that lists them."""
+
+    def __call__(self) -> tuple[Format, ...]:
+        """Every named format, and every family with its default parameters."""
+        return (*NAMED.values(), *(build() for build in FAMILIES.values()))
+
+
+sys.modules[__name__].__class__ = Room

@@ -34,12 +34,41 @@ def tensor_numbers(x: Any) -> NDArray[Any]:
     return np.asarray(tensor.view(torch.uint16).numpy().view(ml_dtypes.bfloat16))
 
 
+def carried(codes: Any) -> Format | None:
+    """The format that codes bring with them: an fp9 array or operand, an array or tensor of another package's type.
+
+    None for plain integers, float64 and what is no array.
+    """
+    fmt = getattr(codes, "format", None)
+    if isinstance(fmt, Format):
+        return fmt
+    name = dtype_name(getattr(codes, "dtype", None))
+    return format(name) if name in ALIASES else None
+
+
+def named_or_carried(codes: Any, fmt: Format | str | None, what: str = "fmt") -> Format:
+    """The format that is named, or else the one that the codes bring with them; `what` is the parameter's name.
+
+    Raises TypeError where there is neither.
+    """
+    found = carried(codes) if fmt is None else format(fmt)
+    if found is None:
+        raise TypeError(f"plain codes given without their format; give {what}, or an array that has one (fp9.Array)")
+    return found
+
+
 def stored_codes(codes: Any, fmt: Format) -> NDArray[Any]:
     """The integers behind an array of codes: unsigned integers as they are, another package's 8-bit floats as bytes.
 
     Raises ValueError where the array's dtype is that of another format.
     """
     array, name = codes, None
+    if isinstance(getattr(codes, "format", None), Format):
+        if codes.format != fmt:
+            raise ValueError(
+                f"an array of {codes.format.name} given as codes of {fmt.name}; name its own format, or cast it first"
+            )
+        return np.asarray(codes.codes)
     if _is_torch(codes, "Tensor"):
         array, name = codes.detach(), dtype_name(codes.dtype)
         array = (array.view(_torch_integer(array)) if array.is_floating_point() else array).numpy()

@@ -159,7 +159,9 @@ def step(unit: Dot, inputs: Columns) -> Results:
                 for operand in ("a", "b")
             )
             addend = inputs["c"][here].astype(unit.engine.result.dtype)
-            codes[here], flags[here] = dot(a, b, fmt_a, fmt_b, unit.engine, addend, flags=True)
+            addends = unit.engine.addend_format
+            found = dot(a, b, fmt_a, fmt_b, unit.engine, addend, flags=True, format_c=addends)
+            codes[here], flags[here] = found
     return {"result": codes, "flags": flags} if unit.flags else {"result": codes}
 
 

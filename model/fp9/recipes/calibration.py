@@ -130,13 +130,13 @@ def _best(
     rounding: str | None,
 ) -> tuple[Calibrated, NDArray[np.float32]]:
     """The best pair, and its product; pairs come in the order in which ties are decided."""
-    a = {e: encode(inputs, fmt, rounding, scale=e) for e, _ in pairs}
-    w = {e: encode(weight, fmt, rounding, scale=e).T for _, e in pairs}
+    a = {e: encode(inputs, fmt, rounding, scale=-e) for e, _ in pairs}
+    w = {e: encode(weight, fmt, rounding, scale=-e).T for _, e in pairs}
     best: tuple[float, tuple[int, int], Any] | None = None
     direct = float("nan")
     for pair in pairs:
         codes = matmul(a[pair[0]], w[pair[1]], fmt, fmt, engine)
-        product = decode(codes, engine.output, scale=sum(pair)).astype(np.float32)
+        product = decode(codes, engine.output, scale=-sum(pair)).astype(np.float32)
         error = float(np.mean((product.astype(np.float64) - wanted) ** 2))
         direct = error if pair == (0, 0) else direct
         if best is None or error < best[0] or np.isnan(best[0]):

@@ -179,7 +179,7 @@ def encode_scaled(x: NDArray[np.float32], fmt: Format, factor: float, **policy: 
     """Codes of x times a factor: rounded once where it is a power of two, else first to FP32 and then to the format."""
     fraction, exponent = math.frexp(factor)
     if fraction == 0.5:
-        return np.asarray(encode(x, fmt, scale=exponent - 1, **policy))
+        return np.asarray(encode(x, fmt, scale=1 - exponent, **policy))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         scaled = x * np.float32(factor)
     return np.asarray(encode(scaled, fmt, **policy))

@@ -52,7 +52,7 @@ def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat1
 def _added(a: NDArray[Any], b: NDArray[Any], fmt: Format, engine: Engine) -> NDArray[Any]:
     """Codes of a + b, rounded once: the fused step a x 1 + b."""
     one = encode(np.ones((1, 1), np.float32), fmt)
-    return np.asarray(dot(a[:, np.newaxis], one, fmt, fmt, engine, c=b))
+    return np.asarray(dot(a[:, np.newaxis], one, fmt, fmt, engine, c=b, format_c=fmt))
 
 
 def slices(size: int, learners: int) -> list[slice]:

@@ -56,7 +56,8 @@ class Rows:
 
     def results(self, engine: Engine, with_c: bool, rows: slice = slice(None)) -> NDArray[np.uint32]:
         """What an engine gives, as FP32 patterns with one NaN."""
-        codes = dot(self.a[rows], self.b[rows], self.operands, self.operands, engine, self.start(with_c)[rows])
+        operands, start = (self.operands, self.operands), self.start(with_c)[rows]
+        codes = dot(self.a[rows], self.b[rows], *operands, engine, start, format_c=self.output)
         return with_one_nan(decode(codes, engine.addend_format).view(np.uint32))
 
 

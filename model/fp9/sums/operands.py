@@ -13,6 +13,7 @@ import numpy as np
 from fp9.casts.arrays import as_codes, decode_to
 from fp9.engines import Engine, alignment_exponent
 from fp9.formats import Format, floor_log2, format
+from fp9.formats.dtypes import named_or_carried
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -119,10 +120,11 @@ class Operand:
         return operand, (np.array(self.codes), self.format)
 
 
-def operand(codes: ArrayLike, fmt: Format | str) -> Operand:
+def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
     """Codes made ready for several products: `dot` and `matmul` take it in place of codes, and need no format with it.
 
     `codes`: unsigned integers of a format of at most 16 bits, of any shape that a product takes; they are copied.
+    `fmt` is not needed with arrays that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch).
 
     >>> import fp9
     >>> w = operand(fp9.encode([[1.0, 2.0], [3.0, 4.0]], "e4m3"), "e4m3")
@@ -132,7 +134,7 @@ def operand(codes: ArrayLike, fmt: Format | str) -> Operand:
     Raises TypeError for codes that are no integers, ValueError for codes that the format does not have and for wide
     formats.
     """
-    found = format(fmt)
+    found = named_or_carried(codes, fmt)
     return Operand(_Kept(operand_codes(codes, found).copy(), found))
 
 
@@ -176,9 +178,7 @@ def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) 
                 f"format_{side} {format(fmt).name} given with {side}, an operand of {given.format.name}; leave it out"
             )
         return given
-    if fmt is None:
-        raise TypeError(f"{side} given as codes without a format; give format_{side}, or fp9.operand(codes, format)")
-    found = format(fmt)
+    found = named_or_carried(given, fmt, f"format_{side}")
     return Operand(_Kept(operand_codes(given, found), found))
 
 

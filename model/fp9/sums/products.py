@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+import warnings
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
-from fp9.casts.arrays import as_codes, decode_to
+from fp9.casts.arrays import as_codes, decode_to, output_array
 from fp9.casts.tables import decode_table
 from fp9.engines import Engine, Scaling
 from fp9.engines import engine as find_engine
-from fp9.formats import Format
+from fp9.formats import Format, format
+from fp9.formats.dtypes import carried
 from fp9.sums.matrices import WORTH_A_THREAD_STEPWISE, Factor, Options, Products, is_one_product, outputs, row_sums
 from fp9.sums.operands import Operand, as_operand, check_filled, dealt
 from fp9.sums.scales import Scales, broadcasts, format_of_scales, scale_rows
@@ -22,6 +24,21 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fp9.casts.random_bits import RandomBits
+
+
+class SumOptions(TypedDict, total=False):
+    """What `dot` and `matmul` take by name, as types: for editors."""
+
+    scale_a: ArrayLike | None
+    scale_b: ArrayLike | None
+    block: int | None
+    scale_format: Format | str | None
+    random_bits: ArrayLike | None
+    random_width: int
+    threads: int | None
+    progress: Progress | None
+    format_c: Format | str | None
+    out: NDArray[Any] | None
 
 
 class EngineKernel:
@@ -43,6 +60,34 @@ class EngineKernel:
         return np.empty(shape, dtype=self.result.dtype), np.empty(shape, dtype=np.uint8)
 
 
+@overload
+def dot(
+    a: ArrayLike | Operand,
+    b: ArrayLike | Operand,
+    format_a: Format | str | None = None,
+    format_b: Format | str | None = None,
+    engine: Engine | str = ...,
+    c: ArrayLike | None = None,
+    *,
+    flags: Literal[False] = False,
+    **options: Unpack[SumOptions],
+) -> NDArray[Any]: ...
+
+
+@overload
+def dot(
+    a: ArrayLike | Operand,
+    b: ArrayLike | Operand,
+    format_a: Format | str | None = None,
+    format_b: Format | str | None = None,
+    engine: Engine | str = ...,
+    c: ArrayLike | None = None,
+    *,
+    flags: Literal[True],
+    **options: Unpack[SumOptions],
+) -> tuple[NDArray[Any], NDArray[np.uint8]]: ...
+
+
 def dot(
     a: ArrayLike | Operand,
     b: ArrayLike | Operand,
@@ -60,10 +105,13 @@ def dot(
     random_width: int = 16,
     threads: int | None = None,
     progress: Progress | None = None,
+    format_c: Format | str | None = None,
+    out: NDArray[Any] | None = None,
 ) -> Any:
     """Sums of products over the last axis, in order, from `c` (codes of the engine's output; +0 without it).
 
-    `a`, `b`: codes of a format, or operands (`fp9.operand`), which need none named; shapes that broadcast against each
+    `a`, `b`: codes of a format; of arrays that know theirs (`fp9.Array`, ml_dtypes, en_dtypes, torch) and of operands
+    (`fp9.operand`) none need be named, and `format_c` is for plain codes of `c`; shapes that broadcast against each
     other with equal last axes. `c`: shape without the last axis.
     `scale_a`, `scale_b`: exponents of two that multiply an operand, -127..127: one, or one for each vector, or with
     `block` one for each `block` products of a vector (last axis). Where they enter is the engine's `scaling`. With
@@ -71,8 +119,8 @@ def dot(
     `random_bits`: integers of `random_width` bits for stochastic rounding, one for every rounding along the last axis
     (`Engine.steps`; one more where the whole sum is scaled), or one for all.
 
-    Returns codes of `engine.output` in the shape without the last axis, and with `flags` also the flags (fp9.Flags
-    bits, OR-ed over the steps, uint8).
+    Returns codes of `engine.output` in the shape without the last axis (in `out`, where it is given), and with `flags`
+    also the flags (fp9.Flags bits, OR-ed over the steps, uint8).
 
     >>> import fp9
     >>> x = fp9.encode([1.0, 2.0, 3.0], "e4m3")
@@ -96,8 +144,38 @@ def dot(
     scaled = scale_a is not None or scale_b is not None
     random = _random(chosen, random_bits, random_width, shape, depth, scaled)
     options = Options(flags, _joins(chosen, scaled), random, threads, progress)
-    start = _start(c, chosen, shape)
-    return _dot(chosen, (x, y), scales, block, start, options)
+    start = _start(c, format_c, chosen, shape)
+    codes, raised = _dot(chosen, (x, y), scales, block, start, options)
+    codes = _given(codes, out)
+    return (codes, raised) if flags else codes
+
+
+@overload
+def matmul(
+    a: ArrayLike | Operand,
+    b: ArrayLike | Operand,
+    format_a: Format | str | None = None,
+    format_b: Format | str | None = None,
+    engine: Engine | str = ...,
+    c: ArrayLike | None = None,
+    *,
+    flags: Literal[False] = False,
+    **options: Unpack[SumOptions],
+) -> NDArray[Any]: ...
+
+
+@overload
+def matmul(
+    a: ArrayLike | Operand,
+    b: ArrayLike | Operand,
+    format_a: Format | str | None = None,
+    format_b: Format | str | None = None,
+    engine: Engine | str = ...,
+    c: ArrayLike | None = None,
+    *,
+    flags: Literal[True],
+    **options: Unpack[SumOptions],
+) -> tuple[NDArray[Any], NDArray[np.uint8]]: ...
 
 
 def matmul(
@@ -117,6 +195,8 @@ def matmul(
     random_width: int = 16,
     threads: int | None = None,
     progress: Progress | None = None,
+    format_c: Format | str | None = None,
+    out: NDArray[Any] | None = None,
 ) -> Any:
     """Codes of a (..., M, K) x b (..., K, N) + c (..., M, N) in the engine's output format, each sum in the order of K.
 
@@ -147,10 +227,10 @@ def matmul(
     items, count = (1, batch * rows) if one else (batch, rows)
     left = Factor(x, _by_item(scales[0], items, count), block, None if one else lead)
     right = Factor(y.mT, _by_item(scales[1], batch, columns), block, lead)
-    start = _start(c, chosen, shape, lead).reshape(items, count, columns)
+    start = _start(c, format_c, chosen, shape, lead).reshape(items, count, columns)
     products = Products(chosen, left, right, start, options)
     products.run()
-    codes = products.codes.reshape(shape)
+    codes = _given(products.codes.reshape(shape), out)
     return (codes, products.flags.reshape(shape)) if flags else codes
 
 
@@ -184,13 +264,34 @@ def _by_item(scales: Scales | None, items: int, rows: int) -> Scales | None:
     return None if scales is None else scales.each(lambda array: array.reshape(items, rows, array.shape[-1]))
 
 
+def _given(codes: NDArray[Any], out: NDArray[Any] | None) -> NDArray[Any]:
+    """The codes, in the array that was given for them."""
+    if out is None:
+        return codes
+    output_array(out, codes.shape, codes.dtype)[...] = codes
+    return out
+
+
+def _check_addend(c: ArrayLike, named: Format | str | None, fmt: Format) -> None:
+    """Refuse codes of another format, and say how plain ones are taken where their width does not tell."""
+    if named is not None and format(named) != fmt:
+        raise ValueError(f"format_c {format(named).name} given, and the engine adds {fmt.name}; cast c to it first")
+    if named is None and fmt.bits <= 16 and carried(c) is None:
+        warnings.warn(
+            f"c given as plain codes, which several formats of {fmt.bits} bits have; they are taken as {fmt.name}: "
+            f"give format_c={fmt.name!r}, or an array that knows its format (fp9.Array)",
+            stacklevel=4,
+        )
+
+
 def _start(
-    c: ArrayLike | None, engine: Engine, shape: tuple[int, ...], batch: tuple[int, ...] = ()
+    c: ArrayLike | None, named: Format | str | None, engine: Engine, shape: tuple[int, ...], batch: tuple[int, ...] = ()
 ) -> NDArray[np.float64]:
     """The numbers that sums of a shape start from; of its axes, those of the batch broadcast."""
     if c is None:
         return np.zeros(shape)
     fmt = engine.addend_format
+    _check_addend(c, named, fmt)
     codes = as_codes(c, fmt)
     lead = codes.shape[: max(codes.ndim - len(shape) + len(batch), 0)]
     if (*lead, *shape[len(batch) :]) != codes.shape or not broadcasts(lead, batch):
@@ -231,7 +332,7 @@ def _dot(
     block: int | None,
     start: NDArray[np.float64],
     options: Options,
-) -> Any:
+) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     shape, flat, depth = start.shape, start.reshape(-1), operands[0].shape[-1]
 
     def rows_of(array: NDArray[Any]) -> NDArray[Any]:
@@ -254,4 +355,4 @@ def _dot(
     if depth:
         parts = row_parts(flat.size, depth, options.threads, WORTH_A_THREAD_STEPWISE)
         run_parts(part, parts, options.threads, options.progress)
-    return (codes.reshape(shape), raised.reshape(shape)) if options.flags else codes.reshape(shape)
+    return codes.reshape(shape), raised.reshape(shape)

@@ -32,12 +32,12 @@ MAX_RANDOM_BITS = 24
 class Cast(Unit):
     """A 16- or 32-bit float -> any offered 8-bit format; target, rounding and overflow policy for each operation.
 
-    The source is multiplied by 2^scale, exactly, before its one rounding (`scale`; needs no fourth policy: NaN and
-    infinities stay). `sr` adds the `random_bits` bits of the port `random` below the target's last place (spec 2.4).
-    `hybrid` is defined for hif8 and FP32, FP16 and BF16 sources; where a unit offers it, it means rna for other
-    targets. With `amax`, the output `amax` is the largest finite magnitude of all operands since reset or since the
-    last operation with `amax_clear`, that operation's own included, in the source format, before scaling. `lanes`
-    operands share the choices.
+    The source is multiplied by 2^scale, exactly, before its one rounding (`scale`, which is minus that of `fp9.encode`;
+    it needs no fourth policy: NaN and infinities stay). `sr` adds the `random_bits` bits of the port `random` below the
+    target's last place (spec 2.4). `hybrid` is defined for hif8 and FP32, FP16 and BF16 sources; where a unit offers
+    it, it means rna for other targets. With `amax`, the output `amax` is the largest finite magnitude of all operands
+    since reset or since the last operation with `amax_clear`, that operation's own included, in the source format,
+    before scaling. `lanes` operands share the choices.
     """
 
     kind: ClassVar[str] = "cast"

@@ -158,8 +158,8 @@ def by_the_paper(chain: list[Linear], data: NDArray[np.float32]) -> list[tuple[i
         best: tuple[float, int, int, int, NDArray[np.float64]] | None = None
         for ea in range(-4, 6):
             for ew in range(-4, 6):
-                a = fp9.decode(fp9.encode(inputs, "hif8", "rna", scale=ea), "hif8").astype(np.float64)
-                w = fp9.decode(fp9.encode(layer.weight, "hif8", "rna", scale=ew), "hif8").astype(np.float64)
+                a = fp9.decode(fp9.encode(inputs, "hif8", "rna", scale=-ea), "hif8").astype(np.float64)
+                w = fp9.decode(fp9.encode(layer.weight, "hif8", "rna", scale=-ew), "hif8").astype(np.float64)
                 product = (a @ w.T) * 2.0 ** -(ea + ew)
                 error = float(np.mean((product - target) ** 2))
                 if best is None or (error, abs(ea) + abs(ew)) < best[:2]:

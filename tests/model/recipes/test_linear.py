@@ -28,7 +28,7 @@ def tensors(seed: int, rows: int = 6, width: int = 37, outputs: int = 5) -> tupl
 def by_hand(spec: Recipe, role: Role, x: NDArray[np.float32], factor: float) -> NDArray[np.uint8]:
     policy = spec.policy(role)
     exponent = int(np.log2(factor))
-    return np.asarray(fp9.encode(x, spec.format_of(role), policy.rounding, policy.overflow, scale=exponent))
+    return np.asarray(fp9.encode(x, spec.format_of(role), policy.rounding, policy.overflow, scale=-exponent))
 
 
 @pytest.mark.parametrize("spec", EXACT, ids=str)
@@ -48,7 +48,7 @@ def test_the_three_products_are_those_of_the_engine(spec: Recipe, seed: int) -> 
         formats = [spec.format_of(role) for role in product.operands]
         assert np.array_equal(got, fp9.dot(left[:, None, :], right[None, :, :], *formats, spec.engine_of(product)))
     if spec.output is None:
-        assert np.array_equal(y, fp9.decode(saved.product, spec.forward.output, scale=4))  # type: ignore[union-attr]
+        assert np.array_equal(y, fp9.decode(saved.product, spec.forward.output, scale=-4))  # type: ignore[union-attr]
 
 
 def test_hfp8_results_are_numbers_of_1_6_9() -> None:

@@ -172,7 +172,7 @@ def test_outliers_change_no_result_and_smoothing_hardly_any() -> None:
 def test_an_eight_bit_product_is_that_of_the_decoded_operands() -> None:
     rng = np.random.default_rng(6)
     x, w = rng.normal(size=(5, 24)).astype(np.float32), rng.normal(size=(24, 7)).astype(np.float32)
-    decoded = [fp9.decode(fp9.encode(o, "hif8", "rna", scale=e), "hif8", scale=e) for o, e in ((x, 2), (w, -3))]
+    decoded = [fp9.decode(fp9.encode(o, "hif8", "rna", scale=-e), "hif8", scale=-e) for o, e in ((x, 2), (w, -3))]
     expected = (decoded[0].astype(np.float64) @ decoded[1].astype(np.float64)).astype(np.float32)
     assert np.array_equal(eight_bit("hif8", "exact", {"layer": (2, -3)})("layer", x, w), expected)
 

@@ -33,8 +33,8 @@ class EightBit:
 
     def with_pair(self, x: Numbers, weight: Numbers, pair: Pair) -> Numbers:
         """The product of rows (n, in) with weights (in, out), their exponents given."""
-        a = encode(x, self.fmt, "rna", scale=pair[0])
-        b = encode(weight, self.fmt, "rna", scale=pair[1])
+        a = encode(x, self.fmt, "rna", scale=-pair[0])
+        b = encode(weight, self.fmt, "rna", scale=-pair[1])
         sums = decode(matmul(a, b, self.fmt, self.fmt, self.engine), self.engine.output)
         return np.ldexp(sums.astype(np.float32), -(pair[0] + pair[1]))
 

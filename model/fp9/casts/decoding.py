@@ -1,0 +1,108 @@
+"""Codes back to numbers: which codes are taken, exact decoding, arrays that results are written to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.casts.sources import as_scale
+from fp9.casts.tables import decode_table, smallest_dtype
+from fp9.casts.wide import decode_wide
+from fp9.formats import Format
+from fp9.formats.dtypes import named_or_carried, stored_codes
+from fp9.system.parallel import over_parts
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def as_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
+    """`codes` as the format's unsigned integers, without a copy where they are such or another package's type for it.
+
+    Raises TypeError for other dtypes and for unsigned integers narrower than the format's;
+    ValueError for codes that do not exist and arrays of another format's type.
+    """
+    array = stored_codes(codes, fmt)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"codes of {fmt.name} are unsigned integers of {fmt.bits} bits; {array.dtype.name} given")
+    if array.dtype.kind == "u" and array.dtype.itemsize < fmt.dtype.itemsize:
+        raise TypeError(
+            f"{array.dtype.name} given as codes of {fmt.name}, which are {fmt.dtype.name}; decode those of another "
+            "format, convert others"
+        )
+    if array.dtype != fmt.dtype or fmt.bits % 8:
+        if array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << fmt.bits:
+            raise ValueError(f"a code outside 0..2**{fmt.bits}-1 given; {fmt.name} has {fmt.bits} bits")
+        array = array.astype(fmt.dtype, copy=False)
+    if fmt.padding and (array & fmt.dtype.type((1 << fmt.padding) - 1)).any():
+        raise ValueError(f"a code whose low {fmt.padding} bits are not 0 given; {fmt.name} has none such")
+    return array
+
+
+def decode(
+    codes: ArrayLike,
+    fmt: Format | str | None = None,
+    *,
+    scale: ArrayLike = 0,
+    threads: int | None = None,
+    out: NDArray[Any] | None = None,
+) -> NDArray[Any]:
+    """Numbers of codes, times 2**scale: float32 (float64 where float32 cannot hold them), shape of `codes`.
+
+    `fmt`: the codes' format; arrays that know theirs (`fp9.Array`, ml_dtypes, en_dtypes, torch) need none. `scale` is
+    that given to `encode`: integer exponents that broadcast to `codes`. `out` takes the numbers in place of a
+    new array.
+
+    >>> decode([0x6E, 0x80], "hif8").tolist()
+    [32768.0, nan]
+
+    Raises TypeError for codes that are no integers, ValueError for codes that the format does not have.
+    """
+    source = named_or_carried(codes, fmt)
+    array = as_codes(codes, source)
+    exponents = as_scale(scale, array.shape)
+    span = (int(np.min(exponents)), int(np.max(exponents))) if np.size(exponents) else (0, 0)
+    numbers = decode_to(array, source, smallest_dtype(source, span), threads, out)
+    if span != (0, 0):
+        factors = exponents if isinstance(exponents, int) else exponents.reshape(array.shape)
+        np.ldexp(numbers, factors, out=numbers)
+    return numbers
+
+
+def decode_to(
+    codes: NDArray[Any], fmt: Format, dtype: Any, threads: int | None = None, out: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """Numbers of valid codes as `dtype`."""
+    numbers = output_array(out, codes.shape, np.dtype(dtype))
+    if fmt.bits > 16:
+        with np.errstate(invalid="ignore"):  # widening a signalling NaN
+            numbers[...] = decode_wide(codes, fmt)
+        return numbers
+    from fp9.kernels.round32 import look_up  # slow to load
+
+    flat, results = np.ascontiguousarray(codes).reshape(-1), numbers.reshape(-1)
+    table = decode_table(fmt, numbers.dtype)
+    over_parts(flat.size, threads, lambda part: look_up(flat[part], table, results[part]))
+    return numbers
+
+
+def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
+    """Numbers as the NumPy type of the format where there is one, so that hybrid rounding finds its source bits."""
+    if fmt.native_dtype is None:
+        return decode_to(codes, fmt, smallest_dtype(fmt))
+    import ml_dtypes  # slow to load; it gives NumPy the name bfloat16
+
+    native = ml_dtypes.bfloat16 if fmt.native_dtype == "bfloat16" else fmt.native_dtype
+    return np.asarray(codes, dtype=fmt.dtype).view(native)
+
+
+def output_array(out: NDArray[Any] | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """`out` if it is fit for results of this shape and type, or a new array; ValueError for another `out`."""
+    if out is None:
+        return np.empty(shape, dtype=dtype)
+    if out.shape != shape or out.dtype != dtype or not (out.flags.c_contiguous and out.flags.writeable):
+        raise ValueError(
+            f"out of {out.dtype.name}, shape {out.shape} given; give a contiguous array of {dtype.name}, shape {shape}"
+        )
+    return out

@@ -1,0 +1,128 @@
+"""What a format does to numbers: its limits as `numpy.finfo` has them, casts there and back, what they lose."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from fp9.casts.arrays import CastOptions, as_numbers, decode, encode
+from fp9.casts.typed import Array
+from fp9.formats import Format, floor_log2, format
+from fp9.formats.dtypes import carried
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class Finfo:
+    """Limits of a format, under the names of `numpy.finfo`, and what it has of specials.
+
+    `eps`, `epsneg`: distance from 1 to the next number above and below. `nmant`: most fraction bits. `minexp`: exponent
+    of `smallest_normal`; `maxexp`: of the first power of two that overflows. Of formats of tapered precision these hold
+    where the spacing is finest.
+    """
+
+    format: Format
+    bits: int
+    dtype: np.dtype[Any]
+    max: float
+    min: float
+    eps: float
+    epsneg: float
+    smallest_normal: float
+    smallest_subnormal: float
+    nmant: int
+    minexp: int
+    maxexp: int
+    has_inf: bool
+    has_nan: bool
+    has_zero: bool
+    signed: bool
+
+    @property
+    def tiny(self) -> float:
+        """`smallest_normal`, under its older name."""
+        return self.smallest_normal
+
+
+def finfo(fmt: Format | str | object) -> Finfo:
+    """Limits of a format, of a name, a dtype, or an array that knows its format.
+
+    >>> finfo("e4m3").max, finfo("hif8").eps, finfo("e5m2").maxexp
+    (448.0, 0.125, 16)
+
+    Raises ValueError for names that are not known, TypeError for what has no format.
+    """
+    found = carried(fmt) or format(fmt)
+    normal = found.smallest_normal
+    return Finfo(
+        format=found,
+        bits=found.bits,
+        dtype=found.dtype,
+        max=found.max,
+        min=found.min,
+        eps=found.eps,
+        epsneg=math.ldexp(1.0, found.quantum(-1)),
+        smallest_normal=normal,
+        smallest_subnormal=found.smallest_subnormal,
+        nmant=found.precision - 1,
+        minexp=math.frexp(normal)[1] - 1,
+        maxexp=floor_log2(found.max_magnitude) + 1,
+        has_inf=found.has_inf,
+        has_nan=found.has_nan,
+        has_zero=found.has_zero,
+        signed=found.signed,
+    )
+
+
+def fake_quantise(x: ArrayLike, fmt: Format | str, **options: Unpack[CastOptions]) -> NDArray[Any]:
+    """The numbers of a cast to a format and back, `scale` undone, in the dtype of x (float32 for integers).
+
+    Options as `encode`, `out` apart. Numbers that the dtype cannot hold are rounded to it.
+
+    >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
+    [0.3125, 1024.0]
+    """
+    source = as_numbers(np.asarray(x) if isinstance(x, Array) else x)
+    numbers = decode(encode(source, fmt, **options), fmt, scale=options.get("scale", 0))
+    return numbers.astype(source.dtype if source.dtype.kind not in "iu" else np.float32, copy=False)
+
+
+def amax_scale(x: ArrayLike, fmt: Format | str, axis: int | tuple[int, ...] | None = None) -> NDArray[np.int32]:
+    """The least scales (as `encode` takes them) with which the largest magnitudes along `axis` fit the format.
+
+    One exponent without `axis`, else one along the others, broadcasting against x. Zeros, infinities and NaN do not
+    count; 0 where nothing does.
+
+    >>> x = np.float32([[1.0, 3.0], [1000.0, -4000.0]])
+    >>> amax_scale(x, "e4m3", axis=1).tolist()
+    [[-7], [4]]
+    >>> decode(encode(x, "e4m3", scale=amax_scale(x, "e4m3", axis=1)), "e4m3").tolist()
+    [[128.0, 384.0], [64.0, -256.0]]
+    """
+    numbers = np.abs(np.asarray(x, dtype=np.float64))
+    amax = np.max(numbers, axis=axis, keepdims=axis is not None, initial=0.0, where=np.isfinite(numbers))
+    fraction, exponent = np.frexp(amax)
+    top_fraction, top_exponent = math.frexp(format(fmt).max)
+    needed = exponent - top_exponent + (fraction > top_fraction)
+    return np.where(amax > 0, needed, 0).astype(np.int32)
+
+
+def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Any:
+    """Signal to quantisation noise in dB: 10 log10(sum x^2 / sum (x - y)^2), in float64, over `axis` or all.
+
+    Infinity where x and y are equal, minus infinity where x is zero and y is not, NaN where a number is not finite.
+
+    >>> round(float(sqnr([1.0, 2.0], [1.0, 2.25])), 3)
+    19.031
+    """
+    signal, received = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if signal.shape != received.shape:
+        raise ValueError(f"arrays of shapes {signal.shape} and {received.shape} given; give two of one shape")
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        noise = np.sum((signal - received) ** 2, axis=axis)
+        return np.where(noise == 0, np.inf, 10 * np.log10(np.sum(signal**2, axis=axis) / noise))[()]

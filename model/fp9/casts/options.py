@@ -1,0 +1,34 @@
+"""What `encode` takes beside numbers, format and policy, as types: for editors, and for functions that pass it on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from fp9.casts.random_bits import Stochastic
+from fp9.rounding import Hybrid, NanSign, Overflow, Rounding
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+
+class Details(TypedDict, total=False):
+    """Rare switches of a cast, by name."""
+
+    inf_clip: bool
+    nan_sign: NanSign | str
+    hybrid: Hybrid | None
+    random_bits: ArrayLike | np.random.Generator | None
+    random_width: int
+    stochastic: Stochastic | str | None
+    scale: ArrayLike
+    threads: int | None
+    out: NDArray[Any] | None
+
+
+class CastOptions(Details, total=False):
+    """All of `encode` that changes codes, by name."""
+
+    rounding: Rounding | str | None
+    overflow: Overflow | str
+    nan_to_zero: bool
