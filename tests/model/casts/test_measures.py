@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rosters import EVERY_FORMAT
 
 import fp9
 from fp9.formats import ALIASES
-from tests.rosters import EVERY_FORMAT
 
 FIELDS = ("bits", "max", "eps", "smallest_normal", "smallest_subnormal", "tiny", "nmant", "minexp", "maxexp")
 WITH_FINFO = sorted(name for name in ALIASES if hasattr(ml_dtypes, name) or name in ("float16", "float32"))

@@ -8,10 +8,10 @@ import warnings
 import ml_dtypes
 import numpy as np
 import pytest
+from tests.rosters import EVERY_FORMAT
 
 import fp9
 from fp9.formats import ALIASES
-from tests.rosters import EVERY_FORMAT
 
 EIGHT_BIT = [fmt for fmt in EVERY_FORMAT if fmt.bits <= 8]
 THEIRS = sorted(name for name in ALIASES if name.startswith("float") and hasattr(ml_dtypes, name))
