@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fp9.cli.support import Command, show, table
+from fp9.cli.support import Command, doing, show, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,7 +31,10 @@ def chips(folder: Path, as_json: bool) -> None:
     """
     from fp9.studies import chips as study  # slow to load
 
-    verdicts = [study.explain(rows) for rows in study.read(folder)]
+    verdicts = []
+    for each in study.read(folder):
+        doing(f"{each.gpu}, {each.operands}, {each.output}: trying every preset")
+        verdicts.append(study.explain(each))
     drawn = [None if v.differs is None else study.steps(v, v.differs) for v in verdicts]
     records = [_record(v, steps) for v, steps in zip(verdicts, drawn, strict=True)]
     columns = ["GPU", "format", "output", "preset", "C", "rows", "agree"]

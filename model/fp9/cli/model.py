@@ -7,7 +7,20 @@ from pathlib import Path
 import click
 
 import fp9
-from fp9.cli.support import SEED, Command, Group, Integer, UserError, load_unit, settings_option, show, table
+from fp9.cli.support import (
+    SEED,
+    Command,
+    Group,
+    Integer,
+    UserError,
+    doing,
+    echo,
+    load_unit,
+    progress_bar,
+    settings_option,
+    show,
+    table,
+)
 from fp9.cli.words import FORMAT, OVERFLOW, ROUNDING, UNIT, Words
 
 _PATH = click.Path(path_type=Path)
@@ -86,7 +99,7 @@ def units(name: str | None, toml: bool, settings: tuple[str, ...], as_json: bool
         return
     unit = load_unit(name, settings)
     if toml:
-        click.echo(unitfile.dumps(unit), nl=False)
+        echo(unitfile.dumps(unit))
         return
     record = records.unit_record(unit)
     ports = [[p["direction"], p["name"], p["width"], p["doc"], ", ".join(p["choices"])] for p in record["ports"]]
@@ -214,11 +227,17 @@ def export(
     """
     from fp9.vectors import sets as library  # slow to load
 
-    sets = [library.generate(load_unit(name, settings), suite, count, seed) for name in names]
-    records = [
-        {"unit": s.unit.name, "operations": len(s), "file": str(library.export(s, out, file_format=file_format))}
-        for s in sets
-    ]
+    units = [load_unit(name, settings) for name in names]
+    records = []
+    with progress_bar() as progress:
+        sets = []
+        for done, unit in enumerate(units):
+            progress(f"{unit.name}: {suite} suite and its results", done, len(units))
+            sets.append(library.generate(unit, suite, count, seed))
+        for made in sets:
+            progress(f"{made.unit.name}: writing {len(made):,} operations", len(units), len(units))
+            path = library.export(made, out, file_format=file_format)
+            records.append({"unit": made.unit.name, "operations": len(made), "file": str(path)})
     rows = [list(record.values()) for record in records]
     show(records, as_json, table("Golden vectors", ["unit", "operations", "file"], rows, numbers=["operations"]))
 
@@ -240,7 +259,10 @@ def check(paths: tuple[Path, ...], name: str | None, settings: tuple[str, ...], 
     if settings and name is None:
         raise UserError("--set changes the unit that --unit names; give both")
     unit = None if name is None else load_unit(name, settings)
-    records = [{"file": str(path), "operations": library.check(path, unit)} for path in paths]
+    records = []
+    for path in paths:
+        doing(f"{path}: computing its results again")
+        records.append({"file": str(path), "operations": library.check(path, unit)})
     rows = [[record["file"], record["operations"]] for record in records]
     columns = ["file", "operations that agree"]
     show(records, as_json, table("Checked", columns, rows, numbers=columns[1:]))

@@ -1,12 +1,11 @@
-"""What commands print: JSON or tables that fold and never cut, and progress on standard error."""
+"""What commands print: JSON or tables that fold and never cut."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import click
 
@@ -29,6 +28,27 @@ _TIGHTER = (((0, 1), True), ((0, 1, 0, 0), False), ((0, 0), False))
 _BOUNDLESS = 10**6
 
 
+_BEFORE = "fp9.before_output"
+
+
+def at_show(call: Callable[[], None]) -> None:
+    """Have a function called before the command under way prints."""
+    click.get_current_context().meta[_BEFORE] = call
+
+
+def _output_begins() -> None:
+    context = click.get_current_context(silent=True)
+    call = context.meta.get(_BEFORE) if context is not None else None
+    if call is not None:
+        call()
+
+
+def echo(text: str) -> None:
+    """Print a text as it is."""
+    _output_begins()
+    click.echo(text, nl=False)
+
+
 def console(stderr: bool = False) -> Console:
     """Rich's console on standard output, or on standard error for progress."""
     from rich.console import Console  # slow to load
@@ -44,6 +64,7 @@ def console(stderr: bool = False) -> Console:
 
 def show(record: object, as_json: bool, *tables: RenderableType) -> None:
     """Print the record as JSON, or the tables made from it; to standard error where standard output is a file's."""
+    _output_begins()
     context = click.get_current_context(silent=True)
     aside = context is not None and context.meta.get(TAKEN, False)
     if as_json:
@@ -133,29 +154,3 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], 
     for row in rows:
         result.add_row(*(Text(str(cell)) for cell in row))
     return result
-
-
-@contextlib.contextmanager
-def progress_bar(keep: bool = False) -> Iterator[Callable[[str, int, int], None]]:
-    """Progress on standard error, as a function of what was finished, the steps done and the steps in all.
-
-    A bar on a terminal. With `keep` what was finished stays as a line, also where there is no terminal.
-    """
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # slow to load
-
-    screen = console(stderr=True)
-    columns: tuple[Any, ...] = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task("starting", total=None)
-
-        def show_step(what: str, done: int, steps: int) -> None:
-            bar.update(task, description=what, completed=done, total=steps)
-            if keep:
-                screen.print(f"[{done}/{steps}] {what}", markup=False, highlight=False)
-
-        yield show_step

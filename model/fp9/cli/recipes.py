@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fp9.cli.support import Command, UserError, extra, progress_bar, show, table
+from fp9.cli.support import Command, UserError, echo, extra, progress_bar, show, table
 
 if TYPE_CHECKING:
     from fp9.recipes import Recipe
@@ -78,7 +78,7 @@ def recipes(
         return
     spec = recipe(name)
     if toml:
-        click.echo(dumps(spec), nl=False)
+        echo(dumps(spec))
         return
     record = _record(spec)
     rows = [[field, _shown(field, value)] for field, value in record.items() if field != "units"]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fp9.cli.errors import DEBUG, UserError, extra, keeps, need_standard_output, one_sentence
-from fp9.cli.output import console, progress_bar, show, table
+from fp9.cli.output import console, echo, show, table
+from fp9.cli.progress import QUIET, doing, progress_bar, under_way
 
 if TYPE_CHECKING:
     from fp9.units import Unit
@@ -48,12 +49,25 @@ class Commands(Group):
 
 
 class Command(click.Command):
-    """A command with `--json` (passed on as `as_json`) and `--debug`."""
+    """A command with `--json` (passed on as `as_json`), `--quiet` and `--debug`; it shows what it does."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON instead of tables."))
+        self.params.append(_quiet_option())
         self.params.append(_debug_option())
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, with progress."""
+        with under_way(ctx):
+            return super().invoke(ctx)
+
+
+def _quiet_option() -> click.Option:
+    def remember(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+        ctx.meta[QUIET] = value
+
+    return click.Option(["--quiet"], is_flag=True, expose_value=False, callback=remember, help="Show no progress.")
 
 
 def _debug_option() -> click.Option:
@@ -129,6 +143,8 @@ __all__ = [
     "Seconds",
     "UserError",
     "console",
+    "doing",
+    "echo",
     "extra",
     "keeps",
     "load_unit",

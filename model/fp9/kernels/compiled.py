@@ -9,15 +9,37 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from numba import njit
+from numba.core import event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
 _ROOMS = ("kernels", "formats", "engines", "rounding.py")
 """What kernels are made of: this room and those that it may import."""
+
+
+_LOG = logging.getLogger("fp9")
+
+
+class _Announced(event.Listener):
+    """Says once a process that kernels are compiled, which makes a first call slow."""
+
+    def on_start(self, _: event.Event) -> None:
+        if not self._said:
+            self._said = True
+            _LOG.info("compiling kernels, once on this machine")
+
+    def on_end(self, _: event.Event) -> None:
+        """Nothing to say."""
+
+    _said = False
+
+
+event.register("numba:compile", _Announced())  # type: ignore[no-untyped-call]
 
 
 @functools.cache

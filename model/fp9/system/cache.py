@@ -23,6 +23,7 @@ DEFAULT_BOUND = 1024
 KINDS = {
     "synth": "area and delay of circuits that were measured",
     "verilated": "units compiled for sweeps and proofs by simulation",
+    "durations": "how long commands took",
 }
 """Folders of the cache, and what they hold."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fp9.cli.support import Command, extra, show, table
+from fp9.cli.support import Command, doing, extra, show, table
 from fp9.cli.words import SIMULATOR
 
 
@@ -27,7 +27,9 @@ def check_rtl(mapping: Path, simulator: str, count: int, seed: int, as_json: boo
     """
     with extra("sim"):
         from fp9_sim import foreign  # slow to load
-    verdict = foreign.check_rtl(foreign.load(mapping), simulator, count=count, seed=seed)
+    design = foreign.load(mapping)
+    doing(f"{design.top}: the suite of {design.spec.name} and {count:,} random operations on {simulator}")
+    verdict = foreign.check_rtl(design, simulator, count=count, seed=seed)
     total = verdict.total_mismatches
     reasons = [
         f"{e.says} ({e.explains} of {total} mismatches" + (f"; {e.contradicts} against)" if e.contradicts else ")")

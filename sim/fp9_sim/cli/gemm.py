@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fp9.cli.support import SEED, Command, extra, load_unit, progress_bar, settings_option, show, table
+from fp9.cli.support import SEED, Command, doing, echo, extra, load_unit, progress_bar, settings_option, show, table
 from fp9.cli.words import FORMAT, OUT_FILE, UNIT
 from fp9.formats import Rounding
 from fp9.rounding import Overflow
@@ -73,9 +73,10 @@ def gemm(
         from fp9_rtl.gemm.tile import GemmTile, gemm_verilog  # slow to load
     unit = load_unit(name, settings)
     tile = GemmTile.of(unit, rows, columns, target, Rounding(rounding), Overflow(overflow))
+    doing(f"{tile.name}: making the Verilog of {rows} x {columns} elements")
     text = gemm_verilog(tile)
     if out is None and not check and not area:
-        show({"tile": tile.name, "verilog": text}, True) if as_json else click.echo(text, nl=False)
+        show({"tile": tile.name, "verilog": text}, True) if as_json else echo(text)
         return
     record: dict[str, Any] = {"tile": tile.name, "file": str(out) if out else None}
     shown: list[Any] = []

@@ -12,6 +12,8 @@ from fp9.cli.support import (
     SEED,
     Command,
     UserError,
+    doing,
+    echo,
     extra,
     keeps,
     load_unit,
@@ -64,10 +66,11 @@ def rtl(
         import fp9_rtl  # slow to load
         from fp9_rtl.export import axis, interfaces  # slow to load
     unit = load_unit(name, settings)
+    doing(f"{unit.name}: from its spec to Verilog")
     text = axis.axi_stream_verilog(unit, user_bits) if wrapper else fp9_rtl.verilog(unit)
     interfaces.write_interfaces(unit, package=package, c=header)
     if out is None:
-        show({"unit": unit.name, "verilog": text}, True) if as_json else click.echo(text, nl=False)
+        show({"unit": unit.name, "verilog": text}, True) if as_json else echo(text)
         return
     write_whole(out, text)
     lines = text.count("\n")
@@ -112,6 +115,7 @@ def sim(
     if waves is not None and len(chosen) > 1:
         raise UserError("--waves writes one file; choose the simulator too, as in: --simulator icarus")
     unit = load_unit(name, settings)
+    doing(f"{unit.name}: golden vectors")
     if path is None:
         suites = [library.generate(unit, "corner", seed=seed), library.generate(unit, "random", count, seed)]
         vectors = library.concatenate(suites)
