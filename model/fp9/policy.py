@@ -1,4 +1,4 @@
-"""What a cast does besides the format: rounding, overflow, NaN (spec sections 2.1 and 2.2)."""
+"""What a cast does besides the format: rounding, overflow, NaN (docs/numerics.md, conversion)."""
 
 from __future__ import annotations
 

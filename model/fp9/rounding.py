@@ -32,7 +32,7 @@ class _Facts(NamedTuple):
 class Rounding(Enum):
     """Rounding of an exact value to the neighbours that a format offers (IEEE 754-2019 section 4.3).
 
-    `rto`: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008. `sr`: spec 2.4.
+    `rto`: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008. `sr`: docs/numerics.md.
     `hybrid`: HiF8 section 3.2. Pairs of facts hold for positive and for negative numbers.
     """
 
@@ -135,7 +135,7 @@ class NanSign(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Hybrid:
-    """Switches of HiF8 hybrid rounding (spec 2.3).
+    """Switches of HiF8 hybrid rounding (docs/numerics.md).
 
     `strict` rounds up when F > T instead of F >= T; `doc_overflow` keeps [40960, 1.5 * 2^15) stochastic, as CANN's page
     writes it; `bf16_via_fp32` takes bfloat16 sources through FP32, as Ascend does.

@@ -115,7 +115,7 @@ def test_a_cast_to_unsigned_numbers_or_with_directed_overflow_has_no_hardware() 
 
 
 def test_cast_at_the_boundaries_of_overflow(simulate: Simulate) -> None:
-    """464 ties to 448 in e4m3, 61440 overflows e5m2, 40960 hif8 (spec 2.2)."""
+    """464 ties to 448 in e4m3, 61440 overflows e5m2, 40960 hif8 (docs/numerics.md, conversion)."""
     unit = Cast("cast", format("fp32"), (*OCP, format("hif8")), (Rounding.RNE, Rounding.RNA, Rounding.HYBRID))
     bounds = np.array([448, 464, 480, 57344, 61440, 65536, 32768, 40960, 49152, np.inf, np.nan], dtype=np.float32)
     codes = bounds.view(np.uint32).astype(np.int64)

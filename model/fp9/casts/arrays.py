@@ -1,4 +1,4 @@
-"""Encode and cast arrays: one rounding from the source value, at the speed of memory (spec section 2)."""
+"""Encode and cast arrays: one rounding from the source value, at the speed of memory (docs/numerics.md, conversion)."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def encode(
     [56, 126, 126]
 
     Raises ValueError for a NaN that the format cannot express and for policies that do not fit, TypeError for sources
-    that are no numbers. Source: spec sections 2.1 to 2.4.
+    that are no numbers. Source: docs/numerics.md.
     """
     target = format(fmt)
     policy = cast_policy(target, rounding, overflow, nan_to_zero, inf_clip, nan_sign)

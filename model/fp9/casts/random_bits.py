@@ -1,4 +1,4 @@
-"""Where stochastic rounding's bits come from: given, drawn, or taken from a word as an instruction does (spec 2.4)."""
+"""Where stochastic rounding's bits come from: given, drawn, or taken from a word, see docs/numerics.md."""
 
 from __future__ import annotations
 

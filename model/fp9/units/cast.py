@@ -34,10 +34,10 @@ class Cast(Unit):
 
     The source is multiplied by 2^scale, exactly, before its one rounding (`scale`, which is minus that of `fp9.encode`;
     it needs no fourth policy: NaN and infinities stay). `sr` adds the `random_bits` bits of the port `random` below the
-    target's last place (spec 2.4). `hybrid` is defined for hif8 and FP32, FP16 and BF16 sources; where a unit offers
-    it, it means rna for other targets. With `amax`, the output `amax` is the largest finite magnitude of all operands
-    since reset or since the last operation with `amax_clear`, that operation's own included, in the source format,
-    before scaling. `lanes` operands share the choices.
+    target's last place. `hybrid` is defined for hif8 and FP32, FP16 and BF16 sources; where a unit offers it, it means
+    rna for other targets. With `amax`, the output `amax` is the largest finite magnitude of all operands since reset or
+    since the last operation with `amax_clear`, that operation's own included, in the source format, before scaling.
+    `lanes` operands share the choices.
     """
 
     kind: ClassVar[str] = "cast"

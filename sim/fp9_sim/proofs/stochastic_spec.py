@@ -12,7 +12,7 @@ def stochastic(source: FixedFormat, target: Format, policy: CastPolicy, random_b
     """Lines that make `expected` of `m`, `negative` and `added`; `broken` adds one random bit too many.
 
     The significand with `random_bits` zeros below is cut at `random_bits` below the target's last place, the random
-    bits are added, and what is below the last place is cut off (spec 2.4). Raises ValueError for targets without
+    bits are added, and what is below the last place is cut off. Raises ValueError for targets without
     fields.
     """
     if not isinstance(target, FixedFormat) or not target.subnormals:

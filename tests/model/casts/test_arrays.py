@@ -37,7 +37,7 @@ def test_e5m2_61440_overflows() -> None:
 
 @pytest.mark.parametrize("rounding", ["rna", "rne"])
 def test_hif8_40960_overflows(rounding: str) -> None:
-    """rna: away; rne: to the code whose last bit is 0, which is 2^15 (spec 2.3)."""
+    """rna: away; rne: to the code whose last bit is 0, which is 2^15 (docs/numerics.md, hybrid rounding)."""
     assert code(40960.0, "hif8", rounding, "inf") == (0x6F if rounding == "rna" else 0x6E)
     assert code(np.nextafter(40960.0, 0.0), "hif8", rounding, "inf") == 0x6E
 
@@ -49,13 +49,13 @@ def test_dlfloat16_first_nan_inf_and_first_non_zero_from_fp32() -> None:
 
 
 def test_hfp8_first_non_zero_is_not_half_of_the_smallest() -> None:
-    """Spec 2.1: under rna the first non-zero result comes at 2^-bias (1 + 2^-(p+1))."""
+    """docs/numerics.md, conversion: under rna the first non-zero result comes at 2^-bias (1 + 2^-(p+1))."""
     first = 2.0**-11 * (1 + 2.0**-4)
     assert [code(first, "hfp8_143"), code(np.nextafter(first, 0), "hfp8_143")] == [1, 0]
 
 
 SPECIALS = {
-    # format: codes of NaN, +Inf, -Inf and +1e30 under saturate, then under inf (spec 2.2)
+    # format: codes of NaN, +Inf, -Inf and +1e30 under saturate, then under inf (docs/numerics.md, conversion)
     "e4m3": ([0x7F, 0x7E, 0xFE, 0x7E], [0x7F, 0x7F, 0xFF, 0x7F]),
     "e5m2": ([0x7F, 0x7B, 0xFB, 0x7B], [0x7F, 0x7C, 0xFC, 0x7C]),
     "e4m3fnuz": ([0x80, 0x80, 0x80, 0x7F], [0x80, 0x80, 0x80, 0x80]),
@@ -88,7 +88,7 @@ ROUNDED = {
     Rounding.RDN: ([8, 8, 8, 8, 9, 9, 9, 9], [-8, -9, -9, -9, -9, -10, -10, -10]),
     # Boldo and Melquiond, "When double rounding is odd", IMACS 2005: what is inexact takes the odd neighbour.
     Rounding.RTO: ([8, 9, 9, 9, 9, 9, 9, 9], [-8, -9, -9, -9, -9, -9, -9, -9]),
-    # Spec 2.4, random bits of one half: the dropped bits and they carry from a half on.
+    # docs/numerics.md, stochastic rounding, random bits of one half: the dropped bits and they carry from a half on.
     Rounding.SR: ([8, 8, 9, 9, 9, 9, 10, 10], [-8, -8, -9, -9, -9, -9, -10, -10]),
     # HiF8 section 3.2: ties away near 1.
     Rounding.HYBRID: ([8, 8, 9, 9, 9, 9, 10, 10], [-8, -8, -9, -9, -9, -9, -10, -10]),
@@ -119,7 +119,7 @@ ROWS = [[int(word, 16) for word in row.split()] for line in ANCHORS.strip().spli
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]:08X}")
 def test_hybrid_anchors(row: list[int]) -> None:
-    """Spec 2.3: FP32 pattern, then rna, hybrid, hybrid with doc overflow, and saturating hybrid with NaN to zero."""
+    """FP32 pattern, then rna, hybrid, hybrid with doc overflow, and saturating hybrid with NaN to zero."""
     x = np.array([row[0]], dtype=np.uint32).view(np.float32)
     got = [
         fp9.encode(x, "hif8", "rna", "inf"),
@@ -131,7 +131,7 @@ def test_hybrid_anchors(row: list[int]) -> None:
 
 
 def test_hybrid_moves_140_of_253_numbers_unless_strict() -> None:
-    """Spec 2.3: from FP32, F = T = 0 rounds up; strict uses F > T. FP16 sources are immune."""
+    """docs/numerics.md, hybrid rounding: from FP32, F = T = 0 rounds up; strict uses F > T. FP16 sources are immune."""
     hif8 = fp9.format("hif8")
     finite = np.array([c for c in range(256) if hif8.kind_of(c) in (Kind.FINITE, Kind.ZERO)], dtype=np.uint8)
     numbers = fp9.decode(finite, hif8)

@@ -28,7 +28,7 @@ def test_every_code_goes_up_exactly(formats: tuple[Format, ...], result: Format,
 
 
 def test_hfp8_overflows_fp16_at_extreme_biases_alone(simulate: Simulate) -> None:
-    """With extra bias -8 the largest 1-4-3 number is 1.75 * 2^16, beyond fp16's 65504 (spec 1.1)."""
+    """With extra bias -8 the largest 1-4-3 number is 1.75 * 2^16, beyond fp16's 65504 (ISSCC21)."""
     unit = Upcast("upcast", ("hfp8_143",), format("fp16"), bias_port=True)  # type: ignore[arg-type]
     biases = [bias % (1 << BIAS_BITS) for bias in (HFP8_BIASES[0], 4, HFP8_BIASES[-1])]
     inputs = {
