@@ -56,6 +56,7 @@ class Target(NamedTuple):
     nan: tuple[int, int]
     nan_flags: tuple[int, int]
     padding: int  # zero bits below the ordinal in a code
+    flushed_below: int = 0  # the code of a sum's smallest result that does not become zero; 0 where none does
 
 
 @functools.lru_cache(maxsize=256)

@@ -34,6 +34,10 @@ def _rvbna(products: int) -> Engine:
     return Engine(name, _FP32, _R.RTO, products=products, window=window, truncation=Truncation.JAM, chunk=products)
 
 
+_X86_NAN = 0xFFC00000
+"""What invalid operations give on x86: the quiet NaN with a sign."""
+_FLUSHED: dict[str, Any] = {"flush_result": True, "flush_addend": True}
+
 ENGINES: dict[str, Engine] = {
     e.name: e
     for e in (
@@ -82,6 +86,11 @@ ENGINES: dict[str, Engine] = {
         Engine("arm_fdot4", _FP32, _R.RNE, products=4),
         Engine("arm_fmmla4", _FP16, _R.RNE, products=4),
         Engine("arm_fmmla8", _FP32, _R.RNE, products=8),
+        # x86 AMX-FP8, TDP[B][H]F8PS: a row of a tile exactly, one rounding, one addition; subnormals of C and results
+        # are zero, NaN is the default one (Bochs, amx.cc).
+        Engine("amx_fp8", _FP32, _R.RNE, products=64, chunk=64, nan=_X86_NAN, infinity_run=4, **_FLUSHED),
+        # x86 ACE, TOP4MX*PS: four products and their scales exactly, one rounding, one addition (Bochs, amx_top.cc).
+        Engine("ace_top4mx", _FP32, _R.RNE, products=4, chunk=4, invalid_nan=_X86_NAN, **_FLUSHED),
         # MX section 6.2 leaves the inner precision open: a block is summed exactly, and joins FP32 with one rounding.
         Engine("mx", _FP32, _R.RNE, products=32),
         Engine("exact", _FP32, _R.RNE, whole=True),
@@ -153,9 +162,9 @@ def _value(name: str, field: str, text: str) -> object:
         return choice(_CHOICES[field], text, f"engine {name!r}: {field}")
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
-    if not re.fullmatch(r"[+-]?\d+", text):
+    if not re.fullmatch(r"[+-]?\d+|0x[0-9a-fA-F]+", text):
         raise ValueError(f"engine {name!r}: {field}={text} given; give an integer")
-    return int(text)
+    return int(text, 0 if text.startswith("0x") else 10)
 
 
 _CHOICES: dict[str, type[Enum]] = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from typing import Any
 
-from fp9.formats import FixedFormat, Format, Specials, UnsignedFloat, fixed_format, format
+from fp9.formats import FixedFormat, Format, Kind, Specials, UnsignedFloat, fixed_format, format
 from fp9.rounding import Overflow, Rounding, choice
 
 
@@ -86,6 +86,12 @@ class Engine:
     `group` g sums g products exactly, and multiplies their sum by their scales: one term of the window, aligned with
     the exponent of the scales alone. A group of zero products, or of a scale of zero, counts as zero (NVFP4).
 
+    `flush_result`: every result that is tiny after rounding becomes zero of its sign (x86's FTZ). `flush_addend`: an
+    addend's subnormal numbers count as zero of their sign, those of C and of the sums so far (DAZ). `nan` is the code
+    of a NaN in `output`, `invalid_nan` that of one that no NaN went into; None: the format's own, and `nan`.
+    `infinity_run` r: infinities of both signs cancel among r neighbouring products of a step, so that one more of them
+    stands (AMX); what is cancelled at the end of a run is NaN. None: infinities of both signs are NaN.
+
     Formats and choices may be given by name. Raises ValueError for parameters that do not fit together.
 
     >>> Engine(result="fp16", products=4, window=20).window
@@ -109,6 +115,11 @@ class Engine:
     interleave: int | None = None
     overflow: Overflow = Overflow.INF
     group: int | None = None
+    flush_result: bool = False
+    flush_addend: bool = False
+    nan: int | None = None
+    invalid_nan: int | None = None
+    infinity_run: int | None = None
 
     def __post_init__(self) -> None:
         given: dict[str, Any] = {
@@ -125,6 +136,7 @@ class Engine:
         self._check_result()
         self._check_step()
         self._check_chunks()
+        self._check_specials()
 
     def _fail(self, sentence: str) -> None:
         raise ValueError(f"engine {self.name}: {sentence}")
@@ -186,6 +198,20 @@ class Engine:
     def _fails_to_interleave(self, run: int) -> bool:
         return self.chunk is None or run < 1 or self.products % run != 0
 
+    def _check_specials(self) -> None:
+        if self.flush_result and not all(_has_subnormals(fmt) for fmt in (self.result, self.output)):
+            self._fail(f"flush_result given; {self.result.name} has no subnormal numbers to flush")
+        for name, code in (("nan", self.nan), ("invalid_nan", self.invalid_nan)):
+            if code is not None and not (0 <= code >> self.output.bits == 0 and self._is_nan(code)):
+                self._fail(f"{name}={code:#x} given; give a code of {self.output.name} that is NaN")
+        if self.infinity_run is not None and (self.window is not None or self.infinity_run < 1):
+            self._fail(
+                f"infinity_run={self.infinity_run} given; it takes 1 product or more, and steps without a window"
+            )
+
+    def _is_nan(self, code: int) -> bool:
+        return self.output.kind_of(code) is Kind.NAN
+
     @property
     def output(self) -> FixedFormat:
         """Format of the total, and of C: `promotion` where there is one, else `result`."""
@@ -204,7 +230,9 @@ class Engine:
     @property
     def within_chunk(self) -> Engine:
         """The engine of the steps of one chunk, to which the chunk is the addend; itself where there are no chunks."""
-        return self if self.chunk is None else replace(self, chunk=None, promotion=None, interleave=None)
+        if self.chunk is None:
+            return self
+        return replace(self, chunk=None, promotion=None, interleave=None, nan=None, invalid_nan=None)
 
     @property
     def steps_of_chunk(self) -> int:
@@ -214,12 +242,22 @@ class Engine:
     @property
     def joining(self) -> Engine:
         """The engine of the step in which a chunk joins the total: an exact sum of the two, rounded once."""
-        return Engine(f"{self.name}: join", self.output, self.output_rounding, overflow=self.overflow)
+        kept = {
+            name: getattr(self, name) for name in ("overflow", "flush_result", "flush_addend", "nan", "invalid_nan")
+        }
+        return Engine(f"{self.name}: join", self.output, self.output_rounding, **kept)
 
     @property
     def is_fused(self) -> bool:
         """Whether a step is one exact sum and one rounding, and nothing happens beside the steps."""
         return self.window is None and not self.whole and self.chunk is None and not self.zero_bypass
+
+    @property
+    def ends_plainly(self) -> bool:
+        """Whether overflow, subnormal numbers, infinities and NaN of sums are those of IEEE 754."""
+        flushes = self.flush_result or self.flush_addend
+        own_nan = self.nan is None and self.invalid_nan is None
+        return self.overflow is Overflow.INF and not flushes and own_nan and self.infinity_run is None
 
     def steps(self, depth: int) -> int:
         """Roundings on the way through `depth` products: those of steps, and those of chunks joining the total."""
@@ -235,6 +273,10 @@ class Engine:
 
 def _is_accumulator(fmt: Format) -> bool:
     return isinstance(fmt, FixedFormat) and fmt.specials in (Specials.IEEE, Specials.MERGED)
+
+
+def _has_subnormals(fmt: Format) -> bool:
+    return isinstance(fmt, FixedFormat) and fmt.subnormals
 
 
 def alignment_exponent(fmt: Format, exponent: int) -> int:

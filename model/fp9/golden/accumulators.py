@@ -31,7 +31,7 @@ def mac(unit: Mac, inputs: Columns) -> Results:
     codes, flags = np.empty(size, dtype=engine.output.dtype), np.empty(size, dtype=np.uint8)
     if engine.whole:
         _kulisch(unit, inputs, codes, flags)
-    elif engine.products == 1 and engine.window is None and engine.chunk is None:
+    elif engine.products == 1 and engine.window is None and engine.chunk is None and not engine.flush_addend:
         _fused(unit, inputs, codes, flags)
     else:
         _any(unit, inputs, codes, flags)

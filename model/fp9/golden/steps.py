@@ -148,7 +148,7 @@ def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
 
 def step(unit: Dot, inputs: Columns) -> Results:
     """Golden results of a `Dot` or `Fma`."""
-    if unit.engine.products == 1 and unit.engine.window is None:
+    if unit.engine.products == 1 and unit.engine.window is None and not unit.engine.flush_addend:
         return _fma(unit, inputs)
     codes, flags = EngineKernel(unit.engine).outputs(len(inputs["c"]))
     for fmt_a, in_a in variants(inputs, "a", unit.a):
@@ -168,7 +168,7 @@ def step(unit: Dot, inputs: Columns) -> Results:
 def _fma(unit: Dot, inputs: Columns) -> Results:
     engine = EngineKernel(unit.engine)
     codes, flags = engine.outputs(len(inputs["c"]))
-    plain = not unit.engine.zero_bypass and unit.engine.overflow is Overflow.INF
+    plain = not unit.engine.zero_bypass and unit.engine.ends_plainly
     sums = narrow_sums(unit.engine.result, unit.engine.rounding) if plain else None
     factors = [next(variants(inputs, operand, formats), None) for operand, formats in (("a", unit.a), ("b", unit.b))]
     columns = inputs["a"], inputs["b"], inputs["c"]

@@ -6,8 +6,8 @@ import numpy as np
 
 from fp9.engines import MacOp
 from fp9.kernels.compiled import kernel
-from fp9.kernels.fused import code_value, sum_to_odd
-from fp9.kernels.steps import finish, take_step
+from fp9.kernels.fused import code_value, finish, sum_to_odd
+from fp9.kernels.steps import as_addend, take_step
 
 _LOAD, _CLEAR, _FOLD = int(MacOp.LOAD), int(MacOp.CLEAR), int(MacOp.FOLD)
 
@@ -43,7 +43,7 @@ def accumulate(
                 total, code = value, step
         if s.joins and (filled == s.chunk or (operation >= _FOLD and filled)):
             quiet = chunk != chunk or total != total
-            bits = sum_to_odd(chunk, total, out_mode)
+            bits = sum_to_odd(chunk, as_addend(total, s.total_floor), out_mode)
             code, raised = finish(out_binades, out_order, out_t, out_mode, bits, 0, 1, quiet)
             total = code_value(out_table, code)
             flags[i] |= raised

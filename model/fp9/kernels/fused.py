@@ -11,11 +11,11 @@ import numpy as np
 
 from fp9.engines import MacOp
 from fp9.kernels.bits import bits_float32, float64_bits
-from fp9.kernels.compiled import inlined, kernel
+from fp9.kernels.compiled import called, inlined, kernel
 from fp9.kernels.round64 import INF_BITS, MAGNITUDE, RDN, round_bits
 from fp9.rounding import Flags
 
-_INVALID = int(Flags.INVALID)
+_INVALID, _INEXACT, _UNDERFLOW = int(Flags.INVALID), int(Flags.INEXACT), int(Flags.UNDERFLOW)
 _ACCUMULATE, _LOAD, _CLEAR = int(MacOp.ACCUMULATE), int(MacOp.LOAD), int(MacOp.CLEAR)
 
 
@@ -35,15 +35,23 @@ def sum_to_odd(p, c, mode):
     return bits
 
 
+@called
+def finish(binades, order, t, mode, bits, random, width, quiet):
+    """Code and flags of a sum's pattern, in one rounding."""
+    if bits & MAGNITUDE > INF_BITS:
+        return (np.uint32(t.nan[0]), np.uint8(0)) if quiet else (np.uint32(t.nan[1]), np.uint8(_INVALID))
+    if bits & MAGNITUDE == INF_BITS:
+        return np.uint32(t.infinite[1 if bits < 0 else 0]), np.uint8(0)
+    code, flags = round_bits(binades, order, t, mode, bits, random, width, 0)
+    if t.flushed_below and (flags & _UNDERFLOW or 0 < code & (t.sign_mask - 1) < t.flushed_below):
+        return np.uint32(code & t.sign_mask if t.signed_zero else 0), np.uint8(_UNDERFLOW | _INEXACT)
+    return code, flags
+
+
 @inlined
 def fused(binades, order, t, mode, p, c, quiet):
     """Code and flags of round(p + c); `quiet` says that an operand was NaN, so that NaN is not an invalid result."""
-    bits = sum_to_odd(p, c, mode)
-    if bits & MAGNITUDE > INF_BITS:
-        return np.uint32(t.nan[0]), np.uint8(0 if quiet else _INVALID)
-    if bits & MAGNITUDE == INF_BITS:
-        return np.uint32(t.infinite[1 if bits < 0 else 0]), np.uint8(0)
-    return round_bits(binades, order, t, mode, bits, 0, 1, 0)
+    return finish(binades, order, t, mode, sum_to_odd(p, c, mode), 0, 1, quiet)
 
 
 @kernel

@@ -8,8 +8,8 @@ import numpy as np
 
 from fp9.kernels.bits import float64_bits
 from fp9.kernels.compiled import called, inlined, kernel
-from fp9.kernels.fused import code_value, sum_to_odd
-from fp9.kernels.steps import cut, finish, finish_aligned, power
+from fp9.kernels.fused import code_value, finish, sum_to_odd
+from fp9.kernels.steps import as_addend, cut, finish_aligned, power
 
 
 @inlined
@@ -87,7 +87,7 @@ def grouped_rows(
             stop = min(start + s.products, b.shape[1])
             bits, dropped, quiet = _step(
                 s, group, unit, mode, row_a, row_b, row_factors_a, row_factors_b, row_powers_a, row_powers_b,
-                start, stop, value, terms,
+                start, stop, as_addend(value, s.addend_floor), terms,
             )  # fmt: skip
             code, own = finish(binades, order, t, mode, bits, random[min(rounding, random.size - 1)], width, quiet)
             code, own = finish_aligned(t, bits, dropped, code, code_value(table, code), own)

@@ -9,9 +9,9 @@ import numpy as np
 from fp9.engines import MacOp
 from fp9.kernels.bits import float64_bits
 from fp9.kernels.compiled import called, kernel
+from fp9.kernels.fused import finish
 from fp9.kernels.limbs import LIMB_BITS, carry, deposit, limbs_to_odd
 from fp9.kernels.round64 import RDN
-from fp9.kernels.steps import finish
 
 _ACCUMULATE, _LOAD, _CLEAR = int(MacOp.ACCUMULATE), int(MacOp.LOAD), int(MacOp.CLEAR)
 

@@ -11,9 +11,8 @@ import numpy as np
 from fp9.kernels.bits import float64_bits
 from fp9.kernels.compiled import inlined, kernel
 from fp9.kernels.floats import odd_sum, round32, round64, rounded_sum, two_sum
-from fp9.kernels.fused import code_value
+from fp9.kernels.fused import code_value, finish
 from fp9.kernels.limbs import deposit, limbs_to_odd
-from fp9.kernels.steps import finish
 
 TILE = 1024
 """Columns at a time: a row of accumulators and its temporaries stay in the first-level cache."""

@@ -14,12 +14,12 @@ import numpy as np
 from fp9.engines import Addend, Truncation
 from fp9.kernels.bits import bits_float64, float64_bits
 from fp9.kernels.compiled import called, inlined, kernel
-from fp9.kernels.fused import code_value, sum_to_odd
+from fp9.kernels.fused import code_value, finish, sum_to_odd
 from fp9.kernels.limbs import deposit, limbs_to_odd
-from fp9.kernels.round64 import FRACTION_BITS, INF_BITS, MAGNITUDE, RDN, round_bits
+from fp9.kernels.round64 import FRACTION_BITS, INF_BITS, MAGNITUDE, RDN
 from fp9.rounding import Flags
 
-_INVALID, _INEXACT, _UNDERFLOW = int(Flags.INVALID), int(Flags.INEXACT), int(Flags.UNDERFLOW)
+_INEXACT, _UNDERFLOW = int(Flags.INEXACT), int(Flags.UNDERFLOW)
 INSIDE, ALIGNED, OUTSIDE = range(3)
 ADDENDS = {Addend.INSIDE: INSIDE, Addend.ALIGNED: ALIGNED, Addend.OUTSIDE: OUTSIDE}
 _ZERO, _FLOOR, _JAM = range(3)
@@ -43,12 +43,21 @@ class Sums(NamedTuple):
     bypass_a: bool  # NaN-Inf of a, of b, times 0 is 0
     bypass_b: bool
     base: int  # exponent of the lowest bit of the limbs
+    addend_floor: float  # addends of steps below it count as zero; 0 where none does
+    total_floor: float  # the same of totals that a chunk joins
+    infinity_run: int  # products among which infinities of both signs cancel; 0: none do
 
 
 @inlined
 def power(x, lowest):
     """2^floor(log2|x|), at least `lowest`; x finite and not 0."""
     return max(bits_float64(float64_bits(x) & INF_BITS), lowest)
+
+
+@inlined
+def as_addend(c, floor):
+    """An addend, or zero of its sign below `floor`."""
+    return math.copysign(0.0, c) if abs(c) < floor else c
 
 
 @inlined
@@ -65,7 +74,7 @@ def _product(s, a, b):
 @called
 def _exact_sum(s, mode, a, b, start, stop, c, limbs):
     """Pattern rounded to odd of c + sum of a[k] b[k], and whether a NaN was among the operands."""
-    special = c if not math.isfinite(c) else 0.0
+    special, cancelled = 0.0, False
     quiet = c != c
     some = c != 0.0
     plus = c == 0.0 and math.copysign(1.0, c) > 0.0
@@ -74,8 +83,12 @@ def _exact_sum(s, mode, a, b, start, stop, c, limbs):
         deposit(limbs, s.base, c)
     for k in range(start, stop):
         p = _product(s, a[k], b[k])
+        if s.infinity_run and (k - start) % s.infinity_run == 0:
+            cancelled = False
         if not math.isfinite(p):
-            special += p
+            before = special
+            special = p if cancelled and p == p else special + p
+            cancelled = s.infinity_run != 0 and special != special and before == before and p == p
             quiet |= p != p and (a[k] != a[k] or b[k] != b[k])
         elif p != 0.0:
             deposit(limbs, s.base, p)
@@ -85,8 +98,8 @@ def _exact_sum(s, mode, a, b, start, stop, c, limbs):
         else:
             minus = True
     value = limbs_to_odd(limbs, s.base)
-    if special != 0.0:
-        return float64_bits(special), quiet
+    if special != 0.0 or not math.isfinite(c):
+        return float64_bits(special + c), quiet
     if value == 0.0:
         negative = mode == RDN if some or (plus and minus) else minus
         return float64_bits(-0.0 if negative else 0.0), quiet
@@ -210,16 +223,6 @@ def join_halves(s, top_even, top_odd, even, odd, c):
 
 
 @called
-def finish(binades, order, t, mode, bits, random, width, quiet):
-    """Code and flags of a sum's pattern, in one rounding."""
-    if bits & MAGNITUDE > INF_BITS:
-        return np.uint32(t.nan[0]), np.uint8(0 if quiet else _INVALID)
-    if bits & MAGNITUDE == INF_BITS:
-        return np.uint32(t.infinite[1 if bits < 0 else 0]), np.uint8(0)
-    return round_bits(binades, order, t, mode, bits, random, width, 0)
-
-
-@called
 def finish_aligned(t, bits, dropped, code, value, flags):
     """An aligned sum's zero has no sign; what the alignment dropped makes the result inexact."""
     if value == 0.0:
@@ -235,7 +238,7 @@ def finish_aligned(t, bits, dropped, code, value, flags):
 @called
 def take_step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, stop, c, random, width, limbs):
     """Code, number and flags of one step from the accumulator's number `c`."""
-    dropped = False
+    dropped, c = False, as_addend(c, s.addend_floor)
     if s.joined:
         bits, dropped, quiet = _joined_sum(s, a, b, power_a, power_b, start, stop, c)
     elif s.window:
@@ -278,7 +281,7 @@ def _sum_row(
         if s.joins:
             part = value * scales[min(chunk, scales.size - 1)]
             random = randoms[min(rounding, randoms.size - 1)]
-            bits = sum_to_odd(part, total, out_mode)
+            bits = sum_to_odd(part, as_addend(total, s.total_floor), out_mode)
             code, flags = finish(
                 out_binades, out_order, out_t, out_mode, bits, random, width, part != part or total != total
             )
@@ -303,7 +306,8 @@ def sum_rows(
         ia = i if a.shape[0] > 1 else 0
         random = randoms[i if randoms.shape[0] > 1 else 0]
         if s.whole:
-            bits, quiet = _exact_sum(s, mode, a[ia], b[i], 0, b.shape[1], c[i], limbs)
+            addend = as_addend(c[i], s.total_floor)
+            bits, quiet = _exact_sum(s, mode, a[ia], b[i], 0, b.shape[1], addend, limbs)
             codes[i], flags[i] = finish(binades, order, t, mode, bits, random[0], width, quiet)
         else:
             codes[i], flags[i] = _sum_row(

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fp9.engines import Engine, Scaling, alignment_exponent
-from fp9.formats import Format, Kind, Rounding, floor_log2, pow2
+from fp9.formats import Format, Kind, Rounding, fixed_format, floor_log2, pow2
 from fp9.oracle.casts import Exact, RandomBits, decode, exact
-from fp9.oracle.terms import ZERO, Term, product, rounded, total
+from fp9.oracle.terms import ZERO, Term, as_addend, product, rounded, total
 from fp9.oracle.windows import windowed_step
 from fp9.rounding import Flags
 
@@ -111,7 +111,7 @@ def dot(
     if factors is not None and (engine.whole or engine.scaling is Scaling.PRODUCTS):
         products = [_scaled(term, factor) for term, factor in zip(products, factors, strict=True)]
     if engine.whole:
-        return _fused_step(engine, products, c, next(bits) if bits else None)
+        return _fused_step(engine, products, as_addend(engine, c), next(bits) if bits else None)
     joins = engine.chunk is not None or (engine.scaling is Scaling.SUMS and scales is not None)
     if not joins:
         return _steps(engine, products, c, bits, seen)
@@ -143,9 +143,9 @@ def _steps(
     """The steps of one chunk."""
     take_step = _fused_step if engine.window is None else windowed_step
     flags = Flags(0)
-    code, _ = rounded(engine.result, Rounding.RTZ, [c])
+    code = _as_given(engine.result, c)
     for start in range(0, len(products), engine.products):
-        group = products[start : start + engine.products]
+        group, c = products[start : start + engine.products], as_addend(engine, c)
         code, raised = take_step(engine, group, c, next(bits) if bits else None)
         flags |= raised
         if seen is not None:
@@ -155,7 +155,27 @@ def _steps(
 
 
 def _fused_step(engine: Engine, products: Sequence[Term], c: Term, bits: RandomBits | None) -> tuple[int, Flags]:
-    return rounded(engine.result, engine.rounding, [*products, c], bits, engine.overflow)
+    """One exact sum with one rounding."""
+    return rounded(engine, [*_infinities(engine, products), c], bits)
+
+
+def _infinities(engine: Engine, products: Sequence[Term]) -> Sequence[Term]:
+    """The products, with those infinities alone that stand: one, or two of both signs, which are NaN."""
+    if engine.infinity_run is None:
+        return products
+    standing: list[Term] = []
+    for place, term in enumerate(products):
+        if len(standing) == 2 and place % engine.infinity_run == 0:
+            break  # cancelled at the end of a run: NaN for good
+        if term.value.kind is Kind.INF:
+            opposite = len(standing) == 1 and standing[0].value.negative != term.value.negative
+            standing = [*standing, term] if opposite else [term]
+    return [*(term for term in products if term.value.kind is not Kind.INF), *standing]
+
+
+def _as_given(fmt: Format, c: Term) -> int:
+    """The code of an addend that is a number of a format, or is cut to it."""
+    return rounded(Engine("addend", fixed_format(fmt), Rounding.RTZ), [c])[0]
 
 
 def _dealt(engine: Engine, products: Sequence[Term]) -> list[Term]:
@@ -178,15 +198,16 @@ def _chunks(
 ) -> tuple[int, Flags]:
     """Sums of chunks, each from +0, added to the total that starts with C."""
     length = engine.chunk or max(len(products), 1)
-    flags = Flags(0)
-    code, _ = rounded(engine.output, Rounding.RTZ, [c])
+    flags, inside, join = Flags(0), engine.within_chunk, engine.joining
+    code = _as_given(engine.output, c)
     for start in range(0, len(products), length):
-        part, raised = _steps(engine, _dealt(engine, products[start : start + length]), ZERO, bits, seen)
+        part, raised = _steps(inside, _dealt(engine, products[start : start + length]), ZERO, bits, seen)
         summed = _scaled(code_term(part, engine.result), scales[start] if scales else _power(0))
         own_bits = next(bits) if bits else None
-        code, joined = rounded(engine.output, engine.output_rounding, [summed, c], own_bits, engine.overflow)
+        c = as_addend(join, c)
+        code, joined = rounded(join, [summed, c], own_bits)
         flags |= raised | joined
         if seen is not None:
-            seen.append(Taken(engine.joining, (), c, code, summed))
+            seen.append(Taken(join, (), c, code, summed))
         c = code_term(code, engine.output)
     return code, flags

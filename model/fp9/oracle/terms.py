@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fp9.formats import Format, Kind, Rounding
+from fp9.engines import Engine
+from fp9.formats import Kind, Rounding, pow2
 from fp9.oracle.casts import Exact, RandomBits, encode, exact
 from fp9.policy import CastPolicy
-from fp9.rounding import Flags, Overflow
+from fp9.rounding import Flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +55,37 @@ def total(terms: Sequence[Exact], rounding: Rounding) -> Exact:
     return exact(value)
 
 
-def rounded(
-    result: Format,
-    rounding: Rounding,
-    terms: Sequence[Term],
-    bits: RandomBits | None = None,
-    overflow: Overflow = Overflow.INF,
-) -> tuple[int, Flags]:
-    """Code and flags of the exact sum of terms, with one rounding; NaN is the result's own, without a sign."""
-    summed = total([term.value for term in terms], rounding)
+def rounded(engine: Engine, terms: Sequence[Term], bits: RandomBits | None = None) -> tuple[int, Flags]:
+    """Code and flags of the exact sum of terms, with one rounding into the engine's result."""
+    result = engine.result
+    summed = total([term.value for term in terms], engine.rounding)
     if summed.kind is Kind.NAN:
-        return _nan(result), Flags(0) if any(term.quiet for term in terms) else Flags.INVALID
+        quiet = any(term.quiet for term in terms)
+        return _nan(engine, quiet), Flags(0) if quiet else Flags.INVALID
     if summed.kind is Kind.INF:
         code = result.inf_code(summed.negative)
-        return (_nan(result), Flags(0)) if code is None else (code, Flags(0))
-    code, flags = encode(summed, result, CastPolicy(rounding, overflow), bits)
-    return (_nan(result) if result.kind_of(code) is Kind.NAN else code), flags
+        return (_nan(engine, True), Flags(0)) if code is None else (code, Flags(0))
+    code, flags = flushed(engine, *encode(summed, result, CastPolicy(engine.rounding, engine.overflow), bits))
+    return (_nan(engine, True) if result.kind_of(code) is Kind.NAN else code), flags
 
 
-def _nan(result: Format) -> int:
-    code = result.nan_code(False)
+def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
+    """A result, or zero of its sign where the engine flushes results that are tiny after rounding."""
+    result = engine.result
+    subnormal = result.kind_of(code) is Kind.FINITE and abs(result.value_of(code)) < pow2(result.min_normal_exponent)
+    if not engine.flush_result or not (subnormal or flags & Flags.UNDERFLOW):
+        return code, flags
+    return result.code_of(Fraction(0), result.is_negative(code)), Flags.UNDERFLOW | Flags.INEXACT
+
+
+def as_addend(engine: Engine, term: Term) -> Term:
+    """An addend, or zero of its sign where the engine takes subnormal numbers for it."""
+    subnormal = term.value.kind is Kind.FINITE and term.value.magnitude < pow2(engine.output.min_normal_exponent)
+    return Term(exact(0, term.value.negative)) if engine.flush_addend and subnormal else term
+
+
+def _nan(engine: Engine, quiet: bool) -> int:
+    own = engine.result.nan_code(False) if engine.nan is None else engine.nan
+    code = own if quiet or engine.invalid_nan is None else engine.invalid_nan
     assert code is not None, "an engine's result format has a NaN"
     return code

@@ -10,7 +10,7 @@ from fractions import Fraction
 from fp9.engines import Addend, Engine, Truncation
 from fp9.formats import Kind, floor_log2, pow2
 from fp9.oracle.casts import RandomBits, encode, exact
-from fp9.oracle.terms import Term, rounded
+from fp9.oracle.terms import Term, flushed, rounded
 from fp9.policy import CastPolicy
 from fp9.rounding import Flags
 
@@ -20,9 +20,10 @@ def windowed_step(
 ) -> tuple[int, Flags]:
     """One step of an engine with a window. Inexact: non-zero bits were dropped, in the alignment or by the rounding."""
     if any(term.value.kind in (Kind.NAN, Kind.INF) for term in (*products, c)):
-        return rounded(engine.result, engine.rounding, [*products, c], bits)
+        return rounded(engine, [*products, c], bits)
     summed, dropped = _joined(engine, products, c) if engine.joined is not None else _aligned(engine, products, c)
-    code, flags = encode(exact(summed), engine.result, CastPolicy(engine.rounding, engine.overflow), bits)
+    policy = CastPolicy(engine.rounding, engine.overflow)
+    code, flags = flushed(engine, *encode(exact(summed), engine.result, policy, bits))
     if engine.result.kind_of(code) is Kind.ZERO:
         code = engine.result.code_of(Fraction(0))  # an aligned sum is an integer: its zero has no sign
     if not dropped:

@@ -252,7 +252,7 @@ def _strategy(engine: Engine, a: Span, b: Span, joins: bool, depth_bits: int) ->
     bypasses = engine.zero_bypass and (a.format.nan_is_inf or b.format.nan_is_inf)
     rounds = engine.whole or can_round(engine.result, engine.rounding)
     rounds_totals = not joins or can_round(engine.output, engine.output_rounding)
-    special = engine.truncation is Truncation.JAM or engine.overflow is not Overflow.INF or engine.group is not None
+    special = engine.truncation is Truncation.JAM or engine.group is not None or not engine.ends_plainly
     if bypasses or special or not rounds or not rounds_totals:
         return None
     return next((strategy for strategy in STRATEGIES if strategy.fits(engine, a, b, depth_bits)), None)

@@ -10,7 +10,7 @@ import numpy as np
 from fp9.casts.random_bits import RandomBits
 from fp9.casts.tables import Rows, Target, decode_table, rounding_rows, rounding_target
 from fp9.engines import Engine, Truncation
-from fp9.formats import Format
+from fp9.formats import Format, pow2
 from fp9.formats.host import BINARY64
 from fp9.kernels import steps as sum_kernels
 from fp9.kernels.limbs import LIMB_BITS
@@ -31,15 +31,17 @@ def rounding_of(
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], Target, int]:
     """Rounding into an accumulator: the table's arrays and numbers, and the mode, as the kernels take them.
 
-    `overflow` is what finite sums beyond the largest number become; infinite ones stay what they are.
+    `overflow` is what finite sums beyond the largest number become; infinite ones stay what they are. The two codes of
+    NaN are that of operands and that of invalid operations.
     """
     from fp9.kernels import round64 as kernels  # slow to load
 
     rows: Rows = rounding_rows(fmt)
     target = rounding_target(fmt, CastPolicy(overflow=Overflow.INF))
+    canonical = (target.nan[0], target.nan[0])
     if target.infinite[0] == target.nan[0]:  # NaN stands for infinity, and the canonical one has no sign
-        canonical = (target.nan[0], target.nan[0])
         target = target._replace(infinite=canonical, overflow=canonical)
+    target = target._replace(nan=canonical)
     if overflow is not Overflow.INF:
         own = rounding_target(fmt, CastPolicy(rounding, overflow, nan_sign=NanSign.LOST))
         target = target._replace(overflow=own.overflow)
@@ -53,13 +55,18 @@ KernelRounding = tuple["NDArray[np.int64]", "NDArray[np.uint32]", Target, int, "
 @functools.lru_cache(maxsize=256)
 def step_rounding(engine: Engine) -> KernelRounding:
     """Rounding of a step as the kernels take it, and the table that decodes its result."""
-    return (*rounding_of(engine.result, engine.rounding, engine.overflow), decode_table(engine.result))
+    inside = engine.within_chunk
+    rows, order, target, mode = rounding_of(inside.result, inside.rounding, inside.overflow)
+    nan = target.nan[0] if inside.nan is None else inside.nan
+    target = target._replace(nan=(nan, nan if inside.invalid_nan is None else inside.invalid_nan))
+    if inside.flush_result:
+        target = target._replace(flushed_below=inside.result.code_of(pow2(inside.result.min_normal_exponent)))
+    return rows, order, target, mode, decode_table(inside.result)
 
 
-@functools.lru_cache(maxsize=256)
 def output_rounding(engine: Engine) -> KernelRounding:
     """The same of a chunk's sum that joins the total."""
-    return (*rounding_of(engine.output, engine.output_rounding, engine.overflow), decode_table(engine.output))
+    return step_rounding(engine if engine.whole else engine.joining)
 
 
 @functools.lru_cache(maxsize=256)
@@ -86,8 +93,16 @@ def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, i
         bypass_a=False,
         bypass_b=False,
         base=base,
+        addend_floor=_floor(engine, engine.result),
+        total_floor=_floor(engine, engine.output),
+        infinity_run=engine.infinity_run or 0,
     )
     return numbers, (top - base) // LIMB_BITS + 4
+
+
+def _floor(engine: Engine, addend: Format) -> float:
+    """The magnitude below which addends of a format count as zero."""
+    return 2.0**addend.min_normal_exponent if engine.flush_addend else 0.0
 
 
 NO_RANDOM = RandomBits(np.zeros((1, 1), dtype=np.int64), 1)

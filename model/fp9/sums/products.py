@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 
 from fp9.casts.arrays import as_codes, decode_to, output_array
-from fp9.casts.tables import decode_table
 from fp9.engines import Engine, Scaling
 from fp9.engines import engine as find_engine
 from fp9.formats import Format, format
@@ -45,11 +44,10 @@ class EngineKernel:
     """An engine made ready for the kernels of single steps: its result's rounding table, mode and decode table."""
 
     def __init__(self, engine: Engine) -> None:
-        from fp9.sums.general import rounding_of  # slow to load
+        from fp9.sums.general import step_rounding  # slow to load
 
         self.result, self._addend = engine.result, engine.addend_format
-        self.rounding = rounding_of(engine.result, engine.rounding, engine.overflow)
-        self.table = decode_table(engine.result)
+        *self.rounding, self.table = step_rounding(engine)
 
     def addends(self, codes: NDArray[Any]) -> NDArray[np.float64]:
         """Codes of addends as float64."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 from amaranth.lib import data
 
 from fp9.engines import Engine, Truncation
-from fp9.rounding import Overflow
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, significand_bits
 from fp9_rtl.parts.step import Step
 from fp9_rtl.rounding.facts import sum_facts
@@ -30,13 +29,16 @@ SEVERAL_NEEDED = (
 )
 
 
-CIRCUITS_NEEDED = "an engine without interleave, that truncates to zero or floor, and whose overflow is inf"
+CIRCUITS_NEEDED = (
+    "an engine without interleave, that truncates to zero or floor, and whose overflow, subnormals, infinities and NaN "
+    "are those of IEEE 754"
+)
 
 
 def has_circuits(engine: Engine) -> bool:
-    """Whether circuits know all that the engine says of order, truncation and overflow."""
+    """Whether circuits know all that the engine says of order, truncation and special results."""
     cuts = engine.truncation is not Truncation.JAM
-    return engine.interleave is None and cuts and engine.overflow is Overflow.INF
+    return engine.interleave is None and cuts and engine.ends_plainly
 
 
 def offered(unit: Dot) -> tuple[bool, str]:

@@ -44,6 +44,9 @@ SPEC = {
     "arm_fdot4": (4, None, "fp32", "rne"),
     "arm_fmmla4": (4, None, "fp16", "rne"),
     "arm_fmmla8": (8, None, "fp32", "rne"),
+    # Bochs, amx.cc and amx_top.cc: 64 bytes of a tile's row, four bytes of a dword; exact, one rounding.
+    "amx_fp8": (64, None, "fp32", "rne"),
+    "ace_top4mx": (4, None, "fp32", "rne"),
     "blackwell_nvfp4": (64, 35, "fp32", "rtz"),
     "mx": (32, None, "fp32", "rne"),
     "exact": (1, None, "fp32", "rne"),
@@ -75,6 +78,7 @@ def test_a_preset_is_found_by_its_name(name: str) -> None:
         ("hopper(truncation=jam)", {"truncation": Truncation.JAM}),
         ("hopper(chunk=64,interleave=4)", {"chunk": 64, "interleave": 4}),
         ("fma_fp16(overflow=saturate)", {"overflow": Overflow.SATURATE}),
+        ("fma_fp16(nan=0xfe00,flush_result=true)", {"nan": 0xFE00, "flush_result": True}),
         ("blackwell(scaling=sums,zero_exponent=none)", {"scaling": Scaling.SUMS, "zero_exponent": None}),
     ],
 )
@@ -111,6 +115,10 @@ def test_an_engine_takes_names_for_its_parts() -> None:
         ("hopper(chunk=64,interleave=3)", "divisor of the 32 products"),
         ("fma_fp16(overflow=wrap)", "choose one of saturate, inf"),
         ("fma_fp32(zero_exponent=-130)", "give window"),
+        ("dlfloat(flush_result=true)", "no subnormal numbers to flush"),
+        ("fma_fp16(nan=0x3c00)", "give a code of fp16 that is NaN"),
+        ("fma_fp16(invalid_nan=0x7e000)", "give a code of fp16 that is NaN"),
+        ("hopper(infinity_run=4)", "steps without a window"),
     ],
 )
 def test_what_cannot_be_is_said_in_a_sentence(text: str, words: str) -> None:

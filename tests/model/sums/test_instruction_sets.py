@@ -1,7 +1,8 @@
 """Presets of instruction sets against rows of their reference: a few are committed, and all where they are at hand.
 
 `instruction_sets.json` says of each where its rows are from. The whole sets are `isa/riscv/rvbna_dot.npz`, computed by
-riscv-isa-sim, and `isa/arm/fp8dotadd_*.txt`, worked out from the published pseudo-code (see `tests.outside`).
+riscv-isa-sim, `isa/arm/fp8dotadd_*.txt`, worked out from the published pseudo-code, and `isa/x86/amxfp8_*.txt` and
+`isa/x86/ace_top4mx_*.txt`, worked out from Bochs (see `tests.outside`).
 """
 
 from __future__ import annotations
@@ -115,3 +116,59 @@ def test_all_arm_dot_products_are_one_exact_sum() -> None:
             check_arm(ways, (names[first], names[second]), saturates == "1", own)
             checked += len(own)
     assert checked == 13_886
+
+
+# --- x86 --------------------------------------------------------------------------------------------------------------
+
+X86 = {"b": "e5m2", "h": "e4m3"}
+NUMBERS = {"b": "1.5.2,b=15,specials=finite", "h": "1.4.3,b=7,specials=finite"}
+"""ACE's operands as Bochs reads them, codes of infinities and NaN as numbers; that is disputed."""
+
+
+def check_x86(preset: str, formats: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Rows of E8M0 scales, codes of a and of b, addend and result."""
+    scale_a, scale_b, a, b, c, want = zip(*rows, strict=True)
+    scales: dict[str, Any] = {}
+    if preset == "ace_top4mx":
+        scales = {"scale_a": codes(scale_a), "scale_b": codes(scale_b), "scale_format": "e8m0", "block": 4}
+    assert np.array_equal(fp9.dot(codes(a), codes(b), *formats, preset, words(c), **scales), words(want))
+
+
+@pytest.mark.parametrize("row", COMMITTED["x86"]["rows"], ids=lambda row: f"{row[0]}-{row[5][:8]}-{row[-1]}")
+def test_x86_dot_products_are_one_exact_sum_and_one_addition(row: list[str]) -> None:
+    check_x86(row[0], row[1:3], [row[3:]])
+
+
+def test_all_amx_dot_products_are_one_exact_sum_and_one_addition() -> None:
+    checked = 0
+    for path in sorted(reference("isa", "x86").glob("amxfp8_tdp_*.txt")):
+        rows = [["7f", "7f", *line.split()] for line in path.read_text().splitlines()]
+        check_x86("amx_fp8", [X86[letter] for letter in path.stem.split("_")[-2]], rows)
+        checked += len(rows)
+    assert checked == 14_000
+
+
+def test_all_ace_outer_products_scale_before_the_rounding() -> None:
+    """All rows but those with a NaN in C, which Bochs keeps and an independent port does not (disputed)."""
+    checked = 0
+    for path in sorted(reference("isa", "x86").glob("ace_top4mx_*.txt")):
+        kinds = path.stem.split("_")[-1]
+        formats = ["mxint8"] * 2 if kinds == "i8" else [NUMBERS[letter] for letter in kinds]
+        rows = [line.split() for line in path.read_text().splitlines()]
+        rows = [row for row in rows if int(row[4], 16) & 0x7FFFFFFF <= 0x7F800000]
+        check_x86("ace_top4mx", formats, rows)
+        checked += len(rows)
+    assert checked == 9_823
+
+
+def test_a_tiny_result_becomes_zero_of_its_sign_and_a_subnormal_addend_counts_as_one() -> None:
+    """IEEE 754 gives 2^-127 and 2^-140; x86 with FTZ and DAZ (Intel SDM 1, 10.2.3.3 and 10.2.3.4) +-0."""
+    small, one = fp9.encode([[2.0**-15], [-(2.0**-15)]], "e5m2"), fp9.encode([[1.0], [1.0]], "e5m2")
+    for name, want in (("ace_top4mx", [0x00000000, 0x80000000]), ("fma_fp32", [0x00400000, 0x80400000])):
+        minus_zero = np.full(2, 0x80000000)
+        got = fp9.dot(small, one, "e5m2", "e5m2", name, minus_zero, scale_a=-112)
+        assert got.tolist() == want
+    addend = np.array([0x00000200, 0x80000200])
+    zero = fp9.encode([[0.0], [0.0]], "e5m2")
+    assert fp9.dot(zero, one, "e5m2", "e5m2", "fma_fp32", addend).tolist() == addend.tolist()
+    assert fp9.dot(zero, one, "e5m2", "e5m2", "amx_fp8", addend).tolist() == [0, 0]

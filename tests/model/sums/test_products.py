@@ -43,6 +43,11 @@ VARIANTS = [
     "hopper(truncation=jam,K=9)",
     "fmma(K=5,addend=aligned,truncation=jam)",
     "fma_fp16(G=2,L=8,interleave=1,overflow=saturate)",
+    "fma_fp16(flush_result=true,flush_addend=true)",
+    "fma_fp16(G=3,L=6,flush_result=true,flush_addend=true,nan=0xfe00,invalid_nan=0x7c01)",
+    "fma_fp16(G=5,infinity_run=2,invalid_nan=0xfe00)",
+    "fma_fp16(K=6,G=4,flush_result=true,flush_addend=true,rounding=rup)",
+    "exact(result=e5m2,flush_result=true,flush_addend=true,infinity_run=3)",
     "exact(result=e4m3)",
     "exact(result=dlfloat16,rounding=rna)",
 ]
