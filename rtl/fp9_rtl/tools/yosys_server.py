@@ -119,6 +119,7 @@ def _run(path: Path, arguments: list[str]) -> int:
     wasi.inherit_stdout()
     wasi.inherit_stderr()
     wasi.preopen_dir(".", ".")
+    wasi.preopen_dir("..", "..")  # where mappings of one netlist find it
     wasi.preopen_dir(str(importlib.resources.files(PACKAGE) / "share"), "/share")
     wasi.preopen_dir(temporary, "/tmp")
     linker = wasmtime.Linker(engine)

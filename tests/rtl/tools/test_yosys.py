@@ -38,6 +38,14 @@ def test_runs_side_by_side_work_in_their_own_folders(tmp_path: Path) -> None:
         assert {path.name for path in folder.iterdir()} == {"unit.v", "out.v", "yosys.ys", "yosys.log"}
 
 
+def test_a_run_reads_what_lies_beside_its_folder(tmp_path: Path) -> None:
+    """Mappings of one netlist, each in a folder of its own, read it from the folder above."""
+    folder = folder_of(tmp_path, "inner")
+    (tmp_path / "above.v").write_text("module above (output z); assign z = 1'b1; endmodule\n")
+    run_yosys("read_verilog ../above.v\nwrite_verilog out.v\n", folder)
+    assert "module above(z)" in (folder / "out.v").read_text()
+
+
 def test_an_error_is_yosys_own_line(tmp_path: Path) -> None:
     with pytest.raises(YosysError, match=r"^unit\.v:1: syntax error"):
         run_yosys(READ, folder_of(tmp_path, "broken", "modul broken;\n"))
