@@ -46,7 +46,7 @@ def lanes(root: str, sources: Sequence[str]) -> str:
     """
     state = root.partition("// DESIGN SPECIFIC STATE")[2].partition("// INTERNAL VARIABLES")[0]
     members = [line.strip() for line in state.splitlines() if line.strip()]
-    bookkeeping = re.compile(r"VL_(IN|OUT)\w*\(|\w[^;]* __V\w+;$")
+    bookkeeping = re.compile(r"VL_(IN|OUT)\w*\(|\w[^;]* __V\w+;$|//|struct \{$|\};$")
     if not members or "// CELLS" in root or not all(bookkeeping.match(member) for member in members):
         return ""
     text = "\n".join(f'#include "{name}"' for name in sources)
@@ -104,20 +104,21 @@ _TEMPLATE = """\
 #include <cstddef>
 #include <cstdint>
 #include "{prefix}__pch.h"
-#include "verilated.h"
 #include "{lanes}"
 
 namespace {{
-struct Model {{
-    VerilatedContext context;
-    {prefix} top{{&context}};
-}};
 #ifdef FP9_LANES
+struct Model {{}};
 /* Ports and marks of one operation. What is no port stays as it is, but for the mark that the inputs have changed. */
 union Lane {{
     {prefix}___024root root;
     Lane() {{ root.__VicoTriggered[0] = 1; }}
     ~Lane() {{}}
+}};
+#else
+struct Model {{
+    VerilatedContext context;
+    {prefix} top{{&context}};
 }};
 #endif
 }}  // namespace

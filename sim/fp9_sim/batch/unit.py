@@ -28,7 +28,7 @@ from fp9_sim.batch.shim import LANES, PREFIX, lanes, shim
 from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatches
 from fp9_sim.simulators.build import first_error
 from fp9_sim.simulators.find import VERILATOR_ARGUMENTS, Simulator, SimulatorError, verilator
-from fp9_sim.simulators.objects import keep, lend, publish
+from fp9_sim.simulators.objects import publish, shared
 
 LIBRARY = "unit.so"
 
@@ -36,14 +36,26 @@ _VECTOR_CODE = "--param max-tree-if-conversion-phi-args=1000 -fno-tree-vrp -fno-
 """What keeps g++ from making vector code of a loop over operations: choices between more than 4 values, and comparisons
 that its range analysis takes apart."""
 
-_COMPILER = f"-O3 -march=native {_VECTOR_CODE} -fPIC -fvisibility=hidden -fno-gnu-unique"
+_FEATURES = "-DVM_COVERAGE=0 -DVM_SC=0 -DVM_TIMING=0 -DVM_TRACE=0 -DVM_TRACE_FST=0 -DVM_TRACE_VCD=0 -DVM_TRACE_SAIF=0"
+
+_COMPILER = f"c++ -O3 -march=native {_VECTOR_CODE} -fPIC -fvisibility=hidden -fno-gnu-unique -DVERILATOR=1 {_FEATURES}"
 """Several units are loaded into one process: each keeps Verilator's library to itself."""
+
+_SHARED = "-shared -Wl,-Bsymbolic -Wl,-z,defs"
 
 _ARGUMENTS = (
     *VERILATOR_ARGUMENTS,
-    *("--cc", "--exe", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--no-timing"),
-    *("--prefix", PREFIX, "-CFLAGS", _COMPILER, "-LDFLAGS", "-shared -Wl,-Bsymbolic", "-o", LIBRARY),
+    *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--no-timing", "--prefix", PREFIX),
 )
+
+_HEADER = "runtime.h"
+"""Verilator's header, compiled once: to read it takes longer than to compile most units."""
+
+_CLASS = "class.cpp"
+"""Includes everything that Verilator generated of a design."""
+
+_SOURCES = ("verilated.cpp", "verilated_threads.cpp")
+"""What a model with state needs of Verilator's library."""
 
 SHARE = 1 << 16
 """Operations at least that a thread gets."""
@@ -149,8 +161,8 @@ def verilated(unit: Unit, *, threads: int | None = None, verilog: str | None = N
 def _compiled(unit: Unit, verilog: str, simulator: Simulator, cache: Path) -> Path:
     """Folder with the compiled unit, complete whenever it exists."""
     source = shim(unit)
-    options = [simulator.version, _processor(), *_ARGUMENTS]
-    key = hashlib.sha256(json.dumps([unit.name, verilog, source, *options]).encode()).hexdigest()[:24]
+    options = [simulator.version, _processor(), _COMPILER]
+    key = hashlib.sha256(json.dumps([unit.name, verilog, source, *options, *_ARGUMENTS]).encode()).hexdigest()[:24]
     final = cache / f"{unit.name}-{key}"
     if final.is_dir():
         touch(final)
@@ -160,17 +172,37 @@ def _compiled(unit: Unit, verilog: str, simulator: Simulator, cache: Path) -> Pa
     try:
         (working / f"{unit.name}.v").write_text(verilog)
         (working / "shim.cpp").write_text(source)
-        lend(cache, options, working)
-        names = [f"{unit.name}.v", "shim.cpp", "--top-module", unit.name, "--Mdir", "."]
+        names = [f"{unit.name}.v", "--top-module", unit.name, "--Mdir", "."]
         _call(unit, simulator, working, [str(simulator.folder / "verilator"), *_ARGUMENTS, *names])
-        (working / LANES).write_text("" if unit.stages else _lanes(working))
-        _call(unit, simulator, working, ["make", "-f", f"{PREFIX}.mk", "OPT_FAST=-O3", "OPT_GLOBAL=-O1"])
-        keep(cache, options, working)
+        evaluation = _lanes(working)
+        (working / LANES).write_text(evaluation)
+        _compile(unit, simulator, options, working, is_class=not evaluation)
         publish(working, final)
         keep_within_bound()
     finally:
         shutil.rmtree(working, ignore_errors=True)
     return final
+
+
+def _compile(unit: Unit, simulator: Simulator, options: list[str], working: Path, is_class: bool) -> None:
+    """Compile the shim into `LIBRARY`, and beside it what it does not include: Verilator's class and its library."""
+    include = simulator.folder.parent / "include"
+    compiler = [*_COMPILER.split(), "-I.", f"-I{include}", f"-I{include}/vltstd"]
+
+    def header(folder: Path) -> None:
+        (folder / _HEADER).write_text('#include "verilated.h"\n')
+        _call(unit, simulator, folder, [*compiler, "-x", "c++-header", _HEADER])
+
+    def objects(folder: Path) -> None:
+        for source in _SOURCES:
+            _call(unit, simulator, folder, [*compiler, "-O1", "-c", str(include / source)])
+
+    read = ["-include", str(shared("verilator-header", options, header) / _HEADER)]
+    parts = ["shim.cpp"]
+    if is_class:
+        (working / _CLASS).write_text("".join(f'#include "{path.name}"\n' for path in working.glob(f"{PREFIX}*.cpp")))
+        parts += [_CLASS, *(str(path) for path in shared("verilator-objects", options, objects).glob("*.o"))]
+    _call(unit, simulator, working, [*compiler, *read, *_SHARED.split(), "-o", LIBRARY, *parts])
 
 
 def _call(unit: Unit, simulator: Simulator, working: Path, command: list[str]) -> None:

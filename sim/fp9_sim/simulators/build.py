@@ -16,7 +16,7 @@ from fp9.units import Unit
 from fp9_rtl.pipelines.elastic import HANDSHAKE
 from fp9_sim.simulators.find import ICARUS_ARGUMENTS, ICARUS_FATAL, VERILATOR_ARGUMENTS, Simulator, SimulatorError
 from fp9_sim.simulators.job import run_job
-from fp9_sim.simulators.objects import keep, lend, publish
+from fp9_sim.simulators.objects import library, publish
 
 DEFAULT_FOLDER = Path("build/sim")
 """Where builds and runs go, below the current folder, when nothing else is asked for."""
@@ -65,13 +65,12 @@ def build_design(
     # In a folder of its own that is renamed, so that the final one is complete whenever it exists.
     working = Path(tempfile.mkdtemp(dir=final.parent, prefix=f".{final.name}."))
     try:
-        lend(final.parent, options, working)
-        said = _compile(name, ports, verilog, simulator, arguments, waves, working)
+        with library(options, working):
+            said = _compile(name, ports, verilog, simulator, arguments, waves, working)
         if said is not None:
             log = final.with_suffix(".log")
             log.write_text(said)
             raise SimulatorError(f"{simulator.name} refuses {name}: {first_error(said)}; all of it is in {log}")
-        keep(final.parent, options, working)
         publish(working, final)
     finally:
         shutil.rmtree(working, ignore_errors=True)

@@ -1,43 +1,76 @@
-"""Object files of Verilator's own library, compiled once for each set of options and lent to every build.
+"""Compiled parts of Verilator's own library, made once for each set of options and shared by all builds.
 
-They take most of the time of a small build and do not depend on the design. `make` leaves an object file alone that is
-newer than the makefile, which Verilator writes afterwards; so the copies are dated ahead.
+They take most of the time of a small build and do not depend on the design. They lie in the cache, beside compiled
+units; whoever needs them first makes them, and who comes meanwhile waits.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from fp9.system.cache import touch
+from fp9.system.cache import folder, keep_within_bound, touch
 
 _OBJECTS = "verilated*.o"
 _AHEAD = 3600.0
-"""Seconds; longer than any build."""
+"""Seconds; longer than any build. `make` leaves an object file alone that is newer than the makefile, which Verilator
+writes afterwards; so copies are dated ahead."""
 
 
-def lend(store: Path, options: list[str], working: Path) -> None:
-    """Copy the object files for these options into the folder of a build, when there are any."""
-    touch(_folder(store, options))
-    for kept in _folder(store, options).glob(_OBJECTS):
-        shutil.copyfile(kept, working / kept.name)
-        os.utime(working / kept.name, (time.time() + _AHEAD,) * 2)
+def shared(name: str, options: list[str], make: Callable[[Path], None]) -> Path:
+    """The folder of a part, which `make` fills where there is none yet. Raises OSError where it cannot be written."""
+    final = _place(name, options)
+    if not final.is_dir():
+        with _alone(final):
+            if not final.is_dir():
+                _filled(final, make)
+    touch(final)
+    return final
 
 
-def keep(store: Path, options: list[str], working: Path) -> None:
-    """Keep the object files of a finished build, unless they are kept already."""
-    final = _folder(store, options)
-    made = list(working.glob(_OBJECTS))
-    if final.is_dir() or not made:
-        return
-    copies = Path(tempfile.mkdtemp(dir=store, prefix=f".{final.name}."))
-    for path in made:
-        shutil.copyfile(path, copies / path.name)
-    publish(copies, final)
+@contextlib.contextmanager
+def library(options: list[str], working: Path) -> Iterator[None]:
+    """For a build by `make` in `working`: it finds the object files there, or those that it makes are kept.
+
+    Where the cache cannot be written, every build makes its own.
+    """
+    final = _place("verilator-library", options)
+    with contextlib.ExitStack() as until_made:
+        if not final.is_dir():
+            with contextlib.suppress(OSError):
+                until_made.enter_context(_alone(final))
+        if final.is_dir():
+            until_made.close()
+            _copy(final, working)
+        yield
+        with contextlib.suppress(OSError):
+            if not final.is_dir():
+                _filled(final, lambda copies: _copy(working, copies))
+
+
+def _copy(source: Path, target: Path) -> None:
+    touch(source)
+    for kept in source.glob(_OBJECTS):
+        shutil.copyfile(kept, target / kept.name)
+        os.utime(target / kept.name, (time.time() + _AHEAD,) * 2)
+
+
+def _filled(final: Path, make: Callable[[Path], None]) -> None:
+    working = Path(tempfile.mkdtemp(dir=final.parent, prefix=f".{final.name}."))
+    try:
+        make(working)
+        if any(working.iterdir()):
+            publish(working, final)
+            keep_within_bound()
+    finally:
+        shutil.rmtree(working, ignore_errors=True)
 
 
 def publish(working: Path, final: Path) -> None:
@@ -50,5 +83,14 @@ def publish(working: Path, final: Path) -> None:
         shutil.rmtree(working)
 
 
-def _folder(store: Path, options: list[str]) -> Path:
-    return store / f"verilator-runtime-{hashlib.sha256(repr(options).encode()).hexdigest()[:16]}"
+@contextlib.contextmanager
+def _alone(final: Path) -> Iterator[None]:
+    """Within it no other process makes the same."""
+    final.parent.mkdir(parents=True, exist_ok=True)
+    with (final.parent / f".{final.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _place(name: str, options: list[str]) -> Path:
+    return folder("verilated") / f"{name}-{hashlib.sha256(repr(options).encode()).hexdigest()[:16]}"
