@@ -72,13 +72,14 @@ lock:             ## pin anew what pyproject.toml asks for
 clean:            ## everything made, .venv apart
 	rm -rf $(OUT) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
-$(READY): pyproject.toml requirements.lock
+$(READY): pyproject.toml requirements.lock requirements.cells
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "fp9 needs Python 3.11 or later; install it, or run: make PYTHON=/path/to/python3" >&2; exit 2; }
 	@command -v g++ >/dev/null || { echo "fp9 needs a C++ compiler for Verilator; run: apt-get install g++" >&2; exit 2; }
 	@echo "Setting up .venv: about a minute"
 	@$(PYTHON) -m venv .venv
 	@$(PIP) install -r requirements.lock
+	@$(PIP) install --no-deps --require-hashes -r requirements.cells
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@$(APT_TOOLS)
 	@touch $@

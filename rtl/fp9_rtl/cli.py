@@ -1,14 +1,15 @@
-"""Commands that measure hardware at length or describe it: study, datasheet."""
+"""Commands that measure hardware or describe it: synth, study, datasheet. They load their packages when called."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from fp9.cli.support import Command, extra, keeps, load_unit, progress_bar, show, table
+from fp9.cli.support import Command, UserError, extra, keeps, load_unit, progress_bar, settings_option, show, table
 from fp9.cli.words import UNIT, Words
 from fp9.system.cache import anew
 from fp9.system.files import write_whole
@@ -25,6 +26,96 @@ def _studies() -> Iterable[str]:
     with extra("rtl"):
         from fp9_rtl.studies import job as study_job  # optional, slow to load
     return study_job.questions()
+
+
+def _libraries() -> Iterable[str]:
+    with extra("rtl"):
+        from fp9_rtl.synthesis.libraries import LIBRARIES  # optional, slow to load
+    return LIBRARIES
+
+
+@click.command(cls=Command)
+@click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
+@click.option("--library", "libraries", type=Words(_libraries), multiple=True, help="Standard cells; repeat for more.")
+@click.option("--liberty", type=_PATH, multiple=True, help="Your own Liberty; several files make one library.")
+@click.option("--leave-out", metavar="CELL", multiple=True, help="With --liberty: cells never to use, * for any text.")
+@click.option("--repeat", metavar="N", type=click.IntRange(2, 99), help="Median and spread over N orders of the cells.")
+@click.option("--compare", "other", metavar="UNIT", type=UNIT, help="Print the ratio of each UNIT to this one as well.")
+@click.option("--out", type=_PATH, help="Folder for JSON, CSV and charts: area over delay, area by submodule.")
+@click.option("--again", is_flag=True, help="Measure again what was measured before and kept.")
+@click.option("--fpga", type=Words(("ecp5", "ice40")), help="Place and route on an FPGA instead: ecp5 or ice40.")
+@settings_option
+def synth(
+    names: tuple[str, ...],
+    libraries: tuple[str, ...],
+    liberty: tuple[Path, ...],
+    leave_out: tuple[str, ...],
+    repeat: int | None,
+    other: str | None,
+    out: Path | None,
+    again: bool,
+    fpga: str | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Measure area and delay of UNIT... in gates.
+
+    By mappings A (small) and B (balanced) to standard cells, without wires and power: these figures are for comparing
+    units side by side. --set applies to UNIT..., not to the unit that --compare names. Libraries: osu018 (the default),
+    osu035, nangate45, and any Liberty file.
+
+    \b
+      fp9 synth fma_fp32 mac_fp32
+      fp9 synth fma_fp32_ocp --compare fma_fp32_e5m2 --repeat 5
+      fp9 synth fma_fp32 --library osu018 --library nangate45
+      fp9 synth fma_fp32 --liberty sky130_fd_sc_hd__tt_025C_1v80.lib
+      fp9 synth fma_fp32 --fpga ecp5
+    """
+    if fpga is not None:
+        if other is not None or out is not None:
+            raise UserError("--fpga stands alone; leave out --compare and --out")
+        with anew(again):
+            return _place([load_unit(name, settings) for name in names], fpga, as_json)
+    with extra("rtl"):
+        from fp9_rtl.studies import submodules as study_submodules  # slow to load
+        from fp9_rtl.synthesis import libraries as cells  # slow to load
+        from fp9_rtl.synthesis import report as synth_report  # slow to load
+        from fp9_rtl.synthesis import run as library_synth  # slow to load
+    units = [load_unit(name, settings) for name in names]
+    reference = load_unit(other) if other else None
+    chosen = cells.chosen(libraries, liberty, leave_out)
+    keeps(MEASURED)
+    if repeat is not None:
+        if out is not None:
+            raise UserError("--repeat prints its figures; leave out --out, or take them with --json")
+        with anew(again), progress_bar() as progress:
+            repeats, medians = library_synth.repeated_side_by_side(units, reference, repeat, chosen, progress)
+        record = {"repeats": [r.to_dict() for r in repeats], "ratios": [dataclasses.asdict(m) for m in medians]}
+        tables = [synth_report.repeats_table(repeats), *([synth_report.medians_table(medians)] if medians else [])]
+        return show(record, as_json, *tables)
+    with anew(again), progress_bar() as progress:
+        results = [
+            library_synth.synthesise_unit(u, library=library, progress=progress) for library in chosen for u in units
+        ]
+        ratios = [
+            ratio
+            for library in chosen
+            for unit in units
+            if reference is not None
+            for ratio in library_synth.compare(unit, reference, library=library, progress=progress)
+        ]
+        if out is not None:
+            for library in chosen:
+                folder = out if len(chosen) == 1 else out / library.name
+                synth_report.write([result for result in results if result.library == library.name], folder)
+                parts = study_submodules.measure(units, library=library, progress=progress)
+                study_submodules.write_chart(parts, folder)
+    record = {
+        "results": [result.to_dict() for result in results],
+        "ratios": [dataclasses.asdict(ratio) for ratio in ratios],
+    }
+    tables = [synth_report.table(results), *([synth_report.ratio_table(ratios)] if ratios else [])]
+    show(record, as_json, *tables)
 
 
 @click.command(cls=Command)
@@ -83,7 +174,7 @@ def datasheet(names: tuple[str, ...], out: Path, as_json: bool) -> None:
     show([str(path) for path in paths], as_json, f"{len(units)} data sheets in {out}")
 
 
-def place_units(units: list[Unit], device: str, as_json: bool) -> None:
+def _place(units: list[Unit], device: str, as_json: bool) -> None:
     """What `fp9 synth --fpga` does: LUTs, flip-flops and clock of units on an FPGA."""
     with extra("rtl"):
         from fp9_rtl.synthesis import fpga  # optional, slow to load
@@ -93,4 +184,4 @@ def place_units(units: list[Unit], device: str, as_json: bool) -> None:
     show([result.to_dict() for result in placed], as_json, fpga.table(placed))
 
 
-COMMANDS = (study, datasheet)
+COMMANDS = (synth, study, datasheet)

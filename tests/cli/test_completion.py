@@ -22,7 +22,7 @@ from fp9.units import CATALOGUE
 from fp9.vectors.encodings import FILE_FORMATS
 from fp9_rtl.studies import job
 from fp9_rtl.synthesis.fpga import DEVICES
-from fp9_rtl.synthesis.liberty import LIBRARIES
+from fp9_rtl.synthesis.libraries import LIBRARIES
 from fp9_sim import SIMULATORS
 
 
@@ -54,7 +54,7 @@ def offered(line: str) -> list[str]:
         ("fp9 vectors export fma_fp32 --suite ", SUITES),
         ("fp9 vectors export fma_fp32 --format ", FILE_FORMATS),
         ("fp9 sim fma_fp32 --simulator ", SIMULATORS),
-        ("fp9 synth fma_fp32 --library ", LIBRARIES),
+        ("fp9 synth fma_fp32 --library ", tuple(LIBRARIES)),
         ("fp9 synth fma_fp32 --fpga ", DEVICES),
         ("fp9 study ", job.questions()),
         ("fp9 cache ", KINDS),

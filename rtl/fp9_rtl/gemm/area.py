@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fp9_rtl.gemm.tile import GemmTile, gemm_verilog
+from fp9_rtl.synthesis.libraries import Library
 from fp9_rtl.synthesis.run import Progress, synthesise
 
 
@@ -35,7 +36,7 @@ class TileArea:
 def measure(
     tile: GemmTile,
     *,
-    library: str = "osu018",
+    library: str | Library = "osu018",
     mappings: Sequence[str] = ("A", "B"),
     progress: Progress | None = None,
 ) -> tuple[TileArea, ...]:

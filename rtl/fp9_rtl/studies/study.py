@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fp9.units import Unit
 from fp9_rtl.export.verilog import verilog
+from fp9_rtl.synthesis.libraries import Library
 from fp9_rtl.synthesis.records import Ratio, ratios
 from fp9_rtl.synthesis.run import Progress, Synthesis, synthesise
 
@@ -84,7 +85,7 @@ class Outcome:
 def measure(
     study: Study,
     *,
-    library: str = "osu018",
+    library: str | Library = "osu018",
     mappings: Sequence[str] = ("A", "B"),
     cache: Path | None = None,
     progress: Progress | None = None,

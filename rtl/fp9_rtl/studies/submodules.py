@@ -11,6 +11,7 @@ from pathlib import Path
 from fp9.system.files import write_whole
 from fp9.units import CATALOGUE, Unit
 from fp9_rtl.synthesis.breakdown import Breakdown, as_record, breakdown
+from fp9_rtl.synthesis.libraries import Library
 from fp9_rtl.synthesis.records import NOTE
 from fp9_rtl.synthesis.report import markdown_row, svg
 from fp9_rtl.synthesis.run import Progress
@@ -28,7 +29,7 @@ COLUMNS = ("unit", "submodule", "mapping", "area_um2", "library", "note")
 def measure(
     units: Sequence[Unit] = tuple(CATALOGUE.values()),
     *,
-    library: str = "osu018",
+    library: str | Library = "osu018",
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> list[Breakdown]:

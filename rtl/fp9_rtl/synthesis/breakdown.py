@@ -11,7 +11,6 @@ import hashlib
 import json
 import math
 import re
-import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +19,8 @@ from amaranth.back import rtlil
 
 from fp9.units import Unit
 from fp9_rtl.components import build
-from fp9_rtl.synthesis.liberty import Library
-from fp9_rtl.synthesis.liberty import library as find_library
-from fp9_rtl.synthesis.mapping import MAPPINGS
+from fp9_rtl.synthesis.libraries import Library, find_library
+from fp9_rtl.synthesis.mapping import MAPPINGS, cell_options, copy_liberty
 from fp9_rtl.synthesis.run import synthesise_unit
 from fp9_rtl.tools.cache import cache_folder, load, store
 from fp9_rtl.tools.yosys import run_yosys, yosys_version
@@ -35,14 +33,14 @@ read_rtlil unit.il
 hierarchy -top {top}
 setattr -mod -set keep_hierarchy 1 {kept}
 synth -flatten -top {top}
-dfflibmap -liberty library.lib
+dfflibmap {cells}
 opt_clean -purge
 write_rtlil prepared.il
 """
 
 _MAP = """\
 read_rtlil prepared.il
-abc -liberty library.lib -script map.abc
+abc {cells} -script map.abc
 opt_clean -purge
 tee -q -o statistics.json stat -json
 """
@@ -71,7 +69,9 @@ class Breakdown:
         return self.total_um2 / self.flat_um2
 
 
-def breakdown(unit: Unit, *, library: str = "osu018", mapping: str = "A", cache: Path | None = None) -> Breakdown:
+def breakdown(
+    unit: Unit, *, library: str | Library = "osu018", mapping: str = "A", cache: Path | None = None
+) -> Breakdown:
     """Area by submodule in one mapping; of mapping A's scripts the one whose total is the smallest.
 
     Submodules are those of the datapath: of the unit, and with `stages` of its pipeline and accumulator. Raises
@@ -84,7 +84,7 @@ def breakdown(unit: Unit, *, library: str = "osu018", mapping: str = "A", cache:
     request = {
         "rtlil": hashlib.sha256(text.encode()).hexdigest(),
         "stages": unit.stages,
-        "recipe": [_PREPARE, _MAP, *MAPPINGS[mapping]],
+        "recipe": [_PREPARE, _MAP, *MAPPINGS[mapping], cell_options(cells)],
         "library": cells.sha256,
         "yosys": yosys_version(),
     }
@@ -93,8 +93,8 @@ def breakdown(unit: Unit, *, library: str = "osu018", mapping: str = "A", cache:
     areas: dict[str, float] = kept["areas"] if kept else _measure(text, unit, cells, MAPPINGS[mapping])
     if kept is None:
         store(folder, request, {"areas": areas})
-    flat = synthesise_unit(unit, library=library, cache=cache).estimate(mapping).area_um2
-    return Breakdown(unit.name, library, mapping, tuple(areas.items()), flat)
+    flat = synthesise_unit(unit, library=cells, cache=cache).estimate(mapping).area_um2
+    return Breakdown(unit.name, cells.name, mapping, tuple(areas.items()), flat)
 
 
 def _measure(text: str, unit: Unit, library: Library, scripts: tuple[str, ...]) -> dict[str, float]:
@@ -103,8 +103,8 @@ def _measure(text: str, unit: Unit, library: Library, scripts: tuple[str, ...]) 
     with tempfile.TemporaryDirectory(prefix="fp9-area-") as name:
         folder = Path(name)
         (folder / "unit.il").write_text(text)
-        shutil.copyfile(library.path, folder / "library.lib")
-        run_yosys(_PREPARE.format(top=unit.name, kept=" ".join(kept)), folder)
+        copy_liberty(library, folder)
+        run_yosys(_PREPARE.format(top=unit.name, kept=" ".join(kept), cells=cell_options(library)), folder)
         results = [_areas_by_module(folder, script, library) for script in scripts]
     best = min(results, key=lambda areas: math.fsum(areas.values()))
     named: dict[str, float] = {}
@@ -124,7 +124,7 @@ def _boundaries(text: str, unit: Unit) -> list[str]:
 def _areas_by_module(folder: Path, script: str, library: Library) -> dict[str, float]:
     """Area of each module's own cells after one ABC script."""
     (folder / "map.abc").write_text(script + "\n")
-    run_yosys(_MAP, folder)
+    run_yosys(_MAP.format(cells=cell_options(library)), folder)
     modules = json.loads((folder / "statistics.json").read_text())["modules"]
     return {
         name.removeprefix("\\"): math.fsum(

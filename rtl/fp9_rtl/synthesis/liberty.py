@@ -1,72 +1,129 @@
-"""Standard-cell libraries: where a Liberty file lies, and which area each cell takes."""
+"""Liberty, the text in which a cell library is written: its groups, and the logic functions of its pins.
+
+Source: Liberty User Guide 2017.06, volume 1, chapter 1 (groups, simple and complex attributes) and 2 (`function`).
+"""
 
 from __future__ import annotations
 
-import hashlib
 import re
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
 
-from fp9.system.missing import MissingTool
-
-LIBRARIES = ("osu018", "osu035")
-"""Libraries with the cells the estimates are stated in; each comes in the apt package `qflow-tech-NAME`."""
-
-TECH_FOLDER = Path("/usr/share/qflow/tech")
-"""Where those packages put their files: NAME/NAME_stdcells.lib."""
-
-NAND2 = "NAND2X1"
-"""The cell that a NAND2 equivalent is."""
-
-_CELL = re.compile(r"\bcell\s*\(\s*\"?(\w+)\"?\s*\)\s*\{")
-_AREA = re.compile(r"\barea\s*:\s*([0-9.eE+-]+)\s*;")
-_STATE = re.compile(r"\b(?:ff|latch)\s*\(")
+_DROPPED = re.compile(r"/\*.*?\*/|//[^\n]*|\\\s*\n", re.DOTALL)
+_STATEMENT = re.compile(
+    r'(?P<name>\w+)\s*:\s*(?:"(?P<text>[^"]*)"|(?P<word>[^;{}\n]*?))\s*(?:;|\n|(?=\}))'
+    r"|(?P<kind>\w+)\s*\((?P<arguments>[^()]*)\)\s*(?P<opens>\{)?"
+    r"|(?P<closes>\})"
+)
 
 
 @dataclass(frozen=True)
-class Library:
-    """One Liberty file: `areas` in um2 by cell, `sequential` the cells that hold a bit, `sha256` of the file."""
+class Group:
+    """A group `kind (arguments) { ... }`: attributes by name, of equal names the last, and the groups inside it."""
 
-    name: str
-    path: Path
-    sha256: str
-    areas: dict[str, float]
-    sequential: frozenset[str]
+    kind: str
+    arguments: tuple[str, ...]
+    attributes: dict[str, str] = field(default_factory=dict)
+    groups: list[Group] = field(default_factory=list)
 
     @property
-    def nand2_um2(self) -> float:
-        """Area of the two-input NAND, the unit of NAND2 equivalents, in um2."""
-        return self.areas[NAND2]
+    def name(self) -> str:
+        """The first argument; empty where there is none."""
+        return self.arguments[0] if self.arguments else ""
+
+    def of(self, *kinds: str) -> Iterator[Group]:
+        """The groups inside it of some kinds."""
+        return (group for group in self.groups if group.kind in kinds)
 
 
-def library(name: str) -> Library:
-    """Read a library by name.
+def read(text: str) -> Group:
+    """The `library` group of a Liberty text. Raises ValueError where there is none or braces do not match."""
+    outside = Group("", ())
+    opened = [outside]
+    for match in _STATEMENT.finditer(_DROPPED.sub("", text)):
+        if match["closes"]:
+            if len(opened) == 1:
+                raise ValueError("it closes a group that it did not open")
+            opened.pop()
+        elif match["opens"]:
+            group = Group(match["kind"], _arguments(match["arguments"]))
+            opened[-1].groups.append(group)
+            opened.append(group)
+        elif match["kind"]:
+            opened[-1].attributes[match["kind"]] = match["arguments"]
+        else:
+            opened[-1].attributes[match["name"]] = match["text"] or match["word"] or ""
+    library = next(outside.of("library"), None)
+    if library is None or len(opened) > 1:
+        raise ValueError("it has no whole library (...) { ... }")
+    return library
 
-    Raises ValueError for an unknown name, MissingTool when its apt package is not installed.
+
+def _arguments(text: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip('"') for part in text.split(",") if part.strip())
+
+
+def numbers(text: str) -> list[float]:
+    """The numbers of a complex attribute such as `index_1` or `values`."""
+    return [float(number) for number in re.findall(r"[-+0-9.][-+0-9.eE]*", text)]
+
+
+_TOKEN = re.compile(r"\s*([A-Za-z_][\w\[\]]*|[01!'^*&+|()])")
+
+
+@dataclass
+class _Function:
+    """A Boolean expression of Liberty, read by descent: `!` and `'`, then `^`, then `*`, `&` or nothing, then `+`."""
+
+    tokens: list[str]
+    values: Mapping[str, bool]
+
+    def take(self, *expected: str) -> bool:
+        if self.tokens and self.tokens[0] in expected:
+            self.tokens.pop(0)
+            return True
+        return False
+
+    def any_of(self) -> bool:
+        found = self.all_of()
+        while self.take("+", "|"):
+            found |= self.all_of()
+        return found
+
+    def all_of(self) -> bool:
+        found = self.parity()
+        while self.take("*", "&") or (self.tokens and self.tokens[0] not in ("+", "|", ")", "^", "'")):
+            found &= self.parity()
+        return found
+
+    def parity(self) -> bool:
+        found = self.one()
+        while self.take("^"):
+            found ^= self.one()
+        return found
+
+    def one(self) -> bool:
+        if self.take("!"):
+            return not self.one()
+        if self.take("("):
+            found = self.any_of()
+            self.take(")")
+        else:
+            token = self.tokens.pop(0)
+            found = token == "1" if token in "01" else self.values[token]
+        while self.take("'"):
+            found = not found
+        return found
+
+
+def truth_table(function: str, inputs: tuple[str, ...]) -> tuple[bool, ...]:
+    """Values of a `function` over all inputs, the last changing first.
+
+    Raises KeyError for a name that is no input, IndexError for an expression that breaks off.
     """
-    if name not in LIBRARIES:
-        raise ValueError(f"unknown library {name!r}; choose one of {', '.join(LIBRARIES)}")
-    path = TECH_FOLDER / name / f"{name}_stdcells.lib"
-    if not path.is_file():
-        raise MissingTool(f"the Liberty file {path} is missing; install it with: apt install qflow-tech-{name}")
-    content = path.read_bytes()
-    areas, sequential = _cells(content.decode("utf-8", errors="replace"))
-    if NAND2 not in areas:
-        raise ValueError(f"{path} has no cell {NAND2}, in which areas are stated; reinstall qflow-tech-{name}")
-    return Library(name, path, hashlib.sha256(content).hexdigest(), areas, sequential)
-
-
-def _cells(liberty: str) -> tuple[dict[str, float], frozenset[str]]:
-    """Area of every cell, and the cells with an `ff` or `latch` group."""
-    heads = list(_CELL.finditer(liberty))
-    ends = [head.start() for head in heads[1:]] + [len(liberty)]
-    areas, sequential = {}, set()
-    for head, end in zip(heads, ends, strict=True):
-        body = liberty[head.end() : end]
-        area = _AREA.search(body)
-        if area is None:
-            continue  # a cell without an area is never placed: pads, fillers
-        areas[head[1]] = float(area[1])
-        if _STATE.search(body):
-            sequential.add(head[1])
-    return areas, frozenset(sequential)
+    tokens = _TOKEN.findall(function)
+    return tuple(
+        _Function(list(tokens), dict(zip(inputs, row, strict=True))).any_of()
+        for row in product((False, True), repeat=len(inputs))
+    )

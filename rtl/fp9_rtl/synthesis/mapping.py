@@ -8,14 +8,16 @@ to one netlist, `A` (area) counts the smallest of its four results, `B` (balance
 from __future__ import annotations
 
 import json
+import random
+import re
 import shutil
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from fp9_rtl.synthesis.liberty import Library
-from fp9_rtl.synthesis.sta import DRIVER, LOAD_FF, sta_version, worst_path_ns
+from fp9_rtl.synthesis.libraries import Library
+from fp9_rtl.synthesis.sta import sta_version, worst_path_ns
 from fp9_rtl.tools.yosys import YosysError, run_yosys
 
 MAPPINGS: dict[str, tuple[str, ...]] = {
@@ -33,7 +35,7 @@ MAPPINGS: dict[str, tuple[str, ...]] = {
 PREPARE = """\
 read_verilog -sv design.v
 synth -flatten -top {top}
-dfflibmap -liberty library.lib
+dfflibmap {cells}
 opt_clean -purge
 write_rtlil prepared.il
 """
@@ -41,20 +43,21 @@ write_rtlil prepared.il
 
 MAP = """\
 read_rtlil ../prepared.il
-abc -liberty ../library.lib -script map.abc
+abc {cells} -script map.abc
 opt_clean -purge
 tee -q -o statistics.json stat -json
 write_verilog -noattr -noexpr -simple-lhs mapped.v
 """
 """Yosys script of one mapping."""
 
+_CELL = re.compile(r"^(?:  attribute [^\n]*\n)*  cell .*?\n  end\n", re.MULTILINE | re.DOTALL)
+"""A cell in RTLIL, with its attributes."""
+
 _MEASURE = "topo; read_constr boundary.constr; stime -d"
 """What ABC runs after a mapping: its own delay, into stats.txt; no gate changes."""
 
 _NO_GATES = frozenset({"$scopeinfo"})
 """Cells in a Yosys netlist that only remember where things came from."""
-
-_BOUNDARY = f"set_driving_cell {DRIVER}\nset_load {LOAD_FF}.0\n"
 
 
 @dataclass(frozen=True)
@@ -73,17 +76,46 @@ def delay_tool() -> str:
     return f"OpenSTA {version}" if version else "ABC"
 
 
+def copy_liberty(library: Library, folder: Path) -> None:
+    """Put the library's files where `cell_options` names them: the first library.lib, others numbered."""
+    for path, name in zip(library.paths, _file_names(library), strict=True):
+        shutil.copyfile(path, folder / name)
+
+
+def cell_options(library: Library, where: str = "") -> str:
+    """What `dfflibmap` and `abc` are told of a library whose files lie in folder `where`."""
+    files = [f"-liberty {where}{name}" for name in _file_names(library)]
+    return " ".join([*files, *(f"-dont_use {cell}" for cell in library.leave_out)])
+
+
+def _file_names(library: Library) -> list[str]:
+    return ["library.lib", *(f"library_{number}.lib" for number in range(1, len(library.paths)))]
+
+
 def prepare(verilog: str, top: str, library: Library, folder: Path) -> None:
     """Leave the flat netlist of module `top` in `folder`/prepared.il, beside the library.
 
     Raises ValueError when Yosys cannot read the Verilog or finds no such module.
     """
     (folder / "design.v").write_text(verilog)
-    shutil.copyfile(library.path, folder / "library.lib")
+    copy_liberty(library, folder)
     try:
-        run_yosys(PREPARE.format(top=top), folder)
+        run_yosys(PREPARE.format(top=top, cells=cell_options(library)), folder)
     except YosysError as error:
         raise ValueError(f"cannot synthesise {top}: Yosys says: {error}") from None
+
+
+def shuffle(prepared: Path, seed: int) -> None:
+    """Put the cells of the netlist that `prepare` left in a folder into another order.
+
+    The circuit is the same; ABC, whose result depends on the order that it meets gates in, gives another netlist.
+    """
+    file = prepared / "prepared.il"
+    text = file.read_text()
+    cells = _CELL.findall(text)
+    random.Random(seed).shuffle(cells)
+    others = iter(cells)
+    file.write_text(_CELL.sub(lambda _: next(others), text))
 
 
 def map_prepared(prepared: Path, script: str, top: str, library: Library, clock: str) -> Mapped:
@@ -94,9 +126,9 @@ def map_prepared(prepared: Path, script: str, top: str, library: Library, clock:
     started = time.perf_counter()
     folder = Path(tempfile.mkdtemp(dir=prepared))
     (folder / "map.abc").write_text(f"{script}; {_MEASURE}\n")
-    (folder / "boundary.constr").write_text(_BOUNDARY)
+    (folder / "boundary.constr").write_text(f"set_driving_cell {library.driver}\nset_load {library.load_ff}\n")
     try:
-        run_yosys(MAP, folder)
+        run_yosys(MAP.format(cells=cell_options(library, "../")), folder)
     except YosysError as error:
         raise ValueError(f"cannot map {top}: Yosys says: {error}") from None
     cells = _count_cells(folder / "statistics.json", top, library)
@@ -120,6 +152,6 @@ def _delay_ns(folder: Path, top: str, cells: dict[str, int], library: Library, c
     """Worst path in ns, by OpenSTA, or by ABC (gates between registers alone) where OpenSTA is not installed."""
     if sta_version():
         clocked = clock if library.sequential & set(cells) else None
-        return worst_path_ns(folder / "mapped.v", top, library.path, clocked)
+        return worst_path_ns(folder / "mapped.v", top, library, clocked)
     stats = folder / "stats.txt"  # absent when there was no gate to map
     return int(stats.read_text().split()[-1]) / 1000 if stats.exists() else 0.0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +19,8 @@ NOTE = "no wires, no power, no placement: for comparing units side by side"
 class Estimate:
     """What one mapping measured: areas in um2, delay in ns; `script_areas_um2` are the results it chose among.
 
-    `flip_flop_um2` is the area of everything that holds a bit, `flip_flops` the number of such cells.
+    `flip_flop_um2` is the area of everything that holds a bit, `flip_flops` the number of such cells; `leakage_nw` is
+    what all cells leak, the mean over their states as the library gives it.
     """
 
     mapping: str
@@ -27,6 +30,7 @@ class Estimate:
     nand2: float
     cells: int
     flip_flops: int
+    leakage_nw: float
     delay_ns: float
     script: str
     script_areas_um2: tuple[float, ...]
@@ -43,7 +47,8 @@ class Estimate:
 class Synthesis:
     """The measured area and delay of one module, with everything needed to measure them again.
 
-    `delay_by` names what stated the delays: OpenSTA, or ABC, which counts the gates between registers alone.
+    `delay_by` names what stated the delays: OpenSTA, or ABC, which counts the gates between registers alone. `order` is
+    the seed of the order of cells, 0 for the text's own.
     """
 
     top: str
@@ -54,6 +59,7 @@ class Synthesis:
     delay_by: str
     recipe: str
     estimates: tuple[Estimate, ...]
+    order: int = 0
 
     def estimate(self, mapping: str) -> Estimate:
         """The figures of mapping "A" or "B". Raises ValueError when it was not asked for."""
@@ -72,6 +78,91 @@ class Synthesis:
         values = {name: value for name, value in record.items() if name != "note"}
         estimates = [Estimate(**{**e, "script_areas_um2": tuple(e["script_areas_um2"])}) for e in values["estimates"]]
         return cls(**{**values, "estimates": tuple(estimates)})
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """One circuit measured by one mapping from several orders of its cells: areas in um2, delays in ns."""
+
+    top: str
+    library: str
+    mapping: str
+    areas_um2: tuple[float, ...]
+    delays_ns: tuple[float, ...]
+
+    @classmethod
+    def of(cls, mapping: str, measured: Sequence[Synthesis]) -> Repeats:
+        """The figures of one mapping in several measurements of one unit."""
+        estimates = [synthesis.estimate(mapping) for synthesis in measured]
+        return cls(
+            measured[0].top,
+            measured[0].library,
+            mapping,
+            tuple(e.area_um2 for e in estimates),
+            tuple(e.delay_ns for e in estimates),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON: every order, the medians and the deviations."""
+        names = ("area_um2", "area_deviation", "delay_ns", "delay_deviation")
+        return {"note": NOTE, **dataclasses.asdict(self), **{name: getattr(self, name) for name in names}}
+
+    @property
+    def area_um2(self) -> float:
+        """The median area."""
+        return statistics.median(self.areas_um2)
+
+    @property
+    def delay_ns(self) -> float:
+        """The median delay."""
+        return statistics.median(self.delays_ns)
+
+    @property
+    def area_deviation(self) -> float:
+        """Standard deviation of the area over its median: 0.01 is 1 %."""
+        return _deviation(self.areas_um2)
+
+    @property
+    def delay_deviation(self) -> float:
+        """Standard deviation of the delay over its median."""
+        return _deviation(self.delays_ns)
+
+
+def _deviation(values: Sequence[float]) -> float:
+    median = statistics.median(values)
+    return statistics.stdev(values) / median if median else 0.0
+
+
+@dataclass(frozen=True)
+class RepeatedRatio:
+    """Median area and delay of one unit over those of another; `low`, `high` bound the area ratio of two orders."""
+
+    numerator: str
+    denominator: str
+    library: str
+    mapping: str
+    area: float
+    low: float
+    high: float
+    delay: float
+
+    @classmethod
+    def of(cls, unit: Repeats, other: Repeats) -> RepeatedRatio:
+        """The ratio `unit` over `other`. Raises ValueError where libraries or mappings differ or `other` is empty."""
+        if (unit.library, unit.mapping) != (other.library, other.mapping):
+            raise ValueError(f"{unit.top} and {other.top} differ in library or mapping; measure both in one flow")
+        if not min(other.areas_um2):
+            raise ValueError(f"{other.top} has no gates to compare with; choose another unit")
+        return cls(
+            unit.top,
+            other.top,
+            unit.library,
+            unit.mapping,
+            unit.area_um2 / other.area_um2,
+            min(unit.areas_um2) / max(other.areas_um2),
+            max(unit.areas_um2) / min(other.areas_um2),
+            unit.delay_ns / other.delay_ns,
+        )
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from fp9.system.files import write_whole
-from fp9_rtl.synthesis.records import NOTE, Estimate, Ratio, Synthesis
+from fp9_rtl.synthesis.records import NOTE, Estimate, Ratio, RepeatedRatio, Repeats, Synthesis
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,19 +41,22 @@ COLUMNS = (
 def table(results: Sequence[Synthesis]) -> Table:
     """One row for each unit and mapping, for a rich console; FF is flip-flops, spread that of the areas by script."""
     shown = Table(title="Area and delay in standard cells", caption=_caption(results))
-    shown.add_column("unit")
-    shown.add_column("mapping")
-    for heading in ("area um2", "NAND2", "cells", "logic um2", "FF um2", "delay ns", "spread"):
+    several = len({result.library for result in results}) > 1
+    for heading in ("unit", *(["library"] if several else []), "mapping"):
+        shown.add_column(heading)
+    for heading in ("area um2", "NAND2", "cells", "logic um2", "FF um2", "leak nW", "delay ns", "spread"):
         shown.add_column(heading, justify="right")
     for result, e in _rows(results):
         shown.add_row(
             result.top,
+            *([result.library] if several else []),
             e.mapping,
             f"{e.area_um2:.0f}",
             f"{e.nand2:.0f}",
             f"{e.cells}",
             f"{e.logic_um2:.0f}",
             f"{e.flip_flop_um2:.0f}",
+            f"{e.leakage_nw:.3g}",
             f"{e.delay_ns:.2f}",
             f"{e.spread:.1%}" if len(e.script_areas_um2) > 1 else "",
         )
@@ -70,6 +73,35 @@ def ratio_table(ratios: Sequence[Ratio]) -> Table:
     for r in ratios:
         facts = (r.numerator, r.denominator, r.result, r.subnormals, r.library, r.mapping)
         shown.add_row(*facts, f"{r.area:.3f}", f"{r.delay:.3f}")
+    return shown
+
+
+def repeats_table(repeats: Sequence[Repeats]) -> Table:
+    """Medians over the orders of each unit's cells with their standard deviations, for a rich console."""
+    orders = ", ".join(sorted({str(len(r.areas_um2)) for r in repeats}))
+    shown = Table(title=f"Medians over {orders} orders of the cells", caption=NOTE)
+    for heading in ("unit", "library", "mapping"):
+        shown.add_column(heading)
+    for heading in ("area um2", "deviation", "least", "most", "delay ns", "deviation"):
+        shown.add_column(heading, justify="right")
+    for r in repeats:
+        areas = (f"{r.area_um2:.0f}", f"{r.area_deviation:.1%}", f"{min(r.areas_um2):.0f}", f"{max(r.areas_um2):.0f}")
+        shown.add_row(r.top, r.library, r.mapping, *areas, f"{r.delay_ns:.2f}", f"{r.delay_deviation:.1%}")
+    return shown
+
+
+def medians_table(medians: Sequence[RepeatedRatio]) -> Table:
+    """One row for each ratio of medians, for a rich console."""
+    shown = Table(title="Ratios of medians", caption=NOTE)
+    for heading in ("unit", "over", "library", "mapping"):
+        shown.add_column(heading)
+    for heading in ("area ratio", "least", "most", "delay ratio"):
+        shown.add_column(heading, justify="right")
+    for m in medians:
+        shown.add_row(
+            *(m.numerator, m.denominator, m.library, m.mapping),
+            *(f"{m.area:.3f}", f"{m.low:.3f}", f"{m.high:.3f}", f"{m.delay:.3f}"),
+        )
     return shown
 
 

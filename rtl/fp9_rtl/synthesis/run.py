@@ -14,10 +14,19 @@ from pathlib import Path
 
 from fp9.units import Unit
 from fp9_rtl.export.verilog import verilog as unit_verilog
-from fp9_rtl.synthesis.liberty import Library
-from fp9_rtl.synthesis.liberty import library as find_library
-from fp9_rtl.synthesis.mapping import MAP, MAPPINGS, PREPARE, Mapped, delay_tool, map_prepared, prepare
-from fp9_rtl.synthesis.records import NOTE, Estimate, Ratio, Synthesis, ratios
+from fp9_rtl.synthesis.libraries import Library, find_library
+from fp9_rtl.synthesis.mapping import (
+    MAP,
+    MAPPINGS,
+    PREPARE,
+    Mapped,
+    cell_options,
+    delay_tool,
+    map_prepared,
+    prepare,
+    shuffle,
+)
+from fp9_rtl.synthesis.records import NOTE, Estimate, Ratio, RepeatedRatio, Repeats, Synthesis, ratios
 from fp9_rtl.tools.cache import cache_folder, load, store
 from fp9_rtl.tools.yosys import yosys_version
 
@@ -31,15 +40,17 @@ def synthesise(
     verilog: str,
     top: str,
     *,
-    library: str = "osu018",
+    library: str | Library = "osu018",
     mappings: Sequence[str] = ("A", "B"),
     clock: str = "clk",
+    order: int = 0,
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Synthesis:
     """Map module `top` of a Verilog text to a library by each mapping; the same input gives the same figures.
 
-    `clock` is the clock port of a unit with flip-flops. `cache` is the folder that keeps results, by default
+    `clock` is the clock port of a unit with flip-flops. `order` is the seed of the order in which ABC meets the cells,
+    0 for the text's own. `cache` is the folder that keeps results, by default
     `cache_folder()`. Raises ValueError for Verilog or names that do not fit, MissingTool for a missing library or
     Yosys, OSError when the cache cannot be written.
     """
@@ -51,13 +62,14 @@ def synthesise(
     cells = find_library(library)
     blank = Synthesis(
         top=top,
-        library=library,
+        library=cells.name,
         library_sha256=cells.sha256,
         verilog_sha256=hashlib.sha256(verilog.encode()).hexdigest(),
         yosys=yosys_version(),
         delay_by=delay_tool(),
-        recipe=_recipe(top, mappings),
+        recipe=_recipe(top, mappings, cells),
         estimates=(),
+        order=order,
     )
     folder = cache or cache_folder()
     request = {**blank.to_dict(), "clock": clock, "figures": [f.name for f in dataclasses.fields(Estimate)]}
@@ -66,7 +78,7 @@ def synthesise(
         if progress:
             progress(f"{top}: measured before", _steps(mappings), _steps(mappings))
         return Synthesis.from_dict(kept)
-    result = dataclasses.replace(blank, estimates=_measure(verilog, top, cells, mappings, clock, progress))
+    result = dataclasses.replace(blank, estimates=_measure(verilog, top, cells, mappings, clock, order, progress))
     store(folder, request, result.to_dict())
     return result
 
@@ -74,20 +86,52 @@ def synthesise(
 def synthesise_unit(
     unit: Unit,
     *,
-    library: str = "osu018",
+    library: str | Library = "osu018",
     mappings: Sequence[str] = ("A", "B"),
+    order: int = 0,
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Synthesis:
     """Measure the Verilog that is generated from a unit spec; arguments and errors as in `synthesise`."""
-    return synthesise(unit_verilog(unit), unit.name, library=library, mappings=mappings, cache=cache, progress=progress)
+    return synthesise(
+        unit_verilog(unit),
+        unit.name,
+        library=library,
+        mappings=mappings,
+        order=order,
+        cache=cache,
+        progress=progress,
+    )
+
+
+def repeated(
+    unit: Unit,
+    times: int,
+    *,
+    library: str | Library = "osu018",
+    mappings: Sequence[str] = ("A", "B"),
+    cache: Path | None = None,
+    progress: Progress | None = None,
+) -> tuple[Repeats, ...]:
+    """Measure a unit in its own order of cells and in `times` - 1 shuffled ones; one result for each mapping.
+
+    Raises ValueError for fewer than two orders, otherwise as `synthesise`.
+    """
+    if times < 2:
+        raise ValueError(f"{times} orders given; a spread takes 2 or more")
+    measured = []
+    for order in range(times):
+        measured.append(synthesise_unit(unit, library=library, mappings=mappings, order=order, cache=cache))
+        if progress:
+            progress(f"{unit.name}: order {order + 1}", order + 1, times)
+    return tuple(Repeats.of(mapping, measured) for mapping in mappings)
 
 
 def compare(
     unit: Unit,
     other: Unit,
     *,
-    library: str = "osu018",
+    library: str | Library = "osu018",
     mappings: Sequence[str] = ("A", "B"),
     cache: Path | None = None,
     progress: Progress | None = None,
@@ -99,10 +143,32 @@ def compare(
     return ratios(unit, measured, other, reference)
 
 
-def _recipe(top: str, mappings: Sequence[str]) -> str:
+def repeated_side_by_side(
+    units: Sequence[Unit],
+    reference: Unit | None,
+    times: int,
+    libraries: Sequence[str | Library],
+    progress: Progress | None = None,
+) -> tuple[list[Repeats], list[RepeatedRatio]]:
+    """Units, and a reference where there is one, by `repeated` in each library; ratios of medians to the reference."""
+    measured: list[Repeats] = []
+    medians: list[RepeatedRatio] = []
+    for cells in libraries:
+        others = repeated(reference, times, library=cells, progress=progress) if reference else ()
+        for unit in units:
+            found = repeated(unit, times, library=cells, progress=progress)
+            measured += found
+            medians += [RepeatedRatio.of(one, other) for one, other in zip(found, others, strict=False)]
+        measured += others
+    return measured, medians
+
+
+def _recipe(top: str, mappings: Sequence[str], library: Library) -> str:
     """The commands that give these figures, as one text."""
     scripts = [f"# {name}\n{script}" for name in mappings for script in MAPPINGS[name]]
-    return "\n".join([PREPARE.format(top=top), MAP, "# map.abc, the smallest result of each mapping counts:", *scripts])
+    prepared = PREPARE.format(top=top, cells=cell_options(library))
+    mapped = MAP.format(cells=cell_options(library, "../"))
+    return "\n".join([prepared, mapped, "# map.abc, the smallest result of each mapping counts:", *scripts])
 
 
 def _steps(mappings: Sequence[str]) -> int:
@@ -111,7 +177,13 @@ def _steps(mappings: Sequence[str]) -> int:
 
 
 def _measure(
-    verilog: str, top: str, library: Library, mappings: Sequence[str], clock: str, progress: Progress | None
+    verilog: str,
+    top: str,
+    library: Library,
+    mappings: Sequence[str],
+    clock: str,
+    order: int,
+    progress: Progress | None,
 ) -> tuple[Estimate, ...]:
     """Prepare once, then run every script of every mapping on as many cores as there are."""
     scripts = [script for name in mappings for script in MAPPINGS[name]]
@@ -119,6 +191,8 @@ def _measure(
     with tempfile.TemporaryDirectory(prefix="fp9-synth-") as name:
         folder = Path(name)
         prepare(verilog, top, library, folder)
+        if order:
+            shuffle(folder, order)
         if progress:
             progress(f"{top}: flat netlist", 1, steps)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -144,6 +218,7 @@ def _estimate(mapping: str, results: Sequence[Mapped], library: Library) -> Esti
         nand2=area / library.nand2_um2,
         cells=sum(best.cells.values()),
         flip_flops=sum(held.values()),
+        leakage_nw=math.fsum(count * library.leakage_nw[cell] for cell, count in best.cells.items()),
         delay_ns=best.delay_ns,
         script=best.script,
         script_areas_um2=areas,
@@ -155,4 +230,17 @@ def _area_um2(cells: dict[str, int], library: Library) -> float:
     return math.fsum(count * library.areas[cell] for cell, count in cells.items())
 
 
-__all__ = ["NOTE", "Estimate", "Progress", "Ratio", "Synthesis", "compare", "synthesise", "synthesise_unit"]
+__all__ = [
+    "NOTE",
+    "Estimate",
+    "Progress",
+    "Ratio",
+    "RepeatedRatio",
+    "Repeats",
+    "Synthesis",
+    "compare",
+    "repeated",
+    "repeated_side_by_side",
+    "synthesise",
+    "synthesise_unit",
+]

@@ -1,8 +1,8 @@
 """The worst path of a mapped netlist: OpenSTA where it is installed.
 
-Inputs arrive at 0 through one INVX4, outputs drive 20 fF, wires cost nothing. All paths belong to one clock (a virtual
-one when there are no flip-flops), so that the worst slack covers input, output, through and register paths, setup time
-and clock-to-output delay included.
+Inputs arrive at 0 through one inverter of the library, outputs drive its load, wires cost nothing. All paths belong to
+one clock (a virtual one when there are no flip-flops), so that the worst slack covers input, output, through and
+register paths, setup time and clock-to-output delay included.
 """
 
 from __future__ import annotations
@@ -13,18 +13,14 @@ import subprocess
 from pathlib import Path
 
 from fp9.system.missing import MissingTool
-
-DRIVER = "INVX4"
-"""The cell before every input."""
-
-LOAD_FF = 20
-"""The load on every output, in fF."""
+from fp9_rtl.synthesis.libraries import Library
 
 _PERIOD_NS = 1
 """Clock period that slack is read against; what it is does not matter to the delay."""
 
 _SCRIPT = """\
-read_liberty {liberty}
+{read_liberty}
+set_cmd_units -time ns -capacitance fF
 read_verilog {netlist}
 link_design {top}
 create_clock -name clock -period {period} {source}
@@ -35,7 +31,7 @@ foreach port [all_inputs] {{
   }}
 }}
 set_output_delay 0 -clock clock [all_outputs]
-set_load {load_pf} [all_outputs]
+set_load {load_ff} [all_outputs]
 report_worst_slack -digits 6
 """
 
@@ -48,7 +44,7 @@ def sta_version() -> str | None:
     return subprocess.run(["sta", "-version"], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def worst_path_ns(netlist: Path, top: str, liberty: Path, clock: str | None) -> float:
+def worst_path_ns(netlist: Path, top: str, library: Library, clock: str | None) -> float:
     """Delay in ns of the worst path of a mapped Verilog netlist, 0 when it has no path.
 
     `clock` is the clock port, None for a combinational unit. Raises MissingTool without OpenSTA, ValueError with
@@ -60,14 +56,14 @@ def worst_path_ns(netlist: Path, top: str, liberty: Path, clock: str | None) -> 
     source = f"[get_ports {{{clock}}}]" if clock else ""
     script.write_text(
         _SCRIPT.format(
-            liberty=liberty,
+            read_liberty="\n".join(f"read_liberty {path}" for path in library.paths),
             netlist=netlist.name,
             top=top,
             period=_PERIOD_NS,
             source=source,
             clock=clock or "",
-            driver=DRIVER,
-            load_pf=LOAD_FF / 1000,
+            driver=library.driver,
+            load_ff=library.load_ff,
         )
     )
     command = ["sta", "-no_init", "-no_splash", "-exit", script.name]

