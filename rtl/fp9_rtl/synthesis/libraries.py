@@ -9,6 +9,7 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import importlib.metadata
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -290,10 +291,18 @@ def _facts(content: bytes) -> _Facts:
     return _Facts(
         group.name,
         {cell.name: float(cell.attributes["area"]) for cell in cells},
-        {cell.name: nano_watt * float(cell.attributes.get("cell_leakage_power", 0)) for cell in cells},
+        {cell.name: nano_watt * _leakage(cell) for cell in cells},
         frozenset(cell.name for cell in cells if any(cell.of("ff", "latch"))),
         gates,
     )
+
+
+def _leakage(cell: Group) -> float:
+    """What a cell leaks, in the library's unit: its own figure, else the mean over its states, else nothing."""
+    if "cell_leakage_power" in cell.attributes:
+        return float(cell.attributes["cell_leakage_power"])
+    states = [float(state.attributes["value"]) for state in cell.of("leakage_power")]
+    return math.fsum(states) / len(states) if states else 0.0
 
 
 def _femto_farad(library: Group) -> float:

@@ -51,16 +51,21 @@ def table(results: Sequence[Synthesis]) -> Table:
             result.top,
             *([result.library] if several else []),
             e.mapping,
-            f"{e.area_um2:.0f}",
+            _um2(e.area_um2),
             f"{e.nand2:.0f}",
             f"{e.cells}",
-            f"{e.logic_um2:.0f}",
-            f"{e.flip_flop_um2:.0f}",
+            _um2(e.logic_um2),
+            _um2(e.flip_flop_um2),
             f"{e.leakage_nw:.3g}",
             f"{e.delay_ns:.2f}",
             f"{e.spread:.1%}" if len(e.script_areas_um2) > 1 else "",
         )
     return shown
+
+
+def _um2(area: float) -> str:
+    """An area as text: whole um2, of small ones a decimal."""
+    return f"{area:.0f}" if area >= 100 or not area else f"{area:.1f}"
 
 
 def ratio_table(ratios: Sequence[Ratio]) -> Table:
@@ -85,7 +90,7 @@ def repeats_table(repeats: Sequence[Repeats]) -> Table:
     for heading in ("area um2", "deviation", "least", "most", "delay ns", "deviation"):
         shown.add_column(heading, justify="right")
     for r in repeats:
-        areas = (f"{r.area_um2:.0f}", f"{r.area_deviation:.1%}", f"{min(r.areas_um2):.0f}", f"{max(r.areas_um2):.0f}")
+        areas = (_um2(r.area_um2), f"{r.area_deviation:.1%}", _um2(min(r.areas_um2)), _um2(max(r.areas_um2)))
         shown.add_row(r.top, r.library, r.mapping, *areas, f"{r.delay_ns:.2f}", f"{r.delay_deviation:.1%}")
     return shown
 
