@@ -111,20 +111,6 @@ def test_groups_attributes_and_tables() -> None:
         ('library (x) { cell (A) { area : 1; pin(B) { function : "1"; } } }', "no two-input NAND among 1 cells"),
     ],
 )
-def test_what_leaks_is_the_cells_own_figure_or_the_mean_of_its_states(tmp_path: Path) -> None:
-    pins = 'pin(A) { direction : input; capacitance : 1; } pin(Y) { direction : output; function : "!A"; }'
-    nand = 'pin(A) { direction : input; } pin(B) { direction : input; } pin(Y) { function : "!(A B)"; }'
-    states = "leakage_power () { value : 1; } leakage_power () { value : 4; }"
-    path = tmp_path / "own.lib"
-    path.write_text(
-        'library (x) { leakage_power_unit : "1uW"; capacitive_load_unit (1, ff);'
-        f"cell (INV) {{ area : 1; cell_leakage_power : 7; {pins} {states} }} cell (NAND) {{ area : 2; {nand} {states} }} }}"
-    )
-    cells = libraries.own_library([path])
-    assert cells.leakage_nw == {"INV": 7000, "NAND": 2500}
-    assert (cells.driver, cells.load_ff) == ("INV", 2)
-
-
 def test_what_is_no_library_is_said_in_a_sentence(text: str, sentence: str, tmp_path: Path) -> None:
     path = tmp_path / "own.lib"
     path.write_text(text)
@@ -132,6 +118,21 @@ def test_what_is_no_library_is_said_in_a_sentence(text: str, sentence: str, tmp_
         libraries.own_library([path])
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_what_leaks_is_the_cells_own_figure_or_the_mean_of_its_states(tmp_path: Path) -> None:
+    pins = 'pin(A) { direction : input; capacitance : 1; } pin(Y) { direction : output; function : "!A"; }'
+    nand = 'pin(A) { direction : input; } pin(B) { direction : input; } pin(Y) { function : "!(A B)"; }'
+    states = "leakage_power () { value : 1; } leakage_power () { value : 4; }"
+    path = tmp_path / "own.lib"
+    path.write_text(
+        'library (x) { leakage_power_unit : "1uW"; capacitive_load_unit (1, ff);'
+        f"cell (INV) {{ area : 1; cell_leakage_power : 7; {pins} {states} }}"
+        f"cell (NAND) {{ area : 2; {nand} {states} }} }}"
+    )
+    cells = libraries.own_library([path])
+    assert cells.leakage_nw == {"INV": 7000, "NAND": 2500}
+    assert (cells.driver, cells.load_ff) == ("INV", 2)
 
 
 def test_several_files_make_one_library(osu018: Path, tmp_path: Path) -> None:
