@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from amaranth.hdl import Module, Signal, signed
 from amaranth.lib import data, wiring
@@ -49,12 +48,12 @@ def check_offered(unit: Unit) -> None:
             needed = "hif8 or targets of fixed fields, and overflow policies saturate and inf"
         case Dot() | Fpu() if not has_circuits(unit.engine):
             plain, needed = False, CIRCUITS_NEEDED
-        case Dot() if unit.engine.chunk is not None and not isinstance(unit, Mac):
-            plain, needed = False, "an engine without chunks, or a mac, which has a register for them"
+        case Mac() if unit.engine.interleave is not None:
+            plain, needed = False, "an engine without interleave, or a dot, which takes a chunk at once"
         case Mac() if unit.engine.whole:
             plain, needed = kulisch.is_offered(unit), f"an exact engine with {kulisch.KULISCH_NEEDED}"
         case Dot():
-            plain, needed = offered(replace(unit, engine=unit.engine.within_chunk))
+            plain, needed = offered(unit)
         case Fpu():
             plain, needed = fpu.is_offered(unit), fpu.FPU_NEEDED
         case _:

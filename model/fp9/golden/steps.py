@@ -148,9 +148,10 @@ def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
 
 def step(unit: Dot, inputs: Columns) -> Results:
     """Golden results of a `Dot` or `Fma`."""
-    if unit.engine.products == 1 and unit.engine.window is None and not unit.engine.flush_addend:
+    engine, count = unit.engine, len(inputs["c"])
+    if unit.products == 1 and engine.window is None and engine.chunk is None and not engine.flush_addend:
         return _fma(unit, inputs)
-    codes, flags = EngineKernel(unit.engine).outputs(len(inputs["c"]))
+    codes, flags = np.empty(count, dtype=engine.output.dtype), np.empty(count, dtype=np.uint8)
     for fmt_a, in_a in variants(inputs, "a", unit.a):
         for fmt_b, in_b in variants(inputs, "b", unit.b):
             here = both(in_a, in_b)
@@ -158,9 +159,8 @@ def step(unit: Dot, inputs: Columns) -> Results:
                 np.stack([inputs[name][here] for name in unit.lane_names(operand)], axis=1).astype(np.uint8)
                 for operand in ("a", "b")
             )
-            addend = inputs["c"][here].astype(unit.engine.result.dtype)
-            addends = unit.engine.addend_format
-            found = dot(a, b, fmt_a, fmt_b, unit.engine, addend, flags=True, format_c=addends)
+            addend = inputs["c"][here].astype(engine.output.dtype)
+            found = dot(a, b, fmt_a, fmt_b, engine, addend, flags=True, format_c=engine.addend_format)
             codes[here], flags[here] = found
     return {"result": codes, "flags": flags} if unit.flags else {"result": codes}
 

@@ -78,7 +78,7 @@ def random(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
     if isinstance(unit, Mac) and unit.chunk_steps:
         return random_chunks(unit, count, rng)
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
-    if isinstance(unit, Dot) and unit.engine.window is None and unit.engine.products > 1:
+    if isinstance(unit, Dot) and unit.engine.window is None and unit.products > 1:
         columns |= finite_factors(unit, count, rng)
         special = rng.random(count) < _SPECIAL
         for lane in unit.lane_names("a"):

@@ -61,7 +61,7 @@ def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     first |= {lane: codes for operand in "ab" for lane, codes in _every_lane(unit, first, operand, finite, rng).items()}
     near = near_product(unit, first, rng)
     first |= {"op": np.full(count, MacOp.LOAD), "c": np.where(rng.random(count) < 0.5, 0, near)}
-    kind, lane = rng.integers(0, 4, count), rng.integers(0, unit.engine.products, count)
+    kind, lane = rng.integers(0, 4, count), rng.integers(0, unit.products, count)
     for operand in "ab":
         others = _every_lane(unit, second, operand, finite, rng)
         special = _every_lane(unit, second, operand, _classes, rng)

@@ -38,7 +38,7 @@ corner.register(Cast, cast_corner)
 @corner.register
 def _(unit: Dot, rng: np.random.Generator) -> Inputs:
     """The sums' corners; where several products are summed exactly, those of `exact` as well."""
-    several = unit.engine.window is None and unit.engine.products > 1
+    several = unit.engine.window is None and unit.products > 1
     return concatenated([sum_corner(unit, rng), *([exact_corner(unit, rng)] if several else [])])
 
 
@@ -48,7 +48,7 @@ def _(unit: Mac, rng: np.random.Generator) -> Inputs:
     if unit.engine.whole:
         return kulisch_corner(unit, rng)
     if unit.chunk_steps:
-        return chunk_corner(unit, sum_corner(unit, rng, 1 / 3 if unit.engine.products == 1 else 1 / 6), rng)
+        return chunk_corner(unit, sum_corner(unit, rng, 1 / 3 if unit.products == 1 else 1 / 6), rng)
     return mac_corner(unit, rng)
 
 

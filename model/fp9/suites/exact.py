@@ -180,7 +180,7 @@ def _specials(unit: Mac, rng: np.random.Generator) -> Inputs:
     """
     first = _in_first_lane(unit, rng)
     parts = [first]
-    for lane in range(1, unit.engine.products):
+    for lane in range(1, unit.products):
         moved = {name: np.zeros_like(column) if name[0] in "ab" else column for name, column in first.items()}
         beside = finite_factors(unit, len(first["op"]), rng)
         some = np.arange(len(first["op"])) // 6 % 3 == 0
@@ -204,7 +204,7 @@ def _in_first_lane(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 def _zeros(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Zeros of every pattern of signs as LOAD, then of another pattern, added to what is there or to nothing."""
-    lanes = unit.engine.products
+    lanes = unit.products
     patterns = rng.permutation(np.arange(1 << lanes)) if lanes <= 8 else rng.integers(0, 1 << lanes, 256)
     parts = [sequence(unit, [(MacOp.LOAD, None)] * 4) for _ in patterns]
     columns = concatenated(parts)
@@ -235,7 +235,7 @@ def _filled(unit: Mac) -> list[Inputs]:
     """The largest product of both signs in one lane, two lanes, and so on."""
     largest = _largest(unit)
     rows: list[tuple[MacOp, Product | None]] = [(MacOp.LOAD, largest), (MacOp.LOAD, negated(largest))]
-    return [sequence(unit, rows, lanes) for lanes in range(1, unit.engine.products + 1)]
+    return [sequence(unit, rows, lanes) for lanes in range(1, unit.products + 1)]
 
 
 def _largest(unit: Mac) -> Product:
@@ -248,7 +248,7 @@ def _beyond(unit: Mac, sign: int) -> Inputs:
     """The largest product in every lane until the register has wrapped round, and back."""
     x, y, i, j = _largest(unit)
     largest = (x | sign, y, i, j)
-    lanes = unit.engine.products
+    lanes = unit.products
     products = product_range(unit.a, unit.b, unit.bias_port)
     step = lanes * unit.a[i].max_magnitude * unit.b[j].max_magnitude / pow2(products.ulp)
     steps = int(pow2(unit.sum_bits - 1) / step) + 7

@@ -38,7 +38,7 @@ def smoke(unit: Unit, corner: Inputs) -> Inputs:
     rng = np.random.default_rng(0)
     classes = _classes(unit, corner, span)
     always = np.arange(len(classes) - last, len(classes))
-    if isinstance(unit, Dot) and unit.engine.products > 1:
+    if isinstance(unit, Dot) and unit.products > 1:
         always = np.union1d(always, _one_of_each(_landmarks(unit, corner), rng) // span)
     others = np.setdiff1d(np.arange(len(classes)), always)
     bits_in = sum(port.width for port in unit.inputs)
@@ -102,7 +102,7 @@ def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
     selects = [columns[port.name].astype(np.int64) for port in unit.inputs if port.choices]
     uppers = [outputs[p.name].astype(np.int64) >> max(0, p.width - _CLASS_BITS) for p in unit.outputs]
     classes = np.stack([*selects, *uppers], axis=1)
-    if isinstance(unit, Dot) and unit.engine.products > 1:
+    if isinstance(unit, Dot) and unit.products > 1:
         # Without the selects, which would leave one operation a class, but with what the lanes have in common.
         classes = np.stack([_all_zero(unit, columns), *uppers], axis=1)
     return np.unique(classes.reshape(len(classes) // span, -1), axis=0, return_inverse=True)[1].reshape(-1)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.casts.arrays import encode
+from fp9.engines import Engine
 from fp9.formats import HFP8_BIASES, Format, with_bias
 from fp9.suites import families, lanes
 from fp9.suites.columns import Codes, Inputs, Triple, addend, concatenated, cycled, drawn_port, fixed, walking_codes
@@ -41,19 +42,24 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
     share = operations // len(pairs)
     parts = []
     for number, (a, b) in enumerate(pairs):
-        formats, products = (a.format, b.format), unit.engine.products
+        formats, products = (a.format, b.format), unit.products
         for triple in _families(unit, a, b, share, rng, number, len(pairs)):
             parts.append(ports(unit, a, b, *lanes.placed(products, *formats, triple, rng)))
         codes = _operand_codes(a, b, len(unit.a), len(unit.b))
         every = replace(a, bias=None), replace(b, bias=None)
         parts.append(ports(unit, *every, *lanes.placed(products, *formats, codes, rng)))
         if products > 1:
-            met = [*lanes.families(*formats, unit.engine, share // 2, rng), _lowest(unit, a, b, share // 20, rng)]
+            met = [*lanes.families(*formats, _at_once(unit), share // 2, rng), _lowest(unit, a, b, share // 20, rng)]
             met.append(_scattered(unit, a, b, share // 10, rng))
             parts += [ports(unit, a, b, *columns) for columns in met]
         parts += [ports(unit, a, b, *columns) for columns in _further(unit, a, b, share // 10, rng.spawn(1)[0])]
     columns = concatenated([*parts, _drawn(unit, operations // 8, [*parts[0]], rng)])
     return columns | {"c": _below(unit, columns["c"], rng)}
+
+
+def _at_once(unit: Dot) -> Engine:
+    """The step of the unit's engine with all products of an operation."""
+    return replace(unit.engine.within_chunk, products=unit.products)
 
 
 def _families(
@@ -69,7 +75,7 @@ def _families(
 
 def _lowest(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Triple:
     """In every lane a product of some of the smallest numbers, of either sign; a zero or a low number as addend."""
-    result, shape = fixed(unit.engine.output), (count, unit.engine.products)
+    result, shape = fixed(unit.engine.output), (count, unit.products)
     x, y = (rng.choice(fmt.ordered_magnitudes()[1:16], shape) for fmt in (a.format, b.format))
     c = np.where(rng.random(count) < 0.5, 0, rng.choice(walking_codes(result)[: 1 << 6], count))
     return x | rng.choice([0, 1 << (a.format.bits - 1)], shape), y, c | rng.choice([0, result.sign_mask], count)
@@ -77,7 +83,7 @@ def _lowest(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Genera
 
 def _scattered(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Triple:
     """Products and addends of drawn exponents, all alike, so that terms stand at every distance from each other."""
-    products, sign = unit.engine.products, 1 << (a.format.bits - 1)
+    products, sign = unit.products, 1 << (a.format.bits - 1)
     exponents = lanes.by_exponent(a.format, b.format)[2]
     wanted = rng.integers(exponents[0], exponents[-1] + 1, count * products)
     x, y = (codes.reshape(count, products) for codes in lanes.of_exponent(a.format, b.format, wanted, rng))
@@ -87,7 +93,7 @@ def _scattered(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gen
 def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Iterator[Triple]:
     """Opposite terms of equal significands at every distance: product and addend; two products, beside any addend.
     Sums beside special codes, and specials of one lane."""
-    products, formats, result = unit.engine.products, (a.format, b.format), fixed(unit.engine.output)
+    products, formats, result = unit.products, (a.format, b.format), fixed(unit.engine.output)
     if (specials := families.special_cross(*formats, result))[0].size:
         yield lanes.placed(products, *formats, specials, rng)
     for family in (families.echoes, families.results_beside_specials):

@@ -24,6 +24,9 @@ from fp9.units.operands import check_operands, operand_ports
 class Dot(Unit):
     """One stateless step of the dot engine: result = round(sum of a_i * b_i + c), one rounding, G = engine.products.
 
+    Where the engine has chunks, one whole chunk: its steps one behind the other, in the engine's order of elements, and
+    the join with c; the flags of all roundings.
+
     The formats of all a and of all b are chosen per operation, independently of each other. Ports of lane i end in i.
     """
 
@@ -48,23 +51,28 @@ class Dot(Unit):
         check_stages(self.name, self.stages, self._lowest_stages)
 
     def _check_products(self) -> None:
-        if self.engine.products < 2:
+        if self.products < 2:
             raise ValueError(f"{self.name}: engine {self.engine.name} sums 1 product; that is an fma")
 
     @property
     def _lowest_stages(self) -> int:
         return 0
 
+    @property
+    def products(self) -> int:
+        """Products of an operation."""
+        return self.engine.chunk or self.engine.products
+
     def lane_names(self, operand: str) -> tuple[str, ...]:
         """Names of an operand's ports, numbered from 0 where there are several products."""
-        if self.engine.products == 1:
+        if self.products == 1:
             return (operand,)
-        return tuple(f"{operand}{lane}" for lane in range(self.engine.products))
+        return tuple(f"{operand}{lane}" for lane in range(self.products))
 
     @property
     def factor_inputs(self) -> tuple[Port, ...]:
         """The ports of a and b."""
-        lanes = self.engine.products
+        lanes = self.products
         return (
             *operand_ports("a", self.a, self.bias_port, "first factor", lanes),
             *operand_ports("b", self.b, self.bias_port, "second factor", lanes),
@@ -93,10 +101,8 @@ class Fma(Dot):
     kind: ClassVar[str] = "fma"
 
     def _check_products(self) -> None:
-        if self.engine.products != 1:
-            raise ValueError(
-                f"{self.name}: engine {self.engine.name} sums {self.engine.products} products; an fma has 1"
-            )
+        if self.products != 1:
+            raise ValueError(f"{self.name}: engine {self.engine.name} sums {self.products} products; an fma has 1")
 
 
 KULISCH_PRODUCTS = 1 << 12
@@ -133,6 +139,11 @@ class Mac(Dot):
     @property
     def _lowest_stages(self) -> int:
         return 2 if self.engine.chunk else 1
+
+    @property
+    def products(self) -> int:
+        """Products of an operation: those of one step."""
+        return self.engine.products
 
     @property
     def operations(self) -> tuple[MacOp, ...]:

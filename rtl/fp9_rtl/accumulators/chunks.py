@@ -9,19 +9,15 @@ next one, in the order in which all do, so that none has to wait for another.
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data
 
 from fp9.units import Mac, MacOp
 from fp9_rtl.accumulators.register import StepLoop
-from fp9_rtl.operands.addend import unpack_addend
-from fp9_rtl.parts.layouts import flags_layout, product_layout
-from fp9_rtl.parts.shifters import shift_left_normalising
-from fp9_rtl.parts.step import Step, chain, forward
+from fp9_rtl.parts.layouts import flags_layout
+from fp9_rtl.parts.step import chain
 from fp9_rtl.pipelines.elastic import ElasticStage
-from fp9_rtl.rounding.facts import join_facts
-from fp9_rtl.rounding.rounder import Round
-from fp9_rtl.sums.adder import addition
+from fp9_rtl.sums.chunks import join_steps
 
 
 class ChunkSum(ElasticStage):
@@ -71,7 +67,7 @@ class Total(ElasticStage):
     """The total: takes what `ChunkSum` says, and gives the total after every operation."""
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
-        self._steps = join_steps(unit)
+        self._steps = join_steps(unit.engine)
         super().__init__(i, data.StructLayout({"result": unit.engine.output.bits, "flags": flags_layout()}))
 
     def elaborate(self, platform: object) -> Module:
@@ -89,47 +85,4 @@ class Total(ElasticStage):
                 state.result.eq(Mux(operation.joins, joined.result, terms.c)),
                 state.flags.eq(operation.flags.as_value() | Mux(operation.joins, joined.flags.as_value(), 0)),
             ]
-        return m
-
-
-def join_steps(unit: Mac) -> list[Step]:
-    """From the codes `chunk` and `c` of a chunk's sum and of the total to result and flags."""
-    engine, facts = unit.engine.joining, join_facts(unit)
-    unpack = UnpackChunk(unit)
-    added = addition(engine, facts, unpack.o.shape())
-    return [unpack, *added, Round(engine, facts, added[-1].o.shape())]
-
-
-class UnpackChunk(Step):
-    """A chunk's sum in the place of a product, its exponent on the scale of the total's field.
-
-    A subnormal sum is normalised where the total goes further down, and keeps its format's lowest exponent elsewhere.
-    """
-
-    name = "unpack"
-
-    def __init__(self, unit: Mac) -> None:
-        chunk, total = unit.engine.result, unit.engine.output
-        self._format = chunk
-        self._rebias = total.bias - chunk.bias
-        same_lowest = total.subnormals and chunk.lowest_exponent <= total.lowest_exponent
-        self._normalises = chunk.subnormals and not same_lowest
-        exponents = join_facts(unit).products
-        biased = range(exponents.start + total.bias, exponents.stop + total.bias)
-        product = product_layout(biased, chunk.precision)
-        c = unit.engine.addend_format.bits
-        super().__init__(
-            data.StructLayout({"chunk": chunk.bits, "c": c}), data.StructLayout({"product": product, "c": c})
-        )
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        chunk, product = unpack_addend(m, self._format, self.i.chunk, "chunk"), self.o.product
-        significand, exponent = chunk.significand, chunk.exponent + self._rebias
-        if self._normalises:
-            significand, shift = shift_left_normalising(m, significand, None, Const(0))
-            exponent = exponent - shift
-        m.d.comb += [product.significand.eq(significand), product.exponent.eq(exponent)]
-        forward(m, chunk, product, "sign", "zero", "inf", "nan")
-        forward(m, self.i, self.o, "c")
         return m

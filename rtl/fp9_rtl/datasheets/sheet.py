@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fp9.engines import Engine
 from fp9.formats import FixedFormat, Format
+from fp9.rounding import Overflow
 from fp9.system.files import write_whole
 from fp9.units import Cast, Dot, Fpu, Port, Unit, Upcast
 from fp9_rtl.datasheets.timing import picture, timing_svg
@@ -154,12 +155,20 @@ def _step(engine: Engine) -> str:
         return sentence
     return (
         f"{sentence} The addend of a step is the open chunk; after {engine.chunk} products the exact sum of chunk and "
-        f"total is rounded once to {_rounded_to(engine.joining)}."
+        f"total is rounded once to {_rounded_to(engine.joining)}.{_dealt(engine)}"
     )
 
 
+def _dealt(engine: Engine) -> str:
+    """How the elements of a chunk go to its steps, where that is not one after the other."""
+    if engine.interleave is None:
+        return ""
+    return f" The elements of a chunk go to its {engine.steps_of_chunk} steps in turn, {engine.interleave} at a time."
+
+
 def _rounded_to(engine: Engine) -> str:
-    return f"{engine.result.name}, {engine.rounding.value} ({engine.rounding.words})"
+    beyond = "" if engine.overflow is Overflow.INF else f", overflow {engine.overflow.value}"
+    return f"{engine.result.name}, {engine.rounding.value} ({engine.rounding.words}){beyond}"
 
 
 def _offered(what: str, lines: Iterable[str]) -> list[str]:

@@ -14,6 +14,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat, Rounding
+from fp9.rounding import Overflow
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Fpu, FpuOp
 from fp9_rtl.fpu.round import CODE_BITS, TARGET, RoundFpu
 from fp9_rtl.operands.addend import unpack_addend
@@ -36,6 +37,7 @@ def is_offered(unit: Fpu) -> bool:
     return (
         engine.is_fused
         and engine.rounding is Rounding.RNA
+        and engine.overflow is Overflow.INF
         and all(
             fmt.nan_is_inf and fmt.flushes and fmt.default_rounding is Rounding.RNA
             for fmt in (*unit.a, *unit.b, engine.result)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fp9.engines import Engine, Truncation
 from fp9.formats import FixedFormat, Rounding, floor_log2
-from fp9.units import Dot, Mac, exponent_range, product_range
+from fp9.units import Dot, exponent_range, product_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ def sum_facts(unit: Dot) -> SumFacts:
     return _facts(unit.engine.within_chunk, products, product_ulp)
 
 
-def join_facts(unit: Mac) -> SumFacts:
+def join_facts(engine: Engine) -> SumFacts:
     """Facts about the sum of a chunk, in the place of the products, and the total."""
-    chunk = unit.engine.result
+    chunk = engine.result
     smallest = floor_log2(chunk.value_of(chunk.smallest_code))
     exponents = range(smallest, chunk.highest_exponent + 1)
-    return _facts(unit.engine.joining, exponents, chunk.quantum(smallest))
+    return _facts(engine.joining, exponents, chunk.quantum(smallest))
 
 
 def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
@@ -50,8 +50,8 @@ def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
     half_ulp = result.highest_exponent - addend.fraction_bits - 1
     highest_sum = products[-1] + (engine.products - 1).bit_length()
     reaches = highest_sum >= half_ulp or not engine.rounding.grows_from_half
-    # Floor may take one unit off the largest negative number.
-    reaches |= engine.truncation is Truncation.FLOOR or engine.joined is not None
+    # Floor may take one unit off the largest negative number, jam may add one beyond it.
+    reaches |= engine.truncation is not Truncation.ZERO or engine.joined is not None
     longer = rounds_addend(engine)
     reaches |= longer and engine.rounding is not Rounding.RTZ
     below_normal = longer or smallest_sum < result.min_normal_exponent + (not result.subnormals)

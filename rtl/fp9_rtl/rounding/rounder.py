@@ -13,6 +13,7 @@ from amaranth.lib import data
 
 from fp9.engines import Engine
 from fp9.formats import FixedFormat
+from fp9.policy import CastPolicy
 from fp9_rtl.parts.layouts import flags_layout
 from fp9_rtl.parts.step import Step
 from fp9_rtl.rounding.decision import keeps_nonzero, rounds_up
@@ -53,6 +54,7 @@ class Round(Step):
     def __init__(self, engine: Engine, facts: SumFacts, i: data.StructLayout) -> None:
         self._format = engine.result
         self._rounding = engine.rounding
+        self._policy = CastPolicy(engine.rounding, engine.overflow)
         self._facts = facts
         self._aligned = engine.window is not None
         super().__init__(i, data.StructLayout({"result": engine.result.bits, "flags": flags_layout()}))
@@ -77,7 +79,7 @@ class Round(Step):
             flags.overflow.eq(overflow & ~special),
             flags.invalid.eq(i.invalid),
         ]
-        self._pack(m, magnitude, special | overflow)
+        self._pack(m, *self._beyond(magnitude, special, overflow))
         return m
 
     def _rounded(self, m: Module, exponent: Value) -> Signal:
@@ -115,6 +117,14 @@ class Round(Step):
             return Const(0)
         kept = ~self.i.zero & keeps_nonzero(self._rounding, self.i.sign)
         return Mux(kept, self._format.smallest_code, 0)
+
+    def _beyond(self, magnitude: Value, special: Value, overflow: Value) -> tuple[Value, Value]:
+        """The magnitude, the largest where finite sums beyond it become that, and whether the result is infinite."""
+        positive, negative = (self._policy.saturates(self._format, side) for side in (False, True))
+        if not (positive or negative):
+            return magnitude, special | overflow
+        saturates = Const(1) if positive and negative else self.i.sign ^ positive
+        return Mux(overflow & saturates, self._format.max_code, magnitude), special | (overflow & ~saturates)
 
     def _pack(self, m: Module, magnitude: Value, infinite: Value) -> None:
         """The special results over the finite one, and the sign."""

@@ -6,18 +6,23 @@
 | two, exact, to nearest, none subnormal   | `pair`     |
 | several, exact                           | `fixed`    |
 | cut to a window                          | `window`   |
+| all steps of a chunk, and its join       | `chunks`   |
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from amaranth.lib import data
 
-from fp9.engines import Engine, Truncation
-from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, significand_bits
+from fp9.engines import Engine
+from fp9.rounding import Overflow
+from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, Fma, significand_bits
 from fp9_rtl.parts.step import Step
 from fp9_rtl.rounding.facts import sum_facts
 from fp9_rtl.rounding.rounder import Round
 from fp9_rtl.sums import adder, gating, pair
+from fp9_rtl.sums.chunks import chunk_steps
 from fp9_rtl.sums.fixed import steps as fixed_point
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 from fp9_rtl.sums.window import steps as window
@@ -29,21 +34,17 @@ SEVERAL_NEEDED = (
 )
 
 
-CIRCUITS_NEEDED = (
-    "an engine without interleave, that truncates to zero or floor, and whose overflow, subnormals, infinities and NaN "
-    "are those of IEEE 754"
-)
+CIRCUITS_NEEDED = "an engine whose subnormals, infinities and NaN are those of IEEE 754"
 
 
 def has_circuits(engine: Engine) -> bool:
-    """Whether circuits know all that the engine says of order, truncation and special results."""
-    cuts = engine.truncation is not Truncation.JAM
-    return engine.interleave is None and cuts and engine.ends_plainly
+    """Whether circuits know all that the engine says of special results."""
+    return replace(engine, overflow=Overflow.INF).ends_plainly
 
 
 def offered(unit: Dot) -> tuple[bool, str]:
-    """Whether there is hardware for a step without chunks, and what is offered."""
-    engine = unit.engine
+    """Whether there is hardware for a step, and what is offered."""
+    engine = unit.engine.within_chunk
     if engine.products == 1 and engine.window is None:
         return not engine.whole and not engine.rounding.needs_bits, ONE_NEEDED
     in_window = window.is_offered(unit) and not has_integers(unit)
@@ -76,9 +77,23 @@ def is_pair(unit: Dot) -> bool:
 
 
 def dot_steps(unit: Dot) -> list[Step]:
-    """The whole step of an `fma` or `dot`."""
+    """The whole step of an `fma` or `dot`, or chunk of steps."""
+    if unit.engine.chunk is not None:
+        return _chunk_steps(unit)
     products = product_steps(unit, ("c",))
     return [*products, *sum_steps(unit, products[-1].o.shape())]
+
+
+def _chunk_steps(unit: Dot) -> list[Step]:
+    kind = Fma if unit.engine.products == 1 else Dot
+    step = kind(f"{unit.name}_step", unit.a, unit.b, unit.engine.within_chunk, bias_port=unit.bias_port)
+
+    def steps_of_one(terms: data.StructLayout) -> list[Step]:
+        first = _windowed_products(step, terms, ("c",))
+        return [*first, *sum_steps(step, first[-1].o.shape() if first else terms)]
+
+    products = _exact_products(unit, ("c",))
+    return [*products, *chunk_steps(unit, products[-1].o.shape(), steps_of_one)]
 
 
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
@@ -86,13 +101,21 @@ def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
 
     Where the addend stays out of a window, to the sum of the products.
     """
+    products = _exact_products(unit, passed)
+    return [*products, *_windowed_products(unit, products[-1].o.shape(), passed)]
+
+
+def _exact_products(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
     if is_fixed_point(unit):
         return fixed_point.product_steps(unit, passed)
     windowed = unit.engine.window is not None
     decode = DecodeOperands(unit, passed, not windowed)
     multiply = Multiply(unit, sum_facts(unit), decode.o.shape(), passed, not windowed)
-    products = gating.product_steps(unit, decode, multiply)
-    return [*products, *(window.product_steps(unit, multiply.o.shape(), passed) if windowed else [])]
+    return gating.product_steps(unit, decode, multiply)
+
+
+def _windowed_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
+    return window.product_steps(unit, i, passed) if unit.engine.window is not None else []
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:

@@ -6,20 +6,24 @@ from dataclasses import dataclass
 
 from fp9.engines import Addend, Engine, Truncation
 from fp9.formats import FixedFormat, Format, floor_log2, pow2
-from fp9.units import Dot, ProductRange, product_range
+from fp9.units import Dot, Mac, ProductRange, product_range
 from fp9_sim.coverage.model import FAR, impossible_rounding
 from fp9_sim.coverage.values import lowest_place
 
 
 @dataclass(frozen=True)
 class Sum:
-    """Products of operands of some formats and an addend, summed by a step of an engine; `depth` products at most."""
+    """Products of operands of some formats and an addend, summed by a step of an engine; `depth` products at most.
+
+    `within` is the step of a chunk, where a whole chunk is what meets the addend: its flags are raised, too.
+    """
 
     engine: Engine
     a: tuple[Format, ...]
     b: tuple[Format, ...]
     products: ProductRange
     depth: int
+    within: Sum | None = None
 
     @property
     def result(self) -> FixedFormat:
@@ -60,6 +64,8 @@ class Sum:
         """Whether an operation can raise a flag: infinities are invalid where an operand can be one, sums of small
         parts underflow, and sums overflow where products reach the last place of the largest result, or rounding or
         truncation leads away from zero."""
+        if self.within is not None and self.within.raises(flags):
+            return True
         if flags == "invalid":
             return any(fmt.has_inf for fmt in (*self.a, *self.b))
         if flags == "overflow":
@@ -72,7 +78,9 @@ class Sum:
         return flags != "underflow" or not (self.result.subnormals and self.exact_when_small)
 
     def impossible_outcome(self, outcome: str, flags: str) -> str | None:
-        """Why a class of results cannot come with some flags."""
+        """Why a class of results cannot come with some flags; what a chunk's steps raise comes with any."""
+        if self.within is not None:
+            return None
         cut_to_zero = self.engine.window is not None and (outcome, flags) == ("zero", "inexact")
         reasons = {
             "no operation of the unit raises it": not self.raises(flags),
@@ -93,6 +101,8 @@ class Sum:
 
 
 def sum_of(unit: Dot) -> Sum:
-    """The sum that a unit's step is."""
-    products = product_range(unit.a, unit.b, unit.bias_port)
-    return Sum(unit.engine, unit.a, unit.b, products, unit.engine.products)
+    """The sum that a unit's operation is."""
+    operands = unit.a, unit.b, product_range(unit.a, unit.b, unit.bias_port), unit.products
+    if unit.engine.chunk is None or isinstance(unit, Mac):
+        return Sum(unit.engine, *operands)
+    return Sum(unit.engine.joining, *operands, within=Sum(unit.engine.within_chunk, *operands))

@@ -95,7 +95,7 @@ def _(unit: Dot) -> list[Claim]:
             "says where one is zero, infinite or NaN"
         )
         return [_values(unit, proves, [], tuple(sum_cases(unit))), *_handshake(unit)]
-    if not unit.stages or unit.engine.chunk is not None or unit.engine.whole:
+    if not unit.stages or (unit.engine.chunk is not None and isinstance(unit, Mac)) or unit.engine.whole:
         return _only_handshake(unit, "this kind of sum")
     what = f"the {step_of(unit).kind} of the same spec without stages"
     proves = f"result and flags equal those of {what}"

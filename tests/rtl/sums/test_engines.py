@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 from numpy.typing import NDArray
 from tests.rosters import PRESETS
 
-from fp9.engines import ENGINES, Engine, Truncation, engine
+from fp9.engines import ENGINES, Engine, engine
 from fp9.formats import Format, format
 from fp9.golden import evaluate
+from fp9.rounding import Overflow
 from fp9.suites import random
 from fp9.units import Dot, Fma, Mac, Unit
 from fp9_rtl.components import check_offered
@@ -32,7 +34,7 @@ def operands(chosen: Engine) -> tuple[Format, ...]:
 def unit_of(chosen: Engine) -> Unit:
     """The unit that does an engine's step."""
     formats = operands(chosen)
-    if chosen.chunk is not None or chosen.whole:
+    if (chosen.chunk is not None and chosen.interleave is None and chosen.products < chosen.chunk) or chosen.whole:
         return Mac("unit", formats, formats, chosen, stages=4)
     return (Dot if chosen.products > 1 else Fma)("unit", formats, formats, chosen)
 
@@ -40,10 +42,10 @@ def unit_of(chosen: Engine) -> Unit:
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_has_hardware_where_circuits_know_its_fields(name: str) -> None:
     chosen = ENGINES[name]
-    if chosen.interleave is None and chosen.truncation is not Truncation.JAM and chosen.ends_plainly:
+    if replace(chosen, overflow=Overflow.INF).ends_plainly:
         check_offered(unit_of(chosen))
         return
-    with pytest.raises(ValueError, match="give an engine without interleave, that truncates to zero or floor"):
+    with pytest.raises(ValueError, match="give an engine whose subnormals, infinities and NaN are those of IEEE 754"):
         check_offered(unit_of(chosen))
 
 
@@ -62,12 +64,18 @@ def test_every_preset_has_hardware_where_circuits_know_its_fields(name: str) -> 
         "dlfloat(zero_bypass=true)",
         "fma_fp32(K=9, result=e8m13)",
         "fma_fp32(result=e8m13)",
+        "hopper(G=2, truncation=jam)",
+        "fma_fp16(overflow=saturate)",
+        "hopper_fp16(G=2, rounding=rup, overflow=directed)",
+        "rvbna4(G=2, L=2)",
+        "hopper_mma(G=2, L=4, interleave=1)",
+        "chunked(L=2)",
     ],
 )
 def test_windows_of_every_kind(name: str, simulate: Simulate) -> None:
     """Drawn operations, and such whose addend is the opposite of the products' sum, or nearly so."""
-    unit = unit_of(engine(name))
-    assert isinstance(unit, Dot)
+    chosen = engine(name)
+    unit = (Fma if (chosen.chunk or chosen.products) == 1 else Dot)("unit", *[operands(chosen)] * 2, chosen)
     rng = np.random.default_rng(1)
     inputs = random(unit, 120, rng)
     fmt = unit.engine.output
@@ -87,13 +95,13 @@ def test_windows_of_every_kind(name: str, simulate: Simulate) -> None:
         ("fmma(K=9, truncation=floor)", Dot),
         ("cdna3(rounding=rtz)", Dot),
         ("cdna3(result=dlfloat16)", Dot),
-        ("hopper(L=64)", Dot),
-        ("hopper(G=2, truncation=jam)", Dot),
-        ("fma_fp16(G=2, overflow=saturate)", Dot),
         ("fma_fp16(G=2, flush_result=true)", Dot),
         ("fma_fp16(G=2, nan=0xfe00)", Dot),
+        ("fmma(K=9, truncation=jam)", Dot),
+        ("hopper_mma", Mac),
     ],
 )
 def test_what_no_hardware_does_is_refused_in_a_sentence(name: str, kind: type[Dot]) -> None:
-    with pytest.raises(ValueError, match="unit: no hardware is offered for this dot; give "):
-        check_offered(kind("unit", HFP8, HFP8, engine(name)))
+    stages = {"stages": 3} if kind is Mac else {}
+    with pytest.raises(ValueError, match=f"unit: no hardware is offered for this {kind.kind}; give "):
+        check_offered(kind("unit", HFP8, HFP8, engine(name), **stages))

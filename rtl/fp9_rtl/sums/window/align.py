@@ -8,7 +8,8 @@ numbers at the lowest exponent of their format.
     another              xxx  xxxxx          |
     addend           1 | xxxxxxxxxxxxxxxxxxxx| xxx   dropped
 
-What is dropped makes the result inexact. Toward zero it changes nothing else; with floor, a negative term that loses
+What is dropped makes the result inexact. Toward zero it changes nothing else; with jam, the last bit kept is then 1;
+with floor, a negative term that loses
 bits is one unit of the window's last place less, and all these units are taken off in one row of the sum.
 """
 
@@ -93,7 +94,7 @@ class Window:
 
     def __init__(self, m: Module, unit: Dot, ranks: Ranks, terms: Mapping[str, Term], name: str = "") -> None:
         self._m, self._ranks, self._name = m, ranks, name
-        self._bits = window_bits(unit)
+        self._bits, self._jams = window_bits(unit), unit.engine.truncation is Truncation.JAM
         counted = {term: self._rank(term, t.exponent, t.zero) for term, t in terms.items()}
         self.top = self._largest(list(counted.values()))
         self.cut: dict[str, Value] = {}
@@ -127,7 +128,9 @@ class Window:
         self._m.d.comb += distance.eq(self.top - exponent)
         width = max(self._bits, len(value))
         bits, lost = shift_right_narrow(self._m, value, width, distance, f"{self._name}shifted_{name}")
-        return bits[-self._bits :], lost | bits[: -self._bits].any()
+        lost = lost | bits[: -self._bits].any()
+        kept = bits[-self._bits :]
+        return (kept | lost if self._jams else kept), lost
 
 
 def product_terms(unit: Dot, i: data.View[data.StructLayout]) -> dict[str, Term]:

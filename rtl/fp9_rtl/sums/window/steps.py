@@ -23,8 +23,8 @@ from fp9_rtl.sums.window.beside import CutAddend, normalised_products
 from fp9_rtl.sums.window.joined import AddAddend, AddHalves, AlignHalves, NormaliseFloor
 
 WINDOW_NEEDED = (
-    "a window whose engine rounds deterministically; floor with the addend inside or outside; joined to nearest, to a "
-    "result with subnormals, and with two fraction bits more than it"
+    "a window whose engine rounds deterministically; floor or jam with the addend inside or outside; joined to nearest, "
+    "to a result with subnormals, and with two fraction bits more than it"
 )
 
 
@@ -34,7 +34,7 @@ def is_offered(unit: Dot) -> bool:
     if engine.window is None or engine.rounding.needs_bits:
         return False
     if engine.joined is None:
-        return not (engine.addend is Addend.ALIGNED and engine.truncation is Truncation.FLOOR)
+        return engine.addend is not Addend.ALIGNED or engine.truncation is Truncation.ZERO
     fmt = engine.result
     return engine.rounding.is_nearest and fmt.subnormals and engine.joined >= fmt.fraction_bits + 2
 

@@ -1,0 +1,140 @@
+"""A chunk of products from one operation: the steps of its engine one behind the other, then the join with the total.
+
+    products -> step -> step -> ... -> (+) -> result
+               +0 ^                     ^ c
+
+An accumulator takes the join alone; it has a register between the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from amaranth.hdl import Const, Module
+from amaranth.lib import data
+
+from fp9.engines import Engine
+from fp9.units import Dot
+from fp9_rtl.operands.addend import unpack_addend
+from fp9_rtl.parts.layouts import flags_layout, product_layout
+from fp9_rtl.parts.shifters import shift_left_normalising
+from fp9_rtl.parts.step import Beside, Step, chain, forward
+from fp9_rtl.rounding.facts import join_facts
+from fp9_rtl.rounding.rounder import Round
+from fp9_rtl.sums.adder import addition
+
+
+def chunk_steps(unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayout], list[Step]]) -> list[Step]:
+    """From the products of a chunk and `c` to result and flags; `step` makes the steps of one step of the engine, from
+    its own products and addend `c`.
+    """
+    chunk = Chunk(unit, i, step)
+    joins = [Beside(joining, {"raised": flags_layout()}) for joining in join_steps(unit.engine)]
+    return [chunk, *joins, Raise(joins[-1].o.shape())]
+
+
+class Chunk(Step):
+    """The steps of a chunk; their flags together are `raised`, and `c` goes beside."""
+
+    name = "chunk"
+
+    def __init__(self, unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayout], list[Step]]) -> None:
+        engine = unit.engine
+        products = unit.lane_names("product")
+        self._lanes = [[products[k] for k in order] for order in dealt(engine)]
+        own = ("product",) if engine.products == 1 else products[: engine.products]
+        terms = data.StructLayout({**dict.fromkeys(own, i[products[0]].shape), "c": engine.result.bits})
+        self._own = own
+        self._steps = [step(terms) for _ in self._lanes]
+        o = {"chunk": engine.result.bits, "c": i["c"].shape, "raised": flags_layout()}
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        chunk, raised = Const(0, len(self.o.chunk)), Const(0, len(self.o.raised.as_value()))
+        for number, (lanes, steps) in enumerate(zip(self._lanes, self._steps, strict=True)):
+            summed = _Chained(steps)
+            m.submodules[f"step{number}"] = summed
+            m.d.comb += [summed.i[name].eq(self.i[lane]) for name, lane in zip(self._own, lanes, strict=True)]
+            m.d.comb += summed.i.c.eq(chunk)
+            chunk, raised = summed.o.result, raised | summed.o.flags.as_value()
+        m.d.comb += [self.o.chunk.eq(chunk), self.o.raised.eq(raised)]
+        forward(m, self.i, self.o, "c")
+        return m
+
+
+class _Chained(Step):
+    """Several steps as one."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._steps = steps
+        super().__init__(steps[0].i.shape(), steps[-1].o.shape())
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.o.eq(chain(m, self._steps, self.i))
+        return m
+
+
+class Raise(Step):
+    """The flags of the join and those raised before it."""
+
+    name = "raise"
+
+    def __init__(self, i: data.StructLayout) -> None:
+        super().__init__(i, data.StructLayout({name: i[name].shape for name in ("result", "flags")}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.o.flags.eq(self.i.flags.as_value() | self.i.raised.as_value())
+        forward(m, self.i, self.o, "result")
+        return m
+
+
+def dealt(engine: Engine) -> list[list[int]]:
+    """The places in a chunk of each step's products: `interleave` neighbours at a time, to the steps in turn."""
+    steps, run = engine.steps_of_chunk, engine.interleave or engine.products
+    turns = engine.products // run
+    return [[(turn * steps + step) * run + k for turn in range(turns) for k in range(run)] for step in range(steps)]
+
+
+def join_steps(engine: Engine) -> list[Step]:
+    """From the codes `chunk` and `c` of a chunk's sum and of the total to result and flags."""
+    facts, unpack = join_facts(engine), UnpackChunk(engine)
+    added = addition(engine.joining, facts, unpack.o.shape())
+    return [unpack, *added, Round(engine.joining, facts, added[-1].o.shape())]
+
+
+class UnpackChunk(Step):
+    """A chunk's sum in the place of a product, its exponent on the scale of the total's field.
+
+    A subnormal sum is normalised where the total goes further down, and keeps its format's lowest exponent elsewhere.
+    """
+
+    name = "unpack"
+
+    def __init__(self, engine: Engine) -> None:
+        chunk, total = engine.result, engine.output
+        self._format = chunk
+        self._rebias = total.bias - chunk.bias
+        same_lowest = total.subnormals and chunk.lowest_exponent <= total.lowest_exponent
+        self._normalises = chunk.subnormals and not same_lowest
+        exponents = join_facts(engine).products
+        biased = range(exponents.start + total.bias, exponents.stop + total.bias)
+        product = product_layout(biased, chunk.precision)
+        c = engine.addend_format.bits
+        super().__init__(
+            data.StructLayout({"chunk": chunk.bits, "c": c}), data.StructLayout({"product": product, "c": c})
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        chunk, product = unpack_addend(m, self._format, self.i.chunk, "chunk"), self.o.product
+        significand, exponent = chunk.significand, chunk.exponent + self._rebias
+        if self._normalises:
+            significand, shift = shift_left_normalising(m, significand, None, Const(0))
+            exponent = exponent - shift
+        m.d.comb += [product.significand.eq(significand), product.exponent.eq(exponent)]
+        forward(m, chunk, product, "sign", "zero", "inf", "nan")
+        forward(m, self.i, self.o, "c")
+        return m
