@@ -23,8 +23,8 @@ from fp9_rtl.sums.window.beside import CutAddend, normalised_products
 from fp9_rtl.sums.window.joined import AddAddend, AddHalves, AlignHalves, NormaliseFloor
 
 WINDOW_NEEDED = (
-    "a window whose engine rounds deterministically; floor or jam with the addend inside or outside; joined to nearest, "
-    "to a result with subnormals, and with two fraction bits more than it"
+    "a window whose engine rounds deterministically; floor or jam with the addend inside or outside; joined to "
+    "nearest, to a result with subnormals, and with two fraction bits more than it"
 )
 
 
