@@ -47,7 +47,8 @@ class EngineKernel:
         from fp9.sums.general import step_rounding  # slow to load
 
         self.result, self._addend = engine.result, engine.addend_format
-        *self.rounding, self.table = step_rounding(engine)
+        *rounding, self.table = step_rounding(engine)
+        self.rounding = tuple(rounding)
 
     def addends(self, codes: NDArray[Any]) -> NDArray[np.float64]:
         """Codes of addends as float64."""
