@@ -1,6 +1,6 @@
 """The command `fp9`, and the commands that need the model alone."""
 
-from fp9.cli import cache, chips, error, model, papers, recipes
+from fp9.cli import cache, chips, error, explore, model, papers, recipes, topics
 from fp9.cli.entry import main
 
 COMMANDS = (
@@ -10,6 +10,8 @@ COMMANDS = (
     *chips.COMMANDS,
     *recipes.COMMANDS,
     *cache.COMMANDS,
+    *explore.COMMANDS,
+    *topics.COMMANDS,
 )
 
 __all__ = ["COMMANDS", "main"]

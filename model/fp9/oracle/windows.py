@@ -78,10 +78,18 @@ def _aligned(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fractio
     terms = [term.value.value for term in products] + [c.value.value]
     if largest is None:
         return sum(terms, Fraction(0)), False
-    kept = [_cut(value, largest - engine.window, engine.truncation) for value in terms]
-    if engine.addend is Addend.OUTSIDE:
-        kept[-1] = terms[-1]
+    kept = kept_terms(engine, products, c)
     return sum(kept, Fraction(0)), kept != terms
+
+
+def kept_terms(engine: Engine, products: Sequence[Term], c: Term) -> list[Fraction]:
+    """What the window of a step keeps of its products and of C, which is last; of steps that have a top."""
+    top = window_top(engine, products, c)
+    assert engine.window is not None and top is not None
+    kept = [_cut(term.value.value, top - engine.window, engine.truncation) for term in products]
+    addend = c.value.value
+    whole = engine.addend is Addend.OUTSIDE
+    return [*kept, addend if whole else _cut(addend, top - engine.window, engine.truncation)]
 
 
 def _joined(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:

@@ -28,7 +28,7 @@ class GroupedSums:
 
     def __init__(self, engine: Engine, a: Side, b: Side) -> None:
         assert engine.group is not None, "an engine with groups is asked for"
-        _check_formats(engine, a.span.format, b.span.format)
+        check_formats(engine, a.span.format, b.span.format)
         self._group = engine.group
         self._rounding = step_rounding(engine)
         lowest = a.span.lowest + b.span.lowest
@@ -69,7 +69,8 @@ class GroupedSums:
         )
 
 
-def _check_formats(engine: Engine, *formats: Format) -> None:
+def check_formats(engine: Engine, *formats: Format) -> None:
+    """Raise ValueError for formats with specials, which an engine of scaled groups does not take."""
     assert engine.group is not None and engine.window is not None, "an engine with groups has a window"
     for fmt in formats:
         if fmt.has_nan or fmt.has_inf:

@@ -1,0 +1,40 @@
+"""The command `fp9 explore`: the numerics explorer as a local web page."""
+
+from __future__ import annotations
+
+import contextlib
+import webbrowser
+
+import click
+
+from fp9.cli.support import Command, UserError, extra, show
+
+_PORT = 8199
+
+
+@click.command(cls=Command)
+@click.option("--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="Port; 0: a free one.")
+@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+def explore(port: int, opens: bool, as_json: bool) -> None:
+    """Explore numbers, formats and sums in the browser.
+
+    Serves a page on this machine alone, until Ctrl-C. Everything on it is computed by the model.
+
+    \b
+      fp9 explore --open
+    """
+    with extra("explore"):
+        from fp9.explorer import server  # optional
+    try:
+        serving = server.serve(port)
+    except OSError as error:
+        raise UserError(f"port {port} cannot be had ({error.strerror}); give another with --port") from error
+    address = f"http://{server.HOST}:{serving.server_port}/"
+    show({"address": address}, as_json, f"{address} until Ctrl-C")
+    if opens:
+        webbrowser.open(address)
+    with contextlib.suppress(KeyboardInterrupt), serving:
+        serving.serve_forever()
+
+
+COMMANDS = (explore,)

@@ -1,0 +1,83 @@
+"""The explorer's page and what it asks for, served on this machine alone."""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+from collections.abc import Callable
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from bottle import Bottle, HTTPResponse, request
+
+import fp9
+from fp9.engines import ENGINES
+from fp9.explorer import numbers, sums
+from fp9.rounding import Overflow, Rounding
+
+HOST = "127.0.0.1"
+_FILES = {"page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
+
+
+class _Quiet(WSGIRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: standard error belongs to the command."""
+
+
+def application() -> Bottle:
+    """The page as a WSGI application: `/`, its files, and JSON under `/api/`."""
+    app = Bottle()
+    for name, kind in _FILES.items():
+        app.route("/" if name == "page.html" else f"/{name}", callback=_file(name, kind))
+    app.route("/api/names", callback=_answering(_names))
+    app.route("/api/precision", callback=_answering(lambda: numbers.precision()))
+    app.route("/api/number", callback=_answering(_number))
+    app.route("/api/sum", callback=_answering(_sum))
+    return app
+
+
+def serve(port: int) -> WSGIServer:
+    """A server of the page on a port (0: one that is free); `serve_forever` runs it. OSError where it is taken."""
+    return make_server(HOST, port, application(), handler_class=_Quiet)
+
+
+def _file(name: str, kind: str) -> Callable[[], HTTPResponse]:
+    content = (importlib.resources.files("fp9.explorer") / name).read_text(encoding="utf-8")
+    return lambda: HTTPResponse(content, headers={"Content-Type": f"{kind}; charset=utf-8"})
+
+
+def _answering(answer: Callable[[], Any]) -> Callable[[], HTTPResponse]:
+    """JSON of an answer; what the model refuses is its sentence, with status 400."""
+
+    def respond() -> HTTPResponse:
+        try:
+            status, found = 200, answer()
+        except (ValueError, TypeError) as error:
+            status, found = 400, {"error": str(error)}
+        return HTTPResponse(json.dumps(found), status, {"Content-Type": "application/json"})
+
+    return respond
+
+
+def _names() -> dict[str, list[str]]:
+    return {
+        "formats": [fmt.name for fmt in fp9.formats()],
+        "operands": [fmt.name for fmt in fp9.formats() if fmt.bits <= 16],
+        "engines": list(ENGINES),
+        "roundings": [numbers.OWN, *(mode.value for mode in Rounding)],
+        "overflow": [policy.value for policy in Overflow],
+    }
+
+
+def _number() -> dict[str, Any]:
+    given = request.query
+    random = given.random or "0"
+    if not random.isdecimal():
+        raise ValueError(f"random bits {random!r} given; give an integer")
+    return numbers.record(given.x, given.rounding or numbers.OWN, given.overflow or "saturate", int(random))
+
+
+def _sum() -> dict[str, Any]:
+    given = request.query
+    formats = given.format_a or "e4m3", given.format_b or "e4m3"
+    return sums.record(given.a, given.b, *formats, given.engine or "hopper", given.c or "0")

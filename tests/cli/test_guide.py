@@ -1,0 +1,104 @@
+"""The guide has an example of every command, and the examples run."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from tests.cli.test_output import FP9
+
+from fp9.cli import main
+from fp9.cli.topics import topics
+
+ROOT = Path(__file__).parents[2]
+GUIDE = (ROOT / "docs/guide.md").read_text()
+ELSEWHERE = {
+    "demo": "`make` runs it, and tests/sim/demo its parts",
+    "report": "it needs what demo leaves",
+    "chips": "it needs rows of chips, which are not part of the repository",
+    "study": "tests/rtl/studies runs studies",
+    "coverage": "it makes the Verilog of the whole catalogue; tests/sim/sweeps draws its page",
+    "explore": "it serves until it is stopped; tests/cli/test_explore.py asks it",
+}
+"""Commands whose examples are not run here, and why."""
+
+
+def leaves(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None
+            yield from leaves(found, *path, name)
+    else:
+        yield path
+
+
+def sections() -> dict[str, list[list[str]]]:
+    """Examples by the heading that they stand under."""
+    found = {}
+    for part in GUIDE.split("\n## ")[1:]:
+        lines = [line for block in re.findall(r"```console\n(.*?)```", part, re.DOTALL) for line in block.splitlines()]
+        if lines:
+            assert all(line.startswith("$ fp9 ") for line in lines)
+            found[part.splitlines()[0]] = [shlex.split(line)[2:] for line in lines]
+    return found
+
+
+SECTIONS = sections()
+EXAMPLES = [words for examples in SECTIONS.values() for words in examples]
+
+
+@pytest.mark.parametrize("path", list(leaves(main)), ids=" ".join)
+def test_every_command_has_an_example_in_the_guide(path: tuple[str, ...]) -> None:
+    assert any(tuple(words[: len(path)]) == path for words in EXAMPLES)
+
+
+@pytest.mark.parametrize("heading", SECTIONS)
+def test_examples_of_a_section_run(heading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in re.findall(r"```toml\n# (\S+)\n(.*?)```", GUIDE, re.DOTALL):
+        Path(name).write_text(text)
+    shutil.copytree(ROOT / "docs/verification", tmp_path / "docs/verification")
+    ran = 0
+    for words in SECTIONS[heading]:
+        if words[0] in ELSEWHERE:
+            continue
+        if words[0] in ("synth", "datasheet") and not Path("/usr/share/qflow/tech/osu018").exists():
+            pytest.skip("the Liberty files are not installed")
+        if "icarus" in words and shutil.which("iverilog") is None:
+            pytest.skip("Icarus is not installed")
+        done = subprocess.run([*FP9, *words, "--quiet"], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout != "") == (0, True), (words, done.stderr)
+        ran += 1
+    if not ran:
+        pytest.skip("; ".join(f"{words[0]}: {ELSEWHERE[words[0]]}" for words in SECTIONS[heading]))
+
+
+# --- help ------------------------------------------------------------------------------------------------------------
+
+
+def asked(*words: str) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["help", *words], prog_name="fp9")
+    return result.exit_code, result.output
+
+
+@pytest.mark.parametrize("name", topics())
+def test_every_topic_shows_its_section(name: str) -> None:
+    code, text = asked(name, "--json")
+    assert code == 0 and json.loads(text)["text"] == topics()[name]
+
+
+def test_a_topic_is_found_by_words_too_and_a_command_is_one() -> None:
+    assert "scale" in asked("scales", "and", "losses")[1]
+    assert "fp9 vectors export [OPTIONS] UNIT..." in asked("vectors", "export")[1]
+    assert asked("simm")[0] == 2 and "did you mean" in asked("simm")[1]
+    assert "casts" in asked()[1]
