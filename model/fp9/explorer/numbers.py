@@ -10,12 +10,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import fp9
 from fp9.casts.arrays import hybrid_thresholds
-from fp9.formats import FixedFormat, Format, HiFloat8, Kind, PowerOfTwo, ScaledInteger, UnsignedFloat, floor_log2
+from fp9.formats import (
+    FixedFormat,
+    Format,
+    HiFloat8,
+    Kind,
+    PowerOfTwo,
+    ScaledInteger,
+    UnsignedFloat,
+    every_format,
+    floor_log2,
+)
 from fp9.oracle.casts import Exact, HybridBits, RandomBits, encode, exact, neighbours
 from fp9.policy import CastPolicy
-from fp9.rounding import Flags, Overflow, Rounding, choice
+from fp9.rounding import PUBLISHED, Flags, Overflow, Rounding, choice
 
 Record = dict[str, Any]
 Bits = RandomBits | HybridBits | None
@@ -52,7 +61,7 @@ def record(text: str, rounding: str = OWN, overflow: str = "saturate", random: i
     return {
         "x": text,
         "float64": _float(x),
-        "formats": [_cast(x, fmt, chosen, policy, random) for fmt in fp9.formats()],
+        "formats": [_cast(x, fmt, chosen, policy, random) for fmt in every_format()],
     }
 
 
@@ -80,7 +89,7 @@ def _random_bits(x: Exact, rounding: Rounding, random: int) -> tuple[Exact, Bits
     """The bits that a rounding asks for; hybrid takes them from the number as FP32, which it is first rounded to."""
     if rounding.reads_source:
         source = np.array([_float(x) or 0.0], dtype=np.float32)
-        thresholds, width = hybrid_thresholds(source.dtype, fp9.Hybrid())
+        thresholds, width = hybrid_thresholds(source.dtype, PUBLISHED)
         held = x if x.kind in (Kind.INF, Kind.NAN) else exact(Fraction(float(source[0])), x.negative)
         return held, HybridBits(int(thresholds(source)[0]), width)
     return x, RandomBits(random, RANDOM_WIDTH) if rounding.needs_bits else None
@@ -173,7 +182,7 @@ def _(fmt: HiFloat8, code: int) -> dict[str, int]:
 def split(code: int, fmt: Format) -> list[Field]:
     """A code's bits by fields, those of no bits left out.
 
-    >>> split(0x41, fp9.format("hif8"))
+    >>> split(0x41, NAMED["hif8"])
     [Field(name='sign', bits='0'), Field(name='dot', bits='10'), Field(name='exponent', bits='000'), \
 Field(name='fraction', bits='01')]
     """
@@ -190,7 +199,7 @@ Field(name='fraction', bits='01')]
 
 def precision() -> list[Record]:
     """Of every format the bits of significand in each binade from its smallest to its largest number."""
-    return [{"name": fmt.name, "bits": fmt.bits, "points": _points(fmt)} for fmt in fp9.formats()]
+    return [{"name": fmt.name, "bits": fmt.bits, "points": _points(fmt)} for fmt in every_format()]
 
 
 def _points(fmt: Format) -> list[tuple[int, int]]:

@@ -10,9 +10,9 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from bottle import Bottle, HTTPResponse, request
 
-import fp9
 from fp9.engines import ENGINES
 from fp9.explorer import numbers, sums
+from fp9.formats import every_format
 from fp9.rounding import Overflow, Rounding
 
 HOST = "127.0.0.1"
@@ -61,8 +61,8 @@ def _answering(answer: Callable[[], Any]) -> Callable[[], HTTPResponse]:
 
 def _names() -> dict[str, list[str]]:
     return {
-        "formats": [fmt.name for fmt in fp9.formats()],
-        "operands": [fmt.name for fmt in fp9.formats() if fmt.bits <= 16],
+        "formats": [fmt.name for fmt in every_format()],
+        "operands": [fmt.name for fmt in every_format() if fmt.bits <= 16],
         "engines": list(ENGINES),
         "roundings": [numbers.OWN, *(mode.value for mode in Rounding)],
         "overflow": [policy.value for policy in Overflow],

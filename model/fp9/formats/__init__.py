@@ -38,6 +38,7 @@ __all__ = [
     "ScaledInteger",
     "Specials",
     "UnsignedFloat",
+    "every_format",
     "fixed_format",
     "floor_log2",
     "format",
@@ -46,12 +47,17 @@ __all__ = [
 ]
 
 
+def every_format() -> tuple[Format, ...]:
+    """Every named format, and every family with its default parameters."""
+    return (*NAMED.values(), *(build() for build in FAMILIES.values()))
+
+
 class Room(ModuleType):
     """This room as `fp9.formats`: the module with its records, and a function that lists them."""
 
     def __call__(self) -> tuple[Format, ...]:
         """Every named format, and every family with its default parameters."""
-        return (*NAMED.values(), *(build() for build in FAMILIES.values()))
+        return every_format()
 
 
 sys.modules[__name__].__class__ = Room
