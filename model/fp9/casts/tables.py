@@ -137,7 +137,7 @@ def _ordinal(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> in
     return code >> fmt.padding if order is None else int(np.flatnonzero(order == code)[0])
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=256)
 def decode_table(fmt: Format, dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
     """All codes of a format of at most 16 bits as floats of `dtype`; shape (1,) of NaN for wider ones."""
     return fmt.table.astype(dtype) if fmt.bits <= 16 else np.array([np.nan], dtype=dtype)

@@ -235,7 +235,7 @@ def _max_magnitude(fmt: Format) -> Fraction:
     return abs(fmt.value_of(fmt.max_code))
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=256)
 def _table(fmt: Format) -> NDArray[np.float64]:
     table = np.array([fmt.to_float(code) for code in range(1 << fmt.bits)])
     table.flags.writeable = False

@@ -46,10 +46,11 @@ def check_rtl(mapping: Path, simulator: str, count: int, seed: int, as_json: boo
         "mismatches": [mismatch.to_dict() for mismatch in verdict.mismatches],
         "violations": list(verdict.violations),
         "explanations": reasons,
+        "unexplained": verdict.explained.unexplained,
     }
     said = [*verdict.violations, *reasons, *(str(mismatch) for mismatch in verdict.mismatches)]
-    if total and not reasons:
-        said.insert(0, "no single known difference explains the mismatches")
+    if verdict.explained.unexplained:
+        said.insert(0, f"{verdict.explained.unexplained} of {total} mismatches: no known difference explains them")
     show(record, as_json, table(verdict.top, columns, rows, numbers=columns[1:]), *said)
     if not verdict.passed:
         raise SystemExit(1)

@@ -1,0 +1,24 @@
+"""The referee of other people's work: what explains that a unit or a library gives other results than its spec.
+
+A way to differ is a record, `Difference`, written once for hardware and for software; `explain` finds those that give
+the very answers seen, several at once where one does not. `conversions` says casts and decodings of libraries as
+specs; `software` runs functions and named libraries.
+"""
+
+from fp9.referee.conversions import Conversion, Narrowed, Reading
+from fp9.referee.difference import Difference, Topic, results_under
+from fp9.referee.explain import Explained, Explanation, explain
+from fp9.referee.hypotheses import differences
+
+__all__ = [
+    "Conversion",
+    "Difference",
+    "Explained",
+    "Explanation",
+    "Narrowed",
+    "Reading",
+    "Topic",
+    "differences",
+    "explain",
+    "results_under",
+]

@@ -1,0 +1,95 @@
+"""What stands on a port, operation by operation: its format, its numbers, and what class each is of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.casts.arrays import decode_to
+from fp9.formats import FixedFormat, Format
+from fp9.units import FLAGS_PORT, Cast, Columns, Port, Unit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def results_of(unit: Unit) -> list[Port]:
+    """The outputs that hold numbers."""
+    return [port for port in unit.outputs if port.formats]
+
+
+def operands_of(unit: Unit) -> list[Port]:
+    """The inputs that hold numbers."""
+    return [port for port in unit.inputs if port.formats]
+
+
+def flag_ports(unit: Unit) -> list[tuple[Port, Port]]:
+    """The outputs that hold flags, each beside the result that they belong to."""
+    flags = [port for port in unit.outputs if port.doc == FLAGS_PORT.doc]
+    return list(zip(flags, results_of(unit), strict=False))
+
+
+def operands_beside(unit: Unit, result: Port) -> list[Port]:
+    """The operands that decide a result: those of its lane where a unit has lanes."""
+    if isinstance(unit, Cast) and result.name in unit.lane_names("result"):
+        return [operands_of(unit)[unit.lane_names("result").index(result.name)]]
+    return operands_of(unit)
+
+
+def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:
+    """The formats of a port that occur, and where: shape (n,) masks."""
+    size = len(next(iter(inputs.values())))
+    if port.select is None:
+        yield port.formats[0], np.ones(size, dtype=np.bool_)
+        return
+    chosen = np.minimum(inputs[port.select], len(port.formats) - 1)
+    for index, fmt in enumerate(port.formats):
+        here = chosen == index
+        if here.any():
+            yield fmt, here
+
+
+def numbers(port: Port, codes: Any, inputs: Columns) -> NDArray[np.float64]:
+    """The numbers on a port; an extra bias is left out, which changes no class."""
+    values = np.empty(len(codes), dtype=np.float64)
+    for fmt, here in formats_on(port, inputs):
+        mask = fmt.dtype.type((1 << fmt.bits) - 1)
+        values[here] = decode_to(np.asarray(codes)[here].astype(fmt.dtype) & mask, fmt, np.float64)
+    return values
+
+
+def is_nan(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
+    """Where the codes of a port are NaN."""
+    return np.isnan(numbers(port, codes, inputs))
+
+
+def is_signalling(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
+    """Where a NaN has the first bit of its fraction clear, in formats with more than one NaN."""
+    signalling = np.zeros(len(codes), dtype=np.bool_)
+    for fmt, here in formats_on(port, inputs):
+        if isinstance(fmt, FixedFormat) and fmt.has_inf and fmt.fraction_bits > 1:
+            quiet = 1 << (fmt.fraction_bits - 1 + fmt.padding)
+            signalling |= here & (np.asarray(codes) & quiet == 0)
+    return signalling & is_nan(port, codes, inputs)
+
+
+def limits(port: Port, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Smallest normal and largest number of the format of each operation; shape (n,) each."""
+    size = len(next(iter(inputs.values())))
+    smallest, largest = np.zeros(size), np.zeros(size)
+    for fmt, here in formats_on(port, inputs):
+        smallest[here], largest[here] = fmt.smallest_normal, fmt.max
+    return smallest, largest
+
+
+def coded(port: Port, inputs: Columns, code_of: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """`code_of(fmt)` in the format of each operation, and where there is one (not None); shape (n,) each."""
+    size = len(next(iter(inputs.values())))
+    codes, there = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_)
+    for fmt, here in formats_on(port, inputs):
+        code = code_of(fmt)
+        if code is not None:
+            codes[here], there[here] = code, True
+    return codes, there

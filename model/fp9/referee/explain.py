@@ -1,0 +1,201 @@
+"""What explains the answers of other people's work: the differences, one or several at once, that give those very
+answers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.referee.classes import flag_ports, is_nan
+from fp9.referee.difference import Difference, Topic, changed, results_under
+from fp9.referee.hypotheses import differences, flag_differences
+from fp9.vectors.sets import VectorSet
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SAMPLE = 3_000
+"""Operations on which differences are tried in pairs."""
+MOST = 6
+"""Differences that a composition has at most; more of them would explain anything."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A sentence, how many of the mismatches it explains, and how many right results it would make wrong.
+
+    Explanations of one unit build on each other: each counts what it adds to those before it.
+    """
+
+    says: str
+    explains: int
+    contradicts: int
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What explains the mismatches of results and flags, how many there are, and how many are left unexplained."""
+
+    explanations: tuple[Explanation, ...]
+    mismatches: int
+    unexplained: int
+
+
+def explain(
+    made: VectorSet, answers: Mapping[str, Any], tried: Iterable[Difference] | None = None, any_nan: bool = False
+) -> Explained:
+    """The differences that give the answers, those of results before those of flags.
+
+    One that explains everything is preferred; else two are tried together, and more are added while each explains more
+    than it contradicts. `tried` are those of `differences` by default. With `any_nan` every NaN is right where NaN is.
+    """
+    whole = _Case(made, answers, results=True, any_nan=any_nan)
+    candidates = tuple(differences(made.unit) if tried is None else tried)
+    found = _search(whole, candidates)
+    explanations, left = _account(whole, found)
+    total = int(whole.wrong(()).sum())
+    if flag_ports(made.unit):
+        flags = _Case(made, answers, results=False, any_nan=any_nan, apart=whole.wrong(found))
+        mismatched = int((flags.wrong(()) & ~whole.wrong(())).sum())
+        beside = [other for other in candidates if whole.count((*found, other)) <= left] if flags.count(found) else []
+        raised = _forward(flags, found, (*beside, *flag_differences(made.unit)))
+        more, left_flags = _account(flags, raised, found)
+        explanations += more
+        total, left = total + mismatched, left + left_flags
+    return Explained(tuple(explanations), total, left)
+
+
+class _Case:
+    """Answers held against the results of the spec under differences: those of numbers, or those of flags."""
+
+    def __init__(
+        self, made: VectorSet, answers: Mapping[str, Any], results: bool, any_nan: bool, apart: Any = None
+    ) -> None:
+        self.made, self.answers, self.any_nan, self.results = made, answers, any_nan, results
+        flags = {port.name for port, _ in flag_ports(made.unit)}
+        self.ports = [port for port in made.unit.outputs if (port.name not in flags) == results]
+        self.apart = apart
+        self._known: dict[tuple[Difference, ...], NDArray[np.bool_]] = {}
+
+    def wrong(self, composition: Sequence[Difference]) -> NDArray[np.bool_]:
+        """Where the answers are not those of the spec under the differences; shape (n,). ValueError as there."""
+        key = tuple(composition)
+        if key not in self._known:
+            self._known[key] = self._compared(key)
+        return self._known[key]
+
+    def _compared(self, composition: tuple[Difference, ...]) -> NDArray[np.bool_]:
+        made = self.made
+        expected = results_under(made.unit, made.inputs, composition)
+        care = made.care if not composition else {**changed(made.unit, composition).care(expected), **self._ignored()}
+        lax = self.any_nan or any(difference.any_nan for difference in composition)
+        wrong = np.zeros(len(made), dtype=np.bool_)
+        for port in self.ports:
+            differs = (self.answers[port.name] != expected[port.name]) & care.get(port.name, np.True_)
+            if lax and port.formats and differs.any():
+                both = is_nan(port, self.answers[port.name], made.inputs)
+                differs &= ~(both & is_nan(port, expected[port.name], made.inputs))
+            wrong |= differs
+        return wrong if self.apart is None else wrong & ~self.apart
+
+    def _ignored(self) -> dict[str, Any]:
+        """Masks of outputs that carry no meaning anywhere."""
+        return {name: mask for name, mask in self.made.care.items() if not mask.any()}
+
+    def sample(self) -> _Case:
+        """Some operations: wrong ones and others; the first ones of a unit with state."""
+        made = self.made
+        if len(made) <= SAMPLE:
+            return self
+        if made.unit.has_state:
+            chosen = np.arange(SAMPLE)
+        else:
+            rng = np.random.default_rng(0)
+            wrong = self.wrong(())
+            halves = [np.flatnonzero(wrong), np.flatnonzero(~wrong)]
+            parts = [rng.choice(half, min(len(half), SAMPLE // 2), replace=False) for half in halves]
+            chosen = np.sort(np.concatenate(parts))
+        inputs = {name: column[chosen] for name, column in made.inputs.items()}
+        expected = {name: column[chosen] for name, column in made.expected.items()}
+        care = {name: mask[chosen] for name, mask in made.care.items()}
+        part = VectorSet(made.unit, inputs, expected, care, made.origin)
+        answers = {name: np.asarray(column)[chosen] for name, column in self.answers.items()}
+        return _Case(part, answers, self.results, self.any_nan)
+
+    def explains_any(self, difference: Difference) -> bool:
+        """Whether a difference alone explains a mismatch, whatever it contradicts."""
+        try:
+            return bool((self.wrong(()) & ~self.wrong((difference,))).any())
+        except ValueError:
+            return False
+
+    def count(self, composition: Sequence[Difference]) -> int:
+        """How many answers are wrong under the differences; more than there are where they cannot be together."""
+        try:
+            return int(self.wrong(composition).sum())
+        except ValueError:
+            return len(self.made) + 1
+
+
+def _search(whole: _Case, tried: tuple[Difference, ...]) -> tuple[Difference, ...]:
+    """The composition that leaves fewest answers unexplained; of equal ones the shorter and likelier."""
+    if not whole.wrong(()).any():
+        return ()
+    alone = next((difference for difference in tried if not whole.count((difference,))), None)
+    if alone is not None:
+        return (alone,)
+    ranked = sorted(tried, key=lambda difference: whole.count((difference,)))
+    sample = whole.sample()
+    starts: list[tuple[Difference, ...]] = [(), *((first,) for first in ranked[:_BEAM])]
+    telling = [difference for difference in ranked if sample.explains_any(difference)][:_PAIRED]
+    pairs = [pair for pair in itertools.combinations(telling, 2) if pair[0].topic != pair[1].topic]
+    starts += sorted(pairs, key=sample.count)[:_BEAM]
+    grown = [_forward(sample, start, tried) for start in starts]
+    chosen = min((composition for composition in grown), key=lambda c: (whole.count(c), len(c)))
+    return _pruned(whole, chosen)
+
+
+_BEAM = 4
+"""Compositions that are grown further."""
+_PAIRED = 30
+"""Differences that are tried two at a time: those that explain something alone, the best of them."""
+
+
+def _forward(case: _Case, start: tuple[Difference, ...], tried: tuple[Difference, ...]) -> tuple[Difference, ...]:
+    """A composition with differences added, each the one that leaves fewest answers wrong, while it leaves fewer."""
+    composition = start
+    while case.count(composition) and len(composition) < MOST + sum(d.topic is Topic.FLAGS for d in composition):
+        topics = {difference.topic for difference in composition if difference.topic is not Topic.FLAGS}
+        free = [difference for difference in tried if difference.topic not in topics and difference not in composition]
+        best = min(free, key=lambda difference: case.count((*composition, difference)), default=None)
+        if best is None or case.count((*composition, best)) >= case.count(composition):
+            break
+        composition = (*composition, best)
+    return composition
+
+
+def _pruned(case: _Case, composition: tuple[Difference, ...]) -> tuple[Difference, ...]:
+    """The composition without members that explain nothing."""
+    for member in composition:
+        without = tuple(difference for difference in composition if difference is not member)
+        if case.count(without) <= case.count(composition):
+            return _pruned(case, without)
+    return composition
+
+
+def _account(
+    case: _Case, composition: tuple[Difference, ...], start: tuple[Difference, ...] = ()
+) -> tuple[list[Explanation], int]:
+    """What each member of a composition adds to those before it, and how many mismatches all of them leave."""
+    explanations = []
+    before = case.wrong(start)
+    for end in range(len(start) + 1, len(composition) + 1):
+        after = case.wrong(composition[:end])
+        explains, contradicts = int((before & ~after).sum()), int((after & ~before).sum())
+        explanations.append(Explanation(composition[end - 1].says, explains, contradicts))
+        before = after
+    return explanations, int(before.sum())

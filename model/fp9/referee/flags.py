@@ -1,0 +1,157 @@
+"""Differences of exception flags: a flag that is raised, or is not, in a situation that standards read differently."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fp9.golden import evaluate
+from fp9.referee.classes import (
+    flag_ports,
+    is_signalling,
+    limits,
+    numbers,
+    operands_beside,
+)
+from fp9.referee.difference import Difference, Topic
+from fp9.referee.specs import rounded_at_once, with_rounding
+from fp9.rounding import FLAG_BITS, Flags, Rounding
+from fp9.units import Columns, Port, Results, Unit
+
+_RAISED = (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW, Flags.INVALID)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What is known of each operation: the operands beside a result, the result, its flags and limits."""
+
+    unit: Unit
+    port: Port
+    inputs: Columns
+    operands: Any
+    signalling: Any
+    result: Any
+    flags: Any
+    smallest_normal: Any
+    largest: Any
+
+    def raised(self, flag: Flags) -> Any:
+        """Where the right flags have this one."""
+        return self.flags & flag.value != 0
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Words for a class of operations, and where it is met."""
+
+    words: str
+    meets: Callable[[Operation], Any]
+
+
+def _lifted(op: Operation) -> Any:
+    """A result at the smallest normal number that is below it when it is cut."""
+    if not rounded_at_once(op.unit):
+        return np.zeros(len(op.result), dtype=np.bool_)
+    cut = with_rounding(op.unit, Rounding.RTZ)
+    results = evaluate(cut, {port.name: op.inputs[port.name] for port in cut.inputs})
+    below = np.abs(numbers(op.port, results[op.port.name], op.inputs)) < op.smallest_normal
+    return below & (np.abs(op.result) == op.smallest_normal)
+
+
+def _at_smallest_normal(op: Operation) -> Any:
+    return (np.abs(op.result) == op.smallest_normal) & op.raised(Flags.INEXACT)
+
+
+SITUATIONS = (
+    Situation(
+        "for results that rounding lifts to the smallest normal number (tininess before rounding)",
+        _lifted,
+    ),
+    Situation("for inexact results at the smallest normal number", _at_smallest_normal),
+    Situation("for signalling NaN", lambda op: op.signalling),
+    Situation("for NaN operands", lambda op: np.isnan(op.operands).any(axis=0)),
+    Situation("for infinite operands", lambda op: np.isinf(op.operands).any(axis=0)),
+    Situation("for infinite operands that saturate", lambda op: _saturated(op) & np.isinf(op.operands).any(axis=0)),
+    Situation("for infinite operands that become NaN", lambda op: _inf_to_nan(op)),
+    Situation("for finite operands that saturate", lambda op: _saturated(op) & ~np.isinf(op.operands).any(axis=0)),
+    Situation("for exact subnormal results", lambda op: _tiny(op) & ~op.raised(Flags.INEXACT)),
+    Situation("for inexact subnormal results", lambda op: _tiny(op) & op.raised(Flags.INEXACT)),
+    Situation("for numbers that become zero", lambda op: (op.result == 0) & op.raised(Flags.INEXACT)),
+    Situation("for results that are zero", lambda op: op.result == 0),
+    Situation("where numbers overflow", lambda op: op.raised(Flags.OVERFLOW)),
+    Situation("where the operation is invalid", lambda op: op.raised(Flags.INVALID)),
+    Situation("for infinite results", lambda op: np.isinf(op.result)),
+    Situation("for NaN results", lambda op: np.isnan(op.result)),
+    Situation("ever", lambda op: np.ones(len(op.result), dtype=np.bool_)),
+)
+"""Where readings of the standard part, the narrowest first."""
+
+
+def _tiny(op: Operation) -> Any:
+    magnitude = np.abs(op.result)
+    return (magnitude > 0) & (magnitude < op.smallest_normal)
+
+
+def _saturated(op: Operation) -> Any:
+    beyond = op.raised(Flags.OVERFLOW) | np.isinf(op.operands).any(axis=0)
+    return beyond & (np.abs(op.result) == op.largest)
+
+
+def _inf_to_nan(op: Operation) -> Any:
+    infinite = np.isinf(op.operands).any(axis=0) & ~np.isnan(op.operands).any(axis=0)
+    return infinite & np.isnan(op.result)
+
+
+def _operation(unit: Unit, port: Port, flags: Port, inputs: Columns, results: Results) -> Operation:
+    beside = operands_beside(unit, port)
+    smallest, largest = limits(port, inputs)
+    return Operation(
+        unit,
+        port,
+        inputs,
+        np.stack([numbers(p, inputs[p.name], inputs) for p in beside]),
+        np.logical_or.reduce([is_signalling(p, inputs[p.name], inputs) for p in beside]),
+        numbers(port, results[port.name], inputs),
+        np.asarray(results[flags.name]),
+        smallest,
+        largest,
+    )
+
+
+def differences(unit: Unit) -> Iterator[Difference]:
+    """Every flag raised, and not raised, in every situation; the flags in the order of other standards."""
+    if not flag_ports(unit):
+        return
+    for situation in SITUATIONS:
+        for flag in _RAISED:
+            name = (flag.name or "").lower()
+            for raised, words in ((True, "raises"), (False, "does not raise")):
+                change = _changed(situation, flag, raised)
+                yield Difference(Topic.FLAGS, f"flags: it {words} {name} {situation.words}", results=change)
+    yield Difference(Topic.FLAGS, "flags: its bits stand in the opposite order", results=_reversed)
+
+
+def _changed(situation: Situation, flag: Flags, raised: bool) -> Callable[[Unit, Columns, Results], Results]:
+    def change(unit: Unit, inputs: Columns, results: Results) -> Results:
+        given: Results = {}
+        for flags, port in flag_ports(unit):
+            operation = _operation(unit, port, flags, inputs, results)
+            bit = np.uint8(flag.value)
+            before = operation.flags.astype(np.uint8)
+            after = before | bit if raised else before & ~bit
+            given[flags.name] = np.where(situation.meets(operation), after, before)
+        return given
+
+    return change
+
+
+def _reversed(unit: Unit, inputs: Columns, results: Results) -> Results:
+    given: Results = {}
+    for flags, _ in flag_ports(unit):
+        codes = np.asarray(results[flags.name], dtype=np.uint8)
+        bits = [((codes >> place) & 1) << (FLAG_BITS - 1 - place) for place in range(FLAG_BITS)]
+        given[flags.name] = np.bitwise_or.reduce(bits)
+    return given

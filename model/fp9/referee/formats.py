@@ -1,0 +1,101 @@
+"""Differences of formats and selects: other codes for the same numbers is the commonest fault there is."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+from fp9.formats import FAMILIES, NAMED, FixedFormat, Format, Specials
+from fp9.referee.difference import Difference, Topic
+from fp9.referee.specs import formats_of, with_format
+from fp9.units import Columns, Unit
+
+_OTHER_BIASES = (-2, -1, 1, 2)
+"""Biases beside the right one, as distances from it; those of a format's kin come from the catalogue."""
+
+
+def differences(unit: Unit) -> Iterator[Difference]:
+    """Each format of a unit taken as another one of its width, and selects whose two values are exchanged."""
+    for fmt in formats_of(unit):
+        for other in alike(fmt):
+            yield Difference(Topic.FORMAT, in_words(fmt, other), functools.partial(with_format, old=fmt, new=other))
+    for port in unit.inputs:
+        if len(port.choices) == 2:
+            yield Difference(
+                Topic.SELECT,
+                f"its select {port.name} has 0 and 1 exchanged: 0 means {port.choices[1]}, 1 {port.choices[0]}",
+                operands=functools.partial(_exchanged, port.name),
+            )
+
+
+def _exchanged(name: str, unit: Unit, inputs: Columns) -> dict[str, Any]:
+    return {**inputs, name: inputs[name] ^ 1}
+
+
+def alike(fmt: Format) -> Iterator[Format]:
+    """Formats of the same width that may have been meant: those of the catalogue, then the format with one fact
+    changed. None has the same codes as another."""
+    seen = {_facts(fmt)}
+    for other in (*_catalogue(fmt), *_one_fact_changed(fmt)):
+        if other.bits == fmt.bits and _facts(other) not in seen:
+            seen.add(_facts(other))
+            yield other
+
+
+def _facts(fmt: Format) -> tuple[Any, ...]:
+    """What decides a format's codes."""
+    if not isinstance(fmt, FixedFormat):
+        return (fmt.name,)
+    specials = (fmt.specials, fmt.padding) if fmt.specials is not Specials.FINITE else (Specials.FINITE, fmt.padding)
+    return (fmt.exponent_bits, fmt.fraction_bits, fmt.bias, fmt.subnormals, *specials)
+
+
+def _catalogue(fmt: Format) -> Iterator[Format]:
+    every = (*NAMED.values(), *(family() for family in FAMILIES.values()))
+    fields = _fields(fmt)
+    yield from sorted(every, key=lambda other: _fields(other) != fields)
+
+
+def _fields(fmt: Format) -> tuple[int, int] | None:
+    return (fmt.exponent_bits, fmt.fraction_bits) if isinstance(fmt, FixedFormat) else None
+
+
+def _one_fact_changed(fmt: Format) -> Iterator[Format]:
+    if not isinstance(fmt, FixedFormat):
+        return
+    changes: list[dict[str, Any]] = [{"subnormals": not fmt.subnormals}]
+    if fmt.bits < 16:
+        changes += [{"specials": specials} for specials in Specials]
+        changes += [{"bias": fmt.bias + step} for step in _OTHER_BIASES]
+    for change in changes:
+        try:
+            yield dataclasses.replace(fmt, name=_changed_name(fmt, change), **change)
+        except ValueError:  # such a format cannot be
+            continue
+
+
+def _changed_name(fmt: FixedFormat, change: dict[str, Any]) -> str:
+    field, value = next(iter(change.items()))
+    words = {
+        "subnormals": "with subnormals" if value else "without subnormals",
+        "specials": f"with specials {value.name.lower()}" if isinstance(value, Specials) else "",
+        "bias": f"with bias {value}",
+    }
+    return f"{fmt.name} {words[field]}"
+
+
+def in_words(expected: Format, seen: Format) -> str:
+    """The sentence that tells two formats apart, by the facts that differ."""
+    facts = [f"its largest number is {seen.max:g}, not {expected.max:g}"] if seen.max != expected.max else []
+    if isinstance(expected, FixedFormat) and isinstance(seen, FixedFormat):
+        if _fields(expected) != _fields(seen):
+            facts.append(f"{seen.exponent_bits} exponent and {seen.fraction_bits} fraction bits")
+        elif seen.bias != expected.bias:
+            facts.append(f"bias {seen.bias}, not {expected.bias}")
+        if seen.specials is not expected.specials:
+            facts.append(seen.specials.value)
+        if seen.subnormals is not expected.subnormals:
+            facts.append("subnormals" if seen.subnormals else "no subnormals: exponent 0 is an ordinary binade")
+    return f"it takes {seen.name} for {expected.name}" + (f" ({'; '.join(facts)})" if facts else "")

@@ -1,0 +1,31 @@
+"""All ways to differ that are tried, by the kind of unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fp9.referee import flags, formats, roundings, specials, sums
+from fp9.referee.difference import Difference, changed
+from fp9.units import Unit
+
+
+def differences(unit: Unit) -> Iterator[Difference]:
+    """What may be different about the results of a unit, the likeliest first; only what its spec can say."""
+    for source in (roundings, sums, specials, formats):
+        for difference in source.differences(unit):
+            if _possible(unit, difference):
+                yield difference
+
+
+def flag_differences(unit: Unit) -> Iterator[Difference]:
+    """What may be different about the flags of a unit whose results are explained."""
+    return flags.differences(unit)
+
+
+def _possible(unit: Unit, difference: Difference) -> bool:
+    """Whether the spec can be changed so, and is another one then."""
+    try:
+        changed(unit, [difference])
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,93 @@
+"""Differences of casts and of all that rounds: rounding, double rounding, overflow."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import fp9
+from fp9.formats import FixedFormat, Format, fixed_format
+from fp9.referee.classes import operands_of
+from fp9.referee.conversions import Conversion
+from fp9.referee.difference import Difference, Topic
+from fp9.referee.specs import overflows_of, replaced, roundings_of, targets_of, with_overflow, with_rounding
+from fp9.rounding import Overflow, Rounding
+from fp9.units import Cast, Columns, Unit
+
+DETERMINISTIC = tuple(rounding for rounding in Rounding if rounding.is_monotone)
+
+
+def differences(unit: Unit) -> Iterator[Difference]:
+    """Other roundings, other overflow, rounding twice."""
+    yield from _roundings(unit)
+    yield from _overflows(unit)
+    if isinstance(unit, Cast | Conversion):
+        yield from _double_roundings(unit)
+
+
+def _roundings(unit: Unit) -> Iterator[Difference]:
+    offered = roundings_of(unit)
+    if not offered:
+        return
+    expected = " or ".join(mode.words for mode in offered)
+    for rounding in DETERMINISTIC:
+        if offered != (rounding,):
+            says = f"it rounds {rounding.words}; expected {expected}"
+            yield Difference(Topic.ROUNDING, says, functools.partial(with_rounding, rounding=rounding))
+
+
+def _overflows(unit: Unit) -> Iterator[Difference]:
+    offered = overflows_of(unit)
+    for overflow in Overflow if offered else ():
+        if offered != (overflow,):
+            yield Difference(
+                Topic.OVERFLOW, _OVERFLOW_WORDS[overflow](unit), functools.partial(with_overflow, overflow=overflow)
+            )
+
+
+def _lets(unit: Unit) -> str:
+    targets = ", ".join(f"{_name(fmt)} overflow to {beyond(fmt)} where" for fmt in targets_of(unit))
+    return f"it lets {targets} {_limits(unit)} under saturate"
+
+
+def _limits(unit: Unit) -> str:
+    return ", ".join(f"{_name(fmt)} saturates to {fmt.max:g}" for fmt in targets_of(unit))
+
+
+def _name(fmt: Format) -> str:
+    return fmt.name.upper()
+
+
+def beyond(fmt: Format) -> str:
+    """What becomes of numbers beyond the largest one where they do not saturate."""
+    return "infinity" if fmt.has_inf else "NaN"
+
+
+_OVERFLOW_WORDS: dict[Overflow, Callable[[Unit], str]] = {
+    Overflow.INF: _lets,
+    Overflow.SATURATE: lambda unit: f"it saturates ({_limits(unit)}) where inf is asked for",
+    Overflow.DIRECTED: lambda unit: "its overflow minds the direction of rounding (IEEE 754-2019, 7.4)",
+}
+
+
+def _double_roundings(unit: Cast | Conversion) -> Iterator[Difference]:
+    """First to a narrower source format, then to the target."""
+    if any(mode.reads_source for mode in roundings_of(unit)):
+        return
+    for name in ("fp16", "bf16"):
+        middle = fixed_format(name)
+        if unit.source.bits > middle.bits:
+            yield Difference(
+                Topic.SUM,
+                f"double rounding: it rounds to {name} first, and then to the target",
+                spec=functools.partial(replaced, source=middle),
+                operands=functools.partial(_narrowed, middle),
+            )
+
+
+def _narrowed(middle: FixedFormat, unit: Any, inputs: Columns) -> dict[str, Any]:
+    """The operands of every lane in the middle format, other ports as they are."""
+    ports = operands_of(unit)
+    lanes = {port.name: fp9.cast(inputs[port.name], unit.source, middle, overflow="inf") for port in ports}
+    return {**inputs, **lanes}

@@ -1,0 +1,253 @@
+"""Differences of what is no ordinary number: subnormals, signs of zero, infinities, NaN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fp9.formats import FixedFormat, Format, Kind
+from fp9.golden import evaluate
+from fp9.referee.classes import (
+    coded,
+    formats_on,
+    numbers,
+    operands_beside,
+    operands_of,
+    results_of,
+)
+from fp9.referee.difference import Difference, Topic
+from fp9.referee.specs import formats_of, rounded_at_once, targets_of, with_rounding
+from fp9.rounding import Rounding
+from fp9.units import Columns, Mac, Port, Results, Unit
+
+ANY_NAN = Difference(Topic.NAN, 'its NaN has another code; nan = "any" accepts it', any_nan=True)
+
+
+def differences(unit: Unit) -> Iterator[Difference]:
+    """Subnormals flushed, zeros of another sign, infinities and NaN that become something else."""
+    if any(isinstance(fmt, FixedFormat) and fmt.subnormals for fmt in formats_of(unit)):
+        yield from _flushes(unit)
+    yield from _zero_signs(unit)
+    if results_of(unit) and operands_of(unit):
+        yield from _infinities(unit)
+        yield from _nans(unit)
+
+
+# --- subnormals -------------------------------------------------------------------------------------------------------
+
+
+def _flushed(port: Port, codes: Any, inputs: Columns, signed: bool = True) -> Any:
+    """The codes with every subnormal number made zero, of its sign or of the positive one."""
+    left = np.array(codes)
+    values = np.abs(numbers(port, codes, inputs))
+    for fmt, here in formats_on(port, inputs):
+        if isinstance(fmt, FixedFormat) and fmt.subnormals:
+            small = here & (values > 0) & (values < fmt.smallest_normal)
+            left[small] &= left.dtype.type(fmt.sign_mask if signed and fmt.signed_zero else 0)
+    return left
+
+
+def _flushed_results(signed: bool) -> Callable[[Unit, Columns, Results], Results]:
+    def flush(unit: Unit, inputs: Columns, results: Results) -> Results:
+        return {port.name: _flushed(port, results[port.name], inputs, signed) for port in results_of(unit)}
+
+    return flush
+
+
+def _flushed_operands(unit: Unit, inputs: Columns) -> Columns:
+    flushed = {port.name: _flushed(port, inputs[port.name], inputs) for port in operands_of(unit)}
+    return {**inputs, **flushed}
+
+
+def _flushed_before(unit: Unit, inputs: Columns, results: Results) -> Results:
+    """A result that is subnormal when it is cut becomes zero, also where rounding would lift it out."""
+    given = {port.name: inputs[port.name] for port in with_rounding(unit, Rounding.RTZ).inputs}
+    cut = evaluate(with_rounding(unit, Rounding.RTZ), given)
+    changed: Results = {}
+    for port in results_of(unit):
+        flushed = _flushed(port, cut[port.name], inputs)
+        golden = _flushed(port, results[port.name], inputs)
+        changed[port.name] = np.where(flushed != cut[port.name], flushed, golden)
+    return changed
+
+
+def _flushes(unit: Unit) -> Iterator[Difference]:
+    if any(isinstance(fmt, FixedFormat) and fmt.subnormals for fmt in targets_of(unit)):
+        yield Difference(Topic.SUBNORMALS, "it flushes subnormal results to zero", results=_flushed_results(True))
+        if rounded_at_once(unit):
+            yield Difference(Topic.SUBNORMALS, "it flushes to zero before it rounds", results=_flushed_before)
+        yield Difference(Topic.SUBNORMALS, "it flushes subnormal results to +0", results=_flushed_results(False))
+    if not isinstance(unit, Mac):
+        yield Difference(Topic.OPERANDS, "it reads subnormal operands as zero", operands=_flushed_operands)
+
+
+# --- zeros -----------------------------------------------------------------------------------------------------------
+
+
+def _zero_signs(unit: Unit) -> Iterator[Difference]:
+    def with_sign(change: Callable[[Any, int], Any]) -> Callable[[Unit, Columns, Results], Results]:
+        def changed(unit: Unit, inputs: Columns, results: Results) -> Results:
+            given: Results = {}
+            for port in results_of(unit):
+                codes = np.array(results[port.name])
+                zero = numbers(port, codes, inputs) == 0
+                for fmt, here in formats_on(port, inputs):
+                    if isinstance(fmt, FixedFormat):
+                        codes[zero & here] = change(codes[zero & here], fmt.sign_mask)
+                given[port.name] = codes
+            return given
+
+        return changed
+
+    wrong = "wrong sign of zero: it gives"
+    for words, change in (
+        ("+0 where -0 is expected", lambda codes, sign: np.zeros_like(codes)),
+        ("zero the other sign", lambda codes, sign: codes ^ codes.dtype.type(sign)),
+        ("-0 where +0 is expected", lambda codes, sign: np.full_like(codes, sign)),
+    ):
+        if any(fmt.signed_zero for fmt in targets_of(unit)):
+            yield Difference(Topic.ZERO, f"{wrong} {words}", results=with_sign(change))
+
+
+# --- infinities and NaN ----------------------------------------------------------------------------------------------
+
+
+def _zero_code(fmt: Format, negative: bool) -> int | None:
+    return 0 if fmt.has_zero else None
+
+
+def _max_code(fmt: Format, negative: bool) -> int | None:
+    sign = fmt.sign_mask if negative and isinstance(fmt, FixedFormat) else 0
+    return fmt.max_code | sign
+
+
+def _instead(
+    where: Callable[[Unit, Port, Columns, Results], Any],
+    negative: Callable[[Unit, Port, Columns, Results], Any],
+    code_of: Callable[[Format, bool], int | None],
+) -> Callable[[Unit, Columns, Results], Results]:
+    """Results that are `code_of(format, sign)` where `where` says so."""
+
+    def changed(unit: Unit, inputs: Columns, results: Results) -> Results:
+        given: Results = {}
+        for port in results_of(unit):
+            codes, here = np.array(results[port.name]), where(unit, port, inputs, results)
+            signs = negative(unit, port, inputs, results)
+            for sign in (False, True):
+                other, there = coded(port, inputs, lambda fmt, sign=sign: code_of(fmt, sign))
+                at = here & there & (signs == sign)
+                codes[at] = other[at].astype(codes.dtype)
+            given[port.name] = codes
+        return given
+
+    return changed
+
+
+def _operand_is(test: Callable[[Any], Any]) -> Callable[[Unit, Port, Columns, Results], Any]:
+    def where(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
+        beside = operands_beside(unit, port)
+        return np.logical_or.reduce([test(numbers(p, inputs[p.name], inputs)) for p in beside])
+
+    return where
+
+
+def _result_is(test: Callable[[Any], Any]) -> Callable[[Unit, Port, Columns, Results], Any]:
+    return lambda unit, port, inputs, results: test(numbers(port, results[port.name], inputs))
+
+
+def _never(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
+    return np.zeros(len(results[port.name]), dtype=np.bool_)
+
+
+def _always(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
+    return np.ones(len(results[port.name]), dtype=np.bool_)
+
+
+def _operand_sign(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
+    """The product of the operands' signs, NaN included."""
+    signs = [np.signbit(numbers(p, inputs[p.name], inputs)) for p in operands_beside(unit, port)]
+    return np.logical_xor.reduce(signs)
+
+
+def _result_sign(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
+    return np.signbit(numbers(port, results[port.name], inputs))
+
+
+_BECOMES: tuple[tuple[str, Callable[[Format, bool], int | None]], ...] = (
+    ("zero", _zero_code),
+    ("the largest number", _max_code),
+    ("infinity", lambda fmt, negative: fmt.inf_code(negative)),
+    ("NaN", lambda fmt, negative: fmt.nan_code(negative)),
+)
+
+
+def _infinities(unit: Unit) -> Iterator[Difference]:
+    """What becomes of infinite operands, and of results that are infinite."""
+    if any(fmt.has_inf or fmt.nan_is_inf for port in operands_of(unit) for fmt in port.formats):
+        for words, code_of in _BECOMES:
+            single = len(operands_of(unit)) == 1 or len(results_of(unit)) > 1
+            sign = _operand_sign if single else _result_sign
+            change = _instead(_operand_is(np.isinf), sign, code_of)
+            yield Difference(Topic.INFINITY, f"infinite operands give {words}", results=change)
+    if any(fmt.has_inf for fmt in targets_of(unit)):
+        for words, code_of in _BECOMES:
+            change = _instead(_result_is(np.isinf), _result_sign, code_of)
+            yield Difference(Topic.INFINITY, f"it gives {words} where infinity is expected", results=change)
+
+
+def _nans(unit: Unit) -> Iterator[Difference]:
+    """Other NaN codes and signs, NaN that become something else, any NaN."""
+    nan = _result_is(np.isnan)
+    if any(fmt.has_nan for fmt in targets_of(unit)):
+        for words, sign in (("positive", _never), ("negative", _always), ("of its operand's sign", _operand_sign)):
+            change = _instead(nan, sign, lambda fmt, negative: fmt.nan_code(negative))
+            yield Difference(Topic.NAN, f"its NaN is always {words}", results=change)
+        yield ANY_NAN
+        for fmt in targets_of(unit):
+            yield from _other_codes(fmt, nan)
+        for words, code_of in _BECOMES[:3]:
+            for sign_words, sign in _SIGNS_OF_NAN:
+                change = _instead(nan, sign, code_of)
+                yield Difference(Topic.NAN, f"it gives {sign_words}{words} where NaN is expected", results=change)
+    else:
+        for words, code_of in (*_BECOMES[:2], ("-0", _negative_zero)):
+            for sign_words, sign in _SIGNS_OF_NAN:
+                change = _instead(_operand_is(np.isnan), sign, code_of)
+                yield Difference(Topic.NAN, f"NaN becomes {sign_words}{words}", results=change)
+
+
+_SIGNS_OF_NAN = (("", _never), ("minus ", _always), ("with its operand's sign ", _operand_sign))
+
+
+def _negative_zero(fmt: Format, negative: bool) -> int | None:
+    return fmt.sign_mask if isinstance(fmt, FixedFormat) and fmt.signed_zero else None
+
+
+MOST_NANS = 4
+"""NaN codes of one sign up to which each is tried alone."""
+
+
+def _other_codes(fmt: Format, nan: Callable[[Unit, Port, Columns, Results], Any]) -> Iterator[Difference]:
+    """Every other NaN code of a small format; of a wide one that whose fraction bits are all 1."""
+    if not isinstance(fmt, FixedFormat) or fmt.nan_code(False) is None:
+        return
+    if fmt.bits <= 8:
+        codes = [code for code in range(fmt.sign_mask) if fmt.kind_of(code) is Kind.NAN]
+    else:
+        codes = [fmt.magnitude_mask]
+    if len(codes) > MOST_NANS:
+        return
+    for code in codes:
+        if code == fmt.nan_code(False):
+            continue
+        for words, sign in (("", _result_sign), (", always positive", _never), (", always negative", _always)):
+
+            def code_of(other: Format, negative: bool, code: int = code) -> int | None:
+                if other != fmt:
+                    return None
+                return code | (fmt.sign_mask if negative else 0)
+
+            says = f"its NaN in {fmt.name} is 0x{code:x}, not 0x{fmt.nan_code(False):x}{words}"
+            yield Difference(Topic.NAN, says, results=_instead(nan, sign, code_of))

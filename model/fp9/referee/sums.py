@@ -1,0 +1,147 @@
+"""Differences of sums: what an engine does otherwise, products rounded before they are added, another order."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fp9.casts.arrays import decode_to
+from fp9.engines import ENGINES, Addend, Engine, Truncation
+from fp9.golden.selects import factor_values
+from fp9.kernels import fused as kernels
+from fp9.referee.difference import Difference, Topic
+from fp9.referee.specs import engine_of, replaced, with_engine
+from fp9.sums.products import EngineKernel
+from fp9.units import Columns, Dot, Fma, Mac, Results, Unit
+
+_WINDOW_STEPS = (-3, -2, -1, 1, 2, 3)
+"""Windows beside the right one, as distances from it."""
+_GUARD_BITS = range(0, 5)
+"""Bits below the result's last one that a window has where sums should be exact."""
+
+
+def differences(unit: Unit) -> Iterator[Difference]:
+    """Other facts of the engine; other orders where a step stands for itself."""
+    engine = engine_of(unit)
+    if engine is None:
+        return
+    for says, fields in _facts(engine):
+        yield Difference(Topic.SUM, says, functools.partial(with_engine, **fields))
+    for name, preset in ENGINES.items():
+        if preset.products == engine.products and preset.output == engine.output and preset != engine:
+            yield Difference(Topic.SUM, f"it sums as engine {name} does", functools.partial(replaced, engine=preset))
+    if isinstance(unit, Dot) and not isinstance(unit, Mac):
+        yield from _orders(unit)
+
+
+def _facts(engine: Engine) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Fields of an engine that may be otherwise, with the words for each."""
+    if engine.window is None:
+        precision = engine.result.fraction_bits
+        for window in (precision + guard for guard in _GUARD_BITS):
+            yield f"it cuts its terms: a window of {window} fraction bits, where sums are exact", {"window": window}
+            sticky = {"window": window, "truncation": Truncation.JAM}
+            yield f"it cuts its terms with a sticky bit: a window of {window} fraction bits", sticky
+        return
+    yield f"its sums are exact, where a window has {engine.window} fraction bits", _EXACT
+    for window in (engine.window + step for step in _WINDOW_STEPS):
+        yield f"its window has {window} fraction bits, not {engine.window}", {"window": window}
+    for truncation in Truncation:
+        yield f"bits below its window: {_TRUNCATIONS[truncation]}", {"truncation": truncation}
+    for addend in Addend:
+        yield f"its addend stands {addend.value} the window, not {engine.addend.value}", {"addend": addend}
+    if engine.zero_exponent is not None:
+        yield "a zero does not count for its window", {"zero_exponent": None}
+
+
+_EXACT: dict[str, Any] = {"window": None, "zero_exponent": None, "joined": None, "addend": Addend.INSIDE}
+_TRUNCATIONS = {
+    Truncation.ZERO: "cut toward zero",
+    Truncation.FLOOR: "cut toward minus infinity",
+    Truncation.JAM: "kept as a sticky bit",
+}
+
+# --- orders -----------------------------------------------------------------------------------------------------------
+
+
+def _orders(unit: Dot) -> Iterator[Difference]:
+    name = unit.engine.result.name
+    if isinstance(unit, Fma):
+        says = f"double rounding: it rounds the product to {name} before it adds"
+        yield Difference(Topic.SUM, says, results=_in_steps(_products_first))
+        return
+    for words, order in (
+        ("it adds its products to the addend one after the other, and rounds each time", _one_by_one),
+        ("it adds its products to the addend one after the other from the last, and rounds each time", _from_the_last),
+        ("it adds its products one after the other, the addend last, and rounds each time", _addend_last),
+        (f"it rounds its products to {name} and adds them in a tree of pairs, the addend last", _tree),
+    ):
+        yield Difference(Topic.SUM, words, results=_in_steps(order))
+
+
+Step = Callable[[Any, Any, Any], Any]
+"""round(a * b + c) of float64 arrays, as float64; the flags of all steps are kept."""
+
+
+def _in_steps(order: Callable[[Step, Any, Any, Any], Any]) -> Callable[[Unit, Columns, Results], Results]:
+    """Results of sums that are rounded at every step of an order."""
+
+    def results(unit: Any, inputs: Columns, golden: Results) -> Results:
+        plain = dataclasses.replace(
+            unit.engine, name="step", products=1, chunk=None, promotion=None, interleave=None, **_EXACT
+        )
+        engine = EngineKernel(plain)
+        size = len(inputs["c"])
+        flags = np.zeros(size, dtype=np.uint8)
+        last = np.zeros(size, dtype=plain.output.dtype)
+
+        def step(a: Any, b: Any, c: Any) -> Any:
+            codes, raised = engine.outputs(size)
+            kernels.fma_array(*engine.rounding, a, b, c, codes, raised)
+            flags[...] |= raised
+            last[...] = codes
+            return decode_to(codes, plain.output, np.float64)
+
+        a, b = factor_values(unit, inputs)
+        columns = (np.ascontiguousarray(a.T), np.ascontiguousarray(b.T))
+        order(step, *columns, engine.addends(inputs["c"]))
+        return {"result": last, "flags": flags} if unit.flags else {"result": last}
+
+    return results
+
+
+def _rounded(step: Step, a: Any, b: Any) -> Any:
+    """A product alone; beside -0 one that is a zero keeps its sign."""
+    return step(a, b, np.full(len(a), -0.0))
+
+
+def _sum(step: Step, x: Any, y: Any) -> Any:
+    return step(x, np.ones(len(x)), y)
+
+
+def _products_first(step: Step, a: Any, b: Any, c: Any) -> Any:
+    return _sum(step, _rounded(step, a[0], b[0]), c)
+
+
+def _one_by_one(step: Step, a: Any, b: Any, c: Any) -> Any:
+    return functools.reduce(lambda total, lane: step(a[lane], b[lane], total), range(len(a)), c)
+
+
+def _from_the_last(step: Step, a: Any, b: Any, c: Any) -> Any:
+    return _one_by_one(step, a[::-1], b[::-1], c)
+
+
+def _addend_last(step: Step, a: Any, b: Any, c: Any) -> Any:
+    return _sum(step, _one_by_one(step, a[1:], b[1:], _rounded(step, a[0], b[0])), c)
+
+
+def _tree(step: Step, a: Any, b: Any, c: Any) -> Any:
+    terms = [_rounded(step, a[lane], b[lane]) for lane in range(len(a))]
+    while len(terms) > 1:
+        pairs = [_sum(step, x, y) for x, y in zip(terms[::2], terms[1::2], strict=False)]
+        terms = pairs + terms[len(pairs) * 2 :]
+    return _sum(step, terms[0], c)

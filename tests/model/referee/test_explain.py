@@ -1,0 +1,112 @@
+"""Answers that differ in a known way are explained by it, alone and in pairs, for every kind of unit."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import numpy as np
+import pytest
+
+from fp9.engines import ENGINES, engine
+from fp9.formats import format
+from fp9.referee import Conversion, Difference, Narrowed, Reading, Topic, differences, explain, results_under
+from fp9.referee.hypotheses import flag_differences
+from fp9.rounding import Overflow, Rounding
+from fp9.suites import random
+from fp9.suites.columns import every_value
+from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Unit, Upcast
+from fp9.units.toml import KINDS
+from fp9.vectors.sets import VectorSet, from_inputs
+
+_E4M3, _E5M2, _HFP8 = (format("e4m3"),), (format("e5m2"),), (format("hfp8_152"),)
+UNITS: dict[str, Unit] = {
+    unit.name: unit
+    for unit in (
+        Cast("cast", format("bf16"), _E4M3 + _E5M2, (Rounding.RNE,), (Overflow.SATURATE,)),
+        Decoder("decoder", _E4M3 + _E5M2),
+        Upcast("upcast", _E4M3 + _E5M2, format("bf16")),
+        Fma("fma", _E4M3, _E5M2, ENGINES["fma_fp32"]),
+        Dot("dot", _E4M3, _E5M2, engine("hopper(G=2)")),
+        Dot("exact_dot", _E4M3, _E5M2, engine("fma_fp32(G=2)")),
+        Fpu("fpu", _HFP8, _HFP8, ENGINES["fmma"]),
+        Mac("mac", _E4M3, _E5M2, ENGINES["fma_fp32"]),
+        Conversion("conversion", format("fp16"), format("e5m2")),
+        Reading("reading", format("e4m3")),
+        Narrowed("narrowed", Fma("product", _E4M3, _E4M3, engine("fma_fp32(rounding=rto)")), format("e4m3")),
+    )
+}
+
+
+@functools.cache
+def vectors_of(name: str) -> VectorSet:
+    """Every operand of a unit that has one alone, else random ones."""
+    unit = UNITS[name]
+    if len(unit.inputs) == 1:
+        return from_inputs(unit, {port.name: every_value(port) for port in unit.inputs})
+    drawn = unit.inner if isinstance(unit, Narrowed) else unit
+    return from_inputs(unit, random(drawn, 2500, np.random.default_rng(1)))
+
+
+@functools.cache
+def one_of_each_topic(name: str) -> dict[Topic, Difference]:
+    """The first difference of each topic that changes an answer of the unit."""
+    made, found = vectors_of(name), {}
+    tried = itertools.chain(differences(made.unit), flag_differences(made.unit))
+    for difference in tried:
+        if difference.topic not in found and _shows(made, (difference,)):
+            found[difference.topic] = difference
+    return found
+
+
+def _shows(made: VectorSet, composition: tuple[Difference, ...]) -> bool:
+    answers = results_under(made.unit, made.inputs, composition)
+    return any((answers[name] != made.expected[name]).any() for name in answers)
+
+
+def test_every_kind_of_unit_is_here() -> None:
+    assert {unit.kind for unit in UNITS.values()} >= set(KINDS)
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_every_difference_is_explained_by_one_sentence(name: str) -> None:
+    made, chosen = vectors_of(name), one_of_each_topic(name)
+    assert len(chosen) >= 2
+    for difference in chosen.values():
+        found = explain(made, results_under(made.unit, made.inputs, (difference,)))
+        assert found.mismatches
+        assert not found.unexplained, difference.says
+        assert len(found.explanations) == 1, (difference.says, found)
+        assert not found.explanations[0].contradicts
+
+
+@pytest.mark.parametrize("name", ["cast", "fma", "decoder", "conversion"])
+def test_two_differences_at_once_are_told_apart(name: str) -> None:
+    made, chosen = vectors_of(name), one_of_each_topic(name)
+    pairs = list(itertools.combinations(chosen.values(), 2))
+    for pair in pairs[:: max(1, len(pairs) // 4)]:
+        found = explain(made, results_under(made.unit, made.inputs, pair))
+        assert not found.unexplained, [difference.says for difference in pair]
+
+
+def test_e4m3_of_ieee_is_told_from_that_of_ocp() -> None:
+    """The largest number of IEEE-like e4m3 is 240 (1.875 * 2^7), that of OCP's 448 (1.75 * 2^8)."""
+    made = vectors_of("reading")
+    theirs = np.where(np.arange(256) & 0x78 == 0x78, np.nan, format("e4m3").table).astype(np.float32)
+    theirs[0x78], theirs[0xF8] = np.inf, -np.inf
+    found = explain(made, {"result": theirs.view(np.uint32)}, any_nan=True)
+    assert not found.unexplained
+    assert found.explanations[0].says.startswith("it takes e4m3ieee for e4m3 (its largest number is 240, not 448;")
+
+
+def test_right_answers_need_no_explanation() -> None:
+    made = vectors_of("cast")
+    found = explain(made, made.expected)
+    assert (found.explanations, found.mismatches, found.unexplained) == ((), 0, 0)
+
+
+def test_noise_is_not_explained() -> None:
+    made = vectors_of("fma")
+    noise = np.random.default_rng(3).integers(0, 1 << 32, len(made), dtype=np.uint32)
+    found = explain(made, {**made.expected, "result": noise})
+    assert found.unexplained > 0.9 * found.mismatches
