@@ -10,6 +10,8 @@ UNITS ?= fma_fp32 fma_dlfloat16 mac_fp32 mac_dlfloat16 cast_fp32
 
 BIN := .venv/bin
 READY := .venv/.ready
+COMPLETE := .venv/.complete
+UV := uv==0.13.9
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := demo
@@ -18,10 +20,10 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
 
-test: $(READY)    ## every test, on two workers
+test: $(COMPLETE) ## every test, on two workers
 	$(BIN)/pytest -q -n 2 --dist worksteal
 
-setup: $(READY)   ## .venv with pinned packages; Icarus, Liberty files and OpenSTA through apt
+setup: $(COMPLETE) ## .venv with all pinned packages; Icarus, Liberty files and OpenSTA through apt
 
 vectors: $(READY) ## golden vectors of UNITS
 	$(BIN)/fp9 vectors export $(UNITS) --suite corner --out $(OUT)/vectors
@@ -45,10 +47,10 @@ prove: $(READY)   ## every proof that ends within an hour
 mutants: $(READY) ## the share of single errors that the vector suites of UNITS notice; minutes
 	$(BIN)/fp9 grade $(UNITS) --record
 
-bench: $(READY)   ## speed beside other packages, those of the extra fp9[bench]
+bench: $(COMPLETE) ## speed beside other packages, those of the extra fp9[bench]
 	$(BIN)/python -m benchmarks
 
-exhaustive-casts: $(READY) ## every float32 input of every cast, against other packages and the oracle
+exhaustive-casts: $(COMPLETE) ## every float32 input of every cast, against other packages and the oracle
 	$(BIN)/python -m fp9.studies.exhaustive --out $(OUT)/exhaustive-casts
 
 wheel: $(READY)   ## wheel and source distribution, in OUT/dist, installed and run in an empty environment
@@ -59,15 +61,22 @@ wheel: $(READY)   ## wheel and source distribution, in OUT/dist, installed and r
 	  && $(OUT)/empty/bin/fp9 cast 16 --to hif8 --rounding hybrid || exit; \
 	done
 
-lint: $(READY)    ## ruff, mypy, and who may import whom
+lint: $(COMPLETE) ## ruff, mypy, and who may import whom
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
 
-docs: $(READY)    ## run the examples of the documentation
+docs: $(COMPLETE) ## run the examples of the documentation
 	$(BIN)/pytest -q tests/test_docs.py
 
-lock:             ## pin anew what pyproject.toml asks for
-	$(PYTHON) -m venv $(OUT)/lock && $(OUT)/lock/bin/pip install --quiet '.[demo,cluster,docs,parquet,test,lint]' hatchling==1.33.0
-	$(OUT)/lock/bin/pip freeze --all --exclude fp9 --exclude pip --exclude setuptools > requirements.lock
+# Of scikit-learn fp9 reads a file, of cocotb-coverage one module: what else they need is left out.
+UNUSED := $(foreach p,fp9 pip setuptools uv scipy joblib threadpoolctl narwhals python-constraint,--exclude $p)
+FREEZE = $(OUT)/lock/bin/pip freeze --all $(UNUSED)
+
+lock:             ## pin anew what pyproject.toml asks for: the main job's packages, and what is added to them
+	$(PYTHON) -m venv $(OUT)/lock && $(OUT)/lock/bin/pip install --quiet '.[demo]' hatchling==1.33.0
+	{ sed -n 1p requirements.lock; $(FREEZE); } > $(OUT)/main.lock && mv $(OUT)/main.lock requirements.lock
+	$(OUT)/lock/bin/pip install --quiet '.[demo,cluster,docs,parquet,test,lint]'
+	{ sed -n 1p requirements-test.lock; $(FREEZE) | grep -vxFf requirements.lock; } > $(OUT)/test.lock \
+	  && mv $(OUT)/test.lock requirements-test.lock
 
 clean:            ## everything made, .venv apart
 	rm -rf $(OUT) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
@@ -76,13 +85,26 @@ $(READY): pyproject.toml requirements.lock requirements.cells
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "fp9 needs Python 3.11 or later; install it, or run: make PYTHON=/path/to/python3" >&2; exit 2; }
 	@command -v g++ >/dev/null || { echo "fp9 needs a C++ compiler for Verilator; run: apt-get install g++" >&2; exit 2; }
-	@echo "Setting up .venv: about a minute"
+	@echo "Setting up .venv: packages of the main job, 540 MB on disk"
 	@$(PYTHON) -m venv .venv
-	@$(PIP) install -r requirements.lock
-	@$(PIP) install --no-deps --require-hashes -r requirements.cells
+	@$(call INSTALL,requirements.lock)
+	@$(call INSTALL,requirements.cells)
+	@$(BIN)/python rtl/fp9_rtl/tools/yosys_server.py &
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@$(APT_TOOLS)
 	@touch $@
+
+$(COMPLETE): $(READY) requirements-test.lock
+	@echo "Adding the packages of tests and checks to .venv"
+	@$(call INSTALL,requirements-test.lock)
+	@touch $@
+
+# uv takes a tenth of pip's time; where it cannot be had, or is not set up for the index that pip uses, pip installs.
+define INSTALL
+uv=$$(command -v uv) || { $(PIP) install $(UV) >/dev/null 2>&1 && uv=$(BIN)/uv; }; \
+{ [ -n "$$uv" ] && $$uv pip install --quiet --python $(BIN)/python --no-deps -r $(1) 2>/dev/null; } \
+  || $(PIP) install --no-deps -r $(1)
+endef
 
 # What apt can add: without Icarus its regressions are skipped, without the Liberty files synthesis, without OpenSTA
 # delays are ABC's own.

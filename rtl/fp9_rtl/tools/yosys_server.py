@@ -32,9 +32,9 @@ def main(control: socket.socket) -> None:
     """Fork a child for each run, until the other side is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the runs, too, and they end by it
     module = prepare()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children: the connection tells of their end
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1, 2)
+        _reap(wait=not message)
         if not message:
             return
         if os.fork() == 0:
@@ -42,6 +42,13 @@ def main(control: socket.socket) -> None:
             _child(module, *descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def _reap(wait: bool) -> None:
+    """Take note of children that ended, so that their processor time counts as this process'."""
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, 0 if wait else os.WNOHANG)[0]:
+            pass
 
 
 def prepare() -> Path:

@@ -12,6 +12,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from fp9.studies.digits import images_and_labels
+
 Matrix = NDArray[np.float32]
 
 LAYER_SIZES = (64, 64, 32, 10)
@@ -75,11 +77,9 @@ class LayerTensors:
 
 def digits(seed: int = 0) -> Digits:
     """The digits of scikit-learn, shuffled with `seed` and parted into training and test images."""
-    from sklearn.datasets import load_digits  # optional
-
-    images, labels = load_digits(return_X_y=True)
-    order = np.random.default_rng(seed).permutation(len(labels))
-    images, labels = (images[order] / 16).astype(np.float32), labels[order].astype(np.int64)
+    pixels, classes = images_and_labels()
+    order = np.random.default_rng(seed).permutation(len(classes))
+    images, labels = (pixels[order] / 16).astype(np.float32), classes[order]
     test = round(TEST_SHARE * len(labels))
     return Digits(images[test:], labels[test:], images[:test], labels[:test])
 

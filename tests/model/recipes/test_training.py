@@ -5,14 +5,21 @@ Bars were set on other seeds than those that run here.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from PIL import Image
 from tests.model.recipes.training import Network, Outcome, train
 
 from fp9.recipes import RoundOff, recipe
+from fp9.studies.digits import images_and_labels
 
-datasets = pytest.importorskip("sklearn.datasets")
+PACKAGE = find_spec("sklearn")
+PICTURE = Path(PACKAGE.origin or "").parent / "datasets" / "images" / "china.jpg" if PACKAGE else Path()
+pytestmark = pytest.mark.skipif(PACKAGE is None, reason="scikit-learn is not installed")
 
 
 # --- the residual is a master copy (HFP8 table 3, Wang et al. 2018) -------------------------------------------------
@@ -20,7 +27,7 @@ datasets = pytest.importorskip("sklearn.datasets")
 
 @pytest.fixture(scope="module")
 def digits() -> Network:
-    images, labels = datasets.load_digits(return_X_y=True)
+    images, labels = images_and_labels()
     return Network(recipe("hfp8(first=none,last=none)"), (images[:512] / 16).astype(np.float32), labels[:512])
 
 
@@ -56,7 +63,7 @@ HIDDEN, WAVES = 16, 8
 
 def pixels(rows: int = 128, columns: int = 192) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Waves of a pixel's place, and its colour, of a photograph: (rows * columns, 4 * WAVES + 1) and (.., 3)."""
-    image = datasets.load_sample_image("china.jpg").astype(np.float32) / 255
+    image = np.asarray(Image.open(PICTURE), dtype=np.float32) / 255
     colours = image[: 3 * rows : 3, : 3 * columns : 3][:rows, :columns].reshape(-1, 3)
     y, x = np.meshgrid(np.linspace(-1, 1, rows), np.linspace(-1, 1, columns), indexing="ij")
     angles = np.stack([np.pi * n * axis.ravel() / 2 for axis in (x, y) for n in range(1, WAVES + 1)], axis=1)

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fp9.studies.digits import images_and_labels
 from fp9.studies.recipes.layers import EPSILON, Numbers, Saved
 
 CHANNELS = 8
@@ -166,9 +167,7 @@ Digits: TypeAlias = tuple[Numbers, NDArray[Any], Numbers, NDArray[Any]]
 
 def digits(seed: int, tested: int = 449) -> Digits:
     """Images (n, 8, 8, 1) in 0..1 and labels of scikit-learn's digits: to train on, and to test on."""
-    from sklearn.datasets import load_digits  # optional
-
-    images, labels = load_digits(return_X_y=True)
+    images, labels = images_and_labels()
     order = np.random.default_rng([seed, 2]).permutation(len(images))
     pictures = (images[order] / 16).astype(np.float32).reshape(-1, SIDE, SIDE, 1)
     return pictures[tested:], labels[order][tested:], pictures[:tested], labels[order][:tested]

@@ -1,0 +1,28 @@
+"""Handwritten digits: the test part of UCI's optical recognition set, as it lies inside scikit-learn.
+
+The file is read where the package is installed, without importing it: neither SciPy nor the rest of what scikit-learn
+needs has to be there.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.system.missing import MissingTool, install_hint
+
+
+def images_and_labels() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """1,797 images of 8 x 8 pixels in 0..16, shape (1797, 64), and their classes 0..9, as `load_digits` gives them.
+
+    Raises MissingTool where scikit-learn is not installed.
+    """
+    package = importlib.util.find_spec("sklearn")
+    if package is None or package.origin is None:
+        raise MissingTool(f"scikit-learn is not installed; install it with: {install_hint('demo')}")
+    rows: NDArray[Any] = np.loadtxt(Path(package.origin).parent / "datasets" / "data" / "digits.csv.gz", delimiter=",")
+    return rows[:, :-1], rows[:, -1].astype(np.int64)
