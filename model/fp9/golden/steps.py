@@ -22,6 +22,7 @@ from fp9.units import SCALE_BITS, Dot, FpuOp, Upcast, significand_bits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fp9.golden.selects import Where
     from fp9.units import Cast, Columns, Decoder, Fpu
 
     Results = dict[str, NDArray[Any]]
@@ -149,7 +150,8 @@ def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
 def step(unit: Dot, inputs: Columns) -> Results:
     """Golden results of a `Dot` or `Fma`."""
     engine, count = unit.engine, len(inputs["c"])
-    if unit.products == 1 and engine.window is None and engine.chunk is None and not engine.flush_addend:
+    fused = engine.window is None and engine.chunk is None and not engine.flush_addend
+    if unit.products == 1 and fused and unit.scale is None:
         return _fma(unit, inputs)
     codes, flags = np.empty(count, dtype=engine.output.dtype), np.empty(count, dtype=np.uint8)
     for fmt_a, in_a in variants(inputs, "a", unit.a):
@@ -157,12 +159,21 @@ def step(unit: Dot, inputs: Columns) -> Results:
             here = both(in_a, in_b)
             a, b = (
                 np.stack([inputs[name][here] for name in unit.lane_names(operand)], axis=1).astype(np.uint8)
-                for operand in ("a", "b")
+                & np.uint8((1 << fmt.bits) - 1)
+                for operand, fmt in (("a", fmt_a), ("b", fmt_b))
             )
             addend = inputs["c"][here].astype(engine.output.dtype)
-            found = dot(a, b, fmt_a, fmt_b, engine, addend, flags=True, format_c=engine.addend_format)
-            codes[here], flags[here] = found
+            options = {"flags": True, "format_c": engine.addend_format, **_scales(unit, inputs, here)}
+            codes[here], flags[here] = dot(a, b, fmt_a, fmt_b, engine, addend, **options)
     return {"result": codes, "flags": flags} if unit.flags else {"result": codes}
+
+
+def _scales(unit: Dot, inputs: Columns, here: Where) -> dict[str, Any]:
+    """The scales of operations as `dot` takes them."""
+    if unit.scale is None:
+        return {}
+    codes = {f"scale_{operand}": inputs[f"{operand}_scale"][here].astype(np.uint8) for operand in ("a", "b")}
+    return codes | {"scale_format": unit.scale}
 
 
 def _fma(unit: Dot, inputs: Columns) -> Results:

@@ -17,6 +17,7 @@ from fp9.suites.chunks import random_chunks
 from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value
 from fp9.suites.corner import corner
 from fp9.suites.exact import finite_factors, random_kulisch
+from fp9.suites.scales import with_scales
 from fp9.suites.smoke import smoke
 from fp9.suites.sums import near_product
 from fp9.units import Dot, Mac, Unit
@@ -85,7 +86,7 @@ def random(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
             columns[lane] = np.where(special, drawn_port(unit.inputs[0], count, rng), columns[lane])
     if isinstance(unit, Dot):
         near = rng.random(count) < 0.5
-        columns["c"] = np.where(near, near_product(unit, columns, rng), columns["c"])
+        columns["c"] = np.where(near, with_scales(unit, columns, near_product(unit, columns, rng)), columns["c"])
     if isinstance(unit, Mac):
         columns["op"] = rng.choice(len(unit.operations), count, p=(0.75, 0.15, 0.05, 0.05)).astype(np.uint8)
     return columns

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from fp9.formats import Format, Kind, floor_log2, pow2
 from fp9.golden import steps as golden
 from fp9.suites.columns import Inputs, concatenated, drawn_port, fixed, walking_fractions
-from fp9.units import Dot, Mac, MacOp, product_range
+from fp9.suites.scales import drawn_scales
+from fp9.units import Dot, Mac, MacOp, code_tables, product_range
 
 COUNT = 4000
 """Drawn operations of each family."""
@@ -29,8 +30,9 @@ _MIDDLE = 0x40
 def finite_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
     """Drawn factors, none of them an infinity or NaN; all ports but the addend and the operation."""
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs if port.name not in ("c", "op")}
+    columns |= drawn_scales(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
-        special = np.stack([~np.isfinite(fmt.table) for fmt in formats])
+        special = ~np.isfinite(code_tables(formats))
         chosen = np.minimum(columns.get(f"{operand}_format", np.zeros(count, np.uint8)), len(formats) - 1)
         for lane in unit.lane_names(operand):
             columns[lane] = columns[lane] ^ np.where(special[chosen, columns[lane]], _MIDDLE, 0).astype(np.uint32)
@@ -55,9 +57,11 @@ def exact_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
 def _cancelling(unit: Dot, rng: np.random.Generator) -> Inputs:
     """Every other product the opposite of the one before; in a third of them the last one differs by one bit."""
     columns = finite_factors(unit, COUNT, rng)
+    bits = np.array([1 << (fmt.bits - 1) for fmt in unit.a], dtype=np.uint32)
+    sign = bits[np.minimum(columns.get("a_format", np.zeros(COUNT, np.uint8)), len(bits) - 1)]
     lanes = list(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))
     for (a, b), (x, y) in zip(lanes[::2], lanes[1::2], strict=False):
-        columns[x], columns[y] = columns[a] ^ 0x80, columns[b]
+        columns[x], columns[y] = columns[a] ^ sign, columns[b]
     if len(lanes) % 2:
         columns[lanes[-1][0]] = np.zeros(COUNT, dtype=np.uint32)
     last = lanes[-1][1]

@@ -15,7 +15,7 @@ from fp9.golden import evaluate
 from fp9.kernels import kernel
 from fp9.suites.chunks import GROUP, last_groups
 from fp9.suites.columns import Inputs, every_value, fixed
-from fp9.units import Dot, Mac, MacOp, Results, Unit
+from fp9.units import Dot, Mac, MacOp, Results, Unit, code_tables
 
 SMOKE_COUNT = 960
 _HANDFUL = 64
@@ -63,7 +63,7 @@ def _landmarks(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
     alone: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
     number: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
-        tables = np.stack([fmt.table for fmt in formats])
+        tables = code_tables(formats)
         chosen = np.minimum(columns.get(f"{operand}_format", np.zeros(count, np.uint8)), len(formats) - 1)
         for place, lane in enumerate(unit.lane_names(operand)):
             value = tables[chosen, columns[lane]]

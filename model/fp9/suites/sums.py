@@ -18,7 +18,8 @@ from fp9.formats import HFP8_BIASES, Format, with_bias
 from fp9.suites import families, lanes
 from fp9.suites.columns import Codes, Inputs, Triple, addend, concatenated, cycled, drawn_port, fixed, walking_codes
 from fp9.suites.families import crossed
-from fp9.units import Dot
+from fp9.suites.scales import scaled
+from fp9.units import Dot, code_tables
 
 OPERATIONS = 20_000
 """About as many corner operations has a unit of one product and one pair of formats."""
@@ -54,7 +55,7 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
             parts += [ports(unit, a, b, *columns) for columns in met]
         parts += [ports(unit, a, b, *columns) for columns in _further(unit, a, b, share // 10, rng.spawn(1)[0])]
     columns = concatenated([*parts, _drawn(unit, operations // 8, [*parts[0]], rng)])
-    return columns | {"c": _below(unit, columns["c"], rng)}
+    return scaled(unit, columns | {"c": _below(unit, columns["c"], rng)}, rng)
 
 
 def _at_once(unit: Dot) -> Engine:
@@ -206,6 +207,6 @@ def near_product(unit: Dot, columns: Inputs, rng: np.random.Generator) -> NDArra
 def _numbers(formats: tuple[Format, ...], columns: Inputs, operand: str, unit: Dot) -> NDArray[np.float64]:
     """Operand values by the formats' default biases: near enough to place an addend."""
     codes = columns[unit.lane_names(operand)[0]]
-    tables = np.stack([fmt.table for fmt in formats])
+    tables = code_tables(formats)
     chosen = columns.get(f"{operand}_format", np.zeros(len(codes), dtype=np.uint8))
     return tables[np.minimum(chosen, len(formats) - 1), codes]

@@ -19,6 +19,7 @@ from fp9.units.fpu import Fpu, FpuOp
 from fp9.units.operands import (
     BIAS_BITS,
     OPERAND_SIGNIFICAND_BITS,
+    code_tables,
     exponent_range,
     exponent_width,
     significand_bits,
@@ -49,6 +50,7 @@ __all__ = [
     "Results",
     "Unit",
     "Upcast",
+    "code_tables",
     "exponent_range",
     "exponent_width",
     "product_range",

@@ -6,11 +6,18 @@ import functools
 from collections.abc import Sequence
 from fractions import Fraction
 
-from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, with_bias
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, format, with_bias
 from fp9.units.base import Port, select_width
 
+OPERAND_BITS = 8
+"""Bits of an operand, those of blocks apart, which may have fewer."""
+
 OPERAND_SIGNIFICAND_BITS = 4
-"""Bits that an operand's significand field has at least: those of E4M3, HFP8 and HiFloat8, leading 1 included."""
+"""Bits that the significand field of an 8-bit operand has at least: those of E4M3, HFP8 and HiFloat8, leading 1
+included."""
 
 BIAS_BITS = 5
 """Width of an extra-bias port: two's complement, -8..8 used."""
@@ -33,11 +40,31 @@ def operand_ports(
     return tuple(ports)
 
 
-def check_operands(unit: str, formats: tuple[Format, ...]) -> None:
-    """ValueError where a format cannot be an 8-bit operand."""
+def check_operands(unit: str, formats: tuple[Format, ...], narrow: bool = False) -> None:
+    """ValueError where a format cannot be an operand of 8 bits, or with `narrow` of at most 8."""
     for f in formats:
-        if f.bits != 8 or not f.signed:
-            raise ValueError(f"{unit}: {f.name} given as operand; give signed 8-bit formats")
+        if not f.signed or f.bits > OPERAND_BITS or (f.bits < OPERAND_BITS and not narrow):
+            offered = "signed formats of at most 8 bits" if narrow else "signed 8-bit formats; fewer bits need a scale"
+            raise ValueError(f"{unit}: {f.name} given as operand; give {offered}")
+
+
+def scale_format(unit: str, name: Format | str) -> Format:
+    """The format of the scales of operands; ValueError for one that has a sign or more bits than an operand."""
+    fmt = format(name)
+    if fmt.signed or fmt.bits > OPERAND_BITS:
+        raise ValueError(f"{unit}: {fmt.name} given as scale; give e8m0, ue4m3, ue5m3 or e6m2")
+    return fmt
+
+
+def scale_port(operand: str, fmt: Format) -> Port:
+    """The port of the scale that multiplies all codes of an operand."""
+    return Port(f"{operand}_scale", fmt.bits, f"scale of {operand}", (fmt,))
+
+
+def code_tables(formats: Sequence[Format]) -> NDArray[np.float64]:
+    """The numbers of all codes of each format, (formats, codes of the widest); bits above a code are not read."""
+    codes = 1 << max(f.bits for f in formats)
+    return np.stack([np.resize(f.table, codes) for f in formats])
 
 
 def significand_bits(formats: Sequence[Format]) -> int:
@@ -45,7 +72,8 @@ def significand_bits(formats: Sequence[Format]) -> int:
 
     An integer has those of its largest magnitude; -128, which no cast produces, is a power of two.
     """
-    return max(OPERAND_SIGNIFICAND_BITS, *(f.precision for f in formats))
+    least = OPERAND_SIGNIFICAND_BITS if any(f.bits == OPERAND_BITS for f in formats) else 1
+    return max(least, *(f.precision for f in formats))
 
 
 def with_every_bias(formats: Sequence[Format], bias_port: bool) -> list[Format]:

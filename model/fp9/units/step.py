@@ -17,7 +17,7 @@ from fp9.units.base import (
     select_width,
 )
 from fp9.units.exact import product_range
-from fp9.units.operands import check_operands, operand_ports
+from fp9.units.operands import check_operands, operand_ports, scale_format, scale_port
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,16 @@ class Dot(Unit):
     stages: int = 0
     gate_zeros: bool = field(default=False, metadata=SAID_WHERE_SET)
     """The factors of a product that is zero do not move what stands before the sum; results are the same."""
+    scale: Format | None = field(default=None, metadata=SAID_WHERE_SET)
+    """The format of two scales, one of all a and one of all b, that multiply them (MX, NVFP4); operands may then have
+    fewer than 8 bits, and the bits of a port above a code are not read."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", format_tuple(self.name, "a", self.a))
         object.__setattr__(self, "b", format_tuple(self.name, "b", self.b))
-        check_operands(self.name, self.a + self.b)
+        check_operands(self.name, self.a + self.b, narrow=self.scale is not None)
+        if self.scale is not None:
+            object.__setattr__(self, "scale", scale_format(self.name, self.scale))
         if self.engine.group is not None:
             raise ValueError(f"{self.name}: engine {self.engine.name} scales groups of products; a unit has no scales")
         self._check_products()
@@ -71,11 +76,13 @@ class Dot(Unit):
 
     @property
     def factor_inputs(self) -> tuple[Port, ...]:
-        """The ports of a and b."""
+        """The ports of a and b, then of their scales where they have such."""
         lanes = self.products
+        scales = () if self.scale is None else tuple(scale_port(operand, self.scale) for operand in ("a", "b"))
         return (
             *operand_ports("a", self.a, self.bias_port, "first factor", lanes),
             *operand_ports("b", self.b, self.bias_port, "second factor", lanes),
+            *scales,
         )
 
     @property

@@ -199,7 +199,9 @@ _SCALARS: dict[object, _Reader] = {
 
 
 def _described(spec: Unit) -> dict[str, object]:
-    return {"kind": spec.kind} | {f.name: _plain(getattr(spec, f.name)) for f in _fields(type(spec))}
+    """The unit's fields; TOML has no word for one that is not given."""
+    values = {f.name: getattr(spec, f.name) for f in _fields(type(spec))}
+    return {"kind": spec.kind} | {name: _plain(value) for name, value in values.items() if value is not None}
 
 
 def _engine_table(spec: Engine) -> dict[str, object]:

@@ -134,6 +134,11 @@ def _rounding(unit: Unit) -> list[str]:
             *_offered("Roundings", [f"{r.value}: {r.words}" for r in unit.roundings]),
             f"Magnitudes above the largest number: {' or '.join(o.value for o in unit.overflow)}.",
         ]
+    if isinstance(unit, Dot) and unit.scale is not None:
+        scaled = (
+            f"Before it meets the addend, the products' sum is multiplied, exactly, by two {unit.scale.name} scales."
+        )
+        return [_step(unit.engine), "", scaled]
     if isinstance(unit, Dot | Fpu):
         return [_step(unit.engine)]
     if isinstance(unit, Upcast):

@@ -1,4 +1,4 @@
-"""Decoding of 8-bit operands, their format chosen per operation, to sign, exponent and normalised significand."""
+"""Decoding of operands of at most 8 bits, their format chosen per operation: sign, exponent, normalised significand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fp9_rtl.parts.select import switch
 
 
 class OperandDecoder(wiring.Component):
-    """One 8-bit code to the fields of `operand_layout`, combinational.
+    """One code, in the low bits of eight, to the fields of `operand_layout`, combinational.
 
     `code` holds the code, `select` the index of its format, `extra_bias` the extra bias of hfp8_143 where `bias_port`
     asks for it. The exponent of `operand` is the true one plus `offset`: a caller that chooses it well saves adders.
@@ -48,6 +48,7 @@ class OperandDecoder(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        self._code = self._spread(m)
         self._classify(m)
         fraction, exponent, subnormal = self._unpack(m)
         if self._normalises:
@@ -56,23 +57,33 @@ class OperandDecoder(wiring.Component):
             self._keep(m, fraction, exponent, subnormal)
         return m
 
+    def _spread(self, m: Module) -> Value:
+        """The code with its sign in front and zeros between it and the fields of a narrower format."""
+        if all(fmt.bits == len(self.code) for fmt in self._formats):
+            return self.code
+        spread = Signal(len(self.code))
+        for fmt in switch(m, self.select, self._formats):
+            fields = fmt.bits - 1
+            m.d.comb += spread.eq(Cat(self.code[:fields], Const(0, len(self.code) - fmt.bits), self.code[fields]))
+        return spread
+
     def _classify(self, m: Module) -> None:
         """Zero, infinity, NaN and sign."""
-        magnitude = self.code[:-1]
+        magnitude = self._code[:-1]
         unsigned_zero = Signal()
         for fmt in switch(m, self.select, self._formats):
             merged = isinstance(fmt, FixedFormat) and fmt.specials in (Specials.MERGED, Specials.NONE)
             m.d.comb += [
-                self.operand.nan.eq(_is_nan(fmt, self.code)),
+                self.operand.nan.eq(_is_nan(fmt, self._code)),
                 self.operand.inf.eq(magnitude == fmt.inf_code(False) if fmt.has_inf else 0),
                 unsigned_zero.eq(merged),
             ]
         is_zero = magnitude == 0
         if any(isinstance(fmt, ScaledInteger) for fmt in self._formats):
-            is_zero &= ~(self._is_integer() & self.code[-1])
+            is_zero &= ~(self._is_integer() & self._code[-1])
         m.d.comb += [
             self.operand.zero.eq(is_zero & ~self.operand.nan),
-            self.operand.sign.eq(self.code[-1] & ~(is_zero & unsigned_zero)),
+            self.operand.sign.eq(self._code[-1] & ~(is_zero & unsigned_zero)),
         ]
 
     def _unpack(self, m: Module) -> tuple[Signal, Signal, Signal]:
@@ -82,13 +93,13 @@ class OperandDecoder(wiring.Component):
         subnormal = Signal()
         for fmt in switch(m, self.select, self._formats):
             if isinstance(fmt, HiFloat8):
-                hif8.decode(m, self.code[:-1], self._offset, exponent, fraction)
+                hif8.decode(m, self._code[:-1], self._offset, exponent, fraction)
                 continue
             if isinstance(fmt, ScaledInteger):
                 self._unpack_integer(m, fmt, fraction, exponent, subnormal)
                 continue
             assert isinstance(fmt, FixedFormat)
-            fields = data.View(fields_layout(fmt), self.code)
+            fields = data.View(fields_layout(fmt), self._code[: fmt.bits])
             m.d.comb += [
                 fraction.eq(Cat(Const(0, self._fraction_bits - fmt.fraction_bits), fields.fraction)),
                 exponent.eq(self._biased(fmt, fields.exponent)),
@@ -110,10 +121,10 @@ class OperandDecoder(wiring.Component):
         self, m: Module, fmt: ScaledInteger, fraction: Signal, exponent: Signal, subnormal: Signal
     ) -> None:
         """An integer as a float of one full binade: below it subnormal, above it -128 alone, the next power of two."""
-        magnitude, beyond = Signal(len(self.code), name="integer"), Signal()
+        magnitude, beyond = Signal(len(self._code), name="integer"), Signal()
         top = fmt.max_code.bit_length() - 1
         m.d.comb += [
-            magnitude.eq(Mux(self.code[-1], -self.code, self.code)),
+            magnitude.eq(Mux(self._code[-1], -self._code, self._code)),
             beyond.eq(magnitude[-1]),
             fraction.eq(magnitude[:top]),
             subnormal.eq(~magnitude[top] & ~beyond),

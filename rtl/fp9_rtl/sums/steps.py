@@ -7,6 +7,7 @@
 | several, exact                           | `fixed`    |
 | cut to a window                          | `window`   |
 | all steps of a chunk, and its join       | `chunks`   |
+| exact, times scales                      | `scaled`   |
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, Fma, significand_bits
 from fp9_rtl.parts.step import Step
 from fp9_rtl.rounding.facts import sum_facts
 from fp9_rtl.rounding.rounder import Round
-from fp9_rtl.sums import adder, gating, pair
+from fp9_rtl.sums import adder, gating, pair, scaled
 from fp9_rtl.sums.chunks import chunk_steps
 from fp9_rtl.sums.fixed import steps as fixed_point
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply
@@ -45,6 +46,8 @@ def has_circuits(engine: Engine) -> bool:
 def offered(unit: Dot) -> tuple[bool, str]:
     """Whether there is hardware for a step, and what is offered."""
     engine = unit.engine.within_chunk
+    if unit.scale is not None:
+        return scaled.is_offered(unit), scaled.SCALED_NEEDED
     if engine.products == 1 and engine.window is None:
         return not engine.whole and not engine.rounding.needs_bits, ONE_NEEDED
     in_window = window.is_offered(unit) and not has_integers(unit)
@@ -80,6 +83,9 @@ def dot_steps(unit: Dot) -> list[Step]:
     """The whole step of an `fma` or `dot`, or chunk of steps."""
     if unit.engine.chunk is not None:
         return _chunk_steps(unit)
+    if unit.scale is not None:
+        products = fixed_point.product_steps(unit, (*scaled.SCALES, "c"))
+        return [*products, *scaled.sum_steps(unit, products[-1].o.shape())]
     products = product_steps(unit, ("c",))
     return [*products, *sum_steps(unit, products[-1].o.shape())]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -14,13 +15,50 @@ from fp9_sim.coverage.sum import Sum
 from fp9_sim.coverage.values import Code, Codes, lowest_place
 
 
+class Scaled(NamedTuple):
+    """What the scales of an operation are, and their product, in units of their last place squared; None for NaN."""
+
+    sizes: tuple[str, ...]
+    factor: int | None
+
+
 class Operation(NamedTuple):
-    """The factors of one operation, lane by lane, and the sum of their products; None where a product is no number."""
+    """The factors of one operation, lane by lane, and the sum of their products, scaled; None where a product is no
+    number. `sizes` says what the scales are, where there are such."""
 
     format_a: str
     format_b: str
     lanes: list[tuple[Code, Code]]
     summed: int | None
+    sizes: tuple[str, ...] = ()
+
+
+_UNSCALED = Scaled((), 1)
+
+
+def sizes_of(fmt: Format) -> tuple[str, ...]:
+    """What scales of a format can be."""
+    return (*(("zero",) if fmt.has_zero else ()), "below 1", "1", "above 1", "nan")
+
+
+def _size(scale: Code, one: int) -> str:
+    if not scale.is_number or not scale.units:
+        return "zero" if scale.is_number else "nan"
+    return "1" if scale.units == one else "below 1" if scale.units < one else "above 1"
+
+
+def _scales(sum_: Sum, inputs: Columns) -> Iterator[Scaled]:
+    """The scales of all operations, without end where there are none."""
+    if sum_.scale is None:
+        return itertools.repeat(_UNSCALED)
+    codes = Codes(sum_.scale)
+    one = 1 << -codes.ulp
+    pairs = zip(inputs["a_scale"].tolist(), inputs["b_scale"].tolist(), strict=True)
+    scales = ((codes[x], codes[y]) for x, y in pairs)
+    return (
+        Scaled((_size(x, one), _size(y, one)), x.units * y.units if x.is_number and y.is_number else None)
+        for x, y in scales
+    )
 
 
 def operations(sum_: Sum, inputs: Columns, lanes: Sequence[tuple[str, str]]) -> Iterator[Operation]:
@@ -31,10 +69,12 @@ def operations(sum_: Sum, inputs: Columns, lanes: Sequence[tuple[str, str]]) -> 
     formats_a = _formats(inputs, "a", sum_.a, place_a)
     formats_b = _formats(inputs, "b", sum_.b, place_b)
     columns = [(inputs[x].tolist(), inputs[y].tolist()) for x, y in lanes]
-    for i, ((name_a, a), (name_b, b)) in enumerate(zip(formats_a, formats_b, strict=True)):
-        codes = [(a[x[i]], b[y[i]]) for x, y in columns]
+    every = zip(formats_a, formats_b, _scales(sum_, inputs), strict=False)
+    for i, ((name_a, a), (name_b, b), (sizes, factor)) in enumerate(every):
+        codes = [(a[x[i] & a.mask], b[y[i] & b.mask]) for x, y in columns]
         products = [_product(sum_.engine, a.format, x, b.format, y) for x, y in codes]
-        yield Operation(name_a, name_b, codes, None if None in products else sum(products))  # type: ignore[arg-type]
+        summed = None if factor is None or None in products else factor * sum(products)  # type: ignore[arg-type]
+        yield Operation(name_a, name_b, codes, summed, sizes)
 
 
 def _product(engine: Engine, a: Format, x: Code, b: Format, y: Code) -> int | None:

@@ -15,7 +15,8 @@ from fp9_sim.coverage.values import lowest_place
 class Sum:
     """Products of operands of some formats and an addend, summed by a step of an engine; `depth` products at most.
 
-    `within` is the step of a chunk, where a whole chunk is what meets the addend: its flags are raised, too.
+    `within` is the step of a chunk, where a whole chunk is what meets the addend: its flags are raised, too. `scale` is
+    the format of two scales, with which `products` are multiplied.
     """
 
     engine: Engine
@@ -24,6 +25,7 @@ class Sum:
     products: ProductRange
     depth: int
     within: Sum | None = None
+    scale: Format | None = None
 
     @property
     def result(self) -> FixedFormat:
@@ -102,7 +104,11 @@ class Sum:
 
 def sum_of(unit: Dot) -> Sum:
     """The sum that a unit's operation is."""
-    operands = unit.a, unit.b, product_range(unit.a, unit.b, unit.bias_port), unit.products
+    products = product_range(unit.a, unit.b, unit.bias_port)
+    if unit.scale is not None:
+        place, largest = 2 * lowest_place(unit.scale), unit.scale.max_magnitude**2
+        products = ProductRange(products.ulp + place, products.largest * largest)
+    operands = unit.a, unit.b, products, unit.products
     if unit.engine.chunk is None or isinstance(unit, Mac):
-        return Sum(unit.engine, *operands)
+        return Sum(unit.engine, *operands, scale=unit.scale)
     return Sum(unit.engine.joining, *operands, within=Sum(unit.engine.within_chunk, *operands))

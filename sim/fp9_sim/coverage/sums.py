@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fp9.units import Columns, Dot
-from fp9_sim.coverage.factors import Operation, operations
+from fp9_sim.coverage.factors import Operation, operations, sizes_of
 from fp9_sim.coverage.gating import Gating
 from fp9_sim.coverage.meeting import Meeting
 from fp9_sim.coverage.model import FLAGS, Bin, Cross, Facts, Group, Model, classes_of, flags_of
 from fp9_sim.coverage.sum import Sum, sum_of
 from fp9_sim.coverage.values import Code, Codes, lowest_place
 from fp9_sim.coverage.window import Window
+
+_SCALES = ("scale_a", "scale_b")
 
 Known = tuple[object, ...]
 """What identifies facts that were given before."""
@@ -43,6 +45,7 @@ class SumCoverage:
             "c": classes_of(s.engine.addend_format),
             "format_a": tuple(fmt.name for fmt in s.a),
             "format_b": tuple(fmt.name for fmt in s.b),
+            **({} if s.scale is None else dict.fromkeys(_SCALES, sizes_of(s.scale))),
             **self.meeting.points,
             **self._window.points,
             "result": classes_of(s.result),
@@ -56,6 +59,7 @@ class SumCoverage:
         return (
             Cross("classes", ("a", "b", "c")),
             Cross("formats", ("format_a", "format_b")),
+            *(() if self.sum.scale is None else (Cross("scales", _SCALES),)),
             *self.meeting.crosses(("addend",) if self._sources else ()),
             *self._window.crosses,
             *((outcome,) if self._flags else ()),
@@ -64,6 +68,7 @@ class SumCoverage:
     def step(self, operation: Operation, addend: Code) -> dict[str, Bin]:
         """How products and addend meet, and the formats that are read."""
         facts: dict[str, Bin] = {"c": addend.name, "format_a": operation.format_a, "format_b": operation.format_b}
+        facts |= dict(zip(_SCALES, operation.sizes, strict=False))
         if operation.summed is None or not addend.is_number:
             return facts
         return facts | self.meeting.facts(operation.summed << self._product_shift, addend.units)

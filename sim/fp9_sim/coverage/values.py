@@ -28,7 +28,7 @@ class Codes(dict[int, Code]):
 
     def __init__(self, fmt: Format, ulp: int | None = None) -> None:
         super().__init__()
-        self.format = fmt
+        self.format, self.mask = fmt, (1 << fmt.bits) - 1
         self.ulp = lowest_place(fmt) if ulp is None else ulp
         self._ends = self._units(Fraction(fmt.smallest_normal)), self._units(fmt.max_magnitude)
 

@@ -13,7 +13,7 @@ from tests.model.golden.operands import chosen, operand_format
 from tests.rosters import OPERANDS, units
 
 from fp9 import suites as stimulus
-from fp9.engines import ENGINES
+from fp9.engines import ENGINES, engine
 from fp9.formats import Format, Kind, Rounding, format, pow2
 from fp9.golden import evaluate
 from fp9.kernels import fused as dot_kernels
@@ -85,13 +85,34 @@ def test_sums_in_narrow_formats_equal_the_kernel_of_single_steps(result: str, ro
         np.testing.assert_array_equal(flags, raised)
 
 
-@pytest.mark.parametrize("unit", DOTS, ids=lambda unit: unit.name)
+def oracle_dot(unit: Dot, row: dict[str, int]) -> tuple[int, Flags]:
+    """An operation of a dot by the oracle: a step, or all steps of a chunk; scaled, where it has scales."""
+    formats = {name: operand_format(row, name, offered) for name, offered in (("a", unit.a), ("b", unit.b))}
+    codes = ([row[lane] & (1 << fmt.bits) - 1 for lane in unit.lane_names(name)] for name, fmt in formats.items())
+    products = dot_oracle.product_terms(unit.engine, *codes, *formats.values())
+    scales = None
+    if unit.scale is not None:
+        scales = [dot_oracle.scale_term(row["a_scale"], row["b_scale"], unit.scale)] * len(products)
+    return dot_oracle.dot(unit.engine, products, dot_oracle.code_term(row["c"], unit.engine.addend_format), scales)
+
+
+_FP4, _FP6, _OCP = (format("e2m1"),), (format("e3m2"), format("e2m3")), (format("e4m3"), format("e5m2"))
+OTHER_DOTS = (
+    Dot("one_step_of_a_chunk", _OCP, _OCP, engine("rvbna4")),
+    Dot("steps_of_a_chunk", _OCP, _OCP, engine("hopper_mma(G=4,L=8)")),
+    Dot("blocks_of_fp4", _FP4, _FP4, engine("mx(G=4)"), scale=format("ue4m3")),
+    Dot("blocks_of_any", (*_OCP, *_FP6), (*_FP6, *_FP4), engine("mx(G=3)"), scale=format("e8m0")),
+)
+"""Specs with what the catalogue's units do not have."""
+
+
+@pytest.mark.parametrize("unit", [*DOTS, *OTHER_DOTS], ids=lambda unit: unit.name)
 def test_dot_equals_the_oracle_on_corners(unit: Dot) -> None:
     inputs = sampled(unit, 2000, seed=1)
     got = evaluate(unit, inputs)
     for i in range(len(inputs["c"])):
         row = {name: int(column[i]) for name, column in inputs.items()}
-        code, flags = oracle_step(unit, row, row["c"])
+        code, flags = oracle_dot(unit, row)
         assert (int(got["result"][i]), int(got["flags"][i])) == (code, int(flags)), row
 
 

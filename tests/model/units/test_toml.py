@@ -58,6 +58,8 @@ def test_an_engine_may_be_a_table() -> None:
         ("a=hfp8_143(bias=12)", "extra bias 12"),
         ("a=3", "name of a format"),
         ("a=fp16", "give signed 8-bit formats"),
+        ("a=e2m1", "e2m1 given as operand; give signed 8-bit formats; fewer bits need a scale"),
+        ("scale=e4m3", "e4m3 given as scale; give e8m0, ue4m3, ue5m3 or e6m2"),
         ("engine=abacus", "unknown engine 'abacus'"),
         ("engine.rounding=upwards", "choose one of"),
         ("engine.gears=3", "no field 'gears'"),

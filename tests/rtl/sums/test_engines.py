@@ -49,6 +49,36 @@ def test_every_preset_has_hardware_where_circuits_know_its_fields(name: str) -> 
         check_offered(unit_of(chosen))
 
 
+FP4, FP6 = (format("e2m1"),), (format("e3m2"), format("e2m3"))
+
+
+@pytest.mark.parametrize(
+    ("formats", "name", "scale"),
+    [(FP4, "mx(G=2)", "ue4m3"), (FP6 + FP4, "mx(G=2)", "e8m0"), (OCP + FP6 + FP4, "mx(G=2, rounding=rdn)", "e8m0")],
+)
+def test_blocks_with_scales(formats: tuple[Format, ...], name: str, scale: str, simulate: Simulate) -> None:
+    """Drawn operations, their scales from below the smallest result to above the largest."""
+    unit = Dot("unit", formats, formats, engine(name), scale=format(scale))
+    inputs = random(unit, 150, np.random.default_rng(2))
+    expected = evaluate(unit, inputs)
+    assert len({*(expected["result"] >> 23 & 0xFF).tolist()}) > 8, "exponents of all sizes"
+    for port, values in simulate(unit, inputs).items():
+        wrong = np.flatnonzero(values != expected[port])
+        assert not wrong.size, {name: hex(int(column[wrong[0]])) for name, column in inputs.items()}
+
+
+@pytest.mark.parametrize(
+    ("formats", "name", "scale"),
+    [(OCP, "mx(G=2)", "ue4m3"), (FP4, "blackwell(G=2)", "e8m0"), (FP4, "rvbna4", "e8m0")],
+)
+def test_scales_that_no_hardware_has_are_refused_in_a_sentence(
+    formats: tuple[Format, ...], name: str, scale: str
+) -> None:
+    unit = Dot("unit", formats, formats, engine(name), scale=format(scale))
+    with pytest.raises(ValueError, match="unit: no hardware is offered for this dot; give an exact engine"):
+        check_offered(unit)
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -65,6 +65,8 @@ OTHERS = (
     Dot("floored", _OCP, _OCP, engine("hopper(G=4,truncation=floor,window=20)")),
     Dot("gated", _OCP, _OCP, engine("fma_fp32(G=2)"), flags=False, gate_zeros=True),
     Fma("upward", _OCP, _INT8, engine("fma_fp16(rounding=rup)")),
+    Dot("chunk", _OCP, _OCP, engine("hopper_mma(G=2,L=4)")),
+    Dot("blocks", (*_OCP, format("e2m1")), (format("e2m1"),), engine("mx(G=2)"), scale=format("e8m0")),
     Mac("exact_integers", _INT8, _INT8, engine("exact(G=2)"), flags=False),
     Mac("short_chunks", _OCP, _OCP, engine("deepseek(G=4,L=8,promotion=none)"), stages=2),
 )

@@ -1,0 +1,77 @@
+"""Scales of operands: of one, of powers of two, of any size; and addends that are moved with them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.arrays import decode
+from fp9.formats import Format
+from fp9.suites.columns import Inputs, fixed
+from fp9.units import Dot
+
+_REACH = 150
+"""Exponents that the scales of an operation have together, up and down: to the ends of FP32 and beyond."""
+
+_RARE = 1 / 32
+"""Share of the operations that have a scale of any code, NaN among them."""
+
+
+def drawn_scales(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
+    """Scales of drawn sizes, which together reach from below the smallest results to above the largest; none for a unit
+    without scales."""
+    if unit.scale is None:
+        return {}
+    fmt = unit.scale
+    any_code = rng.integers(0, 1 << fmt.bits, (2, count))
+    if fmt.precision > 1:
+        codes = any_code
+    else:
+        one = fmt.code_of(Fraction(1))
+        first = rng.integers(0, 1 << fmt.bits, count)
+        both = rng.integers(-_REACH, _REACH + 1, count)
+        codes = np.clip(np.stack([first, 2 * one + both - first]), 0, fmt.max_code)
+        codes = np.where(rng.random(count) < _RARE, any_code, codes)
+    return {f"{operand}_scale": codes[i].astype(np.uint32) for i, operand in enumerate(("a", "b"))}
+
+
+def scaled(unit: Dot, columns: Inputs, rng: np.random.Generator) -> Inputs:
+    """Operations with scales in the place of none, the addend moved with the products: a third with scales of 1, a
+    third with powers of two, a third with any."""
+    if unit.scale is None:
+        return columns
+    fmt, count = unit.scale, len(columns["c"])
+    kind = rng.integers(0, 3, count)
+    drawn = drawn_scales(unit, count, rng)
+    powers = np.flatnonzero(_is_power(fmt))
+    one = fmt.code_of(Fraction(1))
+    scales = {
+        name: np.choose(kind, [one, powers[codes % len(powers)] if fmt.precision > 1 else codes, codes])
+        for name, codes in drawn.items()
+    }
+    moved = columns | {name: codes.astype(np.uint32) for name, codes in scales.items()}
+    moved["c"] = with_scales(unit, moved, columns["c"])
+    return {port.name: moved[port.name] for port in unit.inputs}
+
+
+def _is_power(fmt: Format) -> NDArray[np.bool_]:
+    """Which codes stand for powers of two."""
+    numbers = np.asarray(fmt.table, dtype=np.float64)
+    return np.isfinite(numbers) & (numbers > 0) & (np.frexp(numbers)[0] == 0.5)
+
+
+def with_scales(unit: Dot, columns: Inputs, c: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Addends times the power of two below both scales, within their exponents; zeros and specials stay."""
+    if unit.scale is None:
+        return c
+    fmt = fixed(unit.engine.output)
+    scales = (columns[f"{operand}_scale"].astype(np.uint8) for operand in ("a", "b"))
+    factor = np.prod([decode(codes, unit.scale).astype(np.float64) for codes in scales], axis=0)
+    place, last = fmt.fraction_bits + fmt.padding, (1 << fmt.exponent_bits) - 1
+    field = (c >> place).astype(np.int64) & last
+    usable = np.where(np.isfinite(factor) & (factor > 0), factor, 1.0)
+    shifted = np.clip(field + np.frexp(usable)[1] - 1, 0, last - 1)
+    new = np.where((field == 0) | (field == last), field, shifted)
+    return np.asarray(c.astype(np.int64) + ((new - field) << place), dtype=np.uint32)
