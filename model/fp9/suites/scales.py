@@ -59,7 +59,7 @@ def scaled(unit: Dot, columns: Inputs, rng: np.random.Generator) -> Inputs:
 def _is_power(fmt: Format) -> NDArray[np.bool_]:
     """Which codes stand for powers of two."""
     numbers = np.asarray(fmt.table, dtype=np.float64)
-    return np.isfinite(numbers) & (numbers > 0) & (np.frexp(numbers)[0] == 0.5)
+    return np.asarray(np.isfinite(numbers) & (numbers > 0) & (np.frexp(numbers)[0] == 0.5))
 
 
 def with_scales(unit: Dot, columns: Inputs, c: NDArray[np.uint32]) -> NDArray[np.uint32]:

@@ -98,8 +98,10 @@ class ScaleSum(Step):
         width = max(self._bits, fmt.precision + adder.EXTRA_BITS)
         # The exponent of the first place where both fields of the scales are 0.
         self._first = ulp + self._bits - 1 + 2 * (self._scale.offset - self._scale.precision + 1) + fmt.bias
+        lowest = self._first + 2 * self._scale.lowest_field - (self._bits - 1)
+        self._sinks = lowest < 1
         highest = max(self._first + 2 * self._scale.highest_field, 1)
-        product = product_layout(range(1, highest + 1), width)
+        product = product_layout(range(max(lowest, 1), highest + 1), width)
         super().__init__(i, data.StructLayout({"product": product, "c": i["c"].shape}))
 
     def elaborate(self, platform: object) -> Module:
@@ -110,16 +112,14 @@ class ScaleSum(Step):
         m.d.comb += exact.eq(i.sum * (significands[0] * significands[1]) if self._scale.precision > 1 else i.sum)
         aligned = Cat(Const(0, len(product.significand) - self._bits), exact)
         normalised, shift = shift_left_normalising(m, aligned, None, Const(0))
-        # How far the first place of the normalised sum lies below the lowest exponent.
-        below = Signal.like(shift - fields[0] - fields[1] + (1 - self._first))
-        distance = Signal(len(below) - 1)
-        m.d.comb += [below.eq(shift - fields[0] - fields[1] + (1 - self._first)), distance.eq(Mux(below > 0, below, 0))]
-        moved, lost = shift_right_sticky(m, normalised, distance)
+        exponent, moved = fields[0] + fields[1] + self._first - shift, normalised
+        if self._sinks:
+            exponent, moved = self._sunk(m, exponent, normalised)
         finite_zero = Signal()
         m.d.comb += [
             finite_zero.eq(~i.sum.any() | zero),
-            product.significand.eq((moved | lost) & (~finite_zero).replicate(len(moved))),
-            product.exponent.eq(Mux(below > 0, 1, 1 - below)),
+            product.significand.eq(moved & (~finite_zero).replicate(len(moved))),
+            product.exponent.eq(exponent),
             product.zero.eq(finite_zero & ~i.inf),
             product.sign.eq(Mux(finite_zero & ~i.inf, i.zero_sign, i.sign)),
             product.nan.eq(i.nan | unusable),
@@ -127,6 +127,14 @@ class ScaleSum(Step):
         forward(m, i, product, "inf", "invalid")
         forward(m, i, self.o, "c")
         return m
+
+    def _sunk(self, m: Module, exponent: Value, significand: Value) -> tuple[Value, Value]:
+        """A number below the lowest exponent at that exponent, moved right."""
+        below = Signal.like(1 - exponent)
+        distance = Signal(len(below) - 1)
+        m.d.comb += [below.eq(1 - exponent), distance.eq(Mux(below > 0, below, 0))]
+        moved, lost = shift_right_sticky(m, significand, distance)
+        return Mux(below > 0, 1, 1 - below), moved | lost
 
 
 class ScaleFields:
@@ -142,6 +150,7 @@ class ScaleFields:
         self._subnormals = isinstance(fmt, UnsignedFloat) and fmt.subnormals
         code_of_field_1 = 1 << self._fraction_bits
         self.offset = floor_log2(fmt.value_of(code_of_field_1)) - 1
+        self.lowest_field = int(self._subnormals)
         self.highest_field = fmt.max_code >> self._fraction_bits
 
     def read(self, m: Module, codes: list[Value]) -> tuple[list[Value], list[Value], Value, Value]:
