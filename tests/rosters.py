@@ -47,6 +47,7 @@ UNUSUAL = tuple(
     for name in (
         *("hfp8_143(bias=-3)", "hfp8_143(bias=4,reserve_top=False)", "f143(bias=10)", "f152(bias=20)"),
         *("f161(bias=60)", "int8(bias=9)", "1.5.10,b=3", "1.8.10,b=127,specials=ieee"),
+        *("binary8p4sf", "binary6p3uf", "binary4p2ue", "binary3p1se"),
     )
 )
 """Parameters and descriptions that no row has."""
@@ -100,6 +101,11 @@ def roundings_of(source: Format) -> tuple[Rounding, ...]:
 def overflows(target: Format) -> tuple[Overflow, ...]:
     """The overflow policies that a target takes."""
     return tuple(Overflow) if target.has_nan else (Overflow.SATURATE,)
+
+
+def beyond(target: Format) -> Overflow:
+    """The policy that lets what is too large become infinity or NaN, where the target has such."""
+    return Overflow.INF if target.has_nan else Overflow.SATURATE
 
 
 def policy_of(target: Format, rounding: Rounding | None, overflow: Overflow = Overflow.SATURATE) -> CastPolicy:

@@ -17,7 +17,7 @@ from fp9.casts.random_bits import Stochastic
 from fp9.casts.typed import Array, array
 from fp9.engines import Engine, engine
 from fp9.formats import Format, Room, Rounding, format
-from fp9.rounding import Flags, NanSign, Overflow
+from fp9.rounding import Flags, NanSign, Overflow, Payload
 from fp9.sums.operands import Operand, operand
 from fp9.sums.products import dot, matmul
 
@@ -42,6 +42,7 @@ __all__ = [
     "NanSign",
     "Operand",
     "Overflow",
+    "Payload",
     "Rounding",
     "Stochastic",
     "amax_scale",

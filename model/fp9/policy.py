@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from fp9.formats import Format
-from fp9.rounding import NanSign, Overflow, Rounding, choice
+from fp9.formats import FixedFormat, Format, Kind, Specials
+from fp9.rounding import NanSign, Overflow, Payload, Rounding, choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +15,8 @@ class CastPolicy:
 
     `rounding` None means the target family's default. `inf_clip` applies to FNUZ and Graphcore targets: an infinite
     source saturates to the largest number instead of becoming NaN. `nan_sign` says which NaN results have a sign.
+    `nan` is the code of NaN without a sign, None for the format's own; `payload` what becomes of a source's NaN.
+    `flush_source`: subnormal numbers of the source's type count as zero of their sign (x86's DAZ).
     """
 
     rounding: Rounding | None = None
@@ -22,11 +24,43 @@ class CastPolicy:
     nan_to_zero: bool = False
     inf_clip: bool = False
     nan_sign: NanSign = NanSign.KEPT
+    nan: int | None = None
+    payload: Payload = Payload.LOST
+    flush_source: bool = False
 
     def saturates(self, fmt: Format, negative: bool) -> bool:
-        """Whether finite numbers of this sign beyond the largest become it."""
-        directed = self.overflow is Overflow.DIRECTED and self.rounding_for(fmt).moves_toward_zero(negative)
-        return directed or self.overflow is Overflow.SATURATE
+        """Whether finite numbers of this sign beyond the largest, or below zero where that is the lowest, become it."""
+        match self.overflow:
+            case Overflow.SATURATE | Overflow.PROPAGATE:
+                return True
+            case Overflow.INF:
+                return False
+        rounding = self.rounding_for(fmt)
+        if self.overflow is Overflow.DIRECTED or rounding.moves_toward_zero(negative):
+            return rounding.moves_toward_zero(negative)
+        if negative and not fmt.signed:
+            return False
+        ends_odd = rounding is Rounding.RTO and not negative and bool(fmt.max_code & 1)
+        return ends_odd or not fmt.has_inf
+
+    def clips(self, fmt: Format, negative: bool) -> bool:
+        """Whether infinite sources of this sign become the largest number, or zero where that is the lowest."""
+        exists = fmt.has_inf and (fmt.signed or not negative)
+        match self.overflow:
+            case Overflow.SATURATE:
+                return True
+            case Overflow.PROPAGATE:
+                return not exists
+            case Overflow.SAT_NONE:
+                return not exists and (fmt.signed or not negative)
+        return False
+
+    def nan_code(self, fmt: Format, negative: bool) -> int | None:
+        """The code of a NaN with or without a sign; None where the format has none."""
+        plain, own = fmt.nan_code(False), fmt.nan_code(negative)
+        if plain is None or own is None:
+            return None
+        return own if self.nan is None else self.nan ^ plain ^ own
 
     def rounding_for(self, fmt: Format) -> Rounding:
         """The rounding that applies to a target."""
@@ -41,6 +75,14 @@ class CastPolicy:
             raise ValueError(f"{fmt.name} has no zero; nan_to_zero cannot be asked of it")
         if self.overflow is not Overflow.SATURATE and fmt.inf_code(False) is None and fmt.nan_code(False) is None:
             raise ValueError(f"{fmt.name} has neither infinity nor NaN; use overflow='saturate'")
+        if self.nan is not None and not (0 <= self.nan < 1 << fmt.bits and fmt.kind_of(self.nan) is Kind.NAN):
+            raise ValueError(f"nan={self.nan:#x} given; give a code of {fmt.name} that is NaN")
+        ieee = isinstance(fmt, FixedFormat) and fmt.specials is Specials.IEEE
+        if self.payload is not Payload.LOST and (not ieee or self.nan_to_zero or self.nan is not None):
+            raise ValueError(
+                f"payload {self.payload.value} given for {fmt.name}; it takes a format with the special codes of IEEE "
+                "754, and neither nan nor nan_to_zero"
+            )
 
 
 @functools.lru_cache(maxsize=256)
@@ -51,6 +93,9 @@ def cast_policy(
     nan_to_zero: bool,
     inf_clip: bool,
     nan_sign: NanSign | str = NanSign.KEPT,
+    nan: int | None = None,
+    payload: Payload | str = Payload.LOST,
+    flush_source: bool = False,
 ) -> CastPolicy:
     """The policy of names, checked against a target. Raises ValueError for unknown names and what does not fit."""
     policy = CastPolicy(
@@ -59,6 +104,9 @@ def cast_policy(
         nan_to_zero,
         inf_clip,
         choice(NanSign, nan_sign, "sign of NaN"),
+        nan,
+        choice(Payload, payload, "payload of NaN"),
+        flush_source,
     )
     policy.check(fmt)
     return policy

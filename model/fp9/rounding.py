@@ -27,13 +27,16 @@ class _Facts(NamedTuple):
     keeps_nonzero: tuple[bool, bool] = (False, False)
     toward_zero: tuple[bool, bool] = (False, False)
     bits: Bits | None = None
+    is_carry: bool = False
+    needs_places: bool = False
 
 
 class Rounding(Enum):
     """Rounding of an exact value to the neighbours that a format offers (IEEE 754-2019 section 4.3).
 
     `rto`: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008. `sr`: docs/numerics.md.
-    `hybrid`: HiF8 section 3.2. Pairs of facts hold for positive and for negative numbers.
+    `hybrid`: HiF8 section 3.2. `sr`, `srb` and `src` are P3109's StochasticA, B and C (v4.0, 4.7.4). `bias`: x86's
+    conversions with bias (Bochs, fp8.cc). Pairs of facts hold for positive and for negative numbers.
     """
 
     RNE = "rne"
@@ -44,6 +47,9 @@ class Rounding(Enum):
     RTO = "rto"
     SR = "sr"
     HYBRID = "hybrid"
+    SRB = "srb"
+    SRC = "src"
+    BIAS = "bias"
 
     @property
     def words(self) -> str:
@@ -69,6 +75,16 @@ class Rounding(Enum):
     def needs_bits(self) -> bool:
         """Whether random bits must be given."""
         return _FACTS[self].bits is Bits.GIVEN
+
+    @property
+    def is_carry(self) -> bool:
+        """Whether it is nothing but a carry out of the dropped bits and the random ones."""
+        return _FACTS[self].is_carry
+
+    @property
+    def needs_places(self) -> bool:
+        """Whether it is defined for formats alone whose numbers have equally many places, but subnormal ones."""
+        return _FACTS[self].needs_places
 
     @property
     def reads_source(self) -> bool:
@@ -104,7 +120,14 @@ _FACTS = {
         "toward minus infinity", away_from_zero=(False, True), keeps_nonzero=(False, True), toward_zero=(True, False)
     ),
     Rounding.RTO: _Facts("to odd: what is not exact takes the neighbour that ends in 1", keeps_nonzero=(True, True)),
-    Rounding.SR: _Facts("stochastic: random bits are added below the last place", bits=Bits.GIVEN),
+    Rounding.SR: _Facts("stochastic: random bits are added below the last place", bits=Bits.GIVEN, is_carry=True),
+    Rounding.SRB: _Facts("stochastic: as sr, with half a random bit's step more on both sides", bits=Bits.GIVEN),
+    Rounding.SRC: _Facts("stochastic: as sr, the dropped bits rounded to nearest even first", bits=Bits.GIVEN),
+    Rounding.BIAS: _Facts(
+        "stochastic: as sr with the places of a normal number, then toward zero to what is left of subnormal ones",
+        bits=Bits.GIVEN,
+        needs_places=True,
+    ),
     Rounding.HYBRID: _Facts(
         "hif8's hybrid: ties away near 1, elsewhere by a threshold from the source's own last bits", bits=Bits.SOURCE
     ),
@@ -120,6 +143,11 @@ class Overflow(Enum):
     """infinity, or NaN in a format without infinities"""
     DIRECTED = "directed"
     """the largest number where the rounding leads toward zero on that side, else as `inf` (IEEE 754-2019, 7.4)"""
+    PROPAGATE = "propagate"
+    """the largest number; infinities stay where there are such (P3109's SatPropagate)"""
+    SAT_NONE = "sat_none"
+    """as `directed`, but the largest number in a format without that infinity, and where rounding to odd ends at it
+    (P3109's SatNone; NaN of negative numbers where there are none)"""
 
 
 class NanSign(Enum):
@@ -131,6 +159,17 @@ class NanSign(Enum):
     """those that stand for infinity; NaN gives the positive one (Arm FPConvertFP8)"""
     LOST = "lost"
     """none (RISC-V Zvfofp8min)"""
+
+
+class Payload(Enum):
+    """What becomes of the payload of a source's NaN, in a format with the special codes of IEEE 754."""
+
+    LOST = "lost"
+    """the format's canonical NaN stands for all"""
+    QUIETED = "quieted"
+    """its upper bits are kept, and the first one is set (x86)"""
+    KEPT = "kept"
+    """its upper bits are kept, so that signalling NaN stay signalling"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,14 +38,18 @@ def build(unit: Unit) -> wiring.Component:
     return UnitComponent(unit)
 
 
+_CAST_OVERFLOWS = {Overflow.SATURATE, Overflow.INF}
+
+
 def check_offered(unit: Unit) -> None:
     """Raise ValueError, which says what is offered, for a spec that the model knows and the hardware does not."""
     match unit:
         case Decoder() | Upcast():
             return
         case Cast():
-            plain = all(is_target(fmt) for fmt in unit.targets) and Overflow.DIRECTED not in unit.overflow
-            needed = "hif8 or targets of fixed fields, and overflow policies saturate and inf"
+            plain = all(is_target(fmt) for fmt in unit.targets) and set(unit.overflow) <= _CAST_OVERFLOWS
+            plain &= all(mode.is_carry or not mode.needs_bits for mode in unit.roundings)
+            needed = "hif8 or targets of fixed fields, no srb, src or bias, and overflow policies saturate and inf"
         case Dot() | Fpu() if not has_circuits(unit.engine):
             plain, needed = False, CIRCUITS_NEEDED
         case Mac() if unit.scale is not None:

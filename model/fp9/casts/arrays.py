@@ -13,10 +13,11 @@ from fp9.casts.plans import encoder
 from fp9.casts.random_bits import RandomBits, Stochastic, random_bits_of
 from fp9.casts.request import Request, Supplied
 from fp9.casts.sources import as_numbers, as_scale, hybrid_thresholds
-from fp9.formats import Format, format
+from fp9.formats import Format, Kind, format
 from fp9.formats.dtypes import carried, named_or_carried
+from fp9.oracle import casts as oracle
 from fp9.policy import CastPolicy, cast_policy
-from fp9.rounding import PUBLISHED, Hybrid, NanSign, Overflow, Rounding
+from fp9.rounding import PUBLISHED, Hybrid, NanSign, Overflow, Payload, Rounding
 from fp9.system.parallel import CACHED, over_parts
 
 if TYPE_CHECKING:
@@ -103,6 +104,9 @@ def encode(
     *,
     inf_clip: bool = False,
     nan_sign: NanSign | str = NanSign.KEPT,
+    nan: int | None = None,
+    payload: Payload | str = Payload.LOST,
+    flush_source: bool = False,
     hybrid: Hybrid | None = None,
     random_bits: ArrayLike | np.random.Generator | None = None,
     random_width: int = 16,
@@ -119,7 +123,9 @@ def encode(
     `x`: float64, float32, float16, bfloat16 or integers, as an array, a torch tensor or a number; or an array that
     knows its format (`fp9.Array`, ml_dtypes, en_dtypes, torch), of which the numbers are taken. `rounding` None is the
     family's default. `overflow`: saturate, inf, or directed as IEEE 754 has it (see `fp9.Overflow`); `nan_sign`:
-    kept, overflow or lost (see `fp9.NanSign`). `random_bits` are the integers of `sr`, `random_width` bits each, one
+    kept, overflow or lost (see `fp9.NanSign`); `nan`: the code of NaN where it is not the format's; `payload`:
+    lost, quieted or kept (see `fp9.Payload`); `flush_source`: subnormal numbers of the source's type count as zero.
+    `random_bits` are the integers of `sr` and its kin, `random_width` bits each, one
     for each element or one for all, or a NumPy Generator; `stochastic` names an instruction whose rule they follow (see
     `fp9.Stochastic`). `scale`: integer exponents that broadcast to `x`; x is what the codes stand for times 2**scale,
     here as in `decode`, `dot` and `matmul`. Flags are uint8 of fp9.Flags bits. `threads`
@@ -132,7 +138,7 @@ def encode(
     that are no numbers. Source: docs/numerics.md.
     """
     target = format(fmt)
-    policy = cast_policy(target, rounding, overflow, nan_to_zero, inf_clip, nan_sign)
+    policy = cast_policy(target, rounding, overflow, nan_to_zero, inf_clip, nan_sign, nan, payload, flush_source)
     source = _numbers(x)
     random = random_bits_of(policy, random_bits, random_width, stochastic, source.shape, target)
     exponents = -as_scale(scale, source.shape)
@@ -285,4 +291,18 @@ def cast(
     held = named_or_carried(codes, source, "source")
     numbers = decode_native(as_codes(codes, held), held)
     policy = rounding, overflow, nan_to_zero
-    return encode(numbers, target, *policy, flags=flags, counts=counts, **details)  # type: ignore[call-overload]
+    results = encode(numbers, target, *policy, flags=flags, counts=counts, **details)  # type: ignore[call-overload]
+    if details.get("payload", Payload.LOST) not in (Payload.LOST, "lost") and not held.native_dtype:
+        _give_payloads(as_codes(codes, held), held, results[0] if flags or counts else results, format(target), details)
+    return results
+
+
+def _give_payloads(
+    sources: NDArray[Any], source: Format, codes: NDArray[Any], target: Format, details: Details
+) -> None:
+    """Put the payloads of NaN into codes, of sources whose numbers do not carry them."""
+    kept = NanSign(details.get("nan_sign", NanSign.KEPT)), Payload(details["payload"])
+    policy = CastPolicy(nan_sign=kept[0], payload=kept[1])
+    for code in np.unique(sources).tolist():
+        if source.kind_of(code) is Kind.NAN:
+            codes[sources == code] = oracle.encode(oracle.decode(code, source), target, policy)[0]

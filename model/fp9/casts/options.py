@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from fp9.casts.random_bits import Stochastic
-from fp9.rounding import Hybrid, NanSign, Overflow, Rounding
+from fp9.rounding import Hybrid, NanSign, Overflow, Payload, Rounding
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,6 +17,9 @@ class Details(TypedDict, total=False):
 
     inf_clip: bool
     nan_sign: NanSign | str
+    nan: int | None
+    payload: Payload | str
+    flush_source: bool
     hybrid: Hybrid | None
     random_bits: ArrayLike | np.random.Generator | None
     random_width: int

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.casts.halves import TABLE_PAYS, by_upper_half, flagged_by_upper_half, hif8_by_upper_half
+from fp9.casts.payloads import around
 from fp9.casts.request import Plan, Request, Supplied, odd_patterns, random_part, universal
 from fp9.casts.sources import hybrid_thresholds
 from fp9.casts.tables import Target, can_express_nan, rounding_target
 from fp9.formats import FixedFormat, HiFloat8, ScaledInteger
 from fp9.formats.host import BINARY32
 from fp9.policy import CastPolicy
-from fp9.rounding import Hybrid, Overflow, Rounding
+from fp9.rounding import Hybrid, Rounding
 from fp9.system.parallel import CACHED, STREAMED
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
 
 @functools.lru_cache(maxsize=512)
 def _encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
-    return _plan(request, dtype, size)._replace(takes_nan=can_express_nan(request.fmt, request.policy))
+    plan = _plan(request, dtype, size)._replace(takes_nan=can_express_nan(request.fmt, request.policy))
+    return plan._replace(encode=around(plan.encode, request, dtype))
 
 
 def _plan(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
@@ -64,7 +66,7 @@ def _plan(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
 
 
 def _vector(request: Request, dtype: np.dtype[Any]) -> Plan | None:
-    if request.rounding.reads_source:
+    if request.rounding.reads_source or (request.random_width and not request.rounding.is_carry):
         return None
     direct = dtype == np.float32 and request.scale is not None
     grid = grid_of(request, request.scale or 0, TOP_FIELD) if direct else grid_of(request, 0, TOP_FIELD - 1)
@@ -178,6 +180,8 @@ def edges_of(bits: int, target: Target) -> Edges:
 def _hybrid(request: Request, dtype: np.dtype[Any]) -> Plan | None:
     if not request.rounding.reads_source or dtype != np.float32 or request.scale != 0:
         return None
+    if request.policy.saturates(request.fmt, False) != request.policy.clips(request.fmt, False):
+        return None  # the kernel has one code for both
     from fp9.kernels import hif8 as hif8_kernel  # slow to load
 
     edges = _hybrid_edges(request.policy, request.hybrid)
@@ -198,7 +202,7 @@ def _hybrid_edges(policy: CastPolicy, hybrid: Hybrid) -> HybridEdges:
     from fp9.kernels.hif8 import HybridEdges  # slow to load
 
     fmt = HiFloat8()
-    top = fmt.max_code if policy.overflow is Overflow.SATURATE else fmt.INF
+    top = fmt.max_code if policy.saturates(fmt, False) else fmt.INF
     certain = _DOC_OVERFLOW if hybrid.doc_overflow else fmt.CERTAIN_OVERFLOW
     pattern = np.float32(float(certain)).view(np.uint32)
     nan = 0 if policy.nan_to_zero else fmt.NAN

@@ -65,10 +65,12 @@ def random_bits_of(
     rounding = policy.rounding_for(fmt)
     if not rounding.needs_bits:
         if given is not None or stochastic is not None:
-            raise ValueError(f"random bits given with rounding {rounding.value}; only sr takes them")
+            raise ValueError(f"random bits given with rounding {rounding.value}; sr, srb, src and bias take them")
         return None
     if given is None:
-        raise ValueError("rounding sr needs random_bits: integers below 2**random_width, or a numpy Generator")
+        raise ValueError(
+            f"rounding {rounding.value} needs random_bits: integers below 2**random_width, or a numpy Generator"
+        )
     preset = None if stochastic is None else choice(Stochastic, stochastic, "stochastic rule")
     if preset is Stochastic.NVIDIA_RS:
         return _nvidia(_supplied(given, _WORD, _words_of(shape), "words"))

@@ -101,7 +101,7 @@ def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
 
 def _within(fmt: Format, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint8] | np.uint8]:
     """Numbers that a format without sign or zero can round, and the flags of those that were replaced."""
-    if fmt.signed:
+    if fmt.signed or fmt.ends_at_zero:
         return numbers, np.uint8(0)
     outside = numbers < 0 if fmt.has_zero else numbers <= 0
     small = (numbers > 0) & (numbers < fmt.smallest) & (not fmt.has_zero)

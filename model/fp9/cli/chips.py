@@ -23,8 +23,10 @@ def chips(folder: Path, as_json: bool) -> None:
 
     FOLDER is a clone of github.com/north-numerical-computing/MATLAB-tensor-core, or a folder in its layout,
     model_validation/GPU/FORMAT. Every preset is tried on the E4M3 and E5M2 rows of every GPU and output, with the rows'
-    C and with +0 in its place. Where no preset gives all rows, the first that differs is drawn step by step. Exit code
-    1 says that there is such a row.
+    C and with +0 in its place. The simplest engine that explains the rows comes first: that of the narrowest window,
+    then of the fewest parameters; names with = between them stand for the same engine. "Not told apart" are other
+    engines that give the same rows: an exact sum does where no bit is lost. Where no preset gives all rows, the first
+    that differs is drawn step by step. Exit code 1 says that there is such a row.
 
     \b
       fp9 chips MATLAB-tensor-core
@@ -37,9 +39,10 @@ def chips(folder: Path, as_json: bool) -> None:
         verdicts.append(study.explain(each))
     drawn = [None if v.differs is None else study.steps(v, v.differs) for v in verdicts]
     records = [_record(v, steps) for v, steps in zip(verdicts, drawn, strict=True)]
-    columns = ["GPU", "format", "output", "preset", "C", "rows", "agree"]
+    columns = ["GPU", "format", "output", "preset", "not told apart", "C", "rows", "agree"]
     rows = [
-        [r["gpu"], r["operands"], r["output"], " = ".join(r["presets"]), r["c"], r["rows"], r["agree"]] for r in records
+        [r["gpu"], r["operands"], r["output"], " = ".join(r["presets"]), _others(v), r["c"], r["rows"], r["agree"]]
+        for v, r in zip(verdicts, records, strict=True)
     ]
     summary = table("Rows that chips computed", columns, rows, numbers=["rows", "agree"])
     show(records, as_json, summary, *(_picture(v, s) for v, s in zip(verdicts, drawn, strict=True) if s is not None))
@@ -54,6 +57,7 @@ def _record(verdict: Verdict, steps: list[Step] | None) -> dict[str, Any]:
         "operands": rows.operands,
         "output": rows.output,
         "presets": list(verdict.presets),
+        "not_told_apart": [list(rule) for rule in verdict.rules[1:]],
         "c": "added" if verdict.with_c else "+0",
         "rows": len(rows.d),
         "agree": verdict.agree,
@@ -62,6 +66,11 @@ def _record(verdict: Verdict, steps: list[Step] | None) -> dict[str, Any]:
         record["differs"] = {"row": verdict.differs, "chip": f"{rows.d[verdict.differs]:08x}"}
         record["differs"]["steps"] = [asdict(step) for step in steps]
     return record
+
+
+def _others(verdict: Verdict) -> str:
+    """The other rules that agree in as many rows."""
+    return ", ".join(" = ".join(rule) for rule in verdict.rules[1:]) or "-"
 
 
 def _picture(verdict: Verdict, steps: list[Step]) -> Table:

@@ -184,7 +184,7 @@ class Format(abc.ABC):
 
     def offers(self, rounding: Rounding) -> bool:
         """Whether a rounding is defined for the format."""
-        return not rounding.reads_source
+        return not rounding.reads_source and not rounding.needs_places
 
     @property
     def has_nan(self) -> bool:
@@ -195,6 +195,11 @@ class Format(abc.ABC):
     def signed(self) -> bool:
         """Whether there are negative numbers."""
         return True
+
+    @property
+    def ends_at_zero(self) -> bool:
+        """Whether zero is the lowest number, as the largest is at the other end; else numbers below it become NaN."""
+        return False
 
     @property
     def has_zero(self) -> bool:

@@ -20,6 +20,22 @@ from fp9.rounding import Rounding
 _S = Specials
 _NEAREST_UP = Rounding.RNA
 
+
+def p3109(bits: int, precision: int, signed: bool, extended: bool) -> Format:
+    """IEEE P3109's format Binary{K}p{P}{s,u}{e,f} (v4.0, sections 3.1, 3.2 and 4.7.2).
+
+    Raises ValueError for widths and precisions that the draft does not have.
+    """
+    name = f"binary{bits}p{precision}{'s' if signed else 'u'}{'e' if extended else 'f'}"
+    if not 3 <= bits <= 8 or not 1 <= precision <= bits - signed:
+        limit = "less than that" if signed else "at most that"
+        raise ValueError(f"{name} given; give 3 to 8 bits, and a precision of 1 and more that is {limit}")
+    fields = name, bits - precision + (not signed), precision - 1, 1 << (bits - precision - signed)
+    if signed:
+        return FixedFormat(*fields, specials=_S.P3109 if extended else _S.P3109_FINITE, source="P3109")
+    return UnsignedFloat(*fields, source="P3109", infinity=extended, bounded=True)
+
+
 NAMED: dict[str, Format] = {
     f.name: f
     for f in (
@@ -39,7 +55,7 @@ NAMED: dict[str, Format] = {
         UnsignedFloat("ue5m3", 5, 3, 15, source="PTX"),
         FixedFormat("e1m2", 1, 2, 1, True, _S.FINITE, source="HiF4"),
         UnsignedFloat("e6m2", 6, 2, 48, subnormals=False, source="HiF4"),
-        *(FixedFormat(f"binary8p{p}", 8 - p, p - 1, 1 << (7 - p), True, _S.P3109, source="P3109") for p in range(1, 8)),
+        *(p3109(8, p, signed=True, extended=True) for p in range(1, 8)),
         FixedFormat("hfp8_152", 5, 2, 15, False, _S.MERGED, _NEAREST_UP, source="HFP8"),
         FixedFormat("fp9", 5, 3, 15, False, _S.MERGED, _NEAREST_UP, source="ISSCC21"),
         FixedFormat("dlfloat16", 6, 9, 31, False, _S.MERGED, _NEAREST_UP, source="DLF"),
@@ -64,6 +80,7 @@ ALIASES = {
     "float4_e1m2": "e1m2",
     "float6_e2m3fn": "e2m3",
     "float6_e3m2fn": "e3m2",
+    **{f"binary8p{p}": f"binary8p{p}se" for p in range(1, 8)},
     "hifloat8": "hif8",
     "float16": "fp16",
     "half": "fp16",
@@ -109,6 +126,7 @@ FAMILIES: dict[str, Callable[..., Format]] = {
 }
 
 _CALL = re.compile(r"(\w+)(?:\((.*)\))?")
+_P3109 = re.compile(r"binary(\d+)p(\d+)([su])([ef])")
 _DESCRIPTION = re.compile(
     r"1\.(?P<e>\d)\.(?P<p>\d+)(?:,b=(?P<bias>-?\d+))?(?:,specials=(?P<specials>\w+))?(?:,subnormals=(?P<sub>true|false))?"
 )
@@ -119,7 +137,8 @@ def format(name: str | Format | object) -> Format:
 
     A `Format` is returned as it is; a NumPy, ml_dtypes, en_dtypes or torch dtype gives the format of its name.
     "1.E.p,b=B" is Graphcore's family: subnormals, NaN at 0x80 alone. Any other format of fixed fields is described by
-    "specials=ieee" (or nan_only, negative_zero, merged, none, finite, p3109) and "subnormals=false" after it.
+    "specials=ieee" (or nan_only, negative_zero, merged, none, finite, p3109, p3109_finite) and "subnormals=false" after
+    it. "binary6p3uf" and the like are IEEE P3109's.
 
     Raises ValueError for a name or parameter that is not known, TypeError for something that is no name.
     """
@@ -156,6 +175,8 @@ def _parse(name: str) -> Format:
         return NAMED[ALIASES.get(text, text)]
     if described := _DESCRIPTION.fullmatch(text):
         return _described(name, described.groupdict())
+    if named := _P3109.fullmatch(text):
+        return p3109(int(named[1]), int(named[2]), named[3] == "s", named[4] == "e")
     call = _CALL.fullmatch(text)
     if call is None or call[1] not in FAMILIES:
         known = [*NAMED, *FAMILIES, *ALIASES]

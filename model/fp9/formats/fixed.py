@@ -23,6 +23,7 @@ class Specials(Enum):
     NONE = "every code but zero is a number; the sign of zero carries no meaning"
     FINITE = "every code is a number, -0 too"
     P3109 = "NaN at the code of -0, infinities where all bits but the sign are 1, no -0"
+    P3109_FINITE = "NaN at the code of -0, no infinity, no -0; infinite sources saturate with the others"
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,12 @@ class FixedFormat(Format):
     def signed_zero(self) -> bool:
         return self.specials in (Specials.IEEE, Specials.NAN_ONLY, Specials.FINITE)
 
+    def offers(self, rounding: Rounding) -> bool:
+        return not rounding.reads_source and (self.subnormals or not rounding.needs_places)
+
     def kind_of(self, code: int) -> Kind:
         magnitude = code & self.magnitude_mask
-        if self.specials in (Specials.NEGATIVE_ZERO, Specials.P3109) and code == self.sign_mask:
+        if self.specials in _NAN_AT_ZERO and code == self.sign_mask:
             return Kind.NAN
         if magnitude == 0:
             return Kind.ZERO
@@ -174,7 +178,7 @@ class FixedFormat(Format):
                 return sign | self.magnitude_mask - (1 << (self.fraction_bits - 1 + self.padding)) + self.smallest_code
             case Specials.IEEE | Specials.NAN_ONLY:
                 return sign | self.magnitude_mask
-            case Specials.NEGATIVE_ZERO | Specials.P3109:
+            case special if special in _NAN_AT_ZERO:
                 return self.sign_mask
             case Specials.MERGED:
                 return self.magnitude_mask
@@ -184,6 +188,8 @@ class FixedFormat(Format):
     def ordered_magnitudes(self) -> NDArray[np.uint32]:
         return np.arange((self.max_code >> self.padding) + 1, dtype=np.uint32) << np.uint32(self.padding)
 
+
+_NAN_AT_ZERO = (Specials.NEGATIVE_ZERO, Specials.P3109, Specials.P3109_FINITE)
 
 _NATIVE = {(5, 10, 15): "float16", (8, 7, 127): "bfloat16", (8, 23, 127): "float32"}
 """Types of the host by exponent bits, fraction bits and bias."""

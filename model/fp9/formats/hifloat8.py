@@ -45,7 +45,7 @@ class HiFloat8(Format):
         return 1 + self.fraction_bits_at(0)
 
     def offers(self, rounding: Rounding) -> bool:
-        return True
+        return not rounding.needs_places
 
     @classmethod
     def is_stochastic_at(cls, exponent: int) -> bool:

@@ -1,4 +1,4 @@
-"""Scales with a fraction: floating point without a sign (NVIDIA's UE4M3 and UE5M3, HiF4's E6M2)."""
+"""Floating point without a sign: scales with a fraction (NVIDIA's UE4M3 and UE5M3, HiF4's E6M2), P3109's formats."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from fp9.rounding import Rounding
 
 @dataclass(frozen=True)
 class UnsignedFloat(Format):
-    """`exponent_bits` and `fraction_bits` without a sign; all ones is NaN, there is no infinity.
+    """`exponent_bits` and `fraction_bits` without a sign; all ones is NaN, the code below it infinity where there is
+    one.
 
     Numbers are 2^(e-bias) (1 + m/2^p). With `subnormals`, e = 0 is 2^(1-bias) (m/2^p), and 0 is zero; without, e = 0 is
-    an ordinary binade, and there is no zero. Negative numbers become NaN; -0 is zero. Where there is no zero, zero
-    becomes NaN too, and positive numbers below the smallest become the smallest, as in E8M0.
+    an ordinary binade, and there is no zero. Negative numbers become NaN, or what the overflow policy says of numbers
+    below zero where the format `ends_at_zero`; -0 is zero. Where there is no zero, zero becomes NaN too, and positive
+    numbers below the smallest become the smallest, as in E8M0.
     """
 
     name: str
@@ -28,6 +30,12 @@ class UnsignedFloat(Format):
     subnormals: bool = True
     default_rounding: Rounding = Rounding.RNE
     source: str = ""
+    infinity: bool = False
+    bounded: bool = False
+
+    @property
+    def ends_at_zero(self) -> bool:
+        return self.bounded
 
     @property
     def bits(self) -> int:
@@ -52,7 +60,7 @@ class UnsignedFloat(Format):
 
     def kind_of(self, code: int) -> Kind:
         if code > self.max_code:
-            return Kind.NAN
+            return Kind.INF if code == self.inf_code(False) else Kind.NAN
         return Kind.FINITE if code or not self.has_zero else Kind.ZERO
 
     def value_of(self, code: int) -> Fraction:
@@ -73,7 +81,7 @@ class UnsignedFloat(Format):
 
     @property
     def max_code(self) -> int:
-        return (1 << self.bits) - 2
+        return (1 << self.bits) - 2 - self.infinity
 
     @property
     def smallest_code(self) -> int:
@@ -95,10 +103,10 @@ class UnsignedFloat(Format):
         return code if steps.denominator == 1 and self.smallest_code <= code <= self.max_code else None
 
     def inf_code(self, negative: bool) -> int | None:
-        return None
+        return self.max_code + 1 if self.infinity and not negative else None
 
     def nan_code(self, negative: bool) -> int | None:
-        return self.max_code + 1
+        return (1 << self.bits) - 1
 
     def ordered_magnitudes(self) -> NDArray[np.uint32]:
         return np.arange(self.max_code + 1, dtype=np.uint32)

@@ -144,7 +144,7 @@ def _fixed_encoder(rounding: Rounding, complement: bool) -> Any:
 ENCODE_FIXED = {
     (rounding, complement): _fixed_encoder(rounding, complement)
     for rounding in Rounding
-    if not rounding.reads_source
+    if not rounding.reads_source and (rounding.is_carry or not rounding.needs_bits)
     for complement in (False, True)
 }
 """By rounding, and whether codes are two's complement: float32 patterns (uint32, shape (n,)) into fixed-field formats.

@@ -9,7 +9,7 @@ from fp9.formats.host import BINARY64
 from fp9.kernels.compiled import inlined, kernel
 from fp9.rounding import Flags, Hybrid, Rounding
 
-RNE, RNA, RTZ, RUP, RDN, RTO, SR, HYBRID = range(8)
+RNE, RNA, RTZ, RUP, RDN, RTO, SR, HYBRID, SRB, SRC, BIAS = range(11)
 MODES = {
     Rounding.RNE: RNE,
     Rounding.RNA: RNA,
@@ -19,6 +19,9 @@ MODES = {
     Rounding.RTO: RTO,
     Rounding.SR: SR,
     Rounding.HYBRID: HYBRID,
+    Rounding.SRB: SRB,
+    Rounding.SRC: SRC,
+    Rounding.BIAS: BIAS,
 }
 """Modes as the kernels take them."""
 
@@ -46,6 +49,17 @@ def _dropped_field(rest: int, shift: int, width: int) -> int:
 
 
 @inlined
+def _nearest_field(rest, shift, width):
+    """The `shift` dropped bits rounded to `width` bits, ties to even."""
+    field, distance = _dropped_field(rest, shift, width), shift - width
+    if not 0 < distance <= _WIDEST - 1:
+        return field
+    half = np.int64(1) << (distance - 1)
+    below = rest & ((half << 1) - 1)
+    return field + 1 if below > half or (below == half and field & 1) else field
+
+
+@inlined
 def _rounds_up(mode, magnitude, negative, odd, rest, shift, random, width, switches):
     if mode in (RNE, RNA):
         if shift > _WIDEST - 1:
@@ -60,8 +74,12 @@ def _rounds_up(mode, magnitude, negative, odd, rest, shift, random, width, switc
         return rest != 0 and negative
     if mode == RTO:
         return rest != 0 and not odd
+    if mode == SRC:
+        return _nearest_field(rest, shift, width) + random >= np.int64(1) << width
+    if mode == SRB:
+        return _dropped_field(rest, shift, width + 1) + 2 * random + 1 >= np.int64(2) << width
     field = _dropped_field(rest, shift, width)
-    if mode == SR:
+    if mode in (SR, BIAS):
         return field + random >= np.int64(1) << width
     exponent = (magnitude >> FRACTION_BITS) - _BIAS
     if -_TIES_AWAY_BELOW < exponent < _TIES_AWAY_BELOW:
@@ -98,6 +116,18 @@ def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, swit
 
 
 @inlined
+def _biased(binades, t, mode, row, significand, random, width):
+    """Row and significand after bits were added below the last place of a normal number, and what was dropped."""
+    shift = binades[t.lowest_row, 0]
+    kept = significand >> shift
+    lost = significand - (kept << shift)
+    if _rounds_up(mode, np.int64(0), False, 0, lost, shift, random, width, 0):
+        kept += 1
+    carried = kept >> (FRACTION_BITS + 1 - shift)
+    return row + carried, (kept << shift) >> carried, lost
+
+
+@inlined
 def round_bits(binades, order, t, mode, bits, random, width, switches):
     """Code and flags of one float64 pattern under the rows and numbers `t` of a rounding table."""
     magnitude = bits & MAGNITUDE
@@ -109,16 +139,21 @@ def round_bits(binades, order, t, mode, bits, random, width, switches):
         return np.uint32(t.infinite[side]), np.uint8(t.infinite_flags[side])
     row = magnitude >> FRACTION_BITS
     significand = (magnitude & _FRACTION) | (_HIDDEN if row else 0)
+    lost = np.int64(0)
+    if mode == BIAS:
+        row, significand, lost = _biased(binades, t, mode, row, significand, random, width)
     shift = binades[row, 0]
     kept = significand >> min(shift, _WIDEST)
     rest = significand - (kept << min(shift, _WIDEST))
     ordinal = binades[row, 1] + kept
     flags = 0
-    if magnitude != 0 and _rounds_up(mode, magnitude, negative, ordinal & 1, rest, shift, random, width, switches):
+    up = mode != BIAS and magnitude != 0
+    if up and _rounds_up(mode, magnitude, negative, ordinal & 1, rest, shift, random, width, switches):
         ordinal += 1
         # Only hybrid rounding moves a number that the format holds.
         flags = _INEXACT
-    if ordinal > t.max_ordinal:
+    rest |= lost
+    if ordinal > t.max_ordinal or (negative and ordinal != 0 and t.ends_at_zero):
         return np.uint32(t.overflow[side]), np.uint8(_OVERFLOW | _INEXACT)
     if rest != 0 or (t.flushes and ordinal == 0 and magnitude != 0):
         flags = _INEXACT

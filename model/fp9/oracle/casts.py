@@ -12,12 +12,15 @@ from fractions import Fraction
 
 from fp9.formats import FixedFormat, Format, HiFloat8, Kind, Specials, floor_log2, pow2
 from fp9.policy import CastPolicy
-from fp9.rounding import Flags, NanSign, Overflow, Rounding
+from fp9.rounding import Flags, NanSign, Overflow, Payload, Rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """A number without rounding: its kind, its sign (zeros and infinities too) and its magnitude."""
+    """A number without rounding: its kind, its sign (zeros and infinities too) and its magnitude.
+
+    That of NaN is its payload, as a fraction of 1: the first bit after the point is that of quiet NaN.
+    """
 
     kind: Kind
     negative: bool = False
@@ -32,7 +35,16 @@ def decode(code: int, fmt: Format) -> Exact:
     """What a code stands for."""
     kind = fmt.kind_of(code)
     magnitude = abs(fmt.value_of(code)) if kind is Kind.FINITE else Fraction(0)
+    if kind is Kind.NAN and isinstance(fmt, FixedFormat) and fmt.specials in (Specials.IEEE, Specials.NAN_ONLY):
+        magnitude = Fraction((code >> fmt.padding) & ((1 << fmt.fraction_bits) - 1), 1 << fmt.fraction_bits)
     return Exact(kind, fmt.is_negative(code), magnitude)
+
+
+def read(code: int, source: Format, policy: CastPolicy) -> Exact:
+    """What a cast takes a code for: its number, or zero of its sign where the policy flushes subnormal sources."""
+    x = decode(code, source)
+    subnormal = x.kind is Kind.FINITE and x.magnitude < pow2(source.min_normal_exponent)
+    return exact(0, x.negative) if policy.flush_source and subnormal else x
 
 
 def exact(value: Fraction | int, negative_zero: bool = False) -> Exact:
@@ -102,6 +114,14 @@ def _rounds_up(
         case Rounding.SR:
             assert isinstance(bits, RandomBits)
             return near.excess * (1 << bits.width) // 1 + bits.value >= 1 << bits.width
+        case Rounding.SRB:
+            assert isinstance(bits, RandomBits)
+            return near.excess * (2 << bits.width) // 1 + 2 * bits.value + 1 >= 2 << bits.width
+        case Rounding.SRC:
+            assert isinstance(bits, RandomBits)
+            return round(near.excess * (1 << bits.width)) + bits.value >= 1 << bits.width
+        case Rounding.BIAS:
+            return _rounds_up(x, near, fmt, Rounding.SR, bits)
         case Rounding.HYBRID:
             assert isinstance(bits, HybridBits)
             return _hybrid_up(x.magnitude, near, bits)
@@ -141,6 +161,8 @@ def _rounds_to_zero_code(magnitude: Fraction, fmt: Format) -> bool:
 
 def round_magnitude(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None = None) -> Fraction:
     """A finite non-zero magnitude on the grid of `fmt`, its exponent unbounded above; one rounding."""
+    if rounding is Rounding.BIAS:
+        return _biased(x, fmt, bits)
     near = neighbours(x.magnitude, fmt)
     rounded = near.below + (near.ulp if _rounds_up(x, near, fmt, rounding, bits) else 0)
     below_numbers = fmt.flushes and x.magnitude < pow2(fmt.min_normal_exponent)
@@ -148,6 +170,14 @@ def round_magnitude(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits 
         kept = rounding.keeps_nonzero(x.negative)
         return abs(fmt.value_of(fmt.smallest_code)) if kept else Fraction(0)
     return rounded
+
+
+def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Fraction:
+    """A magnitude with the bits added below the last place that a normal number of its size had, then cut to `fmt`."""
+    lift = max(0, fmt.min_normal_exponent - floor_log2(x.magnitude))
+    lifted = Exact(Kind.FINITE, x.negative, x.magnitude * pow2(lift))
+    biased = round_magnitude(lifted, fmt, Rounding.SR, bits) * pow2(-lift)
+    return neighbours(biased, fmt).below
 
 
 def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None) -> bool:
@@ -169,17 +199,18 @@ def encode(x: Exact, fmt: Format, policy: CastPolicy, bits: RandomBits | HybridB
     Raises ValueError where the format can express neither NaN nor what the policy puts in its place.
     """
     if x.kind is Kind.NAN:
-        return _nan(x.negative, fmt, policy), Flags.INVALID if policy.nan_to_zero else Flags(0)
-    if x.kind is Kind.INF and (fmt.signed or not x.negative):
-        return _infinite(x.negative, fmt, policy)
-    if (x.kind is Kind.ZERO and not fmt.has_zero) or (x.kind is not Kind.ZERO and x.negative and not fmt.signed):
+        return _with_payload(x, fmt, policy), Flags.INVALID if policy.nan_to_zero else Flags(0)
+    below = x.kind is not Kind.ZERO and x.negative and not (fmt.signed or fmt.ends_at_zero)
+    if (x.kind is Kind.ZERO and not fmt.has_zero) or below:
         return _nan(x.negative, fmt, policy), Flags.INVALID
+    if x.kind is Kind.INF:
+        return _infinite(x.negative, fmt, policy)
     if x.kind is Kind.ZERO:
         return fmt.code_of(Fraction(0), x.negative), Flags(0)
     if not fmt.has_zero and x.magnitude < fmt.value_of(fmt.smallest_code):
         return fmt.smallest_code, Flags.INEXACT | Flags.UNDERFLOW
     rounded = round_magnitude(x, fmt, policy.rounding_for(fmt), bits)
-    if rounded > fmt.max_magnitude:
+    if rounded > fmt.max_magnitude or (rounded != 0 and x.negative and not fmt.signed):
         stays = policy.saturates(fmt, x.negative)
         code = _max(x.negative, fmt) if stays else _beyond(x.negative, fmt, policy)
         return code, Flags.OVERFLOW | Flags.INEXACT
@@ -190,13 +221,27 @@ def encode(x: Exact, fmt: Format, policy: CastPolicy, bits: RandomBits | HybridB
 
 
 def _nan(negative: bool, fmt: Format, policy: CastPolicy) -> int:
-    code = 0 if policy.nan_to_zero else fmt.nan_code(negative and policy.nan_sign is NanSign.KEPT)
+    code = 0 if policy.nan_to_zero else policy.nan_code(fmt, negative and policy.nan_sign is NanSign.KEPT)
     if code is None:
         raise ValueError(f"NaN given, and {fmt.name} has no NaN; remove it or ask for nan_to_zero")
     return code
 
 
+def _with_payload(x: Exact, fmt: Format, policy: CastPolicy) -> int:
+    """NaN for a NaN, with the upper bits of its payload where the policy keeps them."""
+    plain = _nan(x.negative, fmt, policy)
+    if policy.payload is Payload.LOST:
+        return plain
+    infinity = fmt.inf_code(x.negative and policy.nan_sign is NanSign.KEPT)
+    assert infinity is not None and fmt.padding == 0, "payloads are those of formats with IEEE specials"
+    quiet = 1 << (fmt.precision - 2)
+    kept = int(x.magnitude * 2 * quiet)
+    return infinity | (kept if policy.payload is Payload.KEPT and kept else kept | quiet)
+
+
 def _max(negative: bool, fmt: Format) -> int:
+    if negative and not fmt.signed:
+        return fmt.code_of(Fraction(0))
     return fmt.code_of(fmt.max_magnitude, negative)
 
 
@@ -205,8 +250,7 @@ def _infinite(negative: bool, fmt: Format, policy: CastPolicy) -> tuple[int, Fla
     nan_only_at_zero = isinstance(fmt, FixedFormat) and fmt.specials is Specials.NEGATIVE_ZERO
     if policy.overflow is Overflow.SATURATE and nan_only_at_zero and not policy.inf_clip:
         return _nan(negative, fmt, policy), Flags.INVALID
-    clips = policy.overflow is Overflow.SATURATE
-    code = _max(negative, fmt) if clips else _beyond(negative, fmt, policy)
+    code = _max(negative, fmt) if policy.clips(fmt, negative) else _beyond(negative, fmt, policy)
     return code, Flags(0) if code == fmt.inf_code(negative) else Flags.INVALID
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fp9.formats import FixedFormat, Format, Kind, Rounding
-from fp9.oracle.casts import decode, encode
+from fp9.oracle.casts import decode, encode, read
 from fp9.policy import CastPolicy
 from fp9.rounding import Flags
 
@@ -87,7 +87,7 @@ def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, neg
     sign = source.sign_mask if negative else 0
 
     def cast(pattern: int) -> tuple[int, Flags]:
-        return encode(decode(pattern | sign, source), target, policy)
+        return encode(read(pattern | sign, source, policy), target, policy)
 
     first_special = source.max_code + 1
     infinity = source.inf_code(False)

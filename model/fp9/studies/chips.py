@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,16 +63,22 @@ class Rows:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What explains a file best: presets that agree in `agree` of its rows, and whether C was added.
+    """What explains a file best: rules that agree in `agree` of its rows, and whether C was added.
 
-    The first row that differs from the first of the presets is `differs`; None where all agree.
+    A rule is one engine with all names that presets have for it. The first rule is the simplest; these rows do not tell
+    the others apart from it. The first row that differs from it is `differs`; None where all agree.
     """
 
     rows: Rows
-    presets: tuple[str, ...]
+    rules: tuple[tuple[str, ...], ...]
     with_c: bool
     agree: int
     differs: int | None
+
+    @property
+    def presets(self) -> tuple[str, ...]:
+        """The names of the simplest rule."""
+        return self.rules[0]
 
     @property
     def explained(self) -> bool:
@@ -161,14 +167,32 @@ def _parsed(path: Path, words: list[str], base: int) -> NDArray[np.uint32]:
 
 
 def explain(rows: Rows) -> Verdict:
-    """The presets with this output that agree in most rows; of equal ones those that add C, and all of their names."""
+    """The rules of presets with this output that agree in most rows; of equal ones those that add C."""
     tried = [(engine, with_c) for engine in _candidates(rows.output) for with_c in (True, False)]
     counts = [np.count_nonzero(rows.results(engine, with_c) == rows.d) for engine, with_c in tried]
     most = max(counts)
-    best, with_c = tried[counts.index(most)]
-    names = tuple(e.name for (e, c), n in zip(tried, counts, strict=True) if (n, c) == (most, with_c))
-    different = np.flatnonzero(rows.results(best, with_c) != rows.d)
-    return Verdict(rows, names, with_c, int(most), int(different[0]) if different.size else None)
+    with_c = next(c for (_, c), n in zip(tried, counts, strict=True) if n == most)
+    rules = _rules([e for (e, c), n in zip(tried, counts, strict=True) if (n, c) == (most, with_c)])
+    different = np.flatnonzero(rows.results(ENGINES[rules[0][0]], with_c) != rows.d)
+    return Verdict(rows, rules, with_c, int(most), int(different[0]) if different.size else None)
+
+
+def _rules(engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
+    """The names of engines that differ in nothing else together; the simplest engine first.
+
+    A narrower window says more about a row: sums without one agree with all that lose no bit. Of equal windows that
+    with fewer parameters is the simpler.
+    """
+    names: dict[Engine, list[str]] = {}
+    for engine in engines:
+        names.setdefault(replace(engine, name=""), []).append(engine.name)
+    ordered = sorted(names, key=lambda engine: (engine.window or math.inf, _parameters(engine)))
+    return tuple(tuple(names[engine]) for engine in ordered)
+
+
+def _parameters(engine: Engine) -> int:
+    """How many parameters an engine has that are not those of a fused multiply-add."""
+    return sum(getattr(engine, field.name) != field.default for field in fields(Engine))
 
 
 def _candidates(output: str) -> list[Engine]:
@@ -180,7 +204,7 @@ def _candidates(output: str) -> list[Engine]:
 
 
 def steps(verdict: Verdict, row: int) -> list[Step]:
-    """The roundings of a row as the first of the verdict's presets takes them, in exact arithmetic."""
+    """The roundings of a row as the verdict's simplest rule takes them, in exact arithmetic."""
     rows, engine = verdict.rows, ENGINES[verdict.presets[0]]
     fmt = format(rows.operands)
     products = oracle.product_terms(engine, rows.a[row].tolist(), rows.b[row].tolist(), fmt, fmt)

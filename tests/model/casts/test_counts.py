@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.rosters import DETERMINISTIC, TARGETS, overflows, policy_of, together
+from tests.rosters import DETERMINISTIC, TARGETS, beyond, overflows, policy_of, together
 
 import fp9
 from fp9.rounding import Flags, Overflow, Rounding
@@ -68,13 +68,13 @@ def test_every_format_and_rounding_is_counted_from_float32(fmt: fp9.Format, roun
 )
 def test_every_source_is_counted_with_a_scale_too(fmt: fp9.Format, rounding: Rounding, dtype: str) -> None:
     for scale in (0, -7):
-        check(spread(dtype, 1), fmt, rounding, overflows(fmt)[-1], scale=scale)
+        check(spread(dtype, 1), fmt, rounding, beyond(fmt), scale=scale)
 
 
 @pytest.mark.parametrize("fmt", TARGETS, ids=str)
 def test_stochastic_casts_are_counted(fmt: fp9.Format) -> None:
     for bits in (0, 1 << 15, (1 << 16) - 1):
-        check(spread("float32", 2), fmt, Rounding.SR, overflows(fmt)[-1], random_bits=bits)
+        check(spread("float32", 2), fmt, Rounding.SR, beyond(fmt), random_bits=bits)
 
 
 @pytest.mark.parametrize("overflow", Overflow)

@@ -41,7 +41,7 @@ PRINTED = {
     "e6m2": (49152.0, 2.0**-48, 0xC0, 1.0),
 } | {
     # P3109: largest and smallest number of each precision; 1.0 is the code 0x40.
-    f"binary8p{p}": (largest, smallest, 0x40, 1.0)
+    f"binary8p{p}se": (largest, smallest, 0x40, 1.0)
     for p, largest, smallest in (
         (1, 2.0**62, 2.0**-63),
         (2, 2.0**31, 2.0**-32),

@@ -97,10 +97,20 @@ def test_every_16_bit_source_rounds_as_the_oracle_says_under_hybrid(source: str,
     assert np.array_equal(codes, fast)
 
 
-@pytest.mark.parametrize("width", [8, 16, 20, 32])
+@pytest.mark.parametrize(
+    ("rounding", "width"),
+    [
+        *((Rounding.SR, width) for width in (8, 16, 20, 32)),
+        *((Rounding.SRB, 9), (Rounding.SRC, 1), (Rounding.SRC, 12), (Rounding.BIAS, 8)),
+    ],
+)
 @pytest.mark.parametrize("fmt", TARGETS, ids=str)
-def test_stochastic_rounding_is_the_oracles(fmt: Format, width: int) -> None:
-    generator, policy = np.random.default_rng(width), policy_of(fmt, Rounding.SR)
+def test_stochastic_rounding_is_the_oracles(fmt: Format, rounding: Rounding, width: int) -> None:
+    if not fmt.offers(rounding):
+        with pytest.raises(ValueError, match=f"{rounding.value} rounding is not defined for"):
+            policy_of(fmt, rounding).check(fmt)
+        return
+    generator, policy = np.random.default_rng(width), policy_of(fmt, rounding)
     for dtype in (np.float32, np.float64):
         source = (generator.choice([-1, 1], 100) * 2.0 ** generator.uniform(-30, 12, 100)).astype(dtype)
         bits = generator.integers(0, 1 << width, source.size, dtype=np.uint32)

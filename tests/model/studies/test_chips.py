@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +61,8 @@ def test_every_row_that_a_chip_computed_is_explained() -> None:
     for record in records:
         preset, c = MEASURED[record["gpu"], record["output"]]
         assert preset in record["presets"]
+        for other in itertools.chain(*record["not_told_apart"]):
+            assert fp9.engine(other) != replace(fp9.engine(preset), name=other)
         assert (record["c"], record["agree"]) == (c, record["rows"]), record["gpu"]
 
 
@@ -90,6 +94,16 @@ def test_a_row_that_differs_is_drawn_step_by_step(tmp_path: Path) -> None:
     assert steps[-1]["result"] == given
     assert steps[1]["addend"] == steps[0]["result"]
     assert "row 8 as hopper_mma takes it" in " ".join(chips(tmp_path).stdout.split())
+
+
+def test_an_exact_sum_is_not_called_the_explanation_of_rows_that_lose_no_bit(tmp_path: Path) -> None:
+    """25 bits of window hold every product of such rows: `exact` gives the same, and says less."""
+    write_clone(tmp_path, "blackwell_mma", "fp32")
+    (record,) = json.loads(chips(tmp_path, "--json").stdout)
+    others = set(itertools.chain(*record["not_told_apart"]))
+    assert record["presets"] == ["hopper_mma", "blackwell_mma"]
+    assert {"mx", "exact"} & others
+    assert not {"mx", "exact"} & set(record["presets"])
 
 
 @pytest.mark.parametrize(
