@@ -15,7 +15,7 @@ UV := uv==0.13.9
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test setup prove mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean
+.PHONY: demo test setup prove mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
 
 demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
@@ -66,6 +66,10 @@ lint: $(COMPLETE) ## ruff, mypy, and who may import whom
 
 docs: $(COMPLETE) ## run the examples of the documentation
 	$(BIN)/pytest -q tests/test_docs.py
+
+docs-site:        ## the documentation as a searchable site, in OUT/site, by the packages of fp9[site]
+	$(PYTHON) -m venv $(OUT)/site-env && $(OUT)/site-env/bin/pip install --quiet --disable-pip-version-check -e '.[site]'
+	$(OUT)/site-env/bin/mkdocs build --quiet --site-dir $(OUT)/site
 
 # Of scikit-learn fp9 reads a file, of cocotb-coverage one module: what else they need is left out.
 UNUSED := $(foreach p,fp9 pip setuptools uv scipy joblib threadpoolctl narwhals python-constraint,--exclude $p)

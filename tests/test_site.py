@@ -1,0 +1,108 @@
+"""The documentation site: it builds, no link is dead, and Chromium shows it, narrow and in the dark."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fp9.system.missing import MissingTool
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    try:
+        runpy.run_path(str(path))
+    except MissingTool as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, its notebooks shown but not run again; `strict` refuses dead links."""
+    for package in ("mkdocs", "material", "mkdocstrings", "mkdocs_jupyter"):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed: it comes with the extra fp9[site]")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "FP9_RUN_NOTEBOOKS": "false"}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_no_link_of_the_site_is_dead(site: Path) -> None:
+    dead, seen = set(), 0
+    for page in site.rglob("*.html"):
+        for target in re.findall(r'(?:href|src)="([^"#?]+)', page.read_text()):
+            if "://" in target or target.startswith(("data:", "mailto:", "/")):
+                continue
+            seen += 1
+            if not (page.parent / target).exists():
+                dead.add(f"{page.relative_to(site)}: {target}")
+    assert seen > 1000 and not dead
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing."""
+
+
+@pytest.fixture(scope="module")
+def browser(site: Path) -> Iterator[tuple[Any, str]]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("Chromium is not installed: apt-get install chromium")
+    handler = functools.partial(Quiet, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, playwright.sync_playwright() as started:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        opened = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield opened, f"http://127.0.0.1:{server.server_port}/"
+        opened.close()
+        server.shutdown()
+
+
+PAGES = (
+    "index.html",
+    "guide.html",
+    "numerics.html",
+    "reference.html",
+    "formats/index.html",
+    "units/fma_fp32.html",
+    "study/index.html",
+    "notebooks/chunks.html",
+    "coming-from/mma-sim.html",
+)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_readable_narrow_and_in_the_dark(page: str, browser: tuple[Any, str]) -> None:
+    opened, address = browser
+    tab = opened.new_page(viewport={"width": 400, "height": 900}, color_scheme="dark")
+    complaints: list[str] = []
+    tab.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.goto(address + page)
+    tab.wait_for_load_state("networkidle")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 400
+    assert tab.evaluate("document.body.getAttribute('data-md-color-scheme')") == "slate"
+    assert complaints == []
+    tab.close()
