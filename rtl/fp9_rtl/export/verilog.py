@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import tempfile
 import textwrap
@@ -28,6 +29,7 @@ _LINT_OFF = ("DECLFILENAME", "WIDTHEXPAND", "WIDTHTRUNC")
 """Verilator's style classes that Verilog written by Yosys trips; nothing else is switched off."""
 
 
+@functools.lru_cache(maxsize=64)
 def verilog(unit: Unit) -> str:
     """Verilog text of a unit; the module is named as the unit is. Deterministic to the byte.
 
