@@ -28,7 +28,12 @@ _NOTHING = {
 @click.argument("name", metavar="[RECIPE]", required=False)
 @click.option("--toml", is_flag=True, help="Print the recipe alone, as the file that it is.")
 @click.option("--units", is_flag=True, help="The units of the catalogue that compute it.")
-@click.option("--reproduce", metavar="NAME", help="Measure a claim: ptq, outliers, bias, gradients, softmax or bn.")
+@click.option(
+    "--reproduce",
+    metavar="NAME",
+    help="Measure a claim: ptq, outliers, bias, gradients, softmax, bn, training, scratch, swamping, painting, "
+    "residual, ring or scaling.",
+)
 @click.option("--seed", "seeds", type=int, multiple=True, help="Seed of --reproduce; repeat for more. Default: 7.")
 @click.option(
     "--out",
@@ -90,7 +95,7 @@ def recipes(
 
 def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: bool) -> None:
     """Measure a claim, and show how the values stand to its bars; below it what was not reproduced, and why."""
-    from fp9.studies.recipes.claims import NOT_MEASURED, claim  # slow to load
+    from fp9.studies.recipes.catalogue import NOT_MEASURED, claim  # slow to load
     from fp9.studies.recipes.reproduce import SEEDS, reproduce, write
 
     claim(name)

@@ -42,7 +42,8 @@ AFTER_NORM = {
 
 Parameters: TypeAlias = dict[str, Numbers]
 Product: TypeAlias = Callable[[str, Numbers, Numbers], Numbers]
-Gradient: TypeAlias = Callable[[str, Numbers], Numbers]
+Back: TypeAlias = Callable[[str, Numbers, Numbers, Numbers], tuple[Numbers, Numbers]]
+"""Of a layer's name, the gradient that arrives (n, out), its rows and weights: their gradients."""
 
 
 def blas(name: str, x: Numbers, weight: Numbers) -> Numbers:
@@ -50,9 +51,9 @@ def blas(name: str, x: Numbers, weight: Numbers) -> Numbers:
     return x @ weight
 
 
-def unchanged(name: str, gradient: Numbers) -> Numbers:
-    """The gradient with respect to a layer's result, as it is."""
-    return gradient
+def blas_back(name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
+    """Gradients with respect to a layer's rows and weights, in float32."""
+    return arrived @ weight.T, x.T @ arrived
 
 
 def codes_of(text: str) -> NDArray[np.uint8]:
@@ -61,18 +62,18 @@ def codes_of(text: str) -> NDArray[np.uint8]:
     return np.array([place[character] for character in text if character in place], dtype=np.uint8)
 
 
-def initial(seed: int) -> Parameters:
+def initial(seed: int, width: int = WIDTH) -> Parameters:
     """Parameters before training: normal with deviation 0.02, gains 1, offsets 0; weights are (in, out)."""
     rng = np.random.default_rng(seed)
     letters = len(ALPHABET)
-    shapes = {"embedding": (letters, WIDTH), "position": (CONTEXT, WIDTH), "output.weight": (WIDTH, letters)}
+    shapes = {"embedding": (letters, width), "position": (CONTEXT, width), "output.weight": (width, letters)}
     for i in range(BLOCKS):
-        shapes |= {f"{i}.qkv.weight": (WIDTH, 3 * WIDTH), f"{i}.mix.weight": (WIDTH, WIDTH)}
-        shapes |= {f"{i}.up.weight": (WIDTH, 4 * WIDTH), f"{i}.down.weight": (4 * WIDTH, WIDTH)}
+        shapes |= {f"{i}.qkv.weight": (width, 3 * width), f"{i}.mix.weight": (width, width)}
+        shapes |= {f"{i}.up.weight": (width, 4 * width), f"{i}.down.weight": (4 * width, width)}
     found = {name: rng.normal(0, 0.02, shape).astype(np.float32) for name, shape in shapes.items()}
     found |= {f"{name}.bias": np.zeros(found[f"{name}.weight"].shape[1], dtype=np.float32) for name in LINEAR}
     for norm in AFTER_NORM.values():
-        found[f"{norm}.gain"], found[f"{norm}.bias"] = np.ones(WIDTH, np.float32), np.zeros(WIDTH, np.float32)
+        found[f"{norm}.gain"], found[f"{norm}.bias"] = np.ones(width, np.float32), np.zeros(width, np.float32)
     return found
 
 
@@ -109,18 +110,18 @@ def forward(parameters: Parameters, tokens: NDArray[Any], product: Product = bla
     return Pass(parameters, tokens, linear("output", norm("norm", x)), saved)
 
 
-def backward(run: Pass, gradient: Numbers, cast: Gradient = unchanged) -> Parameters:
+def backward(run: Pass, gradient: Numbers, back: Back = blas_back) -> Parameters:
     """Gradients with respect to all parameters, from that with respect to the logits.
 
-    `cast` gives what a linear layer's two backward products use in place of the gradient that arrives at the layer.
+    `back` gives a linear layer's two backward products.
     """
     found: Parameters = {}
 
     def linear(name: str, arrived: Numbers) -> Numbers:
-        rows = cast(name, arrived.reshape(-1, arrived.shape[-1]))
-        found[f"{name}.weight"] = run.saved[name][0].T @ rows
+        rows = arrived.reshape(-1, arrived.shape[-1])
+        x, found[f"{name}.weight"] = back(name, rows, run.saved[name][0], run.parameters[f"{name}.weight"])
         found[f"{name}.bias"] = rows.sum(0)
-        return (rows @ run.parameters[f"{name}.weight"].T).reshape(*arrived.shape[:-1], -1)
+        return x.reshape(*arrived.shape[:-1], -1)
 
     def norm(name: str, arrived: Numbers) -> Numbers:
         x, found[f"{name}.gain"], found[f"{name}.bias"] = layer_norm_back(arrived, run.saved[name])
@@ -133,5 +134,5 @@ def backward(run: Pass, gradient: Numbers, cast: Gradient = unchanged) -> Parame
     found["position"] = np.zeros_like(run.parameters["position"])
     found["position"][: x.shape[1]] = x.sum(0)
     found["embedding"] = np.zeros_like(run.parameters["embedding"])
-    np.add.at(found["embedding"], run.tokens.reshape(-1), x.reshape(-1, WIDTH))
+    np.add.at(found["embedding"], run.tokens.reshape(-1), x.reshape(-1, x.shape[-1]))
     return found

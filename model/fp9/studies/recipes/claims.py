@@ -1,7 +1,4 @@
-"""What the papers claim of formats in use, how it is measured here, and the bar that a measurement has to pass.
-
-The bars were set on other networks, trained with other seeds, than those that are measured here.
-"""
+"""A claim of a paper, how it is measured here, and the bars that a measurement has to pass."""
 
 from __future__ import annotations
 
@@ -9,13 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from fp9.studies.recipes.conversion import conversions, conversions_with_outliers, weight_biases
-from fp9.studies.recipes.gradients import gradient_errors, softmax_ties
-from fp9.studies.recipes.renorming import WAYS, batch_norms
-from fp9.studies.recipes.train import SEED, Trained, load, train
+from fp9.studies.recipes.store import Store
 
 Values: TypeAlias = dict[str, float]
 Progress: TypeAlias = Callable[[str, int, int], None]
+
+HIF8 = "HiFloat8 (Luo et al., arXiv 2409.16626)"
+HFP8 = "HFP8 (Sun et al., NeurIPS 2019)"
+GRAPHCORE = "Graphcore (Noune et al., arXiv 2206.02915)"
+WANG = "Wang et al. (NeurIPS 2018)"
+"""Sources."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,9 @@ class Bar:
 class Claim:
     """A claim with its source, the set-up that tries it, the measurement of one seed, and its bars.
 
-    `quantity` is what the values are; those named "PREFIX(bias=B)" are curves over B in the chart.
+    `measure` is asked with a seed, whom to tell of progress, and where to keep what is done. `quantity` is what the
+    values are; those named "PREFIX(bias=B)" are curves over B in the chart. `minutes` of one core are what a seed takes
+    where that is too long for a test: such a claim stands in its record alone.
     """
 
     name: str
@@ -45,8 +47,9 @@ class Claim:
     source: str
     setup: str
     quantity: str
-    measure: Callable[[int, Progress | None], Values]
+    measure: Callable[[int, Progress | None, Store], Values]
     bars: tuple[Bar, ...]
+    minutes: float = 0
 
 
 def at_most(text: str, quantity: Callable[[Values], float], limit: float) -> Bar:
@@ -59,166 +62,16 @@ def at_least(text: str, quantity: Callable[[Values], float], limit: float) -> Ba
     return Bar(text, quantity, limit, False)
 
 
-def model(seed: int, progress: Progress | None = None) -> Trained:
-    """The character model of a seed: the package's own, or one trained now."""
-    return load() if seed == SEED else train(seed, progress=progress)
-
-
-def _of_model(measure: Callable[[Trained], Values]) -> Callable[[int, Progress | None], Values]:
-    return lambda seed, progress: measure(model(seed, progress))
-
-
-def _over(first: str, second: str) -> Callable[[Values], float]:
+def over(first: str, second: str) -> Callable[[Values], float]:
+    """One value over another."""
     return lambda v: v[first] / v[second]
 
 
-def family(values: Values, prefix: str) -> list[float]:
-    """The values of a format at all its biases."""
-    return [value for name, value in values.items() if name.startswith(f"{prefix}(")]
+def value(name: str) -> Callable[[Values], float]:
+    """One value."""
+    return lambda v: v[name]
 
 
-def _near_best(prefix: str, factor: float) -> Callable[[Values], float]:
-    return lambda v: sum(x <= factor * min(family(v, prefix)) for x in family(v, prefix))
-
-
-def _below(prefix: str, limit: float) -> Callable[[Values], float]:
-    return lambda v: sum(x <= limit for x in family(v, prefix))
-
-
-def _tuned(fmt: str, later: int) -> Callable[[Values], float]:
-    return _over(f"{fmt}, {WAYS[later]}: error", f"{fmt}, {WAYS[later - 1]}: error")
-
-
-_CONVERSION = (
-    "a character model of 117 thousand parameters, trained in float32; all linear layers in eight bits, sums of "
-    "fma_fp32 bit for bit; 4,096 held-out characters; the search calibrated on 1,024 others"
-)
-_AMAX = "e4m3, amax to the top"
-_DIVERGENCE = "divergence from float32, nat a character"
-_HIF8 = "HiFloat8 (Luo et al., arXiv 2409.16626)"
-_HFP8 = "HFP8 (Sun et al., NeurIPS 2019)"
-_GRAPHCORE = "Graphcore (Noune et al., arXiv 2206.02915)"
-
-CLAIMS: dict[str, Claim] = {
-    c.name: c
-    for c in (
-        Claim(
-            "ptq",
-            "a searched power of two per tensor lowers the loss of a cast to HiFloat8; 1-4-3 is better than 1-5-2",
-            f"{_HIF8}, section 4.2, Table 6; {_HFP8}, Table 1",
-            _CONVERSION,
-            _DIVERGENCE,
-            _of_model(conversions),
-            (
-                at_least("1-5-2 over 1-4-3", _over("hfp8_152", "hfp8_143"), 3),
-                at_most("1-5-2 over 1-4-3", _over("hfp8_152", "hfp8_143"), 5),
-                at_most("HiFloat8, Algorithm 1 over cast", _over("hif8, Algorithm 1", "hif8"), 0.85),
-                at_most("HiFloat8, Algorithm 1 over 1-4-3", _over("hif8, Algorithm 1", "hfp8_143"), 1.1),
-            ),
-        ),
-        Claim(
-            "outliers",
-            "with outlier channels a direct cast to E4M3 fails, one to HiFloat8 does not; scales and smoothing help",
-            f"{_HIF8}, Table 8 (OPT); SmoothQuant (Xiao et al., arXiv 2211.10438)",
-            f"{_CONVERSION}; 4 of 64 channels of every layer norm times 2^10 and the weights behind them divided by "
-            "it: synthetic outliers that keep the float32 function",
-            _DIVERGENCE,
-            _of_model(conversions_with_outliers),
-            (
-                at_least("cast, E4M3 over HiFloat8", _over("e4m3", "hif8"), 5),
-                at_most("HiFloat8, Algorithm 1 over cast", _over("hif8, Algorithm 1", "hif8"), 0.95),
-                at_most(
-                    "E4M3, amax to the top over the same without outliers", _over(_AMAX, f"{_AMAX}, no outliers"), 1.2
-                ),
-                at_most("HiFloat8, SmoothQuant over cast", _over("hif8, SmoothQuant", "hif8"), 0.95),
-            ),
-        ),
-        Claim(
-            "bias",
-            "weights of 1.4.3 and 1.5.2 fit over many biases, int8 over few; HFP8's extra bias of 4 is no worse than 0",
-            f"{_GRAPHCORE}, Figs. 2 and 5; {_HFP8}, Fig. 2",
-            "the same model and characters; weights alone cast, sums in float32",
-            _DIVERGENCE,
-            _of_model(weight_biases),
-            (
-                at_least("1.4.3: biases within 1.2 times the best", _near_best("f143", 1.2), 10),
-                at_most("int8: biases below 0.001 nat", _below("int8", 1e-3), 4),
-                at_most("HFP8 1-4-3, bias 4 over bias 0", _over("hfp8_143(bias=4)", "hfp8_143(bias=0)"), 1),
-            ),
-        ),
-        Claim(
-            "gradients",
-            "without scaling of the loss gradients vanish in eight bits; a bias of the format does what a scale does, "
-            "over a wide plateau in 1.5.2, a narrower one in 1.4.3, hardly in int8",
-            f"{_GRAPHCORE}, sections 2.5 and 4, Figs. 3, 6 and 24",
-            "the same model, one backward pass over 1,024 characters; gradients that arrive at linear layers cast, "
-            "sums in float32",
-            "relative error of the weight gradients",
-            _of_model(gradient_errors),
-            (
-                at_least("E4M3", lambda v: v["e4m3"], 0.99),
-                at_least("HFP8 1-5-2", lambda v: v["hfp8_152"], 0.5),
-                at_most("E5M2", lambda v: v["e5m2"], 0.25),
-                at_most("HiFloat8", lambda v: v["hif8"], 0.25),
-                at_most(
-                    "1.5.2, worst of biases 20 to 34", lambda v: max(v[f"f152(bias={b})"] for b in range(20, 35)), 0.1
-                ),
-                at_most("int8: biases below 0.2", _below("int8", 0.2), 2),
-            ),
-        ),
-        Claim(
-            "softmax",
-            "logits of eight bits serve a softmax where their maximum is subtracted before the cast",
-            f"{_HFP8}, section 2.3, Fig. 5",
-            "the same model, the logits of 8,192 held-out characters cast",
-            "share of tied rows; rms error of the five largest logits",
-            _of_model(softmax_ties),
-            (
-                at_least("ties as they are", lambda v: v["hfp8_143, as they are: ties"], 0.10),
-                at_most("ties, maximum subtracted", lambda v: v["hfp8_143, maximum subtracted: ties"], 0.005),
-                at_least(
-                    "error as they are over maximum subtracted",
-                    _over("hfp8_143, as they are: error", "hfp8_143, maximum subtracted: error"),
-                    2,
-                ),
-            ),
-        ),
-        Claim(
-            "bn",
-            "batch norm tuned anew in the precision of inference repairs a cast; depthwise layers want 16 bits",
-            f"{_HFP8}, section 3, eq. 2, Fig. 6a",
-            "digits of scikit-learn, 1,348 images to train and calibrate, 449 to test; a convolution in float32, four "
-            "depthwise and pointwise pairs of 8 channels; sums of fma_fp32 bit for bit",
-            "relative mean square error of the logits; accuracy",
-            batch_norms,
-            (
-                at_most("1-4-3, tuned anew over cast", _tuned("hfp8_143", 1), 0.7),
-                at_most("1-5-2, tuned anew over cast", _tuned("hfp8_152", 1), 0.9),
-                at_most("1-4-3, depthwise in 16 bits over tuned anew", _tuned("hfp8_143", 2), 0.75),
-                at_most("1-5-2, depthwise in 16 bits over tuned anew", _tuned("hfp8_152", 2), 0.75),
-                at_least(
-                    "tuned anew, 1-5-2 over 1-4-3",
-                    _over("hfp8_152, tuned anew: error", "hfp8_143, tuned anew: error"),
-                    2.5,
-                ),
-            ),
-        ),
-    )
-}
-
-NOT_MEASURED: dict[str, str] = {
-    "training in eight bits follows float32 (HFP8 Fig. 4, HiFloat8 Table 5)": "from scratch, the spread between seeds "
-    "is as large as the effect on networks that train in minutes",
-    "1-4-3 gradients diverge under Backoff (Graphcore Table 12)": "a small model's gradients span too few binades",
-    "hybrid rounding matters (HiFloat8 Table 5)": "claimed of YOLO-tiny alone, which does not train in minutes",
-    "the first layer's input needs three significand bits (Graphcore section 3.3)": "smaller than the noise of small "
-    "data sets",
-}
-"""Claims for which there is no measurement here, each with the reason."""
-
-
-def claim(name: str) -> Claim:
-    """A claim by name. Raises ValueError for an unknown one."""
-    if name not in CLAIMS:
-        raise ValueError(f"claim {name!r} is not known; choose one of {', '.join(CLAIMS)}")
-    return CLAIMS[name]
+def excess(first: str, second: str) -> Callable[[Values], float]:
+    """One value less another."""
+    return lambda v: v[first] - v[second]

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from fp9.studies.recipes.characters import LINEAR, Parameters, backward, forward
+from fp9.studies.recipes.characters import LINEAR, Parameters, backward, blas_back, forward
 from fp9.studies.recipes.layers import Numbers, cross_entropy
 from fp9.studies.recipes.products import through
 from fp9.studies.recipes.train import Trained
@@ -34,8 +34,8 @@ def gradient_errors(trained: Trained) -> dict[str, float]:
     return found
 
 
-def _cast(fmt: str, _layer: str, arrived: Numbers) -> Numbers:
-    return through(arrived, fmt)
+def _cast(fmt: str, name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
+    return blas_back(name, through(arrived, fmt), x, weight)
 
 
 def _distance(found: Parameters, exact: Parameters) -> float:

@@ -102,19 +102,22 @@ def log_softmax(x: NDArray[Any]) -> NDArray[np.float64]:
 
 
 class Adam:
-    """Adam (Kingma and Ba, arXiv 1412.6980, algorithm 1) on arrays that it changes in place."""
+    """Adam (Kingma and Ba, arXiv 1412.6980, algorithm 1) on arrays that it changes in place.
+
+    `steps` and `moments` (mean and mean square of each array's gradients) are all that its next step depends on.
+    """
 
     def __init__(self, parameters: dict[str, Numbers], betas: tuple[float, float] = (0.9, 0.999)) -> None:
-        self._parameters, self._betas, self._steps = parameters, betas, 0
-        self._moments = {name: (np.zeros_like(p), np.zeros_like(p)) for name, p in parameters.items()}
+        self._parameters, self._betas, self.steps = parameters, betas, 0
+        self.moments = {name: (np.zeros_like(p), np.zeros_like(p)) for name, p in parameters.items()}
 
     def step(self, gradients: dict[str, Numbers], rate: float) -> None:
         """One update at a learning rate."""
-        self._steps += 1
+        self.steps += 1
         first, second = self._betas
-        size = np.float32(rate * math.sqrt(1 - second**self._steps) / (1 - first**self._steps))
+        size = np.float32(rate * math.sqrt(1 - second**self.steps) / (1 - first**self.steps))
         for name, gradient in gradients.items():
-            mean, square = self._moments[name]
+            mean, square = self.moments[name]
             mean += np.float32(1 - first) * (gradient - mean)
             square += np.float32(1 - second) * (gradient * gradient - square)
             self._parameters[name] -= size * mean / (np.sqrt(square) + np.float32(1e-8))

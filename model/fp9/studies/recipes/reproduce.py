@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fp9.studies.recipes.claims import CLAIMS, Claim, Progress, Values, claim
+from fp9.studies.recipes.catalogue import CLAIMS, claim
+from fp9.studies.recipes.claims import Claim, Progress, Values
 from fp9.studies.recipes.page import page
+from fp9.studies.recipes.store import Store
 from fp9.system.files import write_whole
 
 PAGE = "reproduced.md"
@@ -22,23 +25,19 @@ def reproduce(
 ) -> dict[str, Any]:
     """The record of a claim: its text, and of each seed the measured values and how they stand to the bars.
 
-    `part` is a file that keeps the seeds that are done, so that a run that was stopped goes on where it was; it is
-    removed at the end. Raises ValueError for an unknown name, and where no seed is given.
+    `part` is a folder that keeps what is done, so that a run that was stopped goes on where it was; it is removed at
+    the end. Raises ValueError for an unknown name, and where no seed is given.
     """
     chosen = claim(name)
     if not seeds:
         raise ValueError("no seed given; give at least one")
-    done: dict[str, Values] = json.loads(part.read_text()) if part and part.exists() else {}
+    store, runs = Store(part), []
     for i, seed in enumerate(dict.fromkeys(seeds)):
-        if str(seed) not in done:
-            done[str(seed)] = chosen.measure(seed, progress)
-            if part:
-                write_whole(part, json.dumps(done))
+        values = store.values(f"seed {seed}", partial(chosen.measure, seed, progress))
+        runs.append(_run(chosen, seed, values))
         if progress:
             progress(f"{name}, seed {seed}", i + 1, len(seeds))
-    runs = [_run(chosen, seed, done[str(seed)]) for seed in dict.fromkeys(seeds)]
-    if part:
-        part.unlink(missing_ok=True)
+    store.clear()
     texts = {field: getattr(chosen, field) for field in ("name", "claim", "source", "setup", "quantity")}
     return texts | {"reproduced": all(bar["holds"] for run in runs for bar in run["bars"]), "runs": runs}
 
@@ -65,7 +64,7 @@ def write(name: str, folder: Path, seeds: Sequence[int] = SEEDS, progress: Progr
     """Reproduce a claim, and write its record and chart, NAME.json and NAME.svg, into a folder."""
     from fp9.studies.recipes.charts import draw  # slow to load
 
-    record = reproduce(name, seeds, progress, folder / f".{name}.part.json")
+    record = reproduce(name, seeds, progress, folder / f".{name}.part")
     draw(record, folder / f"{name}.svg")
     write_whole(folder / f"{name}.json", json.dumps(record, indent=1) + "\n")
     return record

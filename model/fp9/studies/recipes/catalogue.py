@@ -1,0 +1,30 @@
+"""All claims by name, and those for which there is no measurement here."""
+
+from __future__ import annotations
+
+from fp9.studies.recipes import of_models, of_training
+from fp9.studies.recipes.claims import Claim
+
+CLAIMS: dict[str, Claim] = {claim.name: claim for claim in (*of_models.CLAIMS, *of_training.CLAIMS)}
+
+NOT_MEASURED: dict[str, str] = {
+    "training in eight bits from scratch ends where float32 ends (HFP8 Fig. 4, HiFloat8 Table 5)": "the spread between "
+    "seeds is as large as the effect on networks that train in minutes; runs of `training` share their start",
+    "1-4-3 gradients diverge under Backoff (Graphcore Table 12)": "a small model's gradients span too few binades: see "
+    "its row of `scratch`, which has no bar",
+    "plain 1-6-9 sums spoil training (Wang18 Fig. 3)": "Adam forgives the scale of a gradient: see `dlfloat` of "
+    "`painting`, which has no bar",
+    "gradients of FP16 are needed in the ring (HFP8 Table 2)": "1-5-2 gradients did as well on networks of this size",
+    "HiFloat8 with scales per tensor trains better than by casts alone (HiFloat8 Table 7)": "inside the noise",
+    "hybrid rounding matters (HiFloat8 Table 5)": "claimed of YOLO-tiny alone, which does not train in minutes",
+    "the first layer's input needs three significand bits (Graphcore section 3.3)": "smaller than the noise of small "
+    "data sets",
+}
+"""Claims for which there is no measurement here, each with the reason."""
+
+
+def claim(name: str) -> Claim:
+    """A claim by name. Raises ValueError for an unknown one."""
+    if name not in CLAIMS:
+        raise ValueError(f"claim {name!r} is not known; choose one of {', '.join(CLAIMS)}")
+    return CLAIMS[name]

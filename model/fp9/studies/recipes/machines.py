@@ -1,0 +1,48 @@
+"""What loss scaling does as a machine, without a network: where it lands, and whether it follows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fp9.casts.arrays import decode, encode
+from fp9.formats import format
+from fp9.recipes import Adaptive, Backoff, LogMax, LossRule
+
+FORMAT = format("hfp8_152")
+STEPS = 3000
+EVERY, FALLS = 20, 24
+"""Gradients fall by 2 every so many steps, so many times."""
+
+
+def machines(seed: int) -> dict[str, float]:
+    """Distance of LogMax's scale from the one its rule asks for, in binades; steps lost by Backoff and Adaptive.
+
+    LogMax sees 4,000 log-normal amaxes. Falling gradients: amax 1 falls by 2 every 20 steps, 24 times; it is lost where
+    it is rounded to zero in 1-5-2, and overflows where it is not finite there.
+    """
+    rng = np.random.default_rng(seed)
+    found = {}
+    mean, spread = rng.uniform(-6, -3), rng.uniform(0.3, 0.8)
+    for deviations in (0, 1, 3):
+        scaler = LogMax(deviations=deviations, power_of_two=False).start(FORMAT)
+        for value in rng.normal(mean, spread, 4000):
+            scaler.update(True, 2.0**value)
+        wanted = math.log2(FORMAT.max) - (mean + deviations * spread)
+        found[f"LogMax, c = {deviations}: binades off"] = abs(math.log2(scaler.scale) - wanted)
+    for name, rule in {"Backoff": Backoff(start_scale=1.0), "Adaptive": Adaptive(start_scale=1.0)}.items():
+        found[f"{name} from 1: steps lost"], found[f"{name} from 1: steps skipped"] = _falling(rule)
+    found["Adaptive from 2^32: steps lost"], found["Adaptive from 2^32: steps skipped"] = _falling(Adaptive())
+    return found
+
+
+def _falling(rule: LossRule) -> tuple[float, float]:
+    """Steps whose gradient was rounded to zero, and steps that were skipped."""
+    scaler, lost, skipped = rule.start(FORMAT), 0, 0
+    for step in range(STEPS):
+        amax = 2.0 ** -min(step // EVERY, FALLS)
+        seen = float(decode(encode(np.array([amax * scaler.scale], np.float32), FORMAT, overflow="inf"), FORMAT)[0])
+        lost += seen == 0
+        skipped += not scaler.update(math.isfinite(seen), amax)
+    return float(lost), float(skipped)

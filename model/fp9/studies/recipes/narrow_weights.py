@@ -1,0 +1,174 @@
+"""Weights of 8 bits while a small network learns scikit-learn's digits: the residual, and the ring of learners.
+
+HFP8 (Sun et al., NeurIPS 2019), tables 2 and 3; stochastic rounding: Wang et al. (NeurIPS 2018).
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.arrays import decode
+from fp9.recipes import Recipe, Ring, RoundOff, recipe
+from fp9.studies.recipes.layers import Numbers, cross_entropy
+
+SIZES = (64, 64, 32, 10)
+BATCH = 64
+EPOCHS, RATE, MOMENTUM = 16, 2e-4, np.float32(0.9)
+LOSS_SCALE = np.float32(1024)
+IMAGES = 512
+
+RULES = {
+    "1-4-3, nearest": RoundOff("hfp8_143"),  # type: ignore[arg-type]
+    "1-4-3, residual": RoundOff("hfp8_143", "dlfloat16"),  # type: ignore[arg-type]
+    "1-4-3, stochastic": RoundOff("hfp8_143", rounding="sr"),  # type: ignore[arg-type]
+    "BF16, nearest": RoundOff("bf16"),  # type: ignore[arg-type]
+    "BF16, residual": RoundOff("bf16", "dlfloat16"),  # type: ignore[arg-type]
+}
+
+
+class Network:
+    """Linear layers with ReLU between; every product goes through the recipe."""
+
+    def __init__(self, spec: Recipe, images: Numbers, labels: NDArray[Any]) -> None:
+        self.spec, self.images, self.labels = spec, images, labels
+
+    def loss(self, weights: list[Numbers]) -> float:
+        """Mean cross entropy over all images."""
+        h = self.images
+        for number, w in enumerate(weights):
+            h, _ = self.spec.linear(np.maximum(h, 0) if number else h, w)
+        return cross_entropy(h, self.labels)[0]
+
+    def gradients(self, weights: list[Numbers], rows: NDArray[Any]) -> list[Numbers]:
+        """Gradients of the loss over some images with respect to the weights."""
+        h, kept, outputs = self.images[rows], [], []
+        for number, w in enumerate(weights):
+            h, saved = self.spec.linear(np.maximum(h, 0) if number else h, w)
+            kept.append(saved)
+            outputs.append(h)
+        g = cross_entropy(h, self.labels[rows])[1] * LOSS_SCALE
+        found = []
+        for number in reversed(range(len(weights))):
+            back = self.spec.linear_backward(g, kept[number])
+            found.append(back.dw / LOSS_SCALE)
+            g = back.dx * (outputs[number - 1] > 0) if number else back.dx
+        return found[::-1]
+
+
+def digits() -> Network:
+    """The network under HFP8 in all layers, on the first 512 digits."""
+    from sklearn.datasets import load_digits  # optional
+
+    images, labels = load_digits(return_X_y=True)
+    spec = recipe("hfp8(first=none,last=none)")
+    return Network(spec, (images[:IMAGES] / 16).astype(np.float32), labels[:IMAGES])
+
+
+class Outcome(NamedTuple):
+    """Loss before and after training, and the share of updates that moved a weight's code."""
+
+    before: float
+    after: float
+    moved: float
+
+
+def drawn(seed: int) -> list[Numbers]:
+    """Weights before training."""
+    rng = np.random.default_rng(seed)
+    return [rng.normal(0, np.sqrt(2 / a), (b, a)).astype(np.float32) for a, b in pairwise(SIZES)]
+
+
+def batches(seed: int, images: int, epochs: int) -> list[NDArray[Any]]:
+    """The rows of every step."""
+    rng = np.random.default_rng([seed, 1])
+    orders = [rng.permutation(images) for _ in range(epochs)]
+    return [order[i : i + BATCH] for order in orders for i in range(0, images - BATCH + 1, BATCH)]
+
+
+def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master: bool = False) -> Outcome:
+    """Stochastic gradient descent with momentum.
+
+    With `master` the weights are FP32, and only start in the rule's format.
+    """
+    random = np.random.default_rng([seed, 2])
+    states = [rule.start(w, random) for w in drawn(seed)]
+    weights = [decode(codes, rule.weights).astype(np.float32) for codes, _ in states]
+    velocity = [np.zeros_like(w) for w in weights]
+    before, moved, chances = net.loss(weights), 0, 0
+    for rows in batches(seed, len(net.labels), epochs):
+        for layer, gradient in enumerate(net.gradients(weights, rows)):
+            velocity[layer] = MOMENTUM * velocity[layer] + gradient
+            update = np.float32(RATE) * velocity[layer]
+            if master:
+                weights[layer] = weights[layer] - update
+                continue
+            old = states[layer][0]
+            states[layer] = rule.step(old, states[layer][1], update, random)
+            weights[layer] = decode(states[layer][0], rule.weights).astype(np.float32)
+            moved, chances = moved + int((states[layer][0] != old).sum()), chances + old.size
+    return Outcome(before, net.loss(weights), moved / max(chances, 1))
+
+
+def residuals(seed: int) -> dict[str, float]:
+    """Progress in the loss of every rule, as a share of that of FP32 weights; how often nearest moved a weight."""
+    net = digits()
+    whole = train(net, RULES["1-4-3, nearest"], seed, master=True)
+    outcomes = {name: train(net, rule, seed) for name, rule in RULES.items()}
+    found = {f"{name}: progress": _progress(outcome, whole) for name, outcome in outcomes.items()}
+    return found | {"1-4-3, nearest: share of weights moved": outcomes["1-4-3, nearest"].moved}
+
+
+def _progress(outcome: Outcome, whole: Outcome) -> float:
+    return (outcome.before - outcome.after) / (whole.before - whole.after)
+
+
+# --- learners in a ring ----------------------------------------------------------------------------------------------
+
+LEARNERS = 4
+RING_EPOCHS = 8
+
+
+def ringed(net: Network, rule: RoundOff, seed: int, learners: int, epochs: int = RING_EPOCHS) -> tuple[Outcome, Ring]:
+    """The same descent by learners in a ring, each with its share of every batch; gradients in 1-6-9."""
+    start = drawn(seed)
+    ring = Ring(rule, np.concatenate([w.reshape(-1) for w in start]), learners)
+    velocity = [np.zeros(part.stop - part.start, np.float32) for part in ring.parts]
+
+    def update(learner: int, gradient: Numbers) -> Numbers:
+        velocity[learner] = MOMENTUM * velocity[learner] + gradient
+        stepped: Numbers = np.float32(RATE) * velocity[learner]
+        return stepped
+
+    before = net.loss(_layers(ring.weights))
+    for rows in batches(seed, len(net.labels), epochs):
+        weights = _layers(ring.weights)
+        shares = [net.gradients(weights, part) for part in np.array_split(rows, learners)]
+        ring.step([np.concatenate([g.reshape(-1) for g in share]) for share in shares], update)
+    return Outcome(before, net.loss(_layers(ring.weights)), 0.0), ring
+
+
+def _layers(weights: Numbers) -> list[Numbers]:
+    """Layers' weights from one vector."""
+    shapes = [(b, a) for a, b in pairwise(SIZES)]
+    ends = np.cumsum([b * a for b, a in shapes])[:-1]
+    return [part.reshape(shape) for part, shape in zip(np.split(weights, ends), shapes, strict=True)]
+
+
+def rings(seed: int) -> dict[str, float]:
+    """Progress of four learners that share 8-bit weights, as a share of that of one learner with FP32 weights; codes in
+    which the learners' copies differ at the end.
+    """
+    net, found = digits(), {}
+    whole = train(net, RULES["1-4-3, nearest"], seed, epochs=RING_EPOCHS, master=True)
+    for name in ("1-4-3, nearest", "1-4-3, residual"):
+        outcome, ring = ringed(net, RULES[name], seed, LEARNERS)
+        found[f"{name}: progress"] = _progress(outcome, whole)
+        found[f"{name}: codes that differ between learners"] = float(
+            sum((copy != ring.copies[0]).sum() for copy in ring.copies)
+        )
+        found[f"{name}: bytes a weight"] = ring.bytes_per_weight
+    return found

@@ -1,0 +1,86 @@
+"""Sums over many pixels: a small network that paints a photograph, with its weight gradients summed in 16 bits.
+
+Wang et al. (NeurIPS 2018), Fig. 3b: sums of long vectors in 1-6-9 swamp, chunks of 64 cure it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+
+from fp9.recipes import Recipe, recipe
+from fp9.studies.recipes.layers import Adam, Numbers
+from fp9.studies.recipes.store import Store
+
+Progress = Callable[[str, int, int], None]
+ROWS, COLUMNS, WAVES = 128, 192, 8
+ENGINES = ("chunked", "dlfloat")
+
+
+@functools.cache
+def pixels() -> tuple[Numbers, Numbers]:
+    """Waves of a pixel's place (24576, 33), and its colour (24576, 3), of scikit-learn's photograph of China."""
+    from sklearn.datasets import load_sample_image  # optional
+
+    image = load_sample_image("china.jpg").astype(np.float32) / 255
+    colours = image[: 3 * ROWS : 3, : 3 * COLUMNS : 3].reshape(-1, 3)
+    y, x = np.meshgrid(np.linspace(-1, 1, ROWS), np.linspace(-1, 1, COLUMNS), indexing="ij")
+    angles = np.stack([np.pi * n * axis.ravel() / 2 for axis in (x, y) for n in range(1, WAVES + 1)], axis=1)
+    places = np.concatenate([np.sin(angles), np.cos(angles), np.ones((angles.shape[0], 1))], axis=1)
+    return places.astype(np.float32), colours
+
+
+def initial(seed: int, hidden: int) -> dict[str, Numbers]:
+    """Weights (out, in) of both layers before training."""
+    rng, width = np.random.default_rng(seed), 4 * WAVES + 1
+    return {
+        "first": rng.normal(0, 1 / np.sqrt(width), (hidden, width)).astype(np.float32),
+        "second": rng.normal(0, 1 / np.sqrt(hidden), (3, hidden)).astype(np.float32),
+    }
+
+
+def gradients(spec: Recipe, weights: dict[str, Numbers]) -> tuple[float, dict[str, Numbers]]:
+    """Mean square error of all pixels, and the weights' gradients of the halved sum of squares, by a recipe."""
+    places, colours = pixels()
+    hidden, first = spec.linear(places, weights["first"])
+    painted, second = spec.linear(np.maximum(hidden, 0), weights["second"])
+    error = painted - colours
+    back = spec.linear_backward(error, second)
+    dw = spec.linear_backward(back.dx * (hidden > 0), first).dw
+    return float(np.square(error, dtype=np.float64).mean()), {"first": dw, "second": back.dw}
+
+
+def _recipe(engine: str) -> Recipe:
+    return recipe(f"hfp8(wgrad={engine},first=none,last=none)")
+
+
+def swamping(seed: int) -> dict[str, float]:
+    """Error of the first layer's weight gradient over 24,576 pixels, relative to the exact sum of the same codes."""
+    weights = initial(seed, hidden=16)
+    found = {e: gradients(_recipe(e), weights)[1]["first"].astype(np.float64) for e in ("exact", *ENGINES)}
+    size = np.linalg.norm(found["exact"])
+    return {engine: float(np.linalg.norm(found[engine] - found["exact"]) / size) for engine in ENGINES}
+
+
+STEPS, RATE, HIDDEN = 60, 1e-2, 32
+
+
+def painting(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
+    """Mean square error after 60 steps of Adam on all pixels, the weights' gradients summed by each engine."""
+    found: dict[str, float] = {}
+    for engine in ("fma_fp32", *ENGINES):
+
+        def measure(_: Store, engine: str = engine) -> dict[str, float]:
+            weights, spec = initial(seed, HIDDEN), _recipe(engine)
+            adam = Adam(weights)
+            for step in range(STEPS):
+                loss, slopes = gradients(spec, weights)
+                adam.step(slopes, RATE * (1 - step / STEPS))
+                if progress:
+                    progress(f"seed {seed}, {engine}: error {loss:.4f}", step + 1, STEPS)
+            return {engine: gradients(spec, weights)[0]}
+
+        found |= store.values(engine, measure)
+    return found

@@ -1,0 +1,205 @@
+"""The character model trained under recipes: all linear layers' three products with the bits of the engines.
+
+Everything between the products, the optimiser (Adam) and its weights are float32. A run that was stopped goes on bit
+for bit from its last kept step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.recipes import LayerState, Recipe, Saved, gradients_are_finite, recipe
+from fp9.studies.recipes.characters import CONTEXT, LINEAR, Parameters, backward, forward, initial
+from fp9.studies.recipes.layers import Adam, Numbers, cross_entropy
+from fp9.studies.recipes.store import State, Store
+from fp9.studies.recipes.train import BATCH, HELD_OUT, Trained, load, manual
+
+Progress = Callable[[str, int, int], None]
+KEPT_EVERY = 25
+"""Steps between two kept states."""
+VALIDATED = 64
+"""Windows of held-out text that measure: 4,096 characters."""
+
+
+class ByRecipe:
+    """The products of the model's linear layers, forward and backward, by one recipe; every layer has its scales."""
+
+    def __init__(self, spec: Recipe) -> None:
+        self.recipe = spec
+        self.states: dict[str, LayerState] = {name: spec.state() for name in LINEAR}
+        self.training = True
+        self._saved: dict[str, Saved] = {}
+
+    def __call__(self, name: str, x: Numbers, weight: Numbers) -> Numbers:
+        y, self._saved[name] = self.recipe.linear(x, weight.T, self.states[name], training=self.training)
+        return y
+
+    def back(self, name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
+        """Gradients with respect to rows and weights of the layer's last forward product."""
+        found = self.recipe.linear_backward(arrived, self._saved[name])
+        return found.dx, found.dw.T
+
+
+@dataclass(frozen=True)
+class Course:
+    """How long is trained, from which rate down to 0, after a linear warm-up, on which batches."""
+
+    steps: int
+    rate: float
+    warm_up: int
+    seed: int
+
+    def rate_of(self, step: int) -> float:
+        """The learning rate of a step."""
+        return self.rate * min((step + 1) / self.warm_up, 1 - step / self.steps)
+
+
+class Run:
+    """One training run, step by step: parameters, losses, and all that the next step depends on."""
+
+    def __init__(self, spec: Recipe, start: Parameters, course: Course, text: NDArray[np.uint8]) -> None:
+        self.course, self.losses, self.skipped = course, list[float](), 0
+        self.parameters = {name: value.copy() for name, value in start.items()}
+        self.products = ByRecipe(spec)
+        self._text, self._adam = text, Adam(self.parameters)
+        self._scaler, self._rng = spec.loss_scaler(), np.random.default_rng([course.seed, 4])
+
+    def step(self) -> float:
+        """Take one step; its loss."""
+        places = self._rng.integers(0, len(self._text) - CONTEXT, BATCH)[:, None] + np.arange(CONTEXT + 1)
+        batch = self._text[places]
+        run = forward(self.parameters, batch[:, :-1], self.products)
+        loss, gradient = cross_entropy(run.logits, batch[:, 1:])
+        scale = np.float32(self._scaler.scale)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = backward(run, gradient * scale, self.products.back)
+            found = {name: value / scale for name, value in found.items()}
+        finite, amax = gradients_are_finite(*found.values())
+        if self._scaler.update(finite, amax if finite else None):
+            self._adam.step(found, self.course.rate_of(len(self.losses)))
+        else:
+            self.skipped += 1
+        self.losses.append(loss)
+        return loss
+
+    def validation(self, windows: NDArray[np.uint8]) -> float:
+        """Loss over windows of text, in nat a character, by the recipe; no scale moves."""
+        self.products.training = False
+        run = forward(self.parameters, windows[:, :-1], self.products)
+        self.products.training = True
+        return cross_entropy(run.logits, windows[:, 1:])[0]
+
+    def state(self) -> State:
+        """All of it, as arrays and as what JSON holds."""
+        arrays: dict[str, NDArray[Any]] = {"losses": np.array(self.losses)}
+        for name, value in self.parameters.items():
+            mean, square = self._adam.moments[name]
+            arrays |= {f"p {name}": value, f"m {name}": mean, f"s {name}": square}
+        scales = {name: state.state_dict() for name, state in self.products.states.items()}
+        rest = {"scaler": self._scaler.state_dict(), "scales": scales, "rng": self._rng.bit_generator.state}
+        return arrays, rest | {"skipped": self.skipped, "adam": self._adam.steps}
+
+    def resume(self, state: State) -> None:
+        """Go on from a state of the same run."""
+        arrays, rest = state
+        self.losses, self.skipped = arrays["losses"].tolist(), rest["skipped"]
+        for name, value in self.parameters.items():
+            value[...] = arrays[f"p {name}"]
+            for moment, letter in zip(self._adam.moments[name], "ms", strict=True):
+                moment[...] = arrays[f"{letter} {name}"]
+        self._adam.steps = rest["adam"]
+        self._scaler.load_state_dict(rest["scaler"])
+        self._rng.bit_generator.state = rest["rng"]
+        for name, scales in rest["scales"].items():
+            self.products.states[name].load_state_dict(scales)
+
+
+def run_to_end(run: Run, what: str, store: Store, progress: Progress | None = None) -> Run:
+    """Take the steps of a run that are left, from its kept state where there is one."""
+    kept = store.state("run")
+    if kept:
+        run.resume(kept)
+    while len(run.losses) < run.course.steps:
+        loss = run.step()
+        if len(run.losses) % KEPT_EVERY == 0:
+            store.keep("run", run.state())
+        if progress:
+            progress(f"{what}: loss {loss:.3f}", len(run.losses), run.course.steps)
+    return run
+
+
+# --- tuned on in eight bits -------------------------------------------------------------------------------------------
+
+_FP32_SUMS = "forward=fma_fp32,dgrad=fma_fp32,wgrad=fma_fp32,output=none"
+TUNED = {
+    "fp32": "fp32",
+    "1-5-2 everywhere": f"hfp8({_FP32_SUMS},activations=hfp8_152,weights=hfp8_152)",
+    "HFP8": f"hfp8({_FP32_SUMS})",
+    "HiFloat8": "hif8",
+    "E4M3/E5M2, delayed scales": "te_delayed",
+}
+"""Recipes under which a model trained in float32 is trained on."""
+TUNING_STEPS, TUNING_RATE = 100, 1e-3
+AVERAGED = 50
+"""Last steps whose mean loss counts."""
+
+
+def tuning(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
+    """Loss of the package's model trained on for 100 steps under each recipe, in nat a character.
+
+    The seed draws the batches, which are the same for all recipes.
+    """
+    text, trained = manual(), load()
+    windows = trained.windows(0, VALIDATED)
+    found: dict[str, float] = {}
+    for name, spec in TUNED.items():
+
+        def measure(part: Store, name: str = name, spec: str = spec) -> dict[str, float]:
+            run = Run(recipe(spec), trained.parameters, Course(TUNING_STEPS, TUNING_RATE, 10, seed), text[:-HELD_OUT])
+            run_to_end(run, f"seed {seed}, {name}", part, progress)
+            return {
+                f"{name}: training": float(np.mean(run.losses[-AVERAGED:])),
+                f"{name}: held out": run.validation(windows),
+            }
+
+        found |= store.values(name, measure)
+    return found
+
+
+# --- from scratch, with and without scaling of the loss ---------------------------------------------------------------
+
+SCRATCH = {
+    "fp32": "fp32",
+    "HFP8, loss as it is": f"hfp8({_FP32_SUMS},loss=constant)",
+    "E4M3 everywhere, loss as it is": "te_delayed(scale=fixed,gradients=e4m3)",
+    "HiFloat8, loss as it is": "hif8(loss=constant)",
+    "HFP8, Backoff": f"hfp8({_FP32_SUMS})",
+    "HFP8, Adaptive": f"hfp8({_FP32_SUMS},loss=adaptive)",
+    "HFP8, LogMax": f"hfp8({_FP32_SUMS},loss=logmax)",
+    "1-4-3 gradients, Backoff": f"hfp8({_FP32_SUMS},gradients=hfp8_143)",
+    "E4M3/E5M2, delayed scales": "te_delayed",
+}
+"""Recipes that train from scratch."""
+SCRATCH_STEPS, SCRATCH_RATE, SCRATCH_WIDTH = 150, 3e-3, 32
+
+
+def scratch(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
+    """Loss of held-out text after 150 steps from scratch under each recipe, in nat a character."""
+    text = manual()
+    windows = Trained({}, text[-HELD_OUT:], {}).windows(0, VALIDATED)
+    found: dict[str, float] = {}
+    for name, spec in SCRATCH.items():
+
+        def measure(part: Store, name: str = name, spec: str = spec) -> dict[str, float]:
+            course = Course(SCRATCH_STEPS, SCRATCH_RATE, 20, seed)
+            run = Run(recipe(spec), initial(seed, SCRATCH_WIDTH), course, text[:-HELD_OUT])
+            run_to_end(run, f"seed {seed}, {name}", part, progress)
+            return {name: run.validation(windows)}
+
+        found |= store.values(name, measure)
+    return found
