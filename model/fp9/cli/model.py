@@ -204,6 +204,13 @@ def vectors() -> None:
     help="vec, memh, csv, npz or parquet.",
 )
 @click.option("--count", type=click.IntRange(1), help="Number of random operations.")
+@click.option(
+    "--from",
+    "run",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="RUN",
+    help="Operations of a recorded training step, in place of a suite; COUNT sums of each product, 16 by default.",
+)
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the random operations.")
 @settings_option
 def export(
@@ -212,6 +219,7 @@ def export(
     suite: str,
     file_format: str,
     count: int | None,
+    run: Path | None,
     seed: int,
     settings: tuple[str, ...],
     as_json: bool,
@@ -224,16 +232,21 @@ def export(
 
     \b
       fp9 vectors export fma_fp32 cast_fp32 --suite corner --out build/vectors
+      fp9 vectors export mac_dlfloat16 --from run.npz
     """
-    from fp9.vectors import sets as library  # slow to load
+    from fp9.vectors import recorded  # slow to load
+    from fp9.vectors import sets as library
 
     units = [load_unit(name, settings) for name in names]
     records = []
     with progress_bar() as progress:
         sets = []
         for done, unit in enumerate(units):
-            progress(f"{unit.name}: {suite} suite and its results", done, len(units))
-            sets.append(library.generate(unit, suite, count, seed))
+            progress(f"{unit.name}: {run or suite + ' suite'} and its results", done, len(units))
+            if run is None:
+                sets.append(library.generate(unit, suite, count, seed))
+            else:
+                sets.append(recorded.from_recording(unit, run, count or recorded.SUMS, seed))
         for made in sets:
             progress(f"{made.unit.name}: writing {len(made):,} operations", len(units), len(units))
             path = library.export(made, out, file_format=file_format)

@@ -8,6 +8,7 @@ from fp9.recipes.inference import BatchNorm, retune_bn, smooth, softmax
 from fp9.recipes.linear import Backward, LayerState, Operand, Saved, gradients_are_finite
 from fp9.recipes.loss import Backoff, Constant, LossRule, LossScaler
 from fp9.recipes.recipe import Recipe
+from fp9.recipes.recording import Recorded, Recording, read_recording
 from fp9.recipes.ring import Ring, reduce_scatter
 from fp9.recipes.roles import Place, Product, Role
 from fp9.recipes.scaling import SCALES, Current, Delayed, Fixed, Periodic, Scaler, ScaleRule, amax
@@ -37,6 +38,8 @@ __all__ = [
     "Place",
     "Product",
     "Recipe",
+    "Recorded",
+    "Recording",
     "Ring",
     "Role",
     "RoundOff",
@@ -48,6 +51,7 @@ __all__ = [
     "dumps",
     "gradients_are_finite",
     "loads",
+    "read_recording",
     "recipe",
     "reduce_scatter",
     "retune_bn",

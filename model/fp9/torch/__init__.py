@@ -13,6 +13,7 @@ except ImportError as error:
 from fp9.torch.convert import convert
 from fp9.torch.layers import Conv2d, Linear
 from fp9.torch.norms import retune_bn
+from fp9.torch.recording import record
 from fp9.torch.scaler import GradScaler
 
-__all__ = ["Conv2d", "GradScaler", "Linear", "convert", "retune_bn"]
+__all__ = ["Conv2d", "GradScaler", "Linear", "convert", "record", "retune_bn"]

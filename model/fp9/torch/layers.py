@@ -9,13 +9,13 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from fp9.recipes import LayerState, Recipe, recipe
-from fp9.torch.products import product
+from fp9.recipes import LayerState, Recipe, Recording, recipe
+from fp9.torch.products import Use, product
 
 _EXTRA = "_extra_state"
 
 
-class _ByRecipe(nn.Module):
+class ByRecipe(nn.Module):
     """What layers under a recipe share: the recipe, and the scales of their operands, which a state_dict carries.
 
     A recipe whose scales remember nothing (fixed ones) adds nothing to a state_dict, so that it is that of torch's own
@@ -24,10 +24,20 @@ class _ByRecipe(nn.Module):
 
     recipe: Recipe
     scales: tuple[LayerState, ...]
+    kept_in: tuple[Recording, str] | None
+    """Where `fp9.torch.record` keeps the layer's products, and under which name."""
 
     def _begin(self, chosen: Recipe | str, groups: int = 1) -> None:
         self.recipe = recipe(chosen)
         self.scales = tuple(self.recipe.state() for _ in range(groups))
+        self.kept_in = None
+
+    def _use(self, group: int) -> Use:
+        """What the product of a group needs of the layer now."""
+        if self.kept_in is None:
+            return Use(self.scales[group], self.training)
+        recording, name = self.kept_in
+        return Use(self.scales[group], self.training, recording, name if len(self.scales) == 1 else f"{name}.{group}")
 
     def get_extra_state(self) -> Any:
         """The scales, as plain numbers and lists."""
@@ -54,7 +64,7 @@ class _ByRecipe(nn.Module):
             missing.remove(prefix + _EXTRA)
 
 
-class Linear(_ByRecipe, nn.Linear):
+class Linear(ByRecipe, nn.Linear):
     """torch.nn.Linear whose three products are those of a recipe, bit for bit in its engines.
 
     The bias is added in the input's dtype by torch, and its gradient is torch's sum. In `eval` mode scales are read and
@@ -70,7 +80,7 @@ class Linear(_ByRecipe, nn.Linear):
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         """input (..., in) to (..., out). Raises ValueError for tensors elsewhere than on the CPU."""
         rows = input.reshape(-1, input.shape[-1])
-        y = product(rows, self.weight, self.recipe, self.scales[0], self.training)
+        y = product(rows, self.weight, self.recipe, self._use(0))
         y = y if self.bias is None else y + self.bias
         return y.reshape(*input.shape[:-1], self.out_features)
 
@@ -79,7 +89,7 @@ class Linear(_ByRecipe, nn.Linear):
         return f"{super().extra_repr()}, recipe={self.recipe.name}"
 
 
-class Conv2d(_ByRecipe, nn.Conv2d):
+class Conv2d(ByRecipe, nn.Conv2d):
     """torch.nn.Conv2d as matrix products of a recipe: rows of patches times the filters, group after group.
 
     A sum runs over a group's channels, then over the rows and columns of the filter; zeros of the padding are summed
@@ -115,9 +125,7 @@ class Conv2d(_ByRecipe, nn.Conv2d):
     def _sums(self, rows: torch.Tensor) -> torch.Tensor:
         """Rows of patches times the filters, group after group, and the bias: (rows, out_channels)."""
         groups = rows.chunk(self.groups, 1), self.weight.reshape(self.out_channels, -1).chunk(self.groups)
-        parts = [
-            product(x, w, self.recipe, scales, self.training) for x, w, scales in zip(*groups, self.scales, strict=True)
-        ]
+        parts = [product(x, w, self.recipe, self._use(i)) for i, (x, w) in enumerate(zip(*groups, strict=True))]
         y = parts[0] if len(parts) == 1 else torch.cat(parts, 1)
         return y if self.bias is None else y + self.bias
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,16 +10,28 @@ import torch
 from numpy.typing import NDArray
 from torch.autograd.function import once_differentiable
 
-from fp9.recipes import LayerState, Recipe, Role, Saved
+from fp9.recipes import LayerState, Recipe, Recording, Role, Saved
+
+
+@dataclass(frozen=True)
+class Use:
+    """A layer's scales, which move where `training`; where its products are kept, and under which name."""
+
+    state: LayerState
+    training: bool
+    recording: Recording | None = None
+    name: str = ""
 
 
 class _Product(torch.autograd.Function):
     """y = x w^T by a recipe; dx and dw by its two backward products."""
 
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor, recipe: Recipe, state: LayerState, training: bool) -> Any:
-        y, ctx.saved = recipe.linear(_numbers(x), _numbers(w), state, training=training, random=_random(recipe))
-        ctx.recipe, ctx.dtypes = recipe, (x.dtype, w.dtype)
+    def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor, recipe: Recipe, use: Use) -> Any:
+        y, ctx.saved = recipe.linear(_numbers(x), _numbers(w), use.state, training=use.training, random=_random(recipe))
+        ctx.recipe, ctx.dtypes, ctx.use = recipe, (x.dtype, w.dtype), use
+        if use.recording is not None:
+            use.recording.forward(use.name, ctx.saved)
         return torch.from_numpy(y).to(x.dtype)
 
     @staticmethod
@@ -26,20 +39,22 @@ class _Product(torch.autograd.Function):
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         saved: Saved = ctx.saved
         found = ctx.recipe.linear_backward(_numbers(gradient), saved, random=_random(ctx.recipe))
+        if ctx.use.recording is not None:
+            ctx.use.recording.backward(ctx.use.name, saved, found)
         dx, dw = (torch.from_numpy(d).to(dtype) for d, dtype in zip((found.dx, found.dw), ctx.dtypes, strict=True))
-        return dx, dw, None, None, None
+        return dx, dw, None, None
 
 
-def product(x: torch.Tensor, w: torch.Tensor, recipe: Recipe, state: LayerState, training: bool) -> torch.Tensor:
+def product(x: torch.Tensor, w: torch.Tensor, recipe: Recipe, use: Use) -> torch.Tensor:
     """x w^T of x (..., in) and w (out, in), in x's dtype, differentiable once.
 
-    `state` holds the layer's scales, which move where `training`. Raises ValueError for tensors elsewhere than on the
+    Raises ValueError for tensors elsewhere than on the
     CPU, and for shapes that do not fit.
     """
     for name, tensor in (("x", x), ("weight", w)):
         if tensor.device.type != "cpu":
             raise ValueError(f"{name} on {tensor.device} given; fp9 computes on the CPU: move model and data there")
-    result: torch.Tensor = _Product.apply(x, w, recipe, state, training)
+    result: torch.Tensor = _Product.apply(x, w, recipe, use)
     return result
 
 

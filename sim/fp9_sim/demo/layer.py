@@ -66,6 +66,7 @@ class Quantised:
 class Product:
     """One product of the layer under one accumulator, with its errors relative to the exact one (Frobenius norms).
 
+    `codes` are those of the sums, in the engine's output format.
     `quantisation_error` compares the exact product of the quantised factors with that of the float32 factors,
     `accumulation_error` the golden result with the exact product of the same codes, `total_error` the golden result
     with the product of the float32 factors. Exact means float64.
@@ -75,6 +76,7 @@ class Product:
     engine: Engine
     a: Quantised
     b: Quantised
+    codes: NDArray[Any]
     quantisation_error: float
     accumulation_error: float
     total_error: float
@@ -103,17 +105,26 @@ def quantise(x: NDArray[np.floating], fmt: Format) -> Quantised:
 
 def multiply(a: Quantised, b: Quantised, by: Engine) -> NDArray[np.float64]:
     """The golden product of two quantised matrices, decoded, the scales undone."""
-    codes = fp9.matmul(a.codes, b.codes, a.format, b.format, engine=by)
-    return np.ldexp(fp9.decode(codes, by.result).astype(np.float64), -(a.exponent + b.exponent))
+    return _unscaled(_sums(a, b, by), a, b, by)
+
+
+def _sums(a: Quantised, b: Quantised, by: Engine) -> NDArray[Any]:
+    codes: NDArray[Any] = fp9.matmul(a.codes, b.codes, a.format, b.format, engine=by)
+    return codes
+
+
+def _unscaled(codes: NDArray[Any], a: Quantised, b: Quantised, by: Engine) -> NDArray[np.float64]:
+    return np.ldexp(fp9.decode(codes, by.output).astype(np.float64), -(a.exponent + b.exponent))
 
 
 def product(layer: LayerTensors, scheme: Scheme, by: Engine) -> Product:
     """One product of the layer, computed in the golden model and compared with the exact one."""
     x, y = scheme.factors(layer)
     a, b = quantise(x, scheme.a), quantise(y, scheme.b)
-    real, exact, golden = x.astype(np.float64) @ y.astype(np.float64), a.values @ b.values, multiply(a, b, by)
+    codes = _sums(a, b, by)
+    real, exact, golden = x.astype(np.float64) @ y.astype(np.float64), a.values @ b.values, _unscaled(codes, a, b, by)
     errors = relative_error(exact, real), relative_error(golden, exact), relative_error(golden, real)
-    return Product(scheme, by, a, b, *errors)
+    return Product(scheme, by, a, b, codes, *errors)
 
 
 def products(layer: LayerTensors) -> list[Product]:

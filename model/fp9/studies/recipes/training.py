@@ -160,7 +160,9 @@ def tuning(seed: int, progress: Progress | None, store: Store) -> dict[str, floa
     for name, spec in TUNED.items():
 
         def measure(part: Store, name: str = name, spec: str = spec) -> dict[str, float]:
-            run = Run(recipe(spec), trained.parameters, Course(TUNING_STEPS, TUNING_RATE, 10, seed), text[:-HELD_OUT])
+            # 100: the bars were set on the batches of the seeds themselves.
+            course = Course(TUNING_STEPS, TUNING_RATE, 10, 100 + seed)
+            run = Run(recipe(spec), trained.parameters, course, text[:-HELD_OUT])
             run_to_end(run, f"seed {seed}, {name}", part, progress)
             return {
                 f"{name}: training": float(np.mean(run.losses[-AVERAGED:])),

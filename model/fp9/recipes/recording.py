@@ -1,0 +1,122 @@
+"""What a training step multiplied: codes of operands and results of layers' products, kept in a file.
+
+The codes are those of the run, so that hardware can be driven with them: `fp9 vectors export UNIT --from run.npz`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.engines import Engine, engine
+from fp9.formats import format
+from fp9.recipes.linear import Backward, Operand, Saved
+from fp9.recipes.roles import Product
+from fp9.system.files import write_whole
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_KIND = "fp9 recording 1"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One product of a layer: codes (M, K) and (K, N) of its operands, and of the engine's output (M, N)."""
+
+    layer: str
+    product: Product
+    a: Operand
+    b: Operand
+    engine: Engine
+    result: NDArray[Any]
+
+
+@dataclass
+class Recording:
+    """The products of chosen layers, in the order in which they were computed."""
+
+    products: list[Recorded] = field(default_factory=list)
+
+    def forward(self, layer: str, saved: Saved) -> None:
+        """Keep a layer's forward product. Products that are left to the host have no codes, and are left out."""
+        self._keep(layer, saved, Product.FORWARD, saved.x, saved.w.transposed, saved.product)
+
+    def backward(self, layer: str, saved: Saved, back: Backward) -> None:
+        """Keep a layer's two backward products."""
+        e = back.gradient
+        self._keep(layer, saved, Product.DGRAD, e, saved.w, back.dx_product)
+        self._keep(layer, saved, Product.WGRAD, e.transposed, saved.x, back.dw_product)
+
+    def _keep(self, layer: str, saved: Saved, product: Product, a: Operand, b: Operand, result: NDArray[Any]) -> None:
+        chosen = saved.recipe.engine_of(product)
+        if chosen is not None:
+            self.products.append(Recorded(layer, product, a, b, chosen, result))
+
+    def save(self, path: Path | str) -> None:
+        """Write the products as .npz, whole or not at all.
+
+        Raises ValueError where nothing was kept, and for a format or an engine that no name spells.
+        """
+        if not self.products:
+            raise ValueError(
+                "a recording without products given; take a training step of a layer whose recipe names an engine"
+            )
+        arrays: dict[str, Any] = {}
+        records = []
+        for number, kept in enumerate(self.products):
+            arrays |= {f"a{number}": kept.a.codes, f"b{number}": kept.b.codes, f"result{number}": kept.result}
+            records.append(
+                {
+                    "layer": kept.layer,
+                    "product": kept.product.value,
+                    "engine": _spelled(kept.engine, engine),
+                    **{f"{side}_format": _spelled(o.format, format) for side, o in (("a", kept.a), ("b", kept.b))},
+                    **{f"{side}_factor": o.factor for side, o in (("a", kept.a), ("b", kept.b))},
+                }
+            )
+        text = json.dumps({"kind": _KIND, "products": records})
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, recording=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
+        write_whole(Path(path), buffer.getvalue())
+
+
+def read_recording(path: Path | str) -> Recording:
+    """The recording of a file. Raises ValueError for a file that holds none, OSError where it cannot be read."""
+    data = Path(path).read_bytes()
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        about = json.loads(arrays["recording"].tobytes())
+        if about["kind"] != _KIND:
+            raise ValueError(about["kind"])
+        return Recording([_read(number, record, arrays) for number, record in enumerate(about["products"])])
+    except (KeyError, ValueError, OSError, TypeError, EOFError) as error:
+        raise ValueError(f"{path} is no recording of a training step; write one with Recording.save") from error
+
+
+def _read(number: int, record: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Recorded:
+    a, b = (
+        Operand(arrays[f"{side}{number}"], format(record[f"{side}_format"]), float(record[f"{side}_factor"]))
+        for side in "ab"
+    )
+    product, result = Product(record["product"]), arrays[f"result{number}"]
+    if a.codes.ndim != 2 or b.codes.ndim != 2 or result.shape != (a.codes.shape[0], b.codes.shape[1]):
+        raise ValueError(f"codes of shapes {a.codes.shape} and {b.codes.shape}")
+    return Recorded(record["layer"], product, a, b, engine(record["engine"]), result)
+
+
+def _spelled(record: Any, find: Any) -> str:
+    """The name that leads back to a format or an engine."""
+    try:
+        known = find(record.name) == record
+    except ValueError:
+        known = False
+    if not known:
+        raise ValueError(f"{record.name} is no name of a format or engine; record a recipe of named ones")
+    return str(record.name)

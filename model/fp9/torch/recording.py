@@ -1,0 +1,36 @@
+"""What a model under a recipe multiplies while it trains, kept for hardware to be driven with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from torch import nn
+
+from fp9.recipes import Recording
+from fp9.torch.layers import ByRecipe
+
+
+@contextmanager
+def record(model: nn.Module, only: Callable[[str, nn.Module], bool] | None = None) -> Iterator[Recording]:
+    """Keep the products of a model's layers under a recipe while the block runs.
+
+    Of each forward and backward pass the codes of operands and results are kept, of those layers that `only(name,
+    module)` takes. `Recording.save` writes them for `fp9 vectors export UNIT --from run.npz`. Groups of a convolution
+    are layers of their own, NAME.0 and so on.
+
+    Raises ValueError for a model without such layers, and for one that is being recorded.
+    """
+    layers = {n: m for n, m in model.named_modules() if isinstance(m, ByRecipe) and (only is None or only(n, m))}
+    if not layers:
+        raise ValueError("a model without layers under a recipe given, or `only` takes none; convert it first")
+    if any(layer.kept_in for layer in layers.values()):
+        raise ValueError("a model that is being recorded given; leave the block of the other recording first")
+    recording = Recording()
+    for name, layer in layers.items():
+        layer.kept_in = recording, name or "model"
+    try:
+        yield recording
+    finally:
+        for layer in layers.values():
+            layer.kept_in = None

@@ -1,0 +1,124 @@
+"""Recorded products as operations of a unit: what a chip that computed them would see, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.engines import MacOp
+from fp9.formats import HFP8_BIASES, Format, with_bias
+from fp9.golden import evaluate
+from fp9.recipes import Operand, Recorded, read_recording
+from fp9.units import Dot, Mac, Unit
+from fp9.units.operands import BIAS_BITS
+from fp9.vectors.sets import VectorSet, from_inputs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Columns = dict[str, "NDArray[Any]"]
+
+SUMS = 16
+"""Sums taken from each recorded product, where nothing else is asked for."""
+
+
+def from_recording(unit: Unit, path: Path | str, sums: int = SUMS, seed: int = 0) -> VectorSet:
+    """Golden vectors of a `dot`, `fma` or `mac` from a file that `Recording.save` wrote.
+
+    `sums` sums of each product that the unit can compute, at places that `seed` draws, from their first step to the
+    last. Raises ValueError for another kind of unit, for products that the unit cannot compute, and for a file that is
+    no recording.
+    """
+    products = read_recording(path).products
+    columns = of_products(unit, products, np.random.default_rng(seed), sums)
+    origin = {"suite": "recorded", "products": len(products), "sums": sums, "seed": seed}
+    return from_inputs(unit, columns, origin)
+
+
+def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.Generator, sums: int = SUMS) -> Columns:
+    """Input columns of a unit: sums of the products, one after the other. Raises ValueError as `from_recording` does.
+
+    A multiply-add has the running sum as its addend, from +0; an accumulator loads the first products, accumulates the
+    others, and is read once more. Where a unit takes several products a step, the last step is filled up with zeros.
+    """
+    if not isinstance(unit, Dot):
+        raise ValueError(f"{unit.name} is a {unit.kind}; give a dot, an fma or a mac to run recorded products on")
+    ordered = (next((o for o in _orders(product) if _fits(unit, o)), None) for product in products)
+    fitting = [product for product in ordered if product is not None]
+    if not fitting:
+        asked = "; ".join(sorted({f"{p.a.format} x {p.b.format} in {p.engine.name}" for p in products}))
+        raise ValueError(
+            f"{unit.name} can compute none of the products, {asked}: give a unit of their formats and engine"
+        )
+    parts = [_sums(unit, product, generator, sums) for product in fitting]
+    return {port.name: np.concatenate([part[port.name] for part in parts]) for port in unit.inputs}
+
+
+def _orders(product: Recorded) -> tuple[Recorded, ...]:
+    """A product as it is; with its operands exchanged too where they are of two formats."""
+    if product.a.format == product.b.format:
+        return (product,)
+    turned = replace(product, a=product.b.transposed, b=product.a.transposed, result=product.result.T)
+    return product, turned
+
+
+def _fits(unit: Dot, product: Recorded) -> bool:
+    same_engine = replace(unit.engine, name="") == replace(product.engine, name="")
+    sides = (("a", unit.a, product.a), ("b", unit.b, product.b))
+    return same_engine and all(_selects(unit, side, offered, o) is not None for side, offered, o in sides)
+
+
+def _selects(unit: Dot, side: str, offered: Sequence[Format], operand: Operand) -> dict[str, int] | None:
+    """What the operand's select and bias ports say; None where the unit does not take its format."""
+    for index, fmt in enumerate(offered):
+        biases: Sequence[int | None] = HFP8_BIASES if unit.bias_port and fmt.programmable_bias else (None,)
+        for bias in biases:
+            if operand.format == (fmt if bias is None else with_bias(fmt, bias)):
+                return {f"{side}_format": index, f"{side}_bias": (bias or 0) % (1 << BIAS_BITS)}
+    return None
+
+
+def _sums(unit: Dot, product: Recorded, generator: np.random.Generator, sums: int) -> Columns:
+    """Sums at random places of one product, step by step."""
+    rows = generator.integers(product.a.codes.shape[0], size=sums)
+    columns = generator.integers(product.b.codes.shape[1], size=sums)
+    steps = _lanes(unit, "a", product.a.codes[rows]) | _lanes(unit, "b", product.b.codes[:, columns].T)
+    shape = next(iter(steps.values())).shape
+    for side, offered, operand in (("a", unit.a, product.a), ("b", unit.b, product.b)):
+        for name, value in (_selects(unit, side, offered, operand) or {}).items():
+            steps[name] = np.full(shape, value, np.uint8)
+    ports = [port.name for port in unit.inputs]
+    steps = {name: column for name, column in steps.items() if name in ports}
+    chain = _accumulated(steps, unit, shape) if isinstance(unit, Mac) else _chained(steps, unit, shape)
+    return {name: np.ascontiguousarray(chain[name]).reshape(-1) for name in ports}
+
+
+def _lanes(unit: Dot, side: str, codes: NDArray[Any]) -> Columns:
+    """Codes (sums, K) as one column (sums, steps) for each lane."""
+    lanes = unit.engine.products
+    filled = np.pad(codes, ((0, 0), (0, -codes.shape[1] % lanes)))
+    return {name: filled[:, lane::lanes] for lane, name in enumerate(unit.lane_names(side))}
+
+
+def _chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
+    """The addend of each step is the running sum, from +0."""
+    sums = np.zeros(shape, unit.engine.output.dtype)
+    for k in range(shape[1] - 1):
+        step = {name: np.ascontiguousarray(column[:, k]) for name, column in steps.items()}
+        sums[:, k + 1] = evaluate(unit, {**step, "c": np.ascontiguousarray(sums[:, k])})["result"]
+    return {**steps, "c": sums}
+
+
+def _accumulated(steps: Columns, unit: Mac, shape: tuple[int, ...]) -> Columns:
+    """Each sum loads its first products, accumulates the others, and is read once more at the end."""
+    widened = {name: np.pad(column, ((0, 0), (0, 1))) for name, column in steps.items()}
+    op = np.full((shape[0], shape[1] + 1), MacOp.ACCUMULATE, np.uint8)
+    op[:, 0], op[:, -1] = MacOp.LOAD, MacOp.FOLD if unit.chunk_steps else MacOp.HOLD
+    return {**widened, "op": op, "c": np.zeros(op.shape, unit.engine.output.dtype)}
+
+
+__all__ = ["SUMS", "from_recording", "of_products"]

@@ -1,0 +1,90 @@
+"""A recorded training step as golden vectors: its sums end in the codes that the training computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import fp9
+from fp9.cli import main
+from fp9.engines import MacOp, engine
+from fp9.recipes import Product, Recording, read_recording, recipe
+from fp9.units import CATALOGUE, Dot, Fma
+from fp9.vectors.recorded import from_recording, of_products
+from fp9.vectors.sets import check
+
+
+def step(name: str) -> Recording:
+    """Forward and backward pass of one layer, 24 in and 5 out, on 7 rows."""
+    rng = np.random.default_rng(2)
+    spec, run = recipe(name), Recording()
+    y, saved = spec.linear(rng.normal(size=(7, 24)), rng.normal(size=(5, 24)))
+    run.forward("fc", saved)
+    run.backward("fc", saved, spec.linear_backward(rng.normal(size=y.shape), saved))
+    return run
+
+
+UNITS = {
+    "fma_dlfloat16_hfp8": "hfp8",
+    "mac_dlfloat16": "hfp8(gradients=hfp8_143)",
+    "mac_dlfloat16_chunked": "hfp8_chunked",
+    "fma_fp32": "te_current",
+}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_every_sum_ends_in_the_code_that_the_training_computed(unit: str, tmp_path: Path) -> None:
+    run, spec = step(UNITS[unit]), CATALOGUE[unit]
+    run.save(tmp_path / "run.npz")
+    kept = read_recording(tmp_path / "run.npz").products
+    assert [p.product for p in kept] == list(Product)
+    products = [p for p in kept if unit in recipe(UNITS[unit]).units()[p.product.value]]
+    assert products
+    sums = 4
+    made = from_recording(spec, tmp_path / "run.npz", sums, seed=3)
+    generator, results = np.random.default_rng(3), []
+    for p in products:
+        rows, columns = (generator.integers(size, size=sums) for size in p.result.shape)
+        results += p.result[rows, columns].tolist()
+    if "op" in made.inputs:
+        ends = np.flatnonzero(made.inputs["op"] == MacOp.LOAD)[1:] - 1
+    else:
+        ends = np.cumsum([p.a.codes.shape[1] for p in products for _ in range(sums)])[:-1] - 1
+    assert made.expected["result"][[*ends.tolist(), len(made) - 1]].tolist() == results
+
+
+def test_the_command_writes_vectors_that_check_and_tells_what_does_not_fit(tmp_path: Path) -> None:
+    run = tmp_path / "run.npz"
+    step("hfp8").save(run)
+    arguments = ["vectors", "export", "fma_dlfloat16_hfp8", "--from", str(run), "--count", "2", "--out", str(tmp_path)]
+    assert CliRunner().invoke(main, arguments).exit_code == 0
+    assert check(tmp_path / "fma_dlfloat16_hfp8.vec") == 2 * (24 + 5 + 7)
+    for unit, told in {
+        "fma_fp32": "can compute none of the products",
+        "decoder_all": "give a dot, an fma or a mac",
+    }.items():
+        with pytest.raises(ValueError, match=told):
+            from_recording(CATALOGUE[unit], run)
+    (tmp_path / "other.npz").write_bytes(b"PK nothing")
+    np.savez(tmp_path / "numbers.npz", x=np.zeros(3))
+    for name in ("other.npz", "numbers.npz"):
+        with pytest.raises(ValueError, match="is no recording"):
+            read_recording(tmp_path / name)
+    with pytest.raises(ValueError, match="without products"):
+        Recording().save(tmp_path / "nothing.npz")
+    assert not (tmp_path / "nothing.npz").exists()
+
+
+def test_operands_are_exchanged_and_lanes_are_filled_where_a_unit_needs_it() -> None:
+    run = step("te_current")
+    e4m3, e5m2 = (fp9.format("e4m3"),), (fp9.format("e5m2"),)
+    turned = of_products(Fma("turned", e4m3, e5m2, engine("fma_fp32")), run.products, np.random.default_rng(0), sums=2)
+    assert len(turned["a"]) == 2 * (5 + 7)
+    (p,) = step("te_current(dgrad=fmma,wgrad=fma_fp32)").products[1:2]
+    spec = Dot("filled", e5m2, e4m3, p.engine)
+    columns = of_products(spec, [p], np.random.default_rng(0), sums=2)
+    lanes = p.engine.products
+    assert 5 % lanes and len(columns["a0"]) == 2 * -(-5 // lanes)
