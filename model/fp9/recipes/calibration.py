@@ -17,6 +17,7 @@ from fp9.casts.arrays import as_numbers, decode, encode
 from fp9.engines import Engine
 from fp9.engines import engine as find_engine
 from fp9.formats import Format, format
+from fp9.sums.operands import operand
 from fp9.sums.products import matmul
 
 if TYPE_CHECKING:
@@ -84,14 +85,14 @@ def calibrate(
     Raises ValueError for no layers, no exponents, shapes that do not fit, and products that are not finite.
     """
     target, chosen = format(fmt), find_engine(engine)
-    pairs = sorted(((a, w) for a in activations for w in weights), key=lambda pair: abs(pair[0]) + abs(pair[1]))
+    pairs = pairs_of(activations, weights)
     if not layers or not pairs:
         raise ValueError(f"{len(layers)} layers and {len(pairs)} pairs of exponents given; give one or more of each")
     exact = _exact(layers, data)
     inputs = np.asarray(as_numbers(data), dtype=np.float32)
     found = []
     for number, (layer, wanted) in enumerate(zip(layers, exact, strict=True), 1):
-        best, product = _best(inputs, _weight(layer), wanted, pairs, target, chosen, rounding)
+        best, product = best_pair(inputs, _weight(layer), wanted, target, chosen, pairs, rounding)
         found.append(best)
         inputs = np.asarray(layer.forward(product), dtype=np.float32)
         if progress:
@@ -120,22 +121,31 @@ def _weight(layer: Layer) -> NDArray[np.float32]:
     return np.asarray(as_numbers(layer.weight), dtype=np.float32)
 
 
-def _best(
+def pairs_of(activations: Iterable[int] = EXPONENTS, weights: Iterable[int] = EXPONENTS) -> list[tuple[int, int]]:
+    """All pairs of exponents, in the order in which ties are decided: least |Ea| + |Ew|, then the first."""
+    weights = list(weights)
+    return sorted(((a, w) for a in activations for w in weights), key=lambda pair: abs(pair[0]) + abs(pair[1]))
+
+
+def best_pair(
     inputs: NDArray[np.float32],
     weight: NDArray[np.float32],
     wanted: NDArray[np.float32],
-    pairs: Sequence[tuple[int, int]],
     fmt: Format,
     engine: Engine,
-    rounding: str | None,
+    pairs: Sequence[tuple[int, int]],
+    rounding: str | None = "rna",
 ) -> tuple[Calibrated, NDArray[np.float32]]:
-    """The best pair, and its product; pairs come in the order in which ties are decided."""
-    a = {e: encode(inputs, fmt, rounding, scale=-e) for e, _ in pairs}
-    w = {e: encode(weight, fmt, rounding, scale=-e).T for _, e in pairs}
+    """Of `pairs`, the first of those whose product is nearest to `wanted` (n, out), and that product.
+
+    `inputs` (n, in) and `weight` (out, in) are one layer's.
+    """
+    a = {e: operand(encode(inputs, fmt, rounding, scale=-e), fmt) for e, _ in pairs}
+    w = {e: operand(encode(weight, fmt, rounding, scale=-e), fmt).T for _, e in pairs}
     best: tuple[float, tuple[int, int], Any] | None = None
     direct = float("nan")
     for pair in pairs:
-        codes = matmul(a[pair[0]], w[pair[1]], fmt, fmt, engine)
+        codes = matmul(a[pair[0]], w[pair[1]], engine=engine)
         product = decode(codes, engine.output, scale=-sum(pair)).astype(np.float32)
         error = float(np.mean((product.astype(np.float64) - wanted) ** 2))
         direct = error if pair == (0, 0) else direct

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,8 @@ from fp9.formats import Format
 from fp9.recipes.roles import Choices, Product, Role
 from fp9.recipes.scaling import Scaler, amax
 from fp9.recipes.state import State, check_keys
+from fp9.sums.operands import Operand as Prepared
+from fp9.sums.operands import operand
 from fp9.sums.products import matmul
 
 if TYPE_CHECKING:
@@ -58,17 +60,23 @@ class LayerState:
 class Operand:
     """A tensor as an engine takes it: codes of `format` that stand for the tensor times `factor`.
 
-    Without a format `codes` are FP32 numbers, and the factor is 1.
+    Without a format `codes` are FP32 numbers, and the factor is 1. `prepared` is what both products that read the
+    tensor share (`fp9.operand`).
     """
 
     codes: NDArray[Any]
     format: Format | None
     factor: float = 1.0
+    prepared: Prepared | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.prepared is None and self.format is not None:
+            object.__setattr__(self, "prepared", operand(self.codes, self.format))
 
     @property
     def transposed(self) -> Operand:
         """The same with its two axes swapped."""
-        return Operand(self.codes.T, self.format, self.factor)
+        return Operand(self.codes.T, self.format, self.factor, self.prepared and self.prepared.T)
 
     def numbers(self) -> NDArray[np.float32]:
         """What the codes stand for, the factor divided out; FP32."""
@@ -188,10 +196,10 @@ def encode_scaled(x: NDArray[np.float32], fmt: Format, factor: float, **policy: 
 def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDArray[Any]:
     """Codes of the engine's output for a (M, K) times b (K, N); FP32 numbers where the product is left to the host."""
     engine = recipe.engine_of(product)
-    if engine is None or a.format is None or b.format is None:
+    if engine is None or a.prepared is None or b.prepared is None:
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(a.numbers() @ b.numbers())
-    return np.asarray(matmul(a.codes, b.codes, a.format, b.format, engine))
+    return np.asarray(matmul(a.prepared, b.prepared, engine=engine))
 
 
 def unscaled(numbers: NDArray[Any], *factors: float) -> NDArray[np.float32]:

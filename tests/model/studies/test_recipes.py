@@ -13,12 +13,12 @@ import pytest
 
 import fp9
 import fp9.recipes
+from fp9.recipes.calibration import EXPONENTS
 from fp9.studies.recipes import characters, convolutions, training
 from fp9.studies.recipes.catalogue import CLAIMS, claim
 from fp9.studies.recipes.charts import draw
 from fp9.studies.recipes.claims import Claim
 from fp9.studies.recipes.conversion import (
-    EXPONENTS,
     layer_inputs,
     searched_exponents,
     smoothed,

@@ -12,6 +12,7 @@ import numpy as np
 
 from fp9.formats import format
 from fp9.recipes import smooth
+from fp9.recipes.calibration import best_pair, pairs_of
 from fp9.studies.recipes.characters import AFTER_NORM, LINEAR, Parameters, Product, blas, forward
 from fp9.studies.recipes.layers import Numbers, log_softmax
 from fp9.studies.recipes.products import EightBit, Pair, eight_bit, through
@@ -21,9 +22,6 @@ CALIBRATION = 16
 """Windows at the start of the held-out text that calibrate: 1,024 characters."""
 MEASURED = 64
 """Windows behind them that measure: 4,096 characters."""
-
-EXPONENTS = range(-4, 6)
-"""Candidates of HiFloat8's Algorithm 1 (Luo et al., arXiv 2409.16626, section 4.2), for both operands."""
 
 
 class Divergence:
@@ -64,8 +62,7 @@ def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[
 def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit) -> dict[str, Pair]:
     """HiFloat8's Algorithm 1: layer after layer, the pair of the least mean square error of the layer's result.
 
-    The layer's input is that of the model whose earlier layers are converted, its target that of the float32 model. Of
-    equal errors the pair of least size is taken, then the first.
+    The layer's input is that of the model whose earlier layers are converted, its target that of the float32 model.
     """
     wanted: dict[str, Numbers] = {}
     found: dict[str, Pair] = {}
@@ -75,12 +72,11 @@ def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit)
         return wanted[name]
 
     def search(name: str, x: Numbers, weight: Numbers) -> Numbers:
-        results = {(a, w): cast.with_pair(x, weight, (a, w)) for a in EXPONENTS for w in EXPONENTS}
-        errors = {pair: float(np.square(y - wanted[name], dtype=np.float64).mean()) for pair, y in results.items()}
-        found[name] = min(errors, key=lambda pair: (errors[pair], abs(pair[0]) + abs(pair[1])))
-        return results[found[name]]
+        best, product = best_pair(x, weight.T, wanted[name], cast.fmt, cast.engine, pairs)
+        found[name] = best.activation, best.weight
+        return product
 
-    tokens = trained.windows(0, CALIBRATION)[:, :-1]
+    pairs, tokens = pairs_of(), trained.windows(0, CALIBRATION)[:, :-1]
     forward(parameters, tokens, watch)
     forward(parameters, tokens, search)
     return found
