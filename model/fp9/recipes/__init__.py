@@ -11,7 +11,18 @@ from fp9.recipes.recipe import Recipe
 from fp9.recipes.recording import Recorded, Recording, read_recording
 from fp9.recipes.ring import Ring, reduce_scatter
 from fp9.recipes.roles import Place, Product, Role
-from fp9.recipes.scaling import SCALES, Current, Delayed, Fixed, Periodic, Scaler, ScaleRule, amax
+from fp9.recipes.scaling import (
+    SCALES,
+    Current,
+    Delayed,
+    Fixed,
+    Periodic,
+    Scaler,
+    ScaleRule,
+    Searched,
+    SearchedScaler,
+    amax,
+)
 from fp9.recipes.updates import RoundOff
 
 __all__ = [
@@ -46,6 +57,8 @@ __all__ = [
     "Saved",
     "ScaleRule",
     "Scaler",
+    "Searched",
+    "SearchedScaler",
     "amax",
     "calibrate",
     "dumps",

@@ -92,7 +92,7 @@ def calibrate(
     inputs = np.asarray(as_numbers(data), dtype=np.float32)
     found = []
     for number, (layer, wanted) in enumerate(zip(layers, exact, strict=True), 1):
-        best, product = best_pair(inputs, _weight(layer), wanted, target, chosen, pairs, rounding)
+        best, product = best_pair(inputs, _weight(layer), wanted, (target, target), chosen, pairs, rounding)
         found.append(best)
         inputs = np.asarray(layer.forward(product), dtype=np.float32)
         if progress:
@@ -131,17 +131,18 @@ def best_pair(
     inputs: NDArray[np.float32],
     weight: NDArray[np.float32],
     wanted: NDArray[np.float32],
-    fmt: Format,
+    formats: tuple[Format, Format],
     engine: Engine,
     pairs: Sequence[tuple[int, int]],
     rounding: str | None = "rna",
 ) -> tuple[Calibrated, NDArray[np.float32]]:
     """Of `pairs`, the first of those whose product is nearest to `wanted` (n, out), and that product.
 
-    `inputs` (n, in) and `weight` (out, in) are one layer's.
+    `inputs` (n, in) and `weight` (out, in) are one layer's, cast to the first and the second of `formats`.
     """
-    a = {e: operand(encode(inputs, fmt, rounding, scale=-e), fmt) for e, _ in pairs}
-    w = {e: operand(encode(weight, fmt, rounding, scale=-e), fmt).T for _, e in pairs}
+    left, right = formats
+    a = {e: operand(encode(inputs, left, rounding, scale=-e), left) for e in {pair[0] for pair in pairs}}
+    w = {e: operand(encode(weight, right, rounding, scale=-e), right).T for e in {pair[1] for pair in pairs}}
     best: tuple[float, tuple[int, int], Any] | None = None
     direct = float("nan")
     for pair in pairs:

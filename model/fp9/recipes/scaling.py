@@ -264,6 +264,32 @@ class _PeriodicScaler(Scaler):
         self.steps += 1
 
 
+@dataclass(frozen=True)
+class Searched(ScaleRule):
+    """A power of two that a search of exponents has set (`fp9.torch.calibrate`); 1 before, as for gradients."""
+
+    kind: ClassVar[str] = "searched"
+
+    def start(self, fmt: Format) -> Scaler:
+        return SearchedScaler()
+
+
+class SearchedScaler(Scaler):
+    """The factor that was set last."""
+
+    remembers = ("last",)
+
+    def __init__(self) -> None:
+        self.last = 1.0
+
+    def set(self, exponent: int) -> None:
+        """Multiply by 2^exponent from now on."""
+        self.last = math.ldexp(1.0, Fixed(exponent).exponent)
+
+    def factor(self, x: ArrayLike) -> float:
+        return self.last
+
+
 def _check_top(kind: str, top: float | None, margin: int) -> None:
     if top is not None and not (math.isfinite(top) and top > 0):
         raise ValueError(f"{kind}: top {top} given; give a number above zero, or none for the format's largest")
@@ -275,5 +301,5 @@ def _top(fmt: Format, top: float | None, margin: int) -> float:
     return math.ldexp(fmt.max if top is None else top, -margin)
 
 
-SCALES: dict[str, type[ScaleRule]] = {rule.kind: rule for rule in (Fixed, Current, Delayed, Periodic)}
+SCALES: dict[str, type[ScaleRule]] = {rule.kind: rule for rule in (Fixed, Current, Delayed, Periodic, Searched)}
 """The rules by name."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -10,7 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 from fp9.recipes import LayerState, Recipe, Recording, recipe
-from fp9.torch.products import Use, product
+from fp9.torch.products import Numbers, Use, product
 
 _EXTRA = "_extra_state"
 
@@ -26,18 +28,21 @@ class ByRecipe(nn.Module):
     scales: tuple[LayerState, ...]
     kept_in: tuple[Recording, str] | None
     """Where `fp9.torch.record` keeps the layer's products, and under which name."""
+    instead: Callable[[int, Numbers, Numbers], Numbers] | None
+    """While `fp9.torch.calibrate` runs: the forward product of a group's rows and weights."""
 
     def _begin(self, chosen: Recipe | str, groups: int = 1) -> None:
         self.recipe = recipe(chosen)
         self.scales = tuple(self.recipe.state() for _ in range(groups))
-        self.kept_in = None
+        self.kept_in = self.instead = None
 
     def _use(self, group: int) -> Use:
         """What the product of a group needs of the layer now."""
-        if self.kept_in is None:
-            return Use(self.scales[group], self.training)
-        recording, name = self.kept_in
-        return Use(self.scales[group], self.training, recording, name if len(self.scales) == 1 else f"{name}.{group}")
+        use = Use(self.scales[group], self.training)
+        if self.kept_in is not None:
+            recording, name = self.kept_in
+            use = replace(use, recording=recording, name=name if len(self.scales) == 1 else f"{name}.{group}")
+        return use if self.instead is None else replace(use, instead=partial(self.instead, group))
 
     def get_extra_state(self) -> Any:
         """The scales, as plain numbers and lists."""

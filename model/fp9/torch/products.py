@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -12,15 +13,21 @@ from torch.autograd.function import once_differentiable
 
 from fp9.recipes import LayerState, Recipe, Recording, Role, Saved
 
+Numbers: TypeAlias = NDArray[np.float32]
+
 
 @dataclass(frozen=True)
 class Use:
-    """A layer's scales, which move where `training`; where its products are kept, and under which name."""
+    """A layer's scales, which move where `training`; where its products are kept, and under which name.
+
+    `instead` gives the forward product of x and w in place of the recipe, without gradients.
+    """
 
     state: LayerState
     training: bool
     recording: Recording | None = None
     name: str = ""
+    instead: Callable[[Numbers, Numbers], Numbers] | None = None
 
 
 class _Product(torch.autograd.Function):
@@ -48,12 +55,13 @@ class _Product(torch.autograd.Function):
 def product(x: torch.Tensor, w: torch.Tensor, recipe: Recipe, use: Use) -> torch.Tensor:
     """x w^T of x (..., in) and w (out, in), in x's dtype, differentiable once.
 
-    Raises ValueError for tensors elsewhere than on the
-    CPU, and for shapes that do not fit.
+    Raises ValueError for tensors elsewhere than on the CPU, and for shapes that do not fit.
     """
     for name, tensor in (("x", x), ("weight", w)):
         if tensor.device.type != "cpu":
             raise ValueError(f"{name} on {tensor.device} given; fp9 computes on the CPU: move model and data there")
+    if use.instead is not None:
+        return torch.from_numpy(use.instead(_numbers(x), _numbers(w))).to(x.dtype)
     result: torch.Tensor = _Product.apply(x, w, recipe, use)
     return result
 
@@ -63,10 +71,15 @@ def _random(recipe: Recipe) -> np.random.Generator | None:
     formats = [(role, recipe.format_of(role)) for role in Role]
     if not any(fmt is not None and recipe.policy(role).rounding_for(fmt).needs_bits for role, fmt in formats):
         return None
+    return generator()
+
+
+def generator() -> np.random.Generator:
+    """Random bits that torch's generator has seeded."""
     return np.random.default_rng(int(torch.randint(2**62, ())))
 
 
-def _numbers(tensor: torch.Tensor) -> NDArray[np.float32]:
+def _numbers(tensor: torch.Tensor) -> Numbers:
     """A tensor's numbers as FP32."""
-    array: NDArray[np.float32] = tensor.detach().to(torch.float32).numpy()
+    array: Numbers = tensor.detach().to(torch.float32).numpy()
     return array

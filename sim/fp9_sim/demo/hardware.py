@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import fp9_rtl
+from fp9.studies.recipes.measured import table
 from fp9.system.missing import MissingTool
 from fp9.units import CATALOGUE, Unit
 from fp9.vectors import sets as vectors
@@ -43,10 +44,13 @@ WORKERS = 2
 
 @dataclass
 class Hardware:
-    """What the units' Verilog did: a record for each unit, the ratios, the broken vector, what was left out and why."""
+    """What the units' Verilog did: a record for each unit, the ratios, recipes with their units' areas, the broken
+    vector, what was left out and why.
+    """
 
     units: dict[str, Record] = field(default_factory=dict)
     ratios: list[Record] = field(default_factory=list)
+    recipes: list[Record] = field(default_factory=list)
     broken: list[Record] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
@@ -114,6 +118,11 @@ class Line:
             tasks = self._submit(pool)
             for future in as_completed(tasks):
                 self._collect(future, tasks[future])
+        self.result.recipes = [
+            {**row, "synthesis": self.synthesis[row["unit"]].to_dict()}
+            for row in table()
+            if row["unit"] in self.synthesis
+        ]
         self.result.ratios = [dataclasses.asdict(ratio) for pair in PAIRS for ratio in self._ratios(*pair)]
         return self.result
 

@@ -60,6 +60,7 @@ def run(out: Path, seed: int = 0, progress: Progress | None = None) -> Record:
         "layer": [product_record(p) for p in products],
         "units": list(built.units.values()),
         "ratios": built.ratios,
+        "recipes": built.recipes,
         "broken": built.broken,
         "skipped": built.skipped,
         "folder": str(out),

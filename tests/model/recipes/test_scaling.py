@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fp9.formats import format
-from fp9.recipes import SCALES, Current, Delayed, Fixed, Periodic, Scaler, ScaleRule, amax, recipe
+from fp9.recipes import SCALES, Current, Delayed, Fixed, Periodic, Scaler, ScaleRule, Searched, amax, recipe
 from fp9.recipes.scaling import FP32_MAX, factor_onto
 
 E4M3, HIF8 = format("e4m3"), format("hif8")
@@ -25,6 +25,7 @@ RULES: list[ScaleRule] = [
     Delayed(4),
     Delayed(4, 1, "most_recent", False),
     Periodic(3),
+    Searched(),
 ]
 
 

@@ -25,6 +25,7 @@ from fp9.studies.recipes.conversion import (
     with_outliers,
 )
 from fp9.studies.recipes.layers import cross_entropy
+from fp9.studies.recipes.measured import measured, table
 from fp9.studies.recipes.page import page
 from fp9.studies.recipes.products import eight_bit
 from fp9.studies.recipes.reproduce import PAGE, SEEDS, reproduce
@@ -59,6 +60,10 @@ def test_a_record_is_of_three_seeds_and_of_the_claim_as_it_stands(name: str) -> 
 
 def test_the_page_is_made_of_the_records() -> None:
     assert (RECORDS / PAGE).read_text() == page(RECORDS)
+
+
+def test_the_table_of_the_package_is_made_of_the_records() -> None:
+    assert table() == measured(RECORDS)
 
 
 def test_the_same_record_gives_the_same_chart(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ import fp9
 from fp9.engines import engine
 from fp9.formats import FixedFormat
 from fp9.golden import evaluate
+from fp9.recipes import Product, recipe
+from fp9.studies.recipes.measured import ROWS, table
 from fp9.system.missing import MissingTool
 from fp9.units import CATALOGUE, Cast, Fma, MacOp
 from fp9.vectors import sets as vectors
@@ -264,6 +266,7 @@ def summary() -> dict[str, Any]:
                 "delay": 1.0,
             }
         ],
+        "recipes": [row | {"synthesis": {"estimates": estimates}} for row in table()],
         "broken": [
             {"unit": "fma_fp32", "simulator": "icarus", "broken": 50, "caught": True, "report": ["vector 50: <a>"]}
         ],
@@ -290,11 +293,20 @@ def test_the_page_stands_alone_and_shows_every_chart() -> None:
     page = _Page()
     text = report.html(summary())
     page.feed(text)
-    assert page.tags.count("svg") == 4
+    assert page.tags.count("svg") == 5
     assert [loaded for loaded in page.loads if not loaded.startswith("#")] == []
     assert "script" not in page.tags
     assert "vector 50: &lt;a&gt;" in text
     assert "1.034" in text
+    assert all(row["recipe"] in text and f"{row['conversion']:.4f}" in text for row in table())
+
+
+def test_recipes_of_the_picture_are_computed_by_units_that_the_job_measures() -> None:
+    known = {unit.name for unit in (*hardware.UNITS, *(unit for pair in hardware.PAIRS for unit in pair))}
+    for row in ROWS:
+        computing = recipe(row.recipe).units()
+        assert row.unit in known
+        assert all(row.unit in computing[product.value] for product in Product)
 
 
 def test_the_same_summary_gives_the_same_page() -> None:
@@ -329,7 +341,7 @@ def test_the_table_says_what_was_checked_and_what_it_takes() -> None:
 def test_what_is_skipped_stands_in_page_and_table() -> None:
     left_out = summary()
     left_out["units"][0] |= {"simulation": {}, "synthesis": None}
-    left_out |= {"ratios": [], "broken": [], "skipped": ["the abacus is missing"]}
+    left_out |= {"ratios": [], "recipes": [], "broken": [], "skipped": ["the abacus is missing"]}
     assert "Skipped: the abacus is missing" in printed(left_out)
     assert "the abacus is missing" in report.html(left_out)
 

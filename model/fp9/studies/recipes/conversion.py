@@ -72,7 +72,7 @@ def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit)
         return wanted[name]
 
     def search(name: str, x: Numbers, weight: Numbers) -> Numbers:
-        best, product = best_pair(x, weight.T, wanted[name], cast.fmt, cast.engine, pairs)
+        best, product = best_pair(x, weight.T, wanted[name], (cast.fmt, cast.fmt), cast.engine, pairs)
         found[name] = best.activation, best.weight
         return product
 

@@ -46,7 +46,7 @@ CLAIMS = (
         f"{HFP8}, Figs. 1 and 4; {GRAPHCORE}, Tables 3 and 12; {HIF8}, Table 5",
         "the character model of 117 thousand parameters that comes with fp9 (400 steps in float32), trained on for 100 "
         "steps under each recipe, on the same batches, drawn by the seed: all linear layers' three products in eight "
-        "bits, sums of fma_fp32 bit for bit",
+        "bits, sums of fma_fp32 bit for bit where no others are named",
         "mean loss of the last 50 steps; loss of 4,096 held-out characters; nat a character",
         tuning,
         (

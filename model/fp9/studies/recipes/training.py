@@ -142,6 +142,8 @@ TUNED = {
     "HFP8": f"hfp8({_FP32_SUMS})",
     "HiFloat8": "hif8",
     "E4M3/E5M2, delayed scales": "te_delayed",
+    "1-5-2 everywhere, sums in 1-6-9": "hfp8(activations=hfp8_152,weights=hfp8_152)",
+    "HFP8, sums in 1-6-9": "hfp8",
 }
 """Recipes under which a model trained in float32 is trained on."""
 TUNING_STEPS, TUNING_RATE = 100, 1e-3

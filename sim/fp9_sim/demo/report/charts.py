@@ -143,3 +143,35 @@ def areas(summary: Summary) -> str:
         axes.legend(ncols=2, **ABOVE)
 
     return _svg(draw, 1.2 + 0.27 * len(rows))
+
+
+COSTS = {
+    "training": ("loss of training above float32, nat", BLUE, "o"),
+    "conversion": ("divergence after conversion, nat", ORANGE, "s"),
+}
+"""Of a recipe's record: what is drawn, in which colour, with which mark."""
+
+
+def recipes(summary: Summary) -> str:
+    """Accuracy against silicon: what each recipe costs a network, over the area of a unit that computes it."""
+
+    def draw(axes: Axes) -> None:
+        for cost, (label, color, mark) in COSTS.items():
+            points = [(estimate(row, "A")["area_um2"] / 1000, row[cost]) for row in summary["recipes"]]
+            axes.scatter(*zip(*points, strict=True), color=color, marker=mark, label=label, zorder=3)
+        for row in summary["recipes"]:
+            place = (estimate(row, "A")["area_um2"] / 1000, max(row[cost] for cost in COSTS))
+            axes.annotate(row["name"], place, (0, 7), textcoords="offset points", ha="center", fontsize=8)
+        axes.set_yscale("log")
+        axes.margins(x=0.15, y=0.25)
+        axes.set_xlabel("area of a multiply-add unit by mapping A, thousand um2")
+        axes.set_ylabel("nat a character")
+        axes.legend(ncols=2, **ABOVE)
+
+    return _svg(draw, 3.4)
+
+
+def estimate(row: Summary, mapping: str) -> Summary:
+    """The figures of a row's unit by a mapping."""
+    found: Summary = next(e for e in row["synthesis"]["estimates"] if e["mapping"] == mapping)
+    return found

@@ -15,9 +15,21 @@ from fp9_sim.demo.report.terminal import nearest_percent, times
 
 Summary = Mapping[str, Any]
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of `report.json`; a file of another version is refused."""
-NEEDED = ("accuracy", "layer", "units", "ratios", "broken", "skipped", "tensors", "network", "seconds", "folder")
+NEEDED = (
+    "accuracy",
+    "layer",
+    "units",
+    "ratios",
+    "recipes",
+    "broken",
+    "skipped",
+    "tensors",
+    "network",
+    "seconds",
+    "folder",
+)
 """Parts that every summary has."""
 
 
@@ -61,4 +73,6 @@ def html(summary: Summary) -> str:
     drawn = {draw.__name__: draw(summary) for draw in (charts.accuracy, charts.magnitudes, charts.errors)}
     if any(unit["synthesis"] for unit in summary["units"]):
         drawn["areas"] = charts.areas(summary)
+    if summary["recipes"]:
+        drawn["recipes"] = charts.recipes(summary)
     return template.render(**summary, passed=passed(summary), charts=drawn, note=NOTE)

@@ -31,6 +31,8 @@ def summary_table(summary: Summary) -> RenderableType:
     parts: list[RenderableType] = [_accuracy(summary), _layer(summary), _units(summary)]
     if summary["ratios"]:
         parts.append(_ratios(summary))
+    if summary["recipes"]:
+        parts.append(_recipes(summary))
     parts += [_broken(summary), *(Text(f"Skipped: {reason}", style="yellow") for reason in summary["skipped"])]
     parts.append(Text(f"Files: {summary['folder']}/ report.html, report.json, rtl/, vectors/"))
     title = f"fp9 {summary['fp9']}: one layer from its formats to gates, in {summary['seconds']:.0f} s"
@@ -110,6 +112,21 @@ def _ratios(summary: Summary) -> Table:
     ]
     columns = ["two formats", "1-5-2 alone", "result", "mapping", "area ratio", "delay ratio"]
     return _table("What the second format costs", columns, rows, texts=4)
+
+
+def _recipes(summary: Summary) -> Table:
+    rows = [
+        [
+            row["name"],
+            row["unit"],
+            f"{row['training']:+.4f}",
+            f"{row['conversion']:.4f}",
+            *(_estimate(row["synthesis"], mapping) for mapping in MAPPINGS),
+        ]
+        for row in summary["recipes"]
+    ]
+    columns = ["recipe", "unit", "training", "conversion", *(f"{m}: um2 @ ns" for m in MAPPINGS)]
+    return _table("Accuracy against silicon: nat a character above float32, from the records", columns, rows, texts=2)
 
 
 def _broken(summary: Summary) -> RenderableType:

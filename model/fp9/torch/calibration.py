@@ -1,0 +1,96 @@
+"""HiFloat8's Algorithm 1 on a model of torch: powers of two for activations and weights of each layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from fp9.recipes import Calibrated, Product, Role, SearchedScaler
+from fp9.recipes.calibration import EXPONENTS, best_pair, pairs_of
+from fp9.torch.layers import ByRecipe
+from fp9.torch.products import Numbers
+
+
+def calibrate(
+    model: nn.Module,
+    batches: Iterable[Any],
+    activations: Iterable[int] = EXPONENTS,
+    weights: Iterable[int] = EXPONENTS,
+) -> dict[str, Calibrated]:
+    """Set the scales of a model converted by a recipe with `scale=searched` (Luo et al., section 4.2, Algorithm 1).
+
+    The batches, tensors that are joined, go through the model twice, in `eval` mode and without gradients: first with
+    FP32 products in all layers under a recipe; then layer after layer takes the pair of exponents whose product is
+    nearest to that of the first pass, and its output feeds the next. The pairs are in the model's `state_dict`.
+    Returns, by the layer's name (NAME.0 and so on for groups), the pair and its error.
+
+    Raises ValueError for a model without such layers, for a layer that is called twice in a pass, for no batches, no
+    exponents, and products that are not finite; the scales are then as before.
+    """
+    layers = {name: m for name, m in model.named_modules() if isinstance(m, ByRecipe) and _is_searched(m)}
+    pairs, data = pairs_of(activations, weights), list(batches)
+    if not layers or not pairs or not data:
+        raise ValueError(
+            f"{len(layers)} layers with scales to search, {len(pairs)} pairs of exponents, {len(data)} batches given; "
+            'give one or more of each, and convert the model by a recipe such as "hif8(scale=searched)"'
+        )
+    search = _Search(pairs)
+    modes = {module: module.training for module in model.modules()}
+    try:
+        model.eval()
+        with torch.no_grad():
+            for phase in (search.exact, search.searched):
+                for name, layer in layers.items():
+                    layer.instead = partial(phase, name, layer)
+                model(torch.cat(data))
+    finally:
+        for layer in layers.values():
+            layer.instead = None
+        for module, training in modes.items():
+            module.training = training
+    for (name, group), found in search.found.items():
+        scalers = layers[name].scales[group].scalers
+        for role, exponent in ((Role.ACTIVATIONS, found.activation), (Role.WEIGHTS, found.weight)):
+            scaler = scalers[role]
+            assert isinstance(scaler, SearchedScaler)
+            scaler.set(exponent)
+    grouped = {name: len(layer.scales) > 1 for name, layer in layers.items()}
+    return {f"{name}.{group}" if grouped[name] else name: found for (name, group), found in search.found.items()}
+
+
+def _is_searched(layer: ByRecipe) -> bool:
+    scalers = [scaler for state in layer.scales for scaler in state.scalers.values()]
+    return layer.recipe.forward is not None and all(isinstance(scaler, SearchedScaler) for scaler in scalers)
+
+
+class _Search:
+    """The two passes: products of high precision, and then the pairs that come nearest."""
+
+    def __init__(self, pairs: list[tuple[int, int]]) -> None:
+        self._pairs = pairs
+        self._wanted: dict[tuple[str, int], Numbers] = {}
+        self.found: dict[tuple[str, int], Calibrated] = {}
+
+    def exact(self, name: str, layer: ByRecipe, group: int, x: Numbers, w: Numbers) -> Numbers:
+        if (name, group) in self._wanted:
+            raise ValueError(f"layer {name!r} is called twice; a pair of exponents is searched for one call")
+        with np.errstate(over="ignore", invalid="ignore"):
+            y: Numbers = x @ w.T
+        if not np.isfinite(y).all():
+            raise ValueError(f"layer {name!r}: its product has infinities or NaN; give finite data and weights")
+        self._wanted[name, group] = y
+        return y
+
+    def searched(self, name: str, layer: ByRecipe, group: int, x: Numbers, w: Numbers) -> Numbers:
+        recipe = layer.recipe
+        a, b, engine = recipe.activations, recipe.weights, recipe.engine_of(Product.FORWARD)
+        assert a is not None and b is not None and engine is not None
+        rounding = recipe.rounding and recipe.rounding.value
+        wanted = self._wanted[name, group]
+        self.found[name, group], product = best_pair(x, w, wanted, (a, b), engine, self._pairs, rounding)
+        return product

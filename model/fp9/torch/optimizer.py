@@ -1,0 +1,90 @@
+"""Weights in 8 bits under any optimiser of torch: the rounding's error is kept and fed back (HFP8, table 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch.optim import Optimizer
+
+from fp9.casts.arrays import decode, encode
+from fp9.recipes import RoundOff
+from fp9.torch.products import generator
+
+
+class RoundOffOptimizer:
+    """An optimiser whose weights stay numbers of a narrow format, by `fp9.recipes.RoundOff`.
+
+        optimizer = ft.RoundOffOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), RoundOff("hfp8_143", "dlfloat16"))
+
+    The optimiser steps; what it has taken off a weight, in FP32, is the rule's update, and the weight becomes the
+    number of its new code. `only` chooses the parameters, at first those of two axes or more (biases and norms stay
+    FP32). At the start weights are rounded to the format. Learning rate schedules go with the inner `optimizer`.
+
+    Raises ValueError for parameters that are not float32, and where `only` takes none.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, rule: RoundOff, only: Callable[[torch.Tensor], bool] = lambda p: p.dim() >= 2
+    ) -> None:
+        self.optimizer, self.rule = optimizer, rule
+        self._weights = [p for group in optimizer.param_groups for p in group["params"] if only(p)]
+        if not self._weights or any(p.dtype != torch.float32 for p in self._weights):
+            kinds = ", ".join(sorted({str(p.dtype) for p in self._weights})) or "none"
+            raise ValueError(f"weights of {kinds} given to be kept in {rule.weights.name}; give float32 parameters")
+        self._residuals: list[Any] = []
+        for p in self._weights:
+            codes, residual = rule.start(p.detach().numpy(), self._random())
+            self._become(p, codes)
+            self._residuals.append(residual)
+
+    @property
+    def param_groups(self) -> list[dict[str, Any]]:
+        """The inner optimiser's."""
+        groups: list[dict[str, Any]] = self.optimizer.param_groups
+        return groups
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """The inner optimiser's."""
+        self.optimizer.zero_grad(set_to_none)
+
+    def step(self, closure: Callable[[], float] | None = None) -> Any:
+        """One step of the optimiser, and of the rule for each weight; the closure's loss.
+
+        Raises ValueError for gradients that are not finite, before anything moves.
+        """
+        for p in self._weights:
+            if p.grad is not None and not bool(torch.isfinite(p.grad).all()):
+                raise ValueError("a gradient with an infinity or NaN given; scale the loss with fp9.torch.GradScaler")
+        before = [p.detach().clone() for p in self._weights]
+        loss = self.optimizer.step(closure)
+        for place, (p, old) in enumerate(zip(self._weights, before, strict=True)):
+            update = (old - p.detach()).numpy()
+            codes = np.asarray(encode(old.numpy(), self.rule.weights))
+            codes, self._residuals[place] = self.rule.step(codes, self._residuals[place], update, self._random())
+            self._become(p, codes)
+        return loss
+
+    def _become(self, p: torch.Tensor, codes: Any) -> None:
+        with torch.no_grad():
+            p.copy_(torch.from_numpy(np.asarray(decode(codes, self.rule.weights), dtype=np.float32)))
+
+    def _random(self) -> np.random.Generator | None:
+        mode = self.rule.rounding or self.rule.weights.default_rounding
+        return generator() if mode.needs_bits else None
+
+    def state_dict(self) -> dict[str, Any]:
+        """The inner optimiser's state, and the residuals' codes; the weights are in the model's own state."""
+        residuals = [None if r is None else torch.from_numpy(r.astype(np.int64)) for r in self._residuals]
+        return {"optimizer": self.optimizer.state_dict(), "residuals": residuals}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state of `state_dict`. Raises ValueError for one of other weights or of another rule."""
+        fmt, given = self.rule.residual, state["residuals"]
+        shapes = [None if r is None else tuple(r.shape) for r in given]
+        if shapes != [None if fmt is None else tuple(p.shape) for p in self._weights]:
+            raise ValueError(f"residuals of shapes {shapes} given; load the state of the same weights and rule")
+        self.optimizer.load_state_dict(dict(state["optimizer"]))
+        self._residuals = [None if r is None or fmt is None else r.numpy().astype(fmt.dtype) for r in given]
