@@ -3,6 +3,7 @@
 from fp9.recipes.automatic import Adaptive, LogMax
 from fp9.recipes.calibration import Calibrated, Layer, Linear, calibrate
 from fp9.recipes.catalogue import RECIPES, dumps, loads, recipe
+from fp9.recipes.cluster import ClusterRing
 from fp9.recipes.fields import LOSSES
 from fp9.recipes.inference import BatchNorm, retune_bn, smooth, softmax
 from fp9.recipes.linear import Backward, LayerState, Operand, Saved, gradients_are_finite
@@ -34,6 +35,7 @@ __all__ = [
     "Backward",
     "BatchNorm",
     "Calibrated",
+    "ClusterRing",
     "Constant",
     "Current",
     "Delayed",

@@ -31,28 +31,50 @@ def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat1
     Raises ValueError for gradients of different shapes, more learners than elements, and a `hop` that is no
     accumulator of at most 16 bits.
     """
+    fmt = hop_format(hop)
+    shares = [share(g, fmt) for g in gradients]
+    if not shares or shares[0].ndim != 1 or any(s.shape != shares[0].shape for s in shares):
+        raise ValueError(f"gradients of shapes {[s.shape for s in shares]} given; give one of shape (size,) a learner")
+    sums = []
+    for owner, part in enumerate(slices(shares[0].size, len(shares))):
+        first, *others = route(owner, len(shares))
+        total = shares[first][part]
+        for learner in others:
+            total = added(total, shares[learner][part], fmt)
+        sums.append(total)
+    return sums
+
+
+def hop_format(hop: Format | str) -> Format:
+    """The format of a hop. Raises ValueError for one that is no accumulator of at most 16 bits."""
     fmt = format(hop)
     if fmt.bits > MAX_HOP_BITS:
         raise ValueError(
             f"{fmt.name} given for the hops of a ring; give a format of 16 bits, such as dlfloat16 or fp16"
         )
-    engine = Engine("hop", fmt, fmt.default_rounding)  # type: ignore[arg-type]
-    shares = [np.asarray(encode(np.asarray(as_numbers(g), np.float32), fmt, overflow="inf")) for g in gradients]
-    if not shares or shares[0].ndim != 1 or any(s.shape != shares[0].shape for s in shares):
-        raise ValueError(f"gradients of shapes {[s.shape for s in shares]} given; give one of shape (size,) a learner")
-    sums = []
-    for owner, part in enumerate(slices(shares[0].size, len(shares))):
-        total = shares[(owner + 1) % len(shares)][part]
-        for hops in range(2, len(shares) + 1):
-            total = _added(total, shares[(owner + hops) % len(shares)][part], fmt, engine)
-        sums.append(total)
-    return sums
+    return fmt
 
 
-def _added(a: NDArray[Any], b: NDArray[Any], fmt: Format, engine: Engine) -> NDArray[Any]:
+def route(owner: int, learners: int) -> list[int]:
+    """The learners that a slice passes: from the one behind its owner round to the owner."""
+    return [(owner + hops) % learners for hops in range(1, learners + 1)]
+
+
+def share(gradient: ArrayLike, fmt: Format) -> NDArray[Any]:
+    """A learner's gradient as codes of the hop's format."""
+    return np.asarray(encode(np.asarray(as_numbers(gradient), np.float32), fmt, overflow="inf"))
+
+
+def added(a: NDArray[Any], b: NDArray[Any], fmt: Format) -> NDArray[Any]:
     """Codes of a + b, rounded once: the fused step a x 1 + b."""
+    engine = Engine("hop", fmt, fmt.default_rounding)  # type: ignore[arg-type]
     one = encode(np.ones((1, 1), np.float32), fmt)
     return np.asarray(dot(a[:, np.newaxis], one, fmt, fmt, engine, c=b, format_c=fmt))
+
+
+def reduced(codes: NDArray[Any], fmt: Format, divisor: int) -> NDArray[np.float32]:
+    """The numbers of a reduced slice, divided in FP32."""
+    return decode(codes, fmt).astype(np.float32) / np.float32(divisor)
 
 
 def slices(size: int, learners: int) -> list[slice]:
@@ -108,8 +130,7 @@ class Ring:
             raise ValueError(f"{len(gradients)} gradients given; give one for each of the {len(self.parts)} learners")
         owned, residuals = [], []
         for learner, codes in enumerate(reduce_scatter(gradients, self.hop)):
-            total = decode(codes, self.hop).astype(np.float32)
-            gradient = total / np.float32(len(self.parts)) if self.mean else total
+            gradient = reduced(codes, self.hop, len(self.parts) if self.mean else 1)
             old = self.copies[learner][self.parts[learner]]
             new, residual = self.rule.step(old, self.residuals[learner], optimizer(learner, gradient), random)
             owned.append(new)
