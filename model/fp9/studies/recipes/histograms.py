@@ -1,0 +1,198 @@
+"""What the rules do to a histogram of exponents: tensors of the trained model before and after, with a format's range.
+
+`python -m fp9.studies.recipes.histograms docs/recipes` measures the histograms, as `rules.json`, and draws them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.casts.arrays import decode
+from fp9.formats import floor_log2, format
+from fp9.recipes import Backoff, LogMax, RoundOff, ScaleRule, recipe, smooth
+from fp9.recipes.scaling import amax
+from fp9.studies.recipes.characters import backward, blas_back, forward
+from fp9.studies.recipes.conversion import layer_inputs, with_outliers
+from fp9.studies.recipes.layers import Numbers, cross_entropy
+from fp9.studies.recipes.train import Trained, load
+from fp9.system.files import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+RECORD = "rules.json"
+LOWEST, HIGHEST = -44, 20
+"""Binades that are counted; what lies below or above counts at the end."""
+LAYER = "1.up"
+Panel = dict[str, Any]
+
+
+def panel(title: str, fmt: str | None, **tensors: Numbers) -> Panel:
+    """Shares in % of the numbers of each tensor by binade, zeros apart, and the format whose range is shaded."""
+    series = {}
+    for name, x in tensors.items():
+        x = x.reshape(-1)
+        binades = np.clip(np.frexp(x[x != 0])[1] - 1, LOWEST, HIGHEST)
+        counts = np.bincount(binades - LOWEST, minlength=HIGHEST - LOWEST + 1)
+        series[name.replace("_", " ")] = {
+            "shares": [round(100 * int(count) / x.size, 2) for count in counts],
+            "zeros": round(100 * float((x == 0).mean()), 2),
+        }
+    return {"title": title, "format": fmt, "series": series}
+
+
+def measured(trained: Trained) -> dict[str, list[Panel]]:
+    """The panels of every picture, by its name."""
+    x, w = layer_inputs(trained, trained.parameters)[LAYER], trained.parameters[f"{LAYER}.weight"]
+    arrived = _gradient(trained)
+    return {
+        "scales": _scales(w),
+        "loss": _losses(arrived),
+        "residual": _residual(trained, w),
+        "softmax": _softmax(trained),
+        "smooth": _smoothed(trained),
+        "hybrid": [
+            panel("activations", "hif8", as_they_are=x),
+            panel("gradients, loss times 2^16", "hif8", as_they_are=arrived * np.float32(2**16)),
+        ],
+    }
+
+
+def _gradient(trained: Trained) -> Numbers:
+    """What arrives at the layer of one batch, the loss unscaled."""
+    found: dict[str, Numbers] = {}
+
+    def watch(name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
+        found[name] = arrived
+        return blas_back(name, arrived, x, weight)
+
+    batch = trained.windows(0, 16)
+    run = forward(trained.parameters, batch[:, :-1])
+    backward(run, cross_entropy(run.logits, batch[:, 1:])[1], watch)
+    return found[LAYER]
+
+
+def _scales(w: Numbers) -> list[Panel]:
+    panels = [panel("fixed: as they are, E4M3", "e4m3", before=w)]
+    for title, name, fmt, steps in (
+        ("current: amax to the top, E4M3", "te_current", "e4m3", 1),
+        ("delayed: the second step, E4M3", "te_delayed", "e4m3", 2),
+        ("periodic: from step 10 on, HiFloat8", "hif8_pts", "hif8", 11),
+    ):
+        rule: ScaleRule = recipe(name).scale
+        scaler = rule.start(format(fmt))
+        factor = [scaler.step(w) for _ in range(steps)][-1]
+        panels.append(panel(f"{title}: x {factor:.4g}", fmt, before=w, after=w * np.float32(factor)))
+    return panels
+
+
+def _losses(arrived: Numbers) -> list[Panel]:
+    fmt = format("hfp8_152")
+    logmax = LogMax().start(fmt)
+    logmax.update(True, amax(arrived))
+    panels = []
+    for title, scale in (
+        ("constant: 1", 1.0),
+        ("backoff: its start", Backoff().start(fmt).scale),
+        ("logmax: after a step", logmax.scale),
+    ):
+        shown = f"{title}, 2^{math.log2(scale):.0f}" if scale > 1 else title
+        panels.append(panel(f"{shown}, 1-5-2", "hfp8_152", before=arrived, after=arrived * np.float32(scale)))
+    return panels
+
+
+def _residual(trained: Trained, w: Numbers) -> list[Panel]:
+    """Updates of a step at rate 1e-3, the distance of weights to the next 1-4-3 number, and the residual."""
+    fmt, rule = format("hfp8_143"), RoundOff(format("hfp8_143"), format("dlfloat16"))
+    batch = trained.windows(0, 16)
+    run = forward(trained.parameters, batch[:, :-1])
+    slopes = backward(run, cross_entropy(run.logits, batch[:, 1:])[1])[f"{LAYER}.weight"]
+    update = np.float32(1e-3) * slopes
+    codes, residual = rule.start(w)
+    codes, residual = rule.step(codes, residual, update)
+    assert residual is not None
+    binades = np.frexp(decode(codes, fmt)[decode(codes, fmt) != 0])[1] - 1
+    half = np.exp2(np.array([fmt.quantum(int(binade)) - 1 for binade in binades.tolist()], dtype=np.float32))
+    kept = decode(residual, "dlfloat16")
+    return [
+        panel("weights in 1-4-3, half the distance to the next one", None, weights=w, half_a_step=half),
+        panel("updates at a rate of 0.001, and what 1-6-9 keeps of them", "dlfloat16", updates=update, residual=kept),
+    ]
+
+
+def _softmax(trained: Trained) -> list[Panel]:
+    """The five largest logits of each row, rounded to 1-4-3: their distance to the largest."""
+    logits = forward(trained.parameters, trained.windows(0, 16)[:, :-1]).logits
+    rows = np.sort(logits.reshape(-1, logits.shape[-1]), -1)[:, -5:]
+    return [
+        panel("five largest logits", "hfp8_143", as_they_are=rows, maximum_subtracted=rows - rows[:, -1:]),
+    ]
+
+
+def _smoothed(trained: Trained) -> list[Panel]:
+    parameters = with_outliers(trained.parameters)
+    x, w = layer_inputs(trained, parameters)[LAYER], parameters[f"{LAYER}.weight"]
+    factors = smooth(x, w.T)
+    return [
+        panel("activations with outliers, E4M3", "e4m3", before=x, after=x / factors),
+        panel("weights behind them, E4M3", "e4m3", before=w, after=w * factors[:, None]),
+    ]
+
+
+# --- pictures ---------------------------------------------------------------------------------------------------------
+
+
+def draw(panels: list[Panel]) -> str:
+    """Panels one below the other, as SVG; the same panels give the same text."""
+    import matplotlib  # optional
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 0.5 + 1.5 * len(panels)), layout="constrained")
+    for axes, shown in zip(figure.subplots(len(panels), sharex=True, squeeze=False)[:, 0], panels, strict=True):
+        _panel(axes, shown)
+    axes.set_xlabel("binade: exponent of the leading bit")
+    buffer = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": "fp9", "svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()
+
+
+def _panel(axes: Axes, shown: Panel) -> None:
+    binades = range(LOWEST, HIGHEST + 1)
+    if shown["format"]:
+        fmt = format(shown["format"])
+        low, high = (floor_log2(fmt.value_of(code)) for code in (fmt.smallest_code, fmt.max_code))
+        axes.axvspan(max(low, LOWEST) - 0.5, min(high, HIGHEST) + 0.5, color="#d9822b", alpha=0.15, linewidth=0)
+        precise = [b for b in range(low, high + 1) if b - fmt.quantum(b) == fmt.precision - 1]
+        axes.axvspan(max(precise[0], LOWEST) - 0.5, min(precise[-1], HIGHEST) + 0.5, alpha=0.15, linewidth=0)
+    for name, series in shown["series"].items():
+        label = f"{name}, {series['zeros']:g} % zeros" if series["zeros"] else name
+        axes.step(binades, series["shares"], where="mid", linewidth=1.3, label=label)
+    axes.set_title(shown["title"], fontsize="small", loc="left")
+    axes.set_ylabel("%", fontsize="small")
+    axes.legend(fontsize="x-small", frameon=False)
+
+
+def write(folder: Path, record: dict[str, list[Panel]]) -> None:
+    """Write the record and its pictures, rules-NAME.svg."""
+    for name, panels in record.items():
+        write_whole(folder / f"rules-{name}.svg", draw(panels))
+    write_whole(folder / RECORD, json.dumps(record, indent=1) + "\n")
+
+
+def main() -> None:
+    """Measure and draw."""
+    parser = argparse.ArgumentParser(description="Draw what the rules of recipes do to a histogram of exponents.")
+    parser.add_argument("folder", type=Path)
+    write(parser.parse_args().folder, measured(load()))
+
+
+if __name__ == "__main__":
+    main()
