@@ -31,7 +31,7 @@ _NOTHING = {
 @click.option(
     "--reproduce",
     metavar="NAME",
-    help="Measure a claim: ptq, outliers, bias, gradients, softmax, bn, training, scratch, swamping, painting, "
+    help="Measure a claim: ptq, outliers, bias, gradients, softmax, bn, training, scratch, swamping, "
     "residual, ring or scaling.",
 )
 @click.option("--seed", "seeds", type=int, multiple=True, help="Seed of --reproduce; repeat for more. Default: 7.")

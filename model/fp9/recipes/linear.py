@@ -75,8 +75,8 @@ class Operand:
 
     @property
     def transposed(self) -> Operand:
-        """The same with its two axes swapped."""
-        return Operand(self.codes.T, self.format, self.factor, self.prepared and self.prepared.T)
+        """The same with its last two axes swapped."""
+        return Operand(self.codes.swapaxes(-1, -2), self.format, self.factor, self.prepared and self.prepared.mT)
 
     def numbers(self) -> NDArray[np.float32]:
         """What the codes stand for, the factor divided out; FP32."""
@@ -127,21 +127,27 @@ def linear(
 ) -> tuple[NDArray[np.float32], Saved]:
     """y = x w^T, FP32 of shape (..., out), and what the backward pass needs; x (..., in), w (out, in).
 
+    Of w with more axes, (..., out, in), each matrix multiplies its own of x (..., n, in), as in attention; the scales
+    are those of whole tensors.
+
     `state` holds the scales of this layer (None: new ones, as in a first step); with `training` false they are read and
     do not move. `random` draws the bits of stochastic roundings.
 
     Raises ValueError for shapes that do not fit, TypeError for operands that are no numbers.
     """
-    rows, weights = _matrix(x, "x"), _matrix(w, "w")
-    shape = np.shape(x)
-    if weights.shape != np.shape(w) or rows.shape[1] != weights.shape[1]:
-        raise ValueError(f"x of shape {shape} and w of shape {np.shape(w)} given; give (..., in) and (out, in)")
+    many, shape = np.ndim(w) > 2, np.shape(x)
+    rows, weights = _matrices(x, "x", many), _matrices(w, "w", many)
+    if rows.shape[:-2] != weights.shape[:-2] or rows.shape[-1] != weights.shape[-1]:
+        raise ValueError(
+            f"x of shape {shape} and w of shape {np.shape(w)} given; give (..., in) and (out, in), or (..., n, in) and "
+            "(..., out, in)"
+        )
     scales = state or LayerState(recipe)
     a = quantised(recipe, Role.ACTIVATIONS, rows, scales, training, random)
     b = quantised(recipe, Role.WEIGHTS, weights, scales, training, random)
     product = multiplied(recipe, Product.FORWARD, a, b.transposed)
     y = _result(recipe, Product.FORWARD, product, a.factor, b.factor, recipe.output)
-    return y.reshape(*shape[:-1], len(weights)), Saved(recipe, scales, a, b, product, shape, training)
+    return y.reshape(*shape[:-1], weights.shape[-2]), Saved(recipe, scales, a, b, product, shape, training)
 
 
 def linear_backward(g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
@@ -150,10 +156,11 @@ def linear_backward(g: ArrayLike, saved: Saved, *, random: np.random.Generator |
     Raises ValueError for a g of another shape, TypeError for one that is no numbers.
     """
     recipe = saved.recipe
-    expected = (*saved.shape[:-1], saved.w.codes.shape[0])
+    expected = (*saved.shape[:-1], saved.w.codes.shape[-2])
     if np.shape(g) != expected:
         raise ValueError(f"gradient of shape {np.shape(g)} given; give that of y, {expected}")
-    e = quantised(recipe, Role.GRADIENTS, _matrix(g, "gradient"), saved.state, saved.training, random)
+    rows = _matrices(g, "gradient", saved.w.codes.ndim > 2)
+    e = quantised(recipe, Role.GRADIENTS, rows, saved.state, saved.training, random)
     dx_product = multiplied(recipe, Product.DGRAD, e, saved.w)
     dw_product = multiplied(recipe, Product.WGRAD, e.transposed, saved.x)
     dx = _result(recipe, Product.DGRAD, dx_product, e.factor, saved.w.factor, recipe.output)
@@ -233,13 +240,14 @@ def _rounded(
     return np.asarray(decode(codes, fmt), dtype=np.float32)
 
 
-def _matrix(x: ArrayLike, what: str) -> NDArray[np.float32]:
-    """Numbers as contiguous FP32 of two axes, all but the last joined."""
+def _matrices(x: ArrayLike, what: str, many: bool) -> NDArray[np.float32]:
+    """Numbers as contiguous FP32: of two axes, all but the last joined, or of the axes that `many` matrices have."""
     array = as_numbers(x)
     if array.ndim < 2:
         raise ValueError(f"{what} of shape {array.shape} given; give at least two axes")
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.ascontiguousarray(array.reshape(math.prod(array.shape[:-1]), array.shape[-1]), dtype=np.float32)
+        shape = array.shape if many else (math.prod(array.shape[:-1]), array.shape[-1])
+        return np.ascontiguousarray(array.reshape(shape), dtype=np.float32)
 
 
 def gradients_are_finite(*gradients: NDArray[Any]) -> tuple[bool, float]:

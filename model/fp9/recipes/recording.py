@@ -44,7 +44,10 @@ class Recording:
     products: list[Recorded] = field(default_factory=list)
 
     def forward(self, layer: str, saved: Saved) -> None:
-        """Keep a layer's forward product. Products that are left to the host have no codes, and are left out."""
+        """Keep a layer's forward product. Products that are left to the host have no codes, and are left out.
+
+        Of products of many matrices each is one, under the layer's name and its place.
+        """
         self._keep(layer, saved, Product.FORWARD, saved.x, saved.w.transposed, saved.product)
 
     def backward(self, layer: str, saved: Saved, back: Backward) -> None:
@@ -55,8 +58,12 @@ class Recording:
 
     def _keep(self, layer: str, saved: Saved, product: Product, a: Operand, b: Operand, result: NDArray[Any]) -> None:
         chosen = saved.recipe.engine_of(product)
-        if chosen is not None:
-            self.products.append(Recorded(layer, product, a, b, chosen, result))
+        if chosen is None:
+            return
+        for place in np.ndindex(result.shape[:-2]):
+            one, other = (Operand(o.codes[place], o.format, o.factor) for o in (a, b))
+            name = ".".join([layer, *map(str, place)])
+            self.products.append(Recorded(name, product, one, other, chosen, result[place]))
 
     def save(self, path: Path | str) -> None:
         """Write the products as .npz, whole or not at all.

@@ -10,6 +10,7 @@ try:
 except ImportError as error:
     raise ImportError(f"fp9.torch needs PyTorch; install it with: {install_hint('torch')}") from error
 
+from fp9.torch.attention import MultiheadAttention
 from fp9.torch.calibration import calibrate
 from fp9.torch.convert import convert
 from fp9.torch.layers import Conv2d, Linear
@@ -18,4 +19,14 @@ from fp9.torch.optimizer import RoundOffOptimizer
 from fp9.torch.recording import record
 from fp9.torch.scaler import GradScaler
 
-__all__ = ["Conv2d", "GradScaler", "Linear", "RoundOffOptimizer", "calibrate", "convert", "record", "retune_bn"]
+__all__ = [
+    "Conv2d",
+    "GradScaler",
+    "Linear",
+    "MultiheadAttention",
+    "RoundOffOptimizer",
+    "calibrate",
+    "convert",
+    "record",
+    "retune_bn",
+]

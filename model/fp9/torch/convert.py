@@ -9,6 +9,7 @@ from torch import nn
 
 from fp9.recipes import Place, Recipe
 from fp9.recipes import recipe as find_recipe
+from fp9.torch.attention import MultiheadAttention
 from fp9.torch.layers import Conv2d, Linear
 
 _CONVERTED: dict[type[nn.Module], type[Any]] = {nn.Linear: Linear, nn.Conv2d: Conv2d}
@@ -23,27 +24,35 @@ _SETTINGS: dict[type[nn.Module], tuple[str, ...]] = {
 """Their settings, by the names of both the attributes and the arguments."""
 
 
-def convert(model: nn.Module, recipe: Recipe | str, only: Callable[[str, nn.Module], bool] | None = None) -> nn.Module:
+def convert(
+    model: nn.Module,
+    recipe: Recipe | str,
+    only: Callable[[str, nn.Module], bool] | None = None,
+    attention: bool = False,
+) -> nn.Module:
     """The model with its Linear and Conv2d layers under a recipe; the model is changed in place and returned.
 
     Parameters stay the same objects, so that an optimiser that holds them goes on; hooks of an exchanged layer do not
     go with it. `only` is asked with name and module of each such layer whether it is converted. The first and the last
     of all layers, in the order in which the model registers them, and depthwise convolutions have the formats that the
     recipe has for such places, whether or not the others are converted. A model that is one such layer gives a new one.
+    With `attention` the two products of MultiheadAttention are converted too, as inner layers.
 
     Raises ValueError, before anything is changed, where no layer is converted, and for a layer whose weight is
     computed from other parameters.
     """
     chosen = find_recipe(recipe)
     layers = {name: module for name, module in model.named_modules() if type(module) in _CONVERTED}
+    ends = list(layers)
+    if attention:
+        layers |= {name: module for name, module in model.named_modules() if type(module) is nn.MultiheadAttention}
     wanted = [name for name, module in layers.items() if only is None or only(name, module)]
     if not wanted:
         found = f"{len(layers)} Linear and Conv2d layers, of which `only` takes none" if layers else "none such"
         raise ValueError(f"a model with {found} given; give one with a layer to convert")
     for name in wanted:
-        if not {"weight"} <= set(layers[name]._parameters) <= {"weight", "bias"}:
+        if type(layers[name]) in _CONVERTED and not {"weight"} <= set(layers[name]._parameters) <= {"weight", "bias"}:
             raise ValueError(f"layer {name!r} computes its weight from other parameters; remove that, or leave it out")
-    ends = list(layers)
     new = {
         id(layers[name]): _by_recipe(layers[name], chosen.layer(_place(name, layers[name], ends))) for name in wanted
     }
@@ -58,17 +67,40 @@ def _place(name: str, module: nn.Module, names: list[str]) -> Place:
     """Where a layer stands. A depthwise one counts as such wherever it stands; the only one of a model is its last."""
     if isinstance(module, nn.Conv2d) and module.groups == module.in_channels > 1:
         return Place.DEPTHWISE
-    if name == names[-1]:
+    if names and name == names[-1]:
         return Place.LAST
-    return Place.FIRST if name == names[0] else Place.INNER
+    return Place.FIRST if names and name == names[0] else Place.INNER
 
 
 def _by_recipe(module: Any, chosen: Recipe) -> nn.Module:
     """A layer of the same parameters and settings under a recipe."""
+    if isinstance(module, nn.MultiheadAttention):
+        return _attention(module, chosen)
     settings: dict[str, Any] = {name: getattr(module, name) for name in _SETTINGS[type(module)]}
     converted: nn.Module = _CONVERTED[type(module)](
         **settings, bias=module.bias is not None, recipe=chosen, device="meta"
     )
     converted.weight, converted.bias = module.weight, module.bias
+    converted.train(module.training)
+    return converted
+
+
+def _attention(module: nn.MultiheadAttention, chosen: Recipe) -> nn.Module:
+    """Attention of the same parameters under a recipe."""
+    converted = MultiheadAttention(
+        module.embed_dim,
+        module.num_heads,
+        module.dropout,
+        module.in_proj_bias is not None,
+        module.bias_k is not None,
+        module.add_zero_attn,
+        module.kdim,
+        module.vdim,
+        module.batch_first,
+        device="meta",
+        recipe=chosen,
+    )
+    converted.in_proj_weight, converted.in_proj_bias = module.in_proj_weight, module.in_proj_bias
+    converted.out_proj = module.out_proj
     converted.train(module.training)
     return converted

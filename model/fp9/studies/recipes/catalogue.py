@@ -12,8 +12,8 @@ NOT_MEASURED: dict[str, str] = {
     "seeds is as large as the effect on networks that train in minutes; runs of `training` share their start",
     "1-4-3 gradients diverge under Backoff (Graphcore Table 12)": "a small model's gradients span too few binades: see "
     "its row of `scratch`, which has no bar",
-    "plain 1-6-9 sums spoil training (Wang18 Fig. 3)": "Adam forgives the scale of a gradient: see `dlfloat` of "
-    "`painting`, which has no bar",
+    "plain 1-6-9 sums spoil training (Wang18 Fig. 3)": "Adam forgives the scale of a gradient on small networks; "
+    "the gradients themselves are measured by `swamping`",
     "gradients of FP16 are needed in the ring (HFP8 Table 2)": "1-5-2 gradients did as well on networks of this size",
     "HiFloat8 with scales per tensor trains better than by casts alone (HiFloat8 Table 7)": "inside the noise",
     "hybrid rounding matters (HiFloat8 Table 5)": "claimed of YOLO-tiny alone, which does not train in minutes",

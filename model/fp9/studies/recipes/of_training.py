@@ -22,7 +22,7 @@ from fp9.studies.recipes.claims import (
 )
 from fp9.studies.recipes.machines import machines
 from fp9.studies.recipes.narrow_weights import residuals, rings
-from fp9.studies.recipes.pixels import painting, swamping
+from fp9.studies.recipes.pixels import swamping
 from fp9.studies.recipes.training import scratch, tuning
 
 _TUNED = "1-5-2 everywhere: training", "HFP8: training", "HiFloat8: training", "E4M3/E5M2, delayed scales: training"
@@ -92,17 +92,6 @@ CLAIMS = (
             at_most("chunks of 64", value("chunked"), 0.02),
             at_least("plain over chunks", over("dlfloat", "chunked"), 10),
         ),
-    ),
-    Claim(
-        "painting",
-        "chunks of 64 train as FP32 sums do",
-        f"{WANG}, Fig. 3",
-        "the same network with 32 hidden units, 60 steps of Adam on all pixels, the weights' gradients summed by each "
-        "engine",
-        "mean square error of the painted pixels",
-        painting,
-        (at_most("chunks of 64 over FP32 sums", over("chunked", "fma_fp32"), 1.02),),
-        minutes=1,
     ),
     Claim(
         "residual",

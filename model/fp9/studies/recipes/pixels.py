@@ -6,15 +6,12 @@ Wang et al. (NeurIPS 2018), Fig. 3b: sums of long vectors in 1-6-9 swamp, chunks
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 
 import numpy as np
 
 from fp9.recipes import Recipe, recipe
-from fp9.studies.recipes.layers import Adam, Numbers
-from fp9.studies.recipes.store import Store
+from fp9.studies.recipes.layers import Numbers
 
-Progress = Callable[[str, int, int], None]
 ROWS, COLUMNS, WAVES = 128, 192, 8
 ENGINES = ("chunked", "dlfloat")
 
@@ -62,25 +59,3 @@ def swamping(seed: int) -> dict[str, float]:
     found = {e: gradients(_recipe(e), weights)[1]["first"].astype(np.float64) for e in ("exact", *ENGINES)}
     size = np.linalg.norm(found["exact"])
     return {engine: float(np.linalg.norm(found[engine] - found["exact"]) / size) for engine in ENGINES}
-
-
-STEPS, RATE, HIDDEN = 60, 1e-2, 32
-
-
-def painting(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Mean square error after 60 steps of Adam on all pixels, the weights' gradients summed by each engine."""
-    found: dict[str, float] = {}
-    for engine in ("fma_fp32", *ENGINES):
-
-        def measure(_: Store, engine: str = engine) -> dict[str, float]:
-            weights, spec = initial(seed, HIDDEN), _recipe(engine)
-            adam = Adam(weights)
-            for step in range(STEPS):
-                loss, slopes = gradients(spec, weights)
-                adam.step(slopes, RATE * (1 - step / STEPS))
-                if progress:
-                    progress(f"seed {seed}, {engine}: error {loss:.4f}", step + 1, STEPS)
-            return {engine: gradients(spec, weights)[0]}
-
-        found |= store.values(engine, measure)
-    return found

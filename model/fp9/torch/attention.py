@@ -1,0 +1,82 @@
+"""Attention whose two products, scores and mixing, are a recipe's; softmax and projections are torch's own."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from fp9.recipes import Recipe
+from fp9.torch.layers import ByRecipe
+from fp9.torch.products import product
+
+
+class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
+    """torch.nn.MultiheadAttention whose products q k^T and p v, and their gradients, are those of a recipe.
+
+    q and p are the activations, k and v the weights; scales are those of a whole tensor, of each product its own. The
+    queries are divided by the root of their width before the cast. The input and output projections are torch's.
+
+    Raises ValueError for keys or values of another width than the queries, and for `add_bias_kv` and `add_zero_attn`.
+    """
+
+    def __init__(self, embed_dim: int, num_heads: int, *arguments: Any, recipe: Recipe | str, **options: Any) -> None:
+        super().__init__(embed_dim, num_heads, *arguments, **options)
+        if not self._qkv_same_embed_dim or self.bias_k is not None or self.add_zero_attn:
+            raise ValueError(
+                "attention with kdim, vdim, add_bias_kv or add_zero_attn given; fp9 computes that of one width, without"
+            )
+        self._begin(recipe, 2)
+
+    def forward(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        key_padding_mask: torch.Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: torch.Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """As torch's: the mixed values, and the shares where `need_weights`. `is_causal` wants `attn_mask` too."""
+        if is_causal and attn_mask is None:
+            raise ValueError("is_causal given without attn_mask; give the mask, as torch asks")
+        batched = query.dim() == 3
+        tensors = [t if batched else t[:, None] for t in (query, key, value)]
+        if batched and self.batch_first:
+            tensors = [t.transpose(0, 1) for t in tensors]
+        weights, biases = self.in_proj_weight.chunk(3), [None] * 3
+        if self.in_proj_bias is not None:
+            biases = list(self.in_proj_bias.chunk(3))
+        q, k, v = (self._heads(functional.linear(t, w, b)) for t, w, b in zip(tensors, weights, biases, strict=True))
+        scores = product(q / math.sqrt(self.head_dim), k, self.recipe, self._use(0))
+        shares = torch.softmax(self._masked(scores, attn_mask, key_padding_mask), -1)
+        shares = functional.dropout(shares, self.dropout, self.training)
+        mixed = product(shares, v.transpose(-1, -2), self.recipe, self._use(1))
+        y = self.out_proj(mixed.permute(2, 0, 1, 3).flatten(2))
+        y = y.transpose(0, 1) if batched and self.batch_first else y
+        seen = (shares.mean(1) if average_attn_weights else shares) if need_weights else None
+        return (y, seen) if batched else (y[:, 0], None if seen is None else seen[0])
+
+    def _heads(self, x: torch.Tensor) -> torch.Tensor:
+        """(time, batch, width) as (batch, heads, time, width of a head)."""
+        return x.unflatten(-1, (self.num_heads, self.head_dim)).permute(1, 2, 0, 3)
+
+    def _masked(self, scores: torch.Tensor, mask: torch.Tensor | None, padding: torch.Tensor | None) -> torch.Tensor:
+        """Scores (batch, heads, queries, keys) with what a mask hides at minus infinity, or what it holds added."""
+        if mask is not None and mask.dim() == 3:
+            mask = mask.unflatten(0, (-1, self.num_heads))
+        if padding is not None:
+            padding = padding.reshape(-1, 1, 1, padding.shape[-1])
+        for hidden in (mask, padding):
+            if hidden is not None:
+                scores = scores.masked_fill(hidden, -math.inf) if hidden.dtype == torch.bool else scores + hidden
+        return scores
+
+    def extra_repr(self) -> str:
+        """The recipe."""
+        return f"recipe={self.recipe.name}"
