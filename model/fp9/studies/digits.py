@@ -21,8 +21,13 @@ def images_and_labels() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
     Raises MissingTool where scikit-learn is not installed.
     """
+    rows: NDArray[Any] = np.loadtxt(data_set("data", "digits.csv.gz"), delimiter=",")
+    return rows[:, :-1], rows[:, -1].astype(np.int64)
+
+
+def data_set(*parts: str) -> Path:
+    """Where a file of scikit-learn's data sets lies. Raises MissingTool where scikit-learn is not installed."""
     package = importlib.util.find_spec("sklearn")
     if package is None or package.origin is None:
         raise MissingTool(f"scikit-learn is not installed; install it with: {install_hint('demo')}")
-    rows: NDArray[Any] = np.loadtxt(Path(package.origin).parent / "datasets" / "data" / "digits.csv.gz", delimiter=",")
-    return rows[:, :-1], rows[:, -1].astype(np.int64)
+    return Path(package.origin).parent.joinpath("datasets", *parts)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fp9.casts.arrays import decode
 from fp9.recipes import Recipe, Ring, RoundOff, recipe
+from fp9.studies.digits import images_and_labels
 from fp9.studies.recipes.layers import Numbers, cross_entropy
 
 SIZES = (64, 64, 32, 10)
@@ -61,9 +62,7 @@ class Network:
 
 def digits() -> Network:
     """The network under HFP8 in all layers, on the first 512 digits."""
-    from sklearn.datasets import load_digits  # optional
-
-    images, labels = load_digits(return_X_y=True)
+    images, labels = images_and_labels()
     spec = recipe("hfp8(first=none,last=none)")
     return Network(spec, (images[:IMAGES] / 16).astype(np.float32), labels[:IMAGES])
 

@@ -10,6 +10,7 @@ import functools
 import numpy as np
 
 from fp9.recipes import Recipe, recipe
+from fp9.studies.digits import data_set
 from fp9.studies.recipes.layers import Numbers
 
 ROWS, COLUMNS, WAVES = 128, 192, 8
@@ -19,9 +20,9 @@ ENGINES = ("chunked", "dlfloat")
 @functools.cache
 def pixels() -> tuple[Numbers, Numbers]:
     """Waves of a pixel's place (24576, 33), and its colour (24576, 3), of scikit-learn's photograph of China."""
-    from sklearn.datasets import load_sample_image  # optional
+    from PIL import Image  # optional
 
-    image = load_sample_image("china.jpg").astype(np.float32) / 255
+    image = np.asarray(Image.open(data_set("images", "china.jpg")), dtype=np.float32) / np.float32(255)
     colours = image[: 3 * ROWS : 3, : 3 * COLUMNS : 3].reshape(-1, 3)
     y, x = np.meshgrid(np.linspace(-1, 1, ROWS), np.linspace(-1, 1, COLUMNS), indexing="ij")
     angles = np.stack([np.pi * n * axis.ravel() / 2 for axis in (x, y) for n in range(1, WAVES + 1)], axis=1)
