@@ -119,7 +119,7 @@ def _recipes(summary: Summary) -> Table:
         [
             row["name"],
             row["unit"],
-            f"{row['training']:+.4f}",
+            f"{row['training']:+.3f}",
             f"{row['conversion']:.4f}",
             *(_estimate(row["synthesis"], mapping) for mapping in MAPPINGS),
         ]
