@@ -42,7 +42,12 @@ def c_header(unit: Unit) -> str:
 
 
 def sv_package(unit: Unit) -> str:
-    """SystemVerilog package `NAME_pkg` of a unit's encodings and words, and its interface `NAME_if`."""
+    """SystemVerilog package `NAME_pkg` of a unit's encodings and words, and its interface `NAME_if`, in one file."""
+    return f"{sv_types(unit)}\n{sv_interface(unit)}"
+
+
+def sv_types(unit: Unit) -> str:
+    """SystemVerilog package `NAME_pkg` alone: what every tool reads."""
     lines = [f"// {line}".rstrip() for line in _plain(unit)]
     lines += ["", f"package {unit.name}_pkg;"]
     for port in select_ports(unit):
@@ -59,7 +64,7 @@ def sv_package(unit: Unit) -> str:
         lines.append("")
         for name, code in special_codes(fmt):
             lines.append(f"  localparam logic [{fmt.bits - 1}:0] {name} = {fmt.bits}'h{code:0{(fmt.bits + 3) // 4}x};")
-    lines += ["  /* verilator lint_on UNUSEDPARAM */", f"endpackage : {unit.name}_pkg", "", *_sv_interface(unit)]
+    lines += ["  /* verilator lint_on UNUSEDPARAM */", f"endpackage : {unit.name}_pkg"]
     return "\n".join([*lines, ""])
 
 
@@ -71,8 +76,8 @@ def write_interfaces(unit: Unit, *, package: Path | None = None, c: Path | None 
         write_whole(c, c_header(unit))
 
 
-def _sv_interface(unit: Unit) -> list[str]:
-    """The unit's signals as an interface, seen from the unit and from its user."""
+def sv_interface(unit: Unit) -> str:
+    """The unit's signals as interface `NAME_if`, seen from the unit and from its user; Icarus 11 does not read it."""
     ports = "(input logic clk, input logic rst)" if unit.stages else ""
     handshake = [f"  logic {name};" for name in handshakes(unit)]
     driven, given = (["operands", *handshakes(unit, In)], ["results", *handshakes(unit, Out)])
@@ -82,7 +87,7 @@ def _sv_interface(unit: Unit) -> list[str]:
         members = [*clocked, *(f"input {n}" for n in inputs), *(f"output {n}" for n in outputs)]
         return f"  modport {name} ({', '.join(members)});"
 
-    return [
+    lines = [
         f"interface {unit.name}_if{ports};",
         f"  {unit.name}_pkg::operands_t operands;",
         f"  {unit.name}_pkg::results_t results;",
@@ -91,6 +96,7 @@ def _sv_interface(unit: Unit) -> list[str]:
         modport("user", given, driven),
         f"endinterface : {unit.name}_if",
     ]
+    return "\n".join([*lines, ""])
 
 
 def _sv_type(port: Port) -> str:

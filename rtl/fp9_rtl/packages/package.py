@@ -1,0 +1,102 @@
+"""The files of a package, and the folder that they are written to."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fp9.system.files import write_whole
+from fp9.system.missing import MissingTool
+from fp9.unitfile import dumps
+from fp9.units import Unit
+from fp9.vectors import VectorSet, export, generate, manifest_path
+from fp9_rtl.datasheets.sheet import sheet
+from fp9_rtl.datasheets.timing import picture, timing_svg
+from fp9_rtl.export.axis import axi_stream_verilog
+from fp9_rtl.export.interfaces import c_header, sv_interface, sv_types
+from fp9_rtl.export.verilog import verilog
+from fp9_rtl.packages import benches, texts
+
+
+@dataclass(frozen=True)
+class _File:
+    """One file of a package: its path, what it is in a few words, its content, and whether a unit has it."""
+
+    path: str
+    what: str
+    content: Callable[[], str | bytes]
+    of: bool = True
+
+
+def write_package(unit: Unit, folder: Path, suite: str = "corner", seed: int = 0) -> list[Path]:
+    """Write a unit's package into a folder; the paths in it, README.md first.
+
+    Every file is made before the first is written. Raises ValueError for a unit without hardware or an unknown suite,
+    MissingTool without Yosys, OSError where the folder does not take files.
+    """
+    made = files(unit, generate(unit, suite, seed=seed))
+    for path, content in made.items():
+        write_whole(folder / path, content)
+    return [folder / path for path in made]
+
+
+def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
+    """The contents of a package by path, README.md first; raises as `write_package`."""
+    name, clocked = unit.name, unit.stages > 0
+    rtl, wrapper = f"rtl/{name}.v", f"rtl/{name}_axis.v"
+    wrappers = [wrapper] if clocked else []
+    types, interface = f"rtl/{name}_pkg.sv", f"rtl/{name}_if.sv"
+    encoded = _encoded(vectors)
+    drawing, missing = _timing(unit)
+    described = sheet(unit) if drawing else sheet(unit).replace(f"![Timing of {name}]({picture(unit)})\n", "")
+    offered = [
+        _File(rtl, "the unit, plain Verilog", lambda: verilog(unit)),
+        _File(f"{name}.f", "file list of the RTL", lambda: f"{rtl}\n"),
+        _File(wrapper, "the unit behind AXI4-Stream ports, all in one file", lambda: axi_stream_verilog(unit), clocked),
+        _File(types, "SystemVerilog package of the encodings and words", lambda: sv_types(unit)),
+        _File(interface, "SystemVerilog interface of the unit", lambda: sv_interface(unit)),
+        _File(f"include/{name}.h", "C header of the encodings", lambda: c_header(unit)),
+        _File(f"vhdl/{name}_component.vhd", "VHDL component declaration", lambda: texts.vhdl_component(unit)),
+        *(
+            _File(f"vectors/{file}", _vector_file(file), functools.partial(encoded.__getitem__, file))
+            for file in encoded
+        ),
+        _File(f"tb/{name}_tb.v", "self-checking bench, Verilog", lambda: benches.verilog_bench(unit, len(vectors))),
+        _File(f"tb/{name}_tb.cpp", "self-checking bench for Verilator, C++", lambda: benches.cpp_bench(unit)),
+        _File(f"tb/{name}_sva.sv", "assertions of the handshake", lambda: benches.assertions(unit), clocked),
+        _File(f"constraints/{name}.sdc", "timing constraints", lambda: texts.constraints(unit)),
+        _File(f"{name}.core", "FuseSoC core", lambda: texts.fusesoc_core(unit, [rtl], [types, interface])),
+        _File(f"{name}.toml", "the spec, from which fp9 makes all of this again", lambda: dumps(unit)),
+        _File(f"doc/{name}.md", "data sheet", lambda: described),
+        _File(f"doc/{picture(unit)}", "its timing diagram", lambda: drawing or "", drawing is not None),
+        _File("Makefile", "benches and lint", lambda: texts.makefile(unit, rtl, wrappers, types, interface)),
+    ]
+    had = {file.path: file for file in offered if file.of}
+    said = {path: file.what for path, file in had.items()}
+    made = {path: file.content() for path, file in had.items()}
+    return {"README.md": texts.readme(unit, said, len(vectors), missing), **made}
+
+
+def _encoded(vectors: VectorSet) -> dict[str, bytes]:
+    """The vectors as lines of hex and as a memory file, each with its manifest, by file name."""
+    with tempfile.TemporaryDirectory(prefix="fp9-package-") as name:
+        paths = [export(vectors, Path(name), file_format=form) for form in ("vec", "memh")]
+        return {path.name: path.read_bytes() for file in paths for path in (file, manifest_path(file))}
+
+
+def _timing(unit: Unit) -> tuple[str | None, str | None]:
+    """The timing diagram, or why there is none."""
+    try:
+        return timing_svg(unit), None
+    except MissingTool as error:
+        return None, str(error)
+
+
+def _vector_file(path: str) -> str:
+    """What a file of vectors is in a few words."""
+    if path.endswith(".json"):
+        return "its manifest: columns, policies, digest, how the inputs were made"
+    return "golden vectors for $readmemh" if path.endswith(".memh") else "golden vectors, lines of hex"

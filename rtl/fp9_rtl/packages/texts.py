@@ -1,0 +1,173 @@
+"""The small files of a package: constraints, FuseSoC core, VHDL component, Makefile, README."""
+
+from __future__ import annotations
+
+from fp9 import __version__
+from fp9.units import Port, Unit
+from fp9_rtl.export.interfaces import handshakes
+
+
+def constraints(unit: Unit) -> str:
+    """Synopsys design constraints: a clock, and every port timed against it."""
+    clock = "[get_ports clk]" if unit.stages else ""
+    inputs = "[remove_from_collection [all_inputs] [get_ports clk]]" if unit.stages else "[all_inputs]"
+    of_clock = "" if unit.stages else " (a virtual one: the unit has no registers)"
+    return "\n".join(
+        [
+            f"# Timing of {unit.name}. period, in ns, is yours to set; so are the shares that its neighbours take.",
+            "if {![info exists period]} { set period 10.0 }",
+            "if {![info exists neighbours]} { set neighbours 0.2 }",
+            f"# the clock{of_clock}",
+            f"create_clock -name clk -period $period {clock}".rstrip(),
+            f"set_input_delay [expr {{$period * $neighbours}}] -clock clk {inputs}",
+            "set_output_delay [expr {$period * $neighbours}] -clock clk [all_outputs]",
+            "",
+        ]
+    )
+
+
+def fusesoc_core(unit: Unit, rtl: list[str], sv: list[str]) -> str:
+    """FuseSoC core description (CAPI2) with a lint target and the Verilog bench as simulation."""
+
+    def fileset(name: str, files: list[str], file_type: str) -> list[str]:
+        return [f"  {name}:", "    files:", *(f"      - {file}" for file in files), f"    file_type: {file_type}"]
+
+    bench = f"tb/{unit.name}_tb.v"
+    return "\n".join(
+        [
+            "CAPI=2:",
+            f"name: fp9:units:{unit.name}:{__version__}",
+            f'description: "{unit.kind} {unit.name}, made by fp9 {__version__}"',
+            "filesets:",
+            *fileset("rtl", rtl, "verilogSource"),
+            *fileset("interfaces", sv, "systemVerilogSource"),
+            *fileset("tb", [bench], "verilogSource"),
+            f"  vectors:\n    files:\n      - vectors/{unit.name}.memh: {{copyto: vectors/{unit.name}.memh}}",
+            "    file_type: user",
+            "targets:",
+            f"  default: &default\n    filesets: [rtl]\n    toplevel: {unit.name}",
+            f"  sim:\n    <<: *default\n    default_tool: icarus\n    filesets: [rtl, tb, vectors]\n"
+            f"    toplevel: {unit.name}_tb",
+            "  lint:\n    <<: *default\n    default_tool: verilator\n    tools: {verilator: {mode: lint-only}}",
+            "",
+        ]
+    )
+
+
+def vhdl_component(unit: Unit) -> str:
+    """VHDL component declaration for an instance in a VHDL design, and a note on mixed languages."""
+
+    def line(name: str, direction: str, width: int, doc: str = "") -> str:
+        kind = f"std_logic_vector({width - 1} downto 0)" if width > 1 else "std_logic"
+        return f"    {name} : {direction} {kind}" + (f"  -- {doc}" if doc else "")
+
+    given = {"in_valid", "out_ready"}
+    ports = [line(name, "in", 1) for name in (("clk", "rst") if unit.stages else ())]
+    ports += [line(name, "in" if name in given else "out", 1) for name in handshakes(unit)]
+    ports += [line(p.name, "in", p.width, p.doc) for p in unit.inputs]
+    ports += [line(p.name, "out", p.width, p.doc) for p in unit.outputs]
+    declared = [_separated(port, last=index == len(ports)) for index, port in enumerate(ports, 1)]
+    return "\n".join(
+        [
+            "-- Mixed language: compile the Verilog of rtl/ and this declaration into one library; an instance is",
+            "-- bound by its name. A simulator of VHDL alone cannot take the unit.",
+            "library ieee;",
+            "use ieee.std_logic_1164.all;",
+            "",
+            f"package {unit.name}_component is",
+            f"  component {unit.name} is port (",
+            *declared,
+            "  );",
+            f"  end component {unit.name};",
+            f"end package {unit.name}_component;",
+            "",
+        ]
+    )
+
+
+def _separated(line: str, *, last: bool) -> str:
+    """A port's line with the semicolon before its comment; the last has none."""
+    declared, dash, doc = line.partition("  -- ")
+    return f"{declared}{'' if last else ';'}{dash}{doc}"
+
+
+def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: str) -> str:
+    """Makefile that lints and simulates with Icarus and Verilator, without Python."""
+    bound = f"--assert tb/{unit.name}_sva.sv " if unit.stages else ""
+    reads = [
+        "\tyosys -q -p 'read_verilog $(RTL); hierarchy -check -top $(TOP)'",
+        f"\tyosys -q -p 'read_verilog -sv {types}'",
+        *(f"\tyosys -q -p 'read_verilog {wrapper}; hierarchy -check'" for wrapper in wrappers),
+    ]
+    return "\n".join(
+        [
+            f"# {unit.name}: make runs both benches; make lint reads every file with every tool. No Python is needed.",
+            f"TOP := {unit.name}",
+            f"RTL := {rtl}",
+            "IVERILOG ?= iverilog",
+            "VERILATOR ?= verilator",
+            "BUILD ?= build",
+            "",
+            ".PHONY: all icarus verilator lint yosys clean",
+            "all: icarus verilator",
+            "",
+            "icarus: $(BUILD)/$(TOP).vvp",
+            "\tvvp -n $< | tee $(BUILD)/icarus.log",
+            "\t@grep -q '^PASS' $(BUILD)/icarus.log",
+            "",
+            "$(BUILD)/$(TOP).vvp: $(RTL) tb/$(TOP)_tb.v",
+            "\tmkdir -p $(BUILD)",
+            "\t$(IVERILOG) -g2005 -Wall -o $@ -s $(TOP)_tb $^",
+            "",
+            "verilator: $(BUILD)/bench",
+            "\t$(BUILD)/bench vectors/$(TOP).vec",
+            "",
+            "$(BUILD)/bench: $(RTL) tb/$(TOP)_tb.cpp",
+            "\tmkdir -p $(BUILD)",
+            f"\t$(VERILATOR) --cc --exe --build -Wall --top-module $(TOP) {bound}--Mdir $(BUILD)/verilated \\",
+            "\t  -o ../bench $^",
+            "",
+            "lint:",
+            "\t$(VERILATOR) --lint-only -Wall --top-module $(TOP) $(RTL)",
+            *(f"\t$(VERILATOR) --lint-only -Wall {wrapper}" for wrapper in wrappers),
+            f"\t$(VERILATOR) --lint-only {types} {interface}",
+            "\t$(IVERILOG) -g2005 -Wall -t null -s $(TOP) $(RTL)",
+            f"\t$(IVERILOG) -g2012 -t null -s $(TOP) {types} $(RTL)",
+            "",
+            "yosys:",
+            *reads,
+            "",
+            "clean:",
+            "\trm -rf $(BUILD)",
+            "",
+        ]
+    )
+
+
+def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -> str:
+    """What lies where, and how to run it; `missing` says why there is no timing diagram."""
+    rows = [f"| `{path}` | {what} |" for path, what in files.items()]
+    timing = f"Latency is {unit.stages} clocks, throughput one operation a clock." if unit.stages else "Combinational."
+    lines = [
+        f"# {unit.name}",
+        f"A {unit.kind} made by fp9 {__version__}. {timing} Nothing here needs fp9 or Python.",
+        "    make            # both benches: Icarus, Verilator\n    make lint yosys # every file read by every tool",
+        "\n".join(["| file | what it is |", "|---|---|", *rows]),
+        f"The {count} golden vectors come from a model that is exact in every bit. The generated files are yours, "
+        "under any licence.",
+        _ports(unit),
+    ]
+    if missing:
+        lines.append(f"The data sheet has no timing diagram: {missing}.")
+    return "\n\n".join(lines) + "\n"
+
+
+def _ports(unit: Unit) -> str:
+    def row(port: Port, direction: str) -> str:
+        formats = ", ".join(f.name for f in port.formats) or ", ".join(
+            f"{value} {choice}" for value, choice in enumerate(port.choices)
+        )
+        return f"| `{port.name}` | {direction} | {port.width} | {port.doc} | {formats} |"
+
+    rows = [row(p, "in") for p in unit.inputs] + [row(p, "out") for p in unit.outputs]
+    return "\n".join(["| port | | bits | | formats or values |", "|---|---|---:|---|---|", *rows])

