@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from fp9.cli.support import (
-    SEED,
     Command,
     UserError,
     extra,
@@ -195,31 +194,4 @@ def _place(units: list[Unit], device: str, as_json: bool) -> None:
     show([result.to_dict() for result in placed], as_json, fpga.table(placed))
 
 
-@click.command(cls=Command)
-@click.argument("name", metavar="UNIT", type=UNIT)
-@click.option("-o", "--out", type=_PATH, help="Folder to fill; without it build/packages/UNIT.")
-@click.option("--suite", type=Words(("smoke", "corner")), default="corner", show_default=True, help="Golden vectors.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the vectors.")
-@settings_option
-def package(name: str, out: Path | None, suite: str, seed: int, settings: tuple[str, ...], as_json: bool) -> None:
-    """Make a folder of UNIT that works without fp9.
-
-    RTL with file list, AXI4-Stream wrapper, SystemVerilog package, C header, VHDL component, golden vectors,
-    self-checking benches in Verilog and C++, assertions, constraints, FuseSoC core, data sheet, and a Makefile that
-    runs all of it with Icarus and Verilator alone.
-
-    \b
-      fp9 package mac_dlfloat16 -o mac
-      cd mac && make
-    """
-    with extra("rtl"):
-        from fp9_rtl.packages import write_package  # optional, slow to load
-    unit = load_unit(name, settings)
-    folder = out or Path("build/packages") / unit.name
-    with progress_bar() as progress:
-        progress(f"{unit.name}: Verilog, {suite} vectors and benches", 0, 1)
-        paths = write_package(unit, folder, suite, seed)
-    show([str(path) for path in paths], as_json, f"{len(paths)} files in {folder}; run: make -C {folder}")
-
-
-COMMANDS = (synth, study, datasheet, package)
+COMMANDS = (synth, study, datasheet)

