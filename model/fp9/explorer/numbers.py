@@ -182,7 +182,8 @@ def _(fmt: HiFloat8, code: int) -> dict[str, int]:
 def split(code: int, fmt: Format) -> list[Field]:
     """A code's bits by fields, those of no bits left out.
 
-    >>> split(0x41, NAMED["hif8"])
+    >>> from fp9.formats import format
+    >>> split(0x41, format("hif8"))
     [Field(name='sign', bits='0'), Field(name='dot', bits='10'), Field(name='exponent', bits='000'), \
 Field(name='fraction', bits='01')]
     """
