@@ -9,7 +9,7 @@ import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from fp9.system.files import write_whole
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 _SIDE = 16
 
@@ -54,13 +55,20 @@ def code_map(name: str) -> Figure:
     finite = [fmt.kind_of(code) is Kind.FINITE for code in range(256)]
     levels = [math.log2(abs(fmt.table[code])) if finite[code] else math.nan for code in range(256)]
     image = axes.imshow(np.reshape(levels, (_SIDE, _SIDE)), cmap="viridis", aspect="auto")
+    grounds = np.asarray(image.cmap(image.norm(np.array(levels))))
     for code in range(256):
-        place, colour = (code % _SIDE, code // _SIDE), "white" if finite[code] else "black"
+        place, colour = (code % _SIDE, code // _SIDE), _on(grounds[code]) if finite[code] else "black"
         axes.text(*place, f"{fmt.table[code]:.3g}", ha="center", va="center", size=5, color=colour)
     digits = [f"{digit:X}" for digit in range(_SIDE)]
     axes.set(xticks=range(_SIDE), xticklabels=digits, yticks=range(_SIDE), yticklabels=digits, title=fmt.name)
     figure.colorbar(image, label="log2 of the magnitude")
     return figure
+
+
+def _on(ground: NDArray[Any]) -> str:
+    """Black or white, whichever is read more easily on a colour (WCAG 2: relative luminance, of sRGB squared)."""
+    red, green, blue, _ = ground
+    return "black" if 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 > 0.18 else "white"
 
 
 def staircase(name: str, roundings: Sequence[str] = ("rne", "rna", "rtz"), top: float | None = None) -> Figure:

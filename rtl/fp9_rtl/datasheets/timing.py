@@ -95,6 +95,7 @@ def _without_unused(drawn: str) -> str:
     ElementTree.register_namespace("", _SVG)
     ElementTree.register_namespace("xlink", _LINK[1:].partition("}")[0])
     root = ElementTree.fromstring(drawn)
+    root.insert(0, ElementTree.Element(f"{{{_SVG}}}rect", width="100%", height="100%", fill="white"))
     used = {element.get(_LINK, "").removeprefix("#") for element in root.iter(f"{{{_SVG}}}use")}
     for definitions in root.iter(f"{{{_SVG}}}defs"):
         for shape in _unused(definitions, used):

@@ -71,21 +71,54 @@ def _lines(outcome: Outcome) -> Figure:
 
 
 def _scatter(outcome: Outcome) -> Figure:
-    """A point for each variant, a panel for each mapping: delay to the right, area upwards."""
+    """A point for each variant, a panel for each mapping: delay to the right, area upwards, both logarithmic."""
     mappings = _mappings(outcome)
-    figure = _figure(outcome, height=4.4 * len(mappings))
+    figure = _figure(outcome, height=5.6 * len(mappings))
     for number, mapping in enumerate(mappings, start=1):
         axes = figure.add_subplot(len(mappings), 1, number)
         areas, delays = (_figures(outcome, mapping, figure_of) for _, figure_of in _PANELS)
         axes.scatter(delays, areas, s=14, color=f"C{number - 1}")
-        for row, delay, area in zip(outcome.rows, delays, areas, strict=True):
-            axes.annotate(row.variant.label, (delay, area), fontsize=7, xytext=(4, 3), textcoords="offset points")
-        axes.set_xlabel(f"delay, ns (mapping {mapping})")
-        axes.set_ylabel("area, um2")
-        axes.margins(x=0.2)
-        axes.set_xlim(left=0)
-        axes.set_ylim(bottom=0)
+        axes.set(xlabel=f"delay, ns (mapping {mapping})", ylabel="area, um2", xscale="log", yscale="log")
+        axes.margins(x=0.15, y=0.08)
+    figure.draw_without_rendering()  # the layout, which says how far points lie apart
+    for number, axes in enumerate(figure.axes):
+        areas, delays = (_figures(outcome, mappings[number], figure_of) for _, figure_of in _PANELS)
+        _label(axes, [row.variant.label for row in outcome.rows], list(zip(delays, areas, strict=True)))
     return figure
+
+
+_LABEL_SIZE = 6
+"""Points of a label's font; a letter is six tenths as wide, a line a quarter higher."""
+
+
+def _label(axes: Axes, labels: Sequence[str], points: Sequence[tuple[float, float]]) -> None:
+    """A label beside each point where it covers neither a point nor another label, with a line where it is far off."""
+    unit = axes.figure.dpi / 72
+    places = [tuple(place / unit for place in axes.transData.transform(point)) for point in points]
+    right = axes.bbox.x1 / unit
+    taken = [(x - 2, y - 2, x + 2, y + 2) for x, y in places]
+    for label, point, (x, y) in sorted(zip(labels, points, places, strict=True), key=lambda one: -one[2][1]):
+        width, height = 0.6 * _LABEL_SIZE * len(label), 1.25 * _LABEL_SIZE
+        offsets = [
+            (dx, dy - height / 2)
+            for far in range(0, 40)
+            for dy in (4 * far, -4 * far)
+            for dx in (5 + 2 * far, -5 - 2 * far - width)
+            if x + dx + width < right
+        ]
+        dx, dy = next(
+            (o for o in offsets if not _covers((x + o[0], y + o[1], x + o[0] + width, y + o[1] + height), taken)),
+            offsets[0],
+        )
+        taken.append((x + dx, y + dy, x + dx + width, y + dy + height))
+        line = {"arrowstyle": "-", "linewidth": 0.4, "color": "0.6"} if abs(dy + height / 2) > height else None
+        axes.annotate(label, point, (dx, dy), textcoords="offset points", fontsize=_LABEL_SIZE, arrowprops=line)
+
+
+def _covers(box: tuple[float, ...], taken: Sequence[tuple[float, ...]]) -> bool:
+    """Whether a box (left, bottom, right, top) meets one of others."""
+    left, bottom, right, top = box
+    return any(left < b[2] and b[0] < right and bottom < b[3] and b[1] < top for b in taken)
 
 
 def _figure(outcome: Outcome, height: float) -> Figure:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fp9.formats import format
+from fp9.formats import Kind, format
 from fp9.studies import pictures
 
 
@@ -28,3 +28,21 @@ def test_pictures_are_written_as_svg_and_png(tmp_path: Path) -> None:
 def test_a_code_map_needs_8_bits() -> None:
     with pytest.raises(ValueError, match="a code map shows 8"):
         pictures.code_map("fp9")
+
+
+@pytest.mark.parametrize("name", ["e4m3", "hif8"])
+def test_numbers_of_a_code_map_are_read_on_their_ground(name: str) -> None:
+    """WCAG 2.2 asks for a contrast of 4.5: (lighter + 0.05) / (darker + 0.05) of relative luminances."""
+    pytest.importorskip("matplotlib")
+    axes = pictures.code_map(name).axes[0]
+    image, fmt = axes.images[0], format(name)
+    grounds = image.to_rgba(image.get_array().filled(float("nan")))
+    for code, text in enumerate(axes.texts):
+        if fmt.kind_of(code) is not Kind.FINITE:
+            continue
+        red, green, blue = (
+            ((c + 0.055) / 1.055) ** 2.4 if c > 0.04045 else c / 12.92 for c in grounds[divmod(code, 16)][:3]
+        )
+        luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+        contrast = 1.05 / (luminance + 0.05) if text.get_color() == "white" else (luminance + 0.05) / 0.05
+        assert contrast >= 4.5

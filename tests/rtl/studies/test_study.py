@@ -16,6 +16,7 @@ from fp9.cli import main
 from fp9.engines import engine
 from fp9.formats import format
 from fp9.units import CATALOGUE, Decoder, Dot
+from fp9_rtl.studies import chart as study_chart
 from fp9_rtl.studies import job as study_job
 from fp9_rtl.studies import report as study_report
 from fp9_rtl.studies import submodules as study_submodules
@@ -224,3 +225,28 @@ def test_the_submodules_page_states_how_it_was_measured(cache: Path, tmp_path: P
 def test_an_unknown_mapping_is_named() -> None:
     with pytest.raises(ValueError, match="mapping 'C' given; choose from A, B"):
         synth_area.breakdown(CATALOGUE["decoder_hif8"], mapping="C")
+
+
+def test_labels_of_a_scatter_cover_neither_each_other_nor_the_points() -> None:
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
+    figure = Figure(figsize=(8, 5))
+    axes = figure.add_subplot()
+    points = [(1.1 ** (i % 6), 1.2 ** (i // 6)) for i in range(36)]
+    axes.scatter(*zip(*points, strict=True), s=14)
+    axes.set(xscale="log", yscale="log", xlim=(0.1, 30), ylim=(0.1, 40))
+    figure.draw_without_rendering()
+    study_chart._label(axes, [f"fma_number_{i}" for i in range(36)], points)
+    figure.draw_without_rendering()
+    boxes = [Text.get_window_extent(text) for text in axes.texts]  # without its line
+    assert len(boxes) == 36
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    assert not any(box.contains(*axes.transData.transform(point)) for box in boxes for point in points)
+
+
+def test_the_timing_pictures_have_a_ground_of_their_own() -> None:
+    """On a dark page black lines vanish without it."""
+    for path in (PAGES.parent / "units").glob("timing_*.svg"):
+        first = ElementTree.parse(path).getroot()[0]
+        assert first.tag.endswith("rect") and first.get("fill") == "white"
