@@ -7,7 +7,6 @@
 """
 
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from fp9.casts.arrays import Hybrid, cast, decode, encode
@@ -80,11 +79,17 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(_HOMES[name]), name)
     if name in _ROOMS:
         return import_module(f"fp9.{name}")
-    if not name.startswith("_"):
-        for entry in entry_points(group=_PACKAGES, name=name):
+    for entry in () if name.startswith("_") else _of_packages():
+        if entry.name == name:
             return entry.load()
     raise AttributeError(f"module fp9 has no name {name!r}; `dir(fp9)` lists those it has")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *(entry.name for entry in entry_points(group=_PACKAGES))})
+    return sorted({*globals(), *__all__, *(entry.name for entry in _of_packages())})
+
+
+def _of_packages() -> Any:
+    from importlib.metadata import entry_points  # slow to load
+
+    return entry_points(group=_PACKAGES)
