@@ -9,7 +9,6 @@ from amaranth.hdl import Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from fp9.rounding import Overflow
 from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Port, Unit, Upcast
 from fp9_rtl.accumulators import kulisch
 from fp9_rtl.accumulators.chunks import ChunkSum, Total
@@ -38,7 +37,7 @@ def build(unit: Unit) -> wiring.Component:
     return UnitComponent(unit)
 
 
-_CAST_OVERFLOWS = {Overflow.SATURATE, Overflow.INF}
+_CAST_OVERFLOWS = {Overflow.SATURATE, Overflow.INF, Overflow.DIRECTED}
 
 
 def check_offered(unit: Unit) -> None:
@@ -49,7 +48,7 @@ def check_offered(unit: Unit) -> None:
         case Cast():
             plain = all(is_target(fmt) for fmt in unit.targets) and set(unit.overflow) <= _CAST_OVERFLOWS
             plain &= all(mode.is_carry or not mode.needs_bits for mode in unit.roundings)
-            needed = "hif8 or targets of fixed fields, no srb, src or bias, and overflow policies saturate and inf"
+            needed = "hif8 or targets of fixed fields, no srb, src or bias, and overflow saturate, inf or directed"
         case Dot() | Fpu() if not has_circuits(unit.engine):
             plain, needed = False, CIRCUITS_NEEDED
         case Mac() if unit.scale is not None:

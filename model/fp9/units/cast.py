@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from fp9.formats import FixedFormat, Format, HiFloat8, format
 from fp9.policy import CastPolicy
-from fp9.rounding import Overflow, Rounding
+from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.units.base import (
     FLAGS_PORT,
+    SAID_WHERE_SET,
     Port,
     Unit,
     check_offers,
@@ -51,6 +52,8 @@ class Cast(Unit):
     lanes: int = 1
     random_bits: int = 16
     stages: int = 0
+    nan_sign: NanSign = field(default=NanSign.KEPT, metadata=SAID_WHERE_SET)
+    """Which results that are NaN have a sign: RISC-V's have none, Arm's those that stand for infinity."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", format(self.source))
@@ -79,7 +82,8 @@ class Cast(Unit):
 
     def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
         """What the choices of an operation ask for; a rounding that the target does not have means rna there."""
-        return CastPolicy(rounding if target.offers(rounding) else Rounding.RNA, overflow)
+        offered = rounding if target.offers(rounding) else Rounding.RNA
+        return CastPolicy(offered, overflow, nan_sign=self.nan_sign)
 
     def lane_names(self, port: str) -> tuple[str, ...]:
         """Names of a port that every lane has, numbered from 0 where there are several lanes."""

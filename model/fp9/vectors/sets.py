@@ -20,6 +20,7 @@ import numpy as np
 
 from fp9 import __version__
 from fp9.golden import evaluate
+from fp9.rounding import NanSign
 from fp9.suites import SUITES, inputs_of
 from fp9.system.files import write_whole
 from fp9.units import Cast, Dot, Fpu, Port, Unit
@@ -168,13 +169,14 @@ def policies(unit: Unit) -> dict[str, Any]:
             "overflow": [overflow.value for overflow in unit.overflow],
             "nan_to_zero": policy.nan_to_zero,
             "inf_clip": policy.inf_clip,
+            **({} if policy.nan_sign is NanSign.KEPT else {"nan_sign": policy.nan_sign.value}),
             "hybrid": "up where F >= T, certain overflow from 40960",
             "tininess": "after rounding",
         }
     if isinstance(unit, Dot | Fpu):
         return {
             "rounding": unit.engine.rounding.value,
-            "overflow": "inf",
+            "overflow": unit.engine.overflow.value,
             "zero_bypass": unit.engine.zero_bypass,
             "nan": "canonical",
             "tininess": "after rounding",

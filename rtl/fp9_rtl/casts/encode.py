@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat, Specials
-from fp9.rounding import Overflow
+from fp9.rounding import NanSign, Overflow
 from fp9.units import Cast
 from fp9_rtl.casts.target import MAGNITUDE_BITS, CastTarget
 from fp9_rtl.parts.layouts import flags_layout
@@ -24,13 +24,15 @@ class Encode(Step):
     | NaN                 | NaN                      | NaN                      |                    |
     | infinity            | largest; NaN if at "-0"  | infinity, NaN without    | invalid unless inf |
     | above the largest   | largest                  | infinity, NaN without    | overflow, inexact  |
+
+    Directed overflow saturates numbers above the largest where the rounding leads toward zero, and is else as `inf`.
     """
 
     name = "encode"
 
     def __init__(self, unit: Cast, targets: list[CastTarget], i: data.StructLayout) -> None:
         self._targets = targets
-        self._policies = unit.overflow
+        self._policies, self._nan_sign = unit.overflow, unit.nan_sign
         super().__init__(i, data.StructLayout({"result": MAGNITUDE_BITS + 1, "flags": flags_layout()}))
 
     def elaborate(self, platform: object) -> Module:
@@ -38,7 +40,8 @@ class Encode(Step):
         i, flags = self.i, self.o.flags
         saturates = Signal()
         for policy in switch(m, i.overflow if len(self._policies) > 1 else Const(0, 0), self._policies):
-            m.d.comb += saturates.eq(policy is Overflow.SATURATE)
+            directed = policy is Overflow.DIRECTED
+            m.d.comb += saturates.eq(i.toward_zero & ~i.inf if directed else policy is Overflow.SATURATE)
         finite, overflow, flushed, infinite = Signal(), Signal(), Signal(), Signal()
         for target in switch(m, i.target if len(self._targets) > 1 else Const(0, 0), self._targets):
             self._encode(m, target, saturates, overflow, flushed, infinite)
@@ -71,8 +74,17 @@ class Encode(Step):
         limit = Mux(infinite, fmt.inf_code(False) or 0, fmt.max_code)[:MAGNITUDE_BITS]
         one_zero = fmt.code_of(Fraction(0), negative=True) == 0
         with m.If(nan):
-            m.d.comb += self.o.result.eq(Mux(i.sign, fmt.nan_code(True), fmt.nan_code(False)))
+            m.d.comb += self.o.result.eq(Mux(self._sign_of_nan(), fmt.nan_code(True), fmt.nan_code(False)))
         with m.Elif(beyond):
             m.d.comb += self.o.result.eq(Cat(limit, i.sign))
         with m.Else():
             m.d.comb += self.o.result.eq(Cat(magnitude, i.sign & (magnitude.any() if one_zero else 1)))
+
+    def _sign_of_nan(self) -> Value:
+        match self._nan_sign:
+            case NanSign.KEPT:
+                return self.i.sign
+            case NanSign.OVERFLOW:
+                return self.i.sign & ~self.i.nan
+            case NanSign.LOST:
+                return Const(0)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import Rounding
+from fp9.rounding import Overflow
 from fp9.units import Cast
 from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.step import Step, forward
@@ -17,7 +18,7 @@ class RoundKept(Step):
     """The rounded kept bits, the exponent after a carry, and what became of the tail.
 
     `tiny` says that full precision would leave the number below the normal ones; `away` that the mode lets no
-    number of this sign become zero.
+    number of this sign become zero; `toward_zero`, where overflow asks for it, that it moves all of this sign there.
     """
 
     name = "round"
@@ -39,6 +40,7 @@ class RoundKept(Step):
             "inexact": 1,
             "tiny": 1,
             "away": 1,
+            **({"toward_zero": 1} if Overflow.DIRECTED in unit.overflow else {}),
         }
         super().__init__(i, data.StructLayout({**o, **{name: i[name].shape for name in self._passed}}))
 
@@ -54,6 +56,9 @@ class RoundKept(Step):
                 reaches_normal.eq(i.near_normal & self._up(rounding, near_last, i.near_tail, i.near_sticky)),
                 o.away.eq(keeps_nonzero(rounding, i.sign)),
             ]
+            if "toward_zero" in o.shape().members:
+                positive, negative = (rounding.moves_toward_zero(side) for side in (False, True))
+                m.d.comb += o.toward_zero.eq(Mux(i.sign, negative, positive))
         m.d.comb += [
             o.kept.eq(i.kept + up),
             o.exponent.eq(i.exponent + (up & i.all_ones)),

@@ -90,8 +90,11 @@ def _impossible_sign(unit: Cast, source: str, sign: str) -> str | None:
 
 def _beyond_results(unit: Cast, fmt: Format) -> set[str]:
     """What a number or infinity beyond the target becomes under the policies that the unit offers."""
-    results = {Overflow.SATURATE: "largest", Overflow.INF: "infinity" if fmt.has_inf else "nan"}
-    return {results[policy] for policy in unit.overflow}
+    sides = [(mode, negative) for mode in unit.roundings for negative in (False, True)]
+    toward_zero = {"largest"} if any(mode.moves_toward_zero(negative) for mode, negative in sides) else set()
+    infinite = {"infinity" if fmt.has_inf else "nan"}
+    results = {Overflow.SATURATE: {"largest"}, Overflow.INF: infinite, Overflow.DIRECTED: infinite | toward_zero}
+    return set().union(*(results[policy] for policy in unit.overflow))
 
 
 def _invalid_results(unit: Cast, fmt: Format) -> set[str]:

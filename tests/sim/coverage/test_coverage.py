@@ -17,7 +17,8 @@ from fp9.formats import format
 from fp9.oracle import casts as oracle
 from fp9.oracle import sums as dot_oracle
 from fp9.oracle.terms import ZERO
-from fp9.units import CATALOGUE, Dot, Fma, Mac, MacOp, Port, Results, Unit
+from fp9.rounding import NanSign, Overflow, Rounding
+from fp9.units import CATALOGUE, Cast, Dot, Fma, Mac, MacOp, Port, Results, Unit
 from fp9.vectors import sets as vectors
 from fp9_sim import coverage as functional
 from fp9_sim import regress
@@ -67,6 +68,7 @@ OTHERS = (
     Fma("upward", _OCP, _INT8, engine("fma_fp16(rounding=rup)")),
     Dot("chunk", _OCP, _OCP, engine("hopper_mma(G=2,L=4)")),
     Dot("blocks", (*_OCP, format("e2m1")), (format("e2m1"),), engine("mx(G=2)"), scale=format("e8m0")),
+    Cast("directed", format("fp16"), _OCP, (Rounding.RNE, Rounding.RUP), (Overflow.DIRECTED,), nan_sign=NanSign.LOST),
     Mac("exact_integers", _INT8, _INT8, engine("exact(G=2)"), flags=False),
     Mac("short_chunks", _OCP, _OCP, engine("deepseek(G=4,L=8,promotion=none)"), stages=2),
 )

@@ -11,8 +11,9 @@ from tests.rosters import DETERMINISTIC
 
 import fp9_rtl
 from fp9.cli import main
-from fp9.rounding import Overflow
-from fp9.units import CATALOGUE, Unit
+from fp9.formats import format
+from fp9.rounding import NanSign, Overflow, Rounding
+from fp9.units import CATALOGUE, Cast, Unit
 from fp9_sim.proofs import State, prove
 from fp9_sim.proofs.claims import HANDSHAKE, claims_of
 from fp9_sim.proofs.order import decide_tagged
@@ -35,6 +36,15 @@ def test_every_deterministic_rounding_is_proven_of_a_cast() -> None:
     record = prove(unit, timeout=60)
     assert record.proven
     assert [case.control_refuted for claim in record.claims for case in claim.cases] == [True] * len(DETERMINISTIC)
+
+
+@pytest.mark.parametrize("sign", [NanSign.LOST, NanSign.OVERFLOW])
+def test_casts_of_instruction_sets_are_proven(sign: NanSign) -> None:
+    """RISC-V's overflow minds the direction of the rounding, and its NaN have no sign; of Arm's, those of overflow."""
+    modes, policies = (Rounding.RNE, Rounding.RDN), (Overflow.DIRECTED,)
+    record = prove(Cast("cast", format("bf16"), (format("e5m2"),), modes, policies, nan_sign=sign), timeout=60)
+    assert record.proven
+    assert [case.control_refuted for claim in record.claims for case in claim.cases] == [True] * len(modes)
 
 
 def _wrong_at(unit: Unit, condition: str, output: str) -> str:
