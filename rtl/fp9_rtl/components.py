@@ -9,6 +9,7 @@ from amaranth.hdl import Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from fp9.rounding import Overflow
 from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Port, Unit, Upcast
 from fp9_rtl.accumulators import kulisch
 from fp9_rtl.accumulators.chunks import ChunkSum, Total
