@@ -139,6 +139,29 @@ def _results() -> Study:
     return Study("results", "Result formats of a multiply-add", question, tuple(variants))
 
 
+def _block(operands: _Names, products: int, scale: str | None) -> Dot:
+    formats, sums = _formats(operands), engine(f"mx(G={products})")
+    named = _name("dot", sums.name, *(f.name for f in formats), scale or "unscaled")
+    return Dot(named, formats, formats, sums, scale=None if scale is None else format(scale))
+
+
+def _blocks(products: int) -> Study:
+    fp8, fp6, fp4 = _OCP, ("e2m3", "e3m2"), "e2m1"
+    plain = "e4m3, without scales"
+    variants = (
+        Variant("e4m3", _block(fp8[:1], products, "e8m0")),
+        Variant(plain, _block(fp8[:1], products, None)),
+        *(Variant(name, _block([name], products, "e8m0")) for name in (*fp6, fp4)),
+        Variant("e4m3, e5m2, e2m3, e3m2 or e2m1", _block((*fp8, *fp6, fp4), products, "e8m0")),
+        Variant("e2m1 with ue4m3 scales", _block([fp4], products, "ue4m3"), fp4),
+    )
+    question = (
+        f"What do {products} products of a block's elements with two e8m0 scales and an FP32 addend cost, exact up to "
+        "the one rounding: what do FP6 and FP4 save beside FP8, what do the scales cost, and what ue4m3 scales over e8m0?"
+    )
+    return Study("blocks", "Elements and scales of blocks", question, variants)
+
+
 # --- policies ------------------------------------------------------------------------------------------------------
 
 
@@ -268,6 +291,7 @@ STUDIES: dict[str, Study] = {
         _mixed("dlfloat16", "dlfloat", "hfp8_152", "hfp8_143"),
         _mixed_fpu(),
         _results(),
+        _blocks(4),
         _subnormals("fp32", "fma_fp32"),
         _subnormals("fp16", "fma_fp16"),
         _subnormals("dlfloat16", "dlfloat"),
