@@ -157,7 +157,8 @@ def _blocks(products: int) -> Study:
     )
     question = (
         f"What do {products} products of a block's elements with two e8m0 scales and an FP32 addend cost, exact up to "
-        "the one rounding: what do FP6 and FP4 save beside FP8, what do the scales cost, and what ue4m3 scales over e8m0?"
+        "the one rounding: what do FP6 and FP4 save beside FP8, what do the scales cost, and what ue4m3 scales over "
+        "e8m0?"
     )
     return Study("blocks", "Elements and scales of blocks", question, variants)
 
