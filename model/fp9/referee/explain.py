@@ -13,6 +13,7 @@ import numpy as np
 from fp9.referee.classes import flag_ports, is_nan
 from fp9.referee.difference import Difference, Topic, changed, results_under
 from fp9.referee.hypotheses import differences, flag_differences
+from fp9.rounding import FLAG_BITS
 from fp9.vectors.sets import VectorSet
 
 if TYPE_CHECKING:
@@ -46,12 +47,17 @@ class Explained:
 
 
 def explain(
-    made: VectorSet, answers: Mapping[str, Any], tried: Iterable[Difference] | None = None, any_nan: bool = False
+    made: VectorSet,
+    answers: Mapping[str, Any],
+    tried: Iterable[Difference] | None = None,
+    any_nan: bool = False,
+    flag_bits: int = (1 << FLAG_BITS) - 1,
 ) -> Explained:
     """The differences that give the answers, those of results before those of flags.
 
     One that explains everything is preferred; else two are tried together, and more are added while each explains more
-    than it contradicts. `tried` are those of `differences` by default. With `any_nan` every NaN is right where NaN is.
+    than it contradicts. `tried` are those of `differences` by default. With `any_nan` every NaN is right where NaN is;
+    flags outside `flag_bits` carry no meaning.
     """
     whole = _Case(made, answers, results=True, any_nan=any_nan)
     candidates = tuple(differences(made.unit) if tried is None else tried)
@@ -59,7 +65,7 @@ def explain(
     explanations, left = _account(whole, found)
     total = int(whole.wrong(()).sum())
     if flag_ports(made.unit):
-        flags = _Case(made, answers, results=False, any_nan=any_nan, apart=whole.wrong(found))
+        flags = _Case(made, answers, results=False, any_nan=any_nan, apart=whole.wrong(found), flag_bits=flag_bits)
         mismatched = int((flags.wrong(()) & ~whole.wrong(())).sum())
         beside = [other for other in candidates if whole.count((*found, other)) <= left] if flags.count(found) else []
         raised = _forward(flags, found, (*beside, *flag_differences(made.unit)))
@@ -73,8 +79,15 @@ class _Case:
     """Answers held against the results of the spec under differences: those of numbers, or those of flags."""
 
     def __init__(
-        self, made: VectorSet, answers: Mapping[str, Any], results: bool, any_nan: bool, apart: Any = None
+        self,
+        made: VectorSet,
+        answers: Mapping[str, Any],
+        results: bool,
+        any_nan: bool,
+        apart: Any = None,
+        flag_bits: int = 0,
     ) -> None:
+        self.bits = {} if results else {port.name: flag_bits for port, _ in flag_ports(made.unit)}
         self.made, self.answers, self.any_nan, self.results = made, answers, any_nan, results
         flags = {port.name for port, _ in flag_ports(made.unit)}
         self.ports = [port for port in made.unit.outputs if (port.name not in flags) == results]
@@ -95,7 +108,10 @@ class _Case:
         lax = self.any_nan or any(difference.any_nan for difference in composition)
         wrong = np.zeros(len(made), dtype=np.bool_)
         for port in self.ports:
-            differs = (self.answers[port.name] != expected[port.name]) & care.get(port.name, np.True_)
+            differs = self.answers[port.name] != expected[port.name]
+            if port.name in self.bits:
+                differs = (self.answers[port.name] ^ expected[port.name]) & np.uint8(self.bits[port.name]) != 0
+            differs = differs & care.get(port.name, np.True_)
             if lax and port.formats and differs.any():
                 both = is_nan(port, self.answers[port.name], made.inputs)
                 differs &= ~(both & is_nan(port, expected[port.name], made.inputs))

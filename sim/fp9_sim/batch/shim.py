@@ -47,7 +47,8 @@ def lanes(root: str, sources: Sequence[str]) -> str:
     state = root.partition("// DESIGN SPECIFIC STATE")[2].partition("// INTERNAL VARIABLES")[0]
     members = [line.strip() for line in state.splitlines() if line.strip()]
     bookkeeping = re.compile(r"VL_(IN|OUT)\w*\(|\w[^;]* __V\w+;$|//|struct \{$|\};$")
-    if not members or "// CELLS" in root or not all(bookkeeping.match(member) for member in members):
+    marked = "__VicoTriggered" in root  # without it no output depends on an input
+    if not members or not marked or "// CELLS" in root or not all(bookkeeping.match(member) for member in members):
         return ""
     text = "\n".join(f'#include "{name}"' for name in sources)
     return f"#define FP9_LANES\nnamespace {{\n{text}\n}}\n"

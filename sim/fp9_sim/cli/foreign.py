@@ -12,23 +12,30 @@ from fp9.cli.words import SIMULATOR
 
 @click.command("check-rtl", cls=Command)
 @click.argument("mapping", type=click.Path(path_type=Path))
+@click.option("--init", is_flag=True, help="Print a mapping to fill in; MAPPING is then a Verilog or VHDL file.")
+@click.option("--top", help="With --init: the module; the last one of the file by default.")
 @click.option("--simulator", type=SIMULATOR, default="verilator", show_default=True, help="verilator or icarus.")
 @click.option("--count", type=click.IntRange(1), default=20_000, show_default=True, help="Random operations.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of operations and stalls.")
-def check_rtl(mapping: Path, simulator: str, count: int, seed: int, as_json: bool) -> None:
+def check_rtl(mapping: Path, init: bool, top: str | None, simulator: str, count: int, seed: int, as_json: bool) -> None:
     """Check Verilog that is not ours against a unit's spec.
 
-    MAPPING is a TOML file: files, top, unit (of the catalogue, or a table of its fields), latency, and the tables
-    ports (ours = theirs), constants, clock, reset and handshake where they differ. Exit code 1 on a difference; what
-    explains it is said.
+    MAPPING is a TOML file: files, top, unit (of the catalogue, or a table of its fields), and the tables ports
+    (ours = theirs), constants, clock, reset and others where they differ; docs/peers.md has every key. Exit code 1 on
+    a difference; what explains it is said.
 
     \b
+      fp9 check-rtl --init acme_cast.sv > acme_cast.toml
       fp9 check-rtl acme_cast.toml
     """
     with extra("sim"):
         from fp9_sim import foreign  # slow to load
     design = foreign.load(mapping)
     doing(f"{design.top}: the suite of {design.spec.name} and {count:,} random operations on {simulator}")
+    if init:
+        text = foreign.draft(mapping, top)
+        show({"mapping": text}, as_json, text)
+        return
     verdict = foreign.check_rtl(design, simulator, count=count, seed=seed)
     total = verdict.total_mismatches
     reasons = [
@@ -40,6 +47,7 @@ def check_rtl(mapping: Path, simulator: str, count: int, seed: int, as_json: boo
     record = {
         "top": verdict.top,
         "simulator": verdict.simulator,
+        "latency": verdict.latency,
         "passed": verdict.passed,
         "checked": verdict.checked,
         "total_mismatches": total,

@@ -9,10 +9,11 @@ import numpy as np
 
 from fp9.referee import Explained, Explanation, explain
 from fp9.referee.classes import is_nan, results_of
-from fp9.vectors.sets import VectorSet, concatenate, generate
+from fp9.vectors.sets import VectorSet
 from fp9_sim.batch.unit import verilated
 from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatches
-from fp9_sim.foreign.mapping import Foreign
+from fp9_sim.foreign.mapping import MOST_CLOCKS, Foreign
+from fp9_sim.foreign.suites import operations
 from fp9_sim.foreign.wrapper import wrapped
 from fp9_sim.regression.run import regress
 from fp9_sim.simulators import find as tools
@@ -21,17 +22,20 @@ from fp9_sim.simulators.build import DEFAULT_FOLDER
 SHOWN = 5
 """Differences that are shown."""
 
-
 NOTHING = Explained((), 0, 0)
 """What there is to explain where nothing differs."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a unit that is not ours did: operations, mismatches in all and the first ones, what explains them."""
+    """How a unit that is not ours did: operations, mismatches in all and the first ones, what explains them.
+
+    `latency` is the clocks from operands to result, as said or found.
+    """
 
     top: str
     simulator: str
+    latency: int
     checked: int
     total_mismatches: int
     mismatches: tuple[Mismatch, ...]
@@ -57,36 +61,29 @@ def check_rtl(
     seed: int = 0,
     build_dir: Path | str = DEFAULT_FOLDER,
 ) -> Verdict:
-    """Run a unit's corner suite and `count` random operations on Verilator, or its smoke suite and those on Icarus.
+    """Run every operation of a unit where they are few, else its corner suite and `count` random operations on
+    Verilator, or its smoke suite and those on Icarus.
 
     On Icarus a unit with a clock is stalled and reset as well. Raises SimulatorError where the simulator refuses the
-    design, MissingTool where it is not installed, ValueError for an unknown simulator.
+    design, MissingTool where it is not installed, ValueError for an unknown simulator and ports that do not fit.
     """
     found = tools.find(simulator)
-    suite = "corner" if found.name == "verilator" else "smoke"
-    random = generate(foreign.spec, "random", count, seed)
-    made = _relaxed(foreign, concatenate([generate(foreign.spec, suite), random]))
-    text = wrapped(foreign)
-    violations: tuple[str, ...] = ()
+    made = operations(foreign, "corner" if found.name == "verilator" else "smoke", count, seed)
+    latency = _found_latency(foreign, made) if foreign.latency is None else foreign.latency
+    text = wrapped(foreign, latency)
     if found.name == "verilator":
         answers = Answers(verilated(foreign.spec, verilog=text)(**made.inputs), {})
     else:
-        run = regress(
-            foreign.spec, made, simulator, seed=seed, verilog=text, build_dir=build_dir, latency=foreign.latency
-        )
-        answers, violations = run.answers, run.violations
-        if violations:
-            return Verdict(foreign.top, found.name, run.checked, 0, (), NOTHING, violations)
+        run = regress(foreign.spec, made, simulator, seed=seed, verilog=text, build_dir=build_dir, latency=latency)
+        answers = run.answers
+        if run.violations:
+            return Verdict(foreign.top, found.name, latency, run.checked, 0, (), NOTHING, run.violations)
     accepted = _accepted(foreign, made, answers)
     first, total = mismatches(made, accepted, SHOWN)
-    explained = explain(made, accepted.values, any_nan=foreign.any_nan) if total else NOTHING
-    return Verdict(foreign.top, found.name, len(made), total, tuple(first), explained)
-
-
-def _relaxed(foreign: Foreign, made: VectorSet) -> VectorSet:
-    """The vectors without meaning for outputs that their unit does not have."""
-    nothing = {name: np.zeros(len(made), dtype=np.bool_) for name in foreign.without}
-    return VectorSet(made.unit, made.inputs, made.expected, {**made.care, **nothing}, made.origin)
+    explained = (
+        explain(made, accepted.values, any_nan=foreign.any_nan, flag_bits=foreign.flag_bits) if total else NOTHING
+    )
+    return Verdict(foreign.top, found.name, latency, len(made), total, tuple(first), explained)
 
 
 def _accepted(foreign: Foreign, made: VectorSet, answers: Answers) -> Answers:
@@ -98,3 +95,36 @@ def _accepted(foreign: Foreign, made: VectorSet, answers: Answers) -> Answers:
         both = is_nan(port, values[port.name], made.inputs) & is_nan(port, made.expected[port.name], made.inputs)
         values[port.name] = np.where(both, made.expected[port.name], values[port.name])
     return Answers(values, answers.unknown)
+
+
+_PROBED = 2_000
+"""Operations that find the latency."""
+
+
+def _found_latency(foreign: Foreign, made: VectorSet) -> int:
+    """The latency at which most answers are right: the unit taken as one of a single clock, its answers come so much
+    later. Raises ValueError where none is much better than the others."""
+    rng = np.random.default_rng(0)
+    chosen = rng.choice(len(made), min(_PROBED, len(made)), replace=False)
+    inputs = {name: column[chosen] for name, column in made.inputs.items()}
+    answers = verilated(foreign.spec, verilog=wrapped(foreign, 1))(**inputs)
+    results = [port.name for port in results_of(foreign.spec) if port.name not in foreign.without]
+    names = results or [port.name for port in foreign.spec.outputs if port.name not in foreign.without]
+
+    def share(late: int) -> float:
+        size = len(chosen) - late
+        right = [answers[name][late:] == made.expected[name][chosen][:size] for name in names]
+        return float(np.logical_and.reduce(right).mean())
+
+    shares = [share(late) for late in range(min(MOST_CLOCKS, len(chosen) // 2))]
+    best = int(np.argmax(shares))
+    if shares[best] < _ENOUGH:
+        raise ValueError(
+            f"{foreign.path}: the latency is not found: at none of 1 to {MOST_CLOCKS} clocks more than "
+            f"{max(shares):.0%} of the results are right; give latency"
+        )
+    return best + 1
+
+
+_ENOUGH = 0.25
+"""Share of right results that settles the latency; by chance it is far less."""

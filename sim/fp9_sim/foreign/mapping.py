@@ -1,36 +1,6 @@
 """What the user says of a unit that is not ours: a TOML file that maps it to a unit spec.
 
-files = ["rtl/acme_cast.sv"]      # Verilog or SystemVerilog, beside the TOML file
-include = ["rtl/headers"]         # folders of what they `include, besides their own
-top = "acme_cast"
-unit = "cast_fp32_ocp_rne"        # of the catalogue; or a table [unit] with the fields of a unit file
-latency = 2                       # clocks from operands to result; 0 or left out: no clock
-nan = "any"                       # any NaN code is as good as ours; left out: ours alone
-without = ["flags"]               # outputs that it does not have
-
-[ports]                           # ours = theirs; ports of the same name may be left out
-x = "fp32_in"
-result = "q"
-
-[constants]                       # their inputs that are tied to a value
-test_mode = 0
-
-[parameters]                      # of their module
-WIDTH = 8
-
-[clock]
-port = "clock"
-edge = "rising"                   # or "falling"
-
-[reset]                           # where there is one
-port = "rst_n"
-active = "low"                    # or "high"
-
-[handshake]                       # where it has one: all four, or in_valid alone beside a fixed latency
-in_valid = "valid_i"
-in_ready = "ready_o"
-out_valid = "valid_o"
-out_ready = "ready_i"
+docs/peers.md has the guide to every key; `fp9 check-rtl --init FILE` writes a file to fill in.
 """
 
 from __future__ import annotations
@@ -38,58 +8,88 @@ from __future__ import annotations
 import dataclasses
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fp9.units import MAX_STAGES, Mac, Unit, unit
+from fp9.casts.arrays import encode
+from fp9.formats import format
+from fp9.policy import cast_policy
+from fp9.referee import Narrowed
+from fp9.rounding import Flags
+from fp9.units import FLAGS_PORT, MAX_STAGES, Dot, Mac, Port, Unit, unit
 from fp9.units import toml as unitfile
 from fp9_rtl.pipelines.elastic import HANDSHAKE
+from fp9_sim.foreign.sources import text_of
 
 MOST_CLOCKS = 64
-"""Longest latency that can be checked."""
-
+"""Longest latency that can be checked, and the one that a unit with a handshake may take."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
-_FIELDS = {
+_FIELDS: dict[str, Any] = {
     "files": list,
     "include": list,
+    "defines": dict,
     "top": str,
     "unit": (str, dict),
+    "result": dict,
     "latency": int,
     "nan": str,
     "without": list,
     "ports": dict,
+    "flags": dict,
+    "held": dict,
     "constants": dict,
     "parameters": dict,
     "clock": dict,
     "reset": dict,
+    "enable": dict,
     "handshake": dict,
 }
+_FLAGS = tuple(flag.name.lower() for flag in Flags if flag.name and flag is not Flags.DIVIDE_BY_ZERO)
+
+Value = int | str
+"""A value of a constant or parameter: a number, or Verilog text."""
 
 
 @dataclass(frozen=True)
 class Foreign:
     """A unit that is not ours: its Verilog, and the spec that it is held to (its name made ours, stages if clocked).
 
-    `latency` is the clocks from operands to result, and may be more than the stages that a unit of ours can have.
-    `ports`, `constants`, `parameters` and `handshake` are keyed as in the file; `clock` and `reset` are a port and
-    whether it is inverted (falling edge, active low), None where there is none.
+    `latency` is the clocks from operands to result, None where it is to be found. `ports` gives for each of ours the
+    parts of theirs, most significant first; `flags` the pins of single flags; `held` the codes of inputs of ours that
+    they do not have. `clock`, `reset` and `enable` are a port and whether it is inverted (falling edge, active low),
+    None where there is none; so are the values of `handshake`.
     """
 
+    path: Path
     spec: Unit
-    latency: int
+    latency: int | None
     top: str
     verilog: str
-    ports: Mapping[str, str]
-    constants: Mapping[str, int]
-    parameters: Mapping[str, int]
+    ports: Mapping[str, tuple[str, ...]]
+    flags: Mapping[str, str]
+    held: Mapping[str, int]
+    constants: Mapping[str, Value]
+    parameters: Mapping[str, Value]
     without: tuple[str, ...]
     any_nan: bool
     clock: tuple[str, bool] | None
     reset: tuple[str, bool] | None
-    handshake: Mapping[str, str]
+    enable: tuple[str, bool] | None
+    handshake: Mapping[str, tuple[str, bool]]
+
+    @property
+    def operands(self) -> Unit:
+        """The spec that has suites: that of the sum, where its result is narrowed."""
+        return self.spec.inner if isinstance(self.spec, Narrowed) else self.spec
+
+    @property
+    def flag_bits(self) -> int:
+        """The bits of the flags that they have."""
+        named = [Flags[name.upper()] for name in self.flags]
+        return int(sum(named)) if named else (1 << FLAGS_PORT.width) - 1
 
 
 def load(path: Path | str) -> Foreign:
@@ -100,27 +100,36 @@ def load(path: Path | str) -> Foreign:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a TOML file: {error}") from None
     _check_fields(path, said)
-    spec = _spec(path, said)
+    latency = _latency(path, said)
+    spec = _spec(path, said, latency)
+    held = {name: _code(path, spec, name, value) for name, value in said.get("held", {}).items()}
     names = [port.name for port in (*spec.inputs, *spec.outputs)]
     without = tuple(said.get("without", ()))
     _check_known(path, "without", without, [port.name for port in spec.outputs])
     _check_known(path, "ports", said.get("ports", {}), names)
     _check_known(path, "handshake", said.get("handshake", {}), HANDSHAKE)
+    _check_known(path, "flags", said.get("flags", {}), _FLAGS)
+    flags = {n: _text(path, f"flags.{n}", v) for n, v in said.get("flags", {}).items()}
     if set(without) >= {port.name for port in spec.outputs}:
         raise ValueError(f"{path}: without names every output; leave one to check")
+    apart = {*without, *held, *([FLAGS_PORT.name] if flags else [])}
     return Foreign(
+        path=path,
         spec=spec,
-        latency=said.get("latency", 0),
+        latency=latency,
         top=_identifier(path, "top", said["top"]),
-        verilog="\n".join(_source(path, path.parent / name, said.get("include", [])) for name in said["files"]),
-        ports={n: _identifier(path, f"ports.{n}", said.get("ports", {}).get(n, n)) for n in names if n not in without},
-        constants=_numbers(path, "constants", said),
-        parameters=_numbers(path, "parameters", said),
+        verilog=text_of(path, said["top"], said["files"], said.get("include", []), said.get("defines", {})),
+        ports={n: _pieces(path, f"ports.{n}", said.get("ports", {}).get(n, n)) for n in names if n not in apart},
+        flags=flags,
+        held=held,
+        constants=_values(path, "constants", said),
+        parameters=_values(path, "parameters", said),
         without=without,
         any_nan=_one_of(path, "nan", said.get("nan", "canonical"), ("any", "canonical")) == "any",
         clock=_pin(path, "clock", said.get("clock"), "edge", ("rising", "falling")),
         reset=_pin(path, "reset", said.get("reset"), "active", ("high", "low")),
-        handshake={n: _identifier(path, f"handshake.{n}", v) for n, v in said.get("handshake", {}).items()},
+        enable=_pin(path, "enable", said.get("enable"), "active", ("high", "low")),
+        handshake={n: _inverted(path, f"handshake.{n}", v) for n, v in said.get("handshake", {}).items()},
     )
 
 
@@ -128,8 +137,8 @@ def _check_fields(path: Path, said: Mapping[str, Any]) -> None:
     for field, value in said.items():
         if field not in _FIELDS:
             raise ValueError(f"{path} has a field {field!r}; known are {', '.join(_FIELDS)}")
-        if not isinstance(value, _FIELDS[field]) or isinstance(value, bool):  # type: ignore[arg-type]
-            raise ValueError(f"{path}: {field} = {value!r} given; see `fp9 check-rtl --help` for its form")
+        if not isinstance(value, _FIELDS[field]) or isinstance(value, bool):
+            raise ValueError(f"{path}: {field} = {value!r} given; docs/peers.md has its form")
     for field in ("files", "top", "unit"):
         if not said.get(field):
             raise ValueError(f"{path} needs the field {field!r}; add it")
@@ -138,22 +147,78 @@ def _check_fields(path: Path, said: Mapping[str, Any]) -> None:
             raise ValueError(f"{path}: {field} must be a list of texts")
 
 
-def _spec(path: Path, said: Mapping[str, Any]) -> Unit:
+# --- the spec -------------------------------------------------------------------------------------------------------
+
+
+def _latency(path: Path, said: Mapping[str, Any]) -> int | None:
+    """Clocks from operands to result: as said, 0 without a clock, none to be counted with a handshake, else unknown."""
+    latency = said.get("latency")
+    handshake = said.get("handshake", {})
+    if latency is not None and not 0 <= latency <= MOST_CLOCKS:
+        raise ValueError(f"{path}: latency {latency} given; give 0 to {MOST_CLOCKS}")
+    if "clock" not in said:
+        if latency:
+            raise ValueError(f"{path}: latency {latency} needs a [clock]; add one with its port")
+        if handshake or "enable" in said:
+            raise ValueError(f"{path}: handshake and enable need a [clock]; add one with its port")
+        return 0
+    if latency is None and "out_valid" in handshake:
+        return MOST_CLOCKS
+    return None if latency is None else int(latency)
+
+
+def _spec(path: Path, said: Mapping[str, Any], latency: int | None) -> Unit:
     """The unit that theirs is held to, with stages where it has a clock."""
     named = said["unit"]
     base = unit(named) if isinstance(named, str) else unitfile.build({"name": "unit", **named}, f"{path}: unit")
-    latency = said.get("latency", 0)
-    if not 0 <= latency <= MOST_CLOCKS:
-        raise ValueError(f"{path}: latency {latency} given; give 0 to {MOST_CLOCKS}")
-    if latency and "clock" not in said:
-        raise ValueError(f"{path}: latency {latency} needs a [clock]; add one with its port")
-    if isinstance(base, Mac) and "in_valid" not in said.get("handshake", {}):
+    handshake = said.get("handshake", {})
+    if isinstance(base, Mac) and "in_valid" not in handshake:
         raise ValueError(f"{path}: a mac must know which clocks carry an operation; give handshake.in_valid")
-    missing = [name for name in HANDSHAKE if name not in said.get("handshake", {})]
-    if said.get("handshake") and (not latency or missing not in ([], [n for n in HANDSHAKE if n != "in_valid"])):
-        raise ValueError(f"{path}: handshake needs a latency and {', '.join(HANDSHAKE)}, or in_valid alone")
-    stages = min(latency, MAX_STAGES)
-    return dataclasses.replace(base, name=f"check_{_identifier(path, 'top', said['top'])}", stages=stages)  # type: ignore[type-var]
+    if isinstance(base, Mac) and latency is None:
+        raise ValueError(f"{path}: the latency of a mac is not found out; give latency")
+    if handshake and latency == 0:
+        raise ValueError(f"{path}: handshake given with latency 0; leave it out, or give the latency")
+    if handshake and "in_valid" not in handshake:
+        raise ValueError(f"{path}: handshake given without in_valid; give handshake.in_valid")
+    if "out_ready" in handshake and "out_valid" not in handshake:
+        raise ValueError(f"{path}: handshake.out_ready given without out_valid; give both")
+    if "enable" in said and "out_ready" in handshake:
+        raise ValueError(f"{path}: [enable] given beside handshake.out_ready; a unit waits by one of them")
+    name = f"check_{_identifier(path, 'top', said['top'])}"
+    stages = MAX_STAGES if latency is None else min(latency, MAX_STAGES)
+    if "result" in said:
+        return _narrowed(path, name, base, said["result"], stages)
+    return dataclasses.replace(base, name=name, stages=stages)  # type: ignore[type-var]
+
+
+def _narrowed(path: Path, name: str, base: Unit, said: Mapping[str, Any], stages: int) -> Unit:
+    """The sum of `base` in another format: `format`, and where they are not the usual ones rounding and overflow."""
+    _check_known(path, "result", said, ("format", "rounding", "overflow"))
+    if not isinstance(base, Dot) or isinstance(base, Mac):
+        raise ValueError(f"{path}: [result] narrows the sum of an fma or a dot; unit is a {base.kind}")
+    target = format(said.get("format", "e4m3"))
+    policy = cast_policy(target, said.get("rounding"), said.get("overflow", "saturate"), False, False)
+    return Narrowed(name, dataclasses.replace(base, name=name, stages=0), target, policy, stages)
+
+
+def _code(path: Path, spec: Unit, name: str, value: object) -> int:
+    """The code of a held input: a number with a point is one in the port's format, an integer the bits themselves."""
+    ports = {port.name: port for port in spec.inputs}
+    _check_known(path, "held", [name], ports)
+    port = ports[name]
+    if isinstance(value, float) and port.formats:
+        return int(encode([value], port.formats[0])[0])
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << port.width:
+        raise ValueError(f"{path}: held.{name} = {value!r} given; give {_forms(port)}")
+    return value
+
+
+def _forms(port: Port) -> str:
+    bits = f"bits from 0 to {(1 << port.width) - 1:#x}"
+    return f"a number such as 1.0, or {bits}" if port.formats else bits
+
+
+# --- values of keys -------------------------------------------------------------------------------------------------
 
 
 def _check_known(path: Path, field: str, given: Any, known: Any) -> None:
@@ -168,12 +233,39 @@ def _identifier(path: Path, field: str, value: object) -> str:
     return value
 
 
-def _numbers(path: Path, field: str, said: Mapping[str, Any]) -> dict[str, int]:
-    given = said.get(field, {})
-    for name, value in given.items():
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise ValueError(f"{path}: {field}.{name} = {value!r} given; give a number from 0 on")
-    return {_identifier(path, field, name): int(value) for name, value in given.items()}
+def _text(path: Path, field: str, value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{path}: {field} {value!r} given; give a Verilog name, or a part of a port")
+    return value
+
+
+def _pieces(path: Path, field: str, value: object) -> tuple[str, ...]:
+    """One part of their ports, or a list of several, the most significant first."""
+    items = value if isinstance(value, list) else [value]
+    return tuple(_text(path, field, item) for item in items)
+
+
+def _inverted(path: Path, field: str, value: object) -> tuple[str, bool]:
+    """A port, and whether a ! stands before its name."""
+    text = _text(path, field, value)
+    return _identifier(path, field, text.removeprefix("!")), text.startswith("!")
+
+
+def _values(path: Path, field: str, said: Mapping[str, Any]) -> dict[str, Value]:
+    """Numbers, truth values, texts, or Verilog (`{verilog = "pkg::FP8"}`): types and names of packages."""
+    return {name: _value(path, f"{field}.{name}", value) for name, value in said.get(field, {}).items()}
+
+
+def _value(path: Path, field: str, value: object) -> Value:
+    match value:
+        case int():  # truth values, too
+            return int(value)
+        case str():
+            return '"' + value.replace('"', '\\"') + '"'
+        case {"verilog": str(text)}:
+            return text
+        case _:
+            raise ValueError(f'{path}: {field} = {value!r} given; give a number, a text or {{verilog = "..."}}')
 
 
 def _one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str:
@@ -188,28 +280,5 @@ def _pin(
     if said is None:
         return None
     _check_known(path, field, said, ("port", word))
-    return _identifier(path, f"{field}.port", said.get("port")), _one_of(
-        path, f"{field}.{word}", said.get(word, known[0]), known
-    ) == known[1]
-
-
-_INCLUDE = re.compile(r'^[ \t]*`include[ \t]+"([^"]+)".*$', re.MULTILINE)
-
-
-def _source(path: Path, file: Path, include: Sequence[str], within: tuple[Path, ...] = ()) -> str:
-    """A file with what it includes put in place, from its own folder or one of `include`."""
-    if file in within:
-        raise ValueError(f"{file} includes itself; remove the circle")
-    try:
-        text = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"{file} is not a text file; give Verilog") from None
-
-    def included(found: re.Match[str]) -> str:
-        folders = [file.parent, *(path.parent / folder for folder in include)]
-        header = next((folder / found[1] for folder in folders if (folder / found[1]).is_file()), None)
-        if header is None:
-            raise ValueError(f"{file} includes {found[1]}, which is not there; name its folder in include")
-        return _source(path, header, include, (*within, file))
-
-    return _INCLUDE.sub(included, text)
+    port = _identifier(path, f"{field}.port", said.get("port"))
+    return port, _one_of(path, f"{field}.{word}", said.get(word, known[0]), known) == known[1]

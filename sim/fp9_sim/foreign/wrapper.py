@@ -1,80 +1,254 @@
 """A thin module with our ports around a unit that is not ours.
 
-Without a clock it only renames. A pipeline of fixed latency has no way to wait: the wrapper takes operations as long as
-all that are under way would find a place in its queue of results, and marks with a bit beside the pipeline when each
-comes out. A unit with a handshake of its own is connected to ours.
+Without a clock it only connects. A pipeline of fixed latency has no way to wait: the wrapper takes operations as long
+as all that are under way would find a place in its queue of results, and marks with a bit beside the pipeline when each
+comes out, where the unit does not say so itself. A unit with an enable stands still while its result is not taken. A
+unit with a handshake of its own is connected to ours.
 """
 
 from __future__ import annotations
 
-from fp9.units import Port
-from fp9_sim.foreign.mapping import Foreign
+from collections.abc import Iterator, Mapping
+
+from fp9.rounding import FLAG_BITS, Flags
+from fp9.units import FLAGS_PORT, Port
+from fp9_sim.foreign.mapping import Foreign, Value
+from fp9_sim.foreign.ports import Place, TheirPort, elaborate, place
 
 _STYLE = (
-    "WIDTHTRUNC WIDTHEXPAND DECLFILENAME UNUSEDSIGNAL UNUSEDPARAM VARHIDDEN BLKSEQ SYNCASYNCNET EOFNEWLINE "
-    "TIMESCALEMOD ASCRANGE GENUNNAMED PINCONNECTEMPTY PINMISSING CASEINCOMPLETE IMPORTSTAR"
+    "ALWCOMBORDER ASCRANGE ASSIGNDLY BLKSEQ CASEINCOMPLETE CASEOVERLAP CASEX CASEWITHX CMPCONST DECLFILENAME DEFPARAM "
+    "DEFOVERRIDE ENUMVALUE EOFNEWLINE GENCLK GENUNNAMED HIERPARAM IFDEPTH IGNOREDRETURN IMPERFECTSCH IMPLICIT "
+    "IMPLICITSTATIC IMPORTSTAR INCABSPATH INSECURE LATCH MISINDENT NEWERSTD NOEFFECT NOLATCH NONSTD NULLPORT "
+    "PARAMNODEFAULT PINCONNECTEMPTY PINMISSING PINNOCONNECT PREPROCZERO PROCASSINIT REALCVT REDEFMACRO SELRANGE "
+    "SHORTREAL SIDEEFFECT SPECIFYIGN STATICVAR STMTDLY SYMRSVDWORD SYNCASYNCNET TICKCOUNT TIMESCALEMOD UNDRIVEN UNOPT "
+    "UNOPTFLAT UNPACKED UNSIGNED UNUSED UNUSEDGENVAR UNUSEDLOOP UNUSEDPARAM UNUSEDSIGNAL USERINFO USERWARN VARHIDDEN "
+    "WIDTH WIDTHCONCAT WIDTHEXPAND WIDTHTRUNC WIDTHXZEXPAND ZERODLY ZEROREPL"
 )
-"""Verilator's remarks on style, which are no concern of a check; what changes values stays on."""
+"""Verilator's remarks on style, which are no concern of a check; what makes it another circuit stays on."""
 
 
-def wrapped(foreign: Foreign) -> str:
-    """The wrapper and the user's Verilog as one text; the module is called as the spec is."""
+def wrapped(foreign: Foreign, latency: int) -> str:
+    """The wrapper and the user's Verilog as one text; the module is called as the spec is.
+
+    Raises ValueError for ports that are not there, of another width, driven twice or not at all, SimulatorError where
+    Verilator refuses the files.
+    """
+    parameters = _parameters(foreign.parameters)
+    ports = elaborate(foreign.top, foreign.verilog, parameters, str(foreign.path))
+    connections = _Connections(foreign, ports)
     spec = foreign.spec
     kept = [port for port in spec.outputs if port.name not in foreign.without]
-    body = [f"  assign {name} = 0;" for name in foreign.without]
-    pins = {theirs: f"{value}" for theirs, value in foreign.constants.items()}
-    pins |= {foreign.ports[port.name]: port.name for port in spec.inputs}
     declared = [_declared("input", port) for port in spec.inputs] + [_declared("output", port) for port in spec.outputs]
+    body = [f"  assign {name} = 0;" for name in foreign.without]
+    raw = {port.name: f"raw_{port.name}" for port in kept}
     if spec.stages:
         declared += ["input wire clk, rst, in_valid, out_ready", "output wire in_ready, out_valid"]
-        pins |= {
-            pin[0]: f"{'!' * pin[1]}{ours}" for pin, ours in ((foreign.clock, "clk"), (foreign.reset, "rst")) if pin
-        }
-    if spec.stages and not _streams(foreign):
-        body += _queue(foreign.latency, kept)
-        pins |= {foreign.handshake[name]: "take" for name in foreign.handshake}
-        pins |= {foreign.ports[port.name]: f"raw_{port.name}" for port in kept}
+        body += _timing(foreign, latency, kept)
     else:
-        pins |= {theirs: ours for ours, theirs in foreign.handshake.items()}
-        pins |= {foreign.ports[port.name]: port.name for port in kept}
-    values = ", ".join(f".{name}({value})" for name, value in foreign.parameters.items())
-    module = f"{foreign.top} #({values})" if values else foreign.top
-    instance = f"  {module} unit({', '.join(f'.{theirs}({ours})' for theirs, ours in pins.items())});"
+        body += [f"  assign {port.name} = raw_{port.name};" for port in kept]
+    lines = connections.lines(raw)
     lint = [f"/* verilator lint_off {word} */" for word in _STYLE.split()]
     head = f"module {spec.name}({', '.join(declared)});"
-    return "\n".join([*lint, head, *body, instance, "endmodule", "", foreign.verilog, ""])
+    wires = [f"  wire [{port.width - 1}:0] raw_{port.name};" for port in kept]
+    pins = ", ".join(f".{name}(their_{name})" for name in ports)
+    instance = f"  {foreign.top} {parameters} unit({pins});"
+    # Their files first: packages stand before what uses them.
+    return "\n".join(
+        [*lint, foreign.verilog, '`line 1 "fp9" 0', head, *wires, *lines, *body, instance, "endmodule", ""]
+    )
 
 
-def _streams(foreign: Foreign) -> bool:
-    """Whether the unit itself waits."""
-    return "out_ready" in foreign.handshake
+def _parameters(values: Mapping[str, Value]) -> str:
+    text = ", ".join(f".{name}({value})" for name, value in values.items())
+    return f"#({text})" if text else ""
 
 
 def _declared(direction: str, port: Port) -> str:
     return f"{direction} wire [{port.width - 1}:0] {port.name}"
 
 
-def _queue(latency: int, outputs: list[Port]) -> list[str]:
+# --- connections ----------------------------------------------------------------------------------------------------
+
+
+class _Connections:
+    """What drives each bit of their inputs, and where our outputs come from."""
+
+    def __init__(self, foreign: Foreign, ports: Mapping[str, TheirPort]) -> None:
+        self.foreign, self.ports = foreign, ports
+        self.drivers: dict[tuple[str, str], list[tuple[int, int, str, str]]] = {}
+        spec, control = foreign.spec, bool(foreign.spec.stages)
+        for port in spec.inputs:
+            if port.name not in foreign.held:
+                self._drive_pieces(port)
+        for key, value in foreign.constants.items():
+            at = self._place(key, "constants")
+            self._drive(at, self._sized(key, value, at.width), "constants")
+        for pin, name, ours in (
+            (foreign.clock, "clock", "clk" if control else "1'b0"),
+            (foreign.reset, "reset", "rst" if control else "1'b0"),
+            (foreign.enable, "enable", "go"),
+        ):
+            if pin:
+                self._drive(self._place(pin[0], f"{name}.port"), f"{'!' * pin[1]}{ours}", name)
+        for name, ours in (("in_valid", "give_valid"), ("out_ready", "give_ready")):
+            if name in foreign.handshake:
+                port_name, inverted = foreign.handshake[name]
+                at = self._place(port_name, f"handshake.{name}")
+                self._drive(at, f"{'!' * inverted}{ours}", "handshake")
+        self._check_driven()
+
+    def _place(self, path: str, key: str) -> Place:
+        return place(self.ports, path, f"{self.foreign.path}: {key}")
+
+    def _sized(self, key: str, value: Value, width: int) -> str:
+        if isinstance(value, str):
+            return value
+        if not -(1 << (width - 1)) <= value < 1 << width:
+            raise ValueError(f"{self.foreign.path}: constants.{key} = {value} given; {key} has {width} bits")
+        return f"{width}'d{value % (1 << width)}"
+
+    def _drive_pieces(self, port: Port) -> None:
+        """Our input on the parts of theirs, most significant first."""
+        key = f"ports.{port.name}"
+        places = [self._place(path, key) for path in self.foreign.ports[port.name]]
+        self._check_width(key, port, places)
+        low = port.width
+        for at in places:
+            low -= at.width
+            self._drive(at, f"{port.name}[{low + at.width - 1}:{low}]", key)
+
+    def _check_width(self, key: str, port: Port, places: list[Place]) -> None:
+        width = sum(at.width for at in places)
+        if width != port.width:
+            theirs = ", ".join(self.foreign.ports[port.name])
+            raise ValueError(
+                f"{self.foreign.path}: {key} = {theirs} given, of {width} bits; {port.name} of the spec has "
+                f"{port.width}; name a part such as {theirs}[{port.width - 1}:0], or give another format"
+            )
+
+    def _drive(self, at: Place, ours: str, key: str) -> None:
+        if at.port.direction == "OUTPUT":
+            raise ValueError(f"{self.foreign.path}: {key} names {at.port.name}, which is an output; name an input")
+        taken = self.drivers.setdefault((at.port.name, at.element), [])
+        for low, width, _, by in taken:
+            if low == at.low and width == at.width and key.startswith("ports.") and by.startswith("ports."):
+                return  # two of ours on one of theirs: the suites give both one value
+            if at.low < low + width and low < at.low + at.width:
+                raise ValueError(f"{self.foreign.path}: {key} and {by} both drive {at.port.name}; name it once")
+        taken.append((at.low, at.width, ours, key))
+
+    def _check_driven(self) -> None:
+        for port in self.ports.values():
+            for element in port.elements if port.direction == "INPUT" else ():
+                driven = sum(width for _, width, _, _ in self.drivers.get((port.name, element), ()))
+                if driven < port.type.width:
+                    what = f"{port.name}{element}" if not driven else f"a part of {port.name}{element}"
+                    raise ValueError(
+                        f"{self.foreign.path}: nothing drives {what}, an input of {self.foreign.top}; name it in "
+                        "[ports], [constants], [clock], [reset], [enable] or [handshake]"
+                    )
+
+    def lines(self, raw: Mapping[str, str]) -> Iterator[str]:
+        """Their ports as wires, with what drives them, and our outputs and signals made of theirs."""
+        for port in self.ports.values():
+            bounds = "".join(f" [{left}:{right}]" for left, right in port.dimensions)
+            yield f"  wire [{port.type.width - 1}:0] their_{port.name}{bounds};"
+        for (name, element), drivers in self.drivers.items():
+            for low, width, ours, _ in drivers:
+                yield f"  assign their_{name}{element}[{low + width - 1}:{low}] = {ours};"
+        spec = self.foreign.spec
+        for output in spec.outputs:
+            if output.name in raw:
+                yield f"  assign {raw[output.name]} = {self._taken(output)};"
+        for name, ours in (("in_ready", "takes"), ("out_valid", "comes")):
+            if name in self.foreign.handshake:
+                port_name, inverted = self.foreign.handshake[name]
+                at = self._place(port_name, f"handshake.{name}")
+                yield f"  wire {ours} = {'!' * inverted}{_bits(at)};"
+
+    def _taken(self, output: Port) -> str:
+        if output.name == FLAGS_PORT.name and self.foreign.flags:
+            return "{" + ", ".join(self._flag(place) for place in reversed(range(FLAG_BITS))) + "}"
+        key = f"ports.{output.name}"
+        places = [self._place(path, key) for path in self.foreign.ports[output.name]]
+        self._check_width(key, output, places)
+        return "{" + ", ".join(_bits(at) for at in places) + "}"
+
+    def _flag(self, bit: int) -> str:
+        name = (Flags(1 << bit).name or "").lower()
+        if name not in self.foreign.flags:
+            return "1'b0"
+        at = self._place(self.foreign.flags[name], f"flags.{name}")
+        if at.width != 1:
+            raise ValueError(f"{self.foreign.path}: flags.{name} has {at.width} bits; name one")
+        return _bits(at)
+
+
+def _bits(at: Place) -> str:
+    return f"their_{at.port.name}{at.element}[{at.low + at.width - 1}:{at.low}]"
+
+
+# --- timing ---------------------------------------------------------------------------------------------------------
+
+
+def _timing(foreign: Foreign, latency: int, kept: list[Port]) -> list[str]:
+    """How operations and results wait: by the unit's own handshake, by its enable, or in a queue."""
+    named = foreign.handshake
+    if "out_ready" in named:
+        ready = "takes" if "in_ready" in named else "1'b1"
+        return [
+            "  wire give_valid = in_valid;",
+            "  wire give_ready = out_ready;",
+            f"  assign in_ready = {ready};",
+            "  assign out_valid = comes;",
+            *(f"  assign {port.name} = raw_{port.name};" for port in kept),
+        ]
+    if foreign.enable:
+        return _enabled(latency, kept, "out_valid" in named)
+    return _queue(latency, kept, "in_ready" in named, "out_valid" in named)
+
+
+def _under_way(latency: int, take: str, advance: str) -> list[str]:
+    """A bit beside the pipeline for each operation in it; `comes` marks the last stage."""
+    return [
+        f"  reg [{latency - 1}:0] under_way;",
+        f"  wire comes = under_way[{latency - 1}];",
+        f"  wire [{latency}:0] moved = {{under_way, {take}}};",
+        f"  always @(posedge clk) under_way <= rst ? 0 : {advance} ? moved[{latency - 1}:0] : under_way;",
+    ]
+
+
+def _enabled(latency: int, kept: list[Port], own: bool) -> list[str]:
+    """A pipeline that stands still while its result waits; reset runs it."""
+    return [
+        *([] if own else _under_way(latency, "in_valid", "go")),
+        "  wire go = out_ready || !comes || rst;",
+        "  wire give_valid = in_valid;",
+        "  assign in_ready = go;",
+        "  assign out_valid = comes;",
+        *(f"  assign {port.name} = raw_{port.name};" for port in kept),
+    ]
+
+
+def _queue(latency: int, kept: list[Port], may_wait: bool, own: bool) -> list[str]:
     """Results of a pipeline that does not wait, held until they are taken; the first one passes without a clock."""
-    width = sum(port.width for port in outputs)
+    width = sum(port.width for port in kept)
     places = latency + 2
     bits = places.bit_length()
     return [
-        *(f"  wire [{port.width - 1}:0] raw_{port.name};" for port in outputs),
-        f"  wire [{width - 1}:0] raw = {{{', '.join(f'raw_{port.name}' for port in outputs)}}};",
+        *([] if own else _under_way(latency, "take", "1'b1")),
+        f"  wire [{width - 1}:0] raw = {{{', '.join(f'raw_{port.name}' for port in kept)}}};",
         f"  reg [{width - 1}:0] held [0:{places - 1}];",
-        f"  reg [{latency - 1}:0] under_way;",
         f"  reg [{bits}:0] results, promised;",
         "  integer place;",
-        f"  wire comes = under_way[{latency - 1}];",
-        f"  wire [{latency}:0] moved = {{under_way, take}};",
+        f"  wire room = promised < {places};",
+        "  wire give_valid = in_valid && room;",
+        f"  assign in_ready = room{' && takes' if may_wait else ''};",
         "  wire take = in_valid && in_ready;",
         "  wire give = out_valid && out_ready;",
-        f"  assign in_ready = promised < {places};",
         "  assign out_valid = comes || results != 0;",
-        f"  assign {{{', '.join(port.name for port in outputs)}}} = results != 0 ? held[0] : raw;",
+        f"  assign {{{', '.join(port.name for port in kept)}}} = results != 0 ? held[0] : raw;",
         "  always @(posedge clk) begin",
-        f"    under_way <= rst ? 0 : moved[{latency - 1}:0];",
         f"    promised <= rst ? 0 : promised + {{{bits}'d0, take}} - {{{bits}'d0, give}};",
         f"    results <= rst ? 0 : results + {{{bits}'d0, comes}} - {{{bits}'d0, give}};",
         f"    if (give) for (place = 0; place < {places - 1}; place = place + 1) held[place] <= held[place + 1];",

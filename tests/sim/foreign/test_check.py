@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shutil
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from fp9.suites import inputs_of
 from fp9.units import Cast, Fma, Unit
 from fp9.vectors.sets import from_inputs
 from fp9_rtl import verilog
-from fp9_sim.foreign import check_rtl, load
+from fp9_sim.foreign import check_rtl, draft, load
 
 # --- a stranger's cast, bfloat16 to E4M3 ------------------------------------------------------------------------------
 
@@ -291,15 +293,156 @@ def test_a_handshake_of_its_own_is_driven(tmp_path: Path, build_dir: Path, simul
     ("more", "says"),
     [
         ("color = 1", "has a field 'color'"),
-        ("[parameters]\nW = -1", "parameters.W = -1 given; give a number from 0 on"),
+        ("[parameters]\nW = 1.5", "parameters.W = 1.5 given; give a number, a text or"),
+        ("[held]\nx = 65536", "held.x = 65536 given; give a number such as 1.0, or bits from 0 to 0xffff"),
+        ("[enable]\nactive = 'high'", "enable.port None given; give a Verilog name"),
         ("handshake = 3", "handshake = 3 given"),
         ('nan = "some"', "nan 'some' given; give any or canonical"),
-        ("[handshake]\nout_valid = 'v'", "handshake needs a latency and in_valid"),
+        ("[handshake]\nout_valid = 'v'", "handshake given without in_valid"),
     ],
 )
 def test_a_mapping_that_says_something_else_is_one_sentence(tmp_path: Path, more: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         load(stranger(tmp_path, more))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("test_en_i = 0", ""), "nothing drives test_en_i, an input of acme_quant; name it in"),
+        (("test_en_i = 0", "test_en_i = 2"), "constants.test_en_i = 2 given; test_en_i has 1 bits"),
+        (('"q_o"', '"q"'), "ports.result = 'q' given, and there is no port q; it has CLOCK_I"),
+        (('"q_o"', '"q_o[6:0]"'), r"ports.result = q_o\[6:0\] given, of 7 bits; result of the spec has 8"),
+        (('"q_o"', '"q_o[8:1]"'), "and q_o has no such part"),
+        (("test_en_i = 0", "test_en_i = 0\nq_o = 0"), "names q_o, which is an output; name an input"),
+        (("test_en_i = 0", "test_en_i = 0\nbf_i = 3"), "constants and ports.x both drive bf_i; name it once"),
+        (('files = ["acme_quant.sv"]', 'files = ["none_*.sv"]'), "files has 'none_\\*.sv', and no file fits it"),
+    ],
+)
+def test_a_connection_that_does_not_fit_is_one_sentence(tmp_path: Path, change: tuple[str, str], says: str) -> None:
+    path = stranger(tmp_path)
+    path.write_text(path.read_text().replace(*change))
+    with pytest.raises(ValueError, match=says):
+        check_rtl(load(path), count=100)
+
+
+def test_an_error_names_the_users_line(tmp_path: Path) -> None:
+    path = stranger(tmp_path, flush="1'b0; this is no Verilog")
+    line = next(
+        i for i, text in enumerate((tmp_path / "acme_quant.sv").read_text().split("\n"), 1) if "no Veri" in text
+    )
+    with pytest.raises(ValueError, match=rf"acme_quant\.sv:{line}:"):
+        check_rtl(load(path), count=100)
+
+
+def test_a_mapping_is_drafted_from_the_ports(tmp_path: Path) -> None:
+    stranger(tmp_path)
+    text = draft(tmp_path / "acme_quant.sv")
+    said = tomllib.loads(text)
+    assert (said["top"], said["clock"]["port"], said["reset"]) == (
+        "acme_quant",
+        "CLOCK_I",
+        {"port": "RESET_NI", "active": "low"},
+    )
+    assert '# ? = "bf_i"  # input, 16 bits' in text
+
+
+# --- units of other shapes --------------------------------------------------------------------------------------------
+
+MULTIPLIER = """\
+package acme_pkg;
+  typedef struct packed { logic [7:0] right; logic [1:0] mode; logic [7:0] left; } request_t;
+endpackage
+module acme_mul #(parameter int OFFSET = 0, parameter NAME = "", parameter type code_t = logic [3:0]) (
+    input  acme_pkg::request_t request,
+    input  logic               stop_n,
+    output logic [7:0]         product [0:1],
+    output logic               inexact, invalid
+);
+    // Exact product of E5M2 significands by table look-up of their fields, truncated to E5M2.
+    wire [7:0] a = request.left, b = request.right;
+    wire sign = a[7] ^ b[7];
+    wire nan = (&a[6:2] && a[1:0] != 0) || (&b[6:2] && b[1:0] != 0);
+    wire inf = a[6:0] == 7'h7c || b[6:0] == 7'h7c;
+    wire zero = a[6:0] == 0 || b[6:0] == 0;
+    assign invalid = !nan && inf && zero;
+    assign inexact = 0;
+    assign product[0] = nan || invalid ? 8'h7f : {sign, inf ? 7'h7c : 7'h00};
+    assign product[1] = 8'h00 + OFFSET - OFFSET + (NAME == "eight" ? 0 : 1) + 8'($bits(code_t) - 8);
+endmodule
+"""
+
+
+def test_a_multiplier_in_a_struct_is_checked_without_a_wrapper(tmp_path: Path) -> None:
+    """Its specials are right, and every finite product is zero: all of 65,536 pairs are run, and the others differ."""
+    (tmp_path / "acme_mul.sv").write_text(MULTIPLIER)
+    path = tmp_path / "mul.toml"
+    path.write_text(
+        'files = ["acme_*.sv"]\ntop = "acme_mul"\n'
+        '[unit]\nkind = "fma"\na = ["e5m2"]\nb = ["e5m2"]\nengine = { result = "fp32", rounding = "rto" }\n'
+        '[result]\nformat = "e5m2"\noverflow = "inf"\n[held]\nc = -0.0\n'
+        '[ports]\na = "request.left"\nb = "request.right"\nresult = "product[0]"\n'
+        '[flags]\ninvalid = "invalid"\n[constants]\n"request.mode" = 2\nstop_n = 1\n'
+        '[parameters]\nOFFSET = -3\nNAME = "eight"\ncode_t = { verilog = "logic [7:0]" }\n'
+    )
+    verdict = check_rtl(load(path))
+    assert verdict.checked == 1 << 16
+    for mismatch in verdict.mismatches:
+        assert "flags" not in mismatch.to_dict()["text"]
+        assert mismatch.got["result"].decimal in ("0.0", "-0.0")
+    path.write_text(path.read_text().replace('"product[0]"', '"product[1]"'))
+    assert all(mismatch.got["result"].hex == "00" for mismatch in check_rtl(load(path)).mismatches)
+
+
+ENABLED = """\
+module acme_hold (input clk_i, input stall_n, input [7:0] code, output reg [15:0] wide);
+    reg [7:0] first;
+    always @(posedge clk_i) if (stall_n) begin
+        first <= code;
+        wide <= {first, 8'h00};  // E5M2 to FP16
+    end
+endmodule
+"""
+
+
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+def test_a_unit_with_an_enable_waits(tmp_path: Path, build_dir: Path, simulator: str) -> None:
+    """E5M2 is the upper half of FP16: all codes but NaN, whose payload stays. Its latency is found out."""
+    (tmp_path / "acme_hold.v").write_text(ENABLED)
+    path = tmp_path / "hold.toml"
+    path.write_text(
+        'files = ["acme_hold.v"]\ntop = "acme_hold"\nnan = "any"\nwithout = ["flags"]\n'
+        '[unit]\nkind = "upcast"\nformats = ["e5m2"]\nresult = "fp16"\n'
+        '[ports]\nresult = "wide"\n[clock]\nport = "clk_i"\n[enable]\nport = "stall_n"\n'
+    )
+    verdict = check_rtl(load(path), simulator, build_dir=build_dir)
+    assert verdict.passed, verdict
+    assert (verdict.latency, verdict.checked) == (2, 256)
+
+
+@pytest.mark.skipif(shutil.which("ghdl") is None, reason="GHDL is not installed")
+def test_vhdl_is_converted(tmp_path: Path) -> None:
+    (tmp_path / "acme.vhd").write_text(
+        "library ieee; use ieee.std_logic_1164.all;\n"
+        "entity acme is port (code : in std_logic_vector(7 downto 0); wide : out std_logic_vector(15 downto 0));\n"
+        'end; architecture rtl of acme is begin wide <= code & x"00"; end;\n'
+    )
+    path = tmp_path / "acme.toml"
+    path.write_text(
+        'files = ["acme.vhd"]\ntop = "acme"\nnan = "any"\nwithout = ["flags"]\n'
+        '[unit]\nkind = "upcast"\nformats = ["e5m2"]\nresult = "fp16"\n[ports]\nresult = "wide"\n'
+    )
+    assert check_rtl(load(path)).passed
+
+
+def test_a_constant_output_has_a_verdict(tmp_path: Path) -> None:
+    (tmp_path / "acme.v").write_text("module acme(input [7:0] code, output [15:0] wide); assign wide = 0; endmodule\n")
+    path = tmp_path / "acme.toml"
+    path.write_text(
+        'files = ["acme.v"]\ntop = "acme"\nwithout = ["flags"]\n'
+        '[unit]\nkind = "upcast"\nformats = ["e5m2"]\nresult = "fp16"\n[ports]\nresult = "wide"\n'
+    )
+    assert check_rtl(load(path)).total_mismatches == 255
 
 
 def test_any_nan_passes_where_any_is_as_good(tmp_path: Path) -> None:

@@ -1,0 +1,214 @@
+"""The ports of a module that is not ours, as Verilator elaborates them: widths, arrays, structs; and parts of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fp9_sim.simulators.build import first_error
+from fp9_sim.simulators.find import SimulatorError, verilator
+
+
+@dataclass(frozen=True)
+class Bits:
+    """A vector, numbered from `left` to `right`."""
+
+    left: int
+    right: int
+
+    @property
+    def width(self) -> int:
+        """Bits in all."""
+        return abs(self.left - self.right) + 1
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A packed array of elements."""
+
+    left: int
+    right: int
+    element: Type
+
+    @property
+    def width(self) -> int:
+        """Bits in all."""
+        return (abs(self.left - self.right) + 1) * self.element.width
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A packed struct, its first member most significant."""
+
+    members: tuple[tuple[str, Type], ...]
+
+    @property
+    def width(self) -> int:
+        """Bits in all."""
+        return sum(kind.width for _, kind in self.members)
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """An unpacked array of elements."""
+
+    left: int
+    right: int
+    element: Type
+
+    @property
+    def width(self) -> int:
+        """Bits of one element."""
+        return self.element.width
+
+
+Type = Bits | Packed | Struct | Unpacked
+
+
+@dataclass(frozen=True)
+class TheirPort:
+    """A port: its direction in Verilator's word, and its type."""
+
+    name: str
+    direction: str
+    type: Type
+
+    @property
+    def dimensions(self) -> tuple[tuple[int, int], ...]:
+        """Bounds of the unpacked dimensions, the outermost first."""
+        found, kind = [], self.type
+        while isinstance(kind, Unpacked):
+            found.append((kind.left, kind.right))
+            kind = kind.element
+        return tuple(found)
+
+    @property
+    def elements(self) -> tuple[str, ...]:
+        """Indices of all elements of an unpacked array, as Verilog; one empty text for any other port."""
+        texts = [""]
+        for left, right in self.dimensions:
+            texts = [f"{t}[{i}]" for t in texts for i in range(min(left, right), max(left, right) + 1)]
+        return tuple(texts)
+
+
+@dataclass(frozen=True)
+class Place:
+    """`width` bits from bit `low` of an element of a port, counted from its least significant bit."""
+
+    port: TheirPort
+    element: str
+    low: int
+    width: int
+
+
+_PATH = re.compile(r"([A-Za-z_][A-Za-z0-9_$]*)((?:\.[A-Za-z_]\w*|\[\d+(?::\d+)?\])*)")
+_STEP = re.compile(r"\.(\w+)|\[(\d+)(?::(\d+))?\]")
+
+
+def place(ports: Mapping[str, TheirPort], path: str, where: str) -> Place:
+    """The place of a path such as `bus.op[1][7:0]`. ValueError that begins with `where` if not there."""
+    found = _PATH.fullmatch(path)
+    if found is None:
+        raise ValueError(f"{where} = {path!r} given; give a port, with [i], [high:low] or .member for a part of it")
+    if found[1] not in ports:
+        raise ValueError(f"{where} = {path!r} given, and there is no port {found[1]}; it has {', '.join(ports)}")
+    port = ports[found[1]]
+    kind, element, low = port.type, "", 0
+    for member, first, last in _STEP.findall(found[2]):
+        try:
+            if isinstance(kind, Unpacked) and first and not last:
+                _offset(kind.left, kind.right, int(first))
+                element, kind = f"{element}[{first}]", kind.element
+            else:
+                step, kind = _inside(kind, member, first, last)
+                low += step
+        except LookupError:
+            raise ValueError(f"{where} = {path!r} given, and {found[1]} has no such part") from None
+    if isinstance(kind, Unpacked):
+        raise ValueError(f"{where} = {path!r} given, and that is an array; name one element, as in {path}[{kind.left}]")
+    return Place(port, element, low, kind.width)
+
+
+def _inside(kind: Type, member: str, first: str, last: str) -> tuple[int, Type]:
+    """Lowest bit and type of a part of a packed type; LookupError where there is none."""
+    if isinstance(kind, Struct) and member:
+        names = [name for name, _ in kind.members]
+        if member not in names:
+            raise LookupError
+        after = kind.members[names.index(member) + 1 :]
+        return sum(other.width for _, other in after), dict(kind.members)[member]
+    if not isinstance(kind, Bits | Packed) or not first:
+        raise LookupError
+    each: Type = Bits(0, 0) if isinstance(kind, Bits) else kind.element
+    ends = sorted(_offset(kind.left, kind.right, int(end)) for end in (first, last or first))
+    count = ends[1] - ends[0] + 1
+    return ends[0] * each.width, each if count == 1 else Bits(count * each.width - 1, 0)
+
+
+def _offset(left: int, right: int, index: int) -> int:
+    """Place of an index, counted from the right end; LookupError where it is outside."""
+    if not min(left, right) <= index <= max(left, right):
+        raise LookupError
+    return abs(index - right)
+
+
+# --- what Verilator says --------------------------------------------------------------------------------------------
+
+
+def elaborate(top: str, verilog: str, parameters: str, where: str) -> dict[str, TheirPort]:
+    """The ports of the module `top` under parameters (Verilog text), by name. Raises SimulatorError where Verilator
+    refuses the files, MissingTool where it is not installed."""
+    simulator = verilator()
+    probe = f"\nmodule fp9_probe;\n  {top} {parameters} unit();\nendmodule\n"
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "probe.sv"
+        source.write_text(f"{verilog}\n`line 1 {json.dumps(where)} 0{probe}")
+        words = [str(simulator.folder / "verilator"), "--json-only", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
+        words += ["--timing", "--top-module", "fp9_probe", "--Mdir", folder, str(source)]
+        done = subprocess.run(
+            words, cwd=folder, env=simulator.environment(), capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise SimulatorError(f"verilator refuses {top}: {first_error(done.stderr + done.stdout)}")
+        tree = json.loads((Path(folder) / "Vfp9_probe.tree.json").read_text())
+    nodes = list(_nodes(tree))
+    types = {node["addr"]: node for node in nodes if node.get("type", "").endswith("DTYPE")}
+    module = next(node for node in nodes if node.get("type") == "MODULE" and node.get("origName") == top)
+    ports = [node for node in _nodes(module) if node.get("type") == "VAR" and node.get("direction", "NONE") != "NONE"]
+    of_module = [port for port in ports if port in module.get("stmtsp", [])]
+    return {p["name"]: TheirPort(p["name"], p["direction"], _type(p["dtypep"], types)) for p in of_module}
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(tree, dict):
+        yield tree
+        for value in tree.values():
+            yield from _nodes(value)
+    elif isinstance(tree, list):
+        for item in tree:
+            yield from _nodes(item)
+
+
+def _type(address: str, types: Mapping[str, dict[str, Any]]) -> Type:
+    node = types[address]
+    match node["type"]:
+        case "BASICDTYPE":
+            left, _, right = node.get("range", "0:0").partition(":")
+            return Bits(int(left), int(right))
+        case "PACKARRAYDTYPE" | "UNPACKARRAYDTYPE" as kind:
+            left, _, right = node["declRange"].strip("[]").partition(":")
+            array = Packed if kind == "PACKARRAYDTYPE" else Unpacked
+            return array(int(left), int(right), _type(node["refDTypep"], types))
+        case "STRUCTDTYPE" if node.get("packed"):
+            return Struct(tuple((m["name"], _type(m["refDTypep"], types)) for m in node["membersp"]))
+        case _ if node.get("refDTypep") or node.get("dtypep") not in (None, address):
+            reference = str(node.get("refDTypep"))
+            return _type(reference if reference in types else node["dtypep"], types)
+        case kind:
+            raise ValueError(f"a port is a {kind.removesuffix('DTYPE').lower()}; give a module whose ports are vectors")

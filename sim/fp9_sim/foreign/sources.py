@@ -1,0 +1,83 @@
+"""The user's files as one Verilog text in which every line still knows its file: globs, `include, defines, VHDL."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from fp9.system.missing import MissingTool
+
+_INCLUDE = re.compile(r'^[ \t]*`include[ \t]+"([^"]+)".*$', re.MULTILINE)
+_VHDL = (".vhd", ".vhdl")
+
+
+def text_of(path: Path, top: str, files: Sequence[str], include: Sequence[str], defines: Mapping[str, object]) -> str:
+    """The text of a mapping's files, `path` being the mapping; paths stand beside it.
+
+    A name with * or ? means all files that it fits, in order. VHDL is converted by GHDL. Raises ValueError for files
+    that are not there, MissingTool without GHDL.
+    """
+    found = [file for name in files for file in _matching(path, name)]
+    vhdl = [file for file in found if file.suffix.lower() in _VHDL]
+    texts = [f"`define {name} {'' if value is True else value}" for name, value in defines.items()]
+    if vhdl:
+        texts.append(_converted(path, top, vhdl))
+    texts += [_source(path, file, include) for file in found if file not in vhdl]
+    return "\n".join(texts)
+
+
+def _matching(path: Path, name: str) -> Iterator[Path]:
+    if not any(mark in name for mark in "*?["):
+        yield path.parent / name
+        return
+    found = sorted(path.parent.glob(name))
+    if not found:
+        raise ValueError(f"{path}: files has {name!r}, and no file fits it")
+    yield from found
+
+
+def _source(path: Path, file: Path, include: Sequence[str], within: tuple[Path, ...] = ()) -> str:
+    """A file with what it includes put in place, from its own folder or one of `include`."""
+    if file in within:
+        raise ValueError(f"{file} includes itself; remove the circle")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{file} is not a text file; give Verilog") from None
+
+    def included(found: re.Match[str]) -> str:
+        folders = [file.parent, *(path.parent / folder for folder in include)]
+        header = next((folder / found[1] for folder in folders if (folder / found[1]).is_file()), None)
+        if header is None:
+            raise ValueError(f"{file} includes {found[1]}, which is not there; name its folder in include")
+        after = text.count("\n", 0, found.end()) + 2
+        return f"{_source(path, header, include, (*within, file))}\n{_line(after, file)}"
+
+    return f"{_line(1, file)}\n{_INCLUDE.sub(included, text)}"
+
+
+def _line(number: int, file: Path) -> str:
+    """What tells simulators where the next line stands."""
+    return f"`line {number} {json.dumps(str(file))} 0"
+
+
+def _converted(path: Path, top: str, files: Sequence[Path]) -> str:
+    """The Verilog that GHDL's synthesis makes of VHDL files, in the order of the list."""
+    program = shutil.which("ghdl")
+    if program is None:
+        raise MissingTool(
+            f"{path}: VHDL is converted by GHDL, which is not installed; install it with: apt-get install ghdl"
+        )
+    sources = [str(file.absolute()) for file in files]
+    with tempfile.TemporaryDirectory() as folder:
+        words = [program, "--synth", "--std=08", "--out=verilog", *sources, "-e", top]
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = next((line for line in done.stderr.splitlines() if line.strip()), "it says nothing")
+        raise ValueError(f"ghdl cannot convert {top}: {said}")
+    return done.stdout
