@@ -14,8 +14,8 @@ NOT_MEASURED: dict[str, str] = {
     "its row of `scratch`, which has no bar",
     "plain 1-6-9 sums spoil training (Wang18 Fig. 3)": "Adam forgives the scale of a gradient on small networks; "
     "the gradients themselves are measured by `swamping`",
-    "gradients of FP16 are needed in the ring (HFP8 Table 2)": "1-5-2 gradients did as well on networks of this size",
-    "HiFloat8 with scales per tensor trains better than by casts alone (HiFloat8 Table 7)": "inside the noise",
+    "gradients of FP16 are needed in the ring (HFP8 Table 2)": "no effect in first trials on networks of this size",
+    "HiFloat8 with scales per tensor trains better than casts alone (HiFloat8 Table 7)": "within the noise in trials",
     "hybrid rounding matters (HiFloat8 Table 5)": "claimed of YOLO-tiny alone, which does not train in minutes",
     "the first layer's input needs three significand bits (Graphcore section 3.3)": "smaller than the noise of small "
     "data sets",
