@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -60,6 +61,9 @@ def test_the_source_distribution_carries_what_the_wheel_does(built: tuple[Path, 
     with zipfile.ZipFile(built[0]) as wheel, tarfile.open(built[1]) as source:
         packed = {name for name in wheel.namelist() if ".dist-info/" not in name}
         held = {re.sub(r"^[^/]+/(model|rtl|sim)/", "", name) for name in source.getnames()}
+    moved = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    for page, place in moved["force-include"].items():
+        held |= {place for name in held if name.partition("/")[2] == page}
     assert {"fp9/vectors/grades.json", "fp9/py.typed", "fp9_sim/demo/report/template.html"} <= packed <= held
 
 
