@@ -1,6 +1,6 @@
 """The command `fp9`, and the commands that need the model alone."""
 
-from fp9.cli import cache, chips, error, explore, model, papers, recipes, topics
+from fp9.cli import cache, chips, error, explore, model, papers, recipes, streams, topics
 from fp9.cli.entry import main
 
 COMMANDS = (
@@ -11,6 +11,7 @@ COMMANDS = (
     *recipes.COMMANDS,
     *cache.COMMANDS,
     *explore.COMMANDS,
+    *streams.COMMANDS,
     *topics.COMMANDS,
 )
 

@@ -1,0 +1,74 @@
+"""Golden vectors through a pipe: gen, ver."""
+
+from __future__ import annotations
+
+import sys
+from typing import TextIO
+
+import click
+
+from fp9.cli.support import SEED, Command, load_unit, settings_option, show, table
+from fp9.cli.words import UNIT
+
+_SHOWN = 20
+
+
+@click.command(cls=Command)
+@click.argument("name", metavar="UNIT", type=UNIT)
+@click.option("--level", type=int, default=1, show_default=True, help="1: systematic cases; 2: drawn ones as well.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the drawn operations.")
+@click.option("--forever", is_flag=True, help="Go on with drawn operations until the reader has enough.")
+@settings_option
+def gen(name: str, level: int, seed: int, forever: bool, settings: tuple[str, ...], as_json: bool) -> None:
+    """Print operations of UNIT with their results, a line each.
+
+    Inputs and outputs in port order, in hex, as in a .vec file; x is an output without meaning. With --json the columns
+    of a line are printed instead, and no line.
+
+    \b
+      fp9 gen fma_fp32_ocp | head
+      fp9 gen cast_fp32 --level 2 --seed 7 | ./my_bench | fp9 ver cast_fp32
+    """
+    from fp9.vectors import streams  # slow to load
+
+    unit = load_unit(name, settings)
+    if as_json:
+        columns = [{"port": port.name, "bits": port.width} for port in (*unit.inputs, *unit.outputs)]
+        return show({"unit": unit.name, "columns": columns}, as_json)
+    for lines in streams.generated(unit, level, seed, forever=forever):
+        sys.stdout.buffer.write(lines)
+    sys.stdout.buffer.flush()
+    return None
+
+
+@click.command(cls=Command)
+@click.argument("name", metavar="UNIT", type=UNIT)
+@click.argument("source", metavar="[FILE]", type=click.File(), default="-")
+@settings_option
+def ver(name: str, source: TextIO, settings: tuple[str, ...], as_json: bool) -> None:
+    """Compare results with those of UNIT's model.
+
+    Reads lines as gen prints them from FILE or standard input: operands, and the results that another implementation
+    gave for them. Exit code 1 where one differs.
+
+    \b
+      fp9 gen cast_fp32 | ./my_bench | fp9 ver cast_fp32
+    """
+    from fp9.vectors import streams  # slow to load
+
+    unit = load_unit(name, settings)
+    verdict = streams.verified(unit, source, _SHOWN)
+
+    def hexed(values: dict[str, int]) -> str:
+        return " ".join(f"{port}={value:x}" for port, value in values.items())
+
+    rows = [[wrong.line, hexed(wrong.operands), hexed(wrong.expected), hexed(wrong.found)] for wrong in verdict.first]
+    found = table(unit.name, ["line", "operands", "expected", "found"], rows, numbers=["line"])
+    said = f"{unit.name}: {verdict.lines} operations, {verdict.wrong} wrong"
+    show(streams.as_record(verdict), as_json, *([found] if rows else []), said)
+    if verdict.wrong:
+        raise SystemExit(1)
+
+
+COMMANDS = (gen, ver)
+"""Commands of streams of vectors."""

@@ -1,0 +1,133 @@
+"""Golden vectors as a stream of lines, for benches that read a pipe: `testfloat_gen` and `testfloat_ver` for units.
+
+A line has the columns of a `vec` file: inputs and outputs in port order, as hex with blanks between them.
+Source of the pattern: Hauser, Berkeley TestFloat release 3e, programs testfloat_gen and testfloat_ver.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from fp9.suites import inputs_of
+from fp9.units import Unit
+from fp9.vectors.encodings import FILE_FORMATS
+from fp9.vectors.sets import VectorSet, concatenate, from_inputs
+
+DRAWN = 100_000
+"""Operations drawn at level 2, and in each round of an endless stream."""
+
+LEVELS: dict[int, tuple[tuple[str, int | None], ...]] = {
+    1: (("corner", None),),
+    2: (("corner", None), ("random", DRAWN)),
+}
+"""Suites of each level with the operations drawn: the systematic cases, and those with drawn ones after them."""
+
+_READ = 1 << 14
+"""Lines that are compared at once."""
+
+_FORM = FILE_FORMATS["vec"]
+
+
+def generated(unit: Unit, level: int = 1, seed: int = 0, *, forever: bool = False) -> Iterator[bytes]:
+    """Lines of a level's operations with their results, many at a time; `forever` goes on with drawn ones.
+
+    The same arguments give the same lines. Raises ValueError for an unknown level, and for an endless stream of a unit
+    with state, whose operations are one sequence from reset.
+    """
+    if level not in LEVELS:
+        raise ValueError(f"level {level} given; choose from {', '.join(map(str, LEVELS))}")
+    if forever and unit.has_state:
+        raise ValueError(f"{unit.name}: its operations are one sequence from reset; leave out --forever")
+    parts = (from_inputs(unit, inputs_of(unit, suite, count, seed)) for suite, count in LEVELS[level])
+    yield from map(_lines, [concatenate(list(parts))] if unit.has_state else parts)
+    for further in itertools.count(seed + 1) if forever else ():
+        yield _lines(from_inputs(unit, inputs_of(unit, "random", DRAWN, further)))
+
+
+def _lines(vectors: VectorSet) -> bytes:
+    """A set's lines, without the heading of a file."""
+    columns = {
+        port.name: np.ma.masked_array(
+            {**vectors.inputs, **vectors.expected}[port.name],
+            ~vectors.care[port.name] if port.name in vectors.care else np.ma.nomask,
+        )
+        for port in vectors.columns
+    }
+    text = _FORM.encode(vectors.unit.name, vectors.columns, columns)
+    return b"".join(line for line in text.splitlines(keepends=True) if not line.startswith(b"#"))
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A line whose result is not the model's: its number, the operands, what was expected and what stood there."""
+
+    line: int
+    operands: dict[str, int]
+    expected: dict[str, int]
+    found: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Lines that were compared, those that differ, and the first of them."""
+
+    lines: int
+    wrong: int
+    first: tuple[Wrong, ...]
+
+
+def verified(unit: Unit, lines: Iterable[str], shown: int = 20) -> Verdict:
+    """Compare lines of operands and results with the model; an output that carries no meaning is not compared.
+
+    Lines of a unit with state are one sequence from reset, and read to their end before they are compared. Raises
+    ValueError, with the line's number, for a line that is not of the form.
+    """
+    numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip() and line[0] != "#")
+    counted = wrong = 0
+    first: list[Wrong] = []
+    while batch := list(itertools.islice(numbered, None if unit.has_state else _READ)):
+        found = _compared(unit, batch)
+        counted += len(batch)
+        wrong += len(found)
+        first += found[: shown - len(first)]
+    if not counted:
+        raise ValueError(f"{unit.name}: no line to compare; give operands and results, as `fp9 gen` prints them")
+    return Verdict(counted, wrong, tuple(first))
+
+
+def _compared(unit: Unit, batch: list[tuple[int, str]]) -> list[Wrong]:
+    """The lines of a batch that differ."""
+    ports = (*unit.inputs, *unit.outputs)
+    for number, line in batch:
+        if len(line.split()) != len(ports):
+            names = " ".join(port.name for port in ports)
+            raise ValueError(f"line {number} has {len(line.split())} columns; give {len(ports)}: {names}")
+    numbers, texts = zip(*batch, strict=True)
+    try:
+        columns = _FORM.decode("\n".join(texts).encode(), ports)
+    except ValueError as error:
+        raise ValueError(f"lines {numbers[0]} to {numbers[-1]}: {error}") from None
+    model = from_inputs(unit, {port.name: columns[port.name].data for port in unit.inputs})
+    differs = np.zeros(len(batch), dtype=np.bool_)
+    for port in unit.outputs:
+        cared = model.care.get(port.name, np.True_) & ~np.ma.getmaskarray(columns[port.name])
+        differs |= (columns[port.name].data != model.expected[port.name]) & cared
+    return [
+        Wrong(
+            numbers[index],
+            {port.name: int(model.inputs[port.name][index]) for port in unit.inputs},
+            {port.name: int(model.expected[port.name][index]) for port in unit.outputs},
+            {port.name: int(columns[port.name].data[index]) for port in unit.outputs},
+        )
+        for index in np.flatnonzero(differs)
+    ]
+
+
+def as_record(verdict: Verdict) -> dict[str, object]:
+    """As plain values for JSON."""
+    return dataclasses.asdict(verdict)
