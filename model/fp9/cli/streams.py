@@ -52,6 +52,7 @@ def ver(name: str, source: TextIO, settings: tuple[str, ...], as_json: bool) -> 
     gave for them. Exit code 1 where one differs.
 
     \b
+      fp9 ver cast_fp32 results.vec
       fp9 gen cast_fp32 | ./my_bench | fp9 ver cast_fp32
     """
     from fp9.vectors import streams  # slow to load
