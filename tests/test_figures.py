@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from fp9.engines import ENGINES
 from fp9.units import CATALOGUE
+from tests import witnesses
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "area-analysis.md"
@@ -95,3 +98,23 @@ def test_an_area_in_a_sentence_on_units_is_in_their_records(line: str) -> None:
 def test_the_page_is_checked_at_all() -> None:
     assert len(ROWS) >= 14
     assert len(RATIOS) >= 3
+
+
+def test_every_preset_has_the_witnesses_of_the_record() -> None:
+    page, found = DOCS / "accumulators.md", json.loads((DOCS / "accumulators" / "witnesses.json").read_text())
+    assert set(found) == set(ENGINES)
+    assert all(found.values())
+    assert page.read_text() == witnesses.with_column(page.read_text(), found)
+
+
+def test_a_column_of_witnesses_adds_what_the_presets_of_a_row_have() -> None:
+    page = "| preset | witness |\n|---|---|\n| `ada`, `mx` | ? |\n\n| `ada` | ? |\n"
+    found = {
+        "ada": [witnesses.Witness("rows", 1000), witnesses.Witness("a text")],
+        "mx": [witnesses.Witness("rows", 5)],
+    }
+    assert witnesses.with_column(page, found).splitlines()[2:] == [
+        "| `ada`, `mx` | rows (1,005 rows); a text |",
+        "",
+        "| `ada` | ? |",
+    ]

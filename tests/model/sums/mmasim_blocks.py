@@ -3,7 +3,6 @@
 `mmasim_blocks.npz` is written by an interpreter that has fp9's needs, mmasim 2.1.1 and torch:
 
     python tests/model/sums/mmasim_blocks.py write tests/model/sums
-    python tests/model/sums/mmasim_blocks.py compare 1000000    # so many dots of every form, nothing written
 """
 
 from __future__ import annotations
@@ -206,8 +205,5 @@ def differing(form: Form, dots: int, seed: int = 0) -> tuple[int, int]:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "write":
-        print(generate(Path(sys.argv[2])))
-    else:
-        for each in forms():
-            print(each.name, *differing(each, int(sys.argv[2])), flush=True)
+    assert sys.argv[1] == "write", __doc__
+    print(generate(Path(sys.argv[2])))

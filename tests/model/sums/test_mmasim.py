@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.model.sums import mmasim_dots as dots
 from tests.model.sums import mmasim_vectors as vectors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FILE = Path(__file__).with_name("mmasim.npz")
+RECORD = Path(__file__).parents[3] / "docs" / "accumulators" / "mmasim.json"
 INSTRUCTIONS = list(vectors.instructions())
 
 
@@ -40,6 +42,29 @@ def test_the_committed_results_are_those_of_the_manifest() -> None:
     manifest = json.loads(FILE.with_suffix(".json").read_text())
     assert hashlib.sha256(FILE.read_bytes()).hexdigest() == manifest["sha256"]
     assert set(manifest["instructions"]) == {i.name for i in INSTRUCTIONS}
+
+
+def test_the_record_of_many_dots_has_every_instruction_and_no_difference() -> None:
+    """A million dots of each of the 25 pairs, with FP32 and with FP16 results, and of each form of scaled FP4."""
+    record = json.loads(RECORD.read_text())["instructions"]
+    cases = {case.name: case for case in dots.cases()}
+    assert set(record) == set(cases)
+    assert all(one["differ"] == 0 and one["preset"] == cases[name].preset for name, one in record.items())
+    whole = [
+        name for name in cases if name.startswith(("blackwell-", "blackwell_fp16-")) or "nvfp4" in cases[name].preset
+    ]
+    assert len(whole) == 2 * 25 + 8
+    assert all(record[name]["dots"] >= (1_000_000 if name in whole else 100_000) for name in cases)
+
+
+def test_dots_are_compared_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against the model itself in mmasim's place: none differs; against other codes every finite one does."""
+    monkeypatch.setattr(dots, "PART", 50)
+    case = next(case for case in dots.cases() if case.preset == "blackwell_fp16")
+    same = dots.compare(case._replace(theirs=case.ours), 0)
+    assert same == {"dots": 50 * len(case.kinds), "differ": 0, "left_out": 0}
+    other = dots.compare(case._replace(theirs=lambda x: case.ours(x) ^ np.uint32(1 << 13)), 0)
+    assert other["differ"] >= 50
 
 
 @pytest.mark.skipif(importlib.util.find_spec("mmasim") is None, reason="mmasim is not installed")

@@ -1,0 +1,134 @@
+"""Who says that a preset is right, counted by comparing, and the column of docs/accumulators.md that tells it:
+
+    FP9_REFERENCES=FOLDER python -m tests.witnesses CLONE docs/accumulators.md
+
+FOLDER holds `isa` (see `tests.outside`), CLONE is one of MATLAB-tensor-core. The record is written beside the pictures
+of the page, as `accumulators/witnesses.json`; that of mmasim, `accumulators/mmasim.json`, is read there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fp9.engines import ENGINES, engine
+from fp9.studies import chips
+from fp9.system.files import write_whole
+from tests.model.sums import test_instruction_sets as isa
+
+
+class Witness(NamedTuple):
+    """What says it, and in how many rows or dots; none where it is a text or arithmetic."""
+
+    words: str
+    count: int | None = None
+    unit: str = "rows"
+
+    def __str__(self) -> str:
+        return self.words if self.count is None else f"{self.words} ({self.count:,} {self.unit})"
+
+
+TEXTS = {
+    "fma_fp32": "the host's FPU",
+    "fma_bf16": "IEEE 754's text",
+    "dlfloat": "the paper's text",
+    "fmma": "the paper's text",
+    "chunked": "the paper's text",
+    "deepseek": "the paper's text, on `hopper`",
+    "mx": "exact fractions",
+    "exact": "exact fractions",
+}
+"""Presets that no chip, model or table of rows says alone."""
+
+INSTRUCTION_SETS = {
+    "Spike, the reference simulator": isa.rvbna_rows,
+    "Arm's pseudo-code": isa.arm_rows,
+    "Bochs' rules": isa.x86_rows,
+}
+
+Found = dict[str, list[Witness]]
+
+
+def compared(clone: Path, mmasim: dict[str, Any]) -> Found:
+    """The witnesses of every preset, by comparing all rows. Raises ValueError for a row that no preset explains."""
+    found: Found = {name: [] for name in ENGINES}
+    for name, words in TEXTS.items():
+        found[name].append(Witness(words))
+    for name, gpus, with_c, count in _of_chips(clone):
+        said = f"chip{'s' if len(gpus) > 1 else ''} {_listed(gpus)}" + ("" if with_c else ", C = 0")
+        found[name].append(Witness(said, count))
+    for words, rows in INSTRUCTION_SETS.items():
+        for name, count in _added(rows()).items():
+            found[name].append(Witness(words, count))
+    version = mmasim["source"].partition(" on ")[0]
+    dots = [(one["preset"], one["dots"]) for one in mmasim["instructions"].values() if not one["differ"]]
+    for name, count in _added(dots).items():
+        found[name].append(Witness(version, count, "dots"))
+    return found
+
+
+def _of_chips(clone: Path) -> Iterator[tuple[str, list[str], bool, int]]:
+    """Presets, the GPUs whose rows they explain, whether C was added, and how many rows."""
+    gpus: dict[tuple[str, bool], set[str]] = defaultdict(set)
+    counts: dict[tuple[str, bool], int] = defaultdict(int)
+    for rows in chips.read(clone):
+        verdict = chips.explain(rows)
+        if not verdict.explained:
+            raise ValueError(f"{rows.gpu}, {rows.operands}, {rows.output}: a row that no preset explains")
+        for name in verdict.presets:
+            gpus[name, verdict.with_c].add(rows.gpu)
+            counts[name, verdict.with_c] += len(rows.d)
+    for (name, with_c), own in gpus.items():
+        yield name, sorted(own), with_c, counts[name, with_c]
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _added(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Counts by preset; a changed one counts for the preset that it was made of."""
+    total: dict[str, int] = defaultdict(int)
+    for name, count in counts:
+        total[engine(name).name.partition("(")[0]] += count
+    return total
+
+
+def said(found: Found, names: Iterable[str]) -> str:
+    """The witnesses of the presets of a row, those with the same words added up."""
+    total: dict[tuple[str, str], int | None] = {}
+    for one in (Witness(*one) for name in names for one in found[name]):
+        before = total.get((one.words, one.unit))
+        total[one.words, one.unit] = one.count if before is None or one.count is None else before + one.count
+    return "; ".join(str(Witness(words, count, unit)) for (words, unit), count in total.items())
+
+
+_TABLE = re.compile(r"(?<=\| witness \|\n)(?:\|.*\n)+")
+
+
+def with_column(page: str, found: Found) -> str:
+    """The page with the last column of its table of presets."""
+
+    def told(line: str) -> str:
+        cells = line.split("|")
+        names = re.findall(r"`(\w+)`", cells[1])
+        return "|".join([*cells[:-2], f" {said(found, names)} ", ""]) if names else line
+
+    return _TABLE.sub(lambda table: "\n".join(told(line) for line in table[0].split("\n")), page)
+
+
+def main(clone: Path, page: Path) -> None:
+    """Compare, and write the record and the page."""
+    folder = page.with_suffix("")
+    found = compared(clone, json.loads((folder / "mmasim.json").read_text()))
+    write_whole(folder / "witnesses.json", json.dumps(found, indent=1) + "\n")
+    write_whole(page, with_column(page.read_text(), found))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
