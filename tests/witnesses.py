@@ -116,7 +116,7 @@ def with_column(page: str, found: Found) -> str:
 
     def told(line: str) -> str:
         cells = line.split("|")
-        names = re.findall(r"`(\w+)`", cells[1])
+        names = re.findall(r"`(\w+)`", cells[1]) if len(cells) > 1 else []
         return "|".join([*cells[:-2], f" {said(found, names)} ", ""]) if names else line
 
     return _TABLE.sub(lambda table: "\n".join(told(line) for line in table[0].split("\n")), page)
