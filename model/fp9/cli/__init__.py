@@ -1,6 +1,6 @@
 """The command `fp9`, and the commands that need the model alone."""
 
-from fp9.cli import cache, chips, error, explore, model, papers, recipes, streams, topics
+from fp9.cli import cache, chips, error, explore, fit, model, papers, recipes, streams, topics
 from fp9.cli.entry import main
 
 COMMANDS = (
@@ -8,6 +8,7 @@ COMMANDS = (
     *papers.COMMANDS,
     *error.COMMANDS,
     *chips.COMMANDS,
+    *fit.COMMANDS,
     *recipes.COMMANDS,
     *cache.COMMANDS,
     *explore.COMMANDS,

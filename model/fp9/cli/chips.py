@@ -84,6 +84,11 @@ def _picture(verdict: Verdict, steps: list[Step]) -> Table:
         f"{rows.gpu}, {rows.operands}, {rows.output}: row {verdict.differs + 1} as {verdict.presets[0]} takes it; "
         f"the chip gave {chip:.9g}"
     )
+    return drawing(title, steps)
+
+
+def drawing(title: str, steps: list[Step]) -> Table:
+    """The roundings of a sum, one a line."""
     columns = ["", "products", "addend", "exact sum", "window from", "to", "result"]
     lines = [
         [s.what, s.products, f"{s.addend:.9g}", f"{s.exact:.17g}", _power(s.top), _power(s.last), f"{s.result:.9g}"]

@@ -9,7 +9,7 @@ went in rounded to FP16, and d is an FP16 number.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -205,12 +205,20 @@ def _candidates(output: str) -> list[Engine]:
 
 def steps(verdict: Verdict, row: int) -> list[Step]:
     """The roundings of a row as the verdict's simplest rule takes them, in exact arithmetic."""
-    rows, engine = verdict.rows, ENGINES[verdict.presets[0]]
-    fmt = format(rows.operands)
-    products = oracle.product_terms(engine, rows.a[row].tolist(), rows.b[row].tolist(), fmt, fmt)
-    c = oracle.code_term(int(rows.start(verdict.with_c)[row]), engine.addend_format)
+    rows = verdict.rows
+    fmt, c = format(rows.operands), int(rows.start(verdict.with_c)[row])
+    return steps_of(ENGINES[verdict.presets[0]], rows.a[row].tolist(), rows.b[row].tolist(), fmt, fmt, c)
+
+
+def steps_of(
+    engine: Engine, a: Sequence[int], b: Sequence[int], format_a: Format, format_b: Format, c: int
+) -> list[Step]:
+    """The roundings of one sum of codes as an engine takes them, in exact arithmetic; none of an engine that sums the
+    whole at once.
+    """
     seen: list[oracle.Taken] = []
-    oracle.dot(engine, products, c, seen=seen)
+    products = oracle.product_terms(engine, a, b, format_a, format_b)
+    oracle.dot(engine, products, oracle.code_term(c, engine.addend_format), seen=seen)
     return [_drawn(taken) for taken in seen]
 
 

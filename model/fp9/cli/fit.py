@@ -1,0 +1,221 @@
+"""The command `fp9 fit`: which accumulator a unit is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fp9.cli.chips import drawing
+from fp9.cli.support import SEED, Command, UserError, extra, show, table
+from fp9.cli.words import FORMAT, OutFile
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from fp9.engines import Engine
+    from fp9.fit import Box, Explained, Fit, Interface, Rows
+    from fp9.fit.search import Evidence
+
+
+@click.command(cls=Command)
+@click.argument("target", required=False)
+@click.option("--a", "format_a", type=FORMAT, default="e4m3", show_default=True, help="Format of the operand a.")
+@click.option("--b", "format_b", type=FORMAT, help="Format of the operand b; as a without it.")
+@click.option("--result", type=FORMAT, default="fp32", show_default=True, help="Format of c and of the result.")
+@click.option("--depth", type=click.IntRange(1), default=32, show_default=True, help="Products of a sum.")
+@click.option("--values", is_flag=True, help="A Python function takes and gives float32 numbers, no codes.")
+@click.option("--any-nan", is_flag=True, help="Take any NaN for any other.")
+@click.option("--calls", type=click.IntRange(1), default=1000, show_default=True, help="Sums that are asked at most.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of random sums.")
+@click.option("--cuda", type=OutFile(), help="Write a CUDA program that runs sums on a GPU and prints rows.")
+@click.option("--hip", type=OutFile(), help="The same in HIP, for AMD's matrix cores.")
+@click.option("--picture", type=OutFile(), help="Write an SVG of how the candidates fall.")
+def fit(
+    target: str | None,
+    format_a: str,
+    format_b: str | None,
+    result: str,
+    depth: int,
+    values: bool,
+    any_nan: bool,
+    calls: int,
+    seed: int,
+    cuda: Path | None,
+    hip: Path | None,
+    picture: Path | None,
+    as_json: bool,
+) -> None:
+    """Find out which accumulator a unit is.
+
+    TARGET is a Python function, module:function of arrays a (n, k), b (n, k) and c (n,); a function of a shared
+    library, library.so:symbol; a TOML file that maps foreign Verilog, as `check-rtl` reads it; a file of rows that a
+    unit computed, or a clone of MATLAB-tensor-core. A unit is asked one sum after the other, each the one that tells
+    most engines apart; the answer is an engine, and each of its fields that no sum decided. Exit code 1 says that no
+    engine gives all results; the first row that differs is drawn.
+
+    --cuda and --hip write a program instead, whose rows `fp9 fit` reads.
+
+    \b
+      fp9 fit mine:dot --a e4m3 --result fp32 --depth 32
+      fp9 fit ./libunit.so:unit_dot --a e5m2 --result fp16
+      fp9 fit --cuda unit.cu --a e4m3
+    """
+    from fp9 import fit as room  # slow to load
+    from fp9.formats import fixed_format, format  # slow to load
+
+    interface = room.Interface(format(format_a), format(format_b or format_a), fixed_format(result), depth, any_nan)
+    if cuda is not None or hip is not None:
+        _write_programs(interface, seed, cuda, hip, as_json)
+        if target is None:
+            return
+    if target is None:
+        raise UserError("no TARGET given; give module:function, library.so:symbol, a file of rows or a TOML file")
+    if Path(target).exists() and Path(target).suffix != ".toml":
+        if picture is not None:
+            raise UserError("--picture given with rows; it shows how a unit was asked, so give a unit")
+        _explain(target, any_nan, as_json)
+        return
+    found = room.fit(_box(target, interface, values), calls, seed)
+    if picture is not None:
+        with extra("rtl"):
+            from fp9.fit import picture as drawn  # optional, slow to load
+        drawn.write(found, picture)
+    _show(found, as_json)
+
+
+def _write_programs(interface: Interface, seed: int, cuda: Path | None, hip: Path | None, as_json: bool) -> None:
+    from fp9.fit import sources  # slow to load
+    from fp9.system.files import write_whole  # slow to load
+
+    texts = [(path, source(interface, seed)) for path, source in ((cuda, sources.cuda), (hip, sources.hip)) if path]
+    for path, text in texts:
+        write_whole(path, text)
+    written = [str(path) for path, _ in texts]
+    show(written, as_json, *(f"{path}: {text.splitlines()[2].removeprefix('//').strip()}" for path, text in texts))
+
+
+def _box(target: str, interface: Interface, values: bool) -> Box:
+    from fp9.fit.opened import OPENERS, opened, opener  # slow to load
+
+    if not target.endswith(".toml"):
+        return opened(target, interface, values)
+    found = opener(".toml")
+    if found is None:
+        raise UserError(f"{target} given, and no installed package opens TOML files (entry points {OPENERS})")
+    box: Box = found(Path(target))
+    return box
+
+
+# --- units ----------------------------------------------------------------------------------------------------------
+
+
+def _show(found: Fit, as_json: bool) -> None:
+    from fp9.fit.fields import hypotheses, spelled  # slow to load
+    from fp9.fit.measured import said  # slow to load
+
+    also = _also(found.nearest, found.equal)
+    fields = {field.name: spelled(getattr(found.nearest, field.name)) for field in hypotheses(found.interface)}
+    record: dict[str, Any] = {
+        "unit": found.name,
+        "engine": found.engine.name if found.engine else None,
+        "nearest": found.nearest.name,
+        "fields": fields,
+        "not_told_apart": {name: said(values) for name, values in also.items()},
+        "presets": [engine.name for engine in found.equal if "(" not in engine.name],
+        "calls": found.calls,
+    }
+    rows = [[name, value, record["not_told_apart"].get(name, "")] for name, value in fields.items()]
+    title = f"{found.name}: {found.nearest.name}" if found.engine else f"{found.name}: nearest is {found.nearest.name}"
+    shown: list[RenderableType] = [table(title, ["field", "value", "no sum told it from"], rows)]
+    verdict = f"engine {found.nearest.name}, from {found.calls} sums"
+    if found.engine is None:
+        _draw_difference(found.evidence, found.nearest, found.differs, record, shown)
+        verdict = f"no engine that fp9 knows gives this row, of {found.calls} sums asked"
+    show(record, as_json, *shown, verdict)
+    if found.engine is None:
+        click.get_current_context().exit(1)
+
+
+def _also(engine: Engine, equal: tuple[Engine, ...]) -> dict[str, list[Any]]:
+    """The values of single fields that engines have which were not told from one."""
+    from fp9.fit.fields import differences  # slow to load
+
+    found: dict[str, list[Any]] = {}
+    for other in equal:
+        changed = differences(engine, other)
+        if len(changed) == 1:
+            for name, value in changed.items():
+                found.setdefault(name, []).append(value)
+    return found
+
+
+def _draw_difference(
+    evidence: Evidence, engine: Engine, row: int | None, record: dict[str, Any], shown: list[RenderableType]
+) -> None:
+    """Add the first row that an engine does not give, to a record and to what is shown."""
+    import numpy as np  # slow to load
+
+    from fp9.casts.arrays import encode  # slow to load
+    from fp9.fit.rows import inputs  # slow to load
+    from fp9.studies.chips import steps_of  # slow to load
+
+    assert row is not None, "a row differs where no engine explains all"
+    io, vector = evidence.interface, evidence.vectors.take([row])
+    unit = float(evidence.results[row : row + 1].view(np.float64)[0])
+    c = int(encode(vector.c, engine.addend_format, "rne", "inf")[0])
+    steps = steps_of(engine, vector.a[0].tolist(), vector.b[0].tolist(), io.a, io.b, c)
+    record["differs"] = {"row": inputs(io, vector)[0], "unit": unit, "agree": evidence.agreement(engine)}
+    shown.append(drawing(f"row {row + 1} as {engine.name} takes it; the unit gave {unit:.9g}", steps))
+    shown.append(f"a, b and c of the row: {record['differs']['row']}")
+
+
+# --- rows -----------------------------------------------------------------------------------------------------------
+
+
+def _explain(target: str, any_nan: bool, as_json: bool) -> None:
+    from fp9.fit import chips, fit_rows, read  # slow to load
+
+    path = Path(target)
+    files: list[Rows] = list(chips.read(path)) if path.is_dir() else [read(path, any_nan)]
+    found = [fit_rows(rows) for rows in files]
+    records: list[dict[str, Any]] = []
+    shown: list[RenderableType] = []
+    for explained in found:
+        record = _explained(explained)
+        records.append(record)
+        if explained.engine is None:
+            _draw_difference(explained.evidence, explained.nearest, explained.differs, record, shown)
+    columns = ["rows of", "rule", "C", "rows", "agree", "single fields that these rows leave open"]
+    lines = [[r["unit"], _rule(r), r["c"], r["rows"], r["agree"], _open(r)] for r in records]
+    show(records, as_json, table("Rules of measured rows", columns, lines, numbers=["rows", "agree"]), *shown)
+    if any(explained.engine is None for explained in found):
+        click.get_current_context().exit(1)
+
+
+def _rule(record: dict[str, Any]) -> str:
+    return " = ".join(record["presets"]) or record["engine"] or f"none; nearest {record['nearest']}"
+
+
+def _open(record: dict[str, Any]) -> str:
+    return "; ".join(f"{name} {values}" for name, values in record["not_told_apart"].items())
+
+
+def _explained(found: Explained) -> dict[str, Any]:
+    from fp9.fit.measured import open_values, said  # slow to load
+
+    open_fields = open_values(found.evidence, found.nearest) if found.engine else {}
+    return {
+        "unit": found.rows.name,
+        "engine": found.engine.name if found.engine else None,
+        "nearest": found.nearest.name,
+        "presets": list(found.presets),
+        "c": "added" if found.with_c else "+0",
+        "rows": len(found.evidence),
+        "agree": found.evidence.agreement(found.nearest),
+        "not_told_apart": {name: said(values) for name, values in open_fields.items()},
+    }
+
+
+COMMANDS = (fit,)

@@ -1,0 +1,70 @@
+"""A unit whose inside is not known: what it takes and gives, and a function that asks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.arrays import as_codes, decode, encode
+from fp9.fit.interface import Interface
+from fp9.fit.vectors import code_patterns, patterns
+
+Ask = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], Any]
+"""a (n, k) and b (n, k), c (n,) to d (n,)."""
+
+
+@dataclass
+class Box:
+    """A unit to be asked: `ask` takes codes and gives codes of the result's format, or takes and gives numbers
+    (`values`): float32; then any NaN is as good as another.
+
+    `calls` counts the sums that it was asked.
+    """
+
+    name: str
+    interface: Interface
+    ask: Ask
+    values: bool = False
+    calls: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        if self.values:
+            self.interface = replace(self.interface, any_nan=True)
+
+    def answers(self, a: NDArray[Any], b: NDArray[Any], c: NDArray[np.float64]) -> NDArray[np.uint64]:
+        """The patterns of the results that the unit gives for codes a, b (n, k) and numbers c (n,).
+
+        Raises ValueError for a unit that fails, or gives something else than n results.
+        """
+        io = self.interface
+        if self.values:
+            given = (decode(a, io.a).astype(np.float32), decode(b, io.b).astype(np.float32), c.astype(np.float32))
+        else:
+            given = (a.copy(), b.copy(), encode(c, io.output, "rne", "inf"))
+        self.calls += len(c)
+        try:
+            found = self.ask(*given)
+        except Exception as error:
+            raise ValueError(f"{self.name} raises {type(error).__name__}: {error}; give a unit that answers") from error
+        return self._patterns(found, len(c))
+
+    def _patterns(self, found: object, count: int) -> NDArray[np.uint64]:
+        results = np.asarray(found)
+        if results.shape != (count,):
+            raise ValueError(
+                f"{self.name} gives an array of shape {results.shape} for {count} sums; expected shape ({count},)"
+            )
+        wanted, kind = ("numbers", "f") if self.values else ("codes, unsigned integers", "iu")
+        if results.dtype.kind not in kind:
+            other = "without" if self.values else "with"
+            raise ValueError(
+                f"{self.name} gives {results.dtype.name}; expected {wanted} of {self.interface.output.name} "
+                f"({other} --values it is asked in the other way)"
+            )
+        if self.values:
+            return patterns(results.astype(np.float64))
+        return code_patterns(as_codes(results, self.interface.output), self.interface)

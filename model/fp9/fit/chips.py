@@ -1,0 +1,25 @@
+"""Rows that chips computed, in the layout of MATLAB-tensor-core, as rows to fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from fp9.fit.interface import Interface
+from fp9.fit.rows import Rows
+from fp9.fit.vectors import Vectors, patterns
+from fp9.formats import fixed_format, format
+from fp9.studies import chips
+
+
+def read(folder: Path) -> Iterator[Rows]:
+    """The rows of every GPU, format and output of a clone. Errors are those of `fp9.studies.chips.read`."""
+    for found in chips.read(folder):
+        operands = format(found.operands)
+        interface = Interface(operands, operands, fixed_format(found.output), found.a.shape[1], any_nan=True)
+        c, d = (column.view(np.float32).astype(np.float64) for column in (found.c, found.d))
+        vectors = Vectors(found.a, found.b, c, ("row",) * len(c))
+        name = f"{found.gpu} {found.operands} {found.output}"
+        yield Rows(name, interface, vectors, patterns(d))

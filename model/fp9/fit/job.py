@@ -1,0 +1,242 @@
+"""From a unit to an engine: probes that tell candidates apart, a search where none is left, random sums to confirm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fp9.engines import ENGINES, Engine
+from fp9.fit import fields
+from fp9.fit.box import Box
+from fp9.fit.interface import Interface
+from fp9.fit.probes import drawn, structured, thinned
+from fp9.fit.search import Evidence, explainer, mutants
+from fp9.fit.vectors import Predictions, Vectors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CALLS = 1000
+"""Sums that a unit is asked at most, where nothing else is said."""
+
+_ROUNDS = 12
+_FRESH = 300
+"""Random sums among which one is looked for that tells candidates apart."""
+_QUIET = 2
+"""Times that none may be found before candidates count as equal."""
+_MUTANTS = 100
+_CONFIRMING = 64
+_AGAIN = 16
+"""Sums that are asked a second time."""
+
+
+@dataclass(frozen=True)
+class Fall:
+    """What one answer did: the row, and the candidates before and after it."""
+
+    row: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a unit was found to be: the engine that explains every row, under its name, or None where no engine does.
+
+    `nearest` explains most rows, and where there is an engine it is that. `equal` are other engines that no sum was
+    found to tell from it. `calls` counts all sums asked, those that confirm and those asked again with them.
+    """
+
+    name: str
+    interface: Interface
+    engine: Engine | None
+    nearest: Engine
+    equal: tuple[Engine, ...]
+    evidence: Evidence
+    falls: tuple[Fall, ...]
+    calls: int
+
+    @property
+    def differs(self) -> int | None:
+        """The first row that the nearest engine does not give."""
+        return self.evidence.first_difference(self.nearest)
+
+
+class _Spent(Exception):
+    """No more sums may be asked."""
+
+
+class _Session:
+    """A unit being asked: the rows so far, and how candidates fell."""
+
+    def __init__(self, box: Box, calls: int, rng: np.random.Generator) -> None:
+        self.box, self.interface, self.most, self.rng = box, box.interface, calls, rng
+        self.pool = structured(box.interface)
+        self.falls: list[Fall] = []
+        none = self.pool.take([])
+        self._asked_thinned = False
+        self.best: tuple[int, Engine] | None = None
+        self.evidence = Evidence(box.interface, none, np.empty(0, dtype=np.uint64))
+
+    def ask(self, vectors: Vectors) -> NDArray[np.uint64]:
+        """The unit's results for vectors, which become rows."""
+        if self.box.calls + len(vectors) > self.most:
+            raise _Spent
+        results = self.box.answers(vectors.a, vectors.b, vectors.c)
+        self.evidence = self.evidence.extended(vectors, results)
+        return results
+
+    def ask_thinned(self) -> None:
+        """Ask some probes of all families, once in a session."""
+        if not self._asked_thinned:
+            self._asked_thinned = True
+            self.ask(self.pool.take(thinned(self.pool, 4)) + drawn(self.interface, _CONFIRMING, self.rng))
+
+    def check_again(self) -> None:
+        """Ask some rows again. Raises ValueError where the unit gives another result."""
+        asked = self.evidence
+        rows = np.linspace(0, len(asked) - 1, min(_AGAIN, len(asked), self.most - self.box.calls)).astype(np.intp)
+        again = asked.vectors.take(rows)
+        results = self.box.answers(again.a, again.b, again.c) if len(rows) else asked.results[rows]
+        if (results != asked.results[rows]).any():
+            raise ValueError(
+                f"{self.box.name} gives another result when it is asked the same sum again; give a unit whose result "
+                "is decided by its operands"
+            )
+
+    def separate(self, candidates: Sequence[Engine], vectors: Vectors) -> list[Engine]:
+        """The candidates that are left when no vector tells them apart; each asked one tells most of them apart."""
+        predictions = Predictions(self.interface, vectors)
+        found = [(engine, predictions.of(engine)) for engine in candidates]
+        kept = [(engine, results) for engine, results in found if results is not None]
+        left = [engine for engine, _ in kept]
+        if not left:
+            return []
+        classes = _classes(np.stack([results for _, results in kept]))
+        while len(left) > 1:
+            column = _best_column(classes)
+            if column is None:
+                break
+            own = [results[column] for _, results in kept]
+            answer = self.ask(vectors.take([column]))[0]
+            stays = [i for i, result in enumerate(own) if result == answer]
+            self.falls.append(Fall(len(self.evidence) - 1, len(left), len(stays)))
+            kept, left, classes = [kept[i] for i in stays], [left[i] for i in stays], classes[stays]
+        return left
+
+
+def _classes(results: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """Results (candidates, vectors) as small integers, equal where the results of a vector are."""
+    return np.stack([np.unique(column, return_inverse=True)[1] for column in results.T], axis=1)
+
+
+def _best_column(classes: NDArray[np.intp]) -> int | None:
+    """The vector after which fewest candidates are left at worst; None where no vector tells any apart."""
+    if not classes.size:
+        return None
+    counts = np.zeros((int(classes.max()) + 1, classes.shape[1]), dtype=np.intp)
+    np.add.at(counts, (classes, np.arange(classes.shape[1])), 1)
+    worst = (counts * counts).sum(axis=0)
+    best = int(worst.argmin())
+    return None if worst[best] == len(classes) ** 2 else best
+
+
+def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
+    """Find the engine of a unit with at most `calls` sums.
+
+    First the catalogue's engines are told apart; then, around the one that is left, engines that differ in one field or
+    in several; then random sums must agree. Where none is left, a thinned set of all probes is asked, and the engine
+    that explains the rows is searched from the catalogue on (`search`).
+
+    Raises ValueError for a unit that fails, gives other shapes, or another result for the same sum.
+    """
+    session = _Session(box, calls, np.random.default_rng(seed))
+    try:
+        left = _converse(session)
+    except _Spent:
+        left = _explaining(session, [*fields.presets(box.interface), *_around(session, _best(session))])
+    session.check_again()
+    nearest = _preferred(left) if left else _best(session)
+    equal = tuple(fields.named(engine) for engine in left if fields.key(engine) != fields.key(nearest))
+    nearest = fields.named(nearest)
+    engine = nearest if left else None
+    return Fit(
+        box.name, box.interface, engine, nearest, equal, session.evidence, tuple(session.falls), session.box.calls
+    )
+
+
+def _converse(session: _Session) -> list[Engine]:
+    """Engines that explain all rows and that no sum was found to tell apart; none where no engine explains them."""
+    left = session.separate(fields.presets(session.interface), session.pool)
+    for _ in range(_ROUNDS):
+        if not left:
+            left = _searched(session)
+        if not left:
+            return []
+        left = _told_apart(session, left)
+        if left and _confirmed(session, left):
+            return left
+        left = _explaining(session, left)
+    return []
+
+
+def _searched(session: _Session) -> list[Engine]:
+    """The engine that explains the rows of all probes, thinned; none where the search finds none."""
+    session.ask_thinned()
+    session.check_again()
+    best = _best(session)
+    return [best] if session.evidence.explains(best) else []
+
+
+def _told_apart(session: _Session, left: list[Engine]) -> list[Engine]:
+    """What is left of some engines and those around them."""
+    middle = None
+    while left and middle != fields.key(_preferred(left)):
+        middle = fields.key(_preferred(left))
+        around = _around(session, _preferred(left))
+        left = session.separate(_explaining(session, [*left, *around]), session.pool)
+    quiet = 0
+    while len(left) > 1 and quiet < _QUIET:
+        before = len(left)
+        left = session.separate(left, drawn(session.interface, _FRESH, session.rng))
+        quiet = quiet + 1 if len(left) == before else 0
+    return left
+
+
+def _around(session: _Session, engine: Engine) -> list[Engine]:
+    several = mutants(engine, session.evidence, _MUTANTS, session.rng)
+    return [*fields.near(engine, session.evidence.fields, session.interface), *several]
+
+
+def _explaining(session: _Session, engines: Iterable[Engine]) -> list[Engine]:
+    """Those that explain all rows, each once."""
+    found = {fields.key(engine): engine for engine in engines}
+    return [engine for engine in found.values() if session.evidence.explains(engine)]
+
+
+def _confirmed(session: _Session, left: list[Engine]) -> bool:
+    """Whether random sums agree with an engine."""
+    session.ask(drawn(session.interface, _CONFIRMING, session.rng))
+    return session.evidence.explains(left[0])
+
+
+def _preferred(engines: Sequence[Engine]) -> Engine:
+    """A preset where there is one, else the engine with the fewest parameters that are not the record's defaults."""
+    names = [fields.key(preset) for preset in ENGINES.values()]
+
+    def rank(engine: Engine) -> tuple[int, int]:
+        own = fields.key(engine)
+        return (names.index(own) if own in names else len(names), len(fields.differences(Engine(), engine)))
+
+    return min(engines, key=rank)
+
+
+def _best(session: _Session) -> Engine:
+    """The engine that explains most rows, searched once for the same rows."""
+    if session.best is None or session.best[0] != len(session.evidence):
+        found = explainer(session.evidence, fields.presets(session.interface))
+        session.best = (len(session.evidence), found)
+    return session.best[1]

@@ -1,0 +1,96 @@
+"""Rows that were measured and cannot be added to: which engines explain them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fp9.engines import ENGINES, Engine
+from fp9.fit import fields
+from fp9.fit.rows import Rows
+from fp9.fit.search import Evidence, explainer
+
+_FIRST = 64
+"""Rows by which most engines are refuted before all rows are looked at."""
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What explains rows: the engine, under its name, or None; `nearest` explains most rows.
+
+    `with_c`: whether C was added, or +0 in its place. `presets` are all of the catalogue that explain every row.
+    """
+
+    rows: Rows
+    engine: Engine | None
+    nearest: Engine
+    with_c: bool
+    presets: tuple[str, ...]
+    evidence: Evidence
+
+    @property
+    def differs(self) -> int | None:
+        """The first row that the nearest engine does not give."""
+        return self.evidence.first_difference(self.nearest)
+
+
+def fit_rows(rows: Rows) -> Explained:
+    """The engine that explains rows with their C, else with +0 in its place; where none does, the nearest with C.
+
+    The catalogue is tried before any other engine is searched.
+    """
+    both = [(with_c, _evidence(given)) for with_c, given in ((True, rows), (False, rows.without_addend()))]
+    for with_c, evidence in both:
+        presets = tuple(preset.name for preset in fields.presets(rows.interface) if _explains(evidence, preset))
+        if presets:
+            return Explained(rows, ENGINES[presets[0]], ENGINES[presets[0]], with_c, presets, evidence)
+    tried = []
+    for with_c, evidence in both:
+        nearest = fields.named(_searched(evidence))
+        explained = evidence.explains(nearest)
+        tried.append(Explained(rows, nearest if explained else None, nearest, with_c, (), evidence))
+        if explained:
+            return tried[-1]
+    return max(tried, key=lambda found: (found.evidence.agreement(found.nearest), found.with_c))
+
+
+def _evidence(rows: Rows) -> Evidence:
+    return Evidence(rows.interface, rows.vectors, rows.results)
+
+
+def _searched(evidence: Evidence) -> Engine:
+    """The engine that explains most rows; the search looks at the first rows, and at more where these are too few."""
+    starts = fields.presets(evidence.interface)
+    size = _FIRST
+    while True:
+        part = evidence.first(size)
+        best = explainer(part, starts)
+        if not part.explains(best) or size >= len(evidence) or evidence.explains(best):
+            return best
+        starts, size = [best, *starts], 2 * size
+
+
+def _explains(evidence: Evidence, engine: Engine) -> bool:
+    return evidence.first(_FIRST).explains(engine) and evidence.explains(engine)
+
+
+def open_values(evidence: Evidence, engine: Engine) -> dict[str, list[Any]]:
+    """For each field the values beside the engine's own with which it explains every row as well."""
+    head, found = evidence.first(_FIRST), {}
+    for field in evidence.fields:
+        others = [other for other in fields.changed(engine, field, evidence.interface) if head.explains(other)]
+        kept = {getattr(other, field.name): None for other in others if evidence.explains(other)}
+        if kept:
+            found[field.name] = list(kept)
+    return found
+
+
+def said(values: list[Any]) -> str:
+    """Values as text: runs of whole numbers as `from..to`."""
+    whole = sorted(value for value in values if isinstance(value, int) and not isinstance(value, bool))
+    breaks = [i for i in range(1, len(whole)) if whole[i] != whole[i - 1] + 1]
+    runs = [run for run in np.split(np.array(whole, dtype=int), breaks) if run.size]
+    words = [str(run[0]) if run.size == 1 else f"{run[0]}..{run[-1]}" for run in runs]
+    return ", ".join([*(fields.spelled(value) for value in values if value not in whole or value is False), *words])

@@ -1,0 +1,64 @@
+"""Boxes from what a user names: a function of a Python module, a symbol of a shared library."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.fit.box import Ask, Box
+from fp9.fit.interface import Interface
+from fp9.system.callables import named
+
+LIBRARY = re.compile(r"(?P<path>.+\.(?:so|dylib|dll)(?:\.\d+)*):(?P<symbol>\w+)")
+"""A shared library and its symbol."""
+
+OPENERS = "fp9.boxes"
+"""Group of entry points: by the suffix of a file, a function of its path that gives a `Box`. Packages above this one
+bring theirs."""
+
+SIGNATURE = "void f(size_t n, size_t k, const A *a, const B *b, const R *c, R *d)"
+"""A library's function: n sums of k products; A, B and R are the smallest unsigned integers that hold a code."""
+
+
+def opened(target: str, interface: Interface, values: bool = False) -> Box:
+    """The unit that `module:function` or `library.so:symbol` names. Raises ValueError, one sentence, where it is not
+    there.
+    """
+    library = LIBRARY.fullmatch(target)
+    if library is None:
+        return Box(target, interface, named(target), values)
+    if values:
+        raise ValueError(f"{target}: a library is asked codes; leave out --values")
+    return Box(target, interface, _function(Path(library["path"]), library["symbol"], interface))
+
+
+def opener(suffix: str) -> Any:
+    """The function that opens files of a suffix, None where no installed package brings one."""
+    found = list(entry_points(group=OPENERS, name=suffix.removeprefix(".")))
+    return found[0].load() if found else None
+
+
+def _function(path: Path, symbol: str, interface: Interface) -> Ask:
+    try:
+        library = ctypes.CDLL(str(path.resolve()))
+    except OSError as error:
+        raise ValueError(f"{path} cannot be loaded: {error}; give a shared library") from None
+    if not hasattr(library, symbol):
+        raise ValueError(f"{path} has no {symbol}; export it as {SIGNATURE.replace(' f(', f' {symbol}(')}")
+    function = getattr(library, symbol)
+    function.restype = None
+    function.argtypes = [ctypes.c_size_t, ctypes.c_size_t, *[ctypes.c_void_p] * 4]
+
+    def ask(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> NDArray[Any]:
+        arrays = [np.ascontiguousarray(array) for array in (a, b, c)]
+        results = np.zeros(len(c), dtype=interface.output.dtype)
+        function(*a.shape, *(array.ctypes.data for array in (*arrays, results)))
+        return results
+
+    return ask

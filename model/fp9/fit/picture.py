@@ -1,0 +1,71 @@
+"""A picture of how candidates fall: what each answer of a unit left, for the engines compared and for every field."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from fp9.fit import fields
+from fp9.system.files import write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from fp9.fit.job import Fit
+
+
+def write(found: Fit, path: Path) -> None:
+    """Draw a fit as SVG; the same fit gives the same file."""
+    lines = remaining(found)
+    figure = Figure(figsize=(8, 2.2 + 0.24 * len(lines)), layout="constrained")
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1 + len(lines) / 4))
+    _candidates(upper, found)
+    _strips(lower, lines)
+    lower.set_xlabel("sums asked")
+    buffer = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "fp9", "svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    write_whole(path, buffer.getvalue())
+
+
+def remaining(found: Fit) -> dict[str, list[int]]:
+    """For each field, how many of its values explain the rows so far, all other fields as in the nearest engine: before
+    the first row and after each.
+    """
+    evidence, engine = found.evidence, found.nearest
+    return {
+        field.name: _falling([engine, *fields.changed(engine, field, found.interface)], found)
+        for field in evidence.fields
+    }
+
+
+def _falling(engines: list[Any], found: Fit) -> list[int]:
+    """How many engines explain the first rows: none, one, two and so on."""
+    agrees = [found.evidence.agrees(engine) for engine in engines]
+    taken = [vector for vector in agrees if vector is not None]
+    kept = np.logical_and.accumulate(np.stack(taken), axis=1)
+    return [len(taken), *kept.sum(axis=0).tolist()]
+
+
+def _candidates(axes: Axes, found: Fit) -> None:
+    """The candidates compared before and after each sum that was chosen to tell them apart."""
+    for fall in found.falls:
+        axes.plot([fall.row, fall.row + 1], [fall.before, max(fall.after, 0.5)], color="C0", marker=".", linewidth=1)
+    axes.set(yscale="log", ylabel="candidates", title=f"{found.name}: {found.nearest.name}")
+    axes.set_yticks([0.5, 1, 10, 100], labels=["none", "1", "10", "100"])
+    axes.grid(alpha=0.3)
+
+
+def _strips(axes: Axes, lines: dict[str, list[int]]) -> None:
+    """A strip for each field: dark where many of its values are possible."""
+    rows = np.array([np.log2(counts) for counts in lines.values()])
+    extent = (-0.5, rows.shape[1] - 0.5, 0, len(rows))
+    axes.imshow(rows, aspect="auto", cmap="Blues", interpolation="nearest", extent=extent)
+    labels = [f"{name}: {counts[0]} to {counts[-1]}" for name, counts in lines.items()]
+    axes.set_yticks(np.arange(len(rows)) + 0.5, labels=labels[::-1], fontsize=7)

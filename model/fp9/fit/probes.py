@@ -1,0 +1,323 @@
+"""Structured probes: sparse sums of powers of two, each family of which shows one thing about a unit.
+
+Most need no more than three terms that are not zero, so that a result that differs has one cause.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from fp9.casts.arrays import decode_to
+from fp9.engines import ENGINES
+from fp9.fit.interface import Interface
+from fp9.fit.vectors import Vectors
+from fp9.formats import Format, floor_log2
+from fp9.sums.operands import bit_range
+
+
+class Palette:
+    """Products and addends that an interface can express, by exponent."""
+
+    def __init__(self, interface: Interface) -> None:
+        self.interface = interface
+        self.depth = interface.depth
+        self._codes_a, self._codes_b = _codes(interface.a), _codes(interface.b)
+        self._products = _powers(self._codes_a, self._codes_b)
+        self.lowest, self.highest = min(self._products), max(self._products)
+        self.sum_lowest = bit_range(interface.output)[0]
+        self.sum_highest = floor_log2(interface.output.max_magnitude)
+        self.top = min(self.highest, self.sum_highest - 2)
+
+    def power(self, exponent: int, negative: bool = False) -> tuple[int, int]:
+        """Codes of a and b whose product is a power of two; the nearest that there is."""
+        return self._signed(self._products[min(max(exponent, self.lowest), self.highest)], negative)
+
+    def full(self, exponent: int, negative: bool = False) -> tuple[int, int]:
+        """Codes of a and b with all fraction bits 1, whose product is above the power of two."""
+        x, y = self._products[min(max(exponent, self.lowest), self.highest)]
+        return self._signed((_filled(x, self._codes_a), _filled(y, self._codes_b)), negative)
+
+    def _signed(self, factors: tuple[float, float], negative: bool) -> tuple[int, int]:
+        x, y = factors
+        return self._codes_a[-x if negative else x], self._codes_b[y]
+
+    def special(self, what: Callable[[float], bool]) -> Iterator[tuple[int, int]]:
+        """Products of 1 with each special number of an operand of which `what` is true."""
+        one_a, one_b = self.power(0)
+        for fmt, place in ((self.interface.a, 0), (self.interface.b, 1)):
+            code = next((c for c, x in enumerate(fmt.table.tolist()) if what(x)), None)
+            if code is not None:
+                yield (code, one_b) if place == 0 else (one_a, code)
+
+    def vectors(self, rows: Iterable[Row]) -> Vectors:
+        """Rows as arrays: the same product at all places that a row does not name."""
+        made = list(rows)
+        a = np.empty((len(made), self.depth), dtype=self.interface.a.dtype)
+        b = np.empty((len(made), self.depth), dtype=self.interface.b.dtype)
+        zero = (self._codes_a[0.0], self._codes_b[0.0])
+        for i, (_, terms, _, rest) in enumerate(made):
+            a[i], b[i] = rest or zero
+            for place, (x, y) in terms.items():
+                a[i, place], b[i, place] = x, y
+        return Vectors(a, b, np.array([row[2] for row in made], dtype=np.float64), tuple(row[0] for row in made))
+
+
+Row = tuple[str, Mapping[int, tuple[int, int]], float, tuple[int, int] | None]
+"""What a row is for, its products by place, its addend, and the product at all other places (None: zero)."""
+
+
+@functools.lru_cache(maxsize=64)
+def _codes(fmt: Format) -> dict[float, int]:
+    """The finite numbers of a format and their codes; -0 where there is one is not zero's."""
+    numbers = decode_to(np.arange(1 << fmt.bits).astype(fmt.dtype), fmt, np.float64)
+    return {x: code for code, x in reversed(list(enumerate(numbers.tolist()))) if math.isfinite(x)}
+
+
+def _powers(a: Mapping[float, int], b: Mapping[float, int]) -> dict[int, tuple[float, float]]:
+    """Factors of each power of two, as alike as they can be, for then they are seldom subnormal."""
+    powers = [sorted(math.frexp(x)[1] - 1 for x in codes if x > 0 and math.frexp(x)[0] == 0.5) for codes in (a, b)]
+    middles = [(p[0] + p[-1]) / 2 for p in powers]
+    found: dict[int, tuple[float, float]] = {}
+    pairs = itertools.product(*powers)
+    for x, y in sorted(pairs, key=lambda pair: abs((pair[0] - middles[0]) - (pair[1] - middles[1]))):
+        found.setdefault(x + y, (2.0**x, 2.0**y))
+    return {e: found[e] for e in sorted(found)}
+
+
+def _filled(power: float, codes: Mapping[float, int]) -> float:
+    """The largest number of a binade."""
+    return max(x for x in codes if power <= x < 2 * power)
+
+
+# --- families -------------------------------------------------------------------------------------------------------
+
+
+def _order(p: Palette) -> Iterator[Row]:
+    """Two large products that cancel, small ones elsewhere: those that stay were added after, or in the same step."""
+    large, against, places = p.power(p.top), p.power(p.top, True), _places(p.depth)
+    smallest = p.power(p.lowest)
+    for i, j in [(0, j) for j in places] + [(i, i + 1) for i in places[:-1]] + [(i, p.depth - 1) for i in places[:-1]]:
+        if i < j:
+            yield "order", {i: large, j: against}, 0.0, smallest
+    for k in places[1:]:
+        yield "order", {0: large, 1: against, k: smallest}, 0.0, None
+        yield "order", {0: smallest, k - 1: large, k: against}, 0.0, None
+    for precision, j in itertools.product(_precisions(p), places[1:]):
+        small = p.full(p.top - precision - 1, j % 2 == 1)
+        yield "order", {0: large, j: against, j // 2: small}, 0.0, None
+
+
+def _places(depth: int) -> list[int]:
+    """Places where steps and chunks may begin: small ones, powers of two and those beside them, and some between."""
+    powers = [2**n + d for n in range(depth.bit_length()) for d in (-1, 0, 1)]
+    found = {*range(1, 9), *powers, *range(0, depth, max(depth // 16, 1)), depth - 1}
+    return sorted(place for place in found if 1 <= place < depth)
+
+
+def _precisions(p: Palette) -> list[int]:
+    """Significand bits that a result may have."""
+    every = {engine.result.precision for engine in ENGINES.values()} | {p.interface.output.precision}
+    return sorted(precision for precision in every if precision <= p.interface.output.precision)
+
+
+def _window(p: Palette) -> Iterator[Row]:
+    """A product that is smaller by ever more bits beside two that cancel, next to each other and apart."""
+    places = [(0, 1, 2), (0, 2, 1), (0, 2, 4), (1, 3, 0)]
+    for drop in range(1, p.top - p.lowest + 1):
+        for turn, (i, j, k) in enumerate(places):
+            if k < p.depth and j < p.depth:
+                negative = bool((drop + turn) % 2)
+                terms = {i: p.power(p.top), j: p.power(p.top, True), k: p.full(p.top - drop, negative)}
+                yield "window", terms, 0.0, None
+
+
+def _addend(p: Palette) -> Iterator[Row]:
+    """The addend against one product, and small products beside it."""
+    middle = (p.top + max(p.lowest, p.sum_lowest)) // 2
+    for drop in range(0, p.top - p.lowest + 20):
+        sign = -1.0 if drop % 2 else 1.0
+        if p.sum_lowest <= p.top - drop:
+            c = sign * 2.0 ** (p.top - drop)
+            yield "addend", {0: p.power(p.top), 1 % p.depth: p.power(p.top, True)}, c * _fraction(p, p.top - drop), None
+            yield "addend", {0: p.power(p.top, drop % 4 < 2)}, c, None
+        if middle + drop < p.sum_highest:
+            c = sign * 2.0 ** (middle + drop)
+            yield "addend", {0: p.full(middle, drop % 4 < 2)}, c, None
+            if middle + drop <= p.top and p.depth > 1:
+                against = p.power(middle + drop, drop % 2 == 0)
+                yield "addend", {0: against, 1: p.full(middle, drop % 4 < 2)}, c, None
+
+
+def _fraction(p: Palette, exponent: int) -> float:
+    """The largest significand of the result's format in a binade, below 2."""
+    places = min(p.interface.output.precision - 1, exponent - p.sum_lowest)
+    return 2.0 - 2.0**-places
+
+
+def _rounding(p: Palette) -> Iterator[Row]:
+    """Sums around the middle between two numbers of every precision that a result has, and of both signs."""
+    base = max(min(p.top, 0), p.lowest + 1)
+    for precision in _precisions(p):
+        for negative, odd in itertools.product((False, True), repeat=2):
+            sign = -1.0 if negative else 1.0
+            for half, more in ((0, None), (0, 1), (-1, None), (-1, 1), (0, -1)):
+                c = sign * (2.0**base + odd * 2.0 ** (base - precision + 1))
+                tail = base - precision + half
+                if tail < p.lowest or base - precision + 1 < p.sum_lowest:
+                    continue
+                terms = {0: p.power(tail, negative)}
+                if more is not None and p.depth > 1:
+                    terms[1] = p.power(max(tail - 3, p.lowest), negative == (more > 0))
+                yield "rounding", terms, c, None
+                if p.depth > 3:
+                    both = {2: p.power(base, negative), **terms}
+                    both |= {3: p.power(base - precision + 1, negative)} if odd else {}
+                    yield "rounding", both, 0.0, None
+
+
+def _small(p: Palette) -> Iterator[Row]:
+    """Numbers near the smallest of the result and of the products, alone and in pairs, beside zeros."""
+    for exponent in range(p.sum_lowest, p.top):
+        number = 2.0**exponent * _fraction(p, exponent)
+        yield "small", {}, number if exponent % 2 else -number, None
+        if p.lowest <= exponent < p.sum_lowest + 30:
+            yield "small", {0: p.power(exponent)}, -(2.0**p.sum_lowest), None
+    for exponent in range(p.lowest, min(p.lowest + 24, p.top)):
+        yield "small", {0: p.full(exponent, exponent % 2 == 1)}, 0.0, None
+        yield "small", {0: p.power(exponent), p.depth - 1: p.full(p.lowest, exponent % 2 == 1)}, 0.0, None
+        if p.sum_lowest <= exponent:
+            yield "small", {0: p.full(p.lowest, True)}, 2.0**exponent, None
+
+
+def _large(p: Palette) -> Iterator[Row]:
+    """Sums beyond the largest number, on the way and at the end."""
+    largest = float(p.interface.output.max_magnitude)
+    for negative in (False, True):
+        sign, top = (-1.0 if negative else 1.0), p.power(p.highest, negative)
+        yield "large", {0: top}, sign * largest, None
+        yield "large", {0: top}, sign * 2.0**p.sum_highest, top
+        yield "large", {p.depth - 1: p.power(p.highest, not negative)}, sign * largest, None
+        yield "large", {0: top, p.depth - 1: p.power(p.highest, not negative)}, sign * largest, None
+        yield "large", {0: p.power(0, negative)}, sign * largest, None
+        yield "large", {}, 0.0, top
+
+
+def _special(p: Palette) -> Iterator[Row]:
+    """Infinities, NaN, and the signs of zeros."""
+    kinds: list[Callable[[float], bool]] = [math.isnan, lambda x: x == math.inf, lambda x: x == -math.inf]
+    numbers = [math.nan, math.inf, -math.inf] if p.interface.output.has_inf else [math.nan]
+    zero = (p._codes_a[0.0], p._codes_b[0.0])
+    for kind in kinds:
+        for pair in p.special(kind):
+            for c in (0.0, 1.0, *numbers):
+                yield "special", {0: pair}, c, None
+            yield "special", {p.depth - 1: pair}, 0.0, p.power(0)
+            yield "special", {0: (pair[0], zero[1])}, 1.0, None
+            yield "special", {0: (zero[0], pair[1])}, 1.0, None
+    for c in (*numbers, -0.0, 0.0):
+        yield "special", {}, c, None
+        yield "special", {0: p.power(p.lowest)}, c, None
+        yield "special", {0: p.power(0), p.depth - 1: p.power(0, True)}, c, None
+    minus = (p.power(0, True)[0], zero[1])
+    yield "special", {}, -0.0, minus
+    yield "special", {}, 0.0, minus
+
+
+FAMILIES: tuple[Callable[[Palette], Iterator[Row]], ...] = (
+    _order,
+    _window,
+    _addend,
+    _rounding,
+    _small,
+    _large,
+    _special,
+)
+
+
+@functools.lru_cache(maxsize=8)
+def structured(interface: Interface) -> Vectors:
+    """The probes of every family, each once."""
+    palette = Palette(interface)
+    made = palette.vectors(row for family in FAMILIES for row in family(palette))
+    keys = [(x.tobytes(), y.tobytes(), np.float64(c).tobytes()) for x, y, c in zip(made.a, made.b, made.c, strict=True)]
+    first = {key: i for i, key in reversed(list(enumerate(keys)))}
+    return made.take(sorted(first.values()))
+
+
+def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+    """Which vectors to ask where nothing says which are better: every `share`th of a family, and all of small ones."""
+    found: list[int] = []
+    for purpose in dict.fromkeys(vectors.purposes):
+        rows = [i for i, own in enumerate(vectors.purposes) if own == purpose]
+        found += rows[:: max(1, min(share, len(rows) // 24))]
+    return np.array(sorted(found), dtype=np.intp)
+
+
+# --- at random ------------------------------------------------------------------------------------------------------
+
+
+def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors:
+    """Random sums: of all codes, of exponents in a narrow range, few or many terms, cancelling, with every addend."""
+    palette = Palette(interface)
+    a, b = (np.array(sorted(_codes(fmt).items())) for fmt in (interface.a, interface.b))
+    shape = (count, interface.depth)
+    codes_a = _spread(a, shape, rng)
+    codes_b = _spread(b, shape, rng)
+    full_a = np.array([palette._codes_a[0.0]], dtype=interface.a.dtype)
+    density = rng.choice([1.0, 0.5, 4 / interface.depth, 2 / interface.depth], size=(count, 1))
+    keep = rng.random(shape) < density
+    codes_a = np.where(keep, codes_a, full_a)
+    _cancel(interface, codes_a, codes_b, rng)
+    return Vectors(codes_a, codes_b, _addends(palette, count, rng), ("random",) * count)
+
+
+def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.random.Generator) -> Any:
+    """Codes of numbers in order, each row from a range of the magnitudes of its own."""
+    positive = numbers[numbers[:, 0] > 0]
+    negative = {-x: code for x, code in numbers if x < 0}
+    signs = np.array([[code, negative.get(x, code)] for x, code in positive], dtype=np.uint32)
+    count = len(positive)
+    low = rng.integers(0, count, (shape[0], 1))
+    width = rng.integers(1, count + 1, (shape[0], 1))
+    places = np.minimum(low + rng.integers(0, count, shape) % width, count - 1)
+    picked = signs[places, rng.integers(0, 2, shape)]
+    return picked.astype(np.uint8 if numbers[:, 1].max() < 256 else np.uint16)
+
+
+def _cancel(interface: Interface, a: Any, b: Any, rng: np.random.Generator) -> None:
+    """In half of the rows, some products are followed by their negatives, at random places."""
+    negated = _negated(interface.a)
+    for row in range(0, len(a), 2):
+        places = rng.permutation(interface.depth)
+        half = int(rng.integers(0, interface.depth // 2 + 1))
+        first, second = places[:half], places[half : 2 * half]
+        a[row, second], b[row, second] = negated[a[row, first]], b[row, first]
+
+
+@functools.lru_cache(maxsize=64)
+def _negated(fmt: Format) -> np.ndarray[Any, Any]:
+    codes = _codes(fmt)
+    table = np.arange(1 << fmt.bits).astype(fmt.dtype)
+    for number, code in codes.items():
+        table[code] = codes.get(-number, code) if number else code
+    return table
+
+
+def _addends(p: Palette, count: int, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Addends: zeros, numbers of the size of products, and numbers of any size that the result has."""
+    output = p.interface.output
+    near = rng.integers(p.lowest, p.highest + 8, count)
+    far = rng.integers(p.sum_lowest, p.sum_highest, count)
+    kind = rng.integers(0, 4, count)
+    exponents = np.clip(np.where(kind == 3, far, near), p.sum_lowest, p.sum_highest - 1)
+    places = np.clip(exponents - p.sum_lowest, 0, output.precision - 1)
+    fractions = np.floor(rng.random(count) * 2.0**places)
+    fractions = np.where(rng.random(count) < 0.3, 0, fractions) / 2.0**places
+    numbers = rng.choice([-1.0, 1.0], count) * np.ldexp(1.0 + fractions, exponents)
+    return np.where(kind == 0, 0.0, numbers)

@@ -1,0 +1,121 @@
+"""Files of measured rows: sums that a unit computed elsewhere, as text.
+
+The first line is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. A line after it is one sum: the codes of a, those of b,
+the code of c and that of the result, in hex digits, four words; codes of a vector stand one after the other, each as
+wide as its format. Lines that begin with # say nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.casts.arrays import decode, encode
+from fp9.fit.interface import Interface
+from fp9.fit.vectors import Vectors, code_patterns
+from fp9.formats import FixedFormat, Format, format
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAGIC = "fp9-rows"
+_HEADER = re.compile(rf"{MAGIC}\s+a=(\S+)\s+b=(\S+)\s+result=(\S+)\s*")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Sums that a unit computed: their vectors, and the patterns of the results."""
+
+    name: str
+    interface: Interface
+    vectors: Vectors
+    results: NDArray[np.uint64]
+
+    def without_addend(self) -> Rows:
+        """The same with +0 in the place of C, for files whose C does not belong to them."""
+        vectors = Vectors(self.vectors.a, self.vectors.b, np.zeros(len(self.vectors)), self.vectors.purposes)
+        return Rows(self.name, self.interface, vectors, self.results)
+
+
+def header(interface: Interface) -> str:
+    """The first line of a file."""
+    return f"{MAGIC} a={interface.a.name} b={interface.b.name} result={interface.output.name}"
+
+
+def digits(fmt: Format) -> int:
+    """Hex digits of a code."""
+    return -(-fmt.bits // 4)
+
+
+def inputs(interface: Interface, vectors: Vectors) -> list[str]:
+    """The first three words of each line: codes of a, of b and of c."""
+    addends = encode(vectors.c, interface.output, "rne", "inf")
+    wide_a, wide_b, wide_c = (digits(fmt) for fmt in (interface.a, interface.b, interface.output))
+    return [
+        f"{_hex(a, wide_a)} {_hex(b, wide_b)} {c:0{wide_c}x}"
+        for a, b, c in zip(vectors.a.tolist(), vectors.b.tolist(), addends.tolist(), strict=True)
+    ]
+
+
+def _hex(codes: list[int], width: int) -> str:
+    return "".join(f"{code:0{width}x}" for code in codes)
+
+
+def read(path: Path, any_nan: bool = False) -> Rows:
+    """The rows of a file; `any_nan`: its NaN are as good as others.
+
+    Raises ValueError for a line that is no row, with its number; OSError for unreadable files.
+    """
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not a text file; give rows as {MAGIC} has them") from None
+    said = _HEADER.fullmatch(lines[0]) if lines else None
+    if said is None:
+        raise ValueError(f"{path} does not begin with '{MAGIC} a=FORMAT b=FORMAT result=FORMAT'; add that line")
+    a, b, output = (format(name) for name in said.groups())
+    if not isinstance(output, FixedFormat):
+        raise ValueError(f"{path}: {said[3]} given as result; give fp32, fp16, bf16 or the like")
+    found = [
+        _row(path, number, line.split(), (a, b, output))
+        for number, line in enumerate(lines[1:], 2)
+        if line.strip() and not line.startswith("#")
+    ]
+    if not found:
+        raise ValueError(f"{path} has no rows; give one sum a line")
+    depths = {len(row[0]) for row in found}
+    if len(depths) > 1:
+        raise ValueError(f"{path}: sums of {min(depths)} and of {max(depths)} products given; give one file for each")
+    interface = Interface(a, b, output, depths.pop(), any_nan)
+    columns = [np.array([row[i] for row in found]) for i in range(4)]
+    codes_a, codes_b = columns[0].astype(a.dtype), columns[1].astype(b.dtype)
+    codes_c, codes_d = (column.astype(output.dtype) for column in columns[2:])
+    c = decode(codes_c, output).astype(np.float64)
+    results = code_patterns(codes_d, interface)
+    return Rows(str(path), interface, Vectors(codes_a, codes_b, c, ("row",) * len(found)), results)
+
+
+def _row(path: Path, number: int, words: list[str], formats: tuple[Format, Format, Format]) -> list[Any]:
+    a, b, output = formats
+    if len(words) != 4:
+        raise ValueError(f"{path}, line {number}: {len(words)} words given; give a, b, c and the result in hex digits")
+    vectors = [_codes(path, number, word, fmt) for word, fmt in zip(words[:2], (a, b), strict=True)]
+    if len(vectors[0]) != len(vectors[1]):
+        lengths = " and ".join(str(len(vector)) for vector in vectors)
+        raise ValueError(f"{path}, line {number}: vectors of {lengths} codes given; give equally many")
+    return [*vectors, *(_codes(path, number, word, output, one=True)[0] for word in words[2:])]
+
+
+def _codes(path: Path, number: int, word: str, fmt: Format, one: bool = False) -> list[int]:
+    width = digits(fmt)
+    expected = f"{width} hex digits {'' if one else 'for each code '}of {fmt.name}"
+    if not re.fullmatch(r"[0-9a-fA-F]+", word) or len(word) % width or (one and len(word) != width):
+        raise ValueError(f"{path}, line {number}: {word[:40]!r} given; give {expected}")
+    codes = [int(word[i : i + width], 16) for i in range(0, len(word), width)]
+    if max(codes) >= 1 << fmt.bits:
+        raise ValueError(f"{path}, line {number}: a code beyond {fmt.bits} bits given; give codes of {fmt.name}")
+    return codes

@@ -1,0 +1,142 @@
+"""Measured rows: files are read or refused in a sentence, chips' rules are named blind, programs print such rows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from tests.outside import reference
+
+import fp9
+from fp9.cli import main
+from fp9.engines import ENGINES
+from fp9.fit import Interface, fit_rows, read, search
+from fp9.fit.chips import read as read_chips
+from fp9.fit.measured import open_values, said
+from fp9.fit.probes import drawn, structured
+from fp9.fit.rows import MAGIC, header, inputs
+from fp9.fit.sources import cuda, hip
+from fp9.formats import fixed_format, format
+
+FP32 = Interface(format("e4m3"), format("e4m3"), fixed_format("fp32"), 32)
+
+RULES = {
+    # What ../shared/chips/README.md found in exact arithmetic: the preset that says it, and whether C was added.
+    ("Ada", "fp32"): ("ada", True),
+    ("Ada", "fp16"): ("ada_fp16", True),
+    ("H100", "fp32"): ("hopper", False),
+    ("H100", "fp16"): ("hopper_mma_fp16", True),
+    ("B200", "fp32"): ("blackwell_mma", True),
+    ("B200", "fp16"): ("blackwell_mma_fp16", True),
+}
+
+
+def rows_of(text: str, engine: str, depth: int = 32) -> str:
+    """The file that a program prints on a unit that is an engine: its rows, each with the engine's result."""
+    lines = re.findall(r'^ {4}"([0-9a-f ]+)"', text, re.MULTILINE)
+    words = [line.split() for line in lines]
+    a, b = (np.array([list(bytes.fromhex(row[i])) for row in words], dtype=np.uint8) for i in (0, 1))
+    said_formats = re.search(r'"(fp9-rows a=(\S+) b=(\S+) result=(\S+))"', text)
+    assert said_formats is not None
+    c = np.array([int(row[2], 16) for row in words]).astype(fixed_format(said_formats[4]).dtype)
+    d = fp9.dot(a, b, said_formats[2], said_formats[3], engine, c, format_c=said_formats[4])
+    width = len(words[0][2])
+    rows = [f"{line} {code:0{width}x}" for line, code in zip(lines, d.tolist(), strict=True)]
+    return "\n".join([said_formats[1], *rows])
+
+
+@pytest.mark.parametrize("preset", ["hopper_mma", "ada", "ada_fp16"])
+def test_the_rows_of_a_cuda_program_give_the_engine(preset: str, tmp_path: Path) -> None:
+    text = cuda(Interface(format("e4m3"), format("e5m2"), ENGINES[preset].addend_format, 64))
+    assert "mma.sync.aligned.m16n8k32.row.col." in text and "$" not in text
+    (tmp_path / "unit.rows").write_text(rows_of(text, preset))
+    assert preset in fit_rows(read(tmp_path / "unit.rows")).presets
+
+
+def test_the_rows_of_a_hip_program_give_the_engine(tmp_path: Path) -> None:
+    fnuz = format("e4m3fnuz")
+    text = hip(Interface(fnuz, format("e5m2fnuz"), fixed_format("fp32"), 32))
+    assert "__builtin_amdgcn_mfma_f32_16x16x32_fp8_bf8" in text and "gfx942" in text
+    (tmp_path / "unit.rows").write_text(rows_of(text, "cdna3"))
+    assert fit_rows(read(tmp_path / "unit.rows")).presets == ("cdna3",)
+
+
+def test_a_program_is_written_and_says_how_it_is_built(tmp_path: Path) -> None:
+    out = tmp_path / "unit.cu"
+    said_line = CliRunner().invoke(main, ["fit", "--cuda", str(out)])
+    assert said_line.exit_code == 0, said_line.output
+    assert "nvcc -arch=native" in said_line.stdout
+    assert out.read_text().startswith("// Sums that tell accumulators apart")
+
+
+def test_an_unknown_unit_is_found_from_rows(tmp_path: Path) -> None:
+    """No preset explains these rows: the engine is searched from the catalogue on."""
+    vectors = structured(FP32) + drawn(FP32, 100, np.random.default_rng(0))
+    lines = inputs(FP32, vectors)
+    c = fp9.encode(vectors.c, "fp32")
+    d = fp9.dot(vectors.a, vectors.b, "e4m3", "e4m3", "ada(window=15,rounding=rne)", c)
+    file = tmp_path / "unit.rows"
+    rows = [f"{line} {code:08x}" for line, code in zip(lines, d.tolist(), strict=True)]
+    file.write_text("\n".join([header(FP32), "# a comment", *rows]))
+    found = fit_rows(read(file))
+    assert found.engine is not None
+    assert (found.engine.products, found.engine.window, found.engine.rounding.value) == (16, 15, "rne")
+
+
+def test_rows_of_no_engine_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_MOST", 50)
+    monkeypatch.setattr(search, "_STARTS", 1)
+    small = Interface(format("e4m3"), format("e4m3"), fixed_format("fp32"), 4)
+    vectors = drawn(small, 8, np.random.default_rng(1))
+    file = tmp_path / "unit.rows"
+    wrong = [f"{line} {code:08x}" for code, line in enumerate(inputs(small, vectors), 0x3F800000)]
+    file.write_text("\n".join([header(small), *wrong]))
+    drawn_rows = CliRunner().invoke(main, ["fit", str(file)])
+    assert drawn_rows.exit_code == 1, drawn_rows.output
+    assert "the unit gave 1" in drawn_rows.stdout and "none; nearest" in drawn_rows.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "does not begin with"),
+        ("rows\n", "does not begin with"),
+        (f"{MAGIC} a=e4m3 b=e4m3 result=fp32\n", "has no rows"),
+        (f"{MAGIC} a=e4m3 b=e4m3 result=int8\n00 00 00 00\n", "int8 given as result"),
+        (f"{MAGIC} a=e4m3 b=e4m3 result=fp32\n00 00 00000000\n", "line 2: 3 words given"),
+        (f"{MAGIC} a=e4m3 b=e4m3 result=fp32\n00 000 00000000 00000000\n", "line 2: '000' given; give 2 hex digits"),
+        (f"{MAGIC} a=e4m3 b=e4m3 result=fp32\n00 0000 00000000 00000000\n", "line 2: vectors of 1 and 2 codes given"),
+        (f"{MAGIC} a=e4m3 b=e4m3 result=fp32\n00 00 0000 00000000\n", "line 2: '0000' given; give 8 hex digits"),
+        (f"{MAGIC} a=e2m1 b=e4m3 result=fp32\n0 00 00000000 0000000g\n", "line 2: '0000000g' given"),
+        (
+            f"{MAGIC} a=e4m3 b=e4m3 result=fp32\n00 00 00000000 00000000\n0000 0000 00000000 00000000\n",
+            "sums of 1 and of 2 products given",
+        ),
+    ],
+)
+def test_a_malformed_file_is_one_sentence(text: str, sentence: str, tmp_path: Path) -> None:
+    file = tmp_path / "unit.rows"
+    file.write_text(text)
+    refused = CliRunner().invoke(main, ["fit", str(file)])
+    assert refused.exit_code == 2
+    assert sentence in refused.stderr
+
+
+def test_chips_rules_are_named_from_their_rows_alone() -> None:
+    found = [(rows.name.split(), fit_rows(rows)) for rows in read_chips(reference("chips"))]
+    assert len(found) >= 12
+    for (gpu, _, output), explained in found:
+        rule, with_c = RULES[gpu, output]
+        assert rule in explained.presets
+        assert explained.with_c is with_c
+        assert explained.differs is None
+    windows = {
+        operands: said(open_values(explained.evidence, ENGINES["blackwell_mma"])["window"])
+        for (gpu, operands, output), explained in found
+        if (gpu, output) == ("B200", "fp32")
+    }
+    # Windows of 23 bits and more: E4M3 alone leaves narrower ones open, E5M2 does not.
+    assert windows == {"e4m3": "none, 20..24, 26..40", "e5m2": "none, 23..24, 26..40"}
