@@ -27,12 +27,14 @@ def box(path: Path) -> Box:
         raise ValueError(
             f"{path}: a unit of kind {spec.kind} given; give one of kind dot or fma, whose sums are fitted"
         )
+    if foreign.latency is None:
+        raise ValueError(f"{path}: no latency given; give it: no expected result finds it")
     interface = Interface(spec.a[0], spec.b[0], spec.engine.output, spec.engine.products, foreign.any_nan)
-    return Box(foreign.top, interface, _ask(foreign, spec))
+    return Box(foreign.top, interface, _ask(foreign, foreign.latency, spec))
 
 
-def _ask(foreign: Foreign, spec: Dot) -> Any:
-    unit = verilated(spec, verilog=wrapped(foreign))
+def _ask(foreign: Foreign, latency: int, spec: Dot) -> Any:
+    unit = verilated(spec, verilog=wrapped(foreign, latency))
 
     def ask(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> NDArray[Any]:
         columns = {port.name: np.zeros(len(c), dtype=np.uint8) for port in spec.inputs}

@@ -16,7 +16,7 @@ def mapping(folder: Path, name: str, claimed: str) -> Path:
     """Verilog of one unit, said to be another."""
     (folder / "stranger.v").write_text(verilog(unit(name)))
     path = folder / "stranger.toml"
-    path.write_text(f'files = ["stranger.v"]\ntop = "{name}"\nunit = "{claimed}"\n')
+    path.write_text(f'files = ["stranger.v"]\ntop = "{name}"\nlatency = 0\nunit = "{claimed}"\n')
     return path
 
 
