@@ -15,7 +15,7 @@ ELSEWHERE = Path("build/verification")
 """Their folder where the current one is not the repository."""
 PLACE = f"{HOME} where one stands in the repository, else {ELSEWHERE}"
 """`home()` in words."""
-SWEEPS, PROOFS, GRADES = "sweeps", "proofs", "grades"
+SWEEPS, PROOFS, GRADES, TEXTS = "sweeps", "proofs", "grades", "texts"
 """Folders of each kind in it."""
 
 

@@ -23,7 +23,7 @@ def faulty(tmp_path: Path) -> Path:
     """Verilog of a decoder whose sign is wrong for one code."""
     path = tmp_path / "faulty.v"
     text = verilog(CATALOGUE["decoder_hif8"])
-    assert "output sign;" in text
+    assert "output sign,\n" in text
     renamed = text.replace("module decoder_hif8(", "module inner(")
     wrapper = """
 module decoder_hif8(code, sign, exponent, significand, zero, inf, nan);

@@ -15,7 +15,7 @@ from amaranth.lib.wiring import In, Out
 
 from fp9.units import Port, Unit
 from fp9_rtl.components import build
-from fp9_rtl.export.verilog import component_verilog, preamble
+from fp9_rtl.export.verilog import component_verilog, header
 from fp9_rtl.pipelines.elastic import ElasticRegister
 
 MAX_USER_BITS = 64
@@ -97,12 +97,7 @@ def axi_stream(unit: Unit, user_bits: int = 0) -> AxiStream:
 
 
 def axi_stream_verilog(unit: Unit, user_bits: int = 0) -> str:
-    """Verilog of the wrapper as one module `NAME_axis` with the unit inside. Deterministic to the byte."""
+    """Verilog of the wrapper as module `NAME_axis` with the unit inside. Deterministic to the byte."""
     body = component_verilog(axi_stream(unit, user_bits), f"{unit.name}_axis")
-    used, wide = sum(port.width for port in unit.inputs), tdata_bits(unit.inputs)
-    if used < wide:
-        # Verilator says nothing about bits that a signal of this name reads.
-        padding = f"  wire unused_padding = &{{1'b0, s_axis_tdata[{wide - 1}:{used}]}};\n"
-        body = body.replace("endmodule", f"{padding}endmodule", 1)
     note = "// AXI4-Stream: tdata holds the ports below in their order from bit 0; aclk is clk, aresetn is not rst."
-    return "\n".join([note, *preamble(unit), "", body])
+    return "\n".join([note, *header(unit), "", body])

@@ -1,55 +1,87 @@
-"""Verilog of a unit: its spec and ports in the header, the same bytes for the same spec."""
+"""Verilog of a unit: its spec and ports in the header, a module for each step, the same bytes for the same spec."""
 
 from __future__ import annotations
 
 import functools
-import re
+import json
 import tempfile
 import textwrap
+from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from amaranth.lib import wiring
 
 from fp9.system.files import write_whole
 from fp9.units import Port, Unit
+from fp9.units.toml import dumps
 from fp9_rtl.components import build
-from fp9_rtl.tools.rtlil import WITHOUT_PROCESSES, to_rtlil
+from fp9_rtl.export.text.digest import digest
+from fp9_rtl.export.text.writer import write_modules
+from fp9_rtl.tools.rtlil import sourced_rtlil
 from fp9_rtl.tools.yosys import run_yosys
 
-# What follows removes what nothing reads.
-_SCRIPT = f"""\
-{WITHOUT_PROCESSES}opt_clean
-splitnets -driver -format ___
-setattr -unset init w:*
-opt_clean -purge
-write_verilog -noattr unit.v
+# Without `pmuxtree`: a choice by the value of a word stays one.
+_SCRIPT = """\
+read_rtlil unit.il
+proc
+flatten
+opt_expr
+wreduce
+opt_clean
+write_json words.json
 """
-
-_LINT_OFF = ("DECLFILENAME", "WIDTHEXPAND", "WIDTHTRUNC")
-"""Verilator's style classes that Verilog written by Yosys trips; nothing else is switched off."""
 
 
 @functools.lru_cache(maxsize=64)
-def verilog(unit: Unit) -> str:
-    """Verilog text of a unit; the module is named as the unit is. Deterministic to the byte.
+def verilog(unit: Unit, flat: bool = False) -> str:
+    """Verilog text of a unit; the top module is named as the unit is and stands first. Deterministic to the byte.
 
-    Raises ValueError for a spec that no hardware is offered for.
+    `flat` writes one module that holds all. Raises ValueError for a spec that no hardware is offered for.
     """
-    return "\n".join([*preamble(unit), "", component_verilog(build(unit), unit.name)])
+    return "\n".join([*header(unit), "", *_modules(unit, flat).values()])
 
 
-def preamble(unit: Unit) -> list[str]:
-    """What stands above a unit's module: its header, and Verilator told of what Yosys' style trips."""
-    return [*header(unit), *(f"/* verilator lint_off {name} */" for name in _LINT_OFF)]
+def verilog_files(unit: Unit) -> dict[str, str]:
+    """A file for each module, by its name, the top module's first; and `UNIT.f`, the list of them."""
+    modules = _modules(unit, False)
+    top = "\n".join([*header(unit), "", modules[unit.name]])
+    texts = {unit.name: top} | {name: text for name, text in modules.items() if name != unit.name}
+    return {f"{name}.v": text for name, text in texts.items()} | {
+        f"{unit.name}.f": "".join(f"{name}.v\n" for name in texts)
+    }
+
+
+@functools.lru_cache(maxsize=16)
+def circuit_digest(unit: Unit) -> str:
+    """SHA-256 of a unit's circuit, whatever its text: records of what was checked belong to it."""
+    return component_digest(build(unit), unit.name)
+
+
+def component_digest(component: wiring.Component, name: str) -> str:
+    """SHA-256 of a component's circuit."""
+    return digest(_words(component, name)[0])
 
 
 def component_verilog(component: wiring.Component, name: str) -> str:
-    """Verilog of a component as one module without processes."""
+    """Verilog of a component, its submodules behind it."""
+    return "\n".join(write_modules(*_words(component, name)).values())
+
+
+def _modules(unit: Unit, flat: bool) -> dict[str, str]:
+    words, name, docs = _words(build(unit), unit.name)
+    return write_modules(words, name, docs, flat)
+
+
+def _words(component: wiring.Component, name: str) -> tuple[Any, str, Mapping[tuple[str, ...], str]]:
+    """A component's circuit as Yosys' words, its name, and what its modules say of themselves."""
     with tempfile.TemporaryDirectory(prefix="fp9-") as temporary:
         folder = Path(temporary)
-        (folder / "unit.il").write_text(to_rtlil(component, name))
+        text, docs = sourced_rtlil(component, name)
+        (folder / "unit.il").write_text(text)
         run_yosys(_SCRIPT, folder)
-        return _without_banner((folder / "unit.v").read_text())
+        return json.loads((folder / "words.json").read_text())["modules"][name], name, docs
 
 
 def write_verilog(unit: Unit, path: Path | str) -> None:
@@ -57,10 +89,15 @@ def write_verilog(unit: Unit, path: Path | str) -> None:
     write_whole(path, verilog(unit))
 
 
-def _without_banner(body: str) -> str:
-    """Yosys' output without its first comment, which names the version that wrote it."""
-    return re.sub(r"\A/\*.*?\*/\s*", "", body, count=1, flags=re.DOTALL)
+_PROVENANCE = """\
+{name}: made by fp9 {version}
+SPDX-License-Identifier: CC0-1.0
+This text is your own: fp9's authors claim no rights in what fp9 generates.
 
+It is made again, to the byte, by
+  fp9 rtl {name}.toml -o {name}.v
+from this {name}.toml:
+"""
 
 _CLOCKED_PORTS = """\
 Latency is {stages} clocks without back-pressure, throughput one operation a clock.
@@ -72,8 +109,8 @@ Latency is {stages} clocks without back-pressure, throughput one operation a clo
 
 def header(unit: Unit) -> list[str]:
     """Comment lines: the spec, then every port with its width and meaning."""
-    lines = [f"{unit.name}: made by fp9 from this spec", ""]
-    lines += [f"  {line}" for line in unit.describe()]
+    lines = _PROVENANCE.format(name=unit.name, version=version("fp9")).splitlines()
+    lines += ["", *(f"  {line}" for line in dumps(unit).splitlines())]
     if unit.stages:
         lines += ["", *_CLOCKED_PORTS.format(stages=unit.stages).splitlines()]
     for title, ports in (("Inputs", unit.inputs), ("Outputs", unit.outputs)):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Iterator
+from typing import Any
 
 from amaranth.back import rtlil
+from amaranth.hdl import Fragment, Value
+from amaranth.hdl._ir import PortDirection
 from amaranth.lib import wiring
 
 WITHOUT_PROCESSES = """\
@@ -36,6 +41,32 @@ def to_rtlil(component: wiring.Component, name: str) -> str:
     def renamed(match: re.Match[str]) -> str:
         return ("$" if match[1] in packed else "\\") + match[1].replace(".", "_")
 
-    # Yosys takes port number 0 for none and puts that port last.
-    text = _PORT.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", text)
-    return _NAME.sub(renamed, text)
+    return _NAME.sub(renamed, _from_one(text))
+
+
+def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tuple[str, ...], str]]:
+    """RTLIL as the source has it, with the place of everything in the source; and what its modules say of themselves.
+
+    The latter by path from the top, in the order of the source.
+    """
+    fragment = Fragment.get(component, None)
+    docs = dict(_docs(fragment, ()))
+    ports = {}
+    for path, member, value in component.signature.flatten(component):
+        direction = PortDirection.Input if member.flow == wiring.In else PortDirection.Output
+        ports["__".join(map(str, path))] = (Value.cast(value), direction)
+    text, _ = rtlil.convert_fragment(fragment, ports, name, emit_src=True)
+    return _from_one(text), docs
+
+
+def _from_one(text: str) -> str:
+    """RTLIL whose ports are numbered from one: Yosys takes port number 0 for none and puts that port last."""
+    return _PORT.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", text)
+
+
+def _docs(fragment: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    made_by = (type(origin) for origin in fragment.origins or ())
+    component = next((kind for kind in made_by if issubclass(kind, wiring.Component)), None)
+    yield path, (path and component and component.__dict__.get("__doc__") and inspect.getdoc(component)) or ""
+    for number, (inner, name, _) in enumerate(fragment.subfragments):
+        yield from _docs(inner, (*path, name or f"U{number}"))

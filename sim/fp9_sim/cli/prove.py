@@ -9,9 +9,10 @@ import click
 
 from fp9.cli.support import SEED, Command, Seconds, extra, keeps, load_unit, progress_bar, settings_option, show, table
 from fp9.cli.words import UNIT
-from fp9_sim.records import GRADES, PLACE, PROOFS, home, write
+from fp9_sim.records import GRADES, PLACE, PROOFS, TEXTS, home, write
 
 if TYPE_CHECKING:
+    from fp9.units import Unit
     from fp9_sim.proofs import ProofRecord
 
 _PATH = click.Path(path_type=Path)
@@ -25,12 +26,13 @@ _KEPT = "with --record the units that ended have their records; run the same com
     "--timeout", type=Seconds(), metavar="SECONDS", default=120.0, show_default=True, help="Seconds for one case."
 )
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Solvers at once.")
+@click.option("--text", "of_text", is_flag=True, help="Prove instead that the text handed out is the circuit.")
 @click.option("--record", is_flag=True, help="Write the record, UNIT.json.")
 @click.option(
     "--to",
     "folder",
     type=_PATH,
-    help=f"Folder of the record; default: {PROOFS} in {PLACE}.",
+    help=f"Folder of the record; default: {PROOFS} (with --text {TEXTS}) in {PLACE}.",
 )
 @settings_option
 def prove(
@@ -38,6 +40,7 @@ def prove(
     path: Path | None,
     timeout: float,
     jobs: int,
+    of_text: bool,
     record: bool,
     folder: Path | None,
     settings: tuple[str, ...],
@@ -51,11 +54,15 @@ def prove(
     \b
       fp9 prove cast_fp32_ocp_rne decoder_all
       fp9 prove fma_fp32_e5m2 --timeout 60
+      fp9 prove fma_fp32_ocp --text
     """
     with extra("sim"):
         from fp9_sim import proofs  # slow to load
     text = path.read_text() if path else None
     keeps(_KEPT)
+    if of_text:
+        _prove_texts([load_unit(name, settings) for name in names], text, folder or home() / TEXTS, record, as_json)
+        return
     records = []
     with progress_bar() as progress:
         for name in names:
@@ -70,6 +77,24 @@ def prove(
     ]
     columns = ["unit", "claim", "state", "cases proven", "seconds"]
     show([r.to_dict() for r in records], as_json, table("Proofs", columns, rows, numbers=columns[3:]), *_notes(records))
+    if not all(r.proven for r in records):
+        raise SystemExit(1)
+
+
+def _prove_texts(units: list[Unit], text: str | None, folder: Path, record: bool, as_json: bool) -> None:
+    """Whether texts are their circuits."""
+    from fp9_sim import proofs  # slow to load
+
+    records = []
+    with progress_bar() as progress:
+        for number, unit in enumerate(units):
+            progress(unit.name, number, len(units))
+            records.append(proofs.prove_text(unit, text))
+            if record:
+                write(folder, unit.name, records[-1].to_dict())
+    columns = ["unit", "text is the circuit", "seconds", "control"]
+    rows = [[r.unit, r.state, f"{r.seconds:.1f}", r.control] for r in records]
+    show([r.to_dict() for r in records], as_json, table("Texts", columns, rows, numbers=columns[2:3]))
     if not all(r.proven for r in records):
         raise SystemExit(1)
 

@@ -23,6 +23,7 @@ _READ = """\
 read_verilog unit.v
 hierarchy -check -top {name}
 proc
+flatten
 opt -full -nodffe -nosdff
 opt_clean
 """

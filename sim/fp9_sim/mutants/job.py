@@ -69,6 +69,7 @@ class Grade:
     unit: str
     spec: tuple[str, ...]
     verilog_sha256: str
+    circuit_sha256: str
     drawn: int
     seeds: tuple[int, ...]
     equivalent: tuple[Mutant, ...]
@@ -115,6 +116,7 @@ def grade(
         unit.name,
         tuple(unit.describe()),
         hashlib.sha256(verilog.encode()).hexdigest(),
+        fp9_rtl.circuit_digest(unit),
         len(graded.mutants),
         seeds,
         graded.ended(State.PROVEN),

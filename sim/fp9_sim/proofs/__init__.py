@@ -2,5 +2,6 @@
 
 from fp9_sim.netlists.solver import State
 from fp9_sim.proofs.job import CaseRecord, ClaimRecord, ProofRecord, explain, prove
+from fp9_sim.proofs.text import TextRecord, prove_text
 
-__all__ = ["CaseRecord", "ClaimRecord", "ProofRecord", "State", "explain", "prove"]
+__all__ = ["CaseRecord", "ClaimRecord", "ProofRecord", "State", "TextRecord", "explain", "prove", "prove_text"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import tempfile
 from pathlib import Path
 
@@ -72,16 +73,19 @@ def decide_handshake(unit: Unit, verilog: str, case: Case, specification: str, t
 
 @functools.lru_cache(maxsize=4)
 def _with_occupancy(unit: Unit, verilog: str) -> str:
-    """The unit as Yosys' JSON with one more output: the single-bit registers, which say what each stage holds."""
+    """The unit as Yosys' JSON with one more output: the registers that say whether a stage holds something."""
     with tempfile.TemporaryDirectory(prefix="fp9-handshake-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)
         run_yosys(_FLATTEN.format(name=unit.name), folder)
         design = json.loads((folder / "unit.json").read_text())
     module = design["modules"][unit.name]
-    registers = [cell for cell in module["cells"].values() if cell["type"] == "$dff"]
-    bits = [cell["connections"]["Q"][0] for cell in registers if len(cell["connections"]["Q"]) == 1]
+    registers = [cell["connections"]["Q"] for cell in module["cells"].values() if cell["type"] == "$dff"]
+    named = {wire["bits"][0] for name, wire in module["netnames"].items() if re.search(r"(^|[._])valid$", name)}
+    bits = [q[0] for q in registers if len(q) == 1 and q[0] in named]
     if len(bits) != unit.stages:
-        raise ValueError(f"{unit.name}: {len(bits)} single-bit registers in {unit.stages} stages; expected one in each")
+        raise ValueError(
+            f"{unit.name}: {len(bits)} registers named valid in {unit.stages} stages; expected one in each"
+        )
     module["ports"]["occupied"] = {"direction": "output", "bits": bits}
     return json.dumps(design)

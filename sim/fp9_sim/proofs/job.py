@@ -55,11 +55,12 @@ class ClaimRecord:
 
 @dataclass(frozen=True)
 class ProofRecord:
-    """Everything that was proven of one Verilog text."""
+    """Everything that was proven of one Verilog text; `circuit_sha256` is None for a text from elsewhere."""
 
     unit: str
     spec: tuple[str, ...]
     verilog_sha256: str
+    circuit_sha256: str | None
     claims: tuple[ClaimRecord, ...]
     provenance: dict[str, str]
 
@@ -101,6 +102,7 @@ def prove(
         unit.name,
         tuple(unit.describe()),
         hashlib.sha256(text.encode()).hexdigest(),
+        fp9_rtl.circuit_digest(unit) if verilog is None else None,
         tuple(_summary(claim, tuple(records[claim.name])) for claim in claims),
         provenance(),
     )

@@ -76,6 +76,7 @@ def sweep(
         results = [kept.done[index] for index in shards]
         seconds = time.perf_counter() - started
         record = _record(kept.run, plan, shards, text, results, seconds)
+        record["circuit_sha256"] = fp9_rtl.circuit_digest(plan.unit) if verilog is None else None
         path = records.add(folder, plan.unit.name, record)
         kept.remove()
     return Sweep(plan.unit, record, path, _simplest(plan, dut, results), (record["count"] - before) / seconds)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,9 +23,10 @@ _HEADING = """\
 # Coverage
 
 What is checked of the circuit that each unit of the catalogue has now, drawn by `fp9 coverage` from the records in this
-folder. A record counts when its spec and the SHA-256 of its Verilog are those of today's circuit; "earlier circuit"
-means that there are only others, "earlier suite" that the grade is of vectors that the suite had before. Proofs are
-named by what they claim ([proofs.md](proofs.md)). How each claim is checked: [README.md](README.md).
+folder. A record counts when its spec and the digest of its circuit are today's, whatever the text of the Verilog was
+that was read ([README.md](README.md) says what ties texts to circuits); "earlier circuit" means that there are only
+others, "earlier suite" that the grade is of vectors that the suite had before. Proofs are named by what they claim
+([proofs.md](proofs.md)). How each claim is checked: [README.md](README.md).
 
 | unit | inputs | swept | share | mismatches | last run | proof | mutants: corner | smoke |
 |---|--:|--:|--:|--:|---|---|--:|--:|
@@ -60,7 +60,7 @@ def coverage(folder: Path | str, units: Iterable[Unit] | None = None) -> list[Co
 
 def covered(unit: Unit, folder: Path) -> Covered:
     """What the records say of one unit."""
-    digest = hashlib.sha256(fp9_rtl.verilog(unit).encode()).hexdigest()
+    digest = fp9_rtl.circuit_digest(unit)
     plan = Plan(unit)
     space = "with state" if not plan.exhaustive and unit.kind == "mac" else _power(plan.space)
     swept, share = _swept(unit, path_of(folder / SWEEPS, unit.name), plan, digest)
@@ -71,7 +71,7 @@ def covered(unit: Unit, folder: Path) -> Covered:
 def _swept(unit: Unit, path: Path, plan: Plan, digest: str) -> tuple[tuple[str, str, str, str], float]:
     """The cells of the sweep, and the share of the space that is met without a mismatch."""
     every = records.read(path) if path.exists() else []
-    runs = [run for run in every if run["verilog_sha256"] == digest and run["spec"] == unit.describe()]
+    runs = [run for run in every if run.get("circuit_sha256") == digest and run["spec"] == unit.describe()]
     if not runs:
         return ("earlier circuit" if every else "-", "0 %", "-", "-"), 0
     enumerated = sum(_union([run for run in runs if run["kind"] == "exhaustive"], plan))
@@ -95,10 +95,10 @@ def _union(runs: list[dict[str, Any]], plan: Plan) -> list[int]:
 
 
 def _proof(unit: Unit, folder: Path, digest: str) -> str:
-    record = read(folder, unit.name, {"verilog_sha256", "proven", "claims"}, "prove")
+    record = read(folder, unit.name, {"proven", "claims"}, "prove")
     if record is None:
         return "-"
-    if record["verilog_sha256"] != digest:
+    if record.get("circuit_sha256") != digest:
         return "earlier circuit"
     if record["proven"]:
         return ", ".join(claim["name"] for claim in record["claims"])
@@ -110,7 +110,7 @@ def _grades(unit: Unit, folder: Path, digest: str) -> tuple[str, str]:
     record = mutants.read(folder, unit.name)
     if record is None:
         return "-", "-"
-    if record["verilog_sha256"] != digest:
+    if record.get("circuit_sha256") != digest:
         return "earlier circuit", "earlier circuit"
     suites = {suite["suite"]: suite for suite in record["suites"]}
     return _share(unit, suites.get("corner")), _share(unit, suites.get("smoke"))

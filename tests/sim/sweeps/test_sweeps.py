@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import signal
@@ -90,7 +89,7 @@ def test_wrong_shards_are_one_sentence(text: str) -> None:
 
 def test_a_sweep_adds_a_line_to_the_record_and_leaves_no_checkpoint(tmp_path: Path) -> None:
     for chosen in (range(0, 5), range(5, 16)):
-        found = sweep(PLAN, chosen, verilog=HEALTHY, folder=tmp_path, workers=1)
+        found = sweep(PLAN, chosen, folder=tmp_path, workers=1)
         assert found.passed
         assert found.simplest == ()
     assert [path.name for path in tmp_path.iterdir()] == ["decoder_hif8.json"]
@@ -222,14 +221,14 @@ def test_the_page_adds_up_the_runs_of_todays_circuit(tmp_path: Path, monkeypatch
     monkeypatch.setattr("fp9_rtl.verilog", lambda unit: HEALTHY)
     folder = tmp_path / "sweeps"
     for chosen in (range(0, 4), range(2, 8)):
-        sweep(PLAN, chosen, verilog=HEALTHY, folder=folder, workers=1)
+        sweep(PLAN, chosen, folder=folder, workers=1)
     (half,) = coverage(tmp_path, [UNIT])
     assert half.cells[1:4] == ("128 enumerated", "50 %", "0")
-    sweep(PLAN, range(8, 16), verilog=HEALTHY, folder=folder, workers=1)
+    sweep(PLAN, range(8, 16), folder=folder, workers=1)
     (row,) = coverage(tmp_path, [UNIT])
     assert row.complete
     assert "| decoder_hif8 | 256 | 256 enumerated | 100 % | 0 |" in (tmp_path / "coverage.md").read_text()
-    monkeypatch.setattr("fp9_rtl.verilog", lambda unit: "another circuit")
+    monkeypatch.setattr("fp9_rtl.circuit_digest", lambda unit: "another circuit")
     (row,) = coverage(tmp_path, [UNIT])
     assert row.cells[1] == "earlier circuit"
     assert not row.complete
@@ -238,15 +237,15 @@ def test_the_page_adds_up_the_runs_of_todays_circuit(tmp_path: Path, monkeypatch
 def test_a_grade_counts_for_the_circuit_and_the_suite_that_it_was_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fp9_rtl.verilog", lambda unit: HEALTHY)
+    monkeypatch.setattr("fp9_rtl.circuit_digest", lambda unit: "this circuit")
     corner = vectors.generate(UNIT, "corner")
     suite = {"suite": "corner", "sha256": vectors.digest(corner), "killed": 1999, "survivors": [{}], "rate": 0.9995}
-    record = {"verilog_sha256": hashlib.sha256(HEALTHY.encode()).hexdigest(), "seeds": [1], "suites": [suite]}
+    record = {"verilog_sha256": "0" * 64, "circuit_sha256": "this circuit", "seeds": [1], "suites": [suite]}
     path = tmp_path / "grades" / f"{UNIT.name}.json"
     path.parent.mkdir()
     path.write_text(json.dumps(record))
     assert coverage(tmp_path, [UNIT])[0].cells[-2:] == ("99.9 %", "-"), "one mutant missed is not 100.0 %"
     path.write_text(json.dumps({**record, "suites": [{**suite, "sha256": "0" * 64}]}))
     assert coverage(tmp_path, [UNIT])[0].cells[-2] == "earlier suite"
-    path.write_text(json.dumps({**record, "verilog_sha256": "0" * 64}))
+    path.write_text(json.dumps({**record, "circuit_sha256": "another circuit"}))
     assert coverage(tmp_path, [UNIT])[0].cells[-2] == "earlier circuit"

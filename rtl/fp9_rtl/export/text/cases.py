@@ -1,0 +1,81 @@
+"""Choices by the value of one word: what a person writes as a `case`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from fp9_rtl.export.text.cells import arms
+from fp9_rtl.export.text.circuit import Bit, Bits, Cell
+
+MIN_LABELS = 2
+"""Fewest values of the word that make a case of a choice."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A word, the values of it with what each chooses, and what any other value chooses."""
+
+    subject: Bits
+    arms: tuple[tuple[tuple[str, ...], Bits], ...]
+    otherwise: Bits
+
+
+def case_of(cell: Cell, driver: Mapping[Bit, Cell]) -> Case | None:
+    """The case that a `$pmux` is, None where its conditions ask more than one word."""
+    if cell.kind != "$pmux":
+        return None
+    found = [(list(_labels(condition, driver)), value) for condition, value in arms(cell)]
+    subjects = {subject for labels, _ in found for subject, _ in labels}
+    if len(subjects) != 1 or not all(labels for labels, _ in found):
+        return None
+    subject = subjects.pop()
+    if any(isinstance(bit, str) for bit in subject):
+        return None
+    chosen: dict[Bits, list[str]] = {}
+    for labels, value in found:
+        if value != cell.inputs["A"]:
+            chosen.setdefault(value, []).extend(label for _, label in labels)
+    if sum(map(len, chosen.values())) < MIN_LABELS:
+        return None
+    arms_ = tuple((tuple(sorted(labels)), value) for value, labels in chosen.items())
+    return Case(subject, arms_, cell.inputs["A"])
+
+
+@dataclass(frozen=True)
+class Update:
+    """What a register takes: the value of the first condition that holds, else the last, or keeps what it has."""
+
+    arms: tuple[tuple[Bits, Bits], ...]
+    otherwise: Bits
+    holds: bool
+
+
+def update_of(cell: Cell, driver: Mapping[Bit, Cell], is_alone: Callable[[Cell], bool]) -> Update:
+    """The conditions under which a register takes a value, as far as its choices are its alone."""
+    found: list[tuple[Bits, Bits]] = []
+    value = cell.inputs["D"]
+    while True:
+        choice = driver.get(value[0])
+        if choice is None or choice.kind != "$mux" or choice.output != value or not is_alone(choice):
+            break
+        found.append((choice.inputs["S"], choice.inputs["B"]))
+        value = choice.inputs["A"]
+    return Update(tuple(found), value, value == cell.output)
+
+
+def _labels(condition: Bit, driver: Mapping[Bit, Cell]) -> Iterator[tuple[Bits, str]]:
+    """Words and the values of them that a condition asks for; one that is not of this kind asks for itself."""
+    cell = driver.get(condition)
+    if cell is None:
+        yield (condition,), "1"
+    elif cell.kind == "$eq" and all(isinstance(bit, str) for bit in cell.inputs["B"]):
+        yield cell.inputs["A"], "".join(map(str, reversed(cell.inputs["B"])))
+    elif cell.kind in ("$is_zero", "$not"):
+        yield cell.inputs["A"], "0" * len(cell.inputs["A"])
+    elif cell.kind in ("$or", "$reduce_or"):
+        for bits in cell.inputs.values():
+            for bit in bits:
+                yield from _labels(bit, driver)
+    else:
+        yield (condition,), "1"

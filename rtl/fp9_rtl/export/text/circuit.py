@@ -1,0 +1,302 @@
+"""The words of a circuit as Yosys gives them: operands of the width of their result, nothing twice, nothing unread."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+Bit = int | str
+"""A net of one bit by its number, or a constant by its text `0`, `1` or `x`."""
+Bits = tuple[Bit, ...]
+"""Bits side by side, lowest first."""
+Path = tuple[str, ...]
+"""Names of submodules from the top, which is ()."""
+
+BITWISE = {"$and", "$or", "$xor", "$not", "$mux", "$pmux", "$dff"}
+"""Kinds of which every place stands for itself."""
+ARITHMETIC = {"$add", "$sub", "$mul", "$neg", "$shl", "$sshl"}
+"""Kinds of which a place depends on lower places alone."""
+_RENAMED = {"$reduce_bool": "$reduce_or", "$logic_not": "$is_zero", "$logic_and": "$and", "$logic_or": "$or"}
+_SHARED = {"$dff": ("CLK",), "$mux": ("S",), "$pmux": ("S",)}
+"""Inputs that all places of a bitwise kind read."""
+
+
+@dataclass(eq=False, slots=True)
+class Cell:
+    """One operation: `inputs` by port, `output` of bits of its own; `signed` for comparisons of signed numbers."""
+
+    kind: str
+    inputs: dict[str, Bits]
+    output: Bits
+    path: Path
+    source: tuple[str, int] | None = None
+    signed: bool = False
+
+    def places(self, kept: Sequence[int]) -> Cell:
+        """Of a bitwise cell the given places."""
+        shared = _SHARED.get(self.kind, ())
+        width = len(self.output)
+        inputs = {
+            port: bits if port in shared else tuple(bits[part + i] for part in range(0, len(bits), width) for i in kept)
+            for port, bits in self.inputs.items()
+        }
+        return replace(self, inputs=inputs, output=tuple(self.output[i] for i in kept))
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A name of the source: where it stands, as it is written there, and its bits."""
+
+    path: Path
+    name: str
+    bits: Bits
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of the whole circuit."""
+
+    name: str
+    is_input: bool
+    bits: Bits
+
+
+@dataclass
+class Circuit:
+    """Cells, drivers before readers but for registers; names; ports in their order."""
+
+    cells: list[Cell]
+    wires: list[Wire]
+    ports: list[Port] = field(default_factory=list)
+
+
+def read_circuit(module: Mapping[str, Any]) -> Circuit:
+    """The circuit of a flat module of Yosys' JSON. Raises NotImplementedError for a cell that has no Verilog here."""
+    ports = [Port(n, p["direction"] == "input", tuple(p["bits"])) for n, p in module["ports"].items()]
+    used = [bit for wire in module["netnames"].values() for bit in wire["bits"] if isinstance(bit, int)]
+    free = _Free(max(used, default=0) + 1)
+    cells = [_cell(name, cell, free) for name, cell in module["cells"].items() if cell["type"] != "$scopeinfo"]
+    _place(cells)
+    wires = [_wire(name, wire) for name, wire in module["netnames"].items() if not wire["hide_name"]]
+    circuit = Circuit(cells, wires, ports)
+    _read_signs(circuit)
+    _trim(circuit)
+    _order(circuit)
+    _merge(circuit)
+    return circuit
+
+
+class _Free:
+    """Numbers of nets that are not in use."""
+
+    def __init__(self, first: int) -> None:
+        self._next = first
+
+    def take(self, count: int) -> Bits:
+        self._next += count
+        return tuple(range(self._next - count, self._next))
+
+
+def _wire(name: str, wire: Mapping[str, Any]) -> Wire:
+    path = wire["attributes"].get("hdlname", name).split(" ")
+    return Wire(tuple(map(_module_name, path[:-1])), path[-1], tuple(wire["bits"]))
+
+
+def _module_name(name: str) -> str:
+    """A submodule's name, without the number by which Amaranth tells it from a signal; `U0` for the first of none."""
+    return re.sub(r"^U\$", "U", re.sub(r"(?<!^U)\$\d+$", "", name))
+
+
+def _cell(name: str, cell: Mapping[str, Any], free: _Free) -> Cell:
+    kind = _RENAMED.get(cell["type"], cell["type"])
+    ports = {port: tuple(bits) for port, bits in cell["connections"].items()}
+    output = ports.pop("Q" if kind == "$dff" else "Y")
+    place = re.match(r"\$flatten((?:\\[\w$]+\.)+)", name)
+    path: Path = () if re.match(r"\$\d", name) else ("?",)
+    if place:
+        path = tuple(map(_module_name, re.findall(r"\\([\w$]+)\.", place[1])))
+    source = re.match(r"(.*?):(\d+)", cell["attributes"].get("src", "").partition("|")[0])
+    parameters = cell["parameters"]
+    signs = [int(parameters[name], 2) for name in ("A_SIGNED", "B_SIGNED") if name in parameters]
+    signed = bool(signs) and all(signs)
+    made = Cell(kind, ports, output, path, (source[1], int(source[2])) if source else None)
+    if kind in ("$and", "$or", "$xor", "$not", *ARITHMETIC, "$pos"):
+        shifts = kind in ("$shl", "$sshl")
+        made.inputs = {p: b if p == "B" and shifts else extended(b, len(output), signed) for p, b in ports.items()}
+    elif kind in ("$eq", "$ne", "$lt", "$le", "$gt", "$ge"):
+        width = max(map(len, ports.values()))
+        made.inputs = {port: extended(bits, width, signed) for port, bits in ports.items()}
+        made.signed = signed and kind not in ("$eq", "$ne")
+        if kind in ("$eq", "$ne"):
+            _compare_less(made)
+    elif kind == "$shr":
+        made.inputs["A"] = extended(ports["A"], max(len(ports["A"]), len(output)), False)
+        made.output += free.take(len(made.inputs["A"]) - len(output))
+    elif kind not in ("$mux", "$pmux", "$dff", "$reduce_or", "$reduce_and", "$reduce_xor", "$is_zero"):
+        raise NotImplementedError(f"cell {kind} has no Verilog here")
+    if kind not in BITWISE and kind not in ARITHMETIC and kind not in ("$shr", "$pos") and len(output) > 1:
+        raise NotImplementedError(f"cell {kind} of {len(output)} bits")
+    if kind == "$mux" and len(output) == 1:
+        _as_gate(made)
+    if kind == "$is_zero" and len(made.inputs["A"]) == 1:
+        made.kind = "$not"
+    return made
+
+
+def _compare_less(cell: Cell) -> None:
+    """Leave the places out of a comparison at which two constants agree."""
+    pairs = list(zip(cell.inputs["A"], cell.inputs["B"], strict=True))
+    kept = [(a, b) for a, b in pairs if a != b or isinstance(a, int)] or pairs[:1]
+    cell.inputs = {"A": tuple(a for a, _ in kept), "B": tuple(b for _, b in kept)}
+
+
+def _as_gate(cell: Cell) -> None:
+    """A choice of one bit between another one and 0 or 1 as AND or OR."""
+    a, b, s = cell.inputs["A"], cell.inputs["B"], cell.inputs["S"]
+    if a == ("0",):
+        cell.kind, cell.inputs = "$and", {"A": s, "B": b}
+    elif b == ("1",):
+        cell.kind, cell.inputs = "$or", {"A": s, "B": a}
+
+
+def extended(bits: Bits, width: int, signed: bool) -> Bits:
+    """The lowest `width` bits of a number, its sign or 0 above it."""
+    sign = bits[-1] if signed else "0"
+    return (bits + (sign,) * (width - len(bits)))[:width]
+
+
+def _place(cells: Iterable[Cell]) -> None:
+    """A path for cells that an optimisation made: that of what reads them, else of what drives them."""
+    lost = [cell for cell in cells if cell.path == ("?",)]
+    if not lost:
+        return
+    around: dict[Bit, Path] = {}
+    for cell in cells:
+        if cell.path != ("?",):
+            around.update(dict.fromkeys(nets(cell.output), cell.path))
+    for cell in cells:
+        if cell.path != ("?",):
+            around.update({bit: cell.path for bits in cell.inputs.values() for bit in nets(bits)})
+    for cell in lost:
+        touched = (*cell.output, *(bit for bits in cell.inputs.values() for bit in bits))
+        cell.path = next((around[bit] for bit in touched if bit in around), ())
+
+
+def nets(bits: Iterable[Bit]) -> Iterator[int]:
+    """Bits without constants."""
+    return (bit for bit in bits if isinstance(bit, int))
+
+
+def _read_signs(circuit: Circuit) -> None:
+    """A number below 0 is its sign bit; one that is not, the opposite."""
+    same: dict[Bit, Bit] = {}
+    for cell in circuit.cells:
+        if cell.signed and cell.kind in ("$lt", "$ge") and set(cell.inputs["B"]) == {"0"}:
+            sign = cell.inputs["A"][-1]
+            if cell.kind == "$lt":
+                same[cell.output[0]] = sign
+            else:
+                cell.kind, cell.inputs, cell.signed = "$not", {"A": (sign,)}, False
+    _rename(circuit, same)
+
+
+def _rename(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
+    """Read other bits in place of some."""
+
+    def renamed(bits: Bits) -> Bits:
+        return tuple(same.get(bit, bit) for bit in bits)
+
+    for cell in circuit.cells:
+        cell.inputs = {port: renamed(bits) for port, bits in cell.inputs.items()}
+    circuit.wires = [replace(wire, bits=renamed(wire.bits)) for wire in circuit.wires]
+    circuit.ports = [replace(port, bits=renamed(port.bits)) for port in circuit.ports]
+
+
+def _trim(circuit: Circuit) -> None:
+    """Take out the cells, and the places of cells, that no output of the circuit depends on."""
+    driver = {bit: (cell, i) for cell in circuit.cells for i, bit in enumerate(cell.output)}
+    live: set[int] = set()
+    pending = [bit for port in circuit.ports if not port.is_input for bit in nets(port.bits)]
+    while pending:
+        bit = pending.pop()
+        if bit in live:
+            continue
+        live.add(bit)
+        if bit in driver:
+            pending += _behind(*driver[bit])
+    kept = []
+    for cell in circuit.cells:
+        places = [i for i, bit in enumerate(cell.output) if bit in live]
+        if places and cell.kind in BITWISE:
+            kept.append(cell.places(places))
+        elif places and cell.kind in ARITHMETIC:
+            top = places[-1] + 1
+            inputs = {p: b if p == "B" and cell.kind == "$shl" else b[:top] for p, b in cell.inputs.items()}
+            kept.append(replace(cell, inputs=inputs, output=cell.output[:top]))
+        elif places:
+            kept.append(cell)
+    circuit.cells = kept
+
+
+def _behind(cell: Cell, place: int) -> Iterator[int]:
+    """The nets that one place of a cell's output depends on."""
+    for port, bits in cell.inputs.items():
+        if cell.kind in BITWISE and port not in _SHARED.get(cell.kind, ()):
+            yield from nets(bits[place :: len(cell.output)])
+        elif cell.kind in ARITHMETIC and len(bits) == len(cell.output) and not (port == "B" and cell.kind == "$shl"):
+            yield from nets(bits[: place + 1])
+        else:
+            yield from nets(bits)
+
+
+def _order(circuit: Circuit) -> None:
+    """Drivers before readers, in the order in which the ports ask for them; registers count as inputs."""
+    driver = {bit: cell for cell in circuit.cells for bit in nets(cell.output)}
+    registers = [cell for cell in circuit.cells if cell.kind == "$dff"]
+    roots = [driver[b] for port in circuit.ports if not port.is_input for b in nets(port.bits) if b in driver]
+    ordered: list[Cell] = []
+    done: set[int] = set()
+    pending = [(cell, False) for cell in reversed([*registers, *roots])]
+    while pending:
+        cell, entered = pending.pop()
+        if entered:
+            ordered.append(cell)
+        elif id(cell) not in done:
+            done.add(id(cell))
+            pending.append((cell, True))
+            behind = [driver[b] for bits in reversed(cell.inputs.values()) for b in reversed(bits) if b in driver]
+            pending += [(c, False) for c in behind if c.kind != "$dff" and id(c) not in done]
+    circuit.cells = ordered
+
+
+def _merge(circuit: Circuit) -> None:
+    """One cell for all that do the same to the same in one module."""
+    same: dict[Bit, Bit] = {}
+    known: dict[object, Cell] = {}
+    kept = []
+    for cell in circuit.cells:
+        cell.inputs = {port: tuple(same.get(bit, bit) for bit in bits) for port, bits in cell.inputs.items()}
+        key = (cell.kind, cell.path, cell.signed, len(cell.output), *cell.inputs.items())
+        first = known.setdefault(key, cell)
+        if first is cell or cell.kind == "$dff":
+            kept.append(cell)
+        else:
+            same.update(zip(cell.output, first.output, strict=True))
+    circuit.cells = kept
+    _rename(circuit, same)  # registers read what comes after them, too
+
+
+def readers_first(cells: Sequence[Cell]) -> Iterator[Cell]:
+    """Registers, then all other cells from the outputs back."""
+    yield from (cell for cell in cells if cell.kind == "$dff")
+    yield from (cell for cell in reversed(cells) if cell.kind != "$dff")
+
+
+def readers(circuit: Circuit) -> Counter[int]:
+    """How often every net is read."""
+    count = Counter(bit for cell in circuit.cells for bits in cell.inputs.values() for bit in nets(bits))
+    count.update(bit for port in circuit.ports if not port.is_input for bit in nets(port.bits))
+    return count

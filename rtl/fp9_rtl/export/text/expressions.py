@@ -1,0 +1,153 @@
+"""Verilog expressions as trees that know how they are written in one line, and how in several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDTH = 110
+"""Longest line."""
+INDENT = "  "
+
+
+class Expression:
+    """A value in Verilog; `atomic` needs no parentheses inside another."""
+
+    atomic = True
+
+    def flat(self) -> str:
+        """The expression in one line."""
+        raise NotImplementedError
+
+    def inner(self) -> str:
+        """The expression in one line as an operand."""
+        return self.flat() if self.atomic else f"({self.flat()})"
+
+    def lines(self, indent: str, first: int, last: int = 1) -> list[str]:
+        """In as many lines as needed, all but the first indented; columns taken before it and after the last one."""
+        flat = self.flat()
+        return [flat] if len(flat) + first + last <= WIDTH else self._broken(indent)
+
+    def _broken(self, indent: str) -> list[str]:
+        return [self.flat()]
+
+
+@dataclass(frozen=True)
+class Atom(Expression):
+    """A name, a slice of one, or a constant."""
+
+    text: str
+
+    def flat(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Unary(Expression):
+    """An operator before its operand, or a function around it."""
+
+    operator: str
+    operand: Expression
+
+    def flat(self) -> str:
+        return f"{self.operator}{self.operand.inner()}"
+
+    def _broken(self, indent: str) -> list[str]:
+        lines = self.operand.lines(indent + INDENT, len(indent) + len(self.operator) + 1)
+        open_, close = ("", "") if self.operand.atomic else ("(", ")")
+        return _wrapped(self.operator + open_, lines, close)
+
+
+@dataclass(frozen=True)
+class Binary(Expression):
+    """Operands with one operator between them."""
+
+    operator: str
+    operands: tuple[Expression, ...]
+    atomic = False
+
+    def flat(self) -> str:
+        return f" {self.operator} ".join(operand.inner() for operand in self.operands)
+
+    def _broken(self, indent: str) -> list[str]:
+        result: list[str] = []
+        for number, operand in enumerate(self.operands):
+            before = f"{self.operator} " if number else ""
+            lines = operand.lines(indent + INDENT, len(indent) + len(before) + 2, 2)
+            if not operand.atomic:
+                lines = _wrapped("(", lines, ")")
+            result += _wrapped((indent if number else "") + before, lines, "")
+        return result
+
+
+@dataclass(frozen=True)
+class Choice(Expression):
+    """The value of the first condition that holds, else the last."""
+
+    arms: tuple[tuple[Expression, Expression], ...]
+    otherwise: Expression
+    atomic = False
+
+    def flat(self) -> str:
+        arms = "".join(f"{condition.inner()} ? {value.inner()} : " for condition, value in self.arms)
+        return arms + self.otherwise.inner()
+
+    def _broken(self, indent: str) -> list[str]:
+        result: list[str] = []
+        for condition, value in self.arms:
+            asked = condition.lines(indent + INDENT, len(indent), 3)
+            asked = asked if condition.atomic else _wrapped("(", asked, ")")
+            given = value.lines(indent + 2 * INDENT, len(indent) + len(asked[-1]) + 4, 3)
+            given = given if value.atomic else _wrapped("(", given, ")")
+            result += _wrapped(indent if result else "", [*asked[:-1], f"{asked[-1]} ? {given[0]}", *given[1:]], " :")
+        last = self.otherwise.lines(indent + INDENT, len(indent) + 1, 2)
+        return result + _wrapped(indent, last if self.otherwise.atomic else _wrapped("(", last, ")"), "")
+
+
+@dataclass(frozen=True)
+class Concatenation(Expression):
+    """Values side by side, the highest first."""
+
+    operands: tuple[Expression, ...]
+
+    def flat(self) -> str:
+        return "{" + ", ".join(operand.flat() for operand in self.operands) + "}"
+
+    def _broken(self, indent: str) -> list[str]:
+        result = ["{"]
+        for number, operand in enumerate(self.operands):
+            comma = "" if number == len(self.operands) - 1 else ","
+            lines = _wrapped("", operand.lines(indent + 2 * INDENT, len(indent) + 4), comma)
+            room = len(result) > 1 and len(result[-1]) + len(lines[0]) + 1 <= WIDTH and len(lines) == 1
+            if room and not result[-1].endswith("}"):
+                result[-1] += f" {lines[0]}"
+            else:
+                result += [f"{indent}{INDENT}{lines[0]}", *lines[1:]]
+        return [*result, f"{indent}}}"]
+
+
+@dataclass(frozen=True)
+class Repeated(Expression):
+    """A value several times side by side."""
+
+    count: int
+    operand: Expression
+
+    def flat(self) -> str:
+        inner = self.operand.flat()
+        return f"{{{self.count}{inner}}}" if isinstance(self.operand, Concatenation) else f"{{{self.count}{{{inner}}}}}"
+
+
+def _wrapped(before: str, lines: Sequence[str], after: str) -> list[str]:
+    """Lines with something before the first and after the last."""
+    result = [before + lines[0], *lines[1:]]
+    result[-1] += after
+    return result
+
+
+def constant(bits: str) -> Atom:
+    """A constant from its bits, the highest first."""
+    width, value = len(bits), int(bits, 2)
+    if width == 1:
+        return Atom(f"1'b{bits}")
+    return Atom(f"{width}'d{value}") if value < 10 else Atom(f"{width}'h{value:x}")

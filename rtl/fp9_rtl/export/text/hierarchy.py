@@ -1,0 +1,153 @@
+"""A circuit cut into the modules of its source: every cell to its module, every net that crosses into a port."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from fp9_rtl.export.text.circuit import BITWISE, Bit, Bits, Cell, Circuit, Path, Wire, nets, readers, readers_first
+
+
+@dataclass
+class Part:
+    """A module: its cells and names, its submodules by name, the nets that come in and go out."""
+
+    path: Path
+    cells: list[Cell] = field(default_factory=list)
+    wires: list[Wire] = field(default_factory=list)
+    children: dict[str, Part] = field(default_factory=dict)
+    entering: set[int] = field(default_factory=set)
+    leaving: set[int] = field(default_factory=set)
+
+    def walk(self, children_first: bool = True) -> Iterator[Part]:
+        """The module and all below it."""
+        if not children_first:
+            yield self
+        for child in self.children.values():
+            yield from child.walk(children_first)
+        if children_first:
+            yield self
+
+
+def parts(circuit: Circuit, order: Iterable[Path]) -> Part:
+    """The modules of a circuit, as the top one, in the order given; those without a cell are left out."""
+    top = Part(())
+    every: dict[Path, Part] = {(): top}
+    place = {path: number for number, path in enumerate(order)}
+    for cell in sorted(circuit.cells, key=lambda cell: place.get(cell.path, len(place))):
+        for depth in range(1, len(cell.path) + 1):
+            path = cell.path[:depth]
+            if path not in every:
+                every[path] = every[path[:-1]].children[path[-1]] = Part(path)
+    for cell in circuit.cells:
+        every[cell.path].cells.append(cell)
+    for wire in circuit.wires:
+        if wire.path in every:
+            every[wire.path].wires.append(wire)
+    _cross(circuit, every)
+    return top
+
+
+def _cross(circuit: Circuit, every: dict[Path, Part]) -> None:
+    """Find the nets that enter and leave each module."""
+    drivers = {bit: cell.path for cell in circuit.cells for bit in nets(cell.output)}
+    reading: defaultdict[int, set[Path]] = defaultdict(set)
+    for cell in circuit.cells:
+        for bits in cell.inputs.values():
+            for bit in nets(bits):
+                reading[bit].add(cell.path)
+    for port in circuit.ports:
+        if not port.is_input:
+            for bit in nets(port.bits):
+                reading[bit].add(())
+    for bit, paths in reading.items():
+        driver = drivers.get(bit, ())
+        for path in paths:
+            common = _common(driver, path)
+            for depth in range(common + 1, len(path) + 1):
+                every[path[:depth]].entering.add(bit)
+            for depth in range(common + 1, len(driver) + 1):
+                every[driver[:depth]].leaving.add(bit)
+
+
+def _common(a: Path, b: Path) -> int:
+    """How many names from the top two paths share."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
+
+
+def flattened(circuit: Circuit) -> Circuit:
+    """The circuit as one module; names from below carry the names of their modules."""
+    wires = [replace(wire, path=(), name="_".join((*wire.path, wire.name))) for wire in circuit.wires]
+    return Circuit([replace(cell, path=()) for cell in circuit.cells], wires, circuit.ports)
+
+
+def split_structures(circuit: Circuit) -> None:
+    """Registers and choices of whole structures as those of their fields, where the source names the fields.
+
+    A choice whose only reader is split goes with it.
+    """
+    fields = _fields(circuit.wires)
+    read = readers(circuit)
+    places: dict[int, list[Sequence[int]]] = {}
+    driver = {bit: (cell, i) for cell in circuit.cells for i, bit in enumerate(cell.output)}
+    for cell in readers_first(circuit.cells):
+        if cell.kind not in BITWISE or cell.kind == "$pmux":
+            continue
+        cuts = places.get(id(cell)) or _cuts(cell.output, fields.get(cell.path, []))
+        if len(cuts) < 2 and cell.kind != "$dff":
+            continue
+        places[id(cell)] = cuts = cuts or [range(len(cell.output))]
+        for port, bits in cell.inputs.items():
+            if port not in ("S", "CLK"):
+                for behind, inner in _behind([[bits[i] for i in cut] for cut in cuts], driver):
+                    if behind.path == cell.path and all(read[bit] == 1 for bit in nets(behind.output)):
+                        places.setdefault(id(behind), inner)
+    circuit.cells = [
+        part
+        for cell in circuit.cells
+        for part in ([cell.places(kept) for kept in places[id(cell)]] if id(cell) in places else [cell])
+    ]
+
+
+def _behind(
+    parts: Iterable[Sequence[Bit]], driver: Mapping[Bit, tuple[Cell, int]]
+) -> Iterator[tuple[Cell, list[Sequence[int]]]]:
+    """The bitwise cells that drive whole parts, each with the places of the parts, where these are all it drives."""
+    found: dict[int, tuple[Cell, list[Sequence[int]]]] = {}
+    for bits in parts:
+        at = [driver.get(bit) for bit in bits]
+        if at[0] is not None and all(place is not None and place[0] is at[0][0] for place in at):
+            places = [place[1] for place in at if place is not None]
+            found.setdefault(id(at[0][0]), (at[0][0], []))[1].append(places)
+    for cell, cuts in found.values():
+        whole = sorted(place for cut in cuts for place in cut) == list(range(len(cell.output)))
+        if whole and cell.kind in BITWISE - {"$pmux", "$dff"}:
+            yield cell, cuts
+
+
+def _fields(wires: Iterable[Wire]) -> dict[Path, list[Wire]]:
+    """The wires of each module that are not made of others."""
+    packed = {(wire.path, wire.name.rpartition(".")[0]) for wire in wires}
+    found: defaultdict[Path, list[Wire]] = defaultdict(list)
+    for wire in wires:
+        if (wire.path, wire.name) not in packed:
+            found[wire.path].append(wire)
+    return found
+
+
+def _cuts(output: Bits, fields: Sequence[Wire]) -> list[Sequence[int]]:
+    """The places of an output by the field that they belong to; one run where a field or none holds them all."""
+    place = {bit: i for i, bit in enumerate(output)}
+    runs = ([place[bit] for bit in wire.bits if bit in place] for wire in fields)
+    held = [run for run in runs if run]
+    whole = [run for run in held if len(run) == len(output)]
+    if whole or not held:
+        return []
+    owner: dict[int, int] = {}
+    for number, run in enumerate(held):
+        for i in run:
+            owner.setdefault(i, number)
+    cuts = itertools.groupby(range(len(output)), key=lambda i: owner.get(i, -1))
+    return [list(run) for _, run in cuts]

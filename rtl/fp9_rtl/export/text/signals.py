@@ -1,0 +1,158 @@
+"""What has a name in a module: its ports, and the values that more than one place reads."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from fp9_rtl.export.text.circuit import Bit, Bits, Wire
+
+_KEYWORDS = """
+    always and assign begin buf case casex casez default disable edge else end endcase endmodule event for force
+    forever fork function if initial inout input integer join module nand negedge nor not or output parameter
+    posedge real reg release repeat signed table task time tri unsigned use wait wand while wire wor xnor xor
+    bit byte char const do enum final int logic longint new packed priority static string struct type union unique
+    void with within
+"""
+"""What Verilog and SystemVerilog keep for themselves."""
+
+
+@dataclass(eq=False)
+class Signal:
+    """A named vector: its bits from the index `low` up; `kind` is input, output or value."""
+
+    name: str
+    bits: Bits
+    kind: str = "value"
+    low: int = 0
+    is_register: bool = False
+
+    def declaration(self, kind: str) -> str:
+        """The signal as it is declared, of a kind of net."""
+        high = self.low + len(self.bits) - 1
+        return f"{kind} {self.name}" if self._is_bit else f"{kind} [{high}:{self.low}] {self.name}"
+
+    def part(self, first: int, count: int) -> str:
+        """So many of its bits from a place on."""
+        if count == len(self.bits):
+            return self.name
+        first += self.low
+        return f"{self.name}[{first}]" if count == 1 else f"{self.name}[{first + count - 1}:{first}]"
+
+    @property
+    def _is_bit(self) -> bool:
+        return len(self.bits) == 1 and not self.low
+
+
+class Names:
+    """Names of one module, each given once."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = {*_KEYWORDS.split(), *taken}
+
+    def give(self, wanted: str) -> str:
+        """The name wanted, or it with a number behind it."""
+        name = next(n for n in itertools.chain([wanted], (f"{wanted}_{i}" for i in itertools.count(2))) if self.free(n))
+        self._taken.add(name)
+        return name
+
+    def free(self, name: str) -> bool:
+        """Whether nothing has this name."""
+        return name not in self._taken
+
+    def rename(self, old: str, new: str) -> None:
+        """Give up one name for another, free one."""
+        self._taken.remove(old)
+        self._taken.add(new)
+
+
+def clean(name: str) -> str | None:
+    """A name of the source as one of Verilog; None for those that Amaranth makes."""
+    if name.startswith(("port$", "$")):
+        return None
+    name = re.sub(r"\$\d+$", "", name.replace(".", "_"))
+    name = re.sub(r"\$\d+_", "_", name)
+    name = re.sub(r"\W", "_", re.sub(r"__+", "_", name)).rstrip("_")
+    return name if re.match(r"[A-Za-z]", name) else None
+
+
+class Sources:
+    """The names of the source in one module: those of single fields, the packed ones left out."""
+
+    def __init__(self, wires: Sequence[Wire]) -> None:
+        packed = {wire.name.rpartition(".")[0] for wire in wires}
+        named = [(clean(wire.name), wire) for wire in wires if wire.name not in packed]
+        self.wires = [(name, wire.bits) for name, wire in named if name is not None]
+        self._holding: defaultdict[Bit, list[int]] = defaultdict(list)
+        for number, (_, bits) in enumerate(self.wires):
+            for bit in dict.fromkeys(bits):
+                if isinstance(bit, int):
+                    self._holding[bit].append(number)
+
+    def holding(self, bit: Bit) -> Iterator[tuple[str, Bits]]:
+        """The names whose bits this one is among."""
+        return (self.wires[number] for number in self._holding.get(bit, ()))
+
+    def around(self, bits: Bits) -> Iterator[tuple[str, Bits, int]]:
+        """The names that hold these bits side by side, with the place of the first."""
+        for name, held in self.holding(bits[0]):
+            place = held.index(bits[0])
+            if held[place : place + len(bits)] == bits:
+                yield name, held, place
+
+    def within(self, bits: Bits) -> Iterator[str]:
+        """The names of the lowest of these bits, the longest first."""
+        found = [(n, held) for n, held in self.holding(bits[0]) if held == bits[: len(held)]]
+        return (name for name, _ in sorted(found, key=lambda found: -len(found[1])))
+
+    def runs(self, wanted: Collection[int], first: str) -> Iterator[tuple[str, int, Bits]]:
+        """Wanted bits by their names, the index of the first and the bits; `first` begins those that count first."""
+        left = set(wanted)
+        order = sorted(self.wires, key=lambda wire: (not wire[0].startswith(first), len(wire[0]), wire[0]))
+        for name, bits in order:
+            if left.isdisjoint(bits):
+                continue
+            for index, run in _stretches(bits, left):
+                left.difference_update(bit for bit in run if isinstance(bit, int))
+                yield name, index, run
+
+
+def _stretches(bits: Bits, wanted: set[int]) -> list[tuple[int, Bits]]:
+    """Runs of places whose bits are wanted, each bit once."""
+    found: list[tuple[int, list[Bit]]] = []
+    seen: set[Bit] = set()
+    for index, bit in enumerate(bits):
+        if bit not in wanted or bit in seen:
+            continue
+        seen.add(bit)
+        if found and found[-1][0] + len(found[-1][1]) == index:
+            found[-1][1].append(bit)
+        else:
+            found.append((index, [bit]))
+    return [(index, tuple(run)) for index, run in found]
+
+
+def named_runs(runs: Sequence[tuple[str, int, Bits]], names: Names, kind: str) -> list[Signal]:
+    """Signals of runs; a part of a name that other parts share says which part it is."""
+    shared = {name for name, group in itertools.groupby(sorted(name for name, _, _ in runs)) if len(list(group)) > 1}
+    signals = []
+    for name, low, bits in runs:
+        if name in shared or (len(bits) == 1 and low):
+            name = f"{name}_{low + len(bits) - 1}_{low}" if len(bits) > 1 else f"{name}_{low}"
+            low = 0
+        signals.append(Signal(names.give(name), bits, kind, low))
+    return signals
+
+
+def shorten(signals: Sequence[Signal], names: Names, sources: Sources) -> None:
+    """Leave out the `i_` and `o_` of ports whose names say enough without: no other value of the module has them."""
+    short = Counter(signal.name[2:] for signal in signals if signal.name[:2] in ("i_", "o_"))
+    short.update(name for name, _ in sources.wires)
+    for signal in signals:
+        wanted = signal.name[2:]
+        if signal.name[:2] in ("i_", "o_") and short[wanted] == 1 and names.free(wanted) and wanted[:1].isalpha():
+            names.rename(signal.name, wanted)
+            signal.name = wanted

@@ -1,0 +1,95 @@
+"""The text of a whole circuit: its modules, equal ones once, the top one last."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fp9_rtl.export.text import source
+from fp9_rtl.export.text.circuit import Circuit, Path, Wire, read_circuit
+from fp9_rtl.export.text.expressions import INDENT
+from fp9_rtl.export.text.hierarchy import Part, flattened, parts, split_structures
+from fp9_rtl.export.text.module import Module
+from fp9_rtl.export.text.signals import Names, Signal, Sources
+from fp9_rtl.export.text.statements import body, ports_text
+
+
+def write_modules(words: Mapping[str, Any], name: str, docs: Mapping[Path, str], flat: bool = False) -> dict[str, str]:
+    """Texts of the modules of a flat circuit by name, what holds others before them; `flat`: of one that holds all.
+
+    `words` is the module of Yosys' JSON, `docs` what modules of the source say of themselves, in the order in which
+    they are to stand. Deterministic.
+    """
+    circuit = read_circuit(words)
+    circuit = flattened(circuit) if flat else circuit
+    split_structures(circuit)
+    top = parts(circuit, docs)
+    return _Writer(circuit, name, docs).write(top)
+
+
+class _Writer:
+    def __init__(self, circuit: Circuit, name: str, docs: Mapping[Path, str]) -> None:
+        self._circuit, self._name, self._docs = circuit, name, docs
+        local = [(source.value_name(c.source, c.kind) or source.context_name(c.source), c) for c in circuit.cells]
+        unnamed = [Wire(cell.path, name or "value", cell.output) for name, cell in local]
+        self._lent = (Sources(circuit.wires), Sources(unnamed))
+
+    def write(self, top: Part) -> dict[str, str]:
+        modules: dict[Path, Module] = {}
+        for part in top.walk():
+            children = {child: modules[(*part.path, child)] for child in part.children}
+            modules[part.path] = module = Module(part, children)
+            if part.path:
+                module.add_ports(self._lent)
+            else:
+                self._top_ports(module)
+            module.settle()
+        bodies = {path: "\n".join([*_header(module), *body(module)]) for path, module in modules.items()}
+        named = self._named(modules, bodies)
+        texts: dict[str, str] = {}
+        for path in (part.path for part in top.walk(children_first=False)):
+            text = bodies[path]
+            for child in modules[path].children:
+                text = text.replace(f"@{child}@ ", f"{named[(*path, child)]} ")
+            doc = [f"// {line}".rstrip() for line in self._docs.get(path, "").splitlines()]
+            texts.setdefault(named[path], "\n".join([*doc, f"module {named[path]}(", text, "endmodule", ""]))
+        return texts
+
+    def _top_ports(self, module: Module) -> None:
+        for port in self._circuit.ports:
+            kind = "input" if port.is_input else "output"
+            module.ports.append(Signal(module.names.give(port.name), port.bits, kind))
+
+    def _named(self, modules: Mapping[Path, Module], bodies: Mapping[Path, str]) -> dict[Path, str]:
+        """Names of modules; those of the same text and submodules share what their places have in common."""
+        groups: defaultdict[tuple[object, ...], list[Path]] = defaultdict(list)
+        key: dict[Path, tuple[object, ...]] = {}
+        for path, module in modules.items():
+            key[path] = (bodies[path], *(key[(*path, child)] for child in module.children)) if path else (path,)
+            groups[key[path]].append(path)
+        names, found = Names(), dict[Path, str]()
+        for group in groups.values():
+            given = names.give("_".join((self._name, *_common(group))))
+            found.update(dict.fromkeys(group, given))
+        return found
+
+
+def _common(group: Sequence[Path]) -> Path:
+    """The path of modules of one text: their own, or as much of it as they share."""
+    if len(group) == 1:
+        return group[0]
+    last = "".join(_shared([path[-1] for path in group])).rstrip("_0123456789")
+    return (*_shared([path[:-1] for path in group]), last or group[0][-1])
+
+
+def _shared(sequences: Sequence[Sequence[str]]) -> list[str]:
+    """What sequences have in common from their start."""
+    columns = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*sequences, strict=False))
+    return [column[0] for column in columns]
+
+
+def _header(module: Module) -> list[str]:
+    declared = ports_text(module)
+    return [*",\n".join(f"{INDENT}{port}" for port in declared.values()).split("\n"), ");"]

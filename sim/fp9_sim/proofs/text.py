@@ -1,0 +1,128 @@
+"""Whether the Verilog that is handed out is the circuit that it was written from, for all inputs and for ever.
+
+Yosys reads the text as a stranger does, takes the circuit by another way, without names or modules, and gives both as
+graphs of AND gates and registers that begin at 0. ABC decides: by SAT for a circuit without registers, else by
+induction over clocks for both side by side. A control, the same text with one operator changed, has to be refuted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import fp9_rtl
+from fp9.system.missing import MissingTool
+from fp9.units import Unit
+from fp9_rtl.components import build
+from fp9_rtl.tools.rtlil import WITHOUT_PROCESSES, to_rtlil
+from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.netlists.solver import State
+from fp9_sim.provenance import provenance
+
+TEXT_SECONDS = 900.0
+"""Limit of one comparison."""
+
+PROGRAMS = ("berkeley-abc", "yosys-abc", "abc")
+"""Names under which ABC is installed."""
+
+_GRAPH = """\
+setundef -zero
+setattr -unset init w:*
+zinit -all
+opt -nodffe -nosdff
+techmap
+opt -nodffe -nosdff
+aigmap
+opt_clean
+write_aiger {file}
+"""
+_TEXT = "read_verilog {name}.v\nhierarchy -check -top {top}\nproc\nflatten\n" + _GRAPH
+_CHANGES = (("+", "-"), ("^", "&"), ("|", "&"), ("?", "== 1'b1 ? 1'b0 :"))
+"""Operators of a text, and what a control has in their place."""
+
+
+@dataclass(frozen=True)
+class TextRecord:
+    """That a text is a circuit: the digests of both, the end of the comparison and of that of the control."""
+
+    unit: str
+    spec: tuple[str, ...]
+    circuit_sha256: str
+    verilog_sha256: str
+    state: str
+    seconds: float
+    control: str
+    provenance: dict[str, str]
+
+    @property
+    def proven(self) -> bool:
+        """Whether the text is the circuit, and the comparison can tell."""
+        return self.state == State.PROVEN.value and self.control == State.REFUTED.value
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"proven": self.proven}
+
+
+def prove_text(unit: Unit, verilog: str | None = None, timeout: float = TEXT_SECONDS) -> TextRecord:
+    """Compare the Verilog generated for a unit, or another one, with its circuit.
+
+    Raises MissingTool where ABC is not installed, YosysError for Verilog that cannot be read.
+    """
+    text = fp9_rtl.verilog(unit) if verilog is None else verilog
+    with tempfile.TemporaryDirectory(prefix="fp9-text-") as name:
+        folder = Path(name)
+        (folder / "unit.il").write_text(to_rtlil(build(unit), unit.name))
+        run_yosys(WITHOUT_PROCESSES + _GRAPH.format(file="circuit.aig"), folder)
+        started = time.perf_counter()
+        state = _compared(unit, text, "text", folder, timeout)
+        seconds = time.perf_counter() - started
+        control = _compared(unit, _changed(text), "control", folder, timeout)
+    return TextRecord(
+        unit.name,
+        tuple(unit.describe()),
+        fp9_rtl.circuit_digest(unit),
+        hashlib.sha256(text.encode()).hexdigest(),
+        state.value,
+        round(seconds, 1),
+        control.value,
+        provenance(),
+    )
+
+
+def _compared(unit: Unit, text: str, name: str, folder: Path, timeout: float) -> State:
+    (folder / f"{name}.v").write_text(text)
+    run_yosys(_TEXT.format(name=name, top=unit.name, file=f"{name}.aig"), folder)
+    program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+    if program is None:
+        raise MissingTool("ABC is not installed; install it with: apt install berkeley-abc")
+    compare = "dsec" if unit.stages else "cec"
+    try:
+        done = subprocess.run(
+            [program, "-c", f"{compare} circuit.aig {name}.aig"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout,
+        )
+    except subprocess.TimeoutExpired:
+        return State.UNFINISHED
+    if "Networks are equivalent" in done.stdout:
+        return State.PROVEN
+    return State.REFUTED if "NOT EQUIVALENT" in done.stdout else State.UNFINISHED
+
+
+def _changed(text: str) -> str:
+    """The text with its last operator of one kind changed."""
+    for operator, other in _CHANGES:
+        found = [match.start() + 1 for match in re.finditer(f" {re.escape(operator)} ", text)]
+        if found:
+            return text[: found[-1]] + other + text[found[-1] + 1 :]
+    raise ValueError("the text has no operator to change for a control")

@@ -1,0 +1,26 @@
+"""That a text is its circuit, and that another one is not."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+import fp9_rtl
+from fp9.units import CATALOGUE
+from fp9_sim.proofs import State, prove_text
+from fp9_sim.proofs.text import PROGRAMS
+
+pytestmark = pytest.mark.skipif(not any(map(shutil.which, PROGRAMS)), reason="ABC is not installed")
+
+
+@pytest.mark.parametrize("name", ["decoder_hif8", "mac_dlfloat16_gated"])
+def test_a_text_is_its_circuit(name: str) -> None:
+    assert prove_text(CATALOGUE[name]).proven
+
+
+def test_another_text_is_refuted() -> None:
+    unit = CATALOGUE["decoder_ocp"]
+    wrong = fp9_rtl.verilog(unit).replace("assign sign = code[7]", "assign sign = code[6]")
+    assert wrong != fp9_rtl.verilog(unit)
+    assert prove_text(unit, wrong).state == State.REFUTED.value
