@@ -1,6 +1,6 @@
 """The command `fp9`, and the commands that need the model alone."""
 
-from fp9.cli import cache, chips, error, explore, fit, model, papers, recipes, streams, topics
+from fp9.cli import cache, chips, error, explore, fit, model, papers, recipes, software, streams, topics
 from fp9.cli.entry import main
 
 COMMANDS = (
@@ -14,6 +14,7 @@ COMMANDS = (
     *explore.COMMANDS,
     *streams.COMMANDS,
     *topics.COMMANDS,
+    *software.COMMANDS,
 )
 
 __all__ = ["COMMANDS", "main"]

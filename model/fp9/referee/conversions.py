@@ -99,8 +99,9 @@ class Narrowed(Unit):
 
 def _encoded(numbers: NDArray[Any], target: Format, policy: CastPolicy) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Codes and flags; NaN becomes zero in a format without one."""
-    without = np.isnan(numbers) if not target.has_nan else None
-    if without is not None and without.any():
+    if not target.has_nan:
+        with np.errstate(invalid="ignore"):  # signalling NaN of bfloat16
+            without = np.isnan(numbers)
         numbers = np.where(without, numbers.dtype.type(0), numbers)
     return encode_numbers(numbers, target, policy, Hybrid(), flags=True)
 

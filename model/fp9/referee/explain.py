@@ -161,11 +161,13 @@ def _search(whole: _Case, tried: tuple[Difference, ...]) -> tuple[Difference, ..
     """The composition that leaves fewest answers unexplained; of equal ones the shorter and likelier."""
     if not whole.wrong(()).any():
         return ()
-    alone = next((difference for difference in tried if not whole.count((difference,))), None)
-    if alone is not None:
-        return (alone,)
-    ranked = sorted(tried, key=lambda difference: whole.count((difference,)))
     sample = whole.sample()
+    ranked = sorted(tried, key=lambda difference: sample.count((difference,)))
+    for difference in ranked:
+        if sample.count((difference,)):
+            break
+        if not whole.count((difference,)):
+            return (difference,)
     starts: list[tuple[Difference, ...]] = [(), *((first,) for first in ranked[:_BEAM])]
     telling = [difference for difference in ranked if sample.explains_any(difference)][:_PAIRED]
     pairs = [pair for pair in itertools.combinations(telling, 2) if pair[0].topic != pair[1].topic]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -204,25 +205,34 @@ def _nans(unit: Unit) -> Iterator[Difference]:
         for words, sign in (("positive", _never), ("negative", _always), ("of its operand's sign", _operand_sign)):
             change = _instead(nan, sign, lambda fmt, negative: fmt.nan_code(negative))
             yield Difference(Topic.NAN, f"its NaN is always {words}", results=change)
-        yield ANY_NAN
         for fmt in targets_of(unit):
             yield from _other_codes(fmt, nan)
+        yield ANY_NAN
         for words, code_of in _BECOMES[:3]:
             for sign_words, sign in _SIGNS_OF_NAN:
                 change = _instead(nan, sign, code_of)
                 yield Difference(Topic.NAN, f"it gives {sign_words}{words} where NaN is expected", results=change)
     else:
-        for words, code_of in (*_BECOMES[:2], ("-0", _negative_zero)):
+        for words, code_of in (("zero", _signed_zero), _BECOMES[1]):
             for sign_words, sign in _SIGNS_OF_NAN:
                 change = _instead(_operand_is(np.isnan), sign, code_of)
                 yield Difference(Topic.NAN, f"NaN becomes {sign_words}{words}", results=change)
 
 
-_SIGNS_OF_NAN = (("", _never), ("minus ", _always), ("with its operand's sign ", _operand_sign))
+def _opposite_sign(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
+    return ~_operand_sign(unit, port, inputs, results)
 
 
-def _negative_zero(fmt: Format, negative: bool) -> int | None:
-    return fmt.sign_mask if isinstance(fmt, FixedFormat) and fmt.signed_zero else None
+_SIGNS_OF_NAN = (
+    ("", _never),
+    ("minus ", _always),
+    ("with its operand's sign ", _operand_sign),
+    ("with the opposite of its operand's sign ", _opposite_sign),
+)
+
+
+def _signed_zero(fmt: Format, negative: bool) -> int | None:
+    return fmt.code_of(Fraction(0), negative) if fmt.has_zero else None
 
 
 MOST_NANS = 4

@@ -1,0 +1,68 @@
+"""The command `fp9 check-python`: what casts and decodings of other libraries do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fp9.cli.support import Command, show, table
+
+
+@click.command("check-python", cls=Command)
+@click.argument("subject")
+@click.option("--format", "fmt", metavar="FORMAT", help="The format that it should have; needed with MODULE:FUNCTION.")
+@click.option("--decode", is_flag=True, help="With MODULE:FUNCTION: it decodes; else it casts.")
+@click.option("--source", type=click.Choice(["fp32", "fp16", "bf16"]), default="fp32", show_default=True)
+def check_python(subject: str, fmt: str | None, decode: bool, source: str, as_json: bool) -> None:
+    """Say what a library's casts and decodings do.
+
+    SUBJECT is a function, MODULE:FUNCTION, that takes an array of numbers and gives codes or rounded numbers (or takes
+    codes and gives numbers), or a library: ml_dtypes, en_dtypes, torch, gfloat. All codes are decoded; casts are given
+    all FP16 and BF16 numbers and strata of FP32. Exit code 1 where something is left unexplained.
+
+    \b
+      fp9 check-python ml_dtypes
+      fp9 check-python my_quantiser:to_e4m3 --format e4m3
+    """
+    from fp9.formats import format  # slow to load
+    from fp9.referee import libraries, software  # slow to load
+
+    if ":" not in subject:
+        chosen = None if fmt is None else format(fmt)
+        found = [row for row in libraries.rows(subject) if chosen in (None, row.format)]
+        if not found:
+            raise click.UsageError(f"{subject} has nothing of {fmt}; leave --format out to see what it has")
+        answers = [(row.name, row.check()) for row in found]
+        title = f"{subject} {libraries.version(subject)}"
+    else:
+        if fmt is None:
+            raise click.UsageError("no --format given; name the format that the function should have")
+        function, target, title = libraries.function_of(subject), format(fmt), subject
+        answer = software.check_decode(function, target) if decode else software.check_cast(function, target, source)
+        answers = [(subject.rpartition(":")[2], answer)]
+    records = [_record(name, answer) for name, answer in answers]
+    columns = ["function", "direction", "from", "checked", "unexplained", "what it does"]
+    fields = ("name", "direction", "source", "checked", "unexplained", "says")
+    lines = [[record[field] for field in fields] for record in records]
+    left = [first for _, answer in answers if answer.explained.unexplained for first in answer.first]
+    show(records, as_json, table(title, columns, lines, numbers=["checked", "unexplained"]), *left)
+    if left:
+        raise SystemExit(1)
+
+
+def _record(name: str, answer: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "format": answer.format.name,
+        "direction": answer.direction,
+        "source": answer.source,
+        "checked": answer.checked,
+        "mismatches": answer.explained.mismatches,
+        "unexplained": answer.explained.unexplained,
+        "says": answer.says,
+        "first": list(answer.first),
+    }
+
+
+COMMANDS = (check_python,)

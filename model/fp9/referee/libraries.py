@@ -1,0 +1,168 @@
+"""Casts and decodings of libraries by name: a row for each format, made of what is installed."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.metadata
+import importlib.util
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fp9.casts.arrays import decode_native
+from fp9.formats import ALIASES, NAMED, Format, fixed_format, format
+from fp9.formats.dtypes import as_dtype
+from fp9.referee.software import Answer, Function, check_cast, check_decode
+from fp9.system.missing import MissingTool
+
+
+@dataclass(frozen=True)
+class Row:
+    """A function of a library: `direction` is cast or decode, `source` the type that a cast takes."""
+
+    library: str
+    name: str
+    format: Format
+    direction: str
+    source: str
+    function: Function
+
+    def check(self) -> Answer:
+        """What the function was found to do."""
+        if self.direction == "decode":
+            return check_decode(self.function, self.format)
+        return check_cast(self.function, self.format, self.source)
+
+
+SOURCES = ("fp32", "fp16", "bf16")
+
+
+def _typed(library: str) -> Iterator[Row]:
+    """Rows of a package whose formats are NumPy types."""
+    module = importlib.import_module(library)
+    for alias, name in ALIASES.items():
+        fmt = NAMED[name]
+        if not hasattr(module, alias) or fmt.bits > 8 or not (fmt.signed and fmt.has_zero):
+            continue
+        kind = np.dtype(getattr(module, alias))
+        yield Row(library, alias, fmt, "decode", "-", functools.partial(_numbers_of, kind))
+        for source in SOURCES:
+            if _casts(source, kind):
+                yield Row(library, alias, fmt, "cast", source, functools.partial(_codes_of, kind))
+
+
+def _casts(source: str, kind: Any) -> bool:
+    """Whether a package has the cast."""
+    try:
+        decode_native(np.zeros(1, dtype=np.uint32), fixed_format(source)).astype(kind)
+    except TypeError:
+        return False
+    return True
+
+
+def _numbers_of(kind: Any, codes: Any) -> Any:
+    return codes.view(kind).astype(np.float32)
+
+
+def _codes_of(kind: Any, numbers: Any) -> Any:
+    return numbers.astype(kind).view(np.uint8)
+
+
+def _ml_dtypes() -> Iterator[Row]:
+    yield from _typed("ml_dtypes")
+
+
+def _en_dtypes() -> Iterator[Row]:
+    own = [row for row in _typed("en_dtypes") if not hasattr(importlib.import_module("ml_dtypes"), row.name)]
+    yield from own
+
+
+def _torch() -> Iterator[Row]:
+    torch = importlib.import_module("torch")
+    for alias, name in ALIASES.items():
+        fmt, kind = NAMED[name], getattr(torch, alias, None)
+        if kind is None or fmt.bits != 8 or not (fmt.signed and fmt.has_zero):
+            continue
+        yield Row("torch", alias, fmt, "decode", "-", functools.partial(_from_torch, torch, fmt))
+        for source in SOURCES:
+            yield Row("torch", alias, fmt, "cast", source, functools.partial(_of_torch, torch, kind))
+
+
+def _from_torch(torch: Any, fmt: Format, codes: Any) -> Any:
+    return as_dtype(codes, fmt, "torch").to(torch.float32)
+
+
+def _of_torch(torch: Any, kind: Any, numbers: Any) -> Any:
+    if numbers.dtype.name == "bfloat16":
+        tensor = torch.from_numpy(numbers.view(np.int16)).view(torch.bfloat16)
+    else:
+        tensor = torch.from_numpy(np.ascontiguousarray(numbers))
+    return tensor.to(kind).view(torch.uint8).numpy()
+
+
+_GFLOAT = {
+    "format_info_ocp_e4m3": "e4m3",
+    "format_info_ocp_e5m2": "e5m2",
+    "format_info_ocp_e2m1": "e2m1",
+    "format_info_ocp_e2m3": "e2m3",
+    "format_info_ocp_e3m2": "e3m2",
+}
+
+
+def _gfloat() -> Iterator[Row]:
+    gfloat, infos = importlib.import_module("gfloat"), importlib.import_module("gfloat.formats")
+    for name, ours in _GFLOAT.items():
+        info, fmt = getattr(infos, name), format(ours)
+        yield Row("gfloat", info.name, fmt, "decode", "-", functools.partial(gfloat.decode_ndarray, info))
+        for sat in (False, True) if fmt.has_nan else (True,):
+            function = functools.partial(_of_gfloat, gfloat, info, sat, fmt.has_nan)
+            yield Row("gfloat", f"{info.name}{', sat' * sat}", fmt, "cast", "fp32", function)
+
+
+def _of_gfloat(gfloat: Any, info: Any, sat: bool, has_nan: bool, numbers: Any) -> Any:
+    wide = np.asarray(numbers, dtype=np.float64)
+    wide = wide if has_nan else np.where(np.isnan(wide), 0.0, wide)
+    return gfloat.encode_ndarray(info, gfloat.round_ndarray(info, wide, sat=sat)).astype(np.uint8)
+
+
+LIBRARIES: dict[str, Callable[[], Iterator[Row]]] = {
+    "ml_dtypes": _ml_dtypes,
+    "en_dtypes": _en_dtypes,
+    "torch": _torch,
+    "gfloat": _gfloat,
+}
+"""The libraries that are known by name, and their rows."""
+
+
+def rows(library: str) -> list[Row]:
+    """The functions of a library. Raises ValueError for an unknown one, MissingTool where it is not installed."""
+    if library not in LIBRARIES:
+        raise ValueError(f"library {library!r} given; give one of {', '.join(LIBRARIES)}, or module:function")
+    if importlib.util.find_spec(library) is None:
+        raise MissingTool(f"{library} is not installed; install it with: pip install {library}")
+    return list(LIBRARIES[library]())
+
+
+def installed() -> list[str]:
+    """The libraries that are there."""
+    return [library for library in LIBRARIES if importlib.util.find_spec(library) is not None]
+
+
+def version(library: str) -> str:
+    """The version that is installed."""
+    return importlib.metadata.version(library)
+
+
+def function_of(text: str) -> Function:
+    """The function that `module:function` names. Raises ValueError where there is none."""
+    module, _, name = text.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"{text!r} given, and it is not there: {error}; give module:function") from None
+    if not callable(found):
+        raise ValueError(f"{text!r} given, which is no function; give module:function")
+    return found  # type: ignore[no-any-return]

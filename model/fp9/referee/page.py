@@ -1,0 +1,50 @@
+"""The page of libraries: `python -m fp9.referee.page docs/libraries.md` checks all that are installed and writes it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from fp9.referee import libraries
+from fp9.referee.libraries import Row
+from fp9.referee.software import Answer
+from fp9.system.files import write_whole
+
+_HEAD = """\
+# Casts and decodings of libraries
+
+What each library does, as `fp9 check-python LIBRARY` finds it: all codes decoded; casts of all FP16 and BF16 numbers
+and of FP32 numbers around every boundary of the format and of every exponent. "differ" counts the operations that are
+not those of the policy named first, and what explains them follows; "unexplained" are left then.
+
+This page is written by `python -m fp9.referee.page docs/libraries.md`; the versions are those that were installed.
+"""
+
+
+def page(answers: dict[str, list[tuple[Row, Answer]]]) -> str:
+    """The page's text, a table for each library."""
+    return "\n".join([_HEAD, *(line for name, rows in answers.items() for line in _section(name, rows))])
+
+
+def _section(library: str, rows: list[tuple[Row, Answer]]) -> Iterator[str]:
+    yield f"## {library} {libraries.version(library)}\n"
+    yield "| type | format | direction | from | checked | differ | unexplained | what it does |"
+    yield "|---|---|---|---|---:|---:|---:|---|"
+    for row, answer in rows:
+        found = answer.explained
+        yield (
+            f"| {row.name} | {answer.format.name} | {row.direction} | {row.source} | {answer.checked:,} | "
+            f"{found.mismatches:,} | {found.unexplained:,} | {answer.says} |"
+        )
+    yield ""
+
+
+def main(path: str) -> None:
+    """Check every library that is installed, and write the page."""
+    answers = {name: [(row, row.check()) for row in libraries.rows(name)] for name in libraries.installed()}
+    write_whole(Path(path), page(answers))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
