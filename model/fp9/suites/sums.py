@@ -59,7 +59,9 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
 
 
 def _at_once(unit: Dot) -> Engine:
-    """The step of the unit's engine with all products of an operation."""
+    """The unit's engine; where an operation is a whole chunk, a step of it with all its products."""
+    if unit.products == unit.engine.products:
+        return unit.engine
     return replace(unit.engine.within_chunk, products=unit.products)
 
 
