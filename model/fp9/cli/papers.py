@@ -15,7 +15,7 @@ from fp9.cli.support import Command, extra, show, table
     "--pictures", type=click.Path(path_type=Path), metavar="FOLDER", help="Also draw the formats, as SVG and PNG."
 )
 def tables(pictures: Path | None, as_json: bool) -> None:
-    """Print the papers' tables, computed, beside the printed figures.
+    """Print the papers' tables computed, beside the printed ones.
 
     Graphcore's Table 1, the ranges of HFP8, and Tables 2 to 4 of HiFloat8. The pictures are precision over exponent
     (HiFloat8's Fig. 1), maps of all codes, and rounding staircases.

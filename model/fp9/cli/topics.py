@@ -49,7 +49,7 @@ def _words() -> list[str]:
 @click.command("help", cls=Command)
 @click.argument("topic", nargs=-1, type=Words(_words))
 def help_command(topic: tuple[str, ...], as_json: bool) -> None:
-    """Show what the guide says about TOPIC, or the help of a command.
+    """Show what the guide says of TOPIC, or a command's help.
 
     Without TOPIC: list the topics.
 

@@ -182,7 +182,7 @@ def test_import_is_light() -> None:
     [
         ({"rounding": "up"}, ValueError, "choose one of"),
         ({"rounding": "sr"}, ValueError, "needs random_bits"),
-        ({"random_bits": [1]}, ValueError, "only sr takes them"),
+        ({"random_bits": [1]}, ValueError, "sr, srb, src and bias take them"),
         ({"rounding": "sr", "random_bits": [70000]}, ValueError, "outside"),
         ({"rounding": "sr", "random_bits": [1, 2, 3]}, ValueError, r"shape \(1,\)"),
         ({"rounding": "sr", "random_bits": [1], "random_width": 40}, ValueError, "1 to 32"),

@@ -74,7 +74,7 @@ def operand_errors() -> Iterator[tuple[Any, type[Exception], str]]:
     yield lambda: fp9.operand([[300]], "e4m3"), ValueError, "outside"
     yield lambda: fp9.operand([[1.0]], "e4m3"), TypeError, "unsigned integers"
     yield lambda: fp9.matmul(x, x.T, "e5m2"), ValueError, "format_a e5m2 given with a, an operand of e4m3; leave it out"
-    yield lambda: fp9.matmul(x, [[1], [2]]), TypeError, "b given as codes without a format; give format_b"
+    yield lambda: fp9.matmul(x, [[1], [2]]), TypeError, "plain codes given without their format; give format_b"
     yield lambda: fp9.operand([1, 2], "e4m3").T, ValueError, "give a matrix"
     yield lambda: fp9.operand([[[1, 2]]], "e4m3").T, ValueError, "take mT"
     yield lambda: fp9.matmul(x, x), ValueError, r"give \(M, K\) and \(K, N\)"
