@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fp9_rtl.gemm.tile import GemmTile, gemm_verilog
+from fp9_rtl.gemm.tile import GemmComponent, GemmTile
+from fp9_rtl.synthesis.circuit import circuit
 from fp9_rtl.synthesis.libraries import Library
 from fp9_rtl.synthesis.run import Progress, synthesise
 
@@ -41,7 +42,9 @@ def measure(
     progress: Progress | None = None,
 ) -> tuple[TileArea, ...]:
     """Measure a tile by each mapping; raises as `synthesise` does."""
-    found = synthesise(gemm_verilog(tile), tile.name, library=library, mappings=mappings, progress=progress)
+    found = synthesise(
+        circuit(GemmComponent(tile), tile.name), tile.name, library=library, mappings=mappings, progress=progress
+    )
     return tuple(
         TileArea(
             tile.name,

@@ -8,10 +8,10 @@ from enum import Enum
 from pathlib import Path
 
 from fp9.units import Unit
-from fp9_rtl.export.verilog import verilog
+from fp9_rtl.synthesis.circuit import unit_circuit
 from fp9_rtl.synthesis.libraries import Library
 from fp9_rtl.synthesis.records import Ratio, ratios
-from fp9_rtl.synthesis.run import Progress, Synthesis, synthesise
+from fp9_rtl.synthesis.run import Progress, Synthesis, synthesise_unit
 
 
 class Chart(Enum):
@@ -98,13 +98,11 @@ def measure(
     skipped: dict[str, str] = {}
     for done, variant in enumerate(study.variants, start=1):
         try:
-            text = verilog(variant.unit)
+            unit_circuit(variant.unit)
         except ValueError as refusal:  # a spec that has no hardware
             skipped[variant.label] = str(refusal)
         else:
-            measured[variant.label] = synthesise(
-                text, variant.unit.name, library=library, mappings=mappings, cache=cache
-            )
+            measured[variant.label] = synthesise_unit(variant.unit, library=library, mappings=mappings, cache=cache)
         if progress:
             progress(f"{study.name}: {variant.label}", done, len(study.variants))
     return Outcome(

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from fp9.units import Unit
-from fp9_rtl.export.verilog import verilog as unit_verilog
+from fp9_rtl.synthesis.circuit import unit_circuit
 from fp9_rtl.synthesis.libraries import Library, find_library
 from fp9_rtl.synthesis.mapping import (
     MAP,
@@ -92,9 +92,9 @@ def synthesise_unit(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Synthesis:
-    """Measure the Verilog that is generated from a unit spec; arguments and errors as in `synthesise`."""
+    """Measure the circuit of a unit spec (see `synthesis.circuit`); arguments and errors as in `synthesise`."""
     return synthesise(
-        unit_verilog(unit),
+        unit_circuit(unit),
         unit.name,
         library=library,
         mappings=mappings,
