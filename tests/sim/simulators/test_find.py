@@ -95,4 +95,6 @@ def test_partial_assignments_mean_the_same_to_both_simulators(build_dir: Path) -
 
 def test_no_build_turns_warnings_off() -> None:
     arguments = (*tools.VERILATOR_ARGUMENTS, *tools.ICARUS_ARGUMENTS)
-    assert "-Wall" in arguments and not [a for a in arguments if a.startswith("-Wno")]
+    off = [argument for argument in arguments if argument.startswith("-Wno")]
+    # A file holds every module of its design; this one asks for a file of each module's name.
+    assert "-Wall" in arguments and off == ["-Wno-DECLFILENAME"]
