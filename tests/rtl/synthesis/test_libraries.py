@@ -53,6 +53,13 @@ def test_the_guide_lists_the_catalogue() -> None:
         assert f"| `{source.name}`{default} | {cells}, {node} | {terms} | `{source.file.install}` |" in guide
 
 
+def test_what_is_installed_is_the_version_that_the_catalogue_names() -> None:
+    pinned = (Path(__file__).parents[3] / "requirements.cells").read_text()
+    wheels = [source.file for source in LIBRARIES.values() if isinstance(source.file, libraries.WheelFile)]
+    assert wheels
+    assert all(f"{wheel.package}=={wheel.version} --hash=sha256:" in pinned for wheel in wheels)
+
+
 def test_figures_known_of_nangate45() -> None:
     """NangateOpenCellLibrary typical: NAND2_X1 0.798 um2, leakage 17.39 nW (its data book and its Liberty)."""
     if not LIBRARIES["nangate45"].file.path().is_file():
