@@ -62,7 +62,14 @@ def test_a_command_that_keeps_nothing_says_that_no_file_is_half_written() -> Non
 
 def test_an_interrupted_sweep_keeps_its_shards_and_its_workers_are_silent(tmp_path: Path) -> None:
     words = ["sweep", "cast_fp32_ocp_rne", "--to", str(tmp_path), "--workers", "1"]
-    job = subprocess.Popen([*FP9, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    # A shell's jobs in the background ignore Ctrl-C, and so would what they start.
+    job = subprocess.Popen(
+        [*FP9, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     try:
         while job.poll() is None and not any(_lines(path) > 1 for path in tmp_path.glob(".*.jsonl")):
             time.sleep(0.05)

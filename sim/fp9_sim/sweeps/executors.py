@@ -30,10 +30,9 @@ def run(tasks: Iterable[Task], workers: int, scheduler: str | None) -> Iterator[
     return on_dask(tasks, scheduler) if scheduler else on_processes(tasks, workers)
 
 
-def on_processes(tasks: Iterable[Task], workers: int) -> Iterator[ShardResult]:
+def on_processes(tasks: Iterable[Task], count: int) -> Iterator[ShardResult]:
     """Results from processes of this machine."""
-    # Forking a process whose threads are at work is not safe; a fresh one compiles nothing anew.
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_stop_at_once) as pool:
+    with processes(count) as pool:
         futures = [pool.submit(run_shard, task) for task in tasks]
         try:
             for future in as_completed(futures):
@@ -44,9 +43,19 @@ def on_processes(tasks: Iterable[Task], workers: int) -> Iterator[ShardResult]:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
+def processes(count: int) -> ProcessPoolExecutor:
+    """So many processes of this machine, which end at Ctrl-C where this one heeds it."""
+    # Forking a process whose threads are at work is not safe; a fresh one compiles nothing anew.
+    return ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), initializer=_stop_at_once)
+
+
 def _stop_at_once() -> None:
-    """End a worker at Ctrl-C without a word: what it was at is run again, and the parent says so."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """End a worker at Ctrl-C without a word: what it was at is run again, and the parent says so.
+
+    A parent that ignores Ctrl-C, as a shell's jobs in the background do, has workers that ignore it.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def on_dask(tasks: Iterable[Task], address: str) -> Iterator[ShardResult]:

@@ -20,6 +20,7 @@ from fp9.vectors import sets as vectors
 from fp9_sim import check, verilated
 from fp9_sim.sweeps import Plan, coverage, parse_range, shrink, sweep
 from fp9_sim.sweeps import checkpoint as checkpoints
+from fp9_sim.sweeps import executors
 from fp9_sim.sweeps.shard import Task, run_shard
 from fp9_sim.sweeps.shrink import failing
 
@@ -151,6 +152,17 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     )
     assert resumed == list(range(8, 17))
     assert found.record["count"] == 256
+
+
+@pytest.mark.parametrize("ignored", [True, False])
+def test_workers_heed_an_interrupt_where_their_parent_does(ignored: bool) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler)
+    try:
+        with executors.processes(1) as pool:
+            ended = pool.submit(signal.raise_signal, signal.SIGINT).exception()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (ended is None) == ignored
 
 
 def test_a_killed_dask_worker_loses_nothing(tmp_path: Path) -> None:
