@@ -15,8 +15,8 @@ from fp9.system import cache as library
 def cache(kinds: tuple[str, ...], clear: bool, as_json: bool) -> None:
     """Show or clear what is kept between runs.
 
-    Measured circuits (KIND synth) and compiled units (KIND verilated) are kept in ~/.cache/fp9, or in $FP9_CACHE, up to
-    $FP9_CACHE_MB megabytes (1024); beyond that, what was not used for the longest time goes.
+    Verilog (KIND verilog), measured circuits (synth) and compiled units (verilated) are kept in ~/.cache/fp9, or in
+    $FP9_CACHE, up to $FP9_CACHE_MB megabytes (1024); beyond that, what was not used for the longest time goes.
 
     \b
       fp9 cache

@@ -21,6 +21,7 @@ DEFAULT_BOUND = 1024
 """Megabytes (2^20 bytes) that are kept where `$FP9_CACHE_MB` says nothing else."""
 
 KINDS = {
+    "verilog": "Verilog of units, by the source that writes it",
     "synth": "area and delay of circuits that were measured",
     "verilated": "units compiled for sweeps and proofs by simulation",
     "durations": "how long commands took",

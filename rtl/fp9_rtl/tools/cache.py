@@ -1,7 +1,7 @@
-"""Results that were measured before, kept by everything that can change them: one JSON file each.
+"""Results that were made before, kept by everything that can change them: one JSON file each.
 
 A file is written whole under a name of its own and then renamed, so that concurrent runs cannot disturb one another,
-and carries the hash of its content, so that a damaged one is measured again.
+and carries the hash of its content, so that a damaged one is made again.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def store(folder: Path, request: dict[str, Any], result: dict[str, Any]) -> None
     text = json.dumps({"sha256": _hash(result), "result": result}, indent=1)
     try:
         write_whole(path, text)
-        if folder == cache_folder():
+        if folder.parent == cache.root():
             cache.keep_within_bound()
     except OSError as error:
         reason = error.strerror or str(error)

@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,7 +55,9 @@ class Simulator:
         the caller's environment are left out, so that the same call always runs the same way.
         """
         kept = {k: v for k, v in os.environ.items() if not k.startswith("COCOTB_") and k not in _LEFT_OUT}
-        kept["PATH"] = os.pathsep.join([str(self.folder), kept.get("PATH", os.defpath)])
+        # Verilator's makefile calls a `python`: on the PATH there may be none, or a slow script that looks for one.
+        folders = [str(self.folder), str(Path(sys.executable).parent), kept.get("PATH", os.defpath)]
+        kept["PATH"] = os.pathsep.join(folders)
         # Else every module that the bench imports is compiled anew, each time, for pytest's rewritten assertions.
         kept["COCOTB_REWRITE_ASSERTION_FILES"] = ""
         kept["MAKEFLAGS"] = f"{_PRECOMPILED_HEADER} OPT_FAST={optimise} OPT_GLOBAL={optimise}"

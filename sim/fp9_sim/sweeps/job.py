@@ -13,6 +13,7 @@ from typing import Any
 
 import fp9
 import fp9_rtl
+from fp9.system.sources import digest
 from fp9.units import Unit
 from fp9_sim.batch.unit import Verilated, verilated
 from fp9_sim.provenance import provenance
@@ -104,12 +105,8 @@ def _key(plan: Plan, shards: range, verilog: str) -> str:
 
 def model_digest() -> str:
     """SHA-256 of the model's source, the command line apart."""
-    digest = hashlib.sha256()
     package = Path(fp9.__file__).parent
-    for source in sorted(package.rglob("*.py")):
-        if source.relative_to(package).parts[0] != "cli":
-            digest.update(f"{source.relative_to(package)}\n".encode() + source.read_bytes())
-    return digest.hexdigest()
+    return digest(package, (path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "cli"))
 
 
 def _record(

@@ -22,9 +22,11 @@ from amaranth.sim import Simulator, SimulatorContext
 
 from fp9.engines import engine
 from fp9.formats import format
+from fp9.system import cache
 from fp9.units import CATALOGUE, Mac, Unit
 from fp9.units.toml import load
 from fp9_rtl import verilog, write_verilog
+from fp9_rtl.export import verilog as export
 from fp9_rtl.export.verilog import component_digest, component_verilog, verilog_files
 from fp9_rtl.tools.yosys import run_yosys
 
@@ -143,12 +145,12 @@ def test_the_digest_of_a_circuit_is_that_of_no_name_and_no_text() -> None:
     assert one == renamed != shorter
 
 
-def test_the_same_spec_gives_the_same_bytes_under_any_hash_seed() -> None:
+def test_the_same_spec_gives_the_same_bytes_under_any_hash_seed(tmp_path: Path) -> None:
     script = "import fp9, fp9_rtl; from fp9.units import CATALOGUE as c; print(fp9_rtl.verilog(c['mac_dlfloat16']))"
     texts = {
         subprocess.run(
             [sys.executable, "-c", script],
-            env={**os.environ, "PYTHONHASHSEED": seed},
+            env={**os.environ, "PYTHONHASHSEED": seed, cache.PLACE: str(tmp_path / seed)},
             capture_output=True,
             text=True,
             check=True,
@@ -156,6 +158,29 @@ def test_the_same_spec_gives_the_same_bytes_under_any_hash_seed() -> None:
         for seed in ("0", "1", "4711")
     }
     assert len(texts) == 1
+
+
+def test_a_kept_text_holds_until_the_source_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unit, made = CATALOGUE["decoder_ocp"], []
+    build = export.build
+    monkeypatch.setenv(cache.PLACE, str(tmp_path))
+    monkeypatch.setattr(export, "build", lambda unit: made.append(unit) or build(unit))
+
+    def again() -> tuple[str, str]:
+        verilog.cache_clear()
+        export.circuit_digest.cache_clear()
+        return verilog(unit), export.circuit_digest(unit)
+
+    assert again() == again()
+    assert len(made) == 1
+    monkeypatch.setattr(export, "_stamp", lambda: "another source")
+    again()
+    assert len(made) == 2
+    for kept in (tmp_path / "verilog").iterdir():
+        kept.write_text(kept.read_text().replace("endmodule", "endmodul"))
+    assert "endmodul " not in again()[0] and len(made) == 3
+    monkeypatch.setenv(cache.PLACE, "/dev/null")  # nowhere to keep it
+    assert again() == again() and len(made) > 3
 
 
 @catalogue

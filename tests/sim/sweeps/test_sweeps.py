@@ -18,9 +18,8 @@ from fp9.suites import inputs_of
 from fp9.units import CATALOGUE, Mac, MacOp
 from fp9.vectors import sets as vectors
 from fp9_sim import check, verilated
-from fp9_sim.sweeps import Plan, coverage, parse_range, shrink, sweep
+from fp9_sim.sweeps import Plan, coverage, executors, parse_range, shrink, sweep
 from fp9_sim.sweeps import checkpoint as checkpoints
-from fp9_sim.sweeps import executors
 from fp9_sim.sweeps.shard import Task, run_shard
 from fp9_sim.sweeps.shrink import failing
 
