@@ -13,7 +13,8 @@ from fp9.engines import ENGINES, Engine
 from fp9.formats import FAMILIES, NAMED, Format, Rounding, format
 from fp9.policy import CastPolicy
 from fp9.rounding import Overflow
-from fp9.units import CATALOGUE, Cast, Fma, Unit
+from fp9.scaling import BLOCK_FORMATS, BlockFormat
+from fp9.units import CATALOGUE, Cast, Fma, Quantiser, Unit
 
 # --- roundings ------------------------------------------------------------------------------------------------------
 
@@ -78,6 +79,20 @@ CAST_SOURCES = taken(EVERY_FORMAT, lambda fmt: Cast("cast", fmt, (format("e4m3")
 
 OPERANDS = taken(TARGETS, lambda fmt: Fma("fma", (fmt,), (fmt,), ENGINES["fma_fp32"]))
 """Operands of units that multiply."""
+
+
+def _quantised(block: BlockFormat) -> bool:
+    try:
+        return bool(Quantiser("quantiser", format("fp32"), block, (block.rule(None),)))
+    except ValueError:
+        return False
+
+
+QUANTISED = tuple(filter(_quantised, BLOCK_FORMATS.values()))
+"""Block formats of a quantiser unit."""
+
+QUANTISER_SOURCES = taken(EVERY_FORMAT, lambda fmt: Quantiser("quantiser", fmt, QUANTISED[0], QUANTISED[0].rules))
+"""Sources of a quantiser unit."""
 
 ACCUMULATORS = taken((fmt for fmt in EVERY_FORMAT if fmt.bits >= 16), lambda fmt: Engine(result=fmt))
 """Results of units that multiply and add."""

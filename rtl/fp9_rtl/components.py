@@ -10,7 +10,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fp9.rounding import Overflow
-from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Port, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Port, Quantiser, Unit, Upcast
 from fp9_rtl.accumulators import kulisch
 from fp9_rtl.accumulators.chunks import ChunkSum, Total
 from fp9_rtl.accumulators.kulisch import kulisch_stages
@@ -25,6 +25,7 @@ from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.step import Step, chain
 from fp9_rtl.pipelines.cut import cut
 from fp9_rtl.pipelines.elastic import HANDSHAKE, Combinational, Pipeline, StreamComponent
+from fp9_rtl.quantisers import steps as quantisers
 from fp9_rtl.sums import gating
 from fp9_rtl.sums.steps import CIRCUITS_NEEDED, dot_steps, has_circuits, offered, product_steps
 
@@ -50,6 +51,8 @@ def check_offered(unit: Unit) -> None:
             plain = all(is_target(fmt) for fmt in unit.targets) and set(unit.overflow) <= _CAST_OVERFLOWS
             plain &= all(mode.is_carry or not mode.needs_bits for mode in unit.roundings)
             needed = "hif8 or targets of fixed fields, no srb, src or bias, and overflow saturate, inf or directed"
+        case Quantiser():
+            return
         case Dot() | Fpu() if not has_circuits(unit.engine):
             plain, needed = False, CIRCUITS_NEEDED
         case Mac() if unit.scale is not None:
@@ -63,7 +66,7 @@ def check_offered(unit: Unit) -> None:
         case Fpu():
             plain, needed = fpu.is_offered(unit), fpu.FPU_NEEDED
         case _:
-            plain, needed = False, "a decoder, upcast, cast, fma, dot, mac or fpu"
+            plain, needed = False, "a decoder, upcast, cast, quantiser, fma, dot, mac or fpu"
     if not plain:
         raise ValueError(f"{unit.name}: no hardware is offered for this {unit.kind}; give {needed}")
 
@@ -76,6 +79,8 @@ def unit_steps(unit: Unit) -> list[Step]:
         return [UpcastStep(unit)]
     if isinstance(unit, Cast):
         return cast_steps(unit)
+    if isinstance(unit, Quantiser):
+        return quantisers.quantiser_steps(unit)
     if isinstance(unit, Fpu):
         return fpu.fpu_steps(unit)
     assert isinstance(unit, Dot)

@@ -4,8 +4,7 @@ Others use `quantise`, `dequantise`, `tensor_scale`, the records of `BLOCK_FORMA
 """
 
 from fp9.blocks.arrays import Quantised, dequantise, quantise, tensor_scale
-from fp9.blocks.catalogue import BLOCK_FORMATS, BlockFormat, block_format
-from fp9.blocks.rules import RULES, Divisor, ScaleRule
+from fp9.scaling import BLOCK_FORMATS, RULES, BlockFormat, Divisor, ScaleRule, block_format
 
 __all__ = [
     "BLOCK_FORMATS",

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fp9.blocks.catalogue import BlockFormat, block_format
 from fp9.blocks.fast import fast_blocks
 from fp9.blocks.layout import Layout
 from fp9.blocks.levels import factors_of, level_bits, own_codes, with_levels
-from fp9.blocks.rules import ScaleRule
 from fp9.blocks.scales import bf16_reciprocals, scale_codes
 from fp9.casts.arrays import as_codes, as_numbers, decode_to, encode_numbers
 from fp9.casts.random_bits import RandomBits, random_bits_of
 from fp9.policy import CastPolicy, cast_policy
 from fp9.rounding import PUBLISHED, Overflow, Rounding
+from fp9.scaling import BlockFormat, ScaleRule, block_format
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

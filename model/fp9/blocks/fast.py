@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.blocks.catalogue import BlockFormat
-from fp9.blocks.rules import Divisor, ScaleRule
 from fp9.blocks.scales import scale_codes
 from fp9.casts.tables import decode_table, rounding_rows, rounding_target
 from fp9.formats import FixedFormat, ScaledInteger
 from fp9.formats.host import BINARY32
 from fp9.policy import CastPolicy
 from fp9.rounding import Rounding
+from fp9.scaling import BlockFormat, Divisor, ScaleRule
 from fp9.system.parallel import CACHED, over_parts
 
 if TYPE_CHECKING:

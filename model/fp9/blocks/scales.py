@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.blocks.catalogue import BlockFormat
-from fp9.blocks.rules import Divisor, ScaleRule
 from fp9.casts.arrays import decode_to, encode
 from fp9.formats import format
+from fp9.scaling import BlockFormat, ScaleRule
 
 _BF16 = format("bf16")
 
@@ -43,7 +42,7 @@ def scale_codes(
     sizes = np.where(finite, amax, 1.0)
     if rule.amax_first:
         sizes = _ties_up(sizes, block.element.precision)
-    by = float(block.power if rule.divisor is Divisor.POWER else block.largest) if divisor is None else divisor
+    by = float(block.divisor(rule)) if divisor is None else divisor
     if rule.reciprocals:
         products = sizes * bf16_reciprocals(np.array(by))
         quotients = decode_to(encode(products, _BF16), _BF16, np.float64)

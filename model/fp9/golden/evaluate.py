@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from fp9.golden import accumulators, steps
-from fp9.units import Cast, Columns, Decoder, Dot, Fpu, Mac, Results, Unit, Upcast
+from fp9.golden import accumulators, quantisers, steps
+from fp9.units import Cast, Columns, Decoder, Dot, Fpu, Mac, Quantiser, Results, Unit, Upcast
 
 
 @functools.singledispatch
@@ -21,6 +21,7 @@ def evaluate(unit: Unit, inputs: Columns) -> Results:
 evaluate.register(Decoder, steps.decoder)
 evaluate.register(Upcast, steps.upcast)
 evaluate.register(Cast, steps.cast)
+evaluate.register(Quantiser, quantisers.quantiser)
 evaluate.register(Dot, steps.step)
 evaluate.register(Fpu, steps.fpu)
 evaluate.register(Mac, accumulators.mac)

@@ -20,14 +20,15 @@ class Topic(IntEnum):
     SELECT = 0
     FORMAT = 1
     OPERANDS = 2
-    ROUNDING = 3
-    SUM = 4
-    OVERFLOW = 5
-    SUBNORMALS = 6
-    ZERO = 7
-    INFINITY = 8
-    NAN = 9
-    FLAGS = 10
+    SCALE = 3
+    ROUNDING = 4
+    SUM = 5
+    OVERFLOW = 6
+    SUBNORMALS = 7
+    ZERO = 8
+    INFINITY = 9
+    NAN = 10
+    FLAGS = 11
 
 
 def _same_unit(unit: Unit) -> Unit:

@@ -1,4 +1,4 @@
-"""Differences of casts and of all that rounds: rounding, double rounding, overflow."""
+"""Differences of casts and of all that rounds: scales of blocks, rounding, double rounding, overflow."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from fp9.referee.conversions import Conversion
 from fp9.referee.difference import Difference, Topic
 from fp9.referee.specs import overflows_of, replaced, roundings_of, targets_of, with_overflow, with_rounding
 from fp9.rounding import Overflow, Rounding
-from fp9.units import Cast, Columns, Unit
+from fp9.units import Cast, Columns, Quantiser, Unit
 
 DETERMINISTIC = tuple(rounding for rounding in Rounding if rounding.is_monotone)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Other roundings, other overflow, rounding twice."""
+    """Other rules of a scale, other roundings, other overflow, rounding twice."""
+    if isinstance(unit, Quantiser):
+        yield from _rules(unit)
     yield from _roundings(unit)
     yield from _overflows(unit)
     if isinstance(unit, Cast | Conversion):
@@ -35,6 +37,16 @@ def _roundings(unit: Unit) -> Iterator[Difference]:
         if offered != (rounding,):
             says = f"it rounds {rounding.words}; expected {expected}"
             yield Difference(Topic.ROUNDING, says, functools.partial(with_rounding, rounding=rounding))
+
+
+def _rules(unit: Quantiser) -> Iterator[Difference]:
+    """Every rule of the block's format alone, in the place of those that are offered."""
+    expected = " or ".join(rule.name for rule in unit.rules)
+    for name in unit.block.rules:
+        rule = unit.block.rule(name)
+        if unit.rules != (rule,):
+            says = f"its scales are those of the rule {name}; expected {expected}"
+            yield Difference(Topic.SCALE, says, functools.partial(replaced, rules=(rule,)))
 
 
 def _overflows(unit: Unit) -> Iterator[Difference]:

@@ -10,7 +10,8 @@ from fp9.engines import Engine
 from fp9.formats import Format
 from fp9.referee.conversions import Conversion, Narrowed
 from fp9.rounding import Overflow, Rounding
-from fp9.units import Cast, Dot, Fpu, Mac, Unit
+from fp9.scaling import BlockFormat
+from fp9.units import Cast, Dot, Fpu, Mac, Quantiser, Unit
 
 
 def replaced(unit: Any, **fields: Any) -> Any:
@@ -43,6 +44,8 @@ def with_format(unit: Any, old: Format, new: Format) -> Any:
             result = other(value.result)
             changed = (result, promotion) != (value.result, value.promotion)
             return custom(value, result=result, promotion=promotion) if changed else value
+        if isinstance(value, BlockFormat):
+            return dataclasses.replace(value, element=other(value.element))
         if isinstance(value, Unit):
             return with_format(value, old, new)
         return new if value == old else value
@@ -64,6 +67,7 @@ roundings_of.register(Conversion, lambda unit: (unit.policy.rounding_for(unit.ta
 roundings_of.register(Narrowed, lambda unit: (unit.policy.rounding_for(unit.target),))
 roundings_of.register(Dot, lambda unit: (unit.engine.rounding,))
 roundings_of.register(Fpu, lambda unit: (unit.engine.rounding,))
+roundings_of.register(Quantiser, lambda unit: (unit.block.rounding,))
 
 
 def _policy(unit: Any, **fields: Any) -> Any:
@@ -83,6 +87,12 @@ with_rounding.register(Conversion, lambda unit, rounding: _policy(unit, rounding
 with_rounding.register(Narrowed, lambda unit, rounding: _policy(unit, rounding=rounding))
 with_rounding.register(Dot, lambda unit, rounding: with_engine(unit, rounding=rounding))
 with_rounding.register(Fpu, lambda unit, rounding: with_engine(unit, rounding=rounding))
+with_rounding.register(Quantiser, lambda unit, rounding: with_block(unit, rounding=rounding))
+
+
+def with_block(unit: Quantiser, **fields: Any) -> Quantiser:
+    """A quantiser of blocks with other fields."""
+    return dataclasses.replace(unit, block=dataclasses.replace(unit.block, **fields))
 
 
 @functools.singledispatch

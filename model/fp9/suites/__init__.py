@@ -17,10 +17,11 @@ from fp9.suites.chunks import random_chunks
 from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value
 from fp9.suites.corner import corner
 from fp9.suites.exact import finite_factors, random_kulisch
+from fp9.suites.quantisers import quantiser_random
 from fp9.suites.scales import with_scales
 from fp9.suites.smoke import smoke
 from fp9.suites.sums import near_product
-from fp9.units import Dot, Mac, Unit
+from fp9.units import Dot, Mac, Quantiser, Unit
 
 SUITES = ("smoke", "corner", "random", "full")
 RANDOM_COUNT = 10_000
@@ -72,8 +73,10 @@ def random(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
     """Uniform bits on every port; half of an addend's exponents near the product's, where the sum is decided.
 
     Where there are chunks, operations as `chunks.random_chunks` says; for a Kulisch accumulator, as
-    `exact.random_kulisch` says. Of exact sums of several products, seven in eight have no special operand.
+    `exact.random_kulisch` says; for a quantiser, as `quantisers.quantiser_random` says. Of exact sums of several products, seven in eight have no special operand.
     """
+    if isinstance(unit, Quantiser):
+        return quantiser_random(unit, count, rng)
     if isinstance(unit, Mac) and unit.engine.whole:
         return random_kulisch(unit, count, rng)
     if isinstance(unit, Mac) and unit.chunk_steps:

@@ -14,9 +14,10 @@ from fp9.suites.casts import cast_corner
 from fp9.suites.chunks import chunk_corner
 from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value, fixed, table_columns
 from fp9.suites.exact import exact_corner, kulisch_corner
+from fp9.suites.quantisers import quantiser_corner
 from fp9.suites.sums import OPERATIONS, sum_corner
 from fp9.suites.wide import wide_corner
-from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Quantiser, Unit, Upcast
 
 
 @functools.singledispatch
@@ -33,6 +34,7 @@ def _(unit: Decoder | Upcast, rng: np.random.Generator) -> Inputs:
 
 
 corner.register(Cast, cast_corner)
+corner.register(Quantiser, quantiser_corner)
 
 
 @corner.register

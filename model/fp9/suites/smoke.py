@@ -15,7 +15,8 @@ from fp9.golden import evaluate
 from fp9.kernels import kernel
 from fp9.suites.chunks import GROUP, last_groups
 from fp9.suites.columns import Inputs, every_value, fixed
-from fp9.units import Dot, Mac, MacOp, Results, Unit, code_tables
+from fp9.suites.quantisers import quantiser_smoke
+from fp9.units import Dot, Mac, MacOp, Quantiser, Results, Unit, code_tables
 
 SMOKE_COUNT = 960
 _HANDFUL = 64
@@ -32,6 +33,8 @@ _CLASS_BITS = 9
 
 def smoke(unit: Unit, corner: Inputs) -> Inputs:
     """At most `SMOKE_COUNT` operations out of a corner suite, in its order; sequences of a `mac` stay together."""
+    if isinstance(unit, Quantiser):
+        return quantiser_smoke(unit, corner)
     span, last = 1, 0
     if isinstance(unit, Mac):
         span, last = (GROUP, last_groups(unit)) if unit.chunk_steps else (2, 0)

@@ -25,6 +25,7 @@ from fp9.units.operands import (
     significand_bits,
     with_every_bias,
 )
+from fp9.units.quantiser import FiniteCast, Quantiser
 from fp9.units.step import KULISCH_PRODUCTS, Dot, Fma, Mac
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Columns",
     "Decoder",
     "Dot",
+    "FiniteCast",
     "Fma",
     "Fpu",
     "FpuOp",
@@ -47,6 +49,7 @@ __all__ = [
     "Masks",
     "Port",
     "ProductRange",
+    "Quantiser",
     "Results",
     "Unit",
     "Upcast",

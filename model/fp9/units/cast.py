@@ -58,9 +58,7 @@ class Cast(Unit):
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", format(self.source))
         object.__setattr__(self, "targets", format_tuple(self.name, "targets", self.targets))
-        for f in self.targets:
-            if f.bits != 8 or f.nan_code(False) is None:
-                raise ValueError(f"{self.name}: {f.name} given as target; give 8-bit formats with a NaN")
+        self._check_targets()
         if not isinstance(self.source, FixedFormat) or self.source.bits < 16 or self.source.padding:
             raise ValueError(f"{self.name}: {self.source.name} given as source; give fp32, fp16, bf16 or dlfloat16")
         check_offers(self.name, "rounding", self.roundings)
@@ -72,6 +70,12 @@ class Cast(Unit):
         if not 1 <= self.random_bits <= MAX_RANDOM_BITS:
             raise ValueError(f"{self.name}: {self.random_bits} random bits given; give 1 to {MAX_RANDOM_BITS}")
         check_stages(self.name, self.stages, lowest=1 if self.amax else 0)
+
+    def _check_targets(self) -> None:
+        """ValueError for a target that the hardware has no codes of."""
+        for f in self.targets:
+            if f.bits != 8 or f.nan_code(False) is None:
+                raise ValueError(f"{self.name}: {f.name} given as target; give 8-bit formats with a NaN")
 
     def _check_source_bits(self) -> None:
         """ValueError for a source that has no bits to give."""
@@ -114,7 +118,8 @@ class Cast(Unit):
         select = "target" if len(self.targets) > 1 else None
         ports = []
         for result, flags in zip(self.lane_names("result"), self.lane_names("flags"), strict=True):
-            ports.append(Port(result, 8, "the code in the target format", self.targets, select))
+            width = max(f.bits for f in self.targets)
+            ports.append(Port(result, width, "the code in the target format", self.targets, select))
             ports.append(Port(flags, FLAGS_PORT.width, FLAGS_PORT.doc))
         if self.amax:
             ports.append(Port("amax", self.source.bits, "largest finite magnitude so far", (self.source,)))

@@ -27,9 +27,10 @@ from pathlib import Path
 from fp9.engines import Engine, engine
 from fp9.formats import FixedFormat, Format, format
 from fp9.rounding import choice
-from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Unit, Upcast, unit
+from fp9.scaling import BlockFormat, ScaleRule, block_format, scale_rule
+from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast, unit
 
-KINDS: dict[str, type[Unit]] = {kind.kind: kind for kind in (Decoder, Upcast, Cast, Dot, Fma, Mac, Fpu)}
+KINDS: dict[str, type[Unit]] = {kind.kind: kind for kind in (Decoder, Upcast, Cast, Quantiser, Dot, Fma, Mac, Fpu)}
 """The kinds of unit that a file can describe."""
 
 _OUTER_COMMA = re.compile(r",(?![^(]*\))(?!\s*[a-z_]+=)", re.IGNORECASE)
@@ -164,10 +165,13 @@ def _member(kind: type[Enum]) -> _Reader:
     return lambda value, where: choice(kind, str(value), where)
 
 
-def _read_format(value: object, where: str) -> Format:
-    if not isinstance(value, str):
-        raise ValueError(f"{where}: {value!r} given; give the name of a format")
-    return format(value)
+def _named(find: Callable[[str], object], what: str) -> _Reader:
+    def read(value: object, where: str) -> object:
+        if not isinstance(value, str):
+            raise ValueError(f"{where}: {value!r} given; give the name of {what}")
+        return find(value)
+
+    return read
 
 
 def _read_engine(value: object, where: str) -> Engine:
@@ -189,8 +193,10 @@ _SCALARS: dict[object, _Reader] = {
     str: _of_type(str),
     int: _of_type(int),
     bool: _of_type(bool),
-    Format: _read_format,
-    FixedFormat: _read_format,
+    Format: _named(format, "a format"),
+    FixedFormat: _named(format, "a format"),
+    BlockFormat: _named(block_format, "a block format"),
+    ScaleRule: _named(scale_rule, "a scale rule"),
     Engine: _read_engine,
 }
 
@@ -215,7 +221,7 @@ def _plain(value: object) -> object:
     match value:
         case tuple():
             return [_plain(item) for item in value]
-        case Format():
+        case Format() | BlockFormat() | ScaleRule():
             return value.name
         case Engine():
             return value.name if _is_preset(value) else _engine_table(value)

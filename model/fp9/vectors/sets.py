@@ -23,7 +23,7 @@ from fp9.golden import evaluate
 from fp9.rounding import NanSign
 from fp9.suites import SUITES, inputs_of
 from fp9.system.files import write_whole
-from fp9.units import Cast, Dot, Fpu, Port, Unit
+from fp9.units import Cast, Dot, Fpu, Port, Quantiser, Unit
 from fp9.units import unit as find_unit
 from fp9.vectors import grades
 from fp9.vectors.encodings import FILE_FORMATS, Columns, FileFormat, port_dtype
@@ -180,6 +180,13 @@ def policies(unit: Unit) -> dict[str, Any]:
             "zero_bypass": unit.engine.zero_bypass,
             "nan": "canonical",
             "tininess": "after rounding",
+        }
+    if isinstance(unit, Quantiser):
+        return {
+            "rules": [rule.name for rule in unit.rules],
+            "rounding": unit.block.rounding.value,
+            "overflow": "saturate",
+            "nan": "an infinity or NaN makes the scale NaN and all elements 0",
         }
     return {"overflow": "inf", "nan": "canonical"}
 

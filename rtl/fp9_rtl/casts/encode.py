@@ -10,7 +10,7 @@ from amaranth.lib import data
 from fp9.formats import FixedFormat, Specials
 from fp9.rounding import NanSign, Overflow
 from fp9.units import Cast
-from fp9_rtl.casts.target import MAGNITUDE_BITS, CastTarget
+from fp9_rtl.casts.target import CastTarget
 from fp9_rtl.parts.layouts import flags_layout
 from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.step import Step
@@ -33,7 +33,7 @@ class Encode(Step):
     def __init__(self, unit: Cast, targets: list[CastTarget], i: data.StructLayout) -> None:
         self._targets = targets
         self._policies, self._nan_sign = unit.overflow, unit.nan_sign
-        super().__init__(i, data.StructLayout({"result": MAGNITUDE_BITS + 1, "flags": flags_layout()}))
+        super().__init__(i, data.StructLayout({"result": max(t.format.bits for t in targets), "flags": flags_layout()}))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -70,11 +70,11 @@ class Encode(Step):
         beyond = i.inf | overflow
         nan_at_zero = isinstance(fmt, FixedFormat) and fmt.specials is Specials.NEGATIVE_ZERO
         nan = i.nan | (beyond & ~saturates & (not fmt.has_inf)) | (i.inf & nan_at_zero)
-        magnitude = Mux(i.zero, 0, finite)[:MAGNITUDE_BITS]
-        limit = Mux(infinite, fmt.inf_code(False) or 0, fmt.max_code)[:MAGNITUDE_BITS]
+        magnitude = Mux(i.zero, 0, finite)[: fmt.bits - 1]
+        limit = Mux(infinite, fmt.inf_code(False) or 0, fmt.max_code)[: fmt.bits - 1]
         one_zero = fmt.code_of(Fraction(0), negative=True) == 0
         with m.If(nan):
-            m.d.comb += self.o.result.eq(Mux(self._sign_of_nan(), fmt.nan_code(True), fmt.nan_code(False)))
+            m.d.comb += self.o.result.eq(Mux(self._sign_of_nan(), fmt.nan_code(True) or 0, fmt.nan_code(False) or 0))
         with m.Elif(beyond):
             m.d.comb += self.o.result.eq(Cat(limit, i.sign))
         with m.Else():

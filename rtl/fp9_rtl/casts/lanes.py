@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
@@ -20,11 +20,12 @@ def lane_layout(unit: Cast) -> data.StructLayout:
     return ports_layout(dataclasses.replace(unit, lanes=1, amax=False).inputs)
 
 
-def _lane(number: int) -> str:
+def lane_name(number: int) -> str:
+    """The field of a lane among those of all lanes."""
     return f"lane{number}"
 
 
-def _beside(unit: Cast) -> dict[str, int]:
+def beside_lanes(unit: Cast) -> dict[str, int]:
     """Fields that pass beside the lanes: what the running amax needs of an operation."""
     return {"largest": unit.source.bits - 1, "amax_clear": 1} if unit.amax else {}
 
@@ -39,20 +40,20 @@ class Spread(Step):
 
     def __init__(self, unit: Cast) -> None:
         self._unit = unit
-        lanes = {_lane(number): lane_layout(unit) for number in range(unit.lanes)}
-        super().__init__(ports_layout(unit.inputs), data.StructLayout({**lanes, **_beside(unit)}))
+        lanes = {lane_name(number): lane_layout(unit) for number in range(unit.lanes)}
+        super().__init__(ports_layout(unit.inputs), data.StructLayout({**lanes, **beside_lanes(unit)}))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         unit, i, o = self._unit, self.i, self.o
         ports = i.shape().members
         for number in range(unit.lanes):
-            lane = o[_lane(number)]
+            lane = o[lane_name(number)]
             for name in lane.shape().members:
                 m.d.comb += lane[name].eq(i[name if name in ports else f"{name}{number}"])
         if unit.amax:
             magnitudes = [self._finite_magnitude(i[name]) for name in unit.lane_names("x")]
-            m.d.comb += o.largest.eq(_largest(m, magnitudes))
+            m.d.comb += o.largest.eq(largest(m, magnitudes))
             forward(m, i, o, "amax_clear")
         return m
 
@@ -63,12 +64,12 @@ class Spread(Step):
         return Mux(magnitude > self._unit.source.max_code, 0, magnitude)
 
 
-def _largest(m: Module, values: Sequence[Value]) -> Value:
+def largest(m: Module, values: Sequence[Value]) -> Value:
     """The largest of several, by a tree of comparisons."""
     if len(values) == 1:
         return values[0]
     half = len(values) // 2
-    return _larger(m, _largest(m, values[:half]), _largest(m, values[half:]))
+    return _larger(m, largest(m, values[:half]), largest(m, values[half:]))
 
 
 def _larger(m: Module, a: Value, b: Value) -> Value:
@@ -78,14 +79,14 @@ def _larger(m: Module, a: Value, b: Value) -> Value:
 
 
 class EachLane(Step):
-    """One section of the datapath, once for each lane."""
+    """One section of the datapath, once for each lane; the fields `beside` pass it unchanged."""
 
-    def __init__(self, unit: Cast, lanes: Sequence[Step]) -> None:
+    def __init__(self, lanes: Sequence[Step], beside: Mapping[str, int]) -> None:
         self.name = lanes[0].name
         self._lanes = lanes
-        self._beside = tuple(_beside(unit))
+        self._beside = tuple(beside)
         i, o = (
-            data.StructLayout({**{_lane(n): side.shape() for n, side in enumerate(sides)}, **_beside(unit)})
+            data.StructLayout({**{lane_name(n): side.shape() for n, side in enumerate(sides)}, **beside})
             for sides in ([step.i for step in lanes], [step.o for step in lanes])
         )
         super().__init__(i, o)
@@ -93,7 +94,7 @@ class EachLane(Step):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         for number, step in enumerate(self._lanes):
-            name = _lane(number)
+            name = lane_name(number)
             m.submodules[name] = step
             m.d.comb += [step.i.eq(self.i[name]), self.o[name].eq(step.o)]
         forward(m, self.i, self.o, *self._beside)
@@ -108,24 +109,24 @@ class Join(Step):
     def __init__(self, unit: Cast) -> None:
         self._unit = unit
         lane = data.StructLayout({"result": unit.outputs[0].width, "flags": flags_layout()})
-        i = {_lane(number): lane for number in range(unit.lanes)}
+        i = {lane_name(number): lane for number in range(unit.lanes)}
         o = {
             port: shape
             for ports in zip(unit.lane_names("result"), unit.lane_names("flags"), strict=True)
             for port, shape in zip(ports, lane.members.values(), strict=True)
         }
         super().__init__(
-            data.StructLayout({**i, **_beside(unit)}),
-            data.StructLayout({**o, **_beside(unit)}),
+            data.StructLayout({**i, **beside_lanes(unit)}),
+            data.StructLayout({**o, **beside_lanes(unit)}),
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         for number in range(self._unit.lanes):
-            lane = self.i[_lane(number)]
+            lane = self.i[lane_name(number)]
             for name in ("result", "flags"):
                 m.d.comb += self.o[self._unit.lane_names(name)[number]].eq(lane[name])
-        forward(m, self.i, self.o, *_beside(self._unit))
+        forward(m, self.i, self.o, *beside_lanes(self._unit))
         return m
 
 
@@ -139,7 +140,7 @@ class RunningAmax(ElasticStage):
     def __init__(self, unit: Cast, steps: Sequence[Step], i: data.StructLayout) -> None:
         self._steps = steps
         results = (steps[-1].o.shape() if steps else i).members
-        kept = {name: shape for name, shape in results.items() if name not in _beside(unit)}
+        kept = {name: shape for name, shape in results.items() if name not in beside_lanes(unit)}
         super().__init__(i, data.StructLayout({**kept, "amax": unit.source.bits - 1}))
 
     def elaborate(self, platform: object) -> Module:

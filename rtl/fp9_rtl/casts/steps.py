@@ -16,9 +16,9 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat, HiFloat8, Rounding
-from fp9.units import SCALE_BITS, Cast
+from fp9.units import SCALE_BITS, Cast, FiniteCast
 from fp9_rtl.casts.encode import Encode
-from fp9_rtl.casts.lanes import EachLane, Join, Spread, lane_layout
+from fp9_rtl.casts.lanes import EachLane, Join, Spread, beside_lanes, lane_layout
 from fp9_rtl.casts.round import RoundKept
 from fp9_rtl.casts.target import CastTarget, HiFloat8Target, cast_target
 from fp9_rtl.parts.layouts import fields_layout
@@ -39,7 +39,7 @@ def cast_steps(unit: Cast) -> list[Step]:
     if unit.lanes == 1 and not unit.amax:
         return lane_steps(unit)
     sections = zip(*(lane_steps(unit) for _ in range(unit.lanes)), strict=True)
-    return [Spread(unit), *(EachLane(unit, section) for section in sections), Join(unit)]
+    return [Spread(unit), *(EachLane(section, beside_lanes(unit)) for section in sections), Join(unit)]
 
 
 def lane_steps(unit: Cast) -> list[Step]:
@@ -66,6 +66,7 @@ class Unpack(Step):
         assert isinstance(unit.source, FixedFormat)
         self._source = unit.source
         self._scales = unit.scale
+        self._finite = isinstance(unit, FiniteCast)
         largest_scale = LARGEST_SCALE if unit.scale else 0
         floor = min(target.floor for target in targets) - largest_scale
         self._normalises = unit.source.subnormals and floor < unit.source.min_normal_exponent
@@ -88,11 +89,11 @@ class Unpack(Step):
         source, o = self._source, self.o
         fields = data.View(fields_layout(source), self.i.x)
         magnitude, top = self.i.x[:-1], fields.exponent.all()
-        merged = source.nan_is_inf
+        merged, special = source.nan_is_inf, 0 if self._finite else top
         m.d.comb += [
             o.zero.eq(magnitude == 0),
-            o.nan.eq(magnitude.all() if merged else top & fields.fraction.any()),
-            o.inf.eq(0 if merged else top & ~fields.fraction.any()),
+            o.nan.eq(magnitude.all() if merged else special & fields.fraction.any()),
+            o.inf.eq(0 if merged else special & ~fields.fraction.any()),
             o.threshold.eq(hybrid_threshold(source, self.i.x, len(o.threshold))),
             o.sign.eq(fields.sign & ~(merged & (o.zero | o.nan))),
             o.fraction.eq(fields.fraction),

@@ -9,9 +9,6 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from fp9.formats import FixedFormat, Format, HiFloat8
 from fp9_rtl.operands import hif8
 
-MAGNITUDE_BITS = 7
-"""Bits of an 8-bit code without its sign."""
-
 
 class CastTarget(abc.ABC):
     """A target format. Exponents are the source's biased ones: the true one plus `bias`.
@@ -99,7 +96,7 @@ class FixedTarget(CastTarget):
         fmt = self._fmt
         fraction = kept[: fmt.fraction_bits]
         field = (exponent + (fmt.bias - self.bias))[: fmt.exponent_bits]
-        below_normal = kept[:MAGNITUDE_BITS] if fmt.subnormals else Const(0)
+        below_normal = kept[: fmt.bits - 1] if fmt.subnormals else Const(0)
         highest = self.highest + self.bias
         too_large = exponent > highest
         all_ones = (1 << fmt.fraction_bits) - 1

@@ -10,7 +10,7 @@ from fp9.engines import Engine
 from fp9.formats import FixedFormat, Format
 from fp9.rounding import Overflow
 from fp9.system.files import write_whole
-from fp9.units import Cast, Dot, Fpu, Port, Unit, Upcast
+from fp9.units import Cast, Dot, Fpu, Port, Quantiser, Unit, Upcast
 from fp9_rtl.datasheets.timing import picture, timing_svg
 from fp9_rtl.export.interfaces import port_formats
 from fp9_rtl.synthesis.records import NOTE
@@ -133,6 +133,11 @@ def _rounding(unit: Unit) -> list[str]:
         return [
             *_offered("Roundings", [f"{r.value}: {r.words}" for r in unit.roundings]),
             f"Magnitudes above the largest number: {' or '.join(o.value for o in unit.overflow)}.",
+        ]
+    if isinstance(unit, Quantiser):
+        return [
+            *_offered("Rules of the scale", [f"{rule.name}: {rule.source}" for rule in unit.rules]),
+            f"Elements: {unit.block.rounding.words}; magnitudes above the largest saturate.",
         ]
     if isinstance(unit, Dot) and unit.scale is not None:
         scaled = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fp9.formats import FixedFormat, Format
-from fp9.units import Cast, Dot, Unit
+from fp9.units import Cast, Dot, Quantiser, Unit
 
 NOTE = "no wires, no power, no placement: for comparing units side by side"
 """What every report says of its figures."""
@@ -217,6 +217,8 @@ def _result_formats(unit: Unit) -> tuple[Format, ...]:
     """Formats that the unit rounds to; none where it does not round."""
     if isinstance(unit, Dot):
         return (unit.engine.result,)
+    if isinstance(unit, Quantiser):
+        return (unit.block.element,)
     return unit.targets if isinstance(unit, Cast) else ()
 
 

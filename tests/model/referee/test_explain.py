@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,9 +14,10 @@ from fp9.formats import format
 from fp9.referee import Conversion, Difference, Narrowed, Reading, Topic, differences, explain, results_under
 from fp9.referee.hypotheses import flag_differences
 from fp9.rounding import Overflow, Rounding
+from fp9.scaling import block_format
 from fp9.suites import random
 from fp9.suites.columns import every_value
-from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast
 from fp9.units.toml import KINDS
 from fp9.vectors.sets import VectorSet, from_inputs
 
@@ -31,6 +33,7 @@ UNITS: dict[str, Unit] = {
         Dot("exact_dot", _E4M3, _E5M2, engine("fma_fp32(G=2)")),
         Fpu("fpu", _HFP8, _HFP8, ENGINES["fmma"]),
         Mac("mac", _E4M3, _E5M2, ENGINES["fma_fp32"]),
+        Quantiser("quantiser", format("bf16"), replace(block_format("mxfp8_e4m3"), length=3), ("rne",)),
         Conversion("conversion", format("fp16"), format("e5m2")),
         Reading("reading", format("e4m3")),
         Narrowed("narrowed", Fma("product", _E4M3, _E4M3, engine("fma_fp32(rounding=rto)")), format("e4m3")),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from fp9.names import unknown
 from fp9.rounding import Rounding
 
 
@@ -42,6 +43,9 @@ class ScaleRule:
         """Whether only scales that are powers of two make sense of it."""
         return self.divisor is Divisor.POWER
 
+    def __str__(self) -> str:
+        return self.name
+
 
 RULES = {
     rule.name: rule
@@ -58,3 +62,12 @@ RULES = {
     )
 }
 """The rules by name."""
+
+
+def scale_rule(name: str | ScaleRule) -> ScaleRule:
+    """The rule of a name; a record is returned as it is. Raises ValueError for names that are not known."""
+    if isinstance(name, ScaleRule):
+        return name
+    if name not in RULES:
+        raise ValueError(unknown("scale rule", name, RULES, "docs/blocks.md lists all"))
+    return RULES[name]

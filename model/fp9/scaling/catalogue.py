@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fp9.blocks.rules import RULES, ScaleRule
 from fp9.formats import Format, PowerOfTwo, floor_log2, format, pow2
 from fp9.rounding import Rounding
+from fp9.scaling.rules import RULES, Divisor, ScaleRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,10 @@ class BlockFormat:
         """Bits for each element of a full block, its scale counted in whole bytes."""
         shared = 8 * self.scale.dtype.itemsize + sum(self.length // group for group in self.levels)
         return self.element.bits + Fraction(shared, self.length)
+
+    def divisor(self, rule: ScaleRule) -> Fraction:
+        """What amax is divided by under a rule."""
+        return self.power if rule.divisor is Divisor.POWER else self.largest
 
     def rule(self, name: str | None) -> ScaleRule:
         """The rule of a name, its own without one. Raises ValueError for a rule that it does not take."""

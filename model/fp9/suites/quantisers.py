@@ -1,0 +1,136 @@
+"""Corner operations of quantisers: largest magnitudes where scales change, numbers where elements do.
+
+Each family follows from the spec alone: amax at, just below and just above what a rule compares it with, at every
+exponent and in every place of the block; beside it numbers at and beside every number and midpoint of the elements,
+times the scale; magnitudes that one bit tells from amax, so that the tree of maxima is decided by each; specials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.blocks.scales import scale_codes
+from fp9.casts.arrays import decode_native, encode
+from fp9.formats import floor_log2, pow2
+from fp9.scaling import ScaleRule
+from fp9.suites.boundaries import special_codes, thresholds
+from fp9.suites.columns import Codes, Inputs, cycled
+from fp9.units import Quantiser
+
+_SMOKE = 360
+"""Operations of a smoke suite; each has as many numbers as a block."""
+
+_RARE = 1 / 16
+"""Share of random operations that may have infinities, NaN and numbers of any exponent."""
+
+
+def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
+    """Every family, signs drawn; the rules in turn where a family does not concern one."""
+    parts = [*_at_steps(unit, rng), _close(unit, rng), _specials(unit, rng)]
+    magnitudes, rules = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return _columns(unit, magnitudes | rng.choice([0, unit.source.sign_mask], magnitudes.shape), rules)
+
+
+def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> Inputs:
+    """Blocks of drawn size whose numbers lie within the range of the elements, and a few of any codes."""
+    source = unit.source
+    shape = count, unit.block.length
+    top = rng.integers(0, (source.max_code >> source.fraction_bits) + 1, (count, 1))
+    field = np.maximum(top - rng.geometric(0.2, shape) + 1, 0)
+    magnitudes = field << source.fraction_bits | rng.integers(0, 1 << source.fraction_bits, shape)
+    anything = rng.integers(0, 1 << (source.bits - 1), shape)
+    magnitudes = np.where(rng.random((count, 1)) < _RARE, anything, magnitudes)
+    codes = magnitudes | rng.choice([0, source.sign_mask], shape)
+    return _columns(unit, codes, rng.integers(0, len(unit.rules), count))
+
+
+def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
+    """Drawn operations of a corner suite, in its order."""
+    count = len(corner[unit.lane_names("x")[0]])
+    kept = np.sort(np.random.default_rng(0).choice(count, min(count, _SMOKE), replace=False))
+    return {name: column[kept] for name, column in corner.items()}
+
+
+# --- families: magnitudes (n, length) and rules (n,) ------------------------------------------------------------------
+
+_Family = tuple[Codes, Codes]
+
+
+def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[_Family]:
+    """For each rule and exponent an amax at and beside what the rule compares it with, in a drawn place; beside it
+    numbers at which elements change."""
+    for index, rule in enumerate(unit.rules):
+        amax = _steps(unit, rule)
+        blocks = _numbers_beside(unit, rule, amax, rng)
+        blocks[np.arange(len(amax)), rng.integers(0, unit.block.length, len(amax))] = amax
+        yield blocks, np.full(len(amax), index)
+
+
+def _steps(unit: Quantiser, rule: ScaleRule) -> Codes:
+    """Magnitudes at every exponent, their significands around those that the scale changes at."""
+    source = unit.source
+    divisor = unit.block.divisor(rule)
+    start = divisor / pow2(floor_log2(divisor))
+    points = [start * factor for factor in (Fraction(3, 4), Fraction(1), Fraction(3, 2))]
+    points.append(2 - pow2(-unit.block.element.precision))
+    hidden = 1 << source.fraction_bits
+    places = [int((point - 1) * hidden) + step for point in points if 1 <= point < 2 for step in (-1, 0, 1)]
+    fractions = np.unique([0, 1, hidden - 1, *(place for place in places if 0 <= place < hidden)])
+    exponents = np.arange((source.max_code >> source.fraction_bits) + 1) << source.fraction_bits
+    return np.asarray((exponents[:, None] | fractions).reshape(-1), dtype=np.int64)
+
+
+def _numbers_beside(unit: Quantiser, rule: ScaleRule, amax: Codes, rng: np.random.Generator) -> Codes:
+    """Magnitudes (n, length), at most amax, at and just beside thresholds of the elements times the scale of amax."""
+    source = unit.source
+    scales = scale_codes(_numbers(unit, amax), unit.block, rule).astype(np.int64)
+    drawn = rng.choice(thresholds(source, unit.block.element), (len(amax), unit.block.length))
+    exact = _numbers(unit, drawn) * np.exp2(scales + unit.block.scale.min_normal_exponent)[:, None]
+    return np.minimum(encode(exact, source, "rtz").astype(np.int64), amax[:, None])
+
+
+def _numbers(unit: Quantiser, magnitudes: Codes) -> NDArray[np.float64]:
+    return decode_native(magnitudes.astype(unit.source.dtype), unit.source).astype(np.float64)
+
+
+def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
+    """An amax that has just reached a step, in every place for each bit; the others agree with it down to that bit,
+    which they have not, and are any below."""
+    source, length = unit.source, unit.block.length
+    rules = np.resize(np.arange(len(unit.rules)), (source.bits - 1) * length)
+    bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(source.bits - 1), np.arange(length)))
+    steps = [_steps(unit, rule) for rule in unit.rules]
+    amax = np.array([rng.choice(steps[rule]) for rule in rules]) | 1 << bits
+    amax = np.minimum(amax, source.max_code)
+    low = (1 << bits)[:, None]
+    others = (amax[:, None] ^ low) & -low | rng.integers(0, low, (len(bits), length))
+    blocks = np.where(others < amax[:, None], others, 0)
+    blocks[np.arange(len(bits)), places] = amax
+    return blocks, rules
+
+
+def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
+    """Every special code in every place beside ordinary numbers, and blocks of nothing else."""
+    length, codes = unit.block.length, special_codes(unit.source)
+    special, places = (axis.reshape(-1) for axis in np.meshgrid(codes, np.arange(length)))
+    blocks = rng.integers(0, unit.source.max_code, (len(special), length))
+    blocks[np.arange(len(special)), places] = special
+    alone = np.where(np.arange(length) == places[:, None], special[:, None], 0)
+    uniform = np.repeat(codes[:, None], length, axis=1)
+    magnitudes = np.concatenate([blocks, alone, uniform])
+    return magnitudes, np.resize(np.arange(len(unit.rules)), len(magnitudes))
+
+
+def _columns(unit: Quantiser, codes: Codes, rules: Codes) -> Inputs:
+    """The ports; a rule beyond the last means the last."""
+    columns = {x: codes[:, place].astype(np.uint32) for place, x in enumerate(unit.lane_names("x"))}
+    port = next((port for port in unit.inputs if port.choices), None)
+    if port is None:
+        return columns
+    last = len(unit.rules) - 1
+    beyond = np.maximum(cycled(port, len(rules)), last)
+    return columns | {port.name: np.where(rules == last, beyond, rules).astype(np.uint32)}

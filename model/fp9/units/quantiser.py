@@ -1,0 +1,84 @@
+"""The unit that turns blocks of wide floats into elements and one scale: `quantiser`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fp9.formats import FixedFormat, Format, format
+from fp9.rounding import Overflow
+from fp9.scaling import BlockFormat, ScaleRule, block_format
+from fp9.units.base import Port, Unit, check_offers, check_stages, select_width
+from fp9.units.cast import Cast
+
+
+class FiniteCast(Cast):
+    """A cast of finite numbers alone: its targets need no NaN and may have fewer bits than 8."""
+
+    def _check_targets(self) -> None:
+        for f in self.targets:
+            if f.bits > 8 or not f.signed:
+                raise ValueError(f"{self.name}: {f.name} given as target; give signed formats of at most 8 bits")
+
+
+@dataclass(frozen=True)
+class Quantiser(Unit):
+    """A block of 16- or 32-bit floats -> its scale and its elements; the scale's rule for each operation.
+
+    The scale is amax over the rule's divisor, rounded once to a power of two within its format; an element is its
+    number over the scale, rounded once, and saturates. An infinity or a NaN makes the scale NaN and all elements 0.
+    """
+
+    kind: ClassVar[str] = "quantiser"
+    name: str
+    source: FixedFormat
+    block: BlockFormat
+    rules: tuple[ScaleRule, ...]
+    stages: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "source", format(self.source))
+        block = block_format(self.block)
+        object.__setattr__(self, "block", block)
+        object.__setattr__(self, "rules", tuple(block.rule(str(rule)) for rule in self.rules))
+        check_offers(self.name, "scale rule", self.rules)
+        if not block.powers_of_two or block.element.twos_complement:
+            raise ValueError(
+                f"{self.name}: {block.name} given as block; give MX blocks of floats: their scales are powers of two"
+            )
+        if not isinstance(self.source, FixedFormat) or not self._has_range_of_scales(self.source, block.scale):
+            raise ValueError(f"{self.name}: {self.source.name} given as source; give fp32 or bf16")
+        check_stages(self.name, self.stages)
+
+    @staticmethod
+    def _has_range_of_scales(source: FixedFormat, scale: Format) -> bool:
+        """Whether the exponents of normal numbers are those of the scales, which E8M0 takes from FP32."""
+        return source.subnormals and source.bias == -scale.min_normal_exponent and not source.padding
+
+    @property
+    def element(self) -> FiniteCast:
+        """The cast of one element: its operand is multiplied by one over the block's scale."""
+        element, rounding = self.block.element, self.block.rounding
+        return FiniteCast(self.name, self.source, (element,), (rounding,), (Overflow.SATURATE,), scale=True)
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        numbers = [
+            Port(x, self.source.bits, f"a {self.source.name} number", (self.source,)) for x in self.lane_names("x")
+        ]
+        if len(self.rules) == 1:
+            return tuple(numbers)
+        choices = tuple(rule.name for rule in self.rules)
+        return (*numbers, Port("rule", select_width(len(choices)), "rule of the scale", choices=choices))
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        element, scale = self.block.element, self.block.scale
+        return (
+            Port("scale", scale.bits, "what every element is multiplied by", (scale,)),
+            *(Port(name, element.bits, "an element", (element,)) for name in self.lane_names("element")),
+        )
+
+    def lane_names(self, port: str) -> tuple[str, ...]:
+        """Names of a port that every number of the block has, from 0."""
+        return tuple(f"{port}{place}" for place in range(self.block.length))

@@ -1,0 +1,67 @@
+"""The scale of a block: its largest magnitude over a rule's divisor, rounded once to a power of two.
+
+A divisor is m 2^k with 1 <= m < 2, and amax is s 2^e, so that their quotient is s/m or 2 s/m times a power of two. What
+a rounding asks of it are comparisons of s with constants: with m, whether it lies in the lower binade; with 3/2 of
+where its binade begins, the guard; equality with either, whether anything is sticky.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value, signed
+
+from fp9.formats import FixedFormat, floor_log2, pow2
+from fp9.scaling import BlockFormat, ScaleRule
+from fp9_rtl.rounding.decision import rounds_up
+
+_HALFWAY = Fraction(3, 2)
+
+
+def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> Value:
+    """The scale's code of a finite amax, given without its sign.
+
+    A subnormal amax has the smallest scale, as every amax of the lowest exponents has: elements reach above 4.
+    """
+    exponent, fraction = _fields(m, amax, source, block, rule)
+    divisor = block.divisor(rule)
+    power = floor_log2(divisor)
+    start = divisor / pow2(power)
+    lower = _below(fraction, start, source)
+    offset = -block.scale.min_normal_exponent - source.bias - power
+    below = Signal(signed(len(exponent) + 2))
+    m.d.comb += below.eq(exponent + offset - lower)
+    halfway = (_HALFWAY * start / 2, _HALFWAY * start)
+    guard = ~Mux(lower, *(_below(fraction, point, source) for point in halfway))
+    at_guard = Mux(lower, *(_equal(fraction, point, source) for point in halfway))
+    sticky = ~(at_guard | (~lower & _equal(fraction, start, source)))
+    code = Signal(signed(len(below) + 1))
+    m.d.comb += code.eq(below + rounds_up(rule.rounding, 0, below[0], guard, sticky))
+    return Mux(code < 0, 0, Mux(code > block.scale.max_code, block.scale.max_code, code[: block.scale.bits]))
+
+
+def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> tuple[Value, Value]:
+    """Exponent field, with a place for a carry, and fraction of amax; where the rule says so, of amax rounded to the
+    elements' precision with ties up, which is half of the last place added and the places below it dropped."""
+    rounded = Signal(len(amax) + 1)
+    dropped = source.precision - block.element.precision if rule.amax_first else 0
+    m.d.comb += rounded.eq(amax + ((1 << dropped) >> 1))
+    fraction = rounded[: source.fraction_bits] & -(1 << dropped)
+    return rounded[source.fraction_bits :], fraction[: source.fraction_bits]
+
+
+def _below(fraction: Value, point: Fraction, source: FixedFormat) -> Value:
+    """Whether the significand of a fraction lies below a point."""
+    place = (point - 1) * (1 << source.fraction_bits)
+    if place <= 0:
+        return Const(0)
+    return fraction < math.ceil(place) if place < 1 << source.fraction_bits else Const(1)
+
+
+def _equal(fraction: Value, point: Fraction, source: FixedFormat) -> Value:
+    """Whether the significand of a fraction is a point."""
+    place = (point - 1) * (1 << source.fraction_bits)
+    if place.denominator > 1 or not 0 <= place < 1 << source.fraction_bits:
+        return Const(0)
+    return fraction == int(place)

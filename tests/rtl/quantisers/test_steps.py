@@ -1,0 +1,43 @@
+"""Quantisers as circuits against the golden model: every block format and rule, both sources, pipelined and not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.rosters import QUANTISED, QUANTISER_SOURCES, together
+from tests.rtl.compared import assert_equal
+
+from fp9.formats import Format, format
+from fp9.scaling import BlockFormat, block_format
+from fp9.suites import inputs_of
+from fp9.units import Quantiser
+
+Columns = dict[str, NDArray[Any]]
+Simulate = Callable[..., Columns]
+
+
+def quantiser(block: BlockFormat, source: Format, stages: int = 0) -> Quantiser:
+    """A quantiser of blocks of three, which a simulator is through with soon, with every rule."""
+    return Quantiser("quantiser", source, replace(block, length=3), tuple(map(block.rule, block.rules)), stages)
+
+
+@pytest.mark.parametrize(("block", "source"), together(QUANTISED, QUANTISER_SOURCES), ids=str)
+def test_every_rule_of_a_block_format(block: BlockFormat, source: Format, simulate: Simulate) -> None:
+    unit = quantiser(block, source)
+    corner = inputs_of(unit, "corner", None, 0)
+    drawn = np.sort(np.random.default_rng(2).choice(len(corner["x0"]), 700, replace=False))
+    inputs = {name: column[drawn] for name, column in corner.items()}
+    assert_equal(unit, inputs, simulate(unit, inputs))
+
+
+@pytest.mark.parametrize("stages", [1, 4])
+def test_blocks_keep_their_order_under_stalls(stages: int, simulate: Simulate) -> None:
+    unit = quantiser(block_format("mxfp4"), format("bf16"), stages)
+    inputs = inputs_of(unit, "random", 100, 5)
+    for stalls in (0.0, 0.5):
+        assert_equal(unit, inputs, simulate(unit, inputs, stalls=stalls, seed=stages))
