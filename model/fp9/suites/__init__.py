@@ -73,7 +73,8 @@ def random(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
     """Uniform bits on every port; half of an addend's exponents near the product's, where the sum is decided.
 
     Where there are chunks, operations as `chunks.random_chunks` says; for a Kulisch accumulator, as
-    `exact.random_kulisch` says; for a quantiser, as `quantisers.quantiser_random` says. Of exact sums of several products, seven in eight have no special operand.
+    `exact.random_kulisch` says; for a quantiser, as `quantisers.quantiser_random` says. Of exact sums of several
+    products, seven in eight have no special operand.
     """
     if isinstance(unit, Quantiser):
         return quantiser_random(unit, count, rng)
