@@ -13,6 +13,8 @@ import numpy as np
 
 import fp9
 from benchmarks.measure import Contender, Result, measure, peer
+from fp9.formats import FAMILIES, NAMED, Format
+from fp9.rounding import Rounding
 
 ELEMENTS = 10_000_000
 GFLOAT_ELEMENTS = 1_000_000
@@ -52,7 +54,7 @@ def _torch(name: str, source: np.ndarray, target: np.ndarray) -> list[Contender]
     return [Contender("torch", lambda: there.copy_(here.view(dtype)))]
 
 
-def _ours(x: np.ndarray, codes: np.ndarray, fmt: str, rounding: str, **options: Any) -> Contender:
+def _ours(x: np.ndarray, codes: np.ndarray, fmt: str | Format, rounding: str | Rounding, **options: Any) -> Contender:
     return Contender("fp9", lambda: fp9.encode(x, fmt, rounding, out=codes, threads=1, **options))
 
 
@@ -107,12 +109,14 @@ def _decoding(numbers: np.ndarray) -> list[Result]:
 
 
 def _counting() -> list[Result]:
-    """Casts that count what they do, beside the same cast alone."""
-    x, codes, results = sources()["N(0,1)"], np.empty(ELEMENTS, np.uint8), []
-    for name, rounding in (("e4m3", "rne"), ("e5m2", "rne"), ("e4m3", "rtz"), ("hif8", "rna"), ("hif8", "hybrid")):
-        alone = Contender("without counts", _ours(x, codes, name, rounding).run)
-        operation = f"float32 -> {name} {rounding} with counts"
-        results += measure(operation, ELEMENTS, [_ours(x, codes, name, rounding, counts=True), alone])
+    """Casts of every format that count what they do, beside the same cast alone."""
+    x, results = sources()["N(0,1)"], []
+    own = [(fmt, fmt.default_rounding) for fmt in (*NAMED.values(), *(family() for family in FAMILIES.values()))]
+    for fmt, rounding in [*own, (NAMED["e4m3"], Rounding.RTZ), (NAMED["hif8"], Rounding.HYBRID)]:
+        codes = np.empty(ELEMENTS, fmt.dtype)
+        alone = Contender("without counts", _ours(x, codes, fmt, rounding).run)
+        operation = f"float32 -> {fmt.name} {rounding.value} with counts"
+        results += measure(operation, ELEMENTS, [_ours(x, codes, fmt, rounding, counts=True), alone])
     return results
 
 

@@ -194,9 +194,11 @@ def _encode(
     raised = np.empty(flat.size if request.flags else 0, dtype=np.uint8)
 
     def work(part: slice) -> None:
-        plan.encode(supplied, part, flat[part], codes[part], raised[part])
-        if counter is not None:
-            counter.add(supplied, part, flat[part], codes[part])
+        arrays = flat[part], codes[part], raised[part]
+        if counter is None:
+            plan.encode(supplied, part, *arrays)
+        else:
+            counter.encode(plan, supplied, part, *arrays)
 
     over_parts(flat.size, threads, work, plan.part)
     return codes.reshape(source.shape), raised.reshape(source.shape if request.flags else 0)

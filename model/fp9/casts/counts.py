@@ -1,8 +1,8 @@
 """What a cast did to an array, counted beside it: overflow, underflow, zeros, specials, amax.
 
-Two looks at each part of the array: at the sources, for zeros, for magnitudes that overflow and for
-the largest one; at the codes, for zeros and subnormal numbers. What is rare, infinities, NaN and numbers whose overflow
-hangs on random bits, is counted one by one in the pieces where it stands.
+Two looks at each block of the array: at the sources, for zeros, for magnitudes that overflow and for the largest one;
+at the codes, for zeros and subnormal numbers. What is rare, infinities, NaN and numbers whose overflow hangs on random
+bits, is counted one by one in the pieces where it stands.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fp9.casts.request import NOTHING, Request, Supplied, universal
+from fp9.casts.request import NOTHING, Plan, Request, Supplied, universal
 from fp9.casts.tables import decode_table
 from fp9.casts.wide import decode_wide
 from fp9.formats import Format
@@ -25,6 +25,8 @@ from fp9.rounding import Flags, Overflow, Rounding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from fp9.kernels.counts import Found, Limits
 
 
 @dataclass(frozen=True)
@@ -76,62 +78,69 @@ class Tally:
     """Counts of the parts of one cast, on any thread."""
 
     def __init__(self, request: Request, dtype: np.dtype[Any]) -> None:
-        self._request, self._flagged = request, universal(replace(request, flags=True), dtype)
-        self._sources, self._results = _source_limits(request, dtype), _code_limits(request.fmt)
-        looks_small = self._results is not None and self._results.nan_is_small
+        self._request = request
+        self._sources, results = _source_limits(request, dtype), _code_limits(request.fmt)
+        self._limits = None if self._sources is None or results is None else _limits(self._sources, results)
+        looks_small = results is not None and results.nan_is_small
         self._overflow_looks_small = looks_small and request.policy.overflow is not Overflow.SATURATE
         self._parts: list[Counts] = []
 
-    def add(self, supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any]) -> None:
-        """Count a part of flat sources with its codes."""
-        if self._sources is None or self._results is None:
-            self._parts.append(self._one_by_one(supplied, part, source, codes))
+    def encode(
+        self,
+        plan: Plan,
+        supplied: Supplied,
+        part: slice,
+        source: NDArray[Any],
+        codes: NDArray[Any],
+        flags: NDArray[np.uint8],
+    ) -> None:
+        """Cast a part of flat sources by a plan, and count it."""
+        found = None
+        if plan.counted is None or self._limits is None:
+            plan.encode(supplied, part, source, codes, flags)
         else:
-            self._parts.append(self._by_limits(supplied, part, source, codes, self._sources, self._results))
+            found = plan.counted(source, codes, self._limits)
+        self._add(supplied, part, source, codes, found)
 
     def total(self) -> Counts:
         """The sum of all parts."""
         return sum(self._parts, Counts())
 
-    def _by_limits(
-        self,
-        supplied: Supplied,
-        part: slice,
-        source: NDArray[Any],
-        codes: NDArray[Any],
-        limits: _SourceLimits,
-        results: _CodeLimits,
-    ) -> Counts:
-        from fp9.kernels.counts import COUNT_SOURCES, count_codes  # slow to load
+    def _add(
+        self, supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], found: Found | None = None
+    ) -> None:
+        """Count a part by what was found in it, or is found now; by pieces where it holds something rare."""
+        from fp9.kernels.counts import count_all  # slow to load
 
-        patterns = source.view(limits.mask.dtype)
-        count_zeros, count_large = COUNT_SOURCES[patterns.itemsize]
-        zeros, top = count_zeros(patterns, limits.mask)
-        large = 0
-        if top >= min(limits.overflow):
-            if not limits.is_sharp or top >= limits.infinity or self._overflow_looks_small:
-                return self._by_pieces(supplied, part, source, codes)
-            large = count_large(patterns, limits.mask, *limits.overflow)
-        vanished, small = count_codes(codes, results.mask, results.nonzero, results.normal)
-        zeros = zeros if results.nonzero else 0
+        sources, limits = self._sources, self._limits
+        if sources is None or limits is None:
+            self._parts.append(self._one_by_one(supplied, part, source, codes))
+            return
+        patterns = source.view(limits.source_mask.dtype)
+        zeros, large, vanished, small, top = count_all(patterns, codes, limits) if found is None else found
+        overflows = top >= min(limits.overflow_plus, limits.overflow_minus)
+        if overflows and (not sources.is_sharp or top >= sources.infinity or self._overflow_looks_small):
+            self._by_pieces(supplied, part, source, codes)
+            return
+        zeros = zeros if limits.nonzero else 0
         amax = np.array([top], dtype=patterns.dtype).view(source.dtype)
-        return Counts(source.size, int(large), small - int(zeros), vanished - int(zeros), 0, 0, float(amax[0]))
+        self._parts.append(Counts(source.size, large, small - zeros, vanished - zeros, 0, 0, float(amax[0])))
 
-    def _by_pieces(self, supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any]) -> Counts:
-        """The same of a part that holds something rare."""
+    def _by_pieces(self, supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any]) -> None:
         if source.size <= _PIECE:
-            return self._one_by_one(supplied, part, source, codes)
+            self._parts.append(self._one_by_one(supplied, part, source, codes))
+            return
         for start in range(0, source.size, _PIECE):
             piece = slice(start, start + _PIECE)
             whole = slice(part.start + start, min(part.start + start + _PIECE, part.stop))
-            self.add(supplied, whole, source[piece], codes[piece])
-        return Counts()
+            self._add(supplied, whole, source[piece], codes[piece])
 
     def _one_by_one(self, supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any]) -> Counts:
         """The same by results and flags of the universal kernel, whatever the sources are."""
         fmt = self._request.fmt
         flags = np.empty(source.size, dtype=np.uint8)
-        self._flagged.encode(supplied, part, source, np.empty_like(codes), flags)
+        flagged = universal(replace(self._request, flags=True), source.dtype)
+        flagged.encode(supplied, part, source, np.empty_like(codes), flags)
         with np.errstate(invalid="ignore"):  # widening a signalling NaN
             size = np.abs(source.astype(np.float64))
         nan, infinite = np.isnan(size), np.isinf(size)
@@ -207,6 +216,12 @@ class _CodeLimits(NamedTuple):
     normal: Any
     nan_is_small: bool
     """Whether a NaN without its sign bit looks like a zero or a subnormal number."""
+
+
+def _limits(sources: _SourceLimits, results: _CodeLimits) -> Limits:
+    from fp9.kernels.counts import Limits  # slow to load
+
+    return Limits(sources.mask, *sources.overflow, results.mask, results.nonzero, results.normal)
 
 
 @functools.lru_cache(maxsize=64)

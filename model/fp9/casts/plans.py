@@ -19,7 +19,7 @@ import numpy as np
 
 from fp9.casts.halves import TABLE_PAYS, by_upper_half, flagged_by_upper_half, hif8_by_upper_half
 from fp9.casts.payloads import around
-from fp9.casts.request import Plan, Request, Supplied, odd_patterns, random_part, universal
+from fp9.casts.request import Counted, Plan, Request, Supplied, odd_patterns, random_part, universal
 from fp9.casts.sources import hybrid_thresholds
 from fp9.casts.tables import Target, can_express_nan, rounding_target
 from fp9.formats import FixedFormat, HiFloat8, ScaledInteger
@@ -45,7 +45,8 @@ def encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
 @functools.lru_cache(maxsize=512)
 def _encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
     plan = _plan(request, dtype, size)._replace(takes_nan=can_express_nan(request.fmt, request.policy))
-    return plan._replace(encode=around(plan.encode, request, dtype))
+    changed = around(plan.encode, request, dtype)
+    return plan._replace(encode=changed, counted=plan.counted if changed is plan.encode else None)
 
 
 def _plan(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
@@ -75,7 +76,8 @@ def _vector(request: Request, dtype: np.dtype[Any]) -> Plan | None:
     target = rounding_target(request.fmt, request.policy)
     if not _differ_by_sign_alone(target):
         return None
-    round_patterns = fixed_rounding(request, grid, edges_of(request.fmt.bits, target))
+    edges = edges_of(request.fmt.bits, target)
+    round_patterns = fixed_rounding(request, grid, edges)
 
     def encode(
         supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]
@@ -83,7 +85,21 @@ def _vector(request: Request, dtype: np.dtype[Any]) -> Plan | None:
         patterns = source.view(np.uint32) if direct else odd_patterns(source, request, supplied, part)
         round_patterns(supplied, part, patterns, codes)
 
-    return Plan(encode, STREAMED if direct else CACHED)
+    if not direct:
+        return Plan(encode, CACHED)
+    return Plan(encode, STREAMED, counted=_counted(request, grid, edges))
+
+
+def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
+    """The rounding of float32 that counts as it goes: of what is so fast that a second pass over the array shows."""
+    from fp9.kernels.counts import encode_nearest_even_counted  # slow to load
+
+    magic = _magic(request, grid)
+    if magic is None:
+        return None
+    return lambda source, codes, limits: encode_nearest_even_counted(
+        source.view(np.uint32), *magic, grid, edges, codes, limits
+    )
 
 
 def odd_is_safe(grid: Grid) -> bool:
@@ -99,7 +115,7 @@ def fixed_rounding(
     from fp9.kernels import round32 as fast_kernels  # slow to load
 
     complement = request.fmt.twos_complement
-    if (magic := _magic(request, grid)) and not complement:
+    if magic := _magic(request, grid):
         return lambda supplied, part, patterns, codes: fast_kernels.encode_nearest_even(
             patterns, *magic, grid, edges, codes
         )
@@ -143,7 +159,8 @@ def _magic(request: Request, grid: Grid) -> tuple[np.uint32, np.uint32] | None:
     """The two constants of `encode_nearest_even`; None where another rounding or grid is asked for."""
     precision, lowest = int(grid.fraction_bits), int(grid.lowest)
     field = lowest - precision + BINARY32.fraction_bits
-    if request.rounding is not Rounding.RNE or grid.flush or precision == 0 or field > TOP_FIELD:
+    by_addition = request.rounding is Rounding.RNE and not request.fmt.twos_complement
+    if not by_addition or grid.flush or precision == 0 or field > TOP_FIELD:
         return None
     half = (1 << (BINARY32.fraction_bits - precision - 1)) - 1
     offset = half - ((lowest - 1) << BINARY32.fraction_bits)

@@ -24,6 +24,8 @@ from fp9.system.parallel import CACHED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fp9.kernels.counts import Found, Limits
+
 
 class Supplied(NamedTuple):
     """What a call gives beside its numbers: a scale's exponent for each element, and random bits."""
@@ -37,12 +39,17 @@ NOTHING = Supplied()
 Encode = Callable[[Supplied, slice, "NDArray[Any]", "NDArray[Any]", "NDArray[np.uint8]"], None]
 
 
+Counted = Callable[["NDArray[Any]", "NDArray[Any]", "Limits"], "Found"]
+
+
 class Plan(NamedTuple):
     """A function of (supplied, part, source[part], codes[part], flags[part]), and the elements of a good part."""
 
     encode: Encode
     part: int
     takes_nan: bool = True
+    counted: Counted | None = None
+    """The same of (source[part], codes[part], limits) that says in one pass what `count_all` finds after it."""
 
 
 @dataclass(frozen=True)

@@ -1,72 +1,120 @@
 """Numba kernels that count what a cast did: sources by their patterns, results by their codes.
 
-Loops without branches: LLVM turns them into vector code with as many lanes as the numbers are narrow.
+Loops without branches: LLVM turns them into vector code with as many lanes as the numbers are narrow. What is counted
+after a cast is looked at in blocks that stay in the first-level cache over several loops.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fp9.kernels.compiled import kernel
+from fp9.kernels.compiled import inlined, kernel
+from fp9.kernels.round32 import U, code_of, narrowing, nearest_even
 
-_BLOCK = 192
-"""Codes whose count an 8-bit lane holds."""
+BLOCK = 4096
+"""Elements of a block."""
 
-
-def _source_counters(pattern: Any, count: Any) -> tuple[Any, Any]:
-    zero, one, nothing = pattern(0), count(1), count(0)
-
-    @kernel
-    def count_zeros(patterns, mask):
-        zeros, top = nothing, zero
-        for i in range(patterns.size):
-            magnitude = pattern(patterns[i] & mask)
-            zeros = count(zeros + (one if magnitude == zero else nothing))
-            top = pattern(max(top, magnitude))
-        return zeros, top
-
-    @kernel
-    def count_large(patterns, mask, overflow_plus, overflow_minus):
-        large = nothing
-        for i in range(patterns.size):
-            bits = patterns[i]
-            overflow = overflow_minus if bits > mask else overflow_plus
-            large = count(large + (one if pattern(bits & mask) >= overflow else nothing))
-        return large
-
-    return count_zeros, count_large
+_ZERO, _ONE, _SHORT = U(0), U(1), np.uint16
 
 
-COUNT_SOURCES = {
-    2: _source_counters(np.uint16, np.uint32),
-    4: _source_counters(np.uint32, np.uint32),
-    8: _source_counters(np.uint64, np.uint64),
-}
-"""By bytes of a pattern: two counters of patterns of shape (n,), n below 2^32, whose sign `mask` takes off.
+class Limits(NamedTuple):
+    """What is counted: patterns of the sources' type, and codes."""
 
-The first gives the number of zeros and the largest magnitude, of NaN too; the second the number of magnitudes from
-`overflow` on, of positive and of negative sources. All limits are of the patterns' type.
-"""
+    source_mask: Any  # takes the sign off a pattern
+    overflow_plus: Any  # first magnitude that overflows, of positive numbers and of negative ones
+    overflow_minus: Any
+    code_mask: Any  # takes the sign off a code
+    nonzero: Any  # first code that is no zero, and that is a normal number
+    normal: Any
+
+
+Found = tuple[int, int, int, int, Any]
+"""How many sources are zero and how many overflow, how many codes are zero and how many zero or subnormal, and the
+pattern of the largest magnitude, of NaN too."""
+
+
+@inlined
+def _large(patterns, limits):
+    """How many sources overflow."""
+    pattern = patterns.dtype.type
+    zero, one, large = pattern(0), pattern(1), pattern(0)
+    for i in range(patterns.size):
+        bits = patterns[i]
+        overflow = limits.overflow_minus if bits > limits.source_mask else limits.overflow_plus
+        large = pattern(large + (one if pattern(bits & limits.source_mask) >= overflow else zero))
+    return large
+
+
+@inlined
+def _look(patterns, codes, limits):
+    """A block of sources with its codes; large sources are counted where there are any."""
+    pattern, mask = patterns.dtype.type, limits.source_mask  # a count of a block fits a pattern
+    zero, one = pattern(0), pattern(1)
+    top, zeros, large = zero, zero, zero
+    for i in range(patterns.size):
+        magnitude = pattern(patterns[i] & mask)
+        top = max(top, magnitude)
+        zeros = pattern(zeros + (one if magnitude == zero else zero))
+    if top >= min(limits.overflow_plus, limits.overflow_minus):
+        large = _large(patterns, limits)
+    vanished, small = _SHORT(0), _SHORT(0)
+    for i in range(codes.size):
+        code = codes[i] & limits.code_mask
+        vanished = _SHORT(vanished + (_SHORT(1) if code < limits.nonzero else _SHORT(0)))
+        small = _SHORT(small + (_SHORT(1) if code < limits.normal else _SHORT(0)))
+    return np.int64(zeros), np.int64(large), np.int64(vanished), np.int64(small), top
 
 
 @kernel
-def count_codes(codes, mask, nonzero, normal):
-    """Codes of shape (n,), the sign taken off by `mask`, below `nonzero` and below `normal`; all of the codes' type."""
-    zeros, small = 0, 0
-    whole = codes.size // _BLOCK * _BLOCK
-    for start in range(0, whole, _BLOCK):
-        block = codes[start : start + _BLOCK]
-        block_zeros, block_small = np.uint8(0), np.uint8(0)
-        for i in range(_BLOCK):
-            code = block[i] & mask
-            block_zeros = np.uint8(block_zeros + (np.uint8(1) if code < nonzero else np.uint8(0)))
-            block_small = np.uint8(block_small + (np.uint8(1) if code < normal else np.uint8(0)))
-        zeros += int(block_zeros)
-        small += int(block_small)
-    for i in range(whole, codes.size):
-        code = codes[i] & mask
-        zeros += 1 if code < nonzero else 0
-        small += 1 if code < normal else 0
-    return zeros, small
+def count_all(patterns, codes, limits):
+    """What is `Found` among sources, patterns of shape (n,), and their codes (n,)."""
+    zeros, large, vanished, small, top = 0, 0, 0, 0, patterns.dtype.type(0)
+    for start in range(0, patterns.size, BLOCK):
+        found = _look(patterns[start : start + BLOCK], codes[start : start + BLOCK], limits)
+        zeros, large, vanished, small = zeros + found[0], large + found[1], vanished + found[2], small + found[3]
+        top = max(top, found[4])
+    return zeros, large, vanished, small, top
+
+
+@inlined
+def _encode_and_look(patterns, magic, offset, grid, edges, codes, limits, overflows):
+    """A block, encoded and looked at in one loop; where no overflows are expected, those that come take a second."""
+    shift, lowest, magic_number = narrowing(grid, magic)
+    nonzero, normal = U(limits.nonzero), U(limits.normal)
+    zeros, large, vanished, small, top = _ZERO, _ZERO, _ZERO, _ZERO, _ZERO
+    for i in range(patterns.size):
+        pattern = patterns[i]
+        magnitude = U(pattern & limits.source_mask)
+        ordinal = nearest_even(magnitude, shift, lowest, offset, magic, magic_number)
+        codes[i] = code_of(ordinal, magnitude, pattern, edges, False)
+        top = max(top, magnitude)
+        zeros = U(zeros + (_ONE if magnitude == _ZERO else _ZERO))
+        vanished = U(vanished + (_ONE if ordinal < nonzero else _ZERO))
+        small = U(small + (_ONE if ordinal < normal else _ZERO))
+        if overflows:
+            large = U(large + (_ONE if magnitude >= limits.overflow_plus else _ZERO))
+    if not overflows and top >= limits.overflow_plus:
+        large = _large(patterns, limits)
+    return np.int64(zeros), np.int64(large), np.int64(vanished), np.int64(small), top
+
+
+@kernel
+def encode_nearest_even_counted(patterns, magic, offset, grid, edges, codes, limits):
+    """`encode_nearest_even` of float32 patterns, and what is `Found` among them and their codes.
+
+    Overflow is that of magnitudes, as rounding to nearest has it. Blocks are taken to be like the one before.
+    """
+    zeros, large, vanished, small, top = 0, 0, 0, 0, _ZERO
+    overflows = False
+    for start in range(0, patterns.size, BLOCK):
+        block, results = patterns[start : start + BLOCK], codes[start : start + BLOCK]
+        if overflows:
+            found = _encode_and_look(block, magic, offset, grid, edges, results, limits, True)
+        else:
+            found = _encode_and_look(block, magic, offset, grid, edges, results, limits, False)
+        overflows = found[1] > 0
+        zeros, large, vanished, small = zeros + found[0], large + found[1], vanished + found[2], small + found[3]
+        top = max(top, found[4])
+    return zeros, large, vanished, small, top

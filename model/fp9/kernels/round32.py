@@ -62,7 +62,7 @@ QUIET_NAN, INVALID_NAN = U(BINARY32.quiet_nan), U(BINARY32.sign | BINARY32.quiet
 
 
 @inlined
-def _code(ordinal, magnitude, pattern, e, complement):
+def code_of(ordinal, magnitude, pattern, e, complement):
     """The code of a rounded magnitude with its sign, or what stands for overflow, infinity and NaN."""
     code = e.zero if ordinal == _ZERO else U(ordinal | TAKES_SIGN)
     code = e.overflow if ordinal > e.max_ordinal else code
@@ -74,6 +74,21 @@ def _code(ordinal, magnitude, pattern, e, complement):
     return U(code | U(sign >> U(e.sign_shift & _WIDEST)))
 
 
+@inlined
+def narrowing(grid, magic):
+    """What `nearest_even` takes of a grid: bits that normal numbers drop, the lowest of these, magic's number."""
+    return U(U(_WIDTH - grid.fraction_bits) & _WIDEST), U(grid.lowest << _WIDTH), bits_float32(magic)
+
+
+@inlined
+def nearest_even(magnitude, shift, lowest, offset, magic, magic_number):
+    """The ordinal of a magnitude: see `encode_nearest_even`."""
+    normal = U(U(U(magnitude + offset) + U(U(magnitude >> shift) & _ONE)) >> shift)
+    # Far above, the sum is no longer a count of quanta; such lanes take the other result.
+    subnormal = U(float32_bits(bits_float32(magnitude) + magic_number) - magic)
+    return subnormal if magnitude < lowest else normal
+
+
 @kernel
 def encode_nearest_even(patterns, magic, offset, grid, edges, codes):
     """rne into a format with subnormals and a fraction: uint32 patterns of shape (n,) into `codes`.
@@ -82,17 +97,12 @@ def encode_nearest_even(patterns, magic, offset, grid, edges, codes):
     place is the quantum and the addition rounds to even. Elsewhere `offset` (mod 2^32) takes the field of the lowest
     binade off and adds half a quantum less 1.
     """
-    shift = U(U(_WIDTH - grid.fraction_bits) & _WIDEST)
-    lowest = U(grid.lowest << _WIDTH)
-    magic_number = bits_float32(magic)
+    shift, lowest, magic_number = narrowing(grid, magic)
     for i in range(patterns.size):
         pattern = patterns[i]
         magnitude = U(pattern & _MAGNITUDE)
-        normal = U(U(U(magnitude + offset) + U(U(magnitude >> shift) & _ONE)) >> shift)
-        # Far above, the sum is no longer a count of quanta; such lanes take the other result.
-        subnormal = U(float32_bits(bits_float32(magnitude) + magic_number) - magic)
-        ordinal = subnormal if magnitude < lowest else normal
-        codes[i] = _code(ordinal, magnitude, pattern, edges, False)
+        ordinal = nearest_even(magnitude, shift, lowest, offset, magic, magic_number)
+        codes[i] = code_of(ordinal, magnitude, pattern, edges, False)
 
 
 def _fixed_encoder(rounding: Rounding, complement: bool) -> Any:
@@ -103,14 +113,14 @@ def _fixed_encoder(rounding: Rounding, complement: bool) -> Any:
 
     @kernel
     def encode_fixed(patterns, randoms, grid, edges, codes):
-        narrowing = U(_WIDTH - grid.fraction_bits)
+        narrower = U(_WIDTH - grid.fraction_bits)
         for i in range(patterns.size):
             pattern = patterns[i]
             magnitude = U(pattern & _MAGNITUDE)
             field = max(U(magnitude >> _WIDTH), _ONE)
             significand = U(U(magnitude & _FRACTION) | (_HIDDEN if magnitude >= _HIDDEN else _ZERO))
             level = max(field, grid.lowest)
-            distance = U(narrowing + U(level - field))
+            distance = U(narrower + U(level - field))
             shift = min(distance, _WIDEST)
             base = U(U(U(level - grid.lowest) << U(grid.fraction_bits & _WIDEST)) - grid.flush)
             increment = _ZERO
@@ -136,7 +146,7 @@ def _fixed_encoder(rounding: Rounding, complement: bool) -> Any:
             stays = (keeps_plus and pattern < _NEGATIVE) or (keeps_minus and pattern >= _NEGATIVE)
             tiny = _ONE if stays and magnitude != _ZERO else _ZERO
             ordinal = tiny if below else ordinal
-            codes[i] = _code(ordinal, magnitude, pattern, edges, complement)
+            codes[i] = code_of(ordinal, magnitude, pattern, edges, complement)
 
     return encode_fixed
 
@@ -239,14 +249,14 @@ _INEXACT, _UNDERFLOW, _OVERFLOW, _INVALID = (
 @kernel
 def raise_flags(patterns, grid, limits, flags):
     """Flags of roundings of float32 patterns to nearest or toward zero; NaN as `sums_to_odd` gives them."""
-    narrowing = U(_WIDTH - grid.fraction_bits)
+    narrower = U(_WIDTH - grid.fraction_bits)
     smallest = U(grid.lowest << _WIDTH)
     for i in range(patterns.size):
         pattern = patterns[i]
         magnitude = U(pattern & _MAGNITUDE)
         field = max(U(magnitude >> _WIDTH), _ONE)
         significand = U(U(magnitude & _FRACTION) | (_HIDDEN if magnitude >= _HIDDEN else _ZERO))
-        shift = min(U(narrowing + U(max(field, grid.lowest) - field)), _WIDEST)
+        shift = min(U(narrower + U(max(field, grid.lowest) - field)), _WIDEST)
         dropped = U(significand & U(U(_ONE << shift) - _ONE))
         # Without subnormals the place of the lowest power of two is that of zero.
         dropped = magnitude if grid.flush != _ZERO and magnitude <= smallest else dropped
