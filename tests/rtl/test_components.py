@@ -42,7 +42,7 @@ def combined(**columns: Any) -> Columns:
 )
 def test_decoder_reads_every_code(unit: Decoder, simulate: Simulate) -> None:
     selects = {"code_format": range(len(unit.formats))} if len(unit.formats) > 1 else {}
-    inputs = combined(code=range(256), **selects)
+    inputs = combined(code=range(1 << max(fmt.bits for fmt in unit.formats)), **selects)
     assert_equal(unit, inputs, simulate(unit, inputs))
 
 

@@ -94,7 +94,7 @@ def _numbers(
     merged = np.zeros((len(values), 1), dtype=np.bool_)
     for fmt, here in variants(inputs, operand, formats):
         for i, lane in enumerate(lanes):
-            values[here, i] = fmt.table[inputs[lane][here]]
+            values[here, i] = fmt.table[inputs[lane][here] & ((1 << fmt.bits) - 1)]
         merged[here] = fmt.nan_is_inf
     return values, merged
 

@@ -69,7 +69,7 @@ def decoder(unit: Decoder, inputs: Columns) -> Results:
     for fmt, here in variants(inputs, "code", unit.formats):
         for name, table in unpacked(fmt, significand_bits(unit.formats))._asdict().items():
             mask = (1 << unit.exponent_bits) - 1 if name == "exponent" else 0xFF
-            results[name][here] = table[inputs["code"][here]] & mask
+            results[name][here] = table[inputs["code"][here] & (len(table) - 1)] & mask
     return results
 
 
@@ -81,7 +81,8 @@ def upcast(unit: Upcast, inputs: Columns) -> Results:
     }
     policy = CastPolicy(overflow=Overflow.INF)
     for fmt, here in variants(inputs, "code", unit.formats):
-        codes, flags = encode_numbers(fmt.table[inputs["code"][here]], unit.result, policy, Hybrid(), flags=True)
+        numbers = fmt.table[inputs["code"][here] & ((1 << fmt.bits) - 1)]
+        codes, flags = encode_numbers(numbers, unit.result, policy, Hybrid(), flags=True)
         results["result"][here], results["flags"][here] = codes, flags
     return results
 

@@ -6,14 +6,21 @@ import itertools
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fp9.formats import Format, Kind
-from fp9.suites.columns import Inputs, addend, classes, concatenated, drawn_port, fixed
+from fp9.suites.columns import (
+    Inputs,
+    addend,
+    chosen_formats,
+    classes,
+    concatenated,
+    drawn_port,
+    fixed,
+    sign_bits,
+)
 from fp9.suites.full_chunks import full_chunks
 from fp9.suites.long_chunks import Sequence, beside_specials, joined_long, onto_long
 from fp9.suites.products import ProductTable
-from fp9.units import Mac, MacOp
+from fp9.units import Mac, MacOp, code_tables
 
 GROUP = 4
 """Operations of a sequence that stands on its own: it begins with LOAD."""
@@ -124,10 +131,12 @@ def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     """
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
     for operand, formats in (("a", unit.a), ("b", unit.b)):
+        chosen = chosen_formats(columns, operand, formats, count)
+        special, small = ~np.isfinite(code_tables(formats)), (sign_bits(formats)[chosen] >> 1) - 1
         for lane in unit.lane_names(operand):
             keep = rng.random(count) < 1 / (4 * unit.engine.products * unit.chunk_steps)
-            special = _is_special(formats, columns, operand, lane) & ~keep
-            columns[lane] = np.where(special, columns[lane] & 0x3F, columns[lane])
+            codes = columns[lane]
+            columns[lane] = np.where(special[chosen, codes] & ~keep, codes & small, codes)
     previous = {name: np.roll(column, 1) for name, column in columns.items()}
     repeated = rng.random(count) < _OPPOSITE
     for name, column in _opposites(unit, previous, rng).items():
@@ -148,14 +157,6 @@ def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
         changed = np.where(rng.random(len(codes)) < 0.5, 1 << rng.integers(0, 3, len(codes)), 0)
         turned[lane] = codes ^ sign ^ changed.astype(codes.dtype)
     return turned
-
-
-def _is_special(formats: tuple[Format, ...], columns: Inputs, operand: str, lane: str) -> NDArray[np.bool_]:
-    """Where a code is an infinity or NaN in the format chosen for it."""
-    kinds = np.array([[f.kind_of(code) in (Kind.INF, Kind.NAN) for code in range(1 << f.bits)] for f in formats])
-    chosen = columns.get(f"{operand}_format", np.zeros(len(columns[lane]), dtype=np.uint8))
-    special: NDArray[np.bool_] = kinds[np.minimum(chosen, len(formats) - 1), columns[lane]]
-    return special
 
 
 def last_groups(unit: Mac) -> int:

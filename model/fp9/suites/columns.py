@@ -44,6 +44,18 @@ def cycled(port: Port, count: int, offset: int = 0) -> NDArray[Any]:
     return np.resize(np.roll(np.array(every_value(port), dtype=np.uint32), -offset), count)
 
 
+def sign_bits(formats: Sequence[Format]) -> NDArray[np.uint32]:
+    """The bit of the sign in the codes of each format. A change of the bit below it makes every special code an
+    ordinary number."""
+    return np.array([1 << (fmt.bits - 1) for fmt in formats], dtype=np.uint32)
+
+
+def chosen_formats(columns: Inputs, operand: str, formats: Sequence[Format], count: int) -> NDArray[np.intp]:
+    """Index of the format that each of `count` operations has an operand in, shape (count,)."""
+    selects = columns.get(f"{operand}_format", np.zeros(count, np.uint8))
+    return np.minimum(selects, len(formats) - 1).astype(np.intp)
+
+
 def table_columns(unit: Unit, rows: Sequence[tuple[int, ...]]) -> Inputs:
     """Columns from rows in the order of the input ports."""
     table = np.array(rows, dtype=np.uint32).reshape(-1, len(unit.inputs))

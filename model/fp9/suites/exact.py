@@ -16,15 +16,20 @@ from numpy.typing import NDArray
 
 from fp9.formats import Format, Kind, floor_log2, pow2
 from fp9.golden import steps as golden
-from fp9.suites.columns import Inputs, concatenated, drawn_port, fixed, walking_fractions
+from fp9.suites.columns import (
+    Inputs,
+    chosen_formats,
+    concatenated,
+    drawn_port,
+    fixed,
+    sign_bits,
+    walking_fractions,
+)
 from fp9.suites.scales import drawn_scales
 from fp9.units import Dot, Mac, MacOp, code_tables, product_range
 
 COUNT = 4000
 """Drawn operations of each family."""
-
-_MIDDLE = 0x40
-"""The bit of an 8-bit code whose change makes every special code an ordinary number."""
 
 
 def finite_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
@@ -33,9 +38,10 @@ def finite_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
     columns |= drawn_scales(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
         special = ~np.isfinite(code_tables(formats))
-        chosen = np.minimum(columns.get(f"{operand}_format", np.zeros(count, np.uint8)), len(formats) - 1)
+        chosen = chosen_formats(columns, operand, formats, count)
+        middle = sign_bits(formats)[chosen] >> 1
         for lane in unit.lane_names(operand):
-            columns[lane] = columns[lane] ^ np.where(special[chosen, columns[lane]], _MIDDLE, 0).astype(np.uint32)
+            columns[lane] = columns[lane] ^ np.where(special[chosen, columns[lane]], middle, 0).astype(np.uint32)
     return columns
 
 
@@ -57,8 +63,7 @@ def exact_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
 def _cancelling(unit: Dot, rng: np.random.Generator) -> Inputs:
     """Every other product the opposite of the one before; in a third of them the last one differs by one bit."""
     columns = finite_factors(unit, COUNT, rng)
-    bits = np.array([1 << (fmt.bits - 1) for fmt in unit.a], dtype=np.uint32)
-    sign = bits[np.minimum(columns.get("a_format", np.zeros(COUNT, np.uint8)), len(bits) - 1)]
+    sign = sign_bits(unit.a)[chosen_formats(columns, "a", unit.a, COUNT)]
     lanes = list(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))
     for (a, b), (x, y) in zip(lanes[::2], lanes[1::2], strict=False):
         columns[x], columns[y] = columns[a] ^ sign, columns[b]
@@ -72,8 +77,10 @@ def _cancelling(unit: Dot, rng: np.random.Generator) -> Inputs:
 def _small(unit: Dot, rng: np.random.Generator) -> Inputs:
     """Factors of both signs among the smallest of their formats."""
     columns = finite_factors(unit, COUNT, rng)
-    for lane in (*unit.lane_names("a"), *unit.lane_names("b")):
-        columns[lane] = columns[lane] & 0x83
+    for operand, formats in (("a", unit.a), ("b", unit.b)):
+        kept = sign_bits(formats)[chosen_formats(columns, operand, formats, COUNT)] | 3
+        for lane in unit.lane_names(operand):
+            columns[lane] = columns[lane] & kept
     return columns
 
 
@@ -109,14 +116,20 @@ def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     repeated = repeated[repeated > 0]
     for name in columns.keys() - {"op"}:
         columns[name][repeated] = columns[name][repeated - 1]
+    sign = sign_bits(unit.a)[chosen_formats(columns, "a", unit.a, count)]
     for lane in unit.lane_names("a"):
-        columns[lane][repeated] ^= 0x80
+        columns[lane][repeated] ^= sign[repeated]
     return {port.name: columns[port.name] for port in unit.inputs}
 
 
 def kulisch_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Sequences in pairs of operations, the first of each sequence a LOAD."""
-    parts = [_places(unit), _specials(unit, rng), _zeros(unit, rng), *(_beyond(unit, sign) for sign in (0, 0x80))]
+    parts = [
+        _places(unit),
+        _specials(unit, rng),
+        _zeros(unit, rng),
+        *(_beyond(unit, negative) for negative in (False, True)),
+    ]
     parts += [random_kulisch(unit, COUNT, rng), _started_anew(unit), *_filled(unit)]
     return concatenated(parts)
 
@@ -138,8 +151,9 @@ def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int
     return columns
 
 
-def negated(product: Product) -> Product:
-    return product[0] ^ 0x80, *product[1:]
+def negated(unit: Mac, product: Product) -> Product:
+    """The opposite product: a of the other sign."""
+    return product[0] ^ int(sign_bits(unit.a)[product[2]]), *product[1:]
 
 
 def power_products(unit: Mac) -> dict[int, Product]:
@@ -169,11 +183,11 @@ def _places(unit: Mac) -> Inputs:
     rows: list[tuple[MacOp, Product | None]] = []
     for exponent, power in powers.items():
         half = powers.get(exponent - tie, smallest)
-        for first, beside in ((power, half), (negated(power), negated(half))):
-            for one, other in ((first, smallest), (first, negated(smallest))):
+        for first, beside in ((power, half), (negated(unit, power), negated(unit, half))):
+            for one, other in ((first, smallest), (first, negated(unit, smallest))):
                 rows += [(MacOp.LOAD, one), (MacOp.ACCUMULATE, other), (MacOp.ACCUMULATE, beside), (MacOp.HOLD, None)]
                 rows += [(MacOp.LOAD, one), (MacOp.ACCUMULATE, beside), (MacOp.ACCUMULATE, other)]
-                rows += [(MacOp.ACCUMULATE, negated(one))]
+                rows += [(MacOp.ACCUMULATE, negated(unit, one))]
     return sequence(unit, rows)
 
 
@@ -202,7 +216,7 @@ def _in_first_lane(unit: Mac, rng: np.random.Generator) -> Inputs:
             products = [(x, y, i, j) for x in _kinds(a) for y in _kinds(b)]
             for product, other in zip(products, rng.permutation(len(products)), strict=True):
                 rows += [(MacOp.LOAD, product), (MacOp.HOLD, None), (MacOp.ACCUMULATE, products[other])]
-                rows += [(MacOp.ACCUMULATE, negated(product)), (MacOp.CLEAR, product), (MacOp.HOLD, product)]
+                rows += [(MacOp.ACCUMULATE, negated(unit, product)), (MacOp.CLEAR, product), (MacOp.HOLD, product)]
     return sequence(unit, rows)
 
 
@@ -215,7 +229,7 @@ def _zeros(unit: Mac, rng: np.random.Generator) -> Inputs:
     columns["op"] = np.resize([MacOp.LOAD, MacOp.ACCUMULATE, MacOp.CLEAR, MacOp.ACCUMULATE], 4 * len(patterns))
     following = np.stack([np.roll(patterns, place) for place in range(4)], axis=1).reshape(-1)
     for i, lane in enumerate(unit.lane_names("a")):
-        columns[lane] = ((following >> i & 1) << 7).astype(np.uint32)
+        columns[lane] = (following >> i & 1).astype(np.uint32) * sign_bits(unit.a)[0]
     return columns | {"op": columns["op"].astype(np.uint8)}
 
 
@@ -223,7 +237,7 @@ def _kinds(fmt: Format) -> list[int]:
     """Codes of both signs of every kind: zero, the smallest and largest number, the first normal one, infinity, NaN."""
     normal = fmt.code_of(Fraction(fmt.smallest_normal))
     magnitudes = [0, fmt.smallest_code, normal, fmt.max_code, fmt.inf_code(False), fmt.nan_code(False)]
-    return sorted({code for m in magnitudes if m is not None for code in (m, m ^ 0x80)})
+    return sorted({code for m in magnitudes if m is not None for code in (m, m ^ int(sign_bits((fmt,))[0]))})
 
 
 def _started_anew(unit: Mac) -> Inputs:
@@ -238,7 +252,7 @@ def _started_anew(unit: Mac) -> Inputs:
 def _filled(unit: Mac) -> list[Inputs]:
     """The largest product of both signs in one lane, two lanes, and so on."""
     largest = _largest(unit)
-    rows: list[tuple[MacOp, Product | None]] = [(MacOp.LOAD, largest), (MacOp.LOAD, negated(largest))]
+    rows: list[tuple[MacOp, Product | None]] = [(MacOp.LOAD, largest), (MacOp.LOAD, negated(unit, largest))]
     return [sequence(unit, rows, lanes) for lanes in range(1, unit.products + 1)]
 
 
@@ -248,14 +262,14 @@ def _largest(unit: Mac) -> Product:
     return a.max_code, b.max_code, i, j
 
 
-def _beyond(unit: Mac, sign: int) -> Inputs:
+def _beyond(unit: Mac, negative: bool) -> Inputs:
     """The largest product in every lane until the register has wrapped round, and back."""
-    x, y, i, j = _largest(unit)
-    largest = (x | sign, y, i, j)
+    largest = negated(unit, _largest(unit)) if negative else _largest(unit)
+    _, _, i, j = largest
     lanes = unit.products
     products = product_range(unit.a, unit.b, unit.bias_port)
     step = lanes * unit.a[i].max_magnitude * unit.b[j].max_magnitude / pow2(products.ulp)
     steps = int(pow2(unit.sum_bits - 1) / step) + 7
     rows: list[tuple[MacOp, Product | None]] = [(MacOp.LOAD, largest), *[(MacOp.ACCUMULATE, largest)] * steps]
-    rows += [(MacOp.ACCUMULATE, negated(largest))] * 14
+    rows += [(MacOp.ACCUMULATE, negated(unit, largest))] * 14
     return sequence(unit, rows + [(MacOp.HOLD, None)] * (len(rows) % 2), lanes)

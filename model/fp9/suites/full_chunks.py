@@ -14,7 +14,7 @@ from fp9.suites.exact import Product, negated, power_products, sequence
 from fp9.units import Mac, MacOp
 
 _TOP = 8
-"""Exponent of the power of two above the chunk that it cancels."""
+"""Exponent of the power of two above the chunk that it cancels, where there is such a product; else the largest."""
 
 
 def full_chunks(unit: Mac, group: int) -> Inputs:
@@ -24,11 +24,13 @@ def full_chunks(unit: Mac, group: int) -> Inputs:
     can be as large, meets every class of product of the first formats, and joins totals of every class.
     """
     fmt = fixed(unit.engine.result)
-    ones = _summands(unit, pow2(_TOP) - pow2(_TOP - fmt.fraction_bits - 1))
-    above = power_products(unit)[_TOP]
-    parts = [_sequence(unit, [*ones, negated(above)], group)]
-    parts.append(_sequence(unit, [*map(negated, ones), above], group))
-    if fmt.max_magnitude <= unit.chunk_steps * pow2(max(power_products(unit))):
+    powers = power_products(unit)
+    top = min(_TOP, max(powers))
+    ones = _summands(unit, pow2(top) - pow2(top - fmt.fraction_bits - 1))
+    above = powers[top]
+    parts = [_sequence(unit, [*ones, negated(unit, above)], group)]
+    parts.append(_sequence(unit, [*(negated(unit, one) for one in ones), above], group))
+    if fmt.max_magnitude <= unit.chunk_steps * pow2(max(powers)):
         largest = _summands(unit, fmt.max_magnitude)
         met = itertools.product(classes(unit.a[0]), classes(unit.b[0]))
         parts += [_sequence(unit, [*largest, (x, y, 0, 0)], group) for x, y in met]

@@ -1,4 +1,4 @@
-"""Units that read 8-bit codes: `decoder` into fields, `upcast` into a wider float."""
+"""Units that read codes of at most 8 bits: `decoder` into fields, `upcast` into a wider float."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from fp9.units.operands import (
 
 @dataclass(frozen=True)
 class Decoder(Unit):
-    """8-bit code and format select -> sign, exponent, significand, zero, inf, nan.
+    """Code and format select -> sign, exponent, significand, zero, inf, nan.
 
     A finite value is (-1)^sign * significand * 2^(exponent - 3), the significand normalised to 8..15 (0 for zero); with
-    int8 among the formats, significand * 2^(exponent - 6), normalised to 64..127.
+    int8 among the formats, significand * 2^(exponent - 6), normalised to 64..127. With formats of fewer than 8
+    bits alone the significand has as many bits as the longest of them.
     `exponent` carries meaning for finite non-zero operands, `significand` for finite ones, `sign` for all but NaN.
     """
 
@@ -68,7 +69,7 @@ class Decoder(Unit):
 
 @dataclass(frozen=True)
 class Upcast(Unit):
-    """8-bit code and format select -> a 16- or 32-bit float; exact but for overflow, which gives infinity or NaN-Inf.
+    """Code and format select -> a 16- or 32-bit float; exact but for overflow, which gives infinity or NaN-Inf.
 
     Flags are those of a cast with the overflow policy `inf`.
     """

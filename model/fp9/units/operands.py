@@ -1,4 +1,4 @@
-"""8-bit operands of units: their ports, their exponents, and which formats can be one."""
+"""Operands of units, of at most 8 bits: their ports, their exponents, and which formats can be one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, format, with_bias
 from fp9.units.base import Port, select_width
 
 OPERAND_BITS = 8
-"""Bits of an operand, those of blocks apart, which may have fewer."""
+"""Bits that an operand has at most; those of a port above a narrower code are not read."""
 
 OPERAND_SIGNIFICAND_BITS = 4
 """Bits that the significand field of an 8-bit operand has at least: those of E4M3, HFP8 and HiFloat8, leading 1
@@ -40,12 +40,11 @@ def operand_ports(
     return tuple(ports)
 
 
-def check_operands(unit: str, formats: tuple[Format, ...], narrow: bool = False) -> None:
-    """ValueError where a format cannot be an operand of 8 bits, or with `narrow` of at most 8."""
+def check_operands(unit: str, formats: tuple[Format, ...]) -> None:
+    """ValueError where a format cannot be an operand."""
     for f in formats:
-        if not f.signed or f.bits > OPERAND_BITS or (f.bits < OPERAND_BITS and not narrow):
-            offered = "signed formats of at most 8 bits" if narrow else "signed 8-bit formats; fewer bits need a scale"
-            raise ValueError(f"{unit}: {f.name} given as operand; give {offered}")
+        if not f.signed or f.bits > OPERAND_BITS:
+            raise ValueError(f"{unit}: {f.name} given as operand; give signed formats of at most {OPERAND_BITS} bits")
 
 
 def scale_format(unit: str, name: Format | str) -> Format:

@@ -27,7 +27,8 @@ class Dot(Unit):
     Where the engine has chunks, one whole chunk: its steps one behind the other, in the engine's order of elements, and
     the join with c; the flags of all roundings.
 
-    The formats of all a and of all b are chosen per operation, independently of each other. Ports of lane i end in i.
+    The formats of all a and of all b are chosen per operation, independently of each other; those of at most 8 bits are
+    operands (FP8, FP6, FP4), and the bits of a port above a narrower code are not read. Ports of lane i end in i.
     """
 
     kind: ClassVar[str] = "dot"
@@ -41,13 +42,12 @@ class Dot(Unit):
     gate_zeros: bool = field(default=False, metadata=SAID_WHERE_SET)
     """The factors of a product that is zero do not move what stands before the sum; results are the same."""
     scale: Format | None = field(default=None, metadata=SAID_WHERE_SET)
-    """The format of two scales, one of all a and one of all b, that multiply them (MX, NVFP4); operands may then have
-    fewer than 8 bits, and the bits of a port above a code are not read."""
+    """The format of two scales, one of all a and one of all b, that multiply them (MX, NVFP4)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", format_tuple(self.name, "a", self.a))
         object.__setattr__(self, "b", format_tuple(self.name, "b", self.b))
-        check_operands(self.name, self.a + self.b, narrow=self.scale is not None)
+        check_operands(self.name, self.a + self.b)
         if self.scale is not None:
             object.__setattr__(self, "scale", scale_format(self.name, self.scale))
         if self.engine.group is not None:

@@ -175,10 +175,13 @@ def connect_ports(
 
 
 def _is_nan(fmt: Format, code: Value) -> Value:
-    """Whether a code is NaN or NaN-Inf."""
+    """Whether a code, its sign in front, is NaN or NaN-Inf."""
     if isinstance(fmt, FixedFormat) and fmt.specials in (Specials.NAN_ONLY, Specials.MERGED):
         return code[:-1] == fmt.magnitude_mask
     if isinstance(fmt, FixedFormat) and fmt.specials is Specials.IEEE:
         return code[:-1] > fmt.max_code + 1
     nan = fmt.nan_code(False)
-    return Const(0) if nan is None else code == nan
+    if nan is None:
+        return Const(0)
+    sign, magnitude = divmod(nan, 1 << (fmt.bits - 1))
+    return code == (sign << (len(code) - 1) | magnitude)
