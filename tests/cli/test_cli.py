@@ -243,11 +243,23 @@ def test_a_missing_package_is_named_with_the_extra() -> None:
     assert done.stderr.endswith(f"run: {install_hint('rtl')}\n")
 
 
-def test_a_changed_vector_file_is_refused(tmp_path: Path) -> None:
-    run("vectors", "export", "decoder_hif8", "--out", tmp_path)
-    file = tmp_path / "decoder_hif8.vec"
-    file.write_text(file.read_text().replace("0", "1"))
-    assert_one_sentence(run("vectors", "check", file), "decoder_hif8.vec")
+def test_every_wrong_vector_file_and_value_is_named(tmp_path: Path) -> None:
+    """Exit code 1 for wrong values; 2, after the others are checked, for a file that cannot be read."""
+    run("vectors", "export", "decoder_hif8", "decoder_ocp", "--out", tmp_path)
+    files = [tmp_path / f"{name}.vec" for name in ("decoder_hif8", "decoder_ocp")]
+    lines = files[0].read_text().splitlines()
+    lines[-1] = f"{lines[-1][:-1]}{int(lines[-1][-1]) ^ 1}"
+    files[0].write_text("\n".join(lines) + "\n")
+    done = run("vectors", "check", *files, "--json")
+    hif8, ocp = json.loads(done.stdout)
+    assert (done.returncode, hif8["passed"], ocp["passed"]) == (1, False, True)
+    assert [(value["vector"], value["port"]) for value in hif8["wrong"]] == [(hif8["operations"] - 1, "nan")]
+    assert "SHA-256" in hif8["faults"][0]
+    files[1].write_text("1 2 3\n")
+    done = run("vectors", "check", *files)
+    assert done.returncode == 2
+    assert "has nan = " in done.stdout
+    assert "decoder_ocp.vec holds no vectors of decoder_ocp" in done.stderr
 
 
 def test_a_traceback_comes_with_debug_alone() -> None:

@@ -61,7 +61,7 @@ def one_sentence(ctx: click.Context | None) -> Iterator[None]:
         raise Interrupted(f"interrupted; {kept or _NOTHING_KEPT}") from None
     except BrokenPipeError as error:
         if error.filename is not None:
-            raise UserError(_sentence(error)) from error
+            raise UserError(sentence(error)) from error
         _drop_output()
         raise SystemExit(BROKEN_PIPE) from None
     except MemoryError as error:
@@ -73,14 +73,15 @@ def one_sentence(ctx: click.Context | None) -> Iterator[None]:
             _drop_output()
         if _is_loud(ctx):
             raise
-        raise UserError(_sentence(error)) from error
+        raise UserError(sentence(error)) from error
 
 
 def _is_loud(ctx: click.Context | None) -> bool:
     return ctx is not None and ctx.meta.get(DEBUG, False)
 
 
-def _sentence(error: Exception) -> str:
+def sentence(error: Exception) -> str:
+    """An error that a user can cause, in one sentence."""
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error) or type(error).__name__
     if error.filename is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import click
@@ -17,6 +18,7 @@ from fp9.cli.support import (
     echo,
     load_unit,
     progress_bar,
+    sentence,
     settings_option,
     show,
     table,
@@ -262,23 +264,43 @@ def export(
 def check(paths: tuple[Path, ...], name: str | None, settings: tuple[str, ...], as_json: bool) -> None:
     """Compare vector files with the golden model.
 
-    Every digest, spec and expected result is checked.
+    Every digest, spec, port, policy and expected result is checked, and every one that differs is named. Exit code 1
+    where something differs, 2 where a file cannot be read.
 
     \b
       fp9 vectors check build/vectors/*.vec
     """
-    from fp9.vectors import sets as library  # slow to load
+    from fp9 import vectors as library  # slow to load
 
     if settings and name is None:
         raise UserError("--set changes the unit that --unit names; give both")
     unit = None if name is None else load_unit(name, settings)
-    records = []
+    verdicts, refused = [], []
     for path in paths:
         doing(f"{path}: computing its results again")
-        records.append({"file": str(path), "operations": library.check(path, unit)})
-    rows = [[record["file"], record["operations"]] for record in records]
-    columns = ["file", "operations that agree"]
-    show(records, as_json, table("Checked", columns, rows, numbers=columns[1:]))
+        try:
+            verdicts.append(library.check(path, unit))
+        except (ValueError, OSError) as error:
+            refused.append(sentence(error))
+    records = [
+        {
+            "file": str(verdict.path),
+            "operations": verdict.operations,
+            "passed": verdict.passed,
+            "faults": list(verdict.faults),
+            "wrong": [dataclasses.asdict(value) for value in verdict.wrong],
+        }
+        for verdict in verdicts
+    ]
+    columns = ["file", "operations", "faults", "wrong values"]
+    rows = [[str(v.path), v.operations, len(v.faults), len(v.wrong)] for v in verdicts]
+    said = [f"{v.path}: {said}" for v in verdicts for said in (*v.faults, *map(str, v.wrong))]
+    if verdicts:
+        show(records, as_json, table("Checked", columns, rows, numbers=columns[1:]), *said)
+    if refused:
+        raise UserError("; ".join(refused))
+    if not all(verdict.passed for verdict in verdicts):
+        raise SystemExit(1)
 
 
 COMMANDS = (formats, units, cast, vectors)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fp9.cli.errors import DEBUG, UserError, extra, keeps, need_standard_output, one_sentence
+from fp9.cli.errors import DEBUG, UserError, extra, keeps, need_standard_output, one_sentence, sentence
 from fp9.cli.output import console, echo, show, table
 from fp9.cli.progress import QUIET, doing, progress_bar, under_way
 
@@ -151,6 +151,7 @@ __all__ = [
     "need_standard_output",
     "one_sentence",
     "progress_bar",
+    "sentence",
     "settings_option",
     "show",
     "table",

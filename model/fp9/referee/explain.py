@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SAMPLE = 3_000
 """Operations on which differences are tried in pairs."""
+SHOWN = 5
+"""Operations without an explanation that are named."""
 MOST = 6
 """Differences that a composition has at most; more of them would explain anything."""
 
@@ -39,11 +41,15 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Explained:
-    """What explains the mismatches of results and flags, how many there are, and how many are left unexplained."""
+    """What explains the mismatches of results and flags, how many there are, and how many are left unexplained.
+
+    `first_unexplained` are the numbers of the first operations with a mismatch that no explanation gives.
+    """
 
     explanations: tuple[Explanation, ...]
     mismatches: int
     unexplained: int
+    first_unexplained: tuple[int, ...] = ()
 
 
 def explain(
@@ -63,16 +69,21 @@ def explain(
     candidates = tuple(differences(made.unit) if tried is None else tried)
     found = _search(whole, candidates)
     explanations, left = _account(whole, found)
+    unlike, remaining = int(left.sum()), left & whole.wrong(())
     total = int(whole.wrong(()).sum())
     if flag_ports(made.unit):
         flags = _Case(made, answers, results=False, any_nan=any_nan, apart=whole.wrong(found), flag_bits=flag_bits)
         mismatched = int((flags.wrong(()) & ~whole.wrong(())).sum())
-        beside = [other for other in candidates if whole.count((*found, other)) <= left] if flags.count(found) else []
+        beside = [other for other in candidates if whole.count((*found, other)) <= unlike] if flags.count(found) else []
         raised = _forward(flags, found, (*beside, *flag_differences(made.unit)))
         more, left_flags = _account(flags, raised, found)
         explanations += more
-        total, left = total + mismatched, left + left_flags
-    return Explained(tuple(explanations), total, left)
+        total, unlike, remaining = (
+            total + mismatched,
+            unlike + int(left_flags.sum()),
+            remaining | left_flags & flags.wrong(()),
+        )
+    return Explained(tuple(explanations), total, unlike, tuple(np.flatnonzero(remaining)[:SHOWN].tolist()))
 
 
 class _Case:
@@ -207,8 +218,8 @@ def _pruned(case: _Case, composition: tuple[Difference, ...]) -> tuple[Differenc
 
 def _account(
     case: _Case, composition: tuple[Difference, ...], start: tuple[Difference, ...] = ()
-) -> tuple[list[Explanation], int]:
-    """What each member of a composition adds to those before it, and how many mismatches all of them leave."""
+) -> tuple[list[Explanation], NDArray[np.bool_]]:
+    """What each member of a composition adds to those before it, and the mismatches that all of them leave."""
     explanations = []
     before = case.wrong(start)
     for end in range(len(start) + 1, len(composition) + 1):
@@ -216,4 +227,4 @@ def _account(
         explains, contradicts = int((before & ~after).sum()), int((after & ~before).sum())
         explanations.append(Explanation(composition[end - 1].says, explains, contradicts))
         before = after
-    return explanations, int(before.sum())
+    return explanations, before

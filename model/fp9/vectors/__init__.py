@@ -1,21 +1,13 @@
 """Suites with their expected results, as sets and as files with manifests."""
 
-from fp9.vectors.sets import (
-    VectorSet,
-    check,
-    concatenate,
-    digest,
-    export,
-    from_inputs,
-    generate,
-    manifest_path,
-    policies,
-    read,
-    read_manifest,
-)
+from fp9.vectors.checks import Checked, WrongValue, check
+from fp9.vectors.manifests import manifest_path, policies, read_manifest
+from fp9.vectors.sets import VectorSet, concatenate, digest, export, from_inputs, generate, read
 
 __all__ = [
+    "Checked",
     "VectorSet",
+    "WrongValue",
     "check",
     "concatenate",
     "digest",

@@ -37,10 +37,12 @@ Columns = Mapping[str, "np.ma.MaskedArray[Any, Any]"]
 class FileFormat:
     """A file format: its suffix, and how columns become bytes and come back.
 
-    `decode` raises ValueError, without the file's name, for bytes that are not of the form.
+    `decode` raises ValueError, without the file's name, for bytes that are not of the form. `layout` says in a manifest
+    how a program reads the file.
     """
 
     suffix: str
+    layout: Callable[[tuple[Port, ...]], dict[str, Any]]
     encode: Callable[[str, tuple[Port, ...], Columns], bytes]
     decode: Callable[[bytes, tuple[Port, ...]], Columns]
 
@@ -65,8 +67,50 @@ def _widths(ports: tuple[Port, ...]) -> str:
     return " ".join(f"{port.name}[{port.width}]" for port in ports)
 
 
+def hex_digits(port: Port) -> int:
+    """Hex digits of a port in a line: its width padded with zeros above."""
+    return (port.width + 3) // 4
+
+
+def word_places(ports: tuple[Port, ...]) -> dict[str, int]:
+    """The lowest bit of each port in a word of a memory file: the first port highest, each in whole hex digits."""
+    places, above = {}, 4 * sum(map(hex_digits, ports))
+    for port in ports:
+        above -= 4 * hex_digits(port)
+        places[port.name] = above
+    return places
+
+
+def _line_layout(ports: tuple[Port, ...]) -> dict[str, Any]:
+    return {
+        "form": "vec",
+        "operation": "a line, a cell for each column",
+        "base": 16,
+        "separator": " ",
+        "comment": "#",
+        "padding": "zeros to whole hex digits",
+        "digits": {port.name: hex_digits(port) for port in ports},
+        "without_meaning": "x in every digit",
+    }
+
+
+def _word_layout(ports: tuple[Port, ...]) -> dict[str, Any]:
+    return _line_layout(ports) | {
+        "form": "memh",
+        "operation": "a word for $readmemh, the first column in its highest bits",
+        "separator": "_",
+        "comment": "//",
+        "word_bits": 4 * sum(map(hex_digits, ports)),
+        "lowest_bits": word_places(ports),
+    }
+
+
+def _table_layout(form: str, operation: str, without_meaning: str) -> Callable[[tuple[Port, ...]], dict[str, Any]]:
+    return lambda ports: {"form": form, "operation": operation, "without_meaning": without_meaning}
+
+
 def _digits(port: Port, column: np.ma.MaskedArray[Any, Any]) -> list[str]:
-    digits = (port.width + 3) // 4
+    digits = hex_digits(port)
     texts = [f"{value:0{digits}x}" for value in column.data.tolist()]
     mask = np.ma.getmaskarray(column).tolist()
     return ["x" * digits if masked else text for text, masked in zip(texts, mask, strict=True)]
@@ -209,15 +253,32 @@ def _from_parquet(data: bytes, ports: tuple[Port, ...]) -> Columns:
 FILE_FORMATS: dict[str, FileFormat] = {
     "vec": FileFormat(
         ".vec",
+        _line_layout,
         lambda title, ports, columns: _lines(title, ports, columns, "#", " "),
         lambda data, ports: _from_lines(data, ports, "#", None),
     ),
     "memh": FileFormat(
         ".memh",
+        _word_layout,
         lambda title, ports, columns: _lines(title, ports, columns, "//", "_"),
         lambda data, ports: _from_lines(data, ports, "//", "_"),
     ),
-    "csv": FileFormat(".csv", _to_csv, _from_csv),
-    "npz": FileFormat(".npz", _to_npz, _from_npz),
-    "parquet": FileFormat(".parquet", _to_parquet, _from_parquet),
+    "csv": FileFormat(
+        ".csv",
+        _table_layout("csv", "a row of decimal numbers under a heading of port names", "an empty cell"),
+        _to_csv,
+        _from_csv,
+    ),
+    "npz": FileFormat(
+        ".npz",
+        _table_layout("npz", "an element of each array; arrays are named as the ports", "false in care_PORT"),
+        _to_npz,
+        _from_npz,
+    ),
+    "parquet": FileFormat(
+        ".parquet",
+        _table_layout("parquet", "a row; columns are named as the ports", "null"),
+        _to_parquet,
+        _from_parquet,
+    ),
 }

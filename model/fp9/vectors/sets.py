@@ -2,9 +2,9 @@
 
 A vector file has one operation a line or row: the inputs and then the outputs in port order (`encodings` has the
 forms; the plain one, `NAME.vec`, is blank-separated hex). Beside it stands the manifest, `NAME.json` (`NAME.csv.json`
-and so on for the other forms): the unit's spec and policy switches, the columns with their widths, the count, the
-SHA-256 of the file, how the inputs were made, so that `check` can make them again, and the share of single errors in
-the unit's circuit that the suite notices (`grades`), where that was measured.
+and so on for the other forms): the unit's spec and policy switches, the columns with their widths and keys, the layout
+of the file, the count, the SHA-256 of the file, how the inputs were made, so that `checks` can make them again, and the
+share of single errors in the unit's circuit that the suite notices (`grades`), where that was measured.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9 import __version__
 from fp9.golden import evaluate
-from fp9.rounding import NanSign
 from fp9.suites import SUITES, inputs_of
 from fp9.system.files import write_whole
-from fp9.units import Cast, Dot, Fpu, Port, Quantiser, Unit
+from fp9.units import Port, Unit
 from fp9.units import unit as find_unit
 from fp9.vectors import grades
 from fp9.vectors.encodings import FILE_FORMATS, Columns, FileFormat, port_dtype
+from fp9.vectors.manifests import manifest, manifest_path, read_manifest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,9 +109,10 @@ def export(vectors: VectorSet, folder: Path | str, name: str | None = None, file
     form = _file_format(file_format)
     path = Path(folder) / f"{name or vectors.unit.name}{form.suffix}"
     data = _encoded(vectors, form)
-    manifest = json.dumps(_manifest(vectors, data), indent=1) + "\n"
+    grade = grades.grade_of(vectors.unit.name, digest(vectors))
+    said = manifest(vectors.unit, form, len(vectors), vectors.origin, hashlib.sha256(data).hexdigest(), grade)
     write_whole(path, data)
-    write_whole(manifest_path(path), manifest)
+    write_whole(manifest_path(path), json.dumps(said, indent=1) + "\n")
     return path
 
 
@@ -143,73 +143,26 @@ def _masked(vectors: VectorSet) -> Columns:
     return columns
 
 
-def _manifest(vectors: VectorSet, data: bytes) -> dict[str, Any]:
-    return {
-        "generator": f"fp9 {__version__}",
-        "unit": vectors.unit.name,
-        "spec": vectors.unit.describe(),
-        "policies": policies(vectors.unit),
-        "columns": [
-            {"port": port.name, "width": port.width, "direction": "in" if port.name in vectors.inputs else "out"}
-            for port in vectors.columns
-        ],
-        "count": len(vectors),
-        "origin": dict(vectors.origin),
-        "sha256": hashlib.sha256(data).hexdigest(),
-        "grade": grades.grade_of(vectors.unit.name, digest(vectors)),
-    }
-
-
-def policies(unit: Unit) -> dict[str, Any]:
-    """The switches that decide a unit's results beside its formats, as a reader of its vectors needs them."""
-    if isinstance(unit, Cast):
-        policy = unit.policy(unit.targets[0], unit.roundings[0], unit.overflow[0])
-        return {
-            "roundings": [rounding.value for rounding in unit.roundings],
-            "overflow": [overflow.value for overflow in unit.overflow],
-            "nan_to_zero": policy.nan_to_zero,
-            "inf_clip": policy.inf_clip,
-            **({} if policy.nan_sign is NanSign.KEPT else {"nan_sign": policy.nan_sign.value}),
-            "hybrid": "up where F >= T, certain overflow from 40960",
-            "tininess": "after rounding",
-        }
-    if isinstance(unit, Dot | Fpu):
-        return {
-            "rounding": unit.engine.rounding.value,
-            "overflow": unit.engine.overflow.value,
-            "zero_bypass": unit.engine.zero_bypass,
-            "nan": "canonical",
-            "tininess": "after rounding",
-        }
-    if isinstance(unit, Quantiser):
-        return {
-            "rules": [rule.name for rule in unit.rules],
-            "rounding": unit.block.rounding.value,
-            "overflow": "saturate",
-            "nan": "an infinity or NaN makes the scale NaN and all elements 0",
-        }
-    return {"overflow": "inf", "nan": "canonical"}
-
-
-def manifest_path(path: Path) -> Path:
-    """Where a vector file's manifest stands."""
-    return path.with_suffix(".json") if path.suffix == ".vec" else path.with_name(f"{path.name}.json")
+def form_of(path: Path) -> FileFormat:
+    """The file format that a name ends in; ValueError for any other name."""
+    form = next((form for form in FILE_FORMATS.values() if form.suffix == path.suffix), None)
+    if form is None:
+        suffixes = ", ".join(form.suffix for form in FILE_FORMATS.values())
+        raise ValueError(f"{path} is no vector file; give one that ends in {suffixes}")
+    return form
 
 
 def read(path: Path | str, unit: Unit | None = None) -> VectorSet:
     """The vectors of a file written by `export`, with the expected results as the file has them.
 
     `unit` is looked up in the catalogue by the manifest when it is not given. Raises ValueError for a file that is not
-    of the form or was changed, OSError where it cannot be read.
+    of the form, OSError where it cannot be read.
     """
     path = Path(path)
-    form = next((form for form in FILE_FORMATS.values() if form.suffix == path.suffix), None)
-    if form is None:
-        suffixes = ", ".join(form.suffix for form in FILE_FORMATS.values())
-        raise ValueError(f"{path} is no vector file; give one that ends in {suffixes}")
+    form = form_of(path)
     data = path.read_bytes()
-    manifest = read_manifest(path)
-    found = unit or find_unit(manifest["unit"])
+    said = read_manifest(path)
+    found = unit or find_unit(said["unit"])
     try:
         columns = form.decode(data, (*found.inputs, *found.outputs))
     except ValueError as error:
@@ -217,75 +170,18 @@ def read(path: Path | str, unit: Unit | None = None) -> VectorSet:
     masks = {port.name: np.ma.getmaskarray(columns[port.name]) for port in found.outputs}
     care = {name: ~mask for name, mask in masks.items() if mask.any()}
     inputs = {port.name: columns[port.name].data for port in found.inputs}
-    return VectorSet(found, inputs, {p.name: columns[p.name].data for p in found.outputs}, care, manifest["origin"])
-
-
-def read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest beside a vector file; ValueError where it is none."""
-    side = manifest_path(path)
-    try:
-        manifest = json.loads(side.read_text())
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        raise ValueError(f"{side} is no vector manifest; export the vectors again") from None
-    texts = {"unit": str, "spec": list, "origin": dict, "sha256": str, "count": int}
-    if not isinstance(manifest, dict) or not all(isinstance(manifest.get(k), kind) for k, kind in texts.items()):
-        raise ValueError(f"{side} is no vector manifest; export the vectors again")
-    return manifest
-
-
-def check(path: Path | str, unit: Unit | None = None) -> int:
-    """Count the vectors of a file after checking its digest, its spec, its inputs and every expected result.
-
-    The inputs of a suite are made again and compared; the expected results are those of the model.
-    Raises ValueError with the first thing that differs, OSError where the file cannot be read.
-    """
-    path = Path(path)
-    vectors = read(path, unit)
-    manifest = read_manifest(path)
-    if hashlib.sha256(path.read_bytes()).hexdigest() != manifest["sha256"]:
-        raise ValueError(f"{path}: its SHA-256 is not that of the manifest; export the vectors again")
-    if manifest["spec"] != vectors.unit.describe():
-        raise ValueError(f"{path}: made for another spec of {vectors.unit.name}; export the vectors again")
-    if manifest["count"] != len(vectors):
-        raise ValueError(f"{path}: holds {len(vectors)} operations, its manifest says {manifest['count']}")
-    model = from_inputs(vectors.unit, vectors.inputs)
-    for name, expected in model.expected.items():
-        wrong = (expected != vectors.expected[name]) & model.care.get(name, np.True_)
-        if wrong.any():
-            index = int(np.flatnonzero(wrong)[0])
-            raise ValueError(
-                f"{path}: vector {index} has {name} = {int(vectors.expected[name][index]):#x}, "
-                f"and the model gives {int(expected[index]):#x}"
-            )
-    _check_origin(path, vectors)
-    return len(vectors)
-
-
-def _check_origin(path: Path, vectors: VectorSet) -> None:
-    """Make the inputs of a suite again; those that were given or joined have no other source."""
-    origin = vectors.origin
-    if origin.get("suite") not in SUITES:
-        return
-    again = inputs_of(vectors.unit, origin["suite"], origin.get("count"), origin.get("seed", 0))
-    for name, column in again.items():
-        if len(column) != len(vectors) or (column != vectors.inputs[name]).any():
-            raise ValueError(
-                f"{path}: its inputs are not those of suite {origin['suite']} of fp9 {__version__}; "
-                "export the vectors again"
-            )
+    return VectorSet(found, inputs, {p.name: columns[p.name].data for p in found.outputs}, care, said["origin"])
 
 
 __all__ = [
     "FILE_FORMATS",
     "SUITES",
     "VectorSet",
-    "check",
     "concatenate",
     "digest",
     "export",
     "from_inputs",
     "generate",
-    "policies",
     "port_dtype",
     "read",
 ]

@@ -81,10 +81,11 @@ class Mismatch:
 def mismatches(vectors: VectorSet, answers: Answers, limit: int = KEPT) -> tuple[list[Mismatch], int]:
     """The first `limit` mismatches in order, and how many there are."""
     indices = np.flatnonzero(answers.wrong(vectors))
-    return [_mismatch(vectors, answers, int(i)) for i in indices[:limit]], len(indices)
+    return [mismatch(vectors, answers, int(i)) for i in indices[:limit]], len(indices)
 
 
-def _mismatch(vectors: VectorSet, answers: Answers, index: int) -> Mismatch:
+def mismatch(vectors: VectorSet, answers: Answers, index: int) -> Mismatch:
+    """The operation of an index, in words."""
     codes = {port.name: int(vectors.inputs[port.name][index]) for port in vectors.unit.inputs}
     outputs = [port for port in vectors.unit.outputs if _cares(port, vectors)[index]]
     got = {}

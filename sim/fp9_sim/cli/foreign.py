@@ -30,12 +30,12 @@ def check_rtl(mapping: Path, init: bool, top: str | None, simulator: str, count:
     """
     with extra("sim"):
         from fp9_sim import foreign  # slow to load
-    design = foreign.load(mapping)
-    doing(f"{design.top}: the suite of {design.spec.name} and {count:,} random operations on {simulator}")
     if init:
         text = foreign.draft(mapping, top)
         show({"mapping": text}, as_json, text)
         return
+    design = foreign.load(mapping)
+    doing(f"{design.top}: the suite of {design.spec.name} and {count:,} random operations on {simulator}")
     verdict = foreign.check_rtl(design, simulator, count=count, seed=seed)
     total = verdict.total_mismatches
     reasons = [

@@ -11,7 +11,7 @@ from fp9.referee import Explained, Explanation, explain
 from fp9.referee.classes import is_nan, results_of
 from fp9.vectors.sets import VectorSet
 from fp9_sim.batch.unit import verilated
-from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatches
+from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatch, mismatches
 from fp9_sim.foreign.mapping import MOST_CLOCKS, Foreign
 from fp9_sim.foreign.suites import operations
 from fp9_sim.foreign.wrapper import wrapped
@@ -30,7 +30,8 @@ NOTHING = Explained((), 0, 0)
 class Verdict:
     """How a unit that is not ours did: operations, mismatches in all and the first ones, what explains them.
 
-    `latency` is the clocks from operands to result, as said or found.
+    The first ones are those that nothing explains, where there are such. `latency` is the clocks from operands to
+    result, as said or found.
     """
 
     top: str
@@ -83,6 +84,7 @@ def check_rtl(
     explained = (
         explain(made, accepted.values, any_nan=foreign.any_nan, flag_bits=foreign.flag_bits) if total else NOTHING
     )
+    first = [mismatch(made, accepted, index) for index in explained.first_unexplained] or first
     return Verdict(foreign.top, found.name, latency, len(made), total, tuple(first), explained)
 
 

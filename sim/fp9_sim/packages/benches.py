@@ -9,14 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fp9.units import Port, Unit
+from fp9.vectors.encodings import hex_digits, word_places
 
 MAX_SHOWN = 10
 """Mismatches that a bench prints; it counts all."""
-
-
-def _digits(port: Port) -> int:
-    """Hex digits of a port in a vector file."""
-    return (port.width + 3) // 4
 
 
 def _range(width: int) -> str:
@@ -24,12 +20,12 @@ def _range(width: int) -> str:
 
 
 def _slices(ports: Sequence[Port]) -> dict[str, str]:
-    """Bits of each port in a word of a memory file: the first port highest, each padded to whole hex digits."""
-    slices, above = {}, 4 * sum(map(_digits, ports))
-    for port in ports:
-        above -= 4 * _digits(port)
-        slices[port.name] = f"[{above + port.width - 1}:{above}]" if port.width > 1 else f"[{above}]"
-    return slices
+    """Bits of each port in a word of a memory file."""
+    lowest = word_places(tuple(ports))
+    return {
+        p.name: f"[{lowest[p.name] + p.width - 1}:{lowest[p.name]}]" if p.width > 1 else f"[{lowest[p.name]}]"
+        for p in ports
+    }
 
 
 def verilog_bench(unit: Unit, count: int) -> str:
@@ -40,7 +36,7 @@ def verilog_bench(unit: Unit, count: int) -> str:
         f"// Self-checking bench of {unit.name}: {count} golden vectors, PASS or FAIL at the end.",
         f"module {unit.name}_tb;",
         f"  localparam COUNT = {count};",
-        f"  reg [{4 * sum(map(_digits, ports)) - 1}:0] vectors [0:COUNT-1];",
+        f"  reg [{4 * sum(map(hex_digits, ports)) - 1}:0] vectors [0:COUNT-1];",
         *(f"  reg {_range(p.width)}{p.name};" for p in unit.inputs),
         *(f"  wire {_range(p.width)}{p.name};" for p in unit.outputs),
         *(f"  reg {_range(p.width)}expected_{p.name};" for p in unit.outputs),

@@ -1,0 +1,82 @@
+"""Vector files held to the model: every digest, spec, column and policy of the manifest, every input and result."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from fp9 import __version__
+from fp9.suites import SUITES, inputs_of
+from fp9.units import Unit
+from fp9.vectors.manifests import differences, read_manifest
+from fp9.vectors.sets import VectorSet, form_of, from_inputs, read
+
+
+@dataclass(frozen=True)
+class WrongValue:
+    """A result of a file that the model does not give: the operation's number from 0, the port, both values."""
+
+    vector: int
+    port: str
+    given: int
+    expected: int
+
+    def __str__(self) -> str:
+        return f"vector {self.vector} has {self.port} = {self.given:#x}, and the model gives {self.expected:#x}"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """How a vector file did: its operations, what is wrong with file and manifest in words, and every wrong result."""
+
+    path: Path
+    operations: int
+    faults: tuple[str, ...]
+    wrong: tuple[WrongValue, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.faults and not self.wrong
+
+
+def check(path: Path | str, unit: Unit | None = None) -> Checked:
+    """Hold a file to the model: its digest, its manifest, its inputs (those of a suite are made again) and its results.
+
+    `unit` is looked up in the catalogue by the manifest when it is not given. Raises ValueError for a file that cannot
+    be read as vectors of the unit, OSError where it is not there.
+    """
+    path = Path(path)
+    vectors = read(path, unit)
+    manifest = read_manifest(path)
+    faults = []
+    if hashlib.sha256(path.read_bytes()).hexdigest() != manifest["sha256"]:
+        faults.append("its SHA-256 is not that of the manifest")
+    faults += differences(manifest, vectors.unit, form_of(path))
+    if manifest["count"] != len(vectors):
+        faults.append(f"it holds {len(vectors)} operations, its manifest says {manifest['count']}")
+    return Checked(path, len(vectors), (*faults, *_other_inputs(vectors)), _wrong_values(vectors))
+
+
+def _wrong_values(vectors: VectorSet) -> tuple[WrongValue, ...]:
+    """The results that are not the model's, in the order of the file."""
+    model = from_inputs(vectors.unit, vectors.inputs)
+    found = []
+    for name, expected in model.expected.items():
+        given = vectors.expected[name]
+        wrong = (expected != given) & model.care.get(name, np.True_)
+        found += [WrongValue(int(i), name, int(given[i]), int(expected[i])) for i in np.flatnonzero(wrong)]
+    return tuple(sorted(found, key=lambda value: value.vector))
+
+
+def _other_inputs(vectors: VectorSet) -> list[str]:
+    """What is wrong with the inputs of a suite; those that were given or joined have no other source."""
+    origin = vectors.origin
+    if origin.get("suite") not in SUITES:
+        return []
+    again = inputs_of(vectors.unit, origin["suite"], origin.get("count"), origin.get("seed", 0))
+    same = all(np.array_equal(column, vectors.inputs[name]) for name, column in again.items())
+    return [] if same else [f"its inputs are not those of suite {origin['suite']} of fp9 {__version__}"]
