@@ -28,7 +28,7 @@ from fp9_rtl.tools.yosys import run_yosys, yosys_version
 OWN = "between them"
 """What the logic is called that lies in no submodule."""
 
-_PREPARE = """\
+KEEP_BOUNDARIES = """\
 read_rtlil unit.il
 hierarchy -top {top}
 setattr -mod -set keep_hierarchy 1 {kept}
@@ -37,6 +37,7 @@ dfflibmap {cells}
 opt_clean -purge
 write_rtlil prepared.il
 """
+"""Yosys script from a unit's RTLIL to what a mapping starts from, in which the modules `kept` stay apart."""
 
 _MAP = """\
 read_rtlil prepared.il
@@ -84,7 +85,7 @@ def breakdown(
     request = {
         "rtlil": hashlib.sha256(text.encode()).hexdigest(),
         "stages": unit.stages,
-        "recipe": [_PREPARE, _MAP, *MAPPINGS[mapping], cell_options(cells)],
+        "recipe": [KEEP_BOUNDARIES, _MAP, *MAPPINGS[mapping], cell_options(cells)],
         "library": cells.sha256,
         "yosys": yosys_version(),
     }
@@ -99,12 +100,12 @@ def breakdown(
 
 def _measure(text: str, unit: Unit, library: Library, scripts: tuple[str, ...]) -> dict[str, float]:
     """Name and area of every submodule, in the order in which the RTLIL instantiates them."""
-    kept = _boundaries(text, unit)
+    kept = boundaries(text, unit)
     with tempfile.TemporaryDirectory(prefix="fp9-area-") as name:
         folder = Path(name)
         (folder / "unit.il").write_text(text)
         copy_liberty(library, folder)
-        run_yosys(_PREPARE.format(top=unit.name, kept=" ".join(kept), cells=cell_options(library)), folder)
+        run_yosys(KEEP_BOUNDARIES.format(top=unit.name, kept=" ".join(kept), cells=cell_options(library)), folder)
         results = [_areas_by_module(folder, script, library) for script in scripts]
     best = min(results, key=lambda areas: math.fsum(areas.values()))
     named: dict[str, float] = {}
@@ -114,8 +115,11 @@ def _measure(text: str, unit: Unit, library: Library, scripts: tuple[str, ...]) 
     return {label: area for label, area in named.items() if area}
 
 
-def _boundaries(text: str, unit: Unit) -> list[str]:
-    """Modules whose boundaries stay: the unit's own submodules; of those that are pipelines, theirs as well."""
+def boundaries(text: str, unit: Unit) -> list[str]:
+    """Modules of a unit's RTLIL whose boundaries stay.
+
+    They are the unit's own submodules; of those that are pipelines, theirs as well.
+    """
     modules = [name for name in _MODULE.findall(text) if name != unit.name]
     depth = 2 if unit.stages else 1
     return [name for name in modules if name.removeprefix(f"{unit.name}.").count(".") < depth]

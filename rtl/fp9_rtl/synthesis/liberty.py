@@ -117,13 +117,16 @@ class _Function:
         return found
 
 
-def truth_table(function: str, inputs: tuple[str, ...]) -> tuple[bool, ...]:
-    """Values of a `function` over all inputs, the last changing first.
+def holds(function: str, values: Mapping[str, bool]) -> bool:
+    """The value of a Boolean expression over named values.
 
-    Raises KeyError for a name that is no input, IndexError for an expression that breaks off.
+    Raises KeyError for a name that has none, IndexError for an expression that breaks off.
     """
-    tokens = _TOKEN.findall(function)
+    return _Function(_TOKEN.findall(function), values).any_of()
+
+
+def truth_table(function: str, inputs: tuple[str, ...]) -> tuple[bool, ...]:
+    """Values of a `function` over all inputs, the last changing first; raises as `holds`."""
     return tuple(
-        _Function(list(tokens), dict(zip(inputs, row, strict=True))).any_of()
-        for row in product((False, True), repeat=len(inputs))
+        holds(function, dict(zip(inputs, row, strict=True))) for row in product((False, True), repeat=len(inputs))
     )

@@ -287,7 +287,7 @@ def _facts(content: bytes) -> _Facts:
         raise ValueError("it has no cell with an area")
     nano_watt = _NANO_WATT.get(group.attributes.get("leakage_power_unit", "1nW"), 1.0)
     usable = [cell for cell in cells if cell.attributes.get("dont_use") != "true"]
-    gates = {cell.name: gate for cell in usable if (gate := _gate(cell, _femto_farad(group)))}
+    gates = {cell.name: gate for cell in usable if (gate := _gate(cell, femto_farad(group)))}
     return _Facts(
         group.name,
         {cell.name: float(cell.attributes["area"]) for cell in cells},
@@ -305,7 +305,7 @@ def _leakage(cell: Group) -> float:
     return math.fsum(states) / len(states) if states else 0.0
 
 
-def _femto_farad(library: Group) -> float:
+def femto_farad(library: Group) -> float:
     """fF in the library's unit of capacitance."""
     count, _, unit = library.attributes.get("capacitive_load_unit", "1,pf").partition(",")
     return float(count) * _FEMTO[unit.strip().strip('"').lower()]

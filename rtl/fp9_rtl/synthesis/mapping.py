@@ -62,12 +62,16 @@ _NO_GATES = frozenset({"$scopeinfo"})
 
 @dataclass(frozen=True)
 class Mapped:
-    """A netlist of library cells: how many of each, worst delay in ns, and how many seconds it took to make."""
+    """A netlist of library cells: how many of each, worst delay in ns, and how many seconds it took to make.
+
+    It lies in `folder` as mapped.v, as long as the folder that was prepared is there.
+    """
 
     script: str
     cells: dict[str, int]
     delay_ns: float
     seconds: float
+    folder: Path
 
 
 def delay_tool() -> str:
@@ -133,7 +137,7 @@ def map_prepared(prepared: Path, script: str, top: str, library: Library, clock:
         raise ValueError(f"cannot map {top}: Yosys says: {error}") from None
     cells = _count_cells(folder / "statistics.json", top, library)
     delay = _delay_ns(folder, top, cells, library, clock)
-    return Mapped(script, cells, delay, time.perf_counter() - started)
+    return Mapped(script, cells, delay, time.perf_counter() - started, folder)
 
 
 def _count_cells(statistics: Path, top: str, library: Library) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """The commands that generate, simulate, prove, sweep and check."""
 
-from fp9_sim.cli import foreign, gemm, hardware, prove, sweep, toggles
+from fp9_sim.cli import energy, foreign, gemm, hardware, prove, sweep, toggles
 
 COMMANDS = (
     *hardware.COMMANDS,
@@ -9,6 +9,7 @@ COMMANDS = (
     *sweep.COMMANDS,
     *foreign.COMMANDS,
     *toggles.COMMANDS,
+    *energy.COMMANDS,
 )
 
 __all__ = ["COMMANDS"]

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from fp9.recipes import Operand, Recorded
 from fp9.recipes import Product as Step
-from fp9.units import Cast, Unit
+from fp9.units import Cast, Dot, Unit
 from fp9.vectors.recorded import of_products
-from fp9_sim.demo.layer import Product, scale_exponent
+from fp9_sim.demo.layer import SCHEMES, Product, Scheme, scale_exponent
+from fp9_sim.demo.layer import product as multiplied
 from fp9_sim.demo.network import LayerTensors
+from fp9_sim.energy.data import enough
 
 Columns = dict[str, NDArray[Any]]
 
@@ -33,6 +35,20 @@ def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed:
     if isinstance(unit, Cast):
         return casts(unit, layer, generator)
     return of_products(unit, [_recorded(product) for product in products], generator, DOTS)
+
+
+def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Columns:
+    """At least `count` operations of the layer in a unit's own formats and engine, for every scheme that it takes.
+
+    A unit that takes none of the demonstration's schemes computes the forward product in the first formats it offers.
+    Raises ValueError for a unit that neither multiplies nor casts.
+    """
+    if not isinstance(unit, Dot):
+        return enough(lambda _: of_layer(unit, layer, (), seed), count)
+    offered = [scheme for scheme in SCHEMES if scheme.a in unit.a and scheme.b in unit.b]
+    schemes = offered or [Scheme("forward", unit.a[0], unit.b[0])]
+    products = [_recorded(multiplied(layer, scheme, unit.engine)) for scheme in schemes]
+    return enough(lambda sums: of_products(unit, products, np.random.default_rng(seed), sums), count)
 
 
 def _recorded(product: Product) -> Recorded:
@@ -64,4 +80,4 @@ def _sample(tensor: NDArray[np.float32], exponent: int, generator: np.random.Gen
     return scaled
 
 
-__all__ = ["CASTS", "DOTS", "casts", "of_layer"]
+__all__ = ["CASTS", "DOTS", "casts", "of_layer", "of_unit"]

@@ -12,10 +12,9 @@ import functools
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,9 @@ from fp9.units import Dot, Mac, MacOp, Port, Unit
 from fp9_rtl.components import build
 from fp9_rtl.tools.rtlil import to_rtlil
 from fp9_rtl.tools.yosys import run_yosys
-from fp9_sim.netlists.gates import OPCODES, REGISTER, WORD, bit_planes, evaluate, in_order
+from fp9_sim.netlists.cells import SIMPLE_GATES, CellNetlist
+from fp9_sim.netlists.cells import toggles as count_changes
+from fp9_sim.netlists.gates import WORD
 
 COUNT = 20_480
 """Operations that are counted."""
@@ -118,84 +119,28 @@ def _finite(port: Port, shape: tuple[int, int], rng: np.random.Generator) -> NDA
 
 
 def _count(unit: Dot, zeros: float, clocks: int, operations: Mapping[str, NDArray[np.uint64]]) -> Toggles:
-    module = _netlist(unit)
-    rows, registers, owners = _cells(module)
-    gates = np.array(in_order(rows), dtype=np.int64).reshape(-1, 5)
-    values = np.zeros((_nets(module), _WORDS), dtype=np.uint64)
-    values[1] = ~np.uint64(0)
-    changed = np.zeros(len(values), dtype=np.int64)
-    before = values.copy()
-    total = len(next(iter(operations.values())))
-    for clock in range(total):
-        for name, nets in _inputs(module):
-            values[nets] = (
-                bit_planes(operations[name][clock], len(nets)) if name in operations else _control(name, clock)
-            )
-        evaluate(gates, values)
-        if clock >= total - clocks:
-            changed += np.bitwise_count(values ^ before).sum(axis=1, dtype=np.int64)
-        before = values.copy()
-        values[registers[:, 1]] = values[registers[:, 0]]
+    netlist = _netlist(unit)
+    changed = count_changes(netlist.run(operations), len(next(iter(operations.values()))) - clocks)
     counted = clocks * _STREAMS
     sums: Counter[str] = Counter()
-    for net, owner in owners.items():
-        sums[owner] += int(changed[net])
-    by_submodule = {owner: sums[owner] / counted for owner in dict.fromkeys(owners.values())}
-    return Toggles(unit.name, unit.gate_zeros, zeros, counted, by_submodule, len(gates), len(registers))
-
-
-def _control(name: str, clock: int) -> np.uint64:
-    """Reset in the first clock; operations always valid, results always taken."""
-    held = {"rst": clock == 0, "in_valid": True, "out_ready": True, "clk": False}[name]
-    return ~np.uint64(0) if held else np.uint64(0)
+    for placed in sorted(netlist.cells, key=lambda placed: placed.name):
+        sums[submodule(placed.name)] += sum(int(changed[placed.nets[pin]]) for pin in placed.cell.outputs)
+    by_submodule = {owner: toggles / counted for owner, toggles in sums.items()}
+    registers = sum(placed.bit >= 0 for placed in netlist.cells)
+    return Toggles(unit.name, unit.gate_zeros, zeros, counted, by_submodule, len(netlist.cells) - registers, registers)
 
 
 @functools.lru_cache(maxsize=8)
-def _netlist(unit: Dot) -> Mapping[str, Any]:
+def _netlist(unit: Dot) -> CellNetlist:
     with tempfile.TemporaryDirectory(prefix="fp9-toggles-") as temporary:
         folder = Path(temporary)
         (folder / "unit.il").write_text(to_rtlil(build(unit), unit.name))
         run_yosys(_SCRIPT.format(name=unit.name), folder)
-        module: Mapping[str, Any] = json.loads((folder / "gates.json").read_text())["modules"][unit.name]
-        return module
+        module = json.loads((folder / "gates.json").read_text())["modules"][unit.name]
+        return CellNetlist.from_json(module, SIMPLE_GATES.__getitem__)
 
 
-def _net(bit: int | str) -> int:
-    """A net's number: Yosys counts from 2, 0 and 1 are the constants."""
-    return bit if isinstance(bit, int) else int(bit == "1")
-
-
-def _nets(module: Mapping[str, Any]) -> int:
-    bits = [bit for wire in module["netnames"].values() for bit in wire["bits"]]
-    bits += [bit for cell in module["cells"].values() for (bit,) in cell["connections"].values()]
-    return 1 + max(map(_net, bits))
-
-
-def _inputs(module: Mapping[str, Any]) -> Iterator[tuple[str, list[int]]]:
-    for name, port in module["ports"].items():
-        if port["direction"] == "input":
-            yield name, list(map(_net, port["bits"]))
-
-
-def _cells(
-    module: Mapping[str, Any],
-) -> tuple[list[tuple[int, int, int, int, int]], NDArray[np.int64], dict[int, str]]:
-    """Gates, registers as (D, Q), and the submodule of every net that one of them drives, in order of name."""
-    rows, registers, owners = [], [], {}
-    for name, cell in sorted(module["cells"].items()):
-        if cell["type"] == "$scopeinfo":
-            continue
-        pins = {pin: _net(bits[0]) for pin, bits in cell["connections"].items()}
-        if cell["type"] == REGISTER:
-            registers.append((pins["D"], pins["Q"]))
-            owners[pins["Q"]] = _submodule(name)
-        else:
-            rows.append((OPCODES[cell["type"]], pins["A"], pins.get("B", 0), pins.get("S", 0), pins["Y"]))
-            owners[pins["Y"]] = _submodule(name)
-    return rows, np.array(registers, dtype=np.int64).reshape(-1, 2), owners
-
-
-def _submodule(cell: str) -> str:
+def submodule(cell: str) -> str:
     """The submodule of a flattened cell, two levels deep; `handshake` for what stands in no submodule."""
     path = cell.removeprefix("$flatten").replace("\\", "").split(".$")[0]
     return ".".join(path.split(".")[:2]) if not path.startswith("$") else "handshake"

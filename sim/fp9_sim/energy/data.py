@@ -1,0 +1,42 @@
+"""What a unit's energy is measured over: drawn operations, a suite, or those of a recorded training step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.recipes import read_recording
+from fp9.suites import inputs_of
+from fp9.units import Unit
+from fp9.vectors.recorded import of_products
+
+COUNT = 20_480
+"""Operations that are drawn, or taken from a recording, at least."""
+
+SUITES = ("random", "corner")
+"""Data that goes by a name: operands drawn from all codes, and the corner suite."""
+
+Columns = dict[str, NDArray[Any]]
+
+
+def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Columns:
+    """Input columns of a unit: `random`, `corner`, or whole sums out of the recording in a file of that name.
+
+    Raises ValueError for what is neither, and for a recording that the unit can compute nothing of.
+    """
+    if data in SUITES:
+        return dict(inputs_of(unit, data, count if data == "random" else None, seed))
+    if not Path(data).is_file():
+        raise ValueError(f"data {data!r} given; give {', '.join(SUITES)}, layer, or the file of a recording")
+    products = read_recording(data).products
+    return enough(lambda sums: of_products(unit, products, np.random.default_rng(seed), sums), count)
+
+
+def enough(take: Callable[[int], Columns], count: int) -> Columns:
+    """At least `count` operations, where `take` gives those of so many sums of each product."""
+    one = len(next(iter(take(1).values())))
+    return take(-(-count // one))

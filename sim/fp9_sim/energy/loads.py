@@ -1,0 +1,80 @@
+"""What each net of a mapped netlist drives, and how fast it changes: the coordinates of a library's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9_rtl.synthesis.libraries import Library
+from fp9_rtl.synthesis.power import Arc, PowerLibrary
+from fp9_sim.netlists.cells import CLOCK, CellNetlist, Placed
+
+FALL, RISE = 0, 1
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Capacitance of every net in fF, and its transition times (nets, 2), falling and rising, in the library's unit."""
+
+    load_ff: NDArray[np.float64]
+    transition: NDArray[np.float64]
+
+
+def loads(netlist: CellNetlist, library: Library, power: PowerLibrary) -> Loads:
+    """Pins, wires and output loads of all nets; transition times by the tables, the slowest of a cell's arcs.
+
+    Inputs come from the library's driver, whose own input steps; so does the clock, which is ideal.
+    """
+    load = np.zeros(netlist.nets)
+    for placed in netlist.cells:
+        for pin in (*placed.cell.inputs, *([placed.cell.clock] if placed.cell.clock else [])):
+            load[placed.nets[pin]] += placed.cell.capacitance[pin] + power.wire_ff
+    for nets in netlist.outputs.values():
+        for net in nets:
+            load[net] += library.load_ff + power.wire_ff
+    times = np.zeros((netlist.nets, 2))
+    driver = power.cell(library.driver)
+    for name, nets in netlist.inputs.items():
+        for net in nets if name != CLOCK else ():
+            times[net] = _slowest(driver.transitions, next(iter(driver.outputs)), load[net], {})
+    for placed in netlist.cells:
+        for pin in placed.cell.outputs:
+            if pin in placed.nets:
+                net = placed.nets[pin]
+                times[net] = _slowest(placed.cell.transitions, pin, load[net], _at_pins(placed, times))
+    return Loads(load, times)
+
+
+def _at_pins(placed: Placed, times: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    return {pin: times[net] for pin, net in placed.nets.items()}
+
+
+def _slowest(arcs: Sequence[Arc], pin: str, load: float, given: dict[str, NDArray[np.float64]]) -> tuple[float, float]:
+    """Transition times (fall, rise) of an output, by those of the pins that its arcs start from."""
+    slowest = [0.0, 0.0]
+    for arc in arcs:
+        if arc.pin == pin:
+            at = [given[related] for related in arc.related if related in given]
+            for edge, table in enumerate(arc.edges):
+                if table is not None:
+                    start = max((_start(arc, edge, times) for times in at), default=0.0)
+                    slowest[edge] = max(slowest[edge], table.at(load, start))
+    return slowest[FALL], slowest[RISE]
+
+
+def _start(arc: Arc, edge: int, times: NDArray[np.float64]) -> float:
+    """Transition time of the edge of the related pin that causes an edge."""
+    if arc.sense == "positive_unate":
+        return float(times[edge])
+    return float(times[1 - edge]) if arc.sense == "negative_unate" else float(times.max())
+
+
+def cell_loads(placed: Placed, pin: str, found: Loads) -> float:
+    """What an output pin drives; nothing where it is not connected."""
+    return float(found.load_ff[placed.nets[pin]]) if pin in placed.nets else 0.0
+
+
+__all__ = ["FALL", "RISE", "Loads", "cell_loads", "loads"]

@@ -1,0 +1,128 @@
+"""The energy of an operation: internal energy of cells, charge of nets, leakage; over given operations, one a clock."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from fp9.units import Cast, Dot, Fpu, Unit
+from fp9_rtl.synthesis.libraries import Library, find_library
+from fp9_rtl.synthesis.netlist import netlist
+from fp9_rtl.synthesis.power import power_library
+from fp9_sim.energy.switching import Dynamic, dynamic, side_by_side
+from fp9_sim.netlists.cells import CellNetlist
+from fp9_sim.netlists.toggles import submodule
+
+NOTE = (
+    "settled values of every net, an operation a clock: no glitches, no clock tree, wires by fan-out; leakage over the "
+    "unit's own worst path: for comparing units side by side"
+)
+"""What every report says of its figures."""
+
+_ATTO = 1e-3
+"""fJ that 1 nW takes in 1 ns."""
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Energy of an operation in fJ, by what takes it, for `operations` operations of some data.
+
+    `internal_fj` is inside the cells, `nets_fj` the charge of the nets that they drive, `inputs_fj` that of the unit's
+    input nets, `clock_fj` that of the clock's, `leakage_fj` what leaks in `period_ns`. `products` are those of an
+    operation, or the lanes of a cast; `toggles` counts all nets but the clock. `by_step` is internal energy and nets
+    of each submodule, of a netlist that keeps their boundaries: empty where it was not asked for.
+    """
+
+    unit: str
+    library: str
+    mapping: str
+    data: str
+    operations: int
+    products: int
+    period_ns: float
+    toggles: float
+    internal_fj: float
+    nets_fj: float
+    inputs_fj: float
+    clock_fj: float
+    leakage_fj: float
+    by_step: Mapping[str, float]
+
+    @property
+    def total_fj(self) -> float:
+        """Everything that an operation takes."""
+        return self.internal_fj + self.nets_fj + self.inputs_fj + self.clock_fj + self.leakage_fj
+
+    @property
+    def product_fj(self) -> float:
+        """The share of one product."""
+        return self.total_fj / self.products
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values for JSON, with the note that belongs to every report."""
+        totals = {"total_fj": self.total_fj, "product_fj": self.product_fj}
+        return {"note": NOTE, **asdict(self), "by_step": dict(self.by_step), **totals}
+
+
+def measure(
+    unit: Unit,
+    operations: Mapping[str, NDArray[Any]],
+    data: str,
+    *,
+    library: str | Library = "osu018",
+    mapping: str = "B",
+    by_step: bool = False,
+    cache: Path | None = None,
+) -> Energy:
+    """Energy of a unit over operations, one array of shape (n,) for each input port, run in their order.
+
+    `data` names them. Raises ValueError for a spec without hardware, an unknown library or mapping, cells that cannot
+    be measured, and no operations; MissingTool without library or Yosys.
+    """
+    cells = find_library(library)
+    power = power_library(cells)
+    mapped = netlist(unit, cells, mapping=mapping, by_submodule=by_step, cache=cache)
+    sequences, first = side_by_side(unit, operations)
+
+    def of(module: Mapping[str, Any]) -> Dynamic:
+        return dynamic(CellNetlist.from_json(module, power.cell), sequences, first, cells, power)
+
+    found = of(mapped.module)
+    steps = _by_step(of(mapped.by_submodule)) if mapped.by_submodule else {}
+    leakage = sum(cells.leakage_nw[cell["type"]] for cell in mapped.module["cells"].values())
+    clocks, streams = next(iter(sequences.values())).shape
+    return Energy(
+        unit.name,
+        cells.name,
+        mapping,
+        data,
+        (clocks - first) * streams,
+        products_of(unit),
+        mapped.delay_ns,
+        found.toggles,
+        sum(found.internal.values()),
+        sum(found.nets.values()),
+        found.inputs,
+        found.clock,
+        leakage * mapped.delay_ns * _ATTO,
+        steps,
+    )
+
+
+def products_of(unit: Unit) -> int:
+    """Products of an operation; the lanes of a cast; 1 for units that multiply nothing."""
+    if isinstance(unit, Dot | Fpu):
+        return unit.products if isinstance(unit, Dot) else unit.engine.products
+    return unit.lanes if isinstance(unit, Cast) else 1
+
+
+def _by_step(found: Dynamic) -> dict[str, float]:
+    sums: Counter[str] = Counter()
+    for name in sorted(found.internal):
+        sums[submodule(name)] += found.internal[name] + found.nets[name]  # type: ignore[assignment]
+    return dict(sums)

@@ -1,0 +1,184 @@
+"""A netlist of cells, each with any functions of up to six inputs, run clock by clock with every net's values kept.
+
+64 sequences of operations run side by side in a word. Values are those that nets settle at: there are no glitches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.kernels import kernel
+from fp9_rtl.synthesis.liberty import truth_table
+from fp9_rtl.synthesis.power import MOST_INPUTS, Cell
+from fp9_sim.netlists.gates import REGISTER, WORD, bit_planes
+
+History = NDArray[np.uint64]
+"""Settled values of nets, shape (clocks, nets, words): a bit for each of the sequences side by side."""
+
+_CONTROL = {"in_valid": True, "out_ready": True}
+"""What the handshake is told: operations are always valid, results always taken."""
+_RESET, CLOCK = "rst", "clk"
+
+_GATES = {
+    "$_AND_": "A*B",
+    "$_OR_": "A+B",
+    "$_XOR_": "A^B",
+    "$_NAND_": "!(A*B)",
+    "$_NOR_": "!(A+B)",
+    "$_XNOR_": "!(A^B)",
+    "$_NOT_": "!A",
+    "$_MUX_": "(A*!S)+(B*S)",
+}
+
+
+def _gate(name: str, function: str) -> Cell:
+    inputs = tuple(pin for pin in "ABS" if pin in function)
+    return Cell(name, inputs, {"Y": truth_table(function, inputs)}, (), "", {}, (), ())
+
+
+SIMPLE_GATES = {name: _gate(name, function) for name, function in _GATES.items()} | {
+    REGISTER: Cell(REGISTER, ("D",), {"Q": (False, True)}, (False, True), "C", {}, (), ())
+}
+"""Yosys' two-input gates and its register, which cost nothing."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A cell in its place: the net at each of its pins; `bit` is the net of a register's bit, -1 for other cells."""
+
+    name: str
+    cell: Cell
+    nets: Mapping[str, int]
+    bit: int = -1
+
+
+@dataclass(frozen=True)
+class CellNetlist:
+    """Cells in an order in which they can be evaluated; net 0 is constant 0, net 1 constant 1.
+
+    `inputs` and `outputs` give the nets of each port, least significant bit first. Nets from `bits_from` on are the
+    bits inside registers.
+    """
+
+    cells: tuple[Placed, ...]
+    inputs: Mapping[str, tuple[int, ...]]
+    outputs: Mapping[str, tuple[int, ...]]
+    nets: int
+    bits_from: int
+
+    @classmethod
+    def from_json(cls, module: Mapping[str, Any], find: Callable[[str], Cell]) -> CellNetlist:
+        """The netlist of a module that Yosys' `write_json` wrote, its cells found by type.
+
+        Raises ValueError for a loop of cells, and as `find` does.
+        """
+        numbers: dict[int | str, int] = {"0": 0, "1": 1}
+
+        def net(bit: int | str) -> int:
+            return 0 if bit == "x" else numbers.setdefault(bit, len(numbers))
+
+        ports: dict[str, dict[str, tuple[int, ...]]] = {"input": {}, "output": {}}
+        for name, port in module["ports"].items():
+            ports[port["direction"]][name] = tuple(net(bit) for bit in port["bits"])
+        placed = [
+            Placed(name, find(cell["type"]), {p: net(bits[0]) for p, bits in cell["connections"].items() if bits})
+            for name, cell in sorted(module["cells"].items())
+            if cell["type"] != "$scopeinfo"
+        ]
+        registers = [p for p in placed if p.cell.clock]
+        held = [Placed(p.name, p.cell, p.nets, len(numbers) + n) for n, p in enumerate(registers)]
+        logic = _in_order([p for p in placed if not p.cell.clock])
+        return cls((*held, *logic), ports["input"], ports["output"], len(numbers) + len(held), len(numbers))
+
+    def run(self, operations: Mapping[str, NDArray[Any]]) -> History:
+        """Values of all nets at every clock of sequences of operations, from reset.
+
+        `operations` holds a value of each data port for each clock and sequence, shape (clocks, sequences); the number
+        of sequences is a multiple of 64. The first clock is that of the reset.
+        """
+        clocks, sequences = next(iter(operations.values())).shape
+        history = np.zeros((clocks, self.nets, sequences // WORD), dtype=np.uint64)
+        history[:, 1] = ~np.uint64(0)
+        for name, nets in self.inputs.items():
+            if name in operations:
+                for clock in range(clocks):
+                    history[clock, list(nets)] = bit_planes(operations[name][clock], len(nets))
+            elif name == _RESET:
+                history[0, list(nets)] = ~np.uint64(0)
+            elif _CONTROL.get(name):
+                history[:, list(nets)] = ~np.uint64(0)
+        logic, registers = self._rows()
+        _run(logic, registers, history)
+        return history
+
+    def _rows(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """What the kernel takes of cells and registers: (table, inputs, output, the nets of the inputs)."""
+        logic: list[tuple[int, ...]] = []
+        registers: list[tuple[int, ...]] = []
+        for p in self.cells:
+            inputs = tuple(p.nets[pin] for pin in p.cell.inputs)
+            if p.cell.clock:
+                registers.append(_row(p.cell.next_bit, inputs, p.bit))
+            sources = (p.bit,) if p.cell.clock else inputs
+            logic += [_row(table, sources, p.nets[pin]) for pin, table in p.cell.outputs.items() if pin in p.nets]
+        shape = (-1, 3 + MOST_INPUTS)
+        return np.array(logic, np.uint64).reshape(shape), np.array(registers, np.uint64).reshape(shape)
+
+
+def toggles(history: History, first: int) -> NDArray[np.int64]:
+    """Changes of each net from one clock to the next, from clock `first` on."""
+    changed: NDArray[np.int64] = np.bitwise_count(history[first:] ^ history[first - 1 : -1]).sum(
+        axis=(0, 2), dtype=np.int64
+    )
+    return changed
+
+
+def _row(table: tuple[bool, ...], inputs: tuple[int, ...], output: int) -> tuple[int, ...]:
+    bits = sum(1 << place for place, value in enumerate(table) if value)
+    return (bits, len(inputs), output, *inputs, *([0] * (MOST_INPUTS - len(inputs))))
+
+
+def _in_order(cells: list[Placed]) -> list[Placed]:
+    driver = {p.nets[pin]: n for n, p in enumerate(cells) for pin in p.cell.outputs if pin in p.nets}
+    sources = {n: {driver[p.nets[i]] for i in p.cell.inputs if p.nets[i] in driver} for n, p in enumerate(cells)}
+    try:
+        return [cells[n] for n in TopologicalSorter(sources).static_order()]
+    except CycleError as error:
+        around = ", ".join(dict.fromkeys(cells[n].name for n in chain(error.args[1])))
+        raise ValueError(f"the netlist has a loop of cells ({around}); only circuits without can be counted") from None
+
+
+@kernel
+def _run(logic, registers, history):
+    """Fill in all nets of every clock; registers start at 0."""
+    leaves = np.zeros(64, dtype=np.uint64)
+    for clock in range(history.shape[0]):
+        for w in range(history.shape[2]):
+            values = history[clock, :, w]
+            for i in range(logic.shape[0]):
+                values[logic[i, 2]] = _value(logic[i], values, leaves)
+            if clock + 1 < history.shape[0]:
+                for i in range(registers.shape[0]):
+                    history[clock + 1, registers[i, 2], w] = _value(registers[i], values, leaves)
+
+
+@kernel
+def _value(row, values, leaves):
+    """A function of nets: its table folded in half by one input after the other, from the last."""
+    table, inputs = row[0], np.int64(row[1])
+    size = 1 << inputs
+    for i in range(size):
+        leaves[i] = np.uint64(0) - ((table >> np.uint64(i)) & np.uint64(1))
+    for place in range(inputs - 1, -1, -1):
+        chosen = values[row[3 + place]]
+        size >>= 1
+        for i in range(size):
+            leaves[i] = leaves[2 * i] ^ ((leaves[2 * i] ^ leaves[2 * i + 1]) & chosen)
+    return leaves[0]
