@@ -1,5 +1,9 @@
-"""Energy of a unit's operations, from what the nets of its mapped netlist do and what the library says of its cells."""
+"""Energy of a unit's operations, from what the nets of its mapped netlist do and what the library says of its cells.
+
+Others use `measure` and its record `Energy`, and of its modules `data` (what it is measured over) and `switching`
+(what a netlist takes).
+"""
 
 from fp9_sim.energy.run import NOTE, Energy, measure
 
-__all__ = ["NOTE", "Energy", "measure"]
+__all__ = ["NOTE", "Energy", "data", "measure", "switching"]

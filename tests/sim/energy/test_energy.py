@@ -45,7 +45,7 @@ def mapped(cells: Library) -> Netlist:
 
 
 def bench(unit: Unit, columns: dict[str, NDArray[Any]], clocks: int) -> str:
-    """Verilog that gives one sequence of operations to a unit, one a clock from a clock of reset, dumped cell by cell."""
+    """Verilog that gives one sequence of operations to a unit, one a clock from a reset, dumped cell by cell."""
     ports = [*unit.inputs, *unit.outputs]
     wires = "".join(f"reg [{p.width - 1}:0] {p.name};" for p in unit.inputs)
     wires += "".join(f"wire [{p.width - 1}:0] {p.name};" for p in unit.outputs)
@@ -136,7 +136,7 @@ def test_the_netlist_gives_the_golden_results(cells: Library, mapped: Netlist) -
 
 
 def test_charge_is_half_c_v_squared_a_toggle(cells: Library, mapped: Netlist) -> None:
-    """The charge of the nets again, from the netlist as Yosys wrote it and capacitances as the Liberty text has them."""
+    """The charge of the nets again, from the netlist as Yosys wrote it and the capacitances of the Liberty text."""
     power: PowerLibrary = power_library(cells)
     graph = CellNetlist.from_json(mapped.module, power.cell)
     sequences, first = side_by_side(UNIT, inputs_of(UNIT, "random", COUNT, 0))
