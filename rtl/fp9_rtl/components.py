@@ -26,6 +26,7 @@ from fp9_rtl.parts.step import Step, chain
 from fp9_rtl.pipelines.cut import cut
 from fp9_rtl.pipelines.elastic import HANDSHAKE, Combinational, Pipeline, StreamComponent
 from fp9_rtl.quantisers import steps as quantisers
+from fp9_rtl.quantisers.block import Block
 from fp9_rtl.sums import gating
 from fp9_rtl.sums.steps import CIRCUITS_NEEDED, dot_steps, has_circuits, offered, product_steps
 
@@ -132,6 +133,8 @@ def _stages(unit: Unit) -> dict[str, StreamComponent]:
     """What stands between the streams of a unit with `stages`, by name."""
     if isinstance(unit, Cast) and unit.amax:
         return _amax_stages(unit)
+    if isinstance(unit, Quantiser) and unit.lanes is not None:
+        return _block_stages(unit)
     if not isinstance(unit, Mac):
         return _front(unit, unit_steps(unit), unit.stages)
     if unit.engine.whole:
@@ -155,6 +158,15 @@ def _front(unit: Unit, steps: Sequence[Step], stages: int) -> dict[str, StreamCo
             "pipeline": Pipeline(cut(steps[1:], stages - 1)),
         }
     return {"pipeline": Pipeline(cut(steps, stages)) if stages else Combinational(steps)}
+
+
+def _block_stages(unit: Quantiser) -> dict[str, StreamComponent]:
+    """The block between the largest magnitude of an operation and the casts, which have the other stages."""
+    amax = quantisers.Largest(unit)
+    block = Block(unit, amax.o.shape())
+    steps, stages = quantisers.element_steps(unit), unit.stages - 1
+    elements = Pipeline(cut(steps, stages)) if stages else Combinational(steps)
+    return {"largest": Combinational([amax]), "block": block, "elements": elements}
 
 
 def _amax_stages(unit: Cast) -> dict[str, StreamComponent]:

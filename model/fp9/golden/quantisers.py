@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
 
 def quantiser(unit: Quantiser, inputs: Columns) -> Results:
-    """Golden results of a `Quantiser`."""
-    numbers = np.stack([decode_native(inputs[x], unit.source) for x in unit.lane_names("x")], axis=1)
+    """Golden results of a `Quantiser`; where a block is several operations, the last one chooses the rule."""
+    operations = np.stack([decode_native(inputs[x], unit.source) for x in unit.lane_names("x")], axis=1)
+    numbers = operations.reshape(-1, unit.block.length)
+    last = {name: column[unit.group - 1 :: unit.group] for name, column in inputs.items()}
     elements = np.empty(numbers.shape, dtype=np.uint8)
     scales: NDArray[Any] = np.empty((len(numbers), 1), dtype=np.uint8)
-    for choice, here in places(chosen(inputs, "rule", len(unit.rules))):
+    for choice, here in places(chosen(last, "rule", len(unit.rules))):
         elements[here], scales[here] = quantise(numbers[here], unit.block, rule=unit.rules[choice].name, threads=1)
-    columns = dict(zip(unit.lane_names("element"), np.ascontiguousarray(elements.T), strict=True))
-    return {"scale": scales[:, 0], **columns}
+    lanes = np.ascontiguousarray(elements.reshape(operations.shape).T)
+    return {"scale": np.repeat(scales[:, 0], unit.group), **dict(zip(unit.lane_names("element"), lanes, strict=True))}

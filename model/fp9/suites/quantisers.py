@@ -1,6 +1,6 @@
 """Corner operations of quantisers: largest magnitudes where scales change, numbers where elements do.
 
-Each family follows from the spec alone: amax at, just below and just above what a rule compares it with, at every
+Each family follows from the spec alone: amax at, just below or just above what a rule compares it with, at every
 exponent and in every place of the block; beside it numbers at and beside every number and midpoint of the elements,
 times the scale; magnitudes that one bit tells from amax, so that the tree of maxima is decided by each; specials.
 """
@@ -21,8 +21,11 @@ from fp9.suites.boundaries import special_codes, thresholds
 from fp9.suites.columns import Codes, Inputs, cycled
 from fp9.units import Quantiser
 
-_SMOKE = 360
-"""Operations of a smoke suite; each has as many numbers as a block."""
+_EACH = 3
+"""Significands of amax that every exponent is met with under each rule."""
+
+_SMOKE = 240
+"""Blocks of a smoke suite."""
 
 _RARE = 1 / 16
 """Share of random operations that may have infinities, NaN and numbers of any exponent."""
@@ -32,27 +35,30 @@ def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
     """Every family, signs drawn; the rules in turn where a family does not concern one."""
     parts = [*_at_steps(unit, rng), _close(unit, rng), _specials(unit, rng)]
     magnitudes, rules = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return _columns(unit, magnitudes | rng.choice([0, unit.source.sign_mask], magnitudes.shape), rules)
+    return _columns(unit, magnitudes | rng.choice([0, unit.source.sign_mask], magnitudes.shape), rules, rng)
 
 
 def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> Inputs:
-    """Blocks of drawn size whose numbers lie within the range of the elements, and a few of any codes."""
+    """So many operations or a few more, whole blocks of drawn size: numbers within the range of the elements, and a few
+    of any codes."""
     source = unit.source
-    shape = count, unit.block.length
-    top = rng.integers(0, (source.max_code >> source.fraction_bits) + 1, (count, 1))
+    blocks = -(-count // unit.group)
+    shape = blocks, unit.block.length
+    top = rng.integers(0, (source.max_code >> source.fraction_bits) + 1, (blocks, 1))
     field = np.maximum(top - rng.geometric(0.2, shape) + 1, 0)
     magnitudes = field << source.fraction_bits | rng.integers(0, 1 << source.fraction_bits, shape)
     anything = rng.integers(0, 1 << (source.bits - 1), shape)
-    magnitudes = np.where(rng.random((count, 1)) < _RARE, anything, magnitudes)
+    magnitudes = np.where(rng.random((blocks, 1)) < _RARE, anything, magnitudes)
     codes = magnitudes | rng.choice([0, source.sign_mask], shape)
-    return _columns(unit, codes, rng.integers(0, len(unit.rules), count))
+    return _columns(unit, codes, rng.integers(0, len(unit.rules), blocks), rng)
 
 
 def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
-    """Drawn operations of a corner suite, in its order."""
-    count = len(corner[unit.lane_names("x")[0]])
+    """Drawn blocks of a corner suite, in its order."""
+    count = len(corner[unit.lane_names("x")[0]]) // unit.group
     kept = np.sort(np.random.default_rng(0).choice(count, min(count, _SMOKE), replace=False))
-    return {name: column[kept] for name, column in corner.items()}
+    operations = (kept[:, None] * unit.group + np.arange(unit.group)).reshape(-1)
+    return {name: column[operations] for name, column in corner.items()}
 
 
 # --- families: magnitudes (n, length) and rules (n,) ------------------------------------------------------------------
@@ -64,14 +70,14 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[_Family]:
     """For each rule and exponent an amax at and beside what the rule compares it with, in a drawn place; beside it
     numbers at which elements change."""
     for index, rule in enumerate(unit.rules):
-        amax = _steps(unit, rule)
+        amax = rng.permuted(_steps(unit, rule), axis=1)[:, :_EACH].reshape(-1)
         blocks = _numbers_beside(unit, rule, amax, rng)
         blocks[np.arange(len(amax)), rng.integers(0, unit.block.length, len(amax))] = amax
         yield blocks, np.full(len(amax), index)
 
 
 def _steps(unit: Quantiser, rule: ScaleRule) -> Codes:
-    """Magnitudes at every exponent, their significands around those that the scale changes at."""
+    """Magnitudes (exponents, n), their significands around those that the scale changes at."""
     source = unit.source
     divisor = unit.block.divisor(rule)
     start = divisor / pow2(floor_log2(divisor))
@@ -81,7 +87,7 @@ def _steps(unit: Quantiser, rule: ScaleRule) -> Codes:
     places = [int((point - 1) * hidden) + step for point in points if 1 <= point < 2 for step in (-1, 0, 1)]
     fractions = np.unique([0, 1, hidden - 1, *(place for place in places if 0 <= place < hidden)])
     exponents = np.arange((source.max_code >> source.fraction_bits) + 1) << source.fraction_bits
-    return np.asarray((exponents[:, None] | fractions).reshape(-1), dtype=np.int64)
+    return np.asarray(exponents[:, None] | fractions, dtype=np.int64)
 
 
 def _numbers_beside(unit: Quantiser, rule: ScaleRule, amax: Codes, rng: np.random.Generator) -> Codes:
@@ -103,7 +109,7 @@ def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
     source, length = unit.source, unit.block.length
     rules = np.resize(np.arange(len(unit.rules)), (source.bits - 1) * length)
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(source.bits - 1), np.arange(length)))
-    steps = [_steps(unit, rule) for rule in unit.rules]
+    steps = [_steps(unit, rule).reshape(-1) for rule in unit.rules]
     amax = np.array([rng.choice(steps[rule]) for rule in rules]) | 1 << bits
     amax = np.minimum(amax, source.max_code)
     low = (1 << bits)[:, None]
@@ -114,9 +120,10 @@ def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Every special code in every place beside ordinary numbers, and blocks of nothing else."""
+    """Special codes beside ordinary numbers, beside zeros and in blocks of nothing else; an infinity in every place."""
     length, codes = unit.block.length, special_codes(unit.source)
-    special, places = (axis.reshape(-1) for axis in np.meshgrid(codes, np.arange(length)))
+    special = np.append(codes, np.full(length, unit.source.inf_code(False)))
+    places = np.append(rng.integers(0, length, len(codes)), np.arange(length))
     blocks = rng.integers(0, unit.source.max_code, (len(special), length))
     blocks[np.arange(len(special)), places] = special
     alone = np.where(np.arange(length) == places[:, None], special[:, None], 0)
@@ -125,12 +132,15 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
     return magnitudes, np.resize(np.arange(len(unit.rules)), len(magnitudes))
 
 
-def _columns(unit: Quantiser, codes: Codes, rules: Codes) -> Inputs:
-    """The ports; a rule beyond the last means the last."""
-    columns = {x: codes[:, place].astype(np.uint32) for place, x in enumerate(unit.lane_names("x"))}
+def _columns(unit: Quantiser, codes: Codes, rules: Codes, rng: np.random.Generator) -> Inputs:
+    """The ports; a rule beyond the last means the last, and of a block's operations the last one chooses it."""
+    lanes = codes.reshape(-1, unit.width)
+    columns = {x: lanes[:, place].astype(np.uint32) for place, x in enumerate(unit.lane_names("x"))}
     port = next((port for port in unit.inputs if port.choices), None)
     if port is None:
         return columns
     last = len(unit.rules) - 1
     beyond = np.maximum(cycled(port, len(rules)), last)
-    return columns | {port.name: np.where(rules == last, beyond, rules).astype(np.uint32)}
+    chosen = rng.integers(0, 1 << port.width, (len(rules), unit.group))
+    chosen[:, -1] = np.where(rules == last, beyond, rules)
+    return columns | {port.name: chosen.reshape(-1).astype(np.uint32)}

@@ -75,6 +75,16 @@ class Unit(abc.ABC):
         """Whether a result depends on the operations before it."""
         return False
 
+    @property
+    def latency(self) -> int:
+        """Clocks from an operation to its result where nothing stalls."""
+        return self.stages
+
+    @property
+    def group(self) -> int:
+        """Operations that have their results together: every sequence has so many, or a multiple."""
+        return 1
+
     def care(self, outputs: Columns) -> Masks:
         """Where an output carries meaning: shape (n,) masks of those that do not always; others always do."""
         return {}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from fp9.formats import FixedFormat, Format, format
 from fp9.rounding import Overflow
 from fp9.scaling import BlockFormat, ScaleRule, block_format
-from fp9.units.base import Port, Unit, check_offers, check_stages, select_width
+from fp9.units.base import SAID_WHERE_SET, Port, Unit, check_offers, check_stages, select_width
 from fp9.units.cast import Cast
 
 
@@ -23,10 +23,15 @@ class FiniteCast(Cast):
 
 @dataclass(frozen=True)
 class Quantiser(Unit):
-    """A block of 16- or 32-bit floats -> its scale and its elements; the scale's rule for each operation.
+    """A block of 16- or 32-bit floats -> its scale and its elements; the scale's rule for each block.
 
     The scale is amax over the rule's divisor, rounded once to a power of two within its format; an element is its
     number over the scale, rounded once, and saturates. An infinity or a NaN makes the scale NaN and all elements 0.
+
+    With `lanes` a block is a sequence of operations of so many numbers, from reset on; the last one's rule is the
+    block's. Results begin when the block is complete and have its scale each; meanwhile the next block comes in, so
+    that a block takes length / lanes clocks, and an operation's result comes as many clocks after it, and one less than
+    `stages`.
     """
 
     kind: ClassVar[str] = "quantiser"
@@ -35,6 +40,8 @@ class Quantiser(Unit):
     block: BlockFormat
     rules: tuple[ScaleRule, ...]
     stages: int = 0
+    lanes: int | None = field(default=None, metadata=SAID_WHERE_SET)
+    """Numbers of an operation where a block comes in several; the whole block without it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", format(self.source))
@@ -48,7 +55,12 @@ class Quantiser(Unit):
             )
         if not isinstance(self.source, FixedFormat) or not self._has_range_of_scales(self.source, block.scale):
             raise ValueError(f"{self.name}: {self.source.name} given as source; give fp32 or bf16")
-        check_stages(self.name, self.stages)
+        check_stages(self.name, self.stages, lowest=0 if self.lanes is None else 1)
+        if self.lanes is not None and (not 1 <= self.lanes < block.length or block.length % self.lanes):
+            raise ValueError(
+                f"{self.name}: {self.lanes} lanes given; give a divisor of {block.length} below it, or none for the "
+                "whole block at once"
+            )
 
     @staticmethod
     def _has_range_of_scales(source: FixedFormat, scale: Format) -> bool:
@@ -80,5 +92,22 @@ class Quantiser(Unit):
         )
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Names of a port that every number of the block has, from 0."""
-        return tuple(f"{port}{place}" for place in range(self.block.length))
+        """Names of a port that every number of an operation has, from 0."""
+        return tuple(f"{port}{place}" for place in range(self.width))
+
+    @property
+    def width(self) -> int:
+        """Numbers of an operation."""
+        return self.lanes or self.block.length
+
+    @property
+    def group(self) -> int:
+        return self.block.length // self.width
+
+    @property
+    def has_state(self) -> bool:
+        return self.lanes is not None
+
+    @property
+    def latency(self) -> int:
+        return self.stages if self.lanes is None else self.group + self.stages - 1

@@ -70,6 +70,9 @@ def _check_inputs(unit: Unit, inputs: Mapping[str, NDArray[Any]]) -> None:
         raise ValueError(f"{unit.name}: columns {', '.join(sorted(inputs))} given; give {', '.join(names)}")
     if len({np.shape(column) for column in inputs.values()}) != 1 or np.ndim(inputs[names[0]]) != 1:
         raise ValueError(f"{unit.name}: columns of different shapes given; give one-dimensional ones of one length")
+    count = len(inputs[names[0]])
+    if count % unit.group:
+        raise ValueError(f"{unit.name}: {count} operations given; a block is {unit.group}, give whole blocks")
     for port in unit.inputs:
         column = np.asarray(inputs[port.name])
         if column.dtype.kind not in "iu":

@@ -189,7 +189,7 @@ def _timing(unit: Unit) -> str:
     if not unit.stages:
         return "Combinational: no clock; results follow the inputs after the delay below."
     return (
-        f"Latency {unit.stages} clocks, throughput one operation a clock. A transfer happens at a rising edge with "
+        f"Latency {unit.latency} clocks, throughput one operation a clock. A transfer happens at a rising edge with "
         "valid and ready both 1; a result that is not taken stays, and none is lost or repeated."
     )
 

@@ -89,6 +89,11 @@ class AxiStream(wiring.Component):
 
 def axi_stream(unit: Unit, user_bits: int = 0) -> AxiStream:
     """The wrapper of a unit. Raises ValueError for a unit without stages, which has no handshake, and a wide tuser."""
+    if unit.group > 1:
+        raise ValueError(
+            f"{unit.name}: {unit.group} operations are a block, whose results wait for the last; give a "
+            "unit whose operations have a result each, as a quantiser without lanes"
+        )
     if not unit.stages:
         raise ValueError(f"{unit.name}: an AXI4-Stream needs a clock; give 1 stage or more")
     if not 0 <= user_bits <= MAX_USER_BITS:

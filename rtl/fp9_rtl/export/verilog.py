@@ -129,7 +129,7 @@ from this {name}.toml:
 """
 
 _CLOCKED_PORTS = """\
-Latency is {stages} clocks without back-pressure, throughput one operation a clock.
+Latency is {latency} clocks without back-pressure, throughput one operation a clock.
   clk: all registers take their values at its rising edge
   rst: synchronous reset, 1 empties all stages
   in_valid, in_ready: an operation is taken in a clock in which both are 1
@@ -141,7 +141,7 @@ def header(unit: Unit) -> list[str]:
     lines = _PROVENANCE.format(name=unit.name, version=version("fp9")).splitlines()
     lines += ["", *(f"  {line}" for line in dumps(unit).splitlines())]
     if unit.stages:
-        lines += ["", *_CLOCKED_PORTS.format(stages=unit.stages).splitlines()]
+        lines += ["", *_CLOCKED_PORTS.format(latency=unit.latency).splitlines()]
     for title, ports in (("Inputs", unit.inputs), ("Outputs", unit.outputs)):
         lines += ["", title, *(line for port in ports for line in _describe(port))]
     return [f"// {line}".rstrip() for line in lines]

@@ -1,8 +1,11 @@
-"""The `quantiser`'s datapath: the block's largest magnitude, its scale, and a cast of every number over the scale."""
+"""The `quantiser`'s datapath: the block's largest magnitude, its scale, and a cast of every number over the scale.
+
+Where a block comes in several operations, `block` stands between the first two and the casts.
+"""
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.units import Quantiser
@@ -15,16 +18,37 @@ from fp9_rtl.quantisers.scale import scale_code
 
 
 def quantiser_steps(unit: Quantiser) -> list[Step]:
-    """The whole datapath, the casts of all numbers side by side."""
-    length, beside = unit.block.length, {"scale": unit.block.scale.bits}
-    sections = zip(*(lane_steps(unit.element) for _ in range(length)), strict=True)
-    casts = [EachLane(section, beside) for section in sections]
+    """The whole datapath of a block that comes at once."""
     amax = Largest(unit)
-    return [amax, Scale(unit, amax.o.shape()), *casts, Elements(unit, casts[-1].o.shape())]
+    return [amax, Scale(unit, amax.o.shape()), *element_steps(unit)]
+
+
+def element_steps(unit: Quantiser) -> list[Step]:
+    """From the numbers of an operation and their scale to its results, the casts side by side."""
+    beside = {"scale": unit.block.scale.bits}
+    sections = zip(*(lane_steps(unit.element) for _ in range(unit.width)), strict=True)
+    casts = [EachLane(section, beside) for section in sections]
+    return [Spread(unit), *casts, Elements(unit, casts[-1].o.shape())]
+
+
+def scaled_layout(unit: Quantiser) -> data.StructLayout:
+    """The numbers of an operation beside the code of their scale."""
+    numbers = dict.fromkeys(unit.lane_names("x"), unit.source.bits)
+    return data.StructLayout({**numbers, "scale": unit.block.scale.bits})
+
+
+def scale_of(m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]) -> Value:
+    """The code of the scale by the operation's rule; NaN where amax is infinite or NaN."""
+    scale = unit.block.scale
+    code = Signal(scale.bits)
+    select = operation.rule if len(unit.rules) > 1 else Const(0, 0)
+    for rule in switch(m, select, unit.rules):
+        m.d.comb += code.eq(scale_code(m, amax, unit.source, unit.block, rule))
+    return Mux(amax > unit.source.max_code, scale.nan_code(False), code)
 
 
 class Largest(Step):
-    """The largest magnitude of the block; infinities and NaN are larger than numbers."""
+    """The largest magnitude of an operation; infinities and NaN are larger than numbers."""
 
     name = "largest"
 
@@ -42,33 +66,43 @@ class Largest(Step):
 
 
 class Scale(Step):
-    """The scale by the chosen rule, NaN where amax is infinite or NaN; every number beside what multiplies it."""
+    """The scale of a block beside its numbers."""
 
     name = "scale"
 
     def __init__(self, unit: Quantiser, i: data.StructLayout) -> None:
         self._unit = unit
-        lane = lane_layout(unit.element)
-        lanes = {lane_name(place): lane for place in range(unit.block.length)}
-        super().__init__(i, data.StructLayout({**lanes, "scale": unit.block.scale.bits}))
+        super().__init__(i, scaled_layout(unit))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += self.o.scale.eq(scale_of(m, self._unit, self.i.amax, self.i))
+        forward(m, self.i, self.o, *self._unit.lane_names("x"))
+        return m
+
+
+class Spread(Step):
+    """Every number beside what multiplies it, one over the scale; zeros where that is NaN."""
+
+    name = "spread"
+
+    def __init__(self, unit: Quantiser) -> None:
+        self._unit = unit
+        lanes = {lane_name(place): lane_layout(unit.element) for place in range(unit.width)}
+        super().__init__(scaled_layout(unit), data.StructLayout({**lanes, "scale": unit.block.scale.bits}))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         unit, i, o = self._unit, self.i, self.o
-        source, scale = unit.source, unit.block.scale
-        code, special = Signal(scale.bits), Signal()
-        for rule in switch(m, i.rule if len(unit.rules) > 1 else Const(0, 0), unit.rules):
-            m.d.comb += code.eq(scale_code(m, i.amax, source, unit.block, rule))
-        m.d.comb += [
-            special.eq(i.amax > source.max_code),
-            o.scale.eq(Mux(special, scale.nan_code(False), code)),
-        ]
+        scale = unit.block.scale
+        special = i.scale == scale.nan_code(False)
         for place, x in enumerate(unit.lane_names("x")):
             lane = o[lane_name(place)]
             m.d.comb += [
                 lane.x.eq(Mux(special, 0, i[x])),
-                lane.scale.eq(-scale.min_normal_exponent - code),
+                lane.scale.eq(-scale.min_normal_exponent - i.scale),
             ]
+        forward(m, i, o, "scale")
         return m
 
 

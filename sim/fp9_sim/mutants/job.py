@@ -183,7 +183,7 @@ def _in_sequence(level: MutantSet, made: VectorSet) -> list[Mutant]:
     for mutant in level.mutants:
         numbers[mutant.number] = mutant.number
     wrong = level.netlist.circuits_that_differ(
-        {SELECT: bit_planes(numbers, SELECT_BITS)}, made.inputs, made.expected, made.care, made.unit.stages
+        {SELECT: bit_planes(numbers, SELECT_BITS)}, made.inputs, made.expected, made.care, made.unit.latency
     )
     if wrong[0]:
         raise ValueError(f"{made.unit.name}: the circuit itself fails the vectors; nothing can be graded by it")

@@ -151,7 +151,7 @@ def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: s
 def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -> str:
     """What lies where, and how to run it; `missing` says why there is no timing diagram."""
     rows = [f"| `{path}` | {what} |" for path, what in files.items()]
-    timing = f"Latency is {unit.stages} clocks, throughput one operation a clock." if unit.stages else "Combinational."
+    timing = f"Latency is {unit.latency} clocks, throughput one operation a clock." if unit.stages else "Combinational."
     lines = [
         f"# {unit.name}",
         f"A {unit.kind} made by fp9 {__version__}. {timing} Nothing here needs fp9 or Python.",

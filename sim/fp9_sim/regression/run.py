@@ -106,7 +106,7 @@ def regress(
     built = build(unit, fp9_rtl.verilog(unit) if verilog is None else verilog, found, Path(build_dir), kind)
     if coverage is not None:
         functional.model_of(unit)
-    order = Order(checked, seed, stalls, unit.stages if latency is None else latency, coverage is not None)
+    order = Order(checked, seed, stalls, unit.latency if latency is None else latency, coverage is not None)
     report = Path(coverage) if coverage is not None else None
     outcome, covered = _run(built, order, Path(waves) if waves is not None else None, report)
     first, total = ([], 0) if outcome.checked < len(checked) else mismatches(checked, outcome.answers, KEPT)

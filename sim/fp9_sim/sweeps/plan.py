@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fp9.suites import inputs_of
 from fp9.suites.columns import every_value
-from fp9.units import Cast, Mac, Port, Unit
+from fp9.units import Port, Unit
 from fp9.vectors.sets import port_dtype
 
 Columns = dict[str, "NDArray[Any]"]
@@ -67,8 +67,7 @@ class Plan:
     @property
     def exhaustive(self) -> bool:
         """Whether every input is met."""
-        stateless = not isinstance(self.unit, Mac) and not (isinstance(self.unit, Cast) and self.unit.amax)
-        return stateless and self.space <= EXHAUSTIVE_LIMIT
+        return not self.unit.has_state and self.space <= EXHAUSTIVE_LIMIT
 
     @property
     def kind(self) -> str:

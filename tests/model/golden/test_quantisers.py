@@ -10,11 +10,12 @@ import pytest
 from tests.model.blocks import oracle
 from tests.rosters import QUANTISED, QUANTISER_SOURCES, together
 
-from fp9.formats import Format, Kind
+from fp9.formats import Format, Kind, format
 from fp9.golden import evaluate
-from fp9.scaling import BlockFormat, block_format
+from fp9.scaling import BlockFormat, block_format, scale_rule
 from fp9.suites import inputs_of
 from fp9.units import Quantiser
+from fp9.vectors.sets import from_inputs
 
 
 @pytest.mark.parametrize(("block", "source"), together(QUANTISED, QUANTISER_SOURCES), ids=str)
@@ -46,6 +47,24 @@ def _expected(codes: list[int], source: Format, block: BlockFormat, rule: str) -
     return code, [m | sign * source.is_negative(c) for m, c in zip(magnitudes, codes, strict=True)]
 
 
+@pytest.mark.parametrize("lanes", [1, 2, 8, 16])
+def test_a_stream_gives_what_the_whole_block_gives(lanes: int) -> None:
+    whole = Quantiser("quantiser", format("fp32"), block_format("mxfp4"), (scale_rule("rne"), scale_rule("ceil")))
+    stream = replace(whole, lanes=lanes, stages=1)
+    inputs = inputs_of(whole, "random", 50, lanes)
+    numbers = np.stack([inputs[x] for x in whole.lane_names("x")], axis=1).reshape(-1, lanes)
+    operations = dict(zip(stream.lane_names("x"), numbers.T, strict=True))
+    operations["rule"] = np.repeat(inputs["rule"], stream.group)
+    operations["rule"][:: stream.group] ^= 1
+    vectors, expected = from_inputs(stream, operations), evaluate(whole, inputs)
+    elements = np.stack([expected[name] for name in whole.lane_names("element")], axis=1).reshape(-1, lanes)
+    assert np.array_equal(vectors.expected["scale"], np.repeat(expected["scale"], stream.group))
+    for lane, name in enumerate(stream.lane_names("element")):
+        assert np.array_equal(vectors.expected[name], elements[:, lane])
+    with pytest.raises(ValueError, match="give whole blocks"):
+        from_inputs(stream, {name: column[1:] for name, column in operations.items()})
+
+
 def test_suites_meet_every_rule_and_both_ends_of_the_scales() -> None:
     """The largest amax of bfloat16 is rounded up to 2^128 by `ceil`, and 4 is the power of two of e2m1: 2^126."""
     block = replace(block_format("mxfp4"), length=2)
@@ -59,6 +78,10 @@ def test_suites_meet_every_rule_and_both_ends_of_the_scales() -> None:
 
 
 def test_a_quantiser_says_what_it_does_not_take() -> None:
+    with pytest.raises(ValueError, match="give a divisor of 32"):
+        Quantiser("quantiser", format("fp32"), block_format("mxfp4"), (scale_rule("rne"),), 1, lanes=5)
+    with pytest.raises(ValueError, match="1 to 6"):
+        Quantiser("quantiser", format("fp32"), block_format("mxfp4"), (scale_rule("rne"),), 0, lanes=4)
     for block, source, rules, said in (
         ("nvfp4", "fp32", ("rne",), "MX blocks of floats"),
         ("hif4", "fp32", ("hif4",), "MX blocks of floats"),

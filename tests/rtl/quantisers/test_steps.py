@@ -38,6 +38,15 @@ def test_every_rule_of_a_block_format(block: BlockFormat, source: Format, simula
 @pytest.mark.parametrize("stages", [1, 4])
 def test_blocks_keep_their_order_under_stalls(stages: int, simulate: Simulate) -> None:
     unit = quantiser(block_format("mxfp4"), format("bf16"), stages)
-    inputs = inputs_of(unit, "random", 100, 5)
+    inputs = inputs_of(unit, "random", 40, 5)
     for stalls in (0.0, 0.5):
+        assert_equal(unit, inputs, simulate(unit, inputs, stalls=stalls, seed=stages))
+
+
+@pytest.mark.parametrize(("lanes", "stages"), [(1, 1), (2, 2), (4, 1), (4, 3)])
+def test_a_stream_of_operations_keeps_every_number_under_stalls(lanes: int, stages: int, simulate: Simulate) -> None:
+    block = replace(block_format("mxfp4"), length=8)
+    unit = Quantiser("quantiser", format("bf16"), block, tuple(map(block.rule, block.rules)), stages, lanes)
+    inputs = inputs_of(unit, "random", 12 * 8 // lanes, lanes)
+    for stalls in (0.0, 0.3, 0.7):
         assert_equal(unit, inputs, simulate(unit, inputs, stalls=stalls, seed=stages))

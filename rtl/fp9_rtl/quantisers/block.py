@@ -1,0 +1,64 @@
+"""A block that comes in several operations: kept until its scale is known, while the next one takes its place.
+
+Both blocks live in one set of places, as many as a block has operations: an operation is taken into the place that one
+of the block before leaves in the same clock, or has left before. So a block takes as many clocks as it has operations,
+with half of the registers of two buffers. A block is complete with its last operation; that one is taken where the
+last of the block before leaves, and its scale follows that one's.
+
+    | taken of the next block | given of this one | next operation                        |
+    |-------------------------|-------------------|---------------------------------------|
+    | w                       | r > w             | taken: its place is free              |
+    | w                       | r = w             | taken where an operation leaves       |
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Array, Module, Mux, Signal
+from amaranth.lib import data
+
+from fp9.units import Quantiser
+from fp9_rtl.casts.lanes import largest
+from fp9_rtl.pipelines.elastic import StreamComponent
+from fp9_rtl.quantisers.steps import scale_of, scaled_layout
+
+
+class Block(StreamComponent):
+    """Operations with their largest magnitude in; the same operations with their block's scale out, in order.
+
+    The first comes out in the clock after the last has come in. Reset empties it and begins a block.
+    """
+
+    def __init__(self, unit: Quantiser, i: data.StructLayout) -> None:
+        self._unit = unit
+        super().__init__(i, scaled_layout(unit))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        unit, i, o = self._unit, self.i, self.o
+        last = unit.group - 1
+        taken, given = Signal(range(unit.group)), Signal(range(unit.group))
+        numbers = data.ArrayLayout(unit.source.bits, unit.width)
+        places = Array(Signal(numbers, name=f"place{number}", reset_less=True) for number in range(unit.group))
+        amax, scale = Signal(unit.source.bits - 1), Signal(unit.block.scale.bits, reset_less=True)
+        m.d.comb += i.ready.eq(~o.valid | (taken < given) | ((taken == given) & o.ready))
+
+        with m.If(o.valid & o.ready):
+            m.d.sync += given.eq(Mux(given == last, 0, given + 1))
+            with m.If(given == last):
+                m.d.sync += o.valid.eq(0)
+
+        reached = Signal.like(amax)
+        m.d.comb += reached.eq(largest(m, [Mux(taken == 0, 0, amax), i.payload.amax]))
+        with m.If(i.valid & i.ready):
+            m.d.sync += [
+                *(places[taken][lane].eq(i.payload[x]) for lane, x in enumerate(unit.lane_names("x"))),
+                taken.eq(Mux(taken == last, 0, taken + 1)),
+                amax.eq(reached),
+            ]
+            with m.If(taken == last):
+                m.d.sync += [o.valid.eq(1), scale.eq(scale_of(m, unit, reached, i.payload))]
+
+        m.d.comb += o.payload.scale.eq(scale)
+        for lane, x in enumerate(unit.lane_names("x")):
+            m.d.comb += o.payload[x].eq(places[given][lane])
+        return m
