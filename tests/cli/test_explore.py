@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import sys
 import threading
 import urllib.error
 import urllib.parse
@@ -106,9 +107,21 @@ def test_what_a_window_drops_is_shown() -> None:
 # --- the server ------------------------------------------------------------------------------------------------------
 
 
+SYNTHESIS = """
+import json, sys
+for line in sys.stdin:
+    area = 1000 + len(json.loads(line)) + json.loads(line).count("stages = 1")
+    figures = [{"mapping": m, "area_um2": area, "nand2": 1, "flip_flops": 0, "delay_ns": 1} for m in "AB"]
+    print(json.dumps({"state": "measured", "library": "none", "note": "invented", "estimates": figures}), flush=True)
+"""
+"""In place of the process that measures, which tests/rtl/explorer holds to synthesis: the page waits for no gates."""
+
+
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with server.serve(0) as serving:
+    areas = pytest.importorskip("fp9_rtl.explorer.areas", reason="the extra fp9[rtl] is not installed")
+    with pytest.MonkeyPatch.context() as patch, server.serve(0) as serving:
+        patch.setattr(areas, "WORKER", (sys.executable, "-S", "-c", SYNTHESIS))
         thread = threading.Thread(target=serving.serve_forever)
         thread.start()
         yield f"http://127.0.0.1:{serving.server_port}/"
@@ -161,7 +174,7 @@ def test_the_page_shows_links_and_steps_by_keyboard(address: str, browser: Any, 
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(address + "#x=20&format=e4m3&engine=ada")
+    page.goto(address + "#x=20&format=e4m3&engine=ada&unit=decoder_hif8")
     page.wait_for_selector("body[data-ready]")
     assert page.input_value("#x") == "20" and "ada gives" in page.inner_text("#total")
     assert page.locator("#codes tr[aria-current=true]").get_attribute("data-format") == "e4m3"
@@ -172,6 +185,48 @@ def test_the_page_shows_links_and_steps_by_keyboard(address: str, browser: Any, 
     page.locator("tr[data-format=hif8] button").press("Enter")
     page.wait_for_function("document.querySelector('#decision p').textContent.startsWith('hif8:')")
     assert "x=22" in page.url and "engine=ada" in page.url and "format" not in page.url  # hif8 is where one begins
+    _a_table_sorts(page)
+    _a_unit_changes(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert _unnamed(page) == []
     assert complaints == []
+    _what_cannot_be_is_said(page)
     page.close()
+
+
+def _a_table_sorts(page: Any) -> None:
+    page.locator("th:has-text('relative error') button").first.press("Enter")
+    errors = [text for text in page.locator("#codes td:nth-child(5)").all_inner_texts() if text]
+    assert errors == sorted(errors, key=lambda text: float(text.removesuffix(" %"))) and len(set(errors)) > 5
+    assert page.locator("th[aria-sort=ascending]").count() == 1
+
+
+def _a_unit_changes(page: Any) -> None:
+    """A field that is changed changes address, sheet and figures; a link with it opens the same."""
+    page.wait_for_selector("#field-stages")
+    page.fill("#field-stages", "1")
+    page.locator("#field-stages").press("Enter")
+    page.wait_for_function("document.getElementById('command').textContent === 'fp9 rtl decoder_hif8 --set stages=1'")
+    assert "unit=decoder_hif8&set=stages%3D1" in page.url
+    assert "in_valid" in page.text_content("#sheet") and page.locator("#timing svg").count() == 1
+    page.wait_for_selector("#estimates tr:nth-child(4)")
+    rows = page.locator("#estimates tr[data-mapping=A] td:nth-child(3)").all_inner_texts()
+    assert len(set(rows)) == len(rows) == 2
+
+
+def _what_cannot_be_is_said(page: Any) -> None:
+    page.fill("#field-stages", "99")
+    page.locator("#field-stages").press("Enter")
+    page.wait_for_function("document.getElementById('problem-sheet').textContent.includes('99 stages given')")
+    page.locator("#usual").press("Enter")
+    page.wait_for_function("document.getElementById('field-stages').value === '0'")
+    assert page.text_content("#problem-sheet") == ""
+
+
+def _unnamed(page: Any) -> list[str]:
+    """Controls and pictures that a screen reader would have no name for."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll("input, select, button, progress, svg[role=img]")].filter((e) =>
+             !(e.labels && e.labels.length) && !e.textContent.trim() && !e.getAttribute("aria-label"))
+             .map((e) => e.outerHTML)"""
+    )

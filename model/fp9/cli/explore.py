@@ -16,9 +16,10 @@ _PORT = 8199
 @click.option("--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="Port; 0: a free one.")
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 def explore(port: int, opens: bool, as_json: bool) -> None:
-    """Explore numbers, formats and sums in the browser.
+    """Explore numbers, formats, sums and units in the browser.
 
-    Serves a page on this machine alone, until Ctrl-C. Everything on it is computed by the model.
+    Serves a page on this machine alone, until Ctrl-C. Everything on it is computed by the model; areas and delays of
+    units are measured in the background, as by fp9 synth, and kept.
 
     \b
       fp9 explore --open

@@ -2,13 +2,15 @@
 // What one looks at stands in the address; every answer comes from the model by /api/.
 const DEFAULTS = { x: "0.3", rounding: "own", overflow: "saturate", random: "32768", format: "hif8",
   show: "e4m3,e5m2,hif8,bf16", a: "448 1 0.5 0.0078125", b: "1 1 1 1", format_a: "e4m3", format_b: "e4m3", c: "0",
-  engine: "hopper" };
+  engine: "hopper", unit: "fma_fp32_ocp", set: "" };
 const NUMBER = ["x", "rounding", "overflow", "random"];
 const SUM = ["a", "b", "format_a", "format_b", "c", "engine"];
+const UNIT = ["unit", "set"];
 const COLOURS = ["#0969da", "#bf3989", "#1a7f37", "#bc4c00", "#8250df", "#57606a"];
 const at = (id) => document.getElementById(id);
 const state = { ...DEFAULTS };
-let latest = { number: 0, sum: 0 }, formats = [], curves = [];
+const latest = { number: 0, sum: 0, sheet: 0, area: 0 };
+let formats = [], curves = [];
 
 function element(name, attributes = {}, ...children) {
   const svg = ["svg", "line", "circle", "text", "polyline", "rect", "title"].includes(name);
@@ -36,8 +38,14 @@ async function ask(what, keys) {
   const answer = await fetch(`api/${what}?` + new URLSearchParams(keys.map((key) => [key, state[key]])));
   const found = await answer.json();
   if (turn !== latest[what]) return null;  // an older question: its answer comes too late
-  at("problem").textContent = answer.ok ? "" : found.error;
+  const problem = at("problem-" + what);
+  if (problem) problem.textContent = answer.ok ? "" : found.error;
   return answer.ok ? found : null;
+}
+
+function rows(body, made) {
+  at(body).replaceChildren(...made);
+  sortAgain(at(body).closest("table"));
 }
 
 // --- a number -----------------------------------------------------------------------------------------------------
@@ -52,7 +60,7 @@ async function showNumber() {
     at("drag-at").textContent = magnitude.toFixed(2);
     if (document.activeElement !== at("drag")) at("drag").value = magnitude;
   }
-  at("codes").replaceChildren(...formats.map(row));
+  rows("codes", formats.map(row));
   showDecision();
   showPrecision(found.float64);
 }
@@ -149,7 +157,7 @@ async function showSum() {
   if (!found) return;
   at("total").textContent = `${found.engine} gives ${found.result} (${found.output}); exactly it is ${found.exact}.`;
   at("steps").replaceChildren(...found.steps.map(stepShown));
-  at("engines").replaceChildren(...found.engines.map((other) => element("tr",
+  rows("engines", found.engines.map((other) => element("tr",
     { "aria-current": other.engine === found.engine, "data-engine": other.engine },
     element("td", {}, element("button", { type: "button", onclick: () => set("engine", other.engine) }, other.engine)),
     element("td", {}, other.output), element("td", { class: "n" }, other.result),
@@ -175,7 +183,8 @@ function set(key, value) {
   state[key] = value;
   if (at(key) && at(key).value !== value) at(key).value = value;
   keep();
-  if (NUMBER.includes(key)) showNumber();
+  if (UNIT.includes(key)) showUnit();
+  else if (NUMBER.includes(key)) showNumber();
   else if (SUM.includes(key)) showSum();
   else showNumber();
 }
@@ -203,9 +212,10 @@ async function begin() {
   at("x").addEventListener("keydown", (event) => {
     if (event.key === "ArrowUp" || event.key === "ArrowDown") { event.preventDefault(); step(event.key === "ArrowUp"); }
   });
-  addEventListener("hashchange", () => { readAddress(); fill(); showNumber(); showSum(); });
+  addEventListener("hashchange", () => { readAddress(); fill(); showNumber(); showSum(); showUnit(); });
   await Promise.all([showNumber(), showSum()]);
   document.body.dataset.ready = "yes";
+  showUnit();  // behind the rest: its packages are loaded when it is asked first
 }
 
-begin();
+addEventListener("DOMContentLoaded", begin);

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.resources
 import json
 from collections.abc import Callable
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import PurePath
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
@@ -14,9 +17,14 @@ from fp9.engines import ENGINES
 from fp9.explorer import numbers, sums
 from fp9.formats import every_format
 from fp9.rounding import Overflow, Rounding
+from fp9.system.missing import install_hint
 
 HOST = "127.0.0.1"
-_FILES = {"page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
+ANSWERS = "fp9.explorer"
+"""Group of entry points: each package brings what the explorer asks it, as `/api/NAME`, texts to a record."""
+
+_FILES = ("page.html", "look.css", "page.css", "tables.js", "page.js", "unit.js")
+_KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
 
 class _Quiet(WSGIRequestHandler):
@@ -27,12 +35,14 @@ class _Quiet(WSGIRequestHandler):
 def application() -> Bottle:
     """The page as a WSGI application: `/`, its files, and JSON under `/api/`."""
     app = Bottle()
-    for name, kind in _FILES.items():
-        app.route("/" if name == "page.html" else f"/{name}", callback=_file(name, kind))
+    for name in _FILES:
+        app.route("/" if name == _FILES[0] else f"/{name}", callback=_file(name))
     app.route("/api/names", callback=_answering(_names))
     app.route("/api/precision", callback=_answering(lambda: numbers.precision()))
     app.route("/api/number", callback=_answering(_number))
     app.route("/api/sum", callback=_answering(_sum))
+    for point in entry_points(group=ANSWERS):
+        app.route(f"/api/{point.name}", callback=_answering(functools.partial(_asked, point)))
     return app
 
 
@@ -41,7 +51,8 @@ def serve(port: int) -> WSGIServer:
     return make_server(HOST, port, application(), handler_class=_Quiet)
 
 
-def _file(name: str, kind: str) -> Callable[[], HTTPResponse]:
+def _file(name: str) -> Callable[[], HTTPResponse]:
+    kind = _KINDS[PurePath(name).suffix]
     content = (importlib.resources.files("fp9.explorer") / name).read_text(encoding="utf-8")
     return lambda: HTTPResponse(content, headers={"Content-Type": f"{kind}; charset=utf-8"})
 
@@ -57,6 +68,15 @@ def _answering(answer: Callable[[], Any]) -> Callable[[], HTTPResponse]:
         return HTTPResponse(json.dumps(found), status, {"Content-Type": "application/json"})
 
     return respond
+
+
+def _asked(point: EntryPoint) -> Any:
+    """The answer of another package, which is loaded when it is asked first."""
+    try:
+        answer = point.load()
+    except ModuleNotFoundError as error:
+        raise ValueError(f"{error.name} is not installed; run: {install_hint('rtl,explore')}") from error
+    return answer(dict(request.query.decode()))
 
 
 def _names() -> dict[str, list[str]]:

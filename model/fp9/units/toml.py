@@ -47,10 +47,10 @@ def load(source: str | Path, settings: Iterable[str] = ()) -> Unit:
     Raises ValueError for a spec that says something unknown or impossible, OSError for a file that cannot be read.
     """
     text = str(source)
-    described = _described(unit(text)) if not text.endswith(".toml") else _read(Path(text))
+    fields = as_table(unit(text)) if not text.endswith(".toml") else _read(Path(text))
     for setting in settings:
-        _apply(described, setting)
-    return build(described, where=text)
+        _apply(fields, setting)
+    return build(fields, where=text)
 
 
 def build(described: Mapping[str, object], where: str = "unit") -> Unit:
@@ -79,7 +79,7 @@ def build(described: Mapping[str, object], where: str = "unit") -> Unit:
 
 def dumps(spec: Unit) -> str:
     """The unit as the text of a TOML file that `load` reads back to an equal unit."""
-    return "".join(f"{field} = {_toml(value)}\n" for field, value in _described(spec).items())
+    return "".join(f"{field} = {value_text(value)}\n" for field, value in as_table(spec).items())
 
 
 # --- text to fields ------------------------------------------------------------------------------------------------
@@ -204,8 +204,8 @@ _SCALARS: dict[object, _Reader] = {
 # --- fields to text ------------------------------------------------------------------------------------------------
 
 
-def _described(spec: Unit) -> dict[str, object]:
-    """The unit's fields; TOML has no word for one that is not given."""
+def as_table(spec: Unit) -> dict[str, object]:
+    """The unit's fields as TOML knows them; it has no word for one that is not given."""
     values = {f.name: getattr(spec, f.name) for f in _fields(type(spec))}
     return {"kind": spec.kind} | {name: _plain(value) for name, value in values.items() if value is not None}
 
@@ -238,12 +238,13 @@ def _is_preset(spec: Engine) -> bool:
         return False
 
 
-def _toml(value: object) -> str:
+def value_text(value: object) -> str:
+    """A field's plain value as TOML writes it."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + " }"
+        return "{ " + ", ".join(f"{key} = {value_text(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list):
-        return "[" + ", ".join(_toml(item) for item in value) + "]"
+        return "[" + ", ".join(value_text(item) for item in value) + "]"
     return json.dumps(value)
 
 
-__all__ = ["KINDS", "build", "dumps", "load"]
+__all__ = ["KINDS", "as_table", "build", "dumps", "load", "value_text"]

@@ -54,8 +54,15 @@ def index(units: Sequence[Unit]) -> str:
 
 def sheet(unit: Unit, measured: Synthesis | None = None) -> str:
     """The data sheet of a unit as Markdown, without areas where nothing is measured."""
+    parts = [f"# {unit.name}", body(unit), f"![Timing of {unit.name}]({picture(unit)})"]
+    if measured is not None:
+        parts += [AREA, _areas(unit, measured)]
+    return "\n\n".join(parts) + "\n"
+
+
+def body(unit: Unit) -> str:
+    """What a data sheet says of a unit that needs neither measuring nor drawing."""
     parts = [
-        f"# {unit.name}",
         inspect.getdoc(type(unit)) or "",
         "## Spec",
         "\n".join(f"- {line}" for line in unit.describe()),
@@ -67,11 +74,8 @@ def sheet(unit: Unit, measured: Synthesis | None = None) -> str:
         "\n".join(_rounding(unit)),
         "## Timing",
         _timing(unit),
-        f"![Timing of {unit.name}]({picture(unit)})",
     ]
-    if measured is not None:
-        parts += [AREA, _areas(unit, measured)]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts)
 
 
 def unmeasured(text: str) -> str:

@@ -1,0 +1,67 @@
+"""The fields of a spec as a form: what stands in each, as a setting `FIELD=VALUE` has it, and what may stand there."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from enum import Enum
+
+from fp9.engines import ENGINES, Engine
+from fp9.formats import FixedFormat, Format, every_format
+from fp9.units.base import Unit
+from fp9.units.toml import as_table, value_text
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Entry:
+    """A field of a spec: its text, empty where nothing is given, and the names it takes, of which it may take several.
+
+    A number offers no names. Of formats and engines the names are those without parameters; it takes others, too.
+    """
+
+    name: str
+    text: str
+    offered: tuple[str, ...]
+    several: bool
+
+
+def entries(spec: Unit) -> list[Entry]:
+    """The fields of a unit, its name apart, in the order of the record."""
+    hints, values = typing.get_type_hints(type(spec)), as_table(spec)
+    names = [field.name for field in dataclasses.fields(spec) if field.name != "name"]  # type: ignore[arg-type]
+    return [Entry(name, _text(values.get(name, "")), _offered(hints[name]), _is_tuple(hints[name])) for name in names]
+
+
+def _text(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case list():
+            return ", ".join(map(_text, value))
+        case Mapping():
+            return value_text(value)
+        case _:
+            return str(value)
+
+
+def _is_tuple(hint: object) -> bool:
+    return typing.get_origin(hint) is tuple
+
+
+def _offered(hint: object) -> tuple[str, ...]:
+    """The names that a field of a type may hold."""
+    if _is_tuple(hint) or isinstance(hint, types.UnionType):
+        return _offered(typing.get_args(hint)[0])
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return tuple(str(member.value) for member in hint)
+    return _NAMES.get(hint, ())
+
+
+_NAMES: dict[object, tuple[str, ...]] = {
+    bool: ("false", "true"),
+    Format: tuple(fmt.name for fmt in every_format()),
+    FixedFormat: tuple(fmt.name for fmt in every_format() if isinstance(fmt, FixedFormat)),
+    Engine: tuple(ENGINES),
+}

@@ -1,0 +1,80 @@
+"""The explorer's questions about units: `sheet` at once, `area` as far as it is measured."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from markdown_it import MarkdownIt
+
+from fp9.system.missing import MissingTool
+from fp9.units import CATALOGUE, Unit, unit
+from fp9.units.form import entries
+from fp9.units.toml import load
+from fp9_rtl.components import check_offered
+from fp9_rtl.datasheets.sheet import body
+from fp9_rtl.datasheets.timing import timing_svg
+from fp9_rtl.explorer.areas import Areas
+
+Record = dict[str, Any]
+
+APART = ";"
+"""What stands between settings."""
+
+_AREAS = Areas()
+
+
+def sheet(asked: Mapping[str, str]) -> Record:
+    """A unit's fields, data sheet (HTML) and timing (SVG) for `unit`, a name, and `set`, settings apart by `;`.
+
+    Raises ValueError for what is no unit, no setting, or no hardware.
+    """
+    name, settings = _named(asked)
+    spec = _spec(name, settings)
+    usual = {entry.name: entry.text for entry in entries(unit(name))}
+    return {
+        "units": list(CATALOGUE),
+        "unit": name,
+        "kind": spec.kind,
+        "fields": [dataclasses.asdict(entry) | {"usual": usual[entry.name]} for entry in entries(spec)],
+        "command": shlex.join(["fp9", "rtl", name, *(word for text in settings for word in ("--set", text))]),
+        "sheet": _html(body(spec)),
+        "timing": _timing(spec),
+    }
+
+
+def area(asked: Mapping[str, str]) -> Record:
+    """How far a unit's area and delay are measured, asked as `sheet`; whoever wants them asks again until they are."""
+    return _AREAS.of(_spec(*_named(asked)))
+
+
+def _named(asked: Mapping[str, str]) -> tuple[str, list[str]]:
+    settings = [text.strip() for text in asked.get("set", "").split(APART)]
+    return asked.get("unit", ""), [text for text in settings if text]
+
+
+def _spec(name: str, settings: list[str]) -> Unit:
+    """The unit of a name of the catalogue, no file, with settings, where hardware is offered for it."""
+    spec = load(unit(name).name, settings)
+    check_offered(spec)
+    return spec
+
+
+def _html(text: str) -> str:
+    """Markdown as HTML, its headings one level further down, to stand in a section of the page."""
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = markdown.parse(text)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{int(token.tag[1:]) + 1}"
+    return str(markdown.renderer.render(tokens, markdown.options, {}))
+
+
+def _timing(spec: Unit) -> str:
+    """The timing diagram, empty where what draws it is not installed."""
+    try:
+        return timing_svg(spec)
+    except MissingTool:
+        return ""

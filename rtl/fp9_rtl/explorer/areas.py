@@ -1,0 +1,106 @@
+"""Areas of specs, measured one after the other in a process of their own, so that questions are answered meanwhile.
+
+A question stands for as long as it is asked again: what nobody asks about any longer is given up where another waits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+from fp9.units import Unit
+from fp9.units.toml import dumps
+
+Record = dict[str, Any]
+
+PATIENCE = 2.0
+"""Seconds for which a question stands without being asked again."""
+
+WORKER = (sys.executable, "-m", "fp9_rtl.explorer.worker")
+"""The command of the process that measures."""
+
+UNDER_WAY, MEASURED, REFUSED = "under way", "measured", "refused"
+"""What the `state` of a record may be; one that is under way will be another."""
+
+
+class Areas:
+    """What is known of the areas of specs, and the process that measures the others (`fp9_rtl.explorer.worker`)."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[Unit, Record] = {}
+        self._asked: dict[Unit, float] = {}
+        self._running: Unit | None = None
+        self._said: Record = {}
+        self._worker: subprocess.Popen[str] | None = None
+
+    def of(self, unit: Unit) -> Record:
+        """The record of a unit: estimates, a refusal, or how far the measurement is, which this call begins."""
+        with self._lock:
+            if unit in self._known:
+                return self._known[unit]
+            self._asked[unit] = time.monotonic()
+            if self._running not in (None, unit) and self._is_forgotten(self._running):
+                self._end_worker()
+            self._begin_next()
+            return self._said if unit == self._running else _under_way("waits for another measurement")
+
+    def _is_forgotten(self, unit: Unit | None) -> bool:
+        return unit is None or time.monotonic() - self._asked[unit] > PATIENCE
+
+    def _begin_next(self) -> None:
+        """Begin with a question that stands, where nothing runs."""
+        self._asked = {u: when for u, when in self._asked.items() if u == self._running or not self._is_forgotten(u)}
+        if self._running is None and self._asked:
+            self._running = min(self._asked, key=self._asked.__getitem__)
+            self._said = _under_way("the circuit")
+            threading.Thread(target=self._measure, args=(self._running, self._started()), daemon=True).start()
+
+    def _started(self) -> subprocess.Popen[str]:
+        """The process that measures, in a group of its own, so that it ends with all that it started."""
+        if self._worker is None:
+            pipe = subprocess.PIPE
+            self._worker = subprocess.Popen(WORKER, stdin=pipe, stdout=pipe, text=True, start_new_session=True)
+        return self._worker
+
+    def _end_worker(self) -> None:
+        if self._worker is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._worker.pid, signal.SIGKILL)
+            self._worker.wait()
+            self._worker = None
+
+    def _measure(self, unit: Unit, worker: subprocess.Popen[str]) -> None:
+        assert worker.stdin is not None and worker.stdout is not None
+        found = None
+        with contextlib.suppress(OSError):
+            worker.stdin.write(json.dumps(dumps(unit)) + "\n")
+            worker.stdin.flush()
+            for line in worker.stdout:
+                said = json.loads(line)
+                if said["state"] != UNDER_WAY:
+                    found = said
+                    break
+                with self._lock:
+                    self._said = said
+        with self._lock:
+            given_up = worker is not self._worker
+            if found is None and not given_up:
+                self._end_worker()
+                found = {"state": REFUSED, "says": f"the measurement ended by itself; see: fp9 synth {unit.name}"}
+            if found is not None:
+                self._known[unit] = found
+                self._asked.pop(unit, None)
+            self._running = None
+            self._begin_next()
+
+
+def _under_way(what: str) -> Record:
+    return {"state": UNDER_WAY, "what": what, "done": 0, "of": 1}

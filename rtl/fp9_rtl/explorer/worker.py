@@ -1,0 +1,49 @@
+"""The process that measures for the explorer: a spec on each line of standard input, records on standard output.
+
+A spec is the text of a unit file as a JSON string. It ends, and all that it started, with standard input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import tomllib
+from typing import Any
+
+from fp9.system.missing import MissingTool
+from fp9.units.toml import build
+from fp9_rtl.explorer.areas import MEASURED, REFUSED, UNDER_WAY
+from fp9_rtl.synthesis.records import NOTE
+from fp9_rtl.synthesis.run import synthesise_unit
+
+_FIGURES = ("mapping", "area_um2", "nand2", "flip_flops", "delay_ns")
+
+
+def main() -> None:
+    """Measure what is asked for; the next line comes when this one is answered."""
+    for line in sys.stdin:
+        threading.Thread(target=_answer, args=(json.loads(line),), daemon=True).start()
+    os.killpg(0, signal.SIGKILL)
+
+
+def _answer(spec: str) -> None:
+    def progress(what: str, done: int, of: int) -> None:
+        _say(state=UNDER_WAY, what=what, done=done, of=of)
+
+    try:
+        found = synthesise_unit(build(tomllib.loads(spec)), progress=progress)
+    except (ValueError, OSError, MissingTool) as error:
+        return _say(state=REFUSED, says=str(error))
+    estimates = [{name: getattr(estimate, name) for name in _FIGURES} for estimate in found.estimates]
+    return _say(state=MEASURED, library=found.library, note=NOTE, estimates=estimates)
+
+
+def _say(**record: Any) -> None:
+    print(json.dumps(record), flush=True)
+
+
+if __name__ == "__main__":
+    main()
