@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.resources
 import json
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
@@ -14,7 +13,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 from bottle import Bottle, HTTPResponse, request
 
 from fp9.engines import ENGINES
-from fp9.explorer import numbers, sums
+from fp9.explorer import numbers, shared_text, sums
 from fp9.formats import every_format
 from fp9.rounding import Overflow, Rounding
 from fp9.system.missing import install_hint
@@ -53,7 +52,7 @@ def serve(port: int) -> WSGIServer:
 
 def _file(name: str) -> Callable[[], HTTPResponse]:
     kind = _KINDS[PurePath(name).suffix]
-    content = (importlib.resources.files("fp9.explorer") / name).read_text(encoding="utf-8")
+    content = shared_text(name)
     return lambda: HTTPResponse(content, headers={"Content-Type": f"{kind}; charset=utf-8"})
 
 

@@ -187,7 +187,7 @@ def demo(out: Path, seed: int, as_json: bool) -> None:
     with progress_bar(keep=True) as progress:
         summary = job.run(out, seed, progress)
         reporting.write(summary, out)
-    show(summary, as_json, reporting.summary_table(summary))
+    show(summary, as_json, *reporting.summary_tables(summary))
     if not reporting.passed(summary):
         raise SystemExit(1)
 
@@ -207,7 +207,7 @@ def report(path: Path, as_json: bool) -> None:
         from fp9_sim.demo import report as reporting  # slow to load
     summary = reporting.read(path)
     reporting.write(summary, path.parent)
-    show(summary, as_json, reporting.summary_table(summary))
+    show(summary, as_json, *reporting.summary_tables(summary))
 
 
 COMMANDS = (rtl, sim, package, demo, report)

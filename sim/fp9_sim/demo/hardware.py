@@ -24,6 +24,7 @@ from fp9_sim import SIMULATORS, regress
 from fp9_sim.demo.layer import Product
 from fp9_sim.demo.network import LayerTensors
 from fp9_sim.demo.operations import of_layer
+from fp9_sim.demo.report import waves
 
 Record = dict[str, Any]
 
@@ -39,6 +40,8 @@ RANDOM_OPERATIONS = 2_000
 """Corner cases (drawn from the suite, in its order) and random operations for each unit, beside the layer's own."""
 BROKEN_UNIT = "fma_dlfloat16"
 BROKEN_OPERATIONS = 100
+DRAWN_BY = "icarus"
+"""The simulator whose waveform of the broken vector is kept and drawn; Verilator would compile the unit once more."""
 WORKERS = 2
 
 
@@ -161,7 +164,8 @@ class Line:
         """Drive the same design with one spoiled vector, and see that it is the one that is reported."""
         index = BROKEN_OPERATIONS // 2
         spoiled = broken(self.vectors[unit.name], index)
-        regression = regress(unit, spoiled, simulator, seed=self.seed, build_dir=self.out / "sim")
+        dump = self.out / "waves" / f"{unit.name}_broken.vcd" if simulator == DRAWN_BY else None
+        regression = regress(unit, spoiled, simulator, seed=self.seed, waves=dump, build_dir=self.out / "sim")
         caught = regression.total_mismatches == 1 and regression.mismatches[0].index == index
         self.result.broken.append(
             {
@@ -170,6 +174,9 @@ class Line:
                 "broken": index,
                 "caught": caught,
                 "report": [str(mismatch) for mismatch in regression.mismatches],
+                "waves": {"file": str(dump), **waves.around(dump, unit, regression.mismatches[0])}
+                if dump is not None and caught
+                else None,
             }
         )
 

@@ -10,6 +10,7 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from tests.rosters import OPERANDS
 
 import fp9
 from fp9 import vectors
+from fp9.cli import main, output
 from fp9.engines import engine
 from fp9.formats import FixedFormat
 from fp9.golden import evaluate
@@ -27,6 +29,7 @@ from fp9.system.missing import MissingTool
 from fp9.units import CATALOGUE, Cast, Fma, MacOp
 from fp9_sim import demo
 from fp9_sim.demo import hardware, layer, network, operations, report
+from fp9_sim.demo.report.waves import picture
 
 
 @functools.lru_cache(maxsize=1)
@@ -199,6 +202,22 @@ def test_a_unit_goes_down_the_line_and_its_broken_vector_is_caught(
         assert re.search(
             r"operation 50: a = 0x\w\w \(.+\), .*result expected 0x\w{4} \(.+\), got 0x\w{4} \(.+\)", b["report"][0]
         )
+        if b["simulator"] == hardware.DRAWN_BY:
+            the_waveform_shows_the_fault(b["waves"], b["report"][0])
+
+
+def the_waveform_shows_the_fault(waves: dict[str, Any], said: str) -> None:
+    """The dump says of the operation's ports what the bench said, and expected is another result."""
+    assert Path(waves["file"]).read_text().startswith("$date")
+    place = waves["index"] - waves["first"]
+    shown = {row["name"]: row["values"][place] for row in waves["rows"]}
+    for name, value in re.findall(r"(\w+) = 0x(\w+)", said):
+        assert shown[name] == value
+    expected, got = re.findall(r"result expected 0x(\w+) .*?got 0x(\w+)", said)[0]
+    assert (shown["result"], waves["expected"]["result"]) == (got, expected)
+    drawn = ElementTree.fromstring(picture(waves))
+    texts = [text.text for text in drawn.iter("text")]
+    assert {"operation 50", "result expected", got, expected} <= set(texts)
 
 
 # --- what is missing --------------------------------------------------------------------------------------------------
@@ -224,6 +243,15 @@ def test_a_missing_tool_leaves_its_part_out_and_is_named_once(tmp_path: Path, mo
 
 
 # --- the report -------------------------------------------------------------------------------------------------------
+
+
+WAVES = {
+    "file": "build/waves/fma_fp32_broken.vcd",
+    "first": 49,
+    "index": 50,
+    "rows": [{"name": "a", "values": ["3f", "3f"]}, {"name": "result", "values": ["3f800000", "xxxxxxxx"]}],
+    "expected": {"result": "3f800001"},
+}
 
 
 def summary() -> dict[str, Any]:
@@ -268,7 +296,14 @@ def summary() -> dict[str, Any]:
         ],
         "recipes": [row | {"synthesis": {"estimates": estimates}} for row in table()],
         "broken": [
-            {"unit": "fma_fp32", "simulator": "icarus", "broken": 50, "caught": True, "report": ["vector 50: <a>"]}
+            {
+                "unit": "fma_fp32",
+                "simulator": "icarus",
+                "broken": 50,
+                "caught": True,
+                "report": ["vector 50: <a>"],
+                "waves": WAVES,
+            }
         ],
         "skipped": [],
         "folder": "build",
@@ -293,9 +328,10 @@ def test_the_page_stands_alone_and_shows_every_chart() -> None:
     page = _Page()
     text = report.html(summary())
     page.feed(text)
-    assert page.tags.count("svg") == 5
-    assert [loaded for loaded in page.loads if not loaded.startswith("#")] == []
-    assert "script" not in page.tags
+    assert page.tags.count("svg") == 5 + 1
+    links = {"rtl/fma_fp32.v", "vectors/fma_fp32.vec", "waves/fma_fp32_broken.vcd", "report.json"}
+    assert {loaded for loaded in page.loads if not loaded.startswith("#")} == links
+    assert page.tags.count("table") == page.tags.count("thead") == 6
     assert "vector 50: &lt;a&gt;" in text
     assert "1.034" in text
     assert all(row["recipe"] in text and f"{row['conversion']:.4f}" in text for row in table())
@@ -326,10 +362,20 @@ def test_a_file_that_is_no_report_is_refused(text: str, tmp_path: Path) -> None:
         report.read(file)
 
 
-def printed(made: dict[str, Any]) -> str:
-    console = Console(width=140, file=io.StringIO(), record=True)
-    console.print(report.summary_table(made))
+def printed(made: dict[str, Any], columns: int = 140) -> str:
+    """What a terminal shows."""
+    console = Console(width=columns, file=io.StringIO(), record=True, force_terminal=True)
+    with pytest.MonkeyPatch.context() as patch, main.make_context("fp9", ["formats"]):
+        patch.setattr(output, "console", lambda stderr=False: console)
+        output.show({}, False, *report.summary_tables(made))
     return console.export_text()
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_no_figure_is_cut_on_a_narrow_terminal(columns: int) -> None:
+    text = printed(summary(), columns)
+    assert "\u2026" not in text
+    assert all(figure in text for figure in ("97.0", "9,000", "42,000", "12.3", "1.034", "fma_dlfloat16"))
 
 
 def test_the_table_says_what_was_checked_and_what_it_takes() -> None:

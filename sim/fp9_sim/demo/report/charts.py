@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 Summary = Mapping[str, Any]
 
 BLUE, ORANGE, GREEN, GREY = "#2f6690", "#d9822b", "#4f9d69", "#9aa5b1"
+GRID, BLACK = "#e4e7eb", "#000000"
+PAGE_COLOURS = {GRID: "var(--line)", BLACK: "var(--text)", BLUE: "var(--blue)"}
+"""What follows the page from day to night; the other colours are seen on both."""
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "fp9",
@@ -24,7 +27,7 @@ STYLE: dict[Any, Any] = {
     "axes.edgecolor": GREY,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": "#e4e7eb",
+    "grid.color": GRID,
 }
 ABOVE: dict[str, Any] = {"frameon": False, "loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
 """A legend above the axes."""
@@ -41,7 +44,10 @@ def _svg(draw: Callable[[Axes], None], height: float) -> str:
         draw(figure.add_subplot())
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
-    return text.getvalue()[text.getvalue().index("<svg") :]
+    drawn = text.getvalue()[text.getvalue().index("<svg") :]
+    for fixed, of_the_page in PAGE_COLOURS.items():
+        drawn = drawn.replace(fixed, of_the_page)
+    return drawn
 
 
 def accuracy(summary: Summary) -> str:

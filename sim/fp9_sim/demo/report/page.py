@@ -8,14 +8,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from fp9.explorer import shared_text
 from fp9.system.files import write_whole
 from fp9_rtl.synthesis.records import NOTE
-from fp9_sim.demo.report import charts
+from fp9_sim.demo.report import charts, waves
 from fp9_sim.demo.report.terminal import nearest_percent, times
 
 Summary = Mapping[str, Any]
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of `report.json`; a file of another version is refused."""
 NEEDED = (
     "accuracy",
@@ -66,7 +67,13 @@ def html(summary: Summary) -> str:
     from jinja2 import Environment, StrictUndefined  # optional
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters.update(percent=nearest_percent, times=times)
+    folder = Path(summary["folder"])
+    environment.filters.update(
+        percent=nearest_percent,
+        times=times,
+        waves=waves.picture,
+        beside=lambda path: Path(path).relative_to(folder).as_posix(),
+    )
     template = environment.from_string(
         files("fp9_sim.demo.report").joinpath("template.html").read_text(encoding="utf-8")
     )
@@ -75,4 +82,5 @@ def html(summary: Summary) -> str:
         drawn["areas"] = charts.areas(summary)
     if summary["recipes"]:
         drawn["recipes"] = charts.recipes(summary)
-    return template.render(**summary, passed=passed(summary), charts=drawn, note=NOTE)
+    shared = {name: shared_text(file) for name, file in (("look", "look.css"), ("sorting", "tables.js"))}
+    return template.render(**summary, passed=passed(summary), charts=drawn, note=NOTE, **shared)

@@ -1,15 +1,15 @@
-"""The summary as one table for the terminal."""
+"""The summary as tables for the terminal, which fold there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rich import box
-from rich.console import Group, RenderableType
-from rich.panel import Panel
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
+
+from fp9.cli.output import table
 
 Summary = Mapping[str, Any]
 
@@ -26,27 +26,23 @@ def times(exponent: int) -> str:
     return f"2^{exponent}"
 
 
-def summary_table(summary: Summary) -> RenderableType:
+def summary_tables(summary: Summary) -> list[RenderableType]:
     """Accuracy, errors of the layer, operations checked, mismatches, area, ratios, and where the files lie."""
-    parts: list[RenderableType] = [_accuracy(summary), _layer(summary), _units(summary)]
+    title = f"fp9 {summary['fp9']}: one layer from its formats to gates, in {summary['seconds']:.0f} s"
+    parts: list[RenderableType] = [Text(title, style="bold"), _accuracy(summary), _layer(summary), _units(summary)]
     if summary["ratios"]:
         parts.append(_ratios(summary))
     if summary["recipes"]:
         parts.append(_recipes(summary))
-    parts += [_broken(summary), *(Text(f"Skipped: {reason}", style="yellow") for reason in summary["skipped"])]
-    parts.append(Text(f"Files: {summary['folder']}/ report.html, report.json, rtl/, vectors/"))
-    title = f"fp9 {summary['fp9']}: one layer from its formats to gates, in {summary['seconds']:.0f} s"
-    return Panel(Group(*parts), title=title, title_align="left", box=box.ROUNDED, expand=False)
+    parts += [*_broken(summary), *(Text(f"Skipped: {reason}", style="yellow") for reason in summary["skipped"])]
+    parts.append(Text(f"Files: {summary['folder']}/ report.html, report.json, rtl/, vectors/, waves/"))
+    return parts
 
 
 def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], texts: int) -> Table:
     """A table whose first `texts` columns are texts and the others numbers."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for place, column in enumerate(columns):
-        table.add_column(column, justify="left" if place < texts else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*row)
-    return table
+    names = list(columns)
+    return table(title, names, rows, numbers=names[texts:])
 
 
 def _accuracy(summary: Summary) -> Table:
@@ -129,9 +125,9 @@ def _recipes(summary: Summary) -> Table:
     return _table("Accuracy against silicon: nat a character above float32, from the records", columns, rows, texts=2)
 
 
-def _broken(summary: Summary) -> RenderableType:
+def _broken(summary: Summary) -> list[Text]:
     """The deliberately broken vectors, each with the line that reports it."""
-    lines = [
+    return [
         Text.assemble(
             f"Vector {b['broken']} of {b['unit']} broken on purpose, {b['simulator']}: ",
             ("caught", "green") if b["caught"] else ("MISSED", "bold red"),
@@ -139,4 +135,3 @@ def _broken(summary: Summary) -> RenderableType:
         )
         for b in summary["broken"]
     ]
-    return Group(*lines)

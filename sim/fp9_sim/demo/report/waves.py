@@ -1,0 +1,124 @@
+"""The waveform of a caught fault: what the dump of a combinational unit shows around one operation, and its picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from vcd.reader import TokenKind, tokenize
+
+from fp9.units import Port, Unit
+from fp9_sim.benches.scoreboard import Mismatch
+
+Record = dict[str, Any]
+
+BESIDE = 2
+"""Operations that are shown before the one in question, and behind it."""
+
+
+def around(dump: Path, unit: Unit, mismatch: Mismatch) -> Record:
+    """The ports of a unit without stages around an operation that failed, as a VCD file of its regression has them.
+
+    The bench gives every operation one unit of time, so that an operation's number is its time. Values are hex digits.
+    """
+    first = max(0, mismatch.index - BESIDE)
+    times = range(first, mismatch.index + BESIDE + 1)
+    ports = [*unit.inputs, *unit.outputs]
+    seen = _values(dump, unit.name, {port.name for port in ports})
+    return {
+        "first": first,
+        "index": mismatch.index,
+        "rows": [{"name": port.name, "values": [_hex(_at(seen[port.name], t), port) for t in times]} for port in ports],
+        "expected": {name: value.hex for name, value in mismatch.expected.items() if value != mismatch.got[name]},
+    }
+
+
+def _values(dump: Path, top: str, names: set[str]) -> dict[str, list[tuple[int, str]]]:
+    """The changes of a module's own signals, as times and bits."""
+    found: dict[str, list[tuple[int, str]]] = {name: [] for name in names}
+    scope: list[str] = []
+    codes: dict[str, str] = {}
+    now = 0
+    with dump.open("rb") as opened:
+        for token in tokenize(opened):
+            if token.kind is TokenKind.SCOPE:
+                scope.append(token.scope.ident)
+            elif token.kind is TokenKind.UPSCOPE:
+                scope.pop()
+            elif token.kind is TokenKind.VAR and scope == [top] and token.var.reference in names:
+                codes[token.var.id_code] = token.var.reference
+            elif token.kind is TokenKind.CHANGE_TIME:
+                now = token.time_change
+            elif token.kind is TokenKind.CHANGE_SCALAR and token.scalar_change.id_code in codes:
+                found[codes[token.scalar_change.id_code]].append((now, token.scalar_change.value))
+            elif token.kind is TokenKind.CHANGE_VECTOR and token.vector_change.id_code in codes:
+                value = token.vector_change.value
+                found[codes[token.vector_change.id_code]].append(
+                    (now, f"{value:b}" if isinstance(value, int) else value)
+                )
+    return found
+
+
+def _at(changes: Sequence[tuple[int, str]], time: int) -> str:
+    """The bits that stood at the end of a unit of time."""
+    return next((bits for when, bits in reversed(changes) if when <= time), "x")
+
+
+def _hex(bits: str, port: Port) -> str:
+    digits = -(-port.width // 4)
+    return f"{int(bits, 2):0{digits}x}" if set(bits) <= {"0", "1"} else "x" * digits
+
+
+# --- the picture ---------------------------------------------------------------------------------------------------
+
+_NAME, _CELL, _ROW, _EDGE = 130, 110, 28, 5
+"""Widths of the names and of an operation, height of a row, width of an edge between values; in pixels."""
+
+
+def picture(waves: Mapping[str, Any]) -> str:
+    """The record of `around` as SVG, in the colours of the page that it stands in."""
+    count = len(waves["rows"][0]["values"])
+    rows = [(row["name"], row["values"], "") for row in waves["rows"]]
+    place = waves["index"] - waves["first"]
+    for name, value in waves["expected"].items():
+        rows.append((f"{name} expected", [""] * place + [value] + [""] * (count - place - 1), "lost"))
+    height = _ROW * (len(rows) + 1)
+    said = f"Ports around operation {waves['index']}: " + "; ".join(
+        f"{n} {' '.join(filter(None, v))}" for n, v, _ in rows
+    )
+    parts = [f'<rect class="chosen" x="{_NAME + _CELL * place}" y="0" width="{_CELL}" height="{height}"/>']
+    parts += [
+        _text(_NAME + _CELL * (i + 0.5), _ROW * 0.7, f"operation {waves['first'] + i}", "middle", "hint")
+        for i in range(count)
+    ]
+    for line, (name, values, kind) in enumerate(rows, start=1):
+        parts.append(_text(_NAME - 8, _ROW * (line + 0.7), name, "end", kind))
+        parts += _lane(values, _ROW * line, kind)
+    inner = "".join(parts)
+    width = _NAME + _CELL * count
+    size = f'viewBox="0 0 {width} {height}" width="{width}"'
+    return f'<svg class="waves" {size} role="img" aria-label="{escape(said)}">{inner}</svg>'
+
+
+def _lane(values: Sequence[str], y: float, kind: str) -> Iterator[str]:
+    """The values of a signal, one box for as long as it stays."""
+    top, bottom, middle = y + 4, y + _ROW - 4, y + _ROW / 2
+    start = 0
+    while start < len(values):
+        end = start + 1
+        while end < len(values) and values[end] == values[start]:
+            end += 1
+        left, right = _NAME + _CELL * start, _NAME + _CELL * end
+        if values[start]:
+            inside, outside = (left + _EDGE, right - _EDGE), (left, right)
+            points = [(outside[0], middle), (inside[0], top), (inside[1], top), (outside[1], middle)]
+            points += [(inside[1], bottom), (inside[0], bottom)]
+            yield f'<polygon class="{kind}" points="{" ".join(f"{x:g},{y:g}" for x, y in points)}"/>'
+            yield _text((left + right) / 2, y + _ROW * 0.7, values[start], "middle", kind)
+        start = end
+
+
+def _text(x: float, y: float, text: str, anchor: str, kind: str) -> str:
+    return f'<text class="{kind}" x="{x:g}" y="{y:g}" text-anchor="{anchor}">{escape(text)}</text>'
