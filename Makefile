@@ -15,7 +15,7 @@ UV := uv==0.13.9
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test setup prove mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
+.PHONY: demo test setup prove evidence mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
 
 demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
@@ -43,6 +43,9 @@ exhaustive: $(READY) ## every unit (or SWEPT) on every input, going on where it 
 
 prove: $(READY)   ## every proof that ends within an hour
 	$(BIN)/fp9 prove $(PROVEN) --record
+
+evidence: $(READY) ## what the records owe to the circuits of today, made for HOURS
+	$(BIN)/fp9 campaign $(if $(HOURS),--hours $(HOURS))
 
 mutants: $(READY) ## the share of single errors that the vector suites of UNITS notice; minutes
 	$(BIN)/fp9 grade $(UNITS) --record

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import fp9
+from fp9.system.sources import digest
 from fp9_rtl.tools.yosys import yosys_version
 
 _SOURCES = (":/model", ":/rtl", ":/sim", ":(top,exclude)model/fp9/vectors/grades.json")
@@ -22,12 +23,23 @@ def provenance() -> dict[str, str]:
     """Date, command, git revision ("unknown" outside a repository, "+" after it for a changed tree), versions."""
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": command(),
         "revision": _revision(),
         "fp9": fp9.__version__,
         "yosys": yosys_version(),
         "python": platform.python_version(),
     }
+
+
+def model_digest() -> str:
+    """SHA-256 of the model's source, the command line apart."""
+    package = Path(fp9.__file__).parent
+    return digest(package, (path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "cli"))
+
+
+def command() -> str:
+    """The command line of this process."""
+    return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 
 def _revision() -> str:

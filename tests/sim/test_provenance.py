@@ -8,7 +8,7 @@ import pytest
 
 import fp9
 from fp9_sim import provenance
-from fp9_sim.sweeps.job import model_digest
+from fp9_sim.provenance import model_digest
 
 ROOT = Path(__file__).parents[2]
 

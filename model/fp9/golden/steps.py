@@ -220,7 +220,7 @@ def _fma16(unit: Fpu, inputs: Columns) -> Results:
     wide = unit.engine.result
     engine = replace(unit.engine, name="fma16", products=1, window=None)
     a, b = (inputs[operand][:, None].astype(wide.dtype) for operand in ("a", "b"))
-    codes, flags = dot(a, b, wide, wide, engine, inputs["c"].astype(wide.dtype), flags=True)
+    codes, flags = dot(a, b, wide, wide, engine, inputs["c"].astype(wide.dtype), format_c=wide, flags=True)
     return {"result": codes, "flags": flags}
 
 

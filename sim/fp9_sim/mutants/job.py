@@ -8,6 +8,7 @@ equal ones are no errors and leave the count.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -63,7 +64,7 @@ class Grade:
     """The mutants drawn of a unit, `drawn` over all seeds, and each suite's figures.
 
     `unnoticed` are mutants that no suite noticed, with inputs that tell them apart; `undecided` those for which the
-    proof did not finish.
+    proof did not finish. `seconds` is what the grading took.
     """
 
     unit: str
@@ -76,6 +77,7 @@ class Grade:
     undecided: tuple[Mutant, ...]
     unnoticed: tuple[tuple[Mutant, dict[str, int]], ...]
     suites: tuple[SuiteGrade, ...]
+    seconds: float
     provenance: dict[str, str]
 
     @property
@@ -104,7 +106,7 @@ def grade(
     """
     if not 2 <= drawn <= 2 * MOST:
         raise ValueError(f"{drawn} mutants given; give 2 to {2 * MOST}")
-    tell = progress or (lambda words, done, total: None)
+    tell, started = progress or (lambda words, done, total: None), time.monotonic()
     verilog = fp9_rtl.verilog(unit)
     made = {suite: library.generate(unit, suite) for suite in suites}
     graded = _Graded(set(), {suite: set() for suite in made}, {})
@@ -123,6 +125,7 @@ def grade(
         graded.ended(State.UNFINISHED),
         tuple((m, dict(graded.compared[m].counterexample)) for m in graded.ended(State.REFUTED)),
         tuple(graded.suite(suite, vectors) for suite, vectors in made.items()),
+        round(time.monotonic() - started, 1),
         provenance(),
     )
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
 
 import fp9
+from fp9.system import cache
 from fp9.system.files import write_whole
+from fp9.units import Unit
+from fp9.vectors import sets as vectors
 from fp9.vectors.grades import TABLE
+from fp9_rtl.tools.cache import load, store
 from fp9_sim import records
 from fp9_sim.mutants.job import Grade
+from fp9_sim.provenance import model_digest
 
 SOURCE = Path(fp9.__file__).resolve().parents[2] / records.HOME / records.GRADES
 """The records that lie with the source; beside an installed package there are none."""
@@ -29,6 +35,17 @@ def keep(graded: Grade, folder: Path) -> Path:
 def read(folder: Path, unit: str) -> dict[str, Any] | None:
     """The record of a unit, or None where it has none. Raises ValueError for a file that is no record."""
     return records.read(folder, unit, _NEEDED, "grade")
+
+
+def suite_digest(unit: Unit, suite: str) -> str:
+    """The digest of the vectors that a suite has today; kept, as making them takes seconds, until the model changes."""
+    request = {"unit": repr(unit), "suite": suite, "model": model_digest()}
+    kept = load(cache.folder("suites"), request)
+    if kept is None:
+        kept = {"sha256": vectors.digest(vectors.generate(unit, suite))}
+        with contextlib.suppress(OSError):
+            store(cache.folder("suites"), request, kept)
+    return str(kept["sha256"])
 
 
 def table(folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""Where shards are run: in processes of this machine, or on a Dask cluster."""
+"""Where tasks are run: in processes of this machine, or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -6,37 +6,49 @@ import importlib
 import itertools
 import multiprocessing
 import signal
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any
+from typing import Any, TypeVar
 
 from fp9.system.missing import install_hint
-from fp9_sim.sweeps.shard import ShardResult, Task, run_shard
 
-IN_FLIGHT = 256
-"""Shards at most that a scheduler holds: each comes with the unit's Verilog."""
+AHEAD = 64
+"""Tasks that wait beside those that run, so that no worker does; each comes with the unit's Verilog."""
 
 CONNECT_SECONDS = 20.0
 """How long a scheduler may take to answer."""
 
 
-def run(tasks: Iterable[Task], workers: int, scheduler: str | None) -> Iterator[ShardResult]:
-    """Results of all tasks in the order in which they end, each once.
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def run(
+    function: Callable[[T], R], tasks: Iterable[T], workers: int, scheduler: str | None, ahead: int = AHEAD
+) -> Iterator[R]:
+    """What a function gives for each task, in the order in which they end.
 
     `scheduler` is the address of a Dask scheduler, whose workers have this package; without it `workers` processes of
-    this machine do the work. Raises ValueError for a scheduler that does not answer and for workers that die.
+    this machine do the work. A task is asked for when a worker can have it, or up to `ahead` tasks before. Raises
+    ValueError for a scheduler that does not answer and for workers that die.
     """
-    return on_dask(tasks, scheduler) if scheduler else on_processes(tasks, workers)
+    if scheduler:
+        return on_dask(function, tasks, scheduler, ahead)
+    return on_processes(function, tasks, workers, ahead)
 
 
-def on_processes(tasks: Iterable[Task], count: int) -> Iterator[ShardResult]:
+def on_processes(function: Callable[[T], R], tasks: Iterable[T], count: int, ahead: int) -> Iterator[R]:
     """Results from processes of this machine."""
+    waiting = iter(tasks)
     with processes(count) as pool:
-        futures = [pool.submit(run_shard, task) for task in tasks]
         try:
-            for future in as_completed(futures):
-                yield future.result()
+            running = {pool.submit(function, task) for task in itertools.islice(waiting, count + ahead)}
+            while running:
+                ended, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    running |= {pool.submit(function, task) for task in itertools.islice(waiting, 1)}
+                    yield future.result()
         except BrokenProcessPool:
             raise ValueError("a worker process was killed; run the same command again, and it goes on") from None
         finally:
@@ -58,8 +70,8 @@ def _stop_at_once() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def on_dask(tasks: Iterable[Task], address: str) -> Iterator[ShardResult]:
-    """Results from the workers of a Dask scheduler; a shard whose worker dies is run by another one."""
+def on_dask(function: Callable[[T], R], tasks: Iterable[T], address: str, ahead: int) -> Iterator[R]:
+    """Results from the workers of a Dask scheduler; a task whose worker dies is run by another one."""
     try:
         distributed: Any = importlib.import_module("distributed")
     except ModuleNotFoundError:
@@ -71,14 +83,15 @@ def on_dask(tasks: Iterable[Task], address: str) -> Iterator[ShardResult]:
             f"no Dask scheduler answers at {address}; start one with `dask scheduler` and give its address"
         ) from None
     waiting = iter(tasks)
+
+    def submit(task: T) -> Any:
+        return client.submit(function, task, pure=False, retries=2)
+
     with client:
-        ended = distributed.as_completed(_submit(client, task) for task in itertools.islice(waiting, IN_FLIGHT))
+        room = max(1, sum(client.nthreads().values())) + ahead
+        ended = distributed.as_completed(submit(task) for task in itertools.islice(waiting, room))
         for future in ended:
             yield future.result()
             future.release()
             for task in itertools.islice(waiting, 1):
-                ended.add(_submit(client, task))
-
-
-def _submit(client: Any, task: Task) -> Any:
-    return client.submit(run_shard, task, pure=False, retries=2)
+                ended.add(submit(task))

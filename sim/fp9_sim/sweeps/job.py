@@ -11,17 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import fp9
 import fp9_rtl
-from fp9.system.sources import digest
 from fp9.units import Unit
 from fp9_sim.batch.unit import Verilated, verilated
-from fp9_sim.provenance import provenance
+from fp9_sim.provenance import model_digest, provenance
 from fp9_sim.records import SWEEPS, home
 from fp9_sim.simulators.find import verilator
 from fp9_sim.sweeps import checkpoint, executors, records
 from fp9_sim.sweeps.plan import Plan
-from fp9_sim.sweeps.shard import ShardResult, Task
+from fp9_sim.sweeps.shard import ShardResult, Task, run_shard
 from fp9_sim.sweeps.shrink import Operation, shrink
 
 Progress = Callable[[str, int, int], None]
@@ -73,7 +71,8 @@ def sweep(
     with checkpoint.opened(folder / f".{plan.unit.name}-{_key(plan, shards, text)}.jsonl") as kept:
         before = sum(result.count for result in kept.done.values())
         left = [Task(plan, text, index) for index in shards if index not in kept.done]
-        _run(kept, executors.run(left, workers or len(os.sched_getaffinity(0)), scheduler), plan, len(shards), progress)
+        found = executors.run(run_shard, left, workers or len(os.sched_getaffinity(0)), scheduler)
+        _run(kept, found, plan, len(shards), progress)
         results = [kept.done[index] for index in shards]
         seconds = time.perf_counter() - started
         record = _record(kept.run, plan, shards, text, results, seconds)
@@ -101,12 +100,6 @@ def _key(plan: Plan, shards: range, verilog: str) -> str:
     """What makes finished shards worth keeping: the same plan, circuit and model."""
     parts = [*plan.unit.describe(), plan.kind, plan.shards, plan.shard_size, shards.start, shards.stop]
     return hashlib.sha256(json.dumps([*parts, verilog, model_digest()]).encode()).hexdigest()[:16]
-
-
-def model_digest() -> str:
-    """SHA-256 of the model's source, the command line apart."""
-    package = Path(fp9.__file__).parent
-    return digest(package, (path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "cli"))
 
 
 def _record(

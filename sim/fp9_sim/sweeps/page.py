@@ -10,7 +10,6 @@ from typing import Any
 import fp9_rtl
 from fp9.system.files import write_whole
 from fp9.units import CATALOGUE, Unit
-from fp9.vectors import sets as vectors
 from fp9.vectors.grades import percent
 from fp9_sim import mutants
 from fp9_sim.records import GRADES, PROOFS, SWEEPS, path_of, read
@@ -61,29 +60,68 @@ def coverage(folder: Path | str, units: Iterable[Unit] | None = None) -> list[Co
 def covered(unit: Unit, folder: Path) -> Covered:
     """What the records say of one unit."""
     digest = fp9_rtl.circuit_digest(unit)
-    plan = Plan(unit)
+    found = swept(unit, folder, digest)
+    plan = found.plan
     space = "with state" if not plan.exhaustive and unit.kind == "mac" else _power(plan.space)
-    swept, share = _swept(unit, path_of(folder / SWEEPS, unit.name), plan, digest)
     proof = _proof(unit, folder / PROOFS, digest)
-    return Covered(unit.name, (space, *swept, proof, *_grades(unit, folder / GRADES, digest)), share == 1)
+    cells = (space, *_cells(found), proof, *_grades(unit, folder / GRADES, digest))
+    return Covered(unit.name, cells, found.share == 1 and not found.mismatches)
 
 
-def _swept(unit: Unit, path: Path, plan: Plan, digest: str) -> tuple[tuple[str, str, str, str], float]:
-    """The cells of the sweep, and the share of the space that is met without a mismatch."""
+@dataclass(frozen=True)
+class Swept:
+    """The runs of a unit's present circuit, or of any where none was asked for; `earlier` where there are others."""
+
+    plan: Plan
+    runs: tuple[records.Record, ...]
+    earlier: bool
+
+    @property
+    def mismatches(self) -> int:
+        return sum(run["mismatches"] for run in self.runs)
+
+    @property
+    def enumerated(self) -> int:
+        """Inputs that some run has met by enumeration, each once."""
+        return sum(_union([run for run in self.runs if run["kind"] == "exhaustive"], self.plan))
+
+    @property
+    def drawn(self) -> int:
+        """Operations of the longest stratified run."""
+        return max((run["count"] for run in self.runs if run["kind"] == "stratified"), default=0)
+
+    @property
+    def share(self) -> float:
+        """Share of the input space that is met; 0 where it is not enumerated."""
+        return self.enumerated / self.plan.space if self.plan.exhaustive else 0.0
+
+
+def swept(unit: Unit, folder: Path, digest: str | None) -> Swept:
+    """The sweeps of a unit by the records in `folder`: those of the circuit `digest`, or of any circuit for None.
+
+    Raises ValueError for a file that is no record.
+    """
+    path = path_of(folder / SWEEPS, unit.name)
     every = records.read(path) if path.exists() else []
-    runs = [run for run in every if run.get("circuit_sha256") == digest and run["spec"] == unit.describe()]
-    if not runs:
-        return ("earlier circuit" if every else "-", "0 %", "-", "-"), 0
-    enumerated = sum(_union([run for run in runs if run["kind"] == "exhaustive"], plan))
-    drawn = max((run["count"] for run in runs if run["kind"] == "stratified"), default=0)
-    wrong = sum(run["mismatches"] for run in runs)
-    words = f"{enumerated:,} enumerated" if plan.exhaustive else f"{drawn:,} stratified"
-    share = enumerated / plan.space if plan.exhaustive else 0.0
-    met = f"{100 * share:.3g} %" if plan.exhaustive else "sample"
-    return (words, met, f"{wrong:,}", f"{runs[-1]['date']} at {runs[-1]['revision']}"), 0 if wrong else share
+    runs = tuple(
+        run
+        for run in every
+        if digest is None or (run.get("circuit_sha256") == digest and run["spec"] == unit.describe())
+    )
+    return Swept(Plan(unit), runs, len(every) > len(runs))
 
 
-def _union(runs: list[dict[str, Any]], plan: Plan) -> list[int]:
+def _cells(found: Swept) -> tuple[str, str, str, str]:
+    """The words of a sweep: how much, what share, mismatches, the last run."""
+    if not found.runs:
+        return "earlier circuit" if found.earlier else "-", "0 %", "-", "-"
+    exhaustive, last = found.plan.exhaustive, found.runs[-1]
+    words = f"{found.enumerated:,} enumerated" if exhaustive else f"{found.drawn:,} stratified"
+    met = f"{100 * found.share:.3g} %" if exhaustive else "sample"
+    return words, met, f"{found.mismatches:,}", f"{last['date']} at {last['revision']}"
+
+
+def _union(runs: list[records.Record], plan: Plan) -> list[int]:
     """Operations of each stretch of the enumeration that some run has met; what several met counts once."""
     spans = sorted((run["first"] * run["shard_size"], run["stop"] * run["shard_size"]) for run in runs)
     lengths, reached = [], 0
@@ -119,7 +157,7 @@ def _grades(unit: Unit, folder: Path, digest: str) -> tuple[str, str]:
 def _share(unit: Unit, suite: dict[str, Any] | None) -> str:
     if suite is None:
         return "-"
-    if suite.get("sha256") != vectors.digest(vectors.generate(unit, suite["suite"])):
+    if suite.get("sha256") != mutants.suite_digest(unit, suite["suite"]):
         return "earlier suite"
     return percent(suite["rate"])
 

@@ -11,7 +11,9 @@ from fp9.vectors.grades import TABLE, grade_of
 from fp9_sim.mutants import Grade, SuiteGrade, keep, kept, read
 
 RECORDS = Path(__file__).parents[3] / "docs" / "verification" / "grades"
-GRADED = Grade("some", (), "f" * 64, "c" * 64, 4, (5,), (), (), (), (SuiteGrade("smoke", "a" * 64, 10, 3, ()),), {})
+GRADED = Grade(
+    "some", (), "f" * 64, "c" * 64, 4, (5,), (), (), (), (SuiteGrade("smoke", "a" * 64, 10, 3, ()),), 1.5, {}
+)
 
 
 def test_the_models_table_is_that_of_the_records() -> None:

@@ -1,0 +1,6 @@
+"""Campaigns: what the records owe to the circuits of today, and its making, most valuable first."""
+
+from fp9_sim.campaign.claims import CLAIMS, Claim, Debt, owed
+from fp9_sim.campaign.job import Ended, campaign
+
+__all__ = ["CLAIMS", "Claim", "Debt", "Ended", "campaign", "owed"]

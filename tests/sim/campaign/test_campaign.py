@@ -1,0 +1,160 @@
+"""What is owed follows from the records alone, and a campaign pays it, whatever is killed meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fp9.units import CATALOGUE
+from fp9_sim import campaign as library
+from fp9_sim.campaign.claims import EARLIER_CIRCUIT, EARLIER_SUITE, NO_RECORD
+from fp9_sim.cli.campaign import _CLAIMS
+from fp9_sim.proofs.text import PROGRAMS
+from fp9_sim.records import HOME, path_of
+
+ROOT = Path(__file__).parents[3]
+UNIT = CATALOGUE["decoder_hif8"]
+CLAIMS = {claim.name: claim for claim in library.CLAIMS}
+HERE = [claim for claim in library.CLAIMS if claim.name != "text" or any(map(shutil.which, PROGRAMS))]
+"""The claims that this machine can decide: texts need ABC."""
+
+
+def reasons(folder: Path) -> dict[str, tuple[str, bool]]:
+    """What the unit owes, by claim."""
+    return {debt.claim.name: (debt.why, debt.payable) for debt in library.owed([UNIT], folder, HERE)}
+
+
+def edit(path: Path, **fields: Any) -> None:
+    """Fields of a record, or of each run of a list of them, changed."""
+    record = json.loads(path.read_text())
+    for part in record if isinstance(record, list) else [record]:
+        part.update(fields)
+    path.write_text(json.dumps(record))
+
+
+def test_the_command_names_every_claim() -> None:
+    assert tuple(CLAIMS) == _CLAIMS
+
+
+@pytest.fixture(scope="module")
+def paid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Records of a campaign that was killed when the first of them was made, and of the one after it."""
+    folder = tmp_path_factory.mktemp("records")
+    assert reasons(folder) == {claim.name: (NO_RECORD, True) for claim in HERE}
+    program = folder / "program.py"
+    program.write_text(
+        "import os, pathlib, signal, sys\n"
+        "from fp9.units import CATALOGUE\n"
+        "from fp9_sim.campaign import CLAIMS, campaign, owed\n"
+        "if __name__ == '__main__':\n"
+        "    folder = pathlib.Path(sys.argv[1])\n"
+        "    claims = [claim for claim in CLAIMS if claim.name in sys.argv[2:]]\n"
+        "    for ended in campaign(owed([CATALOGUE['decoder_hif8']], folder, claims), folder, hours=1, workers=1):\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    killed = subprocess.run([sys.executable, program, folder, *(claim.name for claim in HERE)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    left = library.owed([UNIT], folder, HERE)
+    assert len(left) == len(HERE) - 1
+    ended = list(library.campaign(left, folder, hours=1, workers=1))
+    assert [end.debt.claim.name for end in ended] == [debt.claim.name for debt in left]
+    assert all(end.said is None and end.path is not None and end.path.exists() for end in ended)
+    return folder
+
+
+def test_after_it_nothing_is_owed_and_each_record_is_signed(paid: Path) -> None:
+    assert reasons(paid) == {}
+    for claim in HERE:
+        record = json.loads(path_of(paid / claim.folder, UNIT.name).read_text())
+        signed = record[0] if isinstance(record, list) else record | record["provenance"]
+        assert {"circuit_sha256", "date", "revision", "fp9", "yosys", "command"} <= signed.keys()
+        assert claim.seconds(UNIT, paid) is not None
+
+
+@pytest.mark.parametrize("claim", HERE, ids=lambda claim: claim.name)
+def test_a_record_of_another_circuit_pays_nothing(claim: library.Claim, paid: Path, tmp_path: Path) -> None:
+    shutil.copytree(paid, tmp_path, dirs_exist_ok=True)
+    edit(path_of(tmp_path / claim.folder, UNIT.name), circuit_sha256="0" * 64)
+    assert reasons(tmp_path) == {claim.name: (EARLIER_CIRCUIT, True)}
+
+
+def test_a_grade_of_another_suite_is_to_be_made_again(paid: Path, tmp_path: Path) -> None:
+    shutil.copytree(paid, tmp_path, dirs_exist_ok=True)
+    path = path_of(tmp_path / CLAIMS["grade"].folder, UNIT.name)
+    suites = json.loads(path.read_text())["suites"]
+    edit(path, suites=[suite | {"sha256": "0" * 64} for suite in suites])
+    assert reasons(tmp_path) == {"grade": (EARLIER_SUITE, True)}
+
+
+def test_what_does_not_hold_is_named_and_left(paid: Path, tmp_path: Path) -> None:
+    shutil.copytree(paid, tmp_path, dirs_exist_ok=True)
+    edit(path_of(tmp_path / CLAIMS["sweep"].folder, UNIT.name), mismatches=3)
+    path = path_of(tmp_path / CLAIMS["grade"].folder, UNIT.name)
+    suites = json.loads(path.read_text())["suites"]
+    edit(path, suites=[suite | {"rate": 0.5, "survivors": [{}, {}]} for suite in suites])
+    path = path_of(tmp_path / CLAIMS["proof"].folder, UNIT.name)
+    (claim, *others) = json.loads(path.read_text())["claims"]
+    claim["cases"][0]["state"] = "unfinished"
+    edit(path, claims=[claim, *others], proven=False)
+    found = reasons(tmp_path)
+    assert found["sweep"] == ("3 mismatches", False)
+    assert found["grade"] == ("smoke misses 2, corner misses 2", False)
+    assert found["proof"][0].startswith("1 of ") and not found["proof"][1]
+    assert list(library.campaign(library.owed([UNIT], tmp_path, HERE), tmp_path, hours=1)) == []
+
+
+def test_nothing_is_begun_that_does_not_fit_the_hours(tmp_path: Path) -> None:
+    (debt,) = library.owed([UNIT], tmp_path, [CLAIMS["proof"]])
+    slow = library.Debt(debt.unit, debt.claim, debt.why, True, 7200.0)
+    assert list(library.campaign([slow], tmp_path, hours=1, workers=1)) == []
+
+
+def test_a_failure_ends_its_own_record_alone(tmp_path: Path) -> None:
+    fails = library.Claim("fails", "", "fails", CLAIMS["proof"].lacks, CLAIMS["proof"].seconds, _fails, None)
+    debts = library.owed([UNIT], tmp_path, [fails, CLAIMS["proof"]])
+    ended = {end.debt.claim.name: end for end in library.campaign(debts, tmp_path, hours=1, workers=1)}
+    assert ended["fails"].said == "ValueError: there is no such thing" and ended["fails"].path is None
+    assert ended["proof"].said is None
+
+
+def _fails(unit: object, limit: float) -> None:
+    raise ValueError("there is no such thing")
+
+
+def test_two_campaigns_do_not_write_into_one_folder(tmp_path: Path) -> None:
+    debts = library.owed([UNIT], tmp_path, [CLAIMS["proof"]])
+    first = library.campaign(debts, tmp_path, hours=1, workers=1)
+    next(first)
+    with pytest.raises(ValueError, match="another campaign writes there"):
+        next(library.campaign(debts, tmp_path, hours=1, workers=1))
+    first.close()
+
+
+def test_a_killed_dask_worker_costs_no_record(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs the extra cluster")
+    units = [CATALOGUE[name] for name in ("decoder_hif8", "decoder_ocp", "decoder_hfp8", "upcast_fp32")]
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, worker_dashboard_address=None
+    ) as cluster:
+        victim, debts = cluster.workers[0].pid, library.owed(units, tmp_path, [CLAIMS["proof"]])
+        ended = []
+        for end in library.campaign(debts, tmp_path, hours=1, scheduler=cluster.scheduler_address):
+            if not ended:
+                os.kill(victim, signal.SIGKILL)
+            ended.append(end.debt.unit)
+    assert sorted(unit.name for unit in ended) == sorted(unit.name for unit in units)
+    assert library.owed(units, tmp_path, [CLAIMS["proof"]]) == []
+
+
+def test_no_record_of_the_repository_is_of_an_earlier_circuit() -> None:
+    claims = [claim for claim in library.CLAIMS if claim.name != "grade"]  # whose suites take a minute to make
+    debts = library.owed(CATALOGUE.values(), ROOT / HOME, claims)
+    assert [(debt.unit.name, debt.claim.name) for debt in debts if debt.why == EARLIER_CIRCUIT] == []
