@@ -2,5 +2,6 @@
 
 from fp9_sim.campaign.claims import CLAIMS, Claim, Debt, owed
 from fp9_sim.campaign.job import Ended, campaign
+from fp9_sim.campaign.sample import Sample, samples
 
-__all__ = ["CLAIMS", "Claim", "Debt", "Ended", "campaign", "owed"]
+__all__ = ["CLAIMS", "Claim", "Debt", "Ended", "Sample", "campaign", "owed", "samples"]

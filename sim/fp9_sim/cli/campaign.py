@@ -1,4 +1,4 @@
-"""The command of evidence: campaign. It loads its packages when called."""
+"""Commands of evidence: campaign, verify. They load their packages when called."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fp9.cli.support import Command, Seconds, extra, keeps, load_unit, progress_bar, show, table
+from fp9.cli.support import SEED, Command, Seconds, extra, keeps, load_unit, progress_bar, settings_option, show, table
 from fp9.cli.words import UNIT, Words
 from fp9.units import CATALOGUE
 from fp9_sim.records import PLACE, home
@@ -100,5 +100,37 @@ def _sum(debts: list[Debt]) -> str:
     return "; ".join(words)
 
 
-COMMANDS = (campaign,)
+@click.command(cls=Command)
+@click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Draws operations, case and mutants.")
+@click.option(
+    "--limit", type=Seconds(), metavar="SECONDS", default=30.0, show_default=True, help="Seconds for the case."
+)
+@settings_option
+def verify(names: tuple[str, ...], seed: int, limit: float, settings: tuple[str, ...], as_json: bool) -> None:
+    """Make a sample of the evidence of UNIT... again.
+
+    The corner suite and random operations on its Verilog against the model, one case of its proof with a control that
+    must be refuted, and single errors that the suite must notice. Exit code 1 where one of them fails.
+
+    \b
+      fp9 verify fma_dlfloat16_hfp8
+      fp9 verify cast_fp32_ocp_rne --seed 7
+    """
+    with extra("sim"):
+        from fp9_sim import campaign as library  # slow to load
+    found = []
+    with progress_bar() as progress:
+        for done, unit in enumerate(load_unit(name, settings) for name in names):
+            progress(unit.name, done, len(names))
+            found += [(unit.name, sample) for sample in library.samples(unit, seed, limit)]
+    ends = {None: "not decided", True: "passed", False: "FAILED"}
+    rows = [[name, sample.what, ends[sample.passed], f"{sample.seconds:.1f}", sample.found] for name, sample in found]
+    record = [{"unit": name, **sample.to_dict()} for name, sample in found]
+    show(record, as_json, table("Verified", ["unit", "sample", "end", "seconds", "found"], rows, numbers=["seconds"]))
+    if any(sample.passed is False for _, sample in found):
+        raise SystemExit(1)
+
+
+COMMANDS = (campaign, verify)
 """Commands of evidence."""

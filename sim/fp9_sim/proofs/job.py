@@ -92,7 +92,7 @@ def prove(
     records: dict[str, list[CaseRecord]] = {claim.name: [] for claim in claims}
     with ThreadPoolExecutor(jobs) as pool:
         ends = [
-            (claim, pool.submit(_decide, unit, claim, case, text, timeout)) for claim in claims for case in claim.cases
+            (claim, pool.submit(decided, unit, claim, case, text, timeout)) for claim in claims for case in claim.cases
         ]
         for done, (claim, end) in enumerate(ends, start=1):
             records[claim.name].append(end.result())
@@ -108,7 +108,8 @@ def prove(
     )
 
 
-def _decide(unit: Unit, claim: Claim, case: Case, verilog: str, timeout: float) -> CaseRecord:
+def decided(unit: Unit, claim: Claim, case: Case, verilog: str, timeout: float) -> CaseRecord:
+    """A case of a claim about a unit's Verilog, decided within `timeout` seconds, and its control."""
     verdict = claim.decide(verilog, case, case.specification, timeout)
     control: Verdict | None = None
     if case.control is not None:

@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sim.standins import combinational
 
 from fp9.units import CATALOGUE
 from fp9_sim import campaign as library
+from fp9_sim import verilated
 from fp9_sim.campaign.claims import EARLIER_CIRCUIT, EARLIER_SUITE, NO_RECORD
 from fp9_sim.cli.campaign import _CLAIMS
+from fp9_sim.proofs.claims import claims_of
 from fp9_sim.proofs.text import PROGRAMS
 from fp9_sim.records import HOME, path_of
 
@@ -158,3 +161,24 @@ def test_no_record_of_the_repository_is_of_an_earlier_circuit() -> None:
     claims = [claim for claim in library.CLAIMS if claim.name != "grade"]  # whose suites take a minute to make
     debts = library.owed(CATALOGUE.values(), ROOT / HOME, claims)
     assert [(debt.unit.name, debt.claim.name) for debt in debts if debt.why == EARLIER_CIRCUIT] == []
+
+
+# --- samples ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_sample_of_a_sound_unit_passes() -> None:
+    found = list(library.samples(UNIT, 1))
+    assert [sample.passed for sample in found] == [True] * 4
+    assert found[0].found == "256 operations, 0 mismatches"
+    assert found[2].found == "1 of 1 cases, values: hif8: proven, its control refuted"
+    assert found[3].found.startswith("16 of 16 noticed")
+
+
+def test_a_sample_of_a_wrong_unit_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = combinational(UNIT, significand="significand_of[code * 4 +: 4] ^ {3'd0, &code[6:5] & code[1]}")
+    monkeypatch.setattr("fp9_sim.campaign.sample.verilated", lambda unit: verilated(unit, verilog=wrong))
+    monkeypatch.setattr("fp9_rtl.verilog", lambda unit: wrong)
+    drawn = library.samples(UNIT, 1)
+    assert [next(drawn).passed, next(drawn).passed] == [False, False]
+    cases = [case for claim in claims_of(UNIT) for case in claim.cases]
+    assert len(cases) == 1 and next(drawn).passed is False
