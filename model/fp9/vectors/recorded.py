@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fp9.casts.arrays import encode
 from fp9.engines import MacOp
 from fp9.formats import HFP8_BIASES, Format, with_bias
 from fp9.golden import evaluate
 from fp9.recipes import Operand, Recorded, read_recording
 from fp9.units import Dot, Mac, Unit
-from fp9.units.operands import BIAS_BITS
+from fp9.units.operands import BIAS_BITS, scale_port
 from fp9.vectors.sets import VectorSet, from_inputs
 
 if TYPE_CHECKING:
@@ -91,6 +92,9 @@ def _sums(unit: Dot, product: Recorded, generator: np.random.Generator, sums: in
     for side, offered, operand in (("a", unit.a, product.a), ("b", unit.b, product.b)):
         for name, value in (_selects(unit, side, offered, operand) or {}).items():
             steps[name] = np.full(shape, value, np.uint8)
+        if unit.scale is not None:
+            # A tensor's scale is a power of two that the products leave out: that of a step is 1.
+            steps[scale_port(side, unit.scale).name] = np.full(shape, encode(1.0, unit.scale), np.uint8)
     ports = [port.name for port in unit.inputs]
     steps = {name: column for name, column in steps.items() if name in ports}
     chain = _accumulated(steps, unit, shape) if isinstance(unit, Mac) else _chained(steps, unit, shape)

@@ -68,7 +68,7 @@ def _between(points: tuple[float, ...], values: tuple[float, ...], at: float) ->
 
 @dataclass(frozen=True)
 class Arc:
-    """Energy or transition time of a pin's edges (fall, rise), where another pin causes them or a condition holds.
+    """Energy, transition time or delay of a pin's edges (fall, rise), by another pin or where a condition holds.
 
     `related` is empty for the energy that an input takes by itself; `when` is a Boolean expression over pins, empty
     for always; `sense` says of transition times whether the edge is that of the related pin. Energies out of several
@@ -99,6 +99,7 @@ class Cell:
     capacitance: Mapping[str, float]
     energies: tuple[Arc, ...]
     transitions: tuple[Arc, ...]
+    delays: tuple[Arc, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -184,15 +185,16 @@ class _Reader:
             next_bit,
             clock,
             {name: self.femto * float(pin.attributes.get("capacitance", 0)) for name, pin in pins.items()},
-            tuple(self._arcs(pins, "internal_power", "power", self.femto)),
-            tuple(self._arcs(pins, "timing", "transition", 1.0)),
+            tuple(self._arcs(pins, "internal_power", "{}_power", self.femto)),
+            tuple(self._arcs(pins, "timing", "{}_transition", 1.0)),
+            tuple(self._arcs(pins, "timing", "cell_{}", 1.0)),
         )
 
-    def _arcs(self, pins: Mapping[str, Group], kind: str, what: str, unit: float) -> Iterator[Arc]:
+    def _arcs(self, pins: Mapping[str, Group], kind: str, named: str, unit: float) -> Iterator[Arc]:
         for name, pin in pins.items():
             for group in pin.of(kind):
                 tables = {inner.kind: inner for inner in group.groups}
-                edges = [tables.get(f"{edge}_{what}", tables.get(what)) for edge in _EDGES]
+                edges = [tables.get(named.format(edge), tables.get("power")) for edge in _EDGES]
                 if any(edges):
                     related = tuple(group.attributes.get("related_pin", "").strip('" ').split())
                     supply = group.attributes.get("related_pg_pin", "")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from fp9.cli.support import Command, extra, keeps, load_unit, progress_bar, settings_option, show, table
+from fp9.cli.support import Command, UserError, extra, keeps, load_unit, progress_bar, settings_option, show, table
 from fp9.cli.words import UNIT, Words
 from fp9.system.cache import anew
+from fp9.system.files import write_whole
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from fp9.units import Unit
+    from fp9_sim.energy.data import Columns
 
 _PATH = click.Path(path_type=Path)
 _LAYER = "layer"
@@ -29,7 +30,7 @@ def _libraries() -> Iterable[str]:
 
 
 @click.command(cls=Command)
-@click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
+@click.argument("names", metavar="[UNIT]...", nargs=-1, type=UNIT)
 @click.option(
     "--data",
     "sets",
@@ -37,13 +38,15 @@ def _libraries() -> Iterable[str]:
     multiple=True,
     help="random (the default), corner, layer, or the file of a recording; repeat for more.",
 )
-@click.option("--count", type=click.IntRange(1, 1 << 20), default=20_480, show_default=True, help="Operations.")
+@click.option("--count", type=click.IntRange(1, 1 << 20), default=10_240, show_default=True, help="Operations.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the operations.")
 @click.option("--library", "libraries", type=Words(_libraries), multiple=True, help="Standard cells; repeat for more.")
 @click.option("--liberty", type=_PATH, multiple=True, help="Your own Liberty; several files make one library.")
 @click.option("--leave-out", metavar="CELL", multiple=True, help="With --liberty: cells never to use, * for any text.")
 @click.option("--mapping", type=Words(("A", "B")), default="B", show_default=True, help="A, small, or B, balanced.")
 @click.option("--steps", is_flag=True, help="What each submodule takes, in a netlist that keeps their boundaries.")
+@click.option("--study", is_flag=True, help="Measure the study of energy instead, in osu018 and nangate45.")
+@click.option("--out", type=_PATH, default=Path("build/study"), show_default=True, help="With --study: its folder.")
 @click.option("--again", is_flag=True, help="Map again what was mapped before and kept.")
 @settings_option
 def energy(
@@ -56,6 +59,8 @@ def energy(
     leave_out: tuple[str, ...],
     mapping: str,
     steps: bool,
+    study: bool,
+    out: Path,
     again: bool,
     settings: tuple[str, ...],
     as_json: bool,
@@ -63,49 +68,74 @@ def energy(
     """Measure the energy of an operation of UNIT..., in fJ.
 
     Every net of the mapped netlist is followed over the operations, one a clock; the library says what its cells take.
-    Data: random codes, the corner suite, the layer of `fp9 demo`, or the file of a recorded training step. Glitches and
-    the clock tree are not counted.
+    Data: random codes, the corner suite, the layer of `fp9 demo`, or the file of a recorded training step. Glitches are
+    timed by the cells' mean delays; there is no clock tree.
 
     \b
       fp9 energy fma_fp32_ocp --library nangate45
       fp9 energy mac_dlfloat16 --data random --data layer --steps
       fp9 energy mac_dlfloat16 --data run.npz
+      fp9 energy --study --out docs/study
     """
     with extra("sim"):
         from fp9_rtl.synthesis import libraries as cells  # slow to load
         from fp9_sim.energy import NOTE, measure
         from fp9_sim.energy.data import operations
+    if study == bool(names):
+        raise UserError("give UNIT..., or --study alone")
+    keeps("netlists that were mapped are kept; run the same command again, and the rest is mapped")
+    if study:
+        with anew(again):
+            return _study(out, as_json)
     units, sets = [load_unit(name, settings) for name in names], sets or ("random",)
     chosen = cells.chosen(libraries, liberty, leave_out)
-    keeps("netlists that were mapped are kept; run the same command again, and the rest is mapped")
     measured = []
+    of_layer = _of_layer(count, seed) if _LAYER in sets else None
     runs = [(library, unit, data) for library in chosen for unit in units for data in sets]
     with anew(again), progress_bar() as progress:
         for done, (library, unit, data) in enumerate(runs):
             progress(f"{unit.name}: {data}, {library.name}", done, len(runs))
-            inputs = _of_layer(unit, count, seed) if data == _LAYER else operations(unit, data, count, seed)
+            inputs = of_layer(unit) if of_layer and data == _LAYER else operations(unit, data, count, seed)
             measured.append(measure(unit, inputs, data, library=library, mapping=mapping, by_step=steps))
-    shares = ("internal", "nets", "inputs", "clock", "leakage", "total", "product")
+    shares = ("internal", "nets", "inputs", "clock", "glitches", "leakage", "total", "product")
     rows = [
-        [e.unit, e.library, e.data, f"{e.operations:,}", f"{e.toggles:.0f}"]
+        [e.unit, e.library, e.data, f"{e.operations:,}", f"{e.toggles:.0f}", f"{e.glitches:.0f}"]
         + [f"{getattr(e, f'{share}_fj'):.1f}" for share in shares]
         for e in measured
     ]
-    columns = ["unit", "library", "data", "operations", "toggles", *shares]
+    columns = ["unit", "library", "data", "operations", "toggles", "undone", *shares]
     shown = [table(f"Energy of an operation in fJ, mapping {mapping}", columns, rows, numbers=columns[3:])]
     parts = [[e.unit, e.library, e.data, step, f"{fj:.1f}"] for e in measured for step, fj in e.by_step.items()]
     if parts:
         heads = ["unit", "library", "data", "step", "fJ"]
-        shown.append(table("By step: inside the cells and on their nets", heads, parts, numbers=["fJ"]))
+        shown.append(table("By step: cells, their nets and glitches", heads, parts, numbers=["fJ"]))
     show([e.to_dict() for e in measured], as_json, *shown, NOTE)
 
 
-def _of_layer(unit: Unit, count: int, seed: int) -> Mapping[str, NDArray[Any]]:
+def _of_layer(count: int, seed: int) -> Callable[[Unit], Columns]:
     """Operations of the demonstration's layer."""
     with extra("demo"):
         from fp9_sim.demo import network, operations  # optional, slow to load
     data = network.digits(seed)
-    return operations.of_unit(unit, network.tensors(network.train(data, seed), data), count, seed)
+    tensors = network.tensors(network.train(data, seed), data)
+    return lambda unit: operations.of_unit(unit, tensors, count, seed)
+
+
+def _study(folder: Path, as_json: bool) -> None:
+    """What `fp9 energy --study` does: the record, the page and the pictures in a folder."""
+    from fp9_sim.energy import data, pages, study  # slow to load
+
+    training = Path("docs/recipes/training.json")
+    with progress_bar(keep=True) as progress:
+        record = study.run(_of_layer(data.COUNT, 0), training if training.is_file() else None, progress)
+    texts = {
+        "energy.json": json.dumps(record, indent=1) + "\n",
+        "energy.md": pages.page(record),
+        **pages.charts(record),
+    }
+    for name, text in texts.items():
+        write_whole(folder / name, text)
+    show([str(folder / name) for name in texts], as_json, f"The study of energy in {folder / 'energy.md'}")
 
 
 COMMANDS = (energy,)

@@ -36,6 +36,9 @@ class Scheme:
         return layer.gradient, layer.weights.T
 
 
+DIRECTIONS = ("forward", "backward")
+"""What the layer multiplies, in this order."""
+
 SCHEMES = tuple(
     Scheme(direction, fp9.format(a), fp9.format(b))
     for direction, a, b in (

@@ -13,7 +13,7 @@ from fp9.recipes import Operand, Recorded
 from fp9.recipes import Product as Step
 from fp9.units import Cast, Dot, Unit
 from fp9.vectors.recorded import of_products
-from fp9_sim.demo.layer import SCHEMES, Product, Scheme, scale_exponent
+from fp9_sim.demo.layer import DIRECTIONS, SCHEMES, Product, Scheme, scale_exponent
 from fp9_sim.demo.layer import product as multiplied
 from fp9_sim.demo.network import LayerTensors
 from fp9_sim.energy.data import enough
@@ -40,15 +40,20 @@ def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed:
 def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Columns:
     """At least `count` operations of the layer in a unit's own formats and engine, for every scheme that it takes.
 
-    A unit that takes none of the demonstration's schemes computes the forward product in the first formats it offers.
+    A direction of which it takes no scheme is computed in the first formats that it offers.
     Raises ValueError for a unit that neither multiplies nor casts.
     """
     if not isinstance(unit, Dot):
         return enough(lambda _: of_layer(unit, layer, (), seed), count)
-    offered = [scheme for scheme in SCHEMES if scheme.a in unit.a and scheme.b in unit.b]
-    schemes = offered or [Scheme("forward", unit.a[0], unit.b[0])]
+    schemes = [scheme for direction in DIRECTIONS for scheme in _schemes(unit, direction)]
     products = [_recorded(multiplied(layer, scheme, unit.engine)) for scheme in schemes]
     return enough(lambda sums: of_products(unit, products, np.random.default_rng(seed), sums), count)
+
+
+def _schemes(unit: Dot, direction: str) -> list[Scheme]:
+    """The schemes of a direction that a unit takes, or one in its own first formats."""
+    offered = [s for s in SCHEMES if s.direction == direction and s.a in unit.a and s.b in unit.b]
+    return offered or [Scheme(direction, unit.a[0], unit.b[0])]
 
 
 def _recorded(product: Product) -> Recorded:

@@ -14,7 +14,7 @@ from fp9.suites import inputs_of
 from fp9.units import Unit
 from fp9.vectors.recorded import of_products
 
-COUNT = 20_480
+COUNT = 10_240
 """Operations that are drawn, or taken from a recording, at least."""
 
 SUITES = ("random", "corner")

@@ -19,8 +19,8 @@ from fp9_sim.netlists.cells import CellNetlist
 from fp9_sim.netlists.toggles import submodule
 
 NOTE = (
-    "settled values of every net, an operation a clock: no glitches, no clock tree, wires by fan-out; leakage over the "
-    "unit's own worst path: for comparing units side by side"
+    "every net's settled values at an operation a clock, glitches out of 2,048 operations timed by the cells' mean "
+    "delays; no clock tree, wires by fan-out, leakage over the unit's worst path: for comparing units side by side"
 )
 """What every report says of its figures."""
 
@@ -33,9 +33,10 @@ class Energy:
     """Energy of an operation in fJ, by what takes it, for `operations` operations of some data.
 
     `internal_fj` is inside the cells, `nets_fj` the charge of the nets that they drive, `inputs_fj` that of the unit's
-    input nets, `clock_fj` that of the clock's, `leakage_fj` what leaks in `period_ns`. `products` are those of an
-    operation, or the lanes of a cast; `toggles` counts all nets but the clock. `by_step` is internal energy and nets
-    of each submodule, of a netlist that keeps their boundaries: empty where it was not asked for.
+    input nets, `clock_fj` that of the clock's, `glitches_fj` what nets and cells take for changes that are undone
+    within a clock, `leakage_fj` what leaks in `period_ns`. `products` are those of an operation, or the lanes of a
+    cast; `toggles` counts settled changes of all nets but the clock, `glitches` the others. `by_step` is what the cells
+    of each submodule take, in a netlist that keeps their boundaries: empty where it was not asked for.
     """
 
     unit: str
@@ -46,17 +47,19 @@ class Energy:
     products: int
     period_ns: float
     toggles: float
+    glitches: float
     internal_fj: float
     nets_fj: float
     inputs_fj: float
     clock_fj: float
+    glitches_fj: float
     leakage_fj: float
     by_step: Mapping[str, float]
 
     @property
     def total_fj(self) -> float:
         """Everything that an operation takes."""
-        return self.internal_fj + self.nets_fj + self.inputs_fj + self.clock_fj + self.leakage_fj
+        return self.internal_fj + self.nets_fj + self.inputs_fj + self.clock_fj + self.glitches_fj + self.leakage_fj
 
     @property
     def product_fj(self) -> float:
@@ -105,10 +108,12 @@ def measure(
         products_of(unit),
         mapped.delay_ns,
         found.toggles,
+        found.glitch_toggles,
         sum(found.internal.values()),
         sum(found.nets.values()),
         found.inputs,
         found.clock,
+        sum(found.glitches.values()),
         leakage * mapped.delay_ns * _ATTO,
         steps,
     )
@@ -124,5 +129,5 @@ def products_of(unit: Unit) -> int:
 def _by_step(found: Dynamic) -> dict[str, float]:
     sums: Counter[str] = Counter()
     for name in sorted(found.internal):
-        sums[submodule(name)] += found.internal[name] + found.nets[name]  # type: ignore[assignment]
+        sums[submodule(name)] += found.internal[name] + found.nets[name] + found.glitches[name]  # type: ignore[assignment]
     return dict(sums)

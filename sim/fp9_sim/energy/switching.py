@@ -14,20 +14,29 @@ from fp9.units import Unit
 from fp9_rtl.synthesis.libraries import Library
 from fp9_rtl.synthesis.power import PowerLibrary
 from fp9_sim.energy.events import shares, steps
-from fp9_sim.energy.loads import Loads, cell_loads, loads
+from fp9_sim.energy.loads import FALL, RISE, Loads, cell_loads, delays, loads
 from fp9_sim.netlists.cells import CLOCK, CellNetlist, History, Placed, toggles
 from fp9_sim.netlists.gates import WORD
+from fp9_sim.netlists.timed import changes as changes_in_time
+
+GLITCH_CLOCKS = 32
+"""Clocks in which glitches are counted, of 64 operations each."""
 
 
 @dataclass(frozen=True)
 class Dynamic:
-    """What switching takes, in fJ an operation: internal energy and charge of nets by cell, charge of input nets."""
+    """What switching takes, in fJ an operation: internal energy, charge of nets and glitches by cell; inputs and clock.
+
+    `glitches` is what changes take that are undone within a clock; `toggles` and `glitch_toggles` count both kinds.
+    """
 
     internal: Mapping[str, float]
     nets: Mapping[str, float]
+    glitches: Mapping[str, float]
     inputs: float
     clock: float
     toggles: float
+    glitch_toggles: float
 
 
 def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], int]:
@@ -53,31 +62,79 @@ def dynamic(
     counted = (len(history) - first) * history.shape[2] * WORD
     at = loads(graph, library, power)
     changes = toggles(history, first) / counted
-    changes[graph.bits_from :] = 0  # inside registers: no net
-    charge = changes * at.load_ff * power.volts**2 / 2
+    extra = _glitches(graph, history, first, at)
+    for nets in (changes, extra):
+        nets[graph.bits_from :] = 0  # inside registers: no net
+    charge = at.load_ff * power.volts**2 / 2
+    settled, undone = changes * charge, extra * charge
     given = [net for name, nets in graph.inputs.items() if name != CLOCK for net in nets]
-    clock = sum(float(at.load_ff[net]) * power.volts**2 for net in graph.inputs.get(CLOCK, ()))
+    pins = {p.name: _internal(p, history, first, at, counted) for p in graph.cells}
+    inside = {p.name: _of_glitches(p, pins[p.name], changes, extra, at) for p in graph.cells}
     return Dynamic(
-        {p.name: _internal(p, history, first, at) / counted for p in graph.cells},
-        {p.name: sum(float(charge[p.nets[pin]]) for pin in p.cell.outputs if pin in p.nets) for p in graph.cells},
-        float(charge[given].sum()),
-        clock,
+        {name: sum(taken.values()) for name, taken in pins.items()},
+        {p.name: _driven(p, settled) for p in graph.cells},
+        {p.name: inside[p.name] + _driven(p, undone) for p in graph.cells},
+        float(settled[given].sum()),
+        2 * sum(float(charge[net]) for net in graph.inputs.get(CLOCK, ())),
         float(changes.sum()),
+        float(extra.sum()),
     )
 
 
-def _internal(placed: Placed, history: History, first: int, at: Loads) -> float:
-    """Internal energy of a cell over all counted clocks, in fJ."""
+def _driven(placed: Placed, by_net: NDArray[np.float64]) -> float:
+    """What the nets that a cell drives take."""
+    return sum(float(by_net[placed.nets[pin]]) for pin in placed.cell.outputs if pin in placed.nets)
+
+
+def _glitches(graph: CellNetlist, history: History, first: int, at: Loads) -> NDArray[np.float64]:
+    """Changes of each net that are undone within a clock, for an operation: out of some clocks in even distances."""
+    clocks = np.unique(np.linspace(first, len(history) - 1, GLITCH_CLOCKS).astype(np.int64))
+    settled = sum(toggles(history[clock - 1 : clock + 1], 1) for clock in clocks)
+    timed = changes_in_time(graph, history, clocks, delays(graph, at))
+    undone: NDArray[np.float64] = np.maximum(timed - settled, 0) / (len(clocks) * history.shape[2] * WORD)
+    return undone
+
+
+def _internal(placed: Placed, history: History, first: int, at: Loads, counted: int) -> dict[str, float]:
+    """Internal energy of an operation by pin of a cell, in fJ."""
     taken: Counter[tuple[int, int]] = Counter()
     for step, count in zip(*steps(placed, history, first), strict=True):
         for number, edge, share in shares(placed.cell, int(step)):
             taken[number, edge] += share * int(count)  # type: ignore[assignment]
-    total = 0.0
+    by_pin: dict[str, float] = dict.fromkeys((*placed.cell.inputs, *placed.cell.outputs), 0.0)
     for (number, edge), count in taken.items():
-        arc = placed.cell.energies[number]
-        table = arc.edges[edge]
-        assert table is not None
-        source = [placed.nets[pin] for pin in arc.related or (arc.pin,) if pin in placed.nets]
-        time = max((float(at.transition[net, edge]) for net in source), default=0.0)
-        total += count * table.at(cell_loads(placed, arc.pin, at), time)
-    return total
+        pin = placed.cell.energies[number].pin
+        by_pin[pin] = by_pin.get(pin, 0.0) + count / counted * _energy(placed, number, edge, at)
+    return by_pin
+
+
+def _energy(placed: Placed, number: int, edge: int, at: Loads) -> float:
+    """What an edge of an arc takes at the loads and transition times of a cell's place."""
+    arc = placed.cell.energies[number]
+    table = arc.edges[edge]
+    if table is None:
+        return 0.0
+    source = [placed.nets[pin] for pin in arc.related or (arc.pin,) if pin in placed.nets]
+    time = max((float(at.transition[net, edge]) for net in source), default=0.0)
+    return table.at(cell_loads(placed, arc.pin, at), time)
+
+
+def _of_glitches(
+    placed: Placed,
+    taken: Mapping[str, float],
+    changes: NDArray[np.float64],
+    extra: NDArray[np.float64],
+    at: Loads,
+) -> float:
+    """Internal energy of glitches: each takes what a settled change of the pin takes, else the mean of its arcs."""
+    total = 0.0
+    for pin, energy in taken.items():
+        net = placed.nets.get(pin, 0)
+        if pin == placed.cell.clock or not extra[net]:
+            continue
+        arcs = [(n, edge) for n, arc in enumerate(placed.cell.energies) if arc.pin == pin for edge in (FALL, RISE)]
+        if changes[net]:
+            total += extra[net] * energy / changes[net]
+        elif arcs:
+            total += extra[net] * sum(_energy(placed, n, edge, at) for n, edge in arcs) / len(arcs)
+    return float(total)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.kernels import kernel
 from fp9_rtl.synthesis.liberty import truth_table
 from fp9_rtl.synthesis.power import MOST_INPUTS, Cell
+from fp9_sim.netlists.cell_kernels import run
 from fp9_sim.netlists.gates import REGISTER, WORD, bit_planes
 
 History = NDArray[np.uint64]
@@ -114,12 +114,12 @@ class CellNetlist:
                 history[0, list(nets)] = ~np.uint64(0)
             elif _CONTROL.get(name):
                 history[:, list(nets)] = ~np.uint64(0)
-        logic, registers = self._rows()
-        _run(logic, registers, history)
+        logic, registers = self.rows()
+        run(logic, registers, history)
         return history
 
-    def _rows(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """What the kernel takes of cells and registers: (table, inputs, output, the nets of the inputs)."""
+    def rows(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """What kernels take of cells and of registers: (table, inputs, output, the nets of the inputs)."""
         logic: list[tuple[int, ...]] = []
         registers: list[tuple[int, ...]] = []
         for p in self.cells:
@@ -153,32 +153,3 @@ def _in_order(cells: list[Placed]) -> list[Placed]:
     except CycleError as error:
         around = ", ".join(dict.fromkeys(cells[n].name for n in chain(error.args[1])))
         raise ValueError(f"the netlist has a loop of cells ({around}); only circuits without can be counted") from None
-
-
-@kernel
-def _run(logic, registers, history):
-    """Fill in all nets of every clock; registers start at 0."""
-    leaves = np.zeros(64, dtype=np.uint64)
-    for clock in range(history.shape[0]):
-        for w in range(history.shape[2]):
-            values = history[clock, :, w]
-            for i in range(logic.shape[0]):
-                values[logic[i, 2]] = _value(logic[i], values, leaves)
-            if clock + 1 < history.shape[0]:
-                for i in range(registers.shape[0]):
-                    history[clock + 1, registers[i, 2], w] = _value(registers[i], values, leaves)
-
-
-@kernel
-def _value(row, values, leaves):
-    """A function of nets: its table folded in half by one input after the other, from the last."""
-    table, inputs = row[0], np.int64(row[1])
-    size = 1 << inputs
-    for i in range(size):
-        leaves[i] = np.uint64(0) - ((table >> np.uint64(i)) & np.uint64(1))
-    for place in range(inputs - 1, -1, -1):
-        chosen = values[row[3 + place]]
-        size >>= 1
-        for i in range(size):
-            leaves[i] = leaves[2 * i] ^ ((leaves[2 * i] ^ leaves[2 * i + 1]) & chosen)
-    return leaves[0]

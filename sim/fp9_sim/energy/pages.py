@@ -1,0 +1,181 @@
+"""The study of energy as a page and two pictures, all made from its record."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fp9_rtl.synthesis.power import WIRE_LOADS
+from fp9_rtl.synthesis.report import markdown_row, svg
+from fp9_sim.energy.study import COMMAND, LAYER, LIBRARIES, RANDOM
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Record = Mapping[str, Any]
+
+CHANGED = 0.05
+"""How far a ratio lies apart in two libraries where the page says so."""
+
+_SHARES = ("internal", "nets", "inputs", "clock", "glitches", "leakage")
+_TEXT = """\
+# What an operation takes
+
+What does a product take where it is really computed, by formats, sums, gating and stages?
+
+Energy of an operation in a real layer: the products, forward and backward, of one layer of the network that `fp9 demo`
+trains, in each unit's own formats and sums; beside it operands drawn from all codes. Mapping B: {note}.
+
+What is counted: the internal energy of every cell, by its state before and after, its load and the slope of its inputs
+(NLDM tables); half of C V² for each change of a net, with {wire} inputs of the smallest inverter as the wire to each
+input and the library's load at each output; both edges of the clock at every register; leakage over the unit's worst
+path. Scales of MX are 1 in the layer. Settled toggles agree cell by cell with Icarus on the maker's own models
+(`tests/sim/energy`). Glitches, changes that are undone within a clock, are those of a simulation in which each cell has
+the mean of its delays and swallows shorter pulses; with glitches Icarus, with the delays of the maker's models, counts
+as many within a tenth.
+
+![Energy of a product](energy.svg)
+"""
+_ACCURACY = """\
+## Accuracy against energy
+
+The held-out loss of a small character model above that of float32, trained by each recipe with three seeds
+([the record](../recipes/training.json)), over the energy of a product of the unit that multiplies for it, in the
+digits' layer above.
+
+![Loss over energy](energy-accuracy.svg)
+"""
+
+
+def page(record: Record) -> str:
+    """The study as Markdown."""
+    parts = [_TEXT.format(note=record["note"], wire=WIRE_LOADS)]
+    for group in _groups(record):
+        parts += [f"## {group}\n", *_table(record, group), "", *_changes(record, group)]
+    parts += ["## Where it goes\n", *_where(record), ""]
+    if record["losses"]:
+        parts += [_ACCURACY, *_losses(record), ""]
+    parts.append(f"Measure again: `{COMMAND}`")
+    return "\n".join(parts) + "\n"
+
+
+def charts(record: Record) -> dict[str, str]:
+    """The pictures as SVG, by the name of the file."""
+    found = {"energy.svg": _bars(record)}
+    return found | ({"energy-accuracy.svg": _scatter(record)} if record["losses"] else {})
+
+
+def _groups(record: Record) -> list[str]:
+    return list(dict.fromkeys(row["group"] for row in record["rows"]))
+
+
+def _rows(record: Record, group: str, library: str, data: str) -> list[Record]:
+    return [r for r in record["rows"] if (r["group"], r["library"], r["data"]) == (group, library, data)]
+
+
+def _ratios(record: Record, group: str, library: str) -> list[float]:
+    """Energy of a product in the layer over that of the group's first unit."""
+    rows = _rows(record, group, library, LAYER)
+    return [row["product_fj"] / rows[0]["product_fj"] for row in rows]
+
+
+def _table(record: Record, group: str) -> Iterator[str]:
+    heads = ["", "products"]
+    for library in LIBRARIES:
+        heads += [f"{library}: fJ a product", "ratio", "an operation, pJ", "random, pJ"]
+    yield markdown_row(heads)
+    yield markdown_row(["---", *["---:"] * (len(heads) - 1)])
+    for place, first in enumerate(_rows(record, group, LIBRARIES[0], LAYER)):
+        cells = [first["label"], str(first["products"])]
+        for library in LIBRARIES:
+            layer, drawn = (_rows(record, group, library, data)[place] for data in (LAYER, RANDOM))
+            ratio = _ratios(record, group, library)[place]
+            cells += [f"{layer['product_fj']:.0f}", f"{ratio:.2f}"]
+            cells += [f"{side['total_fj'] / 1000:.2f}" for side in (layer, drawn)]
+        yield markdown_row(cells)
+
+
+def _changes(record: Record, group: str) -> Iterator[str]:
+    """A line for each ratio that is another in the second library."""
+    one, other = (_ratios(record, group, library) for library in LIBRARIES)
+    labels = [row["label"] for row in _rows(record, group, LIBRARIES[0], LAYER)]
+    apart = [
+        f"* {label}: {a:.2f} in {LIBRARIES[0]}, {b:.2f} in {LIBRARIES[1]}"
+        for label, a, b in zip(labels, one, other, strict=True)
+        if abs(a / b - 1) > CHANGED
+    ]
+    if apart:
+        yield f"Ratios that differ by more than {CHANGED:.0%} between the libraries:\n"
+        yield from apart
+    else:
+        yield f"No ratio differs by more than {CHANGED:.0%} between the libraries."
+    yield ""
+
+
+def _where(record: Record) -> Iterator[str]:
+    """Shares of the energy in the layer, side by side."""
+    yield markdown_row(["", *(f"{library}: {share}" for library in LIBRARIES for share in _SHARES)])
+    yield markdown_row(["---", *["---:"] * (len(_SHARES) * len(LIBRARIES))])
+    for group in _groups(record):
+        for place, first in enumerate(_rows(record, group, LIBRARIES[0], LAYER)):
+            cells = []
+            for library in LIBRARIES:
+                row = _rows(record, group, library, LAYER)[place]
+                cells += [f"{row[f'{share}_fj'] / row['total_fj']:.0%}" for share in _SHARES]
+            yield markdown_row([first["label"], *cells])
+
+
+def _losses(record: Record) -> Iterator[str]:
+    heads = ["recipe", "loss above float32, nat", "least and most", *(f"{name}: fJ a product" for name in LIBRARIES)]
+    yield markdown_row(heads)
+    yield markdown_row(["---", *["---:"] * (len(heads) - 1)])
+    for recipe, values in record["losses"].items():
+        energies = [_of_recipe(record, recipe, library)["product_fj"] for library in LIBRARIES]
+        bounds = f"{min(values):.4f} to {max(values):.4f}"
+        yield markdown_row([recipe, f"{statistics.mean(values):.4f}", bounds, *(f"{e:.0f}" for e in energies)])
+
+
+def _of_recipe(record: Record, recipe: str, library: str) -> Record:
+    return next(r for r in record["rows"] if (r["recipe"], r["library"], r["data"]) == (recipe, library, LAYER))
+
+
+def _bars(record: Record) -> str:
+    """Energy of a product in each library, in the layer and over random codes."""
+    from matplotlib.figure import Figure  # slow to load
+
+    groups = _groups(record)
+    labels = [f"{row['label']}" for group in groups for row in _rows(record, group, LIBRARIES[0], LAYER)]
+    figure = Figure(figsize=(7, 1.4 + 0.34 * len(labels)), layout="constrained")
+    panels: Sequence[Axes] = figure.subplots(1, 2, sharey=True)
+    for axes, library in zip(panels, LIBRARIES, strict=True):
+        for number, data in enumerate((LAYER, RANDOM)):
+            rows = [row for group in groups for row in _rows(record, group, library, data)]
+            places = [place + (number - 0.5) * 0.38 for place in range(len(rows))]
+            axes.barh(places, [row["product_fj"] for row in rows], 0.38, label=data)
+        axes.set_xlabel(f"fJ a product, {library}")
+    panels[0].set_yticks(range(len(labels)), labels, fontsize=7)
+    panels[0].invert_yaxis()
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return svg(figure)
+
+
+def _scatter(record: Record) -> str:
+    """Loss above float32 over the energy of a product, a panel for each library; bars from the least to the most."""
+    from matplotlib.figure import Figure  # slow to load
+
+    figure = Figure(figsize=(7, 3.6), layout="constrained")
+    panels: Sequence[Axes] = figure.subplots(1, 2, sharey=True)
+    for axes, library in zip(panels, LIBRARIES, strict=True):
+        for recipe, values in record["losses"].items():
+            middle = statistics.mean(values)
+            reach = [[middle - min(values)], [max(values) - middle]]
+            energy = _of_recipe(record, recipe, library)["product_fj"]
+            axes.errorbar([energy], [middle], yerr=reach, fmt="o", capsize=3, label=recipe)
+        axes.set_xlabel(f"fJ a product, {library}")
+        axes.axhline(0, color="0.6", linewidth=0.6)
+        axes.set_xlim(left=0)
+    panels[0].set_ylabel("held-out loss above float32, nat")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=7)
+    return svg(figure)

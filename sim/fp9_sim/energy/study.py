@@ -1,0 +1,122 @@
+"""The study of energy: what formats, sums, zero gating and stages take over a real layer, and what that buys.
+
+`run` measures it, `page` and `chart` show it; the record between them is kept, so that the page can be made again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fp9.engines import engine
+from fp9.formats import format
+from fp9.units import CATALOGUE, Dot, Fma, Unit
+from fp9_rtl.synthesis.libraries import library
+from fp9_rtl.synthesis.run import Progress
+from fp9_sim.energy.data import Columns, operations
+from fp9_sim.energy.run import NOTE, measure
+
+LIBRARIES = ("osu018", "nangate45")
+"""The libraries that stand side by side."""
+
+LAYER, RANDOM = "layer", "random"
+
+COMMAND = "fp9 energy --study --out docs/study"
+"""What makes the page."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A unit of the study; `recipe` is what the record of training calls a run whose products it computes."""
+
+    group: str
+    label: str
+    unit: Unit
+    recipe: str = ""
+
+
+def _fma(operands: Sequence[str], step: str) -> Fma:
+    formats, sums = tuple(map(format, operands)), engine(step)
+    return Fma("_".join(["fma", *operands, "to", sums.output.name]), formats, formats, sums)
+
+
+def _dot(name: str) -> Dot:
+    found = CATALOGUE[name]
+    assert isinstance(found, Dot)
+    return found
+
+
+def _staged(stages: int) -> Unit:
+    name = f"fma_dlfloat16_hfp8_stages{stages}"
+    return dataclasses.replace(_dot("fma_dlfloat16_hfp8"), name=name, stages=stages)
+
+
+def _mx(products: int) -> Dot:
+    formats = (format("e4m3"), format("e5m2"))
+    return Dot(f"dot{products}_mx_ocp", formats, formats, engine(f"mx(G={products})"), scale=format("e8m0"))
+
+
+_UNGATED = dataclasses.replace(_dot("mac_dlfloat16_gated"), name="mac_dlfloat16_hfp8", gate_zeros=False)
+
+FORMATS, DOTS, GATING, STAGES = "Formats and results", "Several products", "Zero-operand gating", "Stages"
+
+ROWS = (
+    Row(FORMATS, "E4M3/E5M2 -> FP32", CATALOGUE["fma_fp32_ocp"], "E4M3/E5M2, delayed scales"),
+    Row(FORMATS, "E4M3/E5M2 -> FP16", _fma(("e4m3", "e5m2"), "fma_fp16")),
+    Row(FORMATS, "HiFloat8 -> FP32", _fma(("hif8",), "fma_fp32"), "HiFloat8"),
+    Row(FORMATS, "HFP8 -> FP32", _fma(("hfp8_143", "hfp8_152"), "fma_fp32"), "HFP8"),
+    Row(FORMATS, "HFP8 -> 1-6-9", CATALOGUE["fma_dlfloat16_hfp8"], "HFP8, sums in 1-6-9"),
+    Row(FORMATS, "1-5-2 -> FP32", _fma(("hfp8_152",), "fma_fp32"), "1-5-2 everywhere"),
+    Row(FORMATS, "1-5-2 -> 1-6-9", CATALOGUE["fma_dlfloat16_hfp8_152"], "1-5-2 everywhere, sums in 1-6-9"),
+    Row(GATING, "as it is", _UNGATED),
+    Row(GATING, "gated", CATALOGUE["mac_dlfloat16_gated"]),
+    Row(STAGES, "combinational", CATALOGUE["fma_dlfloat16_hfp8"]),
+    Row(STAGES, "1 stage", _staged(1)),
+    Row(STAGES, "3 stages", _staged(3)),
+    Row(DOTS, "4 products, FP32, one rounding", CATALOGUE["dot4_fp32_ocp"]),
+    Row(DOTS, "4 products, Hopper's window", CATALOGUE["dot4_e8m13_ocp"]),
+    Row(DOTS, "4 products, MX scales, FP32", _mx(4)),
+)
+"""What is measured, the first of a group what the others are compared with."""
+
+
+def run(
+    layer_of: Callable[[Unit], Columns], training: Path | None = None, progress: Progress | None = None
+) -> dict[str, Any]:
+    """The record of the study; `layer_of` gives a unit's operations in the layer, `training` is a record of recipes.
+
+    Without that record nothing is said of accuracy. Raises as `measure` does.
+    """
+    found = []
+    for done, row in enumerate(ROWS):
+        data = {LAYER: layer_of(row.unit), RANDOM: operations(row.unit, RANDOM)}
+        for name in LIBRARIES:
+            if progress:
+                progress(f"{row.label}, {name}", 2 * done + LIBRARIES.index(name), 2 * len(ROWS))
+            for kind, columns in data.items():
+                energy = measure(row.unit, columns, kind, library=name)
+                found.append({"group": row.group, "label": row.label, "recipe": row.recipe, **_kept(energy.to_dict())})
+    return {
+        "command": COMMAND,
+        "note": NOTE,
+        "libraries": {name: library(name).sha256 for name in LIBRARIES},
+        "losses": losses(json.loads(training.read_text())) if training else {},
+        "rows": found,
+    }
+
+
+def losses(training: Mapping[str, Any]) -> dict[str, list[float]]:
+    """The held-out loss of each recipe above that of float32, seed by seed."""
+    values = [run["values"] for run in training["runs"]]
+    recipes = [row.recipe for row in ROWS if row.recipe]
+    return {r: [round(v[f"{r}: held out"] - v["fp32: held out"], 6) for v in values] for r in recipes}
+
+
+def _kept(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page needs of a measurement, to five digits."""
+    kept = {name: value for name, value in record.items() if name not in ("note", "by_step")}
+    return {name: float(f"{value:.5g}") if isinstance(value, float) else value for name, value in kept.items()}
