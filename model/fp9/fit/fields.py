@@ -25,6 +25,8 @@ NAME = "fitted"
 """What engines that are no presets are called."""
 
 _MOST_RESETS = 2
+_MOST_REFUSED = 6
+"""Values of a field that the record refuses beside others, after which it takes none there."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def _taken(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """The values that the record takes in some engine: the plain one, or a preset that uses the field."""
     plain = getattr(Engine(), name)
     users = [Engine(), *(preset for preset in ENGINES.values() if getattr(preset, name) != plain)]
-    return tuple(value for value in values if any(_made(user, {name: value}) is not None for user in users))
+    return tuple(value for value in values if any(with_values(user, {name: value}) is not None for user in users))
 
 
 def _values(name: str, hint: Any, interface: Interface, codes: tuple[int, ...]) -> tuple[Any, ...]:
@@ -60,7 +62,7 @@ def _values(name: str, hint: Any, interface: Interface, codes: tuple[int, ...]) 
 def _holds_codes(name: str, interface: Interface, codes: tuple[int, ...]) -> bool:
     """Whether a field is for codes of the result: the record takes one there, and not every number."""
     plain = Engine(NAME, interface.output)
-    return bool(codes) and _made(plain, {name: codes[0]}) is not None and _made(plain, {name: 1}) is None
+    return bool(codes) and with_values(plain, {name: codes[0]}) is not None and with_values(plain, {name: 1}) is None
 
 
 def _of_type(kind: type, interface: Interface) -> Sequence[Any]:
@@ -97,24 +99,32 @@ def presets(interface: Interface) -> list[Engine]:
 
 
 def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engine]:
-    """An engine with each other value of a field."""
+    """An engine with each other value of a field; no more of them once the record refused several."""
+    refused = 0
     for value in field.values:
-        if value != getattr(engine, field.name):
-            yield from _with(engine, {field.name: value}, interface)
+        if value != getattr(engine, field.name) and refused < _MOST_REFUSED:
+            found = _with(engine, field.name, value, interface)
+            refused = 0 if found else refused + 1
+            yield from found
 
 
-def _with(engine: Engine, values: dict[str, Any], interface: Interface) -> Iterator[Engine]:
-    """The engine with values; where the record refuses them, with as few other fields as need be at their defaults."""
+@functools.lru_cache(maxsize=1 << 14)
+def _with(engine: Engine, name: str, value: Any, interface: Interface) -> tuple[Engine, ...]:
+    """The engine with a value; where the record refuses it, with as few other fields as need be at their defaults."""
+    return tuple(_suited(engine, {name: value}, interface))
+
+
+def _suited(engine: Engine, values: dict[str, Any], interface: Interface) -> Iterator[Engine]:
     others = [f for f in fields(Engine) if f.name not in (*values, "name") and getattr(engine, f.name) != f.default]
     for count in range(_MOST_RESETS + 1):
         found = False
         for given_up in itertools.combinations(others, count):
-            made = _made(engine, {**values, **{f.name: f.default for f in given_up}})
-            if count == 1:
-                yield from _repaired(engine, values, given_up[0].name, interface)
+            made = with_values(engine, {**values, **{f.name: f.default for f in given_up}})
             if made is not None and is_possible(made, interface):
                 found = True
                 yield made
+                if count == 1:
+                    yield from _repaired(engine, values, given_up[0].name, interface)
         if found:
             return
 
@@ -125,7 +135,7 @@ def _repaired(engine: Engine, values: dict[str, Any], other: str, interface: Int
     if not is_whole(own) or not 1 <= own <= _WIDEST:
         return
     for step in (-1, 1):
-        tried = (_made(engine, {**values, other: own + step * far}) for far in range(1, _FARTHEST))
+        tried = (with_values(engine, {**values, other: own + step * far}) for far in range(1, _FARTHEST))
         nearest = next((found for found in tried if found is not None), None)
         if nearest is not None and is_possible(nearest, interface):
             yield nearest
@@ -137,10 +147,11 @@ _FARTHEST = 24
 
 def made(values: dict[str, Any]) -> Engine | None:
     """The engine of some fields, the others at their defaults; None where the record refuses them."""
-    return _made(Engine(), values)
+    return with_values(Engine(), values)
 
 
-def _made(engine: Engine, values: dict[str, Any]) -> Engine | None:
+def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
+    """The engine with values of some fields; None where the record refuses them."""
     try:
         return replace(engine, name=NAME, **values)
     except (ValueError, TypeError):
@@ -203,6 +214,24 @@ def named(engine: Engine) -> Engine:
 def spelled(value: object) -> str:
     """A value as `fp9.engine` reads it."""
     return str(value.value) if isinstance(value, Enum) else str(value).lower()
+
+
+def plain(engine: Engine, interface: Interface) -> Engine:
+    """The engine without what cannot show in sums of these operands: the place of scales that there are none of,
+    zeros that bypass a NaN-Inf that no operand has, how bits below no window are cut, and in which order the products
+    of a single step are taken.
+    """
+    idle = {"scaling"}
+    if not (interface.a.nan_is_inf or interface.b.nan_is_inf):
+        idle.add("zero_bypass")
+    if engine.window is None:
+        idle |= {"truncation", "addend"}
+    if engine.whole:
+        idle.add("products")
+    if engine.chunk == engine.products and engine.joined is None and engine.infinity_run is None:
+        idle.add("interleave")
+    defaults: dict[str, Any] = {name: getattr(Engine(), name) for name in idle}
+    return replace(engine, **defaults)
 
 
 def key(engine: Engine) -> tuple[Any, ...]:

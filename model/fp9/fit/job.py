@@ -27,8 +27,12 @@ _FRESH = 300
 """Random sums among which one is looked for that tells candidates apart."""
 _QUIET = 2
 """Times that none may be found before candidates count as equal."""
-_MUTANTS = 100
+_MUTANTS = 40
+_HEAD = 8
+"""Every eighth row refutes most engines before all rows are looked at."""
 _CONFIRMING = 64
+_THINNED = 3
+"""Which probes of a family are asked where nothing says which are better: every third."""
 _AGAIN = 16
 """Sums that are asked a second time."""
 
@@ -75,6 +79,7 @@ class _Session:
     def __init__(self, box: Box, calls: int, rng: np.random.Generator) -> None:
         self.box, self.interface, self.most, self.rng = box, box.interface, calls, rng
         self.pool = structured(box.interface)
+        self._predicted = Predictions(box.interface, self.pool)
         self.falls: list[Fall] = []
         none = self.pool.take([])
         self._asked_thinned = False
@@ -93,7 +98,7 @@ class _Session:
         """Ask some probes of all families, once in a session."""
         if not self._asked_thinned:
             self._asked_thinned = True
-            self.ask(self.pool.take(thinned(self.pool, 4)) + drawn(self.interface, _CONFIRMING, self.rng))
+            self.ask(self.pool.take(thinned(self.pool, _THINNED)) + drawn(self.interface, _CONFIRMING, self.rng))
 
     def check_again(self) -> None:
         """Ask some rows again. Raises ValueError where the unit gives another result."""
@@ -109,7 +114,7 @@ class _Session:
 
     def separate(self, candidates: Sequence[Engine], vectors: Vectors) -> list[Engine]:
         """The candidates that are left when no vector tells them apart; each asked one tells most of them apart."""
-        predictions = Predictions(self.interface, vectors)
+        predictions = self._predicted if vectors is self.pool else Predictions(self.interface, vectors)
         found = [(engine, predictions.of(engine)) for engine in candidates]
         kept = [(engine, results) for engine, results in found if results is not None]
         left = [engine for engine, _ in kept]
@@ -214,13 +219,20 @@ def _around(session: _Session, engine: Engine) -> list[Engine]:
 def _explaining(session: _Session, engines: Iterable[Engine]) -> list[Engine]:
     """Those that explain all rows, each once."""
     found = {fields.key(engine): engine for engine in engines}
-    return [engine for engine in found.values() if session.evidence.explains(engine)]
+    head = session.evidence.every(_HEAD)
+    return [engine for engine in found.values() if head.explains(engine) and session.evidence.explains(engine)]
 
 
 def _confirmed(session: _Session, left: list[Engine]) -> bool:
-    """Whether random sums agree with an engine."""
+    """Whether random sums agree with an engine, and probes of every family with one that is no preset."""
+    if not _is_preset(_preferred(left)):
+        session.ask_thinned()
     session.ask(drawn(session.interface, _CONFIRMING, session.rng))
     return session.evidence.explains(left[0])
+
+
+def _is_preset(engine: Engine) -> bool:
+    return fields.key(engine) in {fields.key(preset) for preset in ENGINES.values()}
 
 
 def _preferred(engines: Sequence[Engine]) -> Engine:

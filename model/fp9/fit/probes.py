@@ -146,6 +146,8 @@ def _addend(p: Palette) -> Iterator[Row]:
             c = sign * 2.0 ** (p.top - drop)
             yield "addend", {0: p.power(p.top), 1 % p.depth: p.power(p.top, True)}, c * _fraction(p, p.top - drop), None
             yield "addend", {0: p.power(p.top, drop % 4 < 2)}, c, None
+            if drop < p.interface.output.precision + 3:
+                yield "addend", {0: p.power(p.top, drop % 2 == 1)}, c * _ends(p, p.top - drop), None
         if middle + drop < p.sum_highest:
             c = sign * 2.0 ** (middle + drop)
             yield "addend", {0: p.full(middle, drop % 4 < 2)}, c, None
@@ -158,6 +160,12 @@ def _fraction(p: Palette, exponent: int) -> float:
     """The largest significand of the result's format in a binade, below 2."""
     places = min(p.interface.output.precision - 1, exponent - p.sum_lowest)
     return 2.0 - 2.0**-places
+
+
+def _ends(p: Palette, exponent: int) -> float:
+    """The smallest significand above 1 of the result's format in a binade."""
+    places = min(p.interface.output.precision - 1, exponent - p.sum_lowest)
+    return 1.0 + 2.0**-places
 
 
 def _rounding(p: Palette) -> Iterator[Row]:

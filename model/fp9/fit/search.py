@@ -1,13 +1,16 @@
-"""Engines that explain rows: a search over the fields of the record, from the catalogue.
+"""Engines that explain rows: the numbers of a step first, then the order of the elements, then all fields together.
 
-Agreement, the rows that an engine explains, is raised one field at a time. That leads to the engine because most rows
-are probes that few fields decide.
+Most rows are probes that few fields decide. Sums of one or two products show how a step aligns, cuts and rounds,
+whatever order longer ones go in; with that known, every order can be tried on the rows that show it. Last, agreement on
+all rows is raised one field at a time.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,19 +21,59 @@ from fp9.fit import fields
 from fp9.fit.interface import Interface
 from fp9.fit.vectors import Predictions, Vectors, nan_codes
 
+_ORDER = ("products", "chunk", "interleave")
+"""Fields that say which products meet in a step."""
+
+_MEETINGS: tuple[dict[str, Any], ...] = (
+    {"products": 3},
+    {"products": 2},
+    {"products": 1},
+    {"products": 3, "chunk": 3},
+    {"products": 2, "chunk": 4},
+    {"products": 2, "chunk": 4, "interleave": 1},
+    {"products": 2, "chunk": 2},
+    {"products": 1, "chunk": 4},
+    {"products": 1, "chunk": 2},
+    {"products": 1, "chunk": 1},
+    {"whole": True},
+)
+"""Ways in which the first three products of a sum meet: in a step, in steps that follow each other, in chunks that do.
+"""
+
+_WINDOWS = (None, 22, 17, 12, 7)
+"""Windows of the engines that a stage begins with; wide ones first, as most sums show no difference."""
+_SHORT = 3
+"""Products of the sums that are explained first."""
+_SHORTENED = 6
+"""Elements that are kept of them, zeros all but the first."""
+_FEWEST = 24
+"""Rows of such sums, below which they tell too little."""
+
+_KEPT = 8
+"""Engines that a stage hands on."""
+
+_MANY = 120
+"""Engines that are ranked by all rows, of those that are best on some."""
+
+_KINDS = 6
+"""Kinds of engines of which the first is handed on."""
+
 _STARTS = 3
-"""Presets that the search climbs from."""
+"""Those of them with which most is tried."""
 
 _PART = 3
-"""Which of the rows a climb looks at first: every third."""
+"""Which of the rows orders and numbers are tried on: every third."""
+
+_TURNS = 2
+"""Times that they are tried in turn."""
 
 _SOME = 8
 """Values of a field, above which it is first seen whether the field matters."""
 
-_STUCK = 40
+_STUCK = 12
 """Times that rows which stay unexplained gain weight before a climb is given up."""
 
-_MOST = 1200
+_MOST = 800
 """Engines that a climb looks at, at most."""
 
 _GAIN = 0.3
@@ -45,6 +88,7 @@ class Evidence:
         self._predictions = Predictions(interface, vectors)
         self._agrees: dict[tuple[Any, ...], NDArray[np.bool_] | None] = {}
         self._first: dict[int, Evidence] = {}
+        self._every: dict[int, Evidence] = {}
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -53,18 +97,29 @@ class Evidence:
         """The same with more rows."""
         return Evidence(self.interface, self.vectors + vectors, np.concatenate([self.results, results]))
 
-    def every(self, stride: int) -> Evidence:
-        """Every so many-th row alone."""
-        rows = np.arange(0, len(self), stride)
+    def take(self, rows: NDArray[Any]) -> Evidence:
+        """Some of the rows alone."""
         return Evidence(self.interface, self.vectors.take(rows), self.results[rows])
+
+    def every(self, stride: int) -> Evidence:
+        """Every so many-th row alone; the same object for the same number."""
+        if stride not in self._every:
+            self._every[stride] = self.take(np.arange(0, len(self), stride))
+        return self._every[stride]
+
+    def short(self) -> Evidence:
+        """The sums of no products but the first ones, without most of their zeros."""
+        io, kept = self.interface, min(self.interface.depth, _SHORTENED)
+        part = self.take(np.flatnonzero(self._predictions.reach() <= _SHORT))
+        vectors = replace(part.vectors, a=part.vectors.a[:, :kept], b=part.vectors.b[:, :kept])
+        return Evidence(replace(io, depth=kept), vectors, part.results)
 
     def first(self, count: int) -> Evidence:
         """The first rows alone; the same object for the same number."""
         if count >= len(self):
             return self
         if count not in self._first:
-            part = self.vectors.take(np.arange(count))
-            self._first[count] = Evidence(self.interface, part, self.results[:count])
+            self._first[count] = self.take(np.arange(count))
         return self._first[count]
 
     def agrees(self, engine: Engine) -> NDArray[np.bool_] | None:
@@ -100,19 +155,133 @@ class Evidence:
         """Engines whose results were computed."""
         return len(self._agrees)
 
+    def best(self, engines: Iterable[Engine]) -> list[Engine]:
+        """Engines, each once, those that explain most rows first; of many, most are ranked by some rows alone."""
+        found = list({fields.key(engine): engine for engine in engines}.values())
+        if len(found) > _MANY:
+            found.sort(key=self.every(_PART).agreement, reverse=True)
+        return [*sorted(found[:_MANY], key=self.agreement, reverse=True), *found[_MANY:]]
+
 
 def explainer(rows: Evidence, starts: Iterable[Engine]) -> Engine:
-    """The engine that explains most rows, and all where the search finds one that does.
+    """The engine that explains most rows, and all where the search finds one that does."""
+    tried = list(starts)
+    for more in (_staged, _climbed):
+        for engine in more(rows, tuple(tried)):
+            if rows.explains(engine):
+                return engine
+            tried.append(engine)
+    return rows.best(tried)[0]
 
-    The way from each start is climbed over every third row, and then over all.
-    """
-    ranked = sorted(starts, key=rows.agreement, reverse=True)
-    best, part = ranked[0], rows.every(_PART)
-    for start in ranked[:_STARTS]:
-        best = max(best, _Climb(rows).run(_Climb(part).run(start)), key=rows.agreement)
-        if rows.explains(best):
-            break
-    return best
+
+def _climbed(rows: Evidence, tried: Sequence[Engine]) -> Iterator[Engine]:
+    """What climbs over all fields lead to, from the best of some engines, and other orders of its elements."""
+    for start in rows.best(tried)[:_STARTS]:
+        found = _Climb(rows, rows.fields).run(start)
+        yield found
+        agrees = rows.agrees(found)
+        assert agrees is not None, "a climb ends on an engine that takes the operands"
+        others = rows.take(np.flatnonzero(~agrees)).best(_ordered(found, rows))[:_KEPT]
+        yield from others
+        yield _Climb(rows, rows.fields).run(rows.best([found, *others])[0])
+
+
+def _staged(rows: Evidence, _: Sequence[Engine]) -> Iterator[Engine]:
+    """Engines found from the numbers of a step on, wherever others stand; none where rows hold too few short sums."""
+    short = rows.short()
+    if len(short) < _FEWEST:
+        return
+    found = _unlike(short.best(_meeting(rows)), _meets)[:_KINDS]
+    found = short.best(_of_each(_windowed, found, rows))
+    found = _raised(short, [*found[:_STARTS], *_unlike(found, _meets)[:_KINDS]])
+    found = short.best(_of_each(_numbered, found[:_STARTS], rows))
+    part = rows.every(_PART)
+    for stage in (_ordered, _numbered) * _TURNS:
+        found = part.best(_of_each(stage, _unlike(found, _cuts)[:_KINDS], rows))
+        yield from found[:_KEPT]
+
+
+def _raised(short: Evidence, engines: Sequence[Engine]) -> list[Engine]:
+    """Engines, and where none explains all rows what a pass over the other fields makes of them, and one more."""
+    climb = _Climb(short, [field for field in short.fields if field.name not in (*_ORDER, "whole")])
+    found = short.best(engines)
+    for count in (len(found), _STARTS):
+        if not short.explains(found[0]):
+            found = short.best([*found, *(climb.pass_over(engine) for engine in found[:count])])
+    return found
+
+
+def _of_each(
+    stage: Callable[[Engine, Evidence], Iterator[Engine]], engines: Sequence[Engine], rows: Evidence
+) -> Iterator[Engine]:
+    """Engines, and what a stage makes of each."""
+    yield from engines
+    for engine in engines:
+        yield from stage(engine, rows)
+
+
+def _unlike(engines: Iterable[Engine], kind: Callable[[Engine], Any]) -> list[Engine]:
+    """The first engine of every kind."""
+    found: dict[Any, Engine] = {}
+    for engine in engines:
+        found.setdefault(kind(engine), engine)
+    return list(found.values())
+
+
+def _meets(engine: Engine) -> tuple[Any, ...]:
+    return (*(getattr(engine, name) for name in _ORDER), engine.whole)
+
+
+def _cuts(engine: Engine) -> tuple[Any, ...]:
+    return engine.chunk is None, engine.window is None, engine.truncation
+
+
+def _meeting(rows: Evidence) -> Iterator[Engine]:
+    """Engines of every result and rounding, with a window or none, in which the first products meet in every way."""
+    values = {field.name: field.values for field in rows.fields}
+    names = ("result", "promotion", "rounding")
+    for order, window in itertools.product(_MEETINGS, (None, _WINDOWS[len(_WINDOWS) // 2])):
+        for numbers in itertools.product(*(values[name] for name in names)):
+            made = fields.made({**dict(zip(names, numbers, strict=True)), "window": window, **order})
+            if made is not None and fields.is_possible(made, rows.interface):
+                yield made
+
+
+def _ordered(engine: Engine, rows: Evidence) -> Iterator[Engine]:
+    """The engine with every order of the elements, chunks or none as it has."""
+    if engine.whole:
+        yield engine
+        return
+    depth = rows.interface.depth
+    for products in fields.sparse(range(1, depth + 1)):
+        for chunk in [None] if engine.chunk is None else range(products, depth + products, products):
+            runs = [run for run in range(1, products) if products % run == 0] if chunk and chunk > products else []
+            for interleave in (None, *runs):
+                made = fields.with_values(engine, dict(zip(_ORDER, (products, chunk, interleave), strict=True)))
+                if made is not None:
+                    yield made
+
+
+def _windowed(engine: Engine, rows: Evidence) -> Iterator[Engine]:
+    """The engine with every window, and every way to cut and to add."""
+    yield from _combined(engine, rows, ("window", "truncation", "addend"))
+
+
+def _numbered(engine: Engine, rows: Evidence) -> Iterator[Engine]:
+    """The engine with some windows, and every way to cut, to add and to round."""
+    for window in (engine.window, *_WINDOWS):
+        changed = fields.with_values(engine, {"window": window})
+        if changed is not None:
+            yield from _combined(changed, rows, ("truncation", "addend", "rounding"))
+
+
+def _combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator[Engine]:
+    """The engine with all values of some fields; those that the record refuses or that change nothing left out."""
+    values = {field.name: field.values for field in rows.fields}
+    for chosen in itertools.product(*(values[name] for name in names)):
+        made = fields.with_values(engine, dict(zip(names, chosen, strict=True)))
+        if made is not None and fields.is_possible(made, rows.interface) and fields.plain(made, rows.interface) == made:
+            yield made
 
 
 class _Climb:
@@ -121,15 +290,15 @@ class _Climb:
     Where no field leads higher, the rows that are not explained gain weight until one does, so that no valley holds it.
     """
 
-    def __init__(self, rows: Evidence) -> None:
-        self._rows = rows
+    def __init__(self, rows: Evidence, choices: Sequence[fields.Field]) -> None:
+        self._rows, self._fields = rows, choices
         self._weights = np.ones(len(rows))
 
     def run(self, engine: Engine) -> Engine:
         """The engine on the way that explains most rows."""
         best, stuck, most = engine, 0, self._rows.looked_at + _MOST
         while not self._rows.explains(best) and stuck < _STUCK and self._rows.looked_at < most:
-            higher = self._pass(engine)
+            higher = self.pass_over(engine)
             if fields.key(higher) == fields.key(engine):
                 stuck += 1
                 agrees = self._rows.agrees(engine)
@@ -143,9 +312,9 @@ class _Climb:
         agrees = self._rows.agrees(engine)
         return -1.0 if agrees is None else float(self._weights @ agrees)
 
-    def _pass(self, engine: Engine) -> Engine:
+    def pass_over(self, engine: Engine) -> Engine:
         """Each field in turn at its best value."""
-        for field in self._rows.fields:
+        for field in self._fields:
             engine = self._best_value(engine, field)
             if self._rows.explains(engine):
                 break

@@ -1,14 +1,17 @@
 """Whether fits find what they are given: every preset, and engines at random, as boxes.
 
 python -m fp9.fit.trials presets --out docs/fit/presets.json
-python -m fp9.fit.trials random --count 1000 --out trials.json
+python -m fp9.fit.trials random --count 1000 --out docs/fit/random.json
+
+A record of engines at random goes on where it ended: seeds that it lacks are fitted, and answers that were compared on
+fewer sums than asked are compared on those.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +19,7 @@ import click
 import numpy as np
 
 from fp9.engines import ENGINES, Engine
+from fp9.engines import engine as find_engine
 from fp9.fit import fields
 from fp9.fit.box import Box
 from fp9.fit.interface import Interface
@@ -43,7 +47,9 @@ _SIDES = (
 
 @dataclass(frozen=True)
 class Trial:
-    """What a fit made of a known engine: `same` fields, or `equal` on all sums that were compared."""
+    """What a fit made of a known engine: `same`, but for fields that no sum of these operands shows, or `equal` on all
+    of `dots` random sums and all probes.
+    """
 
     seed: int
     given: str
@@ -53,6 +59,7 @@ class Trial:
     calls: int
     same: bool
     equal: bool
+    dots: int
 
 
 def boxed(engine: Engine, interface: Interface) -> Box:
@@ -102,11 +109,16 @@ def random_engine(interface: Interface, rng: np.random.Generator) -> Engine:
 def trial(engine: Engine, interface: Interface, seed: int = 0, dots: int = DOTS) -> Trial:
     """Fit an engine as a box, and compare what is found with it."""
     found = fit(boxed(engine, interface), CALLS, seed)
-    same = found.engine is not None and fields.key(found.engine) == fields.key(engine)
+    same = found.engine is not None and _shown(found.engine, interface) == _shown(engine, interface)
     equal = same or (found.engine is not None and _equal(engine, found.engine, interface, seed, dots))
+    compared = 0 if same or found.engine is None else dots
     operands = f"{interface.a.name} x {interface.b.name} to {interface.output.name}"
     name = found.engine.name if found.engine else None
-    return Trial(seed, fields.named(engine).name, name, operands, interface.depth, found.calls, same, equal)
+    return Trial(seed, fields.named(engine).name, name, operands, interface.depth, found.calls, same, equal, compared)
+
+
+def _shown(engine: Engine, interface: Interface) -> tuple[Any, ...]:
+    return fields.key(fields.plain(engine, interface))
 
 
 def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots: int) -> bool:
@@ -120,13 +132,25 @@ def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots:
     return True
 
 
+def compared(done: Trial, dots: int) -> Trial:
+    """An answer that was equal to an engine at random, compared with it on so many sums."""
+    assert done.found is not None, "an answer is compared"
+    given, found = find_engine(done.given), find_engine(done.found)
+    equal = _equal(given, found, random_interface(done.seed), done.seed, dots)
+    return replace(done, equal=equal, dots=dots)
+
+
 @click.group()
 def main() -> None:
     """Fit known engines."""
 
 
-def _written(trials: Sequence[Trial], out: Path) -> None:
-    write_whole(out, json.dumps([asdict(each) for each in trials], indent=1) + "\n")
+def _write(trials: Sequence[Trial], out: Path) -> None:
+    rows = ",\n".join(json.dumps(asdict(each)) for each in trials)
+    write_whole(out, f"[\n{rows}\n]\n")
+
+
+def _summed(trials: Sequence[Trial]) -> None:
     equal = sum(each.equal for each in trials)
     most = max(each.calls for each in trials)
     same = sum(each.same for each in trials)
@@ -138,7 +162,9 @@ def _written(trials: Sequence[Trial], out: Path) -> None:
 @click.option("--dots", type=int, default=DOTS, show_default=True)
 def presets(out: Path, dots: int) -> None:
     """Every engine of the catalogue."""
-    _written([trial(preset, interface_of(preset), 0, dots) for preset in ENGINES.values()], out)
+    trials = [trial(preset, interface_of(preset), 0, dots) for preset in ENGINES.values()]
+    _write(trials, out)
+    _summed(trials)
 
 
 @main.command()
@@ -148,13 +174,23 @@ def presets(out: Path, dots: int) -> None:
 @click.option("--dots", type=int, default=DOTS, show_default=True)
 def random(out: Path, first: int, count: int, dots: int) -> None:
     """Engines at random, one for each seed."""
-    trials = []
+    record = [Trial(**row) for row in json.loads(out.read_text())] if out.exists() else []
+    done = {each.seed: each for each in record}
     for seed in range(first, first + count):
-        interface = random_interface(seed)
-        trials.append(trial(random_engine(interface, np.random.default_rng(seed)), interface, seed, dots))
-        if not trials[-1].equal:
-            click.echo(f"not recovered: {trials[-1]}")
-    _written(trials, out)
+        before = done.get(seed)
+        if before is None:
+            done[seed] = _random_trial(seed, dots)
+        elif before.equal and not before.same and before.dots < dots:
+            done[seed] = compared(before, dots)
+        if done[seed] is not before:
+            _write([done[key] for key in sorted(done)], out)
+            click.echo(f"{seed}: {'recovered' if done[seed].equal else done[seed]}")
+    _summed([done[seed] for seed in sorted(done)])
+
+
+def _random_trial(seed: int, dots: int) -> Trial:
+    interface = random_interface(seed)
+    return trial(random_engine(interface, np.random.default_rng(seed)), interface, seed, dots)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,10 @@ import numpy as np
 
 from fp9.casts.arrays import decode_to, encode
 from fp9.engines import Engine
-from fp9.sums.operands import operand
+from fp9.sums.general import NO_RANDOM, GeneralSums
+from fp9.sums.operands import dealt, operand
 from fp9.sums.products import dot
+from fp9.sums.sides import Side, side
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,20 +68,63 @@ def nan_codes(results: NDArray[np.uint64]) -> tuple[int, ...]:
 
 
 class Predictions:
-    """What engines give for some vectors; the operands are made ready once."""
+    """What engines give for some vectors; operands and addends are made ready once, for each order of the elements."""
 
     def __init__(self, interface: Interface, vectors: Vectors) -> None:
         self._a, self._b = operand(vectors.a, interface.a), operand(vectors.b, interface.b)
         self._interface, self._c = interface, vectors.c
-        self._addends: dict[FixedFormat, NDArray[Any]] = {}
+        self._addends: dict[FixedFormat, tuple[NDArray[Any], NDArray[np.float64]]] = {}
+        self._sides: dict[tuple[object, ...], tuple[Side, Side]] = {}
+        self._found: dict[Engine, NDArray[np.uint64] | None] = {}
 
     def of(self, engine: Engine) -> NDArray[np.uint64] | None:
-        """The patterns of the engine's sums (n,); None where it does not take the operands."""
-        fmt = engine.addend_format
-        if fmt not in self._addends:
-            self._addends[fmt] = encode(self._c, fmt, "rne", "inf")
+        """The patterns of the engine's sums (n,), computed once; None where it does not take the operands."""
+        if engine not in self._found:
+            self._found[engine] = self._patterns(engine)
+        return self._found[engine]
+
+    def _patterns(self, engine: Engine) -> NDArray[np.uint64] | None:
         try:
-            codes = dot(self._a, self._b, engine=engine, c=self._addends[fmt], format_c=fmt, threads=1)
+            codes = self._sums(engine) if engine.group is None else self._dot(engine)
         except ValueError:
             return None
         return code_patterns(codes, self._interface)
+
+    def reach(self) -> NDArray[np.intp]:
+        """The products of each vector up to its last one that is not zero (n,)."""
+        some = (self._a.array("float64") != 0.0) & (self._b.array("float64") != 0.0)
+        places = np.arange(1, some.shape[1] + 1)
+        found: NDArray[np.intp] = (some * places).max(axis=1)
+        return found
+
+    def _addend(self, fmt: FixedFormat) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """The addends in a format: their codes, and the numbers of these."""
+        if fmt not in self._addends:
+            codes = encode(self._c, fmt, "rne", "inf")
+            self._addends[fmt] = codes, decode_to(codes, fmt, np.float64)
+        return self._addends[fmt]
+
+    def _dot(self, engine: Engine) -> NDArray[Any]:
+        fmt = engine.addend_format
+        return dot(self._a, self._b, engine=engine, c=self._addend(fmt)[0], format_c=fmt, threads=1)
+
+    def _sums(self, engine: Engine) -> NDArray[Any]:
+        """As `dot`, without what arrays of a user need: thousands of engines are asked the same few sums."""
+        a, b = self._ready(engine)
+        _, start = self._addend(engine.addend_format)
+        codes = np.empty(len(start), dtype=engine.output.dtype)
+        rows, flags = slice(None), np.empty(len(start), dtype=np.uint8)
+        GeneralSums(engine, a, b, engine.chunk is not None).run(rows, rows, start, _UNSCALED, NO_RANDOM, codes, flags)
+        return codes
+
+    def _ready(self, engine: Engine) -> tuple[Side, Side]:
+        order = (engine.products, engine.chunk, engine.interleave) if engine.interleave else ()
+        key = (engine.window is None, *order)
+        if key not in self._sides:
+            a, b = (dealt(x, engine) for x in (self._a, self._b))
+            made = [side(x, lambda array: array, x.shape[-1], engine, None, None) for x in (a, b)]
+            self._sides[key] = made[0], made[1]
+        return self._sides[key]
+
+
+_UNSCALED = np.ones((1, 1))

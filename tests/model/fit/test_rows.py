@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +64,16 @@ def test_the_rows_of_a_hip_program_give_the_engine(tmp_path: Path) -> None:
     assert "__builtin_amdgcn_mfma_f32_16x16x32_fp8_bf8" in text and "gfx942" in text
     (tmp_path / "unit.rows").write_text(rows_of(text, "cdna3"))
     assert fit_rows(read(tmp_path / "unit.rows")).presets == ("cdna3",)
+
+
+def test_a_hip_program_compiles_to_one_matrix_instruction(tmp_path: Path) -> None:
+    clang = next(filter(None, map(shutil.which, ("clang++-22", "clang++-21", "clang++-20", "clang++-19"))), None)
+    if clang is None or not Path("/usr/include/hip/hip_runtime.h").exists():
+        pytest.skip("no clang 19 or newer, or no headers of HIP; install clang-22 and libamdhip64-dev")
+    (tmp_path / "unit.hip").write_text(hip(Interface(format("e4m3fnuz"), format("e5m2fnuz"), fixed_format("fp32"), 32)))
+    words = "-x hip --offload-arch=gfx942 --cuda-device-only -nogpulib -D__AMDGCN_WAVEFRONT_SIZE=64 -w -S unit.hip"
+    subprocess.run([clang, *words.split()], cwd=tmp_path, check=True)
+    assert re.findall(r"v_mfma\w+", next(tmp_path.glob("*.s")).read_text()) == ["v_mfma_f32_16x16x32_fp8_bf8"]
 
 
 def test_a_program_is_written_and_says_how_it_is_built(tmp_path: Path) -> None:
