@@ -23,7 +23,7 @@ _KEPT = "with --record the units that ended have their records; run the same com
 @click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
 @click.option("--verilog", "path", type=_PATH, help="Verilog of UNIT to prove; default: made anew.")
 @click.option(
-    "--timeout", type=Seconds(), metavar="SECONDS", default=120.0, show_default=True, help="Seconds for one case."
+    "--timeout", type=Seconds(), metavar="SECONDS", help="Seconds for one case, or one text; default: 120, or 900."
 )
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Solvers at once.")
 @click.option("--text", "of_text", is_flag=True, help="Prove instead that the text handed out is the circuit.")
@@ -38,7 +38,7 @@ _KEPT = "with --record the units that ended have their records; run the same com
 def prove(
     names: tuple[str, ...],
     path: Path | None,
-    timeout: float,
+    timeout: float | None,
     jobs: int,
     of_text: bool,
     record: bool,
@@ -61,13 +61,17 @@ def prove(
     text = path.read_text() if path else None
     keeps(_KEPT)
     if of_text:
-        _prove_texts([load_unit(name, settings) for name in names], text, folder or home() / TEXTS, record, as_json)
+        units = [load_unit(name, settings) for name in names]
+        limit = timeout or proofs.TEXT_SECONDS
+        _prove_texts(units, text, limit, folder or home() / TEXTS, record, as_json)
         return
     records = []
     with progress_bar() as progress:
         for name in names:
             unit = load_unit(name, settings)
-            records.append(proofs.prove(unit, text, timeout=timeout, jobs=jobs, progress=progress))
+            records.append(
+                proofs.prove(unit, text, timeout=timeout or proofs.CASE_SECONDS, jobs=jobs, progress=progress)
+            )
             if record:
                 write(folder or home() / PROOFS, unit.name, records[-1].to_dict())
     rows = [
@@ -81,7 +85,9 @@ def prove(
         raise SystemExit(1)
 
 
-def _prove_texts(units: list[Unit], text: str | None, folder: Path, record: bool, as_json: bool) -> None:
+def _prove_texts(
+    units: list[Unit], text: str | None, timeout: float, folder: Path, record: bool, as_json: bool
+) -> None:
     """Whether texts are their circuits."""
     from fp9_sim import proofs  # slow to load
 
@@ -89,7 +95,7 @@ def _prove_texts(units: list[Unit], text: str | None, folder: Path, record: bool
     with progress_bar() as progress:
         for number, unit in enumerate(units):
             progress(unit.name, number, len(units))
-            records.append(proofs.prove_text(unit, text))
+            records.append(proofs.prove_text(unit, text, timeout))
             if record:
                 write(folder, unit.name, records[-1].to_dict())
     columns = ["unit", "text is the circuit", "seconds", "control"]

@@ -7,7 +7,6 @@ induction over clocks for both side by side. A control, the same text with one o
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import re
 import shutil
@@ -23,6 +22,7 @@ import fp9_rtl
 from fp9.system.missing import MissingTool
 from fp9.units import Unit
 from fp9_rtl.components import build
+from fp9_rtl.export.text.digest import code_digest
 from fp9_rtl.tools.rtlil import WITHOUT_PROCESSES, to_rtlil
 from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.netlists.solver import State
@@ -49,19 +49,21 @@ _TEXT = "read_verilog {name}.v\nhierarchy -check -top {top}\nproc\nflatten\n" + 
 _CHANGES = (("+", "-"), ("^", "&"), ("|", "&"), ("?", "== 1'b1 ? 1'b0 :"))
 """Operators of a text, and what a control has in their place."""
 
-
 _CONTROLS = 8
 """Changes that are tried: one may leave what the circuit computes as it is."""
 
 
 @dataclass(frozen=True)
 class TextRecord:
-    """That a text is a circuit: the digests of both, the end of the comparison and of that of the control."""
+    """That a text is a circuit: the digests of both, the end of the comparison and of that of the control.
+
+    The text's digest is of its code: what a comment says changes no circuit.
+    """
 
     unit: str
     spec: tuple[str, ...]
     circuit_sha256: str
-    verilog_sha256: str
+    code_sha256: str
     state: str
     seconds: float
     control: str
@@ -94,7 +96,7 @@ def prove_text(unit: Unit, verilog: str | None = None, timeout: float = TEXT_SEC
         unit.name,
         tuple(unit.describe()),
         fp9_rtl.circuit_digest(unit),
-        hashlib.sha256(text.encode()).hexdigest(),
+        code_digest(text),
         state.value,
         round(seconds, 1),
         control.value,

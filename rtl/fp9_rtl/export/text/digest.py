@@ -1,4 +1,4 @@
-"""What a circuit is, apart from every name and the text that it is written in: one number.
+"""What a circuit is, apart from every name and the text that it is written in: one number. And what a text is.
 
 Two circuits have the same digest where their ports have the same names and the same cells stand behind them, connected
 alike. Names inside, modules, the order of the netlist and cells that nothing reads count for nothing.
@@ -17,6 +17,12 @@ _OUTPUTS = ("Y", "Q")
 def digest(words: Mapping[str, Any]) -> str:
     """SHA-256 of the circuit that a flat module of Yosys' JSON describes."""
     return hashlib.sha256("\n".join(_Walk(words).lines()).encode()).hexdigest()
+
+
+def code_digest(text: str) -> str:
+    """SHA-256 of Verilog without its comments and empty lines: of what a tool reads."""
+    code = (line.partition("//")[0].rstrip() for line in text.splitlines())
+    return hashlib.sha256("\n".join(line for line in code if line).encode()).hexdigest()
 
 
 class _Walk:
