@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 
-from amaranth.hdl import Module, Signal, signed
+from amaranth.hdl import ClockDomain, EnableInserter, Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fp9.rounding import Overflow
-from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Port, Quantiser, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, Handshake, Mac, Port, Quantiser, Reset, Unit, Upcast
 from fp9_rtl.accumulators import kulisch
 from fp9_rtl.accumulators.chunks import ChunkSum, Total
 from fp9_rtl.accumulators.kulisch import kulisch_stages
@@ -24,7 +24,7 @@ from fp9_rtl.operands.unit import Decode
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.step import Step, chain
 from fp9_rtl.pipelines.cut import cut
-from fp9_rtl.pipelines.elastic import HANDSHAKE, Combinational, Pipeline, StreamComponent
+from fp9_rtl.pipelines.elastic import Combinational, Pipeline, StreamComponent
 from fp9_rtl.quantisers import steps as quantisers
 from fp9_rtl.quantisers.block import Block
 from fp9_rtl.sums import gating
@@ -89,11 +89,19 @@ def unit_steps(unit: Unit) -> list[Step]:
 
 
 class UnitComponent(wiring.Component):
-    """A unit with flat ports: those of the spec, and with `stages` those of `HANDSHAKE`."""
+    """A unit with flat ports: those of the spec, its handshake and its enable among them.
+
+    Amaranth brings clock and reset, but for a reset that is not by 1 at the clock's edge: then they are members, too.
+    """
 
     def __init__(self, unit: Unit) -> None:
-        super().__init__(_members(unit.inputs, In) | _members(unit.outputs, Out) | (HANDSHAKE if unit.stages else {}))
         self._unit = unit
+        self.initially_unknown = unit.handshake is Handshake.VALID
+        self._own_reset = unit.reset is not Reset.SYNC
+        brought = () if self._own_reset else ("clk", "rst")
+        members = _members(unit.inputs, In) | _members(unit.outputs, Out)
+        members |= _members([p for p in unit.control_inputs if p.name not in brought], In)
+        super().__init__(members | _members(unit.control_outputs, Out))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -111,18 +119,33 @@ class UnitComponent(wiring.Component):
         named = _stages(self._unit)
         stages = list(named.values())
         first, last = stages[0], stages[-1]
+        if self._own_reset:
+            self._reset(m)
         for name, stage in named.items():
-            m.submodules[name] = stage
+            m.submodules[name] = EnableInserter(self.enable)(stage) if self._unit.enable else stage
         for upstream, downstream in itertools.pairwise(stages):
             wiring.connect(m, upstream.o, downstream.i)
         m.d.comb += [
             first.i.payload.eq(operands),
             first.i.valid.eq(self.in_valid),
-            self.in_ready.eq(first.i.ready),
             self.out_valid.eq(last.o.valid),
-            last.o.ready.eq(self.out_ready),
         ]
+        if self._unit.handshake is Handshake.READY:
+            m.d.comb += [self.in_ready.eq(first.i.ready), last.o.ready.eq(self.out_ready)]
+        else:
+            m.d.comb += last.o.ready.eq(1)
         return last.o.payload
+
+    def _reset(self, m: Module) -> None:
+        """The clock domain of the unit's own clock and reset."""
+        reset = self._unit.reset
+        pin = getattr(self, reset.port)
+        m.domains.sync = domain = ClockDomain(async_reset=reset.is_async)
+        domain.clk = self.clk
+        if reset.active:
+            domain.rst = pin
+        else:
+            m.d.comb += domain.rst.eq(~pin)
 
 
 def _members(ports: Iterable[Port], direction: type[In]) -> dict[str, wiring.Member]:
@@ -155,9 +178,9 @@ def _front(unit: Unit, steps: Sequence[Step], stages: int) -> dict[str, StreamCo
     if isinstance(unit, Dot) and gating.holds(unit):
         return {
             "factors": gating.HeldFactors(unit, steps[0]),
-            "pipeline": Pipeline(cut(steps[1:], stages - 1)),
+            "pipeline": Pipeline(cut(steps[1:], stages - 1), unit),
         }
-    return {"pipeline": Pipeline(cut(steps, stages)) if stages else Combinational(steps)}
+    return {"pipeline": Pipeline(cut(steps, stages), unit) if stages else Combinational(steps)}
 
 
 def _block_stages(unit: Quantiser) -> dict[str, StreamComponent]:
@@ -173,4 +196,4 @@ def _amax_stages(unit: Cast) -> dict[str, StreamComponent]:
     """The running maximum stands in the last stage, beside the steps that fall to it."""
     *earlier, last = cut(unit_steps(unit), unit.stages)
     amax = RunningAmax(unit, last, last[0].i.shape())
-    return {"pipeline": Pipeline(earlier), "amax": amax} if earlier else {"amax": amax}
+    return {"pipeline": Pipeline(earlier, unit), "amax": amax} if earlier else {"amax": amax}

@@ -6,13 +6,15 @@ and checked everywhere.
 
 A unit reads its `inputs` and gives its `outputs`, flat ports of plain unsigned bits. With `stages = 0` it is
 combinational. With `stages >= 1` it has in addition `clk`, synchronous `rst`, and the handshakes `in_valid`/`in_ready`
-and `out_valid`/`out_ready`; latency is `stages` clocks without back-pressure, throughput one operation a clock.
+and `out_valid`/`out_ready`; latency is `stages` clocks without back-pressure, throughput one operation a clock. Its
+spec chooses another reset, a clock enable, or a handshake that never waits (`Clocking`).
 """
 
 from fp9.engines import MacOp
 from fp9.units.base import FLAGS_PORT, MAX_STAGES, Columns, Masks, Port, Results, Unit, select_width
 from fp9.units.cast import SCALE_BITS, Cast
 from fp9.units.catalogue import CATALOGUE, unit
+from fp9.units.clocking import HANDSHAKE, Clocking, Handshake, Reset, told
 from fp9.units.decode import Decoder, Upcast
 from fp9.units.exact import ProductRange, product_range
 from fp9.units.fpu import Fpu, FpuOp
@@ -32,11 +34,13 @@ __all__ = [
     "BIAS_BITS",
     "CATALOGUE",
     "FLAGS_PORT",
+    "HANDSHAKE",
     "KULISCH_PRODUCTS",
     "MAX_STAGES",
     "OPERAND_SIGNIFICAND_BITS",
     "SCALE_BITS",
     "Cast",
+    "Clocking",
     "Columns",
     "Decoder",
     "Dot",
@@ -44,12 +48,14 @@ __all__ = [
     "Fma",
     "Fpu",
     "FpuOp",
+    "Handshake",
     "Mac",
     "MacOp",
     "Masks",
     "Port",
     "ProductRange",
     "Quantiser",
+    "Reset",
     "Results",
     "Unit",
     "Upcast",
@@ -59,6 +65,7 @@ __all__ = [
     "product_range",
     "select_width",
     "significand_bits",
+    "told",
     "unit",
     "with_every_bias",
 ]

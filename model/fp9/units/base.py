@@ -14,15 +14,13 @@ from numpy.typing import NDArray
 from fp9.engines import Engine
 from fp9.formats import Format, format
 from fp9.rounding import FLAG_BITS
+from fp9.units.clocking import HANDSHAKE, SAID_WHERE_SET, Clocking, Handshake, told
 
 Columns = Mapping[str, NDArray[Any]]
 """One unsigned array of shape (n,) for each input port."""
 Results = dict[str, NDArray[Any]]
 """One unsigned array of shape (n,) for each output port."""
 Masks = dict[str, NDArray[np.bool_]]
-
-SAID_WHERE_SET = {"said": "where set"}
-"""Metadata of an option that a unit's description leaves out where it has its default."""
 
 MAX_STAGES = 6
 """Deepest pipeline that a unit offers."""
@@ -53,7 +51,7 @@ def select_width(choices: int) -> int:
     return (choices - 1).bit_length()
 
 
-class Unit(abc.ABC):
+class Unit(Clocking, abc.ABC):
     """A hardware unit, said completely. Subclasses are frozen dataclasses, valid once constructed."""
 
     kind: ClassVar[str]
@@ -63,12 +61,44 @@ class Unit(abc.ABC):
     @property
     @abc.abstractmethod
     def inputs(self) -> tuple[Port, ...]:
-        """Data inputs in port order (handshake, clock and reset apart)."""
+        """Data inputs in port order (`control_inputs` apart)."""
 
     @property
     @abc.abstractmethod
     def outputs(self) -> tuple[Port, ...]:
-        """Data outputs in port order."""
+        """Data outputs in port order (`control_outputs` apart)."""
+
+    @property
+    def control_inputs(self) -> tuple[Port, ...]:
+        """Clock, reset, enable and the handshake's inputs, each of one bit; none without stages."""
+        waits = self.handshake is Handshake.READY
+        offered = {
+            "clk": ("clock, rising edge", True),
+            self.reset.port: (self.reset.words, True),
+            "enable": ("1 for a clock that counts; in others no register changes", self.enable),
+            "in_valid": ("an operation is offered at the inputs", True),
+            "out_ready": ("it is taken at this clock edge if there is one", waits),
+        }
+        return self._controls(offered)
+
+    @property
+    def control_outputs(self) -> tuple[Port, ...]:
+        """The handshake's outputs, each of one bit; none without stages."""
+        waits = self.handshake is Handshake.READY
+        offered = {
+            "in_ready": ("it is taken at this clock edge if offered", waits),
+            "out_valid": ("a result stands at the outputs", True),
+        }
+        return self._controls(offered)
+
+    @property
+    def control_ports(self) -> tuple[Port, ...]:
+        """All of them: clock, reset and enable, then one stream after the other."""
+        ports = {port.name: port for port in (*self.control_inputs, *self.control_outputs)}
+        return (*(ports.pop(n) for n in [*ports] if n not in HANDSHAKE), *(ports[n] for n in HANDSHAKE if n in ports))
+
+    def _controls(self, offered: Mapping[str, tuple[str, bool]]) -> tuple[Port, ...]:
+        return tuple(Port(name, 1, doc) for name, (doc, has) in offered.items() if has and self.stages)
 
     @property
     def has_state(self) -> bool:
@@ -91,7 +121,8 @@ class Unit(abc.ABC):
 
     def describe(self) -> list[str]:
         """The spec as lines `field: value`, for headers and manifests; the same spec gives the same lines."""
-        said = [f for f in fields(self) if f.metadata != SAID_WHERE_SET or getattr(self, f.name) != f.default]  # type: ignore[arg-type]
+        every = sorted(fields(self), key=lambda f: bool(f.kw_only))
+        said = [f for f in every if f.metadata != SAID_WHERE_SET or getattr(self, f.name) != f.default]
         return [f"kind: {self.kind}"] + [f"{f.name}: {_text(getattr(self, f.name))}" for f in said]
 
 
@@ -119,7 +150,9 @@ def check_offers(unit: str, what: str, offered: tuple[object, ...]) -> None:
         raise ValueError(f"{unit}: name each offered {what} once, and at least one")
 
 
-def check_stages(unit: str, stages: int, lowest: int = 0) -> None:
-    """ValueError where a unit cannot have so many register stages."""
-    if not lowest <= stages <= MAX_STAGES:
-        raise ValueError(f"{unit}: {stages} stages given; give {lowest} to {MAX_STAGES}")
+def check_stages(unit: Unit, lowest: int = 0) -> None:
+    """ValueError where a unit cannot have so many register stages, or says how registers move and has none."""
+    if not lowest <= unit.stages <= MAX_STAGES:
+        raise ValueError(f"{unit.name}: {unit.stages} stages given; give {lowest} to {MAX_STAGES}")
+    if not unit.stages and (given := [*told(unit)]):
+        raise ValueError(f"{unit.name}: {given[0]} given for a unit without registers; set stages, or leave it out")

@@ -10,7 +10,6 @@ from fp9.policy import CastPolicy
 from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.units.base import (
     FLAGS_PORT,
-    SAID_WHERE_SET,
     Port,
     Unit,
     check_offers,
@@ -18,6 +17,7 @@ from fp9.units.base import (
     format_tuple,
     select_width,
 )
+from fp9.units.clocking import SAID_WHERE_SET
 
 SCALE_BITS = 8
 """Width of the scale input: two's complement, -128..127."""
@@ -69,7 +69,7 @@ class Cast(Unit):
             raise ValueError(f"{self.name}: {self.lanes} lanes given; give 1 to {MAX_LANES}")
         if not 1 <= self.random_bits <= MAX_RANDOM_BITS:
             raise ValueError(f"{self.name}: {self.random_bits} random bits given; give 1 to {MAX_RANDOM_BITS}")
-        check_stages(self.name, self.stages, lowest=1 if self.amax else 0)
+        check_stages(self, lowest=1 if self.amax else 0)
 
     def _check_targets(self) -> None:
         """ValueError for a target that the hardware has no codes of."""

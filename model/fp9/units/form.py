@@ -11,7 +11,7 @@ from enum import Enum
 from fp9.engines import ENGINES, Engine
 from fp9.formats import FixedFormat, Format, every_format
 from fp9.units.base import Unit
-from fp9.units.toml import as_table, value_text
+from fp9.units.toml import as_table, ordered_fields, value_text
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class Entry:
 
 
 def entries(spec: Unit) -> list[Entry]:
-    """The fields of a unit, its name apart, in the order of the record."""
-    hints, values = typing.get_type_hints(type(spec)), as_table(spec)
-    names = [field.name for field in dataclasses.fields(spec) if field.name != "name"]  # type: ignore[arg-type]
+    """The fields of a unit, its name apart, in the order in which they are written."""
+    hints, values = typing.get_type_hints(type(spec)), as_table(spec, whole=True)
+    names = [field.name for field in ordered_fields(type(spec)) if field.name != "name"]
     return [Entry(name, _text(values.get(name, "")), _offered(hints[name]), _is_tuple(hints[name])) for name in names]
 
 

@@ -51,7 +51,7 @@ class Fpu(Unit):
                 f"{self.name}: engine {self.engine.name} given; "
                 "give one of two products and a 16-bit result, such as fmma"
             )
-        check_stages(self.name, self.stages)
+        check_stages(self)
 
     @property
     def operations(self) -> tuple[FpuOp, ...]:

@@ -8,8 +8,9 @@ from typing import ClassVar
 from fp9.formats import FixedFormat, Format, format
 from fp9.rounding import Overflow
 from fp9.scaling import BlockFormat, ScaleRule, block_format
-from fp9.units.base import SAID_WHERE_SET, Port, Unit, check_offers, check_stages, select_width
+from fp9.units.base import Port, Unit, check_offers, check_stages, select_width
 from fp9.units.cast import Cast
+from fp9.units.clocking import SAID_WHERE_SET, told
 
 
 class FiniteCast(Cast):
@@ -55,7 +56,9 @@ class Quantiser(Unit):
             )
         if not isinstance(self.source, FixedFormat) or not self._has_range_of_scales(self.source, block.scale):
             raise ValueError(f"{self.name}: {self.source.name} given as source; give fp32 or bf16")
-        check_stages(self.name, self.stages, lowest=0 if self.lanes is None else 1)
+        check_stages(self, lowest=0 if self.lanes is None else 1)
+        if self.lanes is not None and (given := [*told(self)]):
+            raise ValueError(f"{self.name}: {given[0]} given beside lanes; give whole blocks, or leave it out")
         if self.lanes is not None and (not 1 <= self.lanes < block.length or block.length % self.lanes):
             raise ValueError(
                 f"{self.name}: {self.lanes} lanes given; give a divisor of {block.length} below it, or none for the "

@@ -9,13 +9,13 @@ from fp9.engines import Engine, MacOp
 from fp9.formats import Format
 from fp9.units.base import (
     FLAGS_PORT,
-    SAID_WHERE_SET,
     Port,
     Unit,
     check_stages,
     format_tuple,
     select_width,
 )
+from fp9.units.clocking import SAID_WHERE_SET
 from fp9.units.exact import product_range
 from fp9.units.operands import check_operands, operand_ports, scale_format, scale_port
 
@@ -53,7 +53,7 @@ class Dot(Unit):
         if self.engine.group is not None:
             raise ValueError(f"{self.name}: engine {self.engine.name} scales groups of products; a unit has no scales")
         self._check_products()
-        check_stages(self.name, self.stages, self._lowest_stages)
+        check_stages(self, self._lowest_stages)
 
     def _check_products(self) -> None:
         if self.products < 2:

@@ -28,7 +28,7 @@ from fp9.engines import Engine, engine
 from fp9.formats import FixedFormat, Format, format
 from fp9.rounding import choice
 from fp9.scaling import BlockFormat, ScaleRule, block_format, scale_rule
-from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast, unit
+from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast, told, unit
 
 KINDS: dict[str, type[Unit]] = {kind.kind: kind for kind in (Decoder, Upcast, Cast, Quantiser, Dot, Fma, Mac, Fpu)}
 """The kinds of unit that a file can describe."""
@@ -67,14 +67,14 @@ def build(described: Mapping[str, object], where: str = "unit") -> Unit:
         if field not in readers:
             raise ValueError(f"{where}: {kind} has no field {field!r}; its fields are {', '.join(readers)}")
         values[field] = readers[field](value, f"{where}: {field}")
-    missing = [f.name for f in _fields(cls) if f.default is dataclasses.MISSING and f.name not in values]
+    missing = [f.name for f in ordered_fields(cls) if f.default is dataclasses.MISSING and f.name not in values]
     if missing:
         raise ValueError(f"{where}: {kind} needs the field {missing[0]!r}; add it")
     if not _NAME.fullmatch(str(values["name"])):
         raise ValueError(
             f"{where}: name {values['name']!r} given; give letters, digits and underscores, a letter first"
         )
-    return cls(**values)
+    return cls(**values)  # type: ignore[arg-type]
 
 
 def dumps(spec: Unit) -> str:
@@ -117,8 +117,9 @@ def _value(text: str) -> object:
         return text.strip()
 
 
-def _fields(cls: type[Unit]) -> tuple[dataclasses.Field[object], ...]:
-    return dataclasses.fields(cls)  # type: ignore[arg-type]
+def ordered_fields(cls: type[Unit]) -> tuple[dataclasses.Field[object], ...]:
+    """Fields in the order in which they are written: those of the registers last."""
+    return tuple(sorted(dataclasses.fields(cls), key=lambda f: bool(f.kw_only)))
 
 
 _Reader = Callable[[object, str], object]
@@ -204,9 +205,13 @@ _SCALARS: dict[object, _Reader] = {
 # --- fields to text ------------------------------------------------------------------------------------------------
 
 
-def as_table(spec: Unit) -> dict[str, object]:
-    """The unit's fields as TOML knows them; it has no word for one that is not given."""
-    values = {f.name: getattr(spec, f.name) for f in _fields(type(spec))}
+def as_table(spec: Unit, whole: bool = False) -> dict[str, object]:
+    """The unit's fields as TOML knows them; it has no word for one that is not given.
+
+    Of how registers move it says what is not as ever; `whole` all of it.
+    """
+    said = [f for f in ordered_fields(type(spec)) if whole or not f.kw_only or f.name in told(spec)]
+    values = {f.name: getattr(spec, f.name) for f in said}
     return {"kind": spec.kind} | {name: _plain(value) for name, value in values.items() if value is not None}
 
 
@@ -247,4 +252,4 @@ def value_text(value: object) -> str:
     return json.dumps(value)
 
 
-__all__ = ["KINDS", "as_table", "build", "dumps", "load", "value_text"]
+__all__ = ["KINDS", "as_table", "build", "dumps", "load", "ordered_fields", "value_text"]

@@ -47,8 +47,8 @@ def kulisch_stages(unit: Mac) -> dict[str, StreamComponent]:
     accumulator = KulischAccumulator(unit, front[-1].o.shape())
     back = rounding_steps(unit, accumulator.o.payload.shape())
     before, behind = _split(unit, front, back)
-    first = Pipeline(cut(front, before)) if before else Combinational(front)
-    last = Pipeline(cut(back, behind)) if behind else Combinational(back)
+    first = Pipeline(cut(front, before), unit) if before else Combinational(front)
+    last = Pipeline(cut(back, behind), unit) if behind else Combinational(back)
     return {"products": first, "accumulator": accumulator, "rounding": last}
 
 

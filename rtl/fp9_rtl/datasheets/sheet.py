@@ -10,7 +10,7 @@ from fp9.engines import Engine
 from fp9.formats import FixedFormat, Format
 from fp9.rounding import Overflow
 from fp9.system.files import write_whole
-from fp9.units import Cast, Dot, Fpu, Port, Quantiser, Unit, Upcast
+from fp9.units import Cast, Dot, Fpu, Handshake, Port, Quantiser, Unit, Upcast
 from fp9_rtl.datasheets.timing import picture, timing_svg
 from fp9_rtl.export.interfaces import port_formats
 from fp9_rtl.synthesis.records import NOTE
@@ -89,17 +89,9 @@ def unmeasured(text: str) -> str:
 def _ports(unit: Unit) -> list[list[str]]:
     ports = [*(("in", port) for port in unit.inputs), *(("out", port) for port in unit.outputs)]
     data = [[f"`{port.name}`", way, str(port.width), _meaning(port)] for way, port in ports]
-    if not unit.stages:
-        return data
-    handshake = [
-        ("clk", "in", "clock, rising edge"),
-        ("rst", "in", "synchronous reset, 1 resets"),
-        ("in_valid", "in", "an operation is offered at the inputs"),
-        ("in_ready", "out", "it is taken at this clock edge if offered"),
-        ("out_valid", "out", "a result stands at the outputs"),
-        ("out_ready", "in", "it is taken at this clock edge if there is one"),
-    ]
-    return [[f"`{name}`", way, "1", meaning] for name, way, meaning in handshake] + data
+    given = [port.name for port in unit.control_outputs]
+    control = [[f"`{p.name}`", "out" if p.name in given else "in", "1", p.doc] for p in unit.control_ports]
+    return control + data
 
 
 def _meaning(port: Port) -> str:
@@ -193,9 +185,16 @@ def _timing(unit: Unit) -> str:
     if not unit.stages:
         return "Combinational: no clock; results follow the inputs after the delay below."
     return (
-        f"Latency {unit.latency} clocks, throughput one operation a clock. A transfer happens at a rising edge with "
-        "valid and ready both 1; a result that is not taken stays, and none is lost or repeated."
+        f"Latency {unit.latency} clocks, throughput one operation a clock. {_TRANSFERS[unit.handshake]}"
+        f"{' A clock in which enable is 0 is none.' if unit.enable else ''}"
     )
+
+
+_TRANSFERS = {
+    Handshake.READY: "A transfer happens at a rising edge with valid and ready both 1; a result that is not taken "
+    "stays, and none is lost or repeated.",
+    Handshake.VALID: "No operation waits: a result stands for the one clock that its time comes.",
+}
 
 
 def _areas(unit: Unit, measured: Synthesis) -> str:

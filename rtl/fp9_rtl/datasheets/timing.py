@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from fp9.system.missing import MissingTool, install_hint
-from fp9.units import Unit
+from fp9.units import Handshake, Unit
 
 OPERATIONS = ("1st", "2nd", "3rd")
 """Operations that a diagram shows, back to back."""
@@ -22,7 +22,9 @@ _LINK = "{http://www.w3.org/1999/xlink}href"
 
 def picture(unit: Unit) -> str:
     """The file of a unit's timing diagram, by what it shows: units with as many stages share one."""
-    return f"timing_stages_{unit.stages}.svg" if unit.stages else "timing_combinational.svg"
+    if not unit.stages:
+        return "timing_combinational.svg"
+    return f"timing_stages_{unit.stages}{'' if unit.handshake is Handshake.READY else '_valid'}.svg"
 
 
 def timing_svg(unit: Unit) -> str:
@@ -44,16 +46,18 @@ def diagram(unit: Unit) -> dict[str, object]:
     if not unit.stages:
         wave = {"wave": "x=.=.=.x", "data": list(OPERATIONS)}
         return {"signal": [{"name": "inputs", **wave}, {"name": "outputs", **wave, "phase": -0.25}]}
-    run = handshakes(unit.stages)
+    run = handshakes(unit.stages, unit.handshake is Handshake.READY)
     clock = {"name": "clk", "wave": "p" + "." * (len(run["in_valid"]) - 1)}
-    signals = [{"name": name, **_encoded(wave)} for name, wave in run.items()]
-    return {"signal": [clock, {}, *signals[:3], {}, *signals[3:]]}
+    shown = {port.name for port in unit.control_ports} | {"inputs", "outputs"}
+    signals = {name: {"name": name, **_encoded(wave)} for name, wave in run.items() if name in shown}
+    first = [signals[name] for name in signals if name.startswith("in")]
+    return {"signal": [clock, {}, *first, {}, *(signals[name] for name in signals if name.startswith("out"))]}
 
 
-def handshakes(stages: int) -> dict[str, Wave]:
-    """What the streams of a unit with so many elastic stages show, clock by clock, once reset.
+def handshakes(stages: int, waits: bool = True) -> dict[str, Wave]:
+    """What the streams of a unit with so many stages show, clock by clock, once reset.
 
-    The reader is not ready in the first clock in which it is given a result.
+    Where it waits, the reader is not ready in the first clock in which it is given a result.
     """
     held: Wave = [None] * stages
     left = list(OPERATIONS)
@@ -62,7 +66,7 @@ def handshakes(stages: int) -> dict[str, Wave]:
     }
     for clock in range(stages + len(OPERATIONS) + 3):
         offered = left[0] if left and clock else None
-        out_ready = clock != stages + 1
+        out_ready = not waits or clock != stages + 1
         ready = [out_ready]  # of the reader, then of each stage from the last to the first
         for operation in reversed(held):
             ready.append(operation is None or ready[-1])

@@ -10,14 +10,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from amaranth.lib.wiring import Flow, In, Out
-
 from fp9.formats import Format
 from fp9.rounding import Flags
 from fp9.system.files import write_whole
-from fp9.units import Port, Unit
+from fp9.units import HANDSHAKE, Port, Unit
 from fp9_rtl.export.verilog import header
-from fp9_rtl.pipelines.elastic import HANDSHAKE
 
 
 def c_header(unit: Unit) -> str:
@@ -78,10 +75,11 @@ def write_interfaces(unit: Unit, *, package: Path | None = None, c: Path | None 
 
 def sv_interface(unit: Unit) -> str:
     """The unit's signals as interface `NAME_if`, seen from the unit and from its user; Icarus 11 does not read it."""
-    ports = "(input logic clk, input logic rst)" if unit.stages else ""
-    handshake = [f"  logic {name};" for name in handshakes(unit)]
-    driven, given = (["operands", *handshakes(unit, In)], ["results", *handshakes(unit, Out)])
-    clocked = ["input clk", "input rst"] if unit.stages else []
+    clocks, inputs, outputs = handshakes(unit)
+    ports = f"({', '.join(f'input logic {name}' for name in clocks)})" if clocks else ""
+    handshake = [f"  logic {name};" for name in HANDSHAKE if name in (*inputs, *outputs)]
+    driven, given = ["operands", *inputs], ["results", *outputs]
+    clocked = [f"input {name}" for name in clocks]
 
     def modport(name: str, inputs: list[str], outputs: list[str]) -> str:
         members = [*clocked, *(f"input {n}" for n in inputs), *(f"output {n}" for n in outputs)]
@@ -125,9 +123,15 @@ def select_ports(unit: Unit) -> list[Port]:
     return [port for port in (*unit.inputs, *unit.outputs) if port.choices]
 
 
-def handshakes(unit: Unit, *flows: Flow) -> list[str]:
-    """Names of a unit's handshake ports, without stages none; of one direction, or of both."""
-    return [name for name, member in HANDSHAKE.items() if member.flow in (flows or Flow)] if unit.stages else []
+def handshakes(unit: Unit) -> tuple[list[str], list[str], list[str]]:
+    """Names of a unit's ports beside those of its data: clock, reset and enable; of its handshake the inputs, then the
+    outputs. Without stages none."""
+    inputs = [port.name for port in unit.control_inputs]
+    return (
+        [name for name in inputs if name not in HANDSHAKE],
+        [name for name in inputs if name in HANDSHAKE],
+        [port.name for port in unit.control_outputs],
+    )
 
 
 def offsets(ports: tuple[Port, ...]) -> Iterator[tuple[Port, int]]:

@@ -18,7 +18,7 @@ from amaranth.lib import wiring
 from fp9.system import cache
 from fp9.system.files import write_whole
 from fp9.system.sources import digest as source_digest
-from fp9.units import Port, Unit
+from fp9.units import Handshake, Port, Unit
 from fp9.units.toml import dumps
 from fp9_rtl.components import build
 from fp9_rtl.export.text.digest import digest
@@ -128,12 +128,10 @@ It is made again, to the byte, by
 from this {name}.toml:
 """
 
-_CLOCKED_PORTS = """\
-Latency is {latency} clocks without back-pressure, throughput one operation a clock.
-  clk: all registers take their values at its rising edge
-  rst: synchronous reset, 1 empties all stages
-  in_valid, in_ready: an operation is taken in a clock in which both are 1
-  out_valid, out_ready: a result is handed over in a clock in which both are 1"""
+_LATENCY = {
+    Handshake.READY: "Latency is {latency} clocks without back-pressure, throughput one operation a clock.",
+    Handshake.VALID: "Latency is {latency} clocks, always; throughput one operation a clock.",
+}
 
 
 def header(unit: Unit) -> list[str]:
@@ -141,7 +139,8 @@ def header(unit: Unit) -> list[str]:
     lines = _PROVENANCE.format(name=unit.name, version=version("fp9")).splitlines()
     lines += ["", *(f"  {line}" for line in dumps(unit).splitlines())]
     if unit.stages:
-        lines += ["", *_CLOCKED_PORTS.format(latency=unit.latency).splitlines()]
+        lines += ["", _LATENCY[unit.handshake].format(latency=unit.latency)]
+        lines += [f"  {port.name}: {port.doc}" for port in unit.control_ports]
     for title, ports in (("Inputs", unit.inputs), ("Outputs", unit.outputs)):
         lines += ["", title, *(line for port in ports for line in _describe(port))]
     return [f"// {line}".rstrip() for line in lines]

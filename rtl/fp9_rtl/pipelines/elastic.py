@@ -9,10 +9,11 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from fp9.units import Clocking, Handshake
 from fp9_rtl.parts.step import Step, chain
 
-HANDSHAKE = {"in_valid": In(1), "in_ready": Out(1), "out_valid": Out(1), "out_ready": In(1)}
-"""Ports of the streams at both ends of a unit with stages, beside its data ports."""
+AS_EVER = Clocking()
+"""Registers whose spec says nothing of them."""
 
 
 class StreamComponent(wiring.Component):
@@ -53,13 +54,18 @@ class ElasticStage(StreamComponent):
 class ElasticRegister(ElasticStage):
     """A stage that holds what it takes; the payload that it no longer holds after reset needs none."""
 
-    def __init__(self, layout: data.StructLayout) -> None:
+    def __init__(self, layout: data.StructLayout, clocking: Clocking = AS_EVER) -> None:
+        self._clocking = clocking
         super().__init__(layout, layout)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        held = Signal(self.i.payload.shape(), reset_less=True)
+        held = Signal(self.i.payload.shape(), reset_less=not self._clocking.reset_data)
         self.give(m, held)
+        if self._clocking.handshake is Handshake.VALID:
+            # No stage ever waits: what comes is taken in every clock.
+            m.d.sync += [self.o.valid.eq(self.i.valid), held.eq(self.i.payload)]
+            return m
         with self.taken(m):
             m.d.sync += held.eq(self.i.payload)
         return m
@@ -85,16 +91,16 @@ class Combinational(StreamComponent):
 class Pipeline(StreamComponent):
     """Runs of steps, an elastic register behind each; latency is their number."""
 
-    def __init__(self, runs: Sequence[Sequence[Step]]) -> None:
+    def __init__(self, runs: Sequence[Sequence[Step]], clocking: Clocking = AS_EVER) -> None:
         super().__init__(runs[0][0].i.shape(), runs[-1][-1].o.shape())
-        self._runs = runs
+        self._runs, self._clocking = runs, clocking
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         upstream = wiring.flipped(self.i)
         for number, run in enumerate(self._runs, start=1):
             payload = chain(m, run, upstream.payload)
-            m.submodules[f"register{number}"] = register = ElasticRegister(payload.shape())
+            m.submodules[f"register{number}"] = register = ElasticRegister(payload.shape(), self._clocking)
             m.d.comb += [
                 register.i.payload.eq(payload),
                 register.i.valid.eq(upstream.valid),

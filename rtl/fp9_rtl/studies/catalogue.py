@@ -265,7 +265,7 @@ def _cast_lanes() -> Study:
 
 def _stages(name: str, what: str, unit: Unit, lowest: int) -> Study:
     variants = [
-        Variant(str(n), dataclasses.replace(unit, name=f"{unit.name}_stages{n}", stages=n))  # type: ignore[type-var]
+        Variant(str(n), dataclasses.replace(unit, name=f"{unit.name}_stages{n}", stages=n))  # type: ignore[call-arg]
         for n in range(lowest, MAX_STAGES + 1)
     ]
     question = f"What does {what} cost with so many register stages, and how fast is its clock?"

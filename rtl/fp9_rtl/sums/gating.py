@@ -98,13 +98,13 @@ class HeldFactors(ElasticStage):
     """The decoders and an elastic register behind them, in which the factors of a zero product stay those before."""
 
     def __init__(self, unit: Dot, decode: Step) -> None:
-        self._lanes, self._decode = _lanes(unit), decode
+        self._lanes, self._decode, self._resets_data = _lanes(unit), decode, unit.reset_data
         super().__init__(decode.i.shape(), decode.o.shape())
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         factors = chain(m, [self._decode], self.i.payload)
-        held = Signal(self.o.payload.shape(), reset_less=True)
+        held = Signal(self.o.payload.shape(), reset_less=not self._resets_data)
         moves: dict[str, Value] = {}
         for number, (a, b) in enumerate(self._lanes):
             lane_moves = Signal(name=f"moves{number}")

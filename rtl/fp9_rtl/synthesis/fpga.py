@@ -18,12 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from amaranth.lib.wiring import In, Out
 from rich.table import Table
 
 from fp9.system.missing import MissingTool, install_hint
 from fp9.units import Unit
-from fp9_rtl.export.interfaces import handshakes
 from fp9_rtl.export.verilog import verilog
 from fp9_rtl.synthesis.run import Progress
 from fp9_rtl.tools.cache import cache_folder, load, store
@@ -173,12 +171,12 @@ def measure(
 
 
 def _inputs(unit: Unit) -> list[tuple[str, int]]:
-    control = ["rst", *handshakes(unit, In)] if unit.stages else []
-    return [*((port.name, port.width) for port in unit.inputs), *((name, 1) for name in control)]
+    control = [port for port in unit.control_inputs if port.name != "clk"]
+    return [(port.name, port.width) for port in (*unit.inputs, *control)]
 
 
 def _outputs(unit: Unit) -> list[tuple[str, int]]:
-    return [*((port.name, port.width) for port in unit.outputs), *((name, 1) for name in handshakes(unit, Out))]
+    return [(port.name, port.width) for port in (*unit.outputs, *unit.control_outputs)]
 
 
 def _range(width: int) -> str:

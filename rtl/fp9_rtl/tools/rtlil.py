@@ -26,6 +26,7 @@ No block then waits for an event that never comes (an `always @*` over constants
 function whose name it rejects.
 """
 
+_INITIAL = re.compile(r"^ *attribute \\init .*\n", re.MULTILINE)
 _PORT = re.compile(r"^(\s*wire .*\b(?:input|output) )(\d+)", re.MULTILINE)
 _NAME = re.compile(r"\\([A-Za-z_][\w.]*)")
 
@@ -41,7 +42,7 @@ def to_rtlil(component: wiring.Component, name: str) -> str:
     def renamed(match: re.Match[str]) -> str:
         return ("$" if match[1] in packed else "\\") + match[1].replace(".", "_")
 
-    return _NAME.sub(renamed, _from_one(text))
+    return _NAME.sub(renamed, _made_plain(component, text))
 
 
 def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tuple[str, ...], str]]:
@@ -56,12 +57,17 @@ def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tup
         direction = PortDirection.Input if member.flow == wiring.In else PortDirection.Output
         ports["__".join(map(str, path))] = (Value.cast(value), direction)
     text, _ = rtlil.convert_fragment(fragment, ports, name, emit_src=True)
-    return _from_one(text), docs
+    return _made_plain(component, text), docs
 
 
-def _from_one(text: str) -> str:
-    """RTLIL whose ports are numbered from one: Yosys takes port number 0 for none and puts that port last."""
-    return _PORT.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", text)
+def _made_plain(component: wiring.Component, text: str) -> str:
+    """RTLIL whose ports are numbered from one: Yosys takes port number 0 for none and puts that port last.
+
+    Of a component that is `initially_unknown`, registers have no first value: Yosys cannot take one from a register
+    that it finds to be constant.
+    """
+    text = _PORT.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", text)
+    return _INITIAL.sub("", text) if getattr(component, "initially_unknown", False) else text
 
 
 def _docs(fragment: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:

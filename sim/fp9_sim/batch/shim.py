@@ -32,8 +32,18 @@ def shim(unit: Unit) -> str:
         lanes=LANES,
         drive=" ".join(f"top.{port.name} = in_{port.name}[i];" for port in unit.inputs),
         sample=" ".join(f"out_{port.name}[i] = top.{port.name};" for port in unit.outputs),
-        loop=_STREAM.replace("@stuck", str(STUCK_AFTER)) if unit.stages else _SETTLE,
+        loop=_stream(unit) if unit.stages else _SETTLE,
     )
+
+
+def _stream(unit: Unit) -> str:
+    """The loop of a unit with stages: its operations offered without a pause, its results taken at once."""
+    inputs = {port.name for port in unit.control_inputs}
+    tied = "\n    ".join(f"top.{name} = 1;" for name in ("out_ready", "enable") if name in inputs)
+    is_ready = "top.in_ready" if "in_ready" in {port.name for port in unit.control_outputs} else "true"
+    words = {"stuck": str(STUCK_AFTER), "tied": tied, "ready": is_ready, "reset": f"top.{unit.reset.port}"}
+    words |= {"active": str(unit.reset.active), "idle": str(1 - unit.reset.active)}
+    return re.sub(r"@(\w+)", lambda match: words[match[1]], _STREAM)
 
 
 def lanes(root: str, sources: Sequence[str]) -> str:
@@ -82,18 +92,18 @@ _SETTLE = """\
 _STREAM = """\
     auto &top = static_cast<Model *>(model)->top;
     const auto clock = [&] { top.clk = 0; top.eval(); top.clk = 1; top.eval(); };
-    top.rst = 1;
+    @reset = @active;
     top.in_valid = 0;
-    top.out_ready = 1;
+    @tied
     clock();
-    top.rst = 0;
+    @reset = @idle;
     size_t taken = 0, given = 0;
     for (unsigned idle = 0; given < n && idle < @stuck; ++idle) {
         top.clk = 0;
         top.in_valid = taken < n;
         if (taken < n) drive(top, taken);
         top.eval();
-        const bool takes = taken < n && top.in_ready;
+        const bool takes = taken < n && @ready;
         if (top.out_valid) { sample(top, given++); idle = 0; }
         if (takes) { ++taken; idle = 0; }
         top.clk = 1;

@@ -13,6 +13,7 @@ from typing import Any
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
 
+from fp9.units import Handshake, Unit
 from fp9.vectors.sets import VectorSet
 from fp9_sim.benches.exchange import Order, Outcome, answers_of
 from fp9_sim.benches.pins import Violation, bit, pin, pins
@@ -41,7 +42,7 @@ class Driver:
     """Offers operations at the unit's inputs; one that is offered stays until it is taken."""
 
     def __init__(self, dut: Any, vectors: VectorSet, operations: Sequence[Operation], pauses: Iterator[bool]) -> None:
-        self.valid, self.ready = pin(dut, "in_valid"), pin(dut, "in_ready")
+        self.valid, self.ready = pin(dut, "in_valid"), _ready(dut, vectors.unit, "in_ready")
         self.ports = pins(dut, vectors.unit.inputs)
         self.operations = operations
         self.pauses = pauses
@@ -59,7 +60,7 @@ class Driver:
 
     def sample(self, clock: int) -> None:
         """Note whether the unit takes the operation at this clock."""
-        if bit(self.ready) and self.offers:
+        if (self.ready is None or bit(self.ready)) and self.offers:
             self.accepted.append(clock)
             self.offers = False
 
@@ -68,7 +69,7 @@ class Monitor:
     """Takes results at the unit's outputs and sees that each waits unchanged until it is taken."""
 
     def __init__(self, dut: Any, vectors: VectorSet, pauses: Iterator[bool]) -> None:
-        self.valid, self.ready = pin(dut, "out_valid"), pin(dut, "out_ready")
+        self.valid, self.ready = pin(dut, "out_valid"), _ready(dut, vectors.unit, "out_ready")
         self.ports = pins(dut, vectors.unit.outputs)
         self.pauses = pauses
         self.takes = False
@@ -78,20 +79,29 @@ class Monitor:
         """Clock at which each result was taken."""
 
     def drive(self) -> None:
-        """Be ready, or pause."""
+        """Be ready, or pause; always be where the unit does not wait."""
+        if self.ready is None:
+            self.takes = True
+            return
         self.takes = not next(self.pauses)
         self.ready.value = self.takes
 
-    def sample(self, clock: int) -> None:
-        """Note the result of this clock."""
+    def sample(self, clock: int, counts: bool = True) -> None:
+        """Note the result of this clock; it is not handed over in one that does not count."""
         result = [str(port.value) for port in self.ports] if bit(self.valid) else None
         if self.waiting is not None and result != self.waiting:
             what = "changed" if result else "was withdrawn"
             raise Violation(f"result {len(self.results)} {what} at clock {clock}, before it was taken")
-        self.waiting = None if self.takes else result
-        if result and self.takes:
+        takes = self.takes and counts
+        self.waiting = None if takes else result
+        if result and takes:
             self.results.append(result)
             self.clocks.append(clock)
+
+
+def _ready(dut: Any, unit: Unit, name: str) -> Any:
+    """The pin by which one side waits, None where the unit has none."""
+    return pin(dut, name) if unit.handshake is Handshake.READY else None
 
 
 class Pass:
@@ -105,14 +115,19 @@ class Pass:
         self.monitor = Monitor(dut, vectors, pauses(rng, stalls))
         self.count = count
         self.clock = 0
+        self.enable = pin(dut, "enable") if vectors.unit.enable else None
+        self.skips = pauses(rng, stalls)
+        self.may_wait = stalls and vectors.unit.handshake is Handshake.READY
 
     async def reset(self) -> None:
         """Reset for two clocks, whatever is under way."""
-        self.dut.rst.value = 1
+        reset = self.vectors.unit.reset
+        handle = pin(self.dut, reset.port)
+        handle.value = reset.active
         self.dut.in_valid.value = 0
         for _ in range(2):
             await FallingEdge(self.dut.clk)
-        self.dut.rst.value = 0
+        handle.value = 1 - reset.active
 
     async def run(self, until_taken: bool = False) -> None:
         """Stream until every result is out and no other follows, or only until every operation is taken in."""
@@ -131,22 +146,30 @@ class Pass:
     async def _one_clock(self) -> None:
         self.driver.drive()
         self.monitor.drive()
+        counts = self.enable is None or not next(self.skips)
+        if self.enable is not None:
+            self.enable.value = counts
         await ReadOnly()
-        self.driver.sample(self.clock)
-        self.monitor.sample(self.clock)
-        self._check_time()
-        self.clock += 1
+        if counts:
+            self.driver.sample(self.clock)
+        self.monitor.sample(self.clock, counts)
+        if counts:
+            self._check_time()
+            self.clock += 1
         await FallingEdge(self.dut.clk)
 
     def _check_time(self) -> None:
-        """The result of this clock belongs to an operation and comes after `latency` clocks, later only if stalled."""
+        """The result of this clock belongs to an operation and comes after `latency` clocks, later only if stalled.
+
+        Clocks that an enable skips do not count.
+        """
         index = len(self.monitor.results) - 1
         if index < 0 or self.monitor.clocks[index] != self.clock:
             return
         if index >= len(self.driver.accepted):
             raise Violation(f"result {index} at clock {self.clock} belongs to no operation")
         taken = self.clock - self.driver.accepted[index]
-        if taken < self.latency or (taken > self.latency and not self.stalls):
+        if taken < self.latency or (taken > self.latency and not self.may_wait):
             raise Violation(f"result {index} comes {taken} clocks after its operation; the unit takes {self.latency}")
         if not self.stalls and self.driver.accepted[index] != self.driver.accepted[0] + index:
             raise Violation(f"operation {index} was not taken at once; the unit takes one a clock")
@@ -170,7 +193,7 @@ async def stream(dut: Any, order: Order) -> Outcome:
     """Three passes, each from reset: without stalls, for the latency; one that a reset cuts short; all operations."""
     rng = random.Random(order.seed)
     unit, count = order.vectors.unit, len(order.vectors)
-    for handle in (*(pin(dut, name) for name in ("rst", "in_valid", "out_ready")), *pins(dut, unit.inputs)):
+    for handle in pins(dut, (*unit.control_inputs[1:], *unit.inputs)):
         handle.value = 0
     Clock(dut.clk, 2, unit="step").start(start_high=False)
     await FallingEdge(dut.clk)

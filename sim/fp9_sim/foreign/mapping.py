@@ -18,9 +18,8 @@ from fp9.formats import format
 from fp9.policy import cast_policy
 from fp9.referee import Narrowed
 from fp9.rounding import Flags
-from fp9.units import FLAGS_PORT, MAX_STAGES, Dot, Mac, Port, Unit, unit
+from fp9.units import FLAGS_PORT, HANDSHAKE, MAX_STAGES, Dot, Mac, Port, Unit, told, unit
 from fp9.units import toml as unitfile
-from fp9_rtl.pipelines.elastic import HANDSHAKE
 from fp9_sim.foreign.sources import text_of
 
 MOST_CLOCKS = 64
@@ -184,11 +183,13 @@ def _spec(path: Path, said: Mapping[str, Any], latency: int | None) -> Unit:
         raise ValueError(f"{path}: handshake.out_ready given without out_valid; give both")
     if "enable" in said and "out_ready" in handshake:
         raise ValueError(f"{path}: [enable] given beside handshake.out_ready; a unit waits by one of them")
+    if given := [*told(base)]:
+        raise ValueError(f"{path}: unit: {given[0]} given; leave it out: [reset], [enable] and [handshake] say it")
     name = f"check_{_identifier(path, 'top', said['top'])}"
     stages = MAX_STAGES if latency is None else min(latency, MAX_STAGES)
     if "result" in said:
         return _narrowed(path, name, base, said["result"], stages)
-    return dataclasses.replace(base, name=name, stages=stages)  # type: ignore[type-var]
+    return dataclasses.replace(base, name=name, stages=stages)  # type: ignore[call-arg]
 
 
 def _narrowed(path: Path, name: str, base: Unit, said: Mapping[str, Any], stages: int) -> Unit:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fp9.units import Reset
 from fp9_rtl.synthesis.liberty import truth_table
 from fp9_rtl.synthesis.power import MOST_INPUTS, Cell
 from fp9_sim.netlists.cell_kernels import run
@@ -22,9 +23,11 @@ from fp9_sim.netlists.gates import REGISTER, WORD, bit_planes
 History = NDArray[np.uint64]
 """Settled values of nets, shape (clocks, nets, words): a bit for each of the sequences side by side."""
 
-_CONTROL = {"in_valid": True, "out_ready": True}
-"""What the handshake is told: operations are always valid, results always taken."""
-_RESET, CLOCK = "rst", "clk"
+_CONTROL = {"in_valid": True, "out_ready": True, "enable": True}
+"""What the handshake is told: operations are always valid, results always taken, every clock counts."""
+_RESETS = {reset.port: reset.active for reset in Reset}
+"""The levels that reset, by the names of the ports."""
+CLOCK = "clk"
 
 _GATES = {
     "$_AND_": "A*B",
@@ -110,8 +113,8 @@ class CellNetlist:
             if name in operations:
                 for clock in range(clocks):
                     history[clock, list(nets)] = bit_planes(operations[name][clock], len(nets))
-            elif name == _RESET:
-                history[0, list(nets)] = ~np.uint64(0)
+            elif name in _RESETS:
+                history[slice(1) if _RESETS[name] else slice(1, None), list(nets)] = ~np.uint64(0)
             elif _CONTROL.get(name):
                 history[:, list(nets)] = ~np.uint64(0)
         logic, registers = self.rows()

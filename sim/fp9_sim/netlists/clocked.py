@@ -22,6 +22,7 @@ read_verilog unit.v tied.v
 hierarchy -check -top tied
 proc
 flatten
+async2sync
 setattr -unset init w:*
 opt -full -nodffe -nosdff
 rename tied {name}

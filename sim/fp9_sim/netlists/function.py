@@ -41,6 +41,7 @@ read_verilog unit.v tied.v
 hierarchy -check -top tied
 proc
 flatten
+async2sync
 opt_expr
 opt_clean
 techmap -map wires.v {registers}

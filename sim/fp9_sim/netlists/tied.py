@@ -8,11 +8,18 @@ TIED = "tied"
 """Name of the module around the unit."""
 
 
+TAKEN = "1'b1"
+"""What every input of the handshake, and an enable, is tied to."""
+
+
 def tied(unit: Unit, clocked: bool) -> str:
     """Verilog of the module around a unit with stages: its data ports, and `clk` where it is clocked."""
     ports = [*(("input", port) for port in unit.inputs), *(("output", port) for port in unit.outputs)]
     declared = ["input clk"] * clocked + [f"{direction} [{port.width - 1}:0] {port.name}" for direction, port in ports]
     pins = ", ".join(f".{port.name}({port.name})" for _, port in ports)
-    clock = "clk" if clocked else "1'b0"
-    control = f".clk({clock}), .rst(1'b0), .in_valid(1'b1), .out_ready(1'b1), .in_ready(), .out_valid()"
+    held = {"clk": "clk" if clocked else "1'b0", unit.reset.port: f"1'b{1 - unit.reset.active}"}
+    control = ", ".join(
+        [f".{port.name}({held.get(port.name, TAKEN)})" for port in unit.control_inputs]
+        + [f".{port.name}()" for port in unit.control_outputs]
+    )
     return f"module {TIED}({', '.join(declared)});\n  {unit.name} unit({pins}, {control});\nendmodule\n"

@@ -38,6 +38,7 @@ _SCRIPT = """\
 read_rtlil unit.il
 hierarchy -check -top {name}
 proc
+async2sync
 pmuxtree
 opt_expr
 wreduce

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fp9.units import Port, Unit
+from fp9.units import Handshake, Port, Unit
 from fp9.vectors.encodings import hex_digits, word_places
 
 MAX_SHOWN = 10
@@ -46,9 +46,11 @@ def verilog_bench(unit: Unit, count: int) -> str:
     return "\n".join([*lines, *body, *_check_task(unit, slices), "endmodule", ""])
 
 
-def _connections(unit: Unit, others: Sequence[str] = ()) -> str:
-    names = [*others, *(p.name for p in (*unit.inputs, *unit.outputs))]
-    return ", ".join(f".{name}({name})" for name in names)
+def _connections(unit: Unit) -> str:
+    """The pins of the unit; reset by `rst`, whatever its level, and never held by an enable."""
+    held = {unit.reset.port: "rst" if unit.reset.active else "!rst", "enable": "1'b1"}
+    names = [port.name for port in (*unit.control_ports, *unit.inputs, *unit.outputs)]
+    return ", ".join(f".{name}({held.get(name, name)})" for name in names)
 
 
 def _check_task(unit: Unit, slices: dict[str, str]) -> list[str]:
@@ -98,12 +100,13 @@ def _combinational_bench(unit: Unit, slices: dict[str, str]) -> list[str]:
 
 def _clocked_bench(unit: Unit, slices: dict[str, str]) -> list[str]:
     """Inputs change at the falling edge; an offer stands until it is taken, as a valid/ready stream wants it."""
-    handshake = ("clk", "rst", "in_valid", "in_ready", "out_valid", "out_ready")
+    waits = unit.handshake is Handshake.READY
     return [
         "  reg clk, rst, in_valid, out_ready, taken;",
-        "  wire in_ready, out_valid;",
+        "  wire out_valid;",
+        "  wire in_ready;" if waits else "  wire in_ready = 1'b1;",
         "  integer sent, waited, seed;",
-        f"  {unit.name} unit ({_connections(unit, handshake)});",
+        f"  {unit.name} unit ({_connections(unit)});",
         "",
         "  always #5 clk = !clk;",
         "",
@@ -128,7 +131,7 @@ def _clocked_bench(unit: Unit, slices: dict[str, str]) -> list[str]:
         *(f"        {p.name} = vectors[sent]{slices[p.name]};" for p in unit.inputs),
         "      end",
         "    end",
-        "    out_ready = $random(seed) % 4 != 0;",
+        f"    out_ready = {'$random(seed) % 4 != 0' if waits else 1};",
         "  end",
         "",
         "  always @(posedge clk) if (!rst) begin",
@@ -155,8 +158,22 @@ def cpp_bench(unit: Unit) -> str:
         columns=len(unit.inputs) + len(unit.outputs),
         most=MAX_SHOWN,
         checks="\n".join(checks),
-        drive=drive.format(name=unit.name, inputs="\n".join(inputs)),
+        drive=drive.format(inputs="\n".join(inputs), **_cpp_control(unit)),
     )
+
+
+def _cpp_control(unit: Unit) -> dict[str, str]:
+    """How the C++ bench resets the unit, and how both sides wait."""
+    waits = unit.handshake is Handshake.READY
+    return {
+        "reset": f"top.{unit.reset.port}",
+        "active": str(unit.reset.active),
+        "idle": str(1 - unit.reset.active),
+        "enabled": "\n  top.enable = 1;" if unit.enable else "",
+        "is_ready": "top.in_ready" if waits else "true",
+        "takes": "top.out_ready" if waits else "true",
+        "may_take": "    top.out_ready = random() % 4 != 0;\n" if waits else "",
+    }
 
 
 _CPP = """\
@@ -241,15 +258,15 @@ _CPP_COMBINATIONAL = """\
 _CPP_CLOCKED = """\
   std::mt19937 random(1);
   top.clk = 0;
-  top.rst = 1;
-  top.in_valid = top.out_ready = 0;
+  {reset} = {active};{enabled}
+  top.in_valid = 0;
   for (int clock = 0; clock < 2; ++clock) {{
     top.clk = 0;
     top.eval();
     top.clk = 1;
     top.eval();
   }}
-  top.rst = 0;
+  {reset} = {idle};
   size_t sent = 0;
   bool taken = true;
   for (size_t clock = 0; received < vectors.size() && clock < 100 * vectors.size() + 1000; ++clock) {{
@@ -259,11 +276,10 @@ _CPP_CLOCKED = """\
       const Vector& vector = vectors[sent];
 {inputs}
     }}
-    top.out_ready = random() % 4 != 0;
-    top.eval();
-    taken = !top.in_valid || top.in_ready;
-    sent += top.in_valid && top.in_ready;
-    if (top.out_valid && top.out_ready) {{
+{may_take}    top.eval();
+    taken = !top.in_valid || {is_ready};
+    sent += top.in_valid && {is_ready};
+    if (top.out_valid && {takes}) {{
       check(top, vectors[received], received);
       ++received;
     }}
@@ -276,19 +292,28 @@ def assertions(unit: Unit) -> str:
     """SystemVerilog assertions of the handshake, bound to the unit: what is offered stands until it is taken."""
     outputs = " && ".join(["out_valid", *(f"$stable({p.name})" for p in unit.outputs)])
     ports = [f"  input logic {_range(p.width)}{p.name}" for p in unit.outputs]
+    reset = unit.reset.port if unit.reset.active else f"!{unit.reset.port}"
+    clock = "@(posedge clk iff enable)" if unit.enable else "@(posedge clk)"
+    stands = [
+        f"  result_stands: assert property ({clock} disable iff ({reset})",
+        f"    out_valid && !out_ready |=> {outputs});",
+        f"  ready_when_drained: assert property ({clock} disable iff ({reset})",
+        "    !out_valid && out_ready |-> in_ready);",
+        f"  taken_or_waiting: cover property ({clock} disable iff ({reset}) in_valid && !in_ready);",
+    ]
+    in_time = [
+        f"  in_time: assert property ({clock} disable iff ({reset}) in_valid |-> ##{unit.stages} out_valid);",
+        f"  result_comes: cover property ({clock} disable iff ({reset}) out_valid);",
+    ]
     return "\n".join(
         [
             f"// Assertions of {unit.name}: bound to every instance of it where this file is read.",
             f"module {unit.name}_sva (",
-            "  input logic clk, rst, in_valid, in_ready, out_valid, out_ready,",
+            f"  input logic {', '.join(port.name for port in unit.control_ports)},",
             ",\n".join(ports),
             ");",
-            "  result_stands: assert property (@(posedge clk) disable iff (rst)",
-            f"    out_valid && !out_ready |=> {outputs});",
-            "  empties_in_reset: assert property (@(posedge clk) rst |=> !out_valid);",
-            "  ready_when_drained: assert property (@(posedge clk) disable iff (rst)",
-            "    !out_valid && out_ready |-> in_ready);",
-            "  taken_or_waiting: cover property (@(posedge clk) disable iff (rst) in_valid && !in_ready);",
+            f"  empties_in_reset: assert property (@(posedge clk) {reset} |=> !out_valid);",
+            *(stands if unit.handshake is Handshake.READY else in_time),
             "endmodule",
             "",
             f"bind {unit.name} {unit.name}_sva checks (.*);",

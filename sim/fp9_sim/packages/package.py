@@ -11,7 +11,7 @@ from pathlib import Path
 from fp9.system.files import write_whole
 from fp9.system.missing import MissingTool
 from fp9.unitfile import dumps
-from fp9.units import Unit
+from fp9.units import Handshake, Unit
 from fp9.vectors import VectorSet, export, generate, manifest_path
 from fp9_rtl.datasheets.sheet import sheet
 from fp9_rtl.datasheets.timing import picture, timing_svg
@@ -47,7 +47,8 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
     """The contents of a package by path, README.md first; raises as `write_package`."""
     name, clocked = unit.name, unit.stages > 0
     rtl, wrapper = f"rtl/{name}.v", f"rtl/{name}_axis.v"
-    wrappers = [wrapper] if clocked else []
+    streams = clocked and unit.handshake is Handshake.READY
+    wrappers = [wrapper] if streams else []
     types, interface = f"rtl/{name}_pkg.sv", f"rtl/{name}_if.sv"
     encoded = _encoded(vectors)
     drawing, missing = _timing(unit)
@@ -55,7 +56,7 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
     offered = [
         _File(rtl, "the unit, plain Verilog", lambda: verilog(unit)),
         _File(f"{name}.f", "file list of the RTL", lambda: f"{rtl}\n"),
-        _File(wrapper, "the unit behind AXI4-Stream ports, all in one file", lambda: axi_stream_verilog(unit), clocked),
+        _File(wrapper, "the unit behind AXI4-Stream ports, all in one file", lambda: axi_stream_verilog(unit), streams),
         _File(types, "SystemVerilog package of the encodings and words", lambda: sv_types(unit)),
         _File(interface, "SystemVerilog interface of the unit", lambda: sv_interface(unit)),
         _File(f"include/{name}.h", "C header of the encodings", lambda: c_header(unit)),

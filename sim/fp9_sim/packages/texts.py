@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from amaranth.lib.wiring import In
-
 from fp9 import __version__
 from fp9.units import Port, Unit
-from fp9_rtl.export.interfaces import handshakes
 
 
 def constraints(unit: Unit) -> str:
@@ -63,9 +60,8 @@ def vhdl_component(unit: Unit) -> str:
         kind = f"std_logic_vector({width - 1} downto 0)" if width > 1 else "std_logic"
         return f"    {name} : {direction} {kind}" + (f"  -- {doc}" if doc else "")
 
-    given = handshakes(unit, In)
-    ports = [line(name, "in", 1) for name in (("clk", "rst") if unit.stages else ())]
-    ports += [line(name, "in" if name in given else "out", 1) for name in handshakes(unit)]
+    given = unit.control_outputs
+    ports = [line(p.name, "out" if p in given else "in", 1, p.doc) for p in unit.control_ports]
     ports += [line(p.name, "in", p.width, p.doc) for p in unit.inputs]
     ports += [line(p.name, "out", p.width, p.doc) for p in unit.outputs]
     declared = [_separated(port, last=index == len(ports)) for index, port in enumerate(ports, 1)]

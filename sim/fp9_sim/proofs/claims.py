@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fp9.formats import format
-from fp9.units import Cast, Decoder, Dot, Fma, Mac, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Unit, Upcast
 from fp9_rtl.sums.gating import holds
 from fp9_sim.netlists.function import function
 from fp9_sim.netlists.solver import Verdict, decide
@@ -24,8 +24,9 @@ from fp9_sim.proofs.sum_spec import sum_cases
 Decide = Callable[[str, Case, str, float], Verdict]
 """From the unit's Verilog, a case, its specification or control, and a time limit in seconds to the verdict."""
 
-HANDSHAKE = "handshake"
-ORDER = "order"
+HANDSHAKE, ORDER = "handshake", "order"
+CLOCKED = (HANDSHAKE, ORDER)
+"""Claims about operations on their way, whatever they compute."""
 _BIASES = "extra biases are -8..8"
 _REGISTERS = (
     "pipeline registers are read as wires; that operations pass them whole and in order is the claim of the order"
@@ -105,6 +106,11 @@ def _(unit: Dot) -> list[Claim]:
     return [_values(unit, proves, assumes, step_cases(unit), step_verilog(unit)), *_handshake(unit)]
 
 
+@claims_of.register
+def _(unit: Fpu) -> list[Claim]:
+    return _only_handshake(unit, "operands of two widths")
+
+
 def _only_handshake(unit: Unit, without: str) -> list[Claim]:
     """The handshake's claim about a unit whose values are not proven; ValueError where there is no handshake."""
     if not unit.stages:
@@ -123,7 +129,7 @@ def _handshake(unit: Unit) -> list[Claim]:
     def decide_tags(verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
         return decide_order(unit, verilog, case, specification, timeout)
 
-    claims = [Claim(HANDSHAKE, handshake.PROVES, handshake.ASSUMES, handshake_cases(unit), decide_case)]
+    claims = [Claim(HANDSHAKE, handshake.PROVES[unit.handshake], handshake.ASSUMES, handshake_cases(unit), decide_case)]
     # A held factor is another operation's by intent, and a Kulisch register is read by more than one stage.
     if not (isinstance(unit, Dot) and (holds(unit) or unit.engine.whole)):
         claims.append(Claim(ORDER, order.PROVES, order.ASSUMES, order_cases(), decide_tags))

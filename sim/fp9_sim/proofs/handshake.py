@@ -12,17 +12,20 @@ import functools
 import json
 import re
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
-from fp9.units import Unit
+from fp9.units import Handshake, Unit
 from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.netlists.solver import INDUCT, TOP, Verdict, run
 from fp9_sim.proofs.miter import Case
 
-PROVES = (
-    "no operation is lost or repeated: as many results leave as operations enter, at most `stages` are inside, a full "
-    "unit offers a result, and an offered result (the accumulator of a mac) stays until it is taken"
-)
+PROVES = {
+    Handshake.READY: "no operation is lost or repeated: as many results leave as operations enter, at most `stages` "
+    "are inside, a full unit offers a result, and an offered result (the accumulator of a mac) stays until it is taken",
+    Handshake.VALID: "no operation is lost or repeated: as many results leave as operations enter, each `stages` "
+    "clocks after its operation, and none at any other time",
+}
 ASSUMES = ("the first clock is a reset", "the order and the values of the results are other claims")
 
 _FLATTEN = "read_verilog unit.v\nhierarchy -check -top {name}\nproc\nflatten\nopt_clean\nwrite_json unit.json\n"
@@ -33,17 +36,38 @@ def handshake_cases(unit: Unit) -> tuple[Case, ...]:
     return (Case("handshake", {}, _properties(unit, unit.stages), _properties(unit, unit.stages - 1)),)
 
 
+def top(unit: Unit, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+    """The head of an obligation about a unit with stages, and the pins of the unit by port; more ports are declared.
+
+    Clock, reset by 1, enable and both streams have their names, whether the unit has them or not: one that never waits
+    is always ready, and its results are always taken.
+    """
+    control = {port.name for port in unit.control_ports}
+    ports = [
+        f"  input {name}" for name in ("clk", "rst", "enable", "in_valid", "out_ready") if name in {*control, "rst"}
+    ]
+    ports += [f"  input [{port.width - 1}:0] {port.name}" for port in unit.inputs]
+    ports += [f"  input {text}" for text in inputs] + [f"  output {text}" for text in outputs]
+    absent = [f"  wire {name} = 1'b1;" for name in ("enable", "in_ready", "out_ready") if name not in control]
+    lines = [f"module {TOP} (", ",\n".join([*ports, "  output ok"]), ");", *absent]
+    pins = {port.name: port.name for port in (*unit.control_ports, *unit.inputs)}
+    return lines, pins | {unit.reset.port: "rst" if unit.reset.active else "!rst"}
+
+
 def _properties(unit: Unit, most: int) -> str:
     """The checker: registers beside the unit, and `ok`."""
     outputs = ", ".join(port.name for port in unit.outputs)
     width = sum(port.width for port in unit.outputs)
+    in_time = f" && out_valid == entered[{unit.stages - 1}]" if unit.handshake is Handshake.VALID else ""
     return "\n".join(
         [
             "  reg [3:0] inside;",
             "  reg stalled;",
             f"  wire [{unit.stages - 1}:0] occupied;",
             f"  reg [{width - 1}:0] held;",
-            "  always @(posedge clk) begin",
+            f"  reg [{unit.stages}:0] entered;",
+            "  always @(posedge clk) if (rst || enable) begin",
+            "    entered <= rst ? 0 : {entered, in_valid};",
             "    inside <= rst ? 4'd0 : inside + (in_valid && in_ready) - (out_valid && out_ready);",
             "    stalled <= !rst && out_valid && !out_ready;",
             f"    held <= {{{outputs}}};",
@@ -52,23 +76,20 @@ def _properties(unit: Unit, most: int) -> str:
             f"    && in_ready == (inside != {unit.stages} || out_ready)",
             "    && (!out_valid || inside != 0)",
             f"    && (inside != {unit.stages} || out_valid)",
-            f"    && (!stalled || (out_valid && held == {{{outputs}}})));",
+            f"    && (!stalled || (out_valid && held == {{{outputs}}})){in_time});",
         ]
     )
 
 
 def decide_handshake(unit: Unit, verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
     """Whether `ok` holds in every clock of every sequence."""
-    control = ("clk", "rst", "in_valid", "out_ready")
-    shown = ("in_ready", "out_valid")
-    ports = [f"  input {name}" for name in control] + [f"  output {name}" for name in shown]
-    ports += [f"  input [{port.width - 1}:0] {port.name}" for port in unit.inputs]
-    ports += [f"  output [{port.width - 1}:0] {port.name}" for port in unit.outputs]
-    pins = [f".{name}({name})" for name in (*control, *shown, *(p.name for p in (*unit.inputs, *unit.outputs)))]
-    top = [f"module {TOP} (", ",\n".join([*ports, "  output ok"]), ");"]
-    top += [specification, f"  {unit.name} unit ({', '.join(pins)}, .occupied(occupied));", "endmodule", ""]
+    shown = [f"[{port.width - 1}:0] {port.name}" for port in (*unit.control_outputs, *unit.outputs)]
+    lines, connected = top(unit, (), shown)
+    connected |= {port.name: port.name for port in unit.outputs} | {"occupied": "occupied"}
+    pins = ", ".join(f".{port}({wire})" for port, wire in connected.items())
+    lines += [specification, f"  {unit.name} unit ({pins});", "endmodule", ""]
     script = INDUCT.format(steps=2 * unit.stages + 2)
-    return run(script, {"unit.json": _with_occupancy(unit, verilog), "proof.v": "\n".join(top)}, timeout)
+    return run(script, {"unit.json": _with_occupancy(unit, verilog), "proof.v": "\n".join(lines)}, timeout)
 
 
 @functools.lru_cache(maxsize=4)
@@ -80,7 +101,7 @@ def _with_occupancy(unit: Unit, verilog: str) -> str:
         run_yosys(_FLATTEN.format(name=unit.name), folder)
         design = json.loads((folder / "unit.json").read_text())
     module = design["modules"][unit.name]
-    registers = [cell["connections"]["Q"] for cell in module["cells"].values() if cell["type"] == "$dff"]
+    registers = [cell["connections"]["Q"] for cell in module["cells"].values() if cell["type"] in ("$dff", "$adff")]
     named = {wire["bits"][0] for name, wire in module["netnames"].items() if re.search(r"(^|[._])valid$", name)}
     bits = [q[0] for q in registers if len(q) == 1 and q[0] in named]
     if len(bits) != unit.stages:

@@ -16,11 +16,10 @@ import numpy as np
 
 import fp9_rtl
 from fp9.golden import evaluate
-from fp9.units import Unit
+from fp9.units import HANDSHAKE, Unit
 from fp9.vectors.sets import port_dtype
-from fp9_rtl.pipelines.elastic import HANDSHAKE as SIGNALS
 from fp9_sim.netlists.solver import State, Verdict
-from fp9_sim.proofs.claims import HANDSHAKE, ORDER, Claim, claims_of
+from fp9_sim.proofs.claims import CLOCKED, Claim, claims_of
 from fp9_sim.proofs.miter import Case
 from fp9_sim.provenance import provenance
 
@@ -133,9 +132,9 @@ def _summary(claim: Claim, cases: tuple[CaseRecord, ...]) -> ClaimRecord:
 
 def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[str, Any]:
     """The counterexample; of the handshake the last clock's ports, which no model of values answers."""
-    if claim.name not in (HANDSHAKE, ORDER):
+    if claim.name not in CLOCKED:
         return explain(unit, case, verdict.counterexample)
-    names = ["rst", *SIGNALS, *(port.name for port in unit.inputs)]
+    names = ["rst", *HANDSHAKE, *(port.name for port in unit.inputs)]
     return {"inputs": {name: f"0x{verdict.counterexample.get(name, 0):x}" for name in names}, "outputs": {}}
 
 

@@ -8,10 +8,11 @@ register reads nothing but the stage before it, and the outputs nothing but the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from fp9.units import Unit
-from fp9_sim.netlists.solver import INDUCT, TOP, Verdict, run
+from fp9_sim.netlists.solver import INDUCT, Verdict, run
+from fp9_sim.proofs.handshake import top
 from fp9_sim.proofs.miter import Case
 from fp9_sim.proofs.tagging import TAG_BITS, UNSTALLED, Tagged, tagged_design
 
@@ -33,7 +34,7 @@ def _properties(unit: Unit, tagged: Tagged, entering: str) -> str:
     lines = [f"  reg {tag} {', '.join(f'queue{i}' for i in range(n))};", f"  wire {tag} queue{n} = 0;"]
     lines += [f"  wire [3:0] older{i} = {_occupied(range(i + 1, n))};" for i in range(n)]
     lines += ["  reg [3:0] inside;", "  wire leaves = out_valid && out_ready; wire [3:0] left = inside - leaves;"]
-    lines.append("  always @(posedge clk) begin")
+    lines.append("  always @(posedge clk) if (rst || enable) begin")
     lines.append("    inside <= rst ? 4'd0 : left + (in_valid && in_ready);")
     for i in range(n):
         after = f"leaves ? queue{i + 1} : queue{i}"
@@ -42,7 +43,7 @@ def _properties(unit: Unit, tagged: Tagged, entering: str) -> str:
     claims = [f"inside == {_occupied(range(n))}", f"out_valid == occupied[{n - 1}]"]
     for i, registers in enumerate(tagged.stages):
         free = " || ".join(["out_ready", *(f"!occupied[{j}]" for j in range(i, n))])
-        enters = f"({f'occupied[{i - 1}]' if i else 'in_valid'} && ({free}))"
+        enters = f"(enable && {f'occupied[{i - 1}]' if i else 'in_valid'} && ({free}))"
         expected = "".join(f"older{i} == {j} ? queue{j} : " for j in range(n - 1)) + f"queue{n - 1}"
         lines.append(f"  wire {tag} stage{i} = {expected};")
         for name in registers:
@@ -66,23 +67,25 @@ def decide_order(unit: Unit, verilog: str, case: Case, specification: str, timeo
 def decide_tagged(unit: Unit, tagged: Tagged, specification: str, timeout: float) -> Verdict:
     """The same of a design that is cut already."""
     names = [name for stage in tagged.stages for name in stage]
-    inputs = {"clk": 1, "rst": 1, "in_valid": 1, "out_ready": 1, "tag": TAG_BITS, "cut": tagged.cut_bits}
-    inputs |= {port.name: port.width for port in unit.inputs}
-    wires = {"in_ready": 1, "out_valid": 1, "occupied": unit.stages} | {f"takes_{name}": 1 for name in names}
-    wires |= {f"tag_{name}": TAG_BITS for name in names}
-    unstalled = {"clk": "clk", "rst": "1'b0", "in_valid": "1'b1", "out_ready": "1'b1", "tag": "tag", "cut": "cut"}
-    unstalled |= {port.name: port.name for port in unit.inputs}
+    wires = {port.name: 1 for port in unit.control_outputs} | {"occupied": unit.stages}
+    wires |= {f"takes_{name}": 1 for name in names} | {f"tag_{name}": TAG_BITS for name in names}
     wires |= {f"next_{name}": bits for name, bits in tagged.handshaken.items()}
+    lines, pins = top(unit, (f"[{TAG_BITS - 1}:0] tag", f"[{tagged.cut_bits - 1}:0] cut"), ())
+    pins |= {"tag": "tag", "cut": "cut"} | {name: name for name in wires}
+    held = {"clk": "clk", unit.reset.port: f"1'b{1 - unit.reset.active}"}
+    unstalled = {port.name: held.get(port.name, "1'b1") for port in unit.control_inputs}
+    unstalled |= {name: name for name in ("tag", "cut", *(port.name for port in unit.inputs))}
     unstalled |= {f"next_{name}": f"plain_{name}" for name in tagged.handshaken}
     unstalled |= {"full": f"{{{unit.stages}{{1'b1}}}}"} | {f"takes_{name}": f"wants_{name}" for name in names}
-    ports = [f"  input [{width - 1}:0] {name}" for name, width in inputs.items()]
-    top = [f"module {TOP} (", ",\n".join([*ports, "  output ok"]), ");"]
-    top += [f"  wire [{width - 1}:0] {name};" for name, width in wires.items()]
-    pins = ", ".join(f".{name}({name})" for name in (*inputs, *wires))
-    top += [f"  wire wants_{name};" for name in names]
-    top += [f"  wire [{bits - 1}:0] plain_{name};" for name, bits in tagged.handshaken.items()]
-    top += [f"  {unit.name} unit ({pins});"]
-    top += [f"  {UNSTALLED} unstalled ({', '.join(f'.{port}({wire})' for port, wire in unstalled.items())});"]
-    top += [_properties(unit, tagged, specification), "endmodule", ""]
+    lines += [f"  wire [{width - 1}:0] {name};" for name, width in wires.items()]
+    lines += [f"  wire wants_{name};" for name in names]
+    lines += [f"  wire [{bits - 1}:0] plain_{name};" for name, bits in tagged.handshaken.items()]
+    lines += [f"  {unit.name} unit ({_connected(pins)});", f"  {UNSTALLED} unstalled ({_connected(unstalled)});"]
+    lines += [_properties(unit, tagged, specification), "endmodule", ""]
     script = INDUCT.format(steps=2 * unit.stages + 2)
-    return run(script, {"unit.json": tagged.design, "proof.v": "\n".join(top)}, timeout)
+    return run(script, {"unit.json": tagged.design, "proof.v": "\n".join(lines)}, timeout)
+
+
+def _connected(pins: Mapping[str, str]) -> str:
+    """The pins of an instance."""
+    return ", ".join(f".{port}({wire})" for port, wire in pins.items())

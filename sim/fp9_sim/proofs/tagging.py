@@ -29,7 +29,7 @@ opt_clean
 write_json unit.json
 """
 
-_REGISTERS = ("$dff", "$dffe", "$sdff", "$sdffe", "$sdffce")
+_REGISTERS = ("$dff", "$dffe", "$sdff", "$sdffe", "$sdffce", "$adff", "$adffe")
 Cell = dict[str, Any]
 
 
@@ -85,7 +85,7 @@ class Netlist:
         self.handshaken = {
             name: self._data_pins(self.registers[name])
             for name in self.data
-            if self._reads[name] & {*self.control, "in_valid", "out_ready"}
+            if self._reads[name] & {*self.control, "in_valid", "out_ready", "enable"}
         }
         self.cut_bits = sum(len(self.registers[name]["connections"]["Q"]) for name in self.data)
 
@@ -135,17 +135,22 @@ class Netlist:
                 waiting += [b for port, bits in pins if cell["port_directions"][port] == "input" for b in bits]
         return found
 
-    @staticmethod
-    def _data_pins(cell: Cell) -> list[Any]:
+    def _data_pins(self, cell: Cell) -> list[Any]:
         """What decides the value that a register takes when it takes one."""
-        gated = cell["connections"].get("SRST", []) if cell["type"] == "$sdffce" else []
-        return [*cell["connections"]["D"], *gated]
+        pins = cell["connections"]
+        chosen = cell["type"] == "$sdffce" or (cell["type"] == "$sdff" and not self._is_reset(pins["SRST"]))
+        return [*pins["D"], *(pins["SRST"] if chosen else [])]
+
+    def _is_reset(self, bits: Iterable[Any]) -> bool:
+        """Whether bits are those of the unit's reset."""
+        return self._sources(bits) == {self.unit.reset.port}
 
     def _control(self) -> set[str]:
         """The registers on which the handshake's outputs depend, directly or through others."""
         ports = self.module["ports"]
         found: set[str] = set()
-        waiting = self._sources([*ports["in_ready"]["bits"], *ports["out_valid"]["bits"]]) & self.registers.keys()
+        shown = [bit for port in self.unit.control_outputs for bit in ports[port.name]["bits"]]
+        waiting = self._sources(shown) & self.registers.keys()
         while waiting:
             name = waiting.pop()
             found.add(name)
@@ -156,19 +161,28 @@ class Netlist:
 
     def stages(self) -> tuple[tuple[str, ...], ...]:
         """Registers of data by stage. Raises ValueError where one reads anything but the stage before its own."""
-        depths: dict[str, int] = {}
-        for _ in self.registers:
-            for name in self.registers.keys() - depths.keys():
+        depths = self._control_depths()
+        self._order_control(depths)
+        for _ in self.data:
+            for name in [name for name in self.data if name not in depths]:
                 feeding = self._feeding(name)
                 if feeding <= depths.keys() | set(self._input.values()):
                     depths[name] = self._depth(name, feeding, depths)
-        self._order_control(depths)
         for name in self.data:
             if depths.get(name, self.unit.stages) >= self.unit.stages:
                 raise ValueError(f"{self.unit.name}: a register of data belongs to no stage")
             if any(depths[name] - depths[state] not in (0, 1) for state in self._reads[name] & self.state):
                 raise ValueError(f"{self.unit.name}: a register reads the state of another stage")
         return tuple(tuple(name for name in self.data if depths[name] == stage) for stage in range(self.unit.stages))
+
+    def _control_depths(self) -> dict[str, int]:
+        """Registers of the handshake by how far they stand from `in_valid`; what comes back from the end is as far."""
+        depths: dict[str, int] = {}
+        nearest = {"in_valid"}
+        for depth in range(self.unit.stages):
+            nearest = {n for n in self.control if n not in depths and self._reads[n] & nearest}
+            depths |= dict.fromkeys(nearest, depth)
+        return depths
 
     def _order_control(self, depths: dict[str, int]) -> None:
         """Put the registers of the handshake in the order of the stages: one bit for each."""
@@ -181,9 +195,9 @@ class Netlist:
             )
 
     def _feeding(self, name: str) -> set[str]:
-        """What says in which stage a register stands: the handshake of the one before, or its data."""
-        reads = self._reads[name] - {name, "clk", "rst", "out_ready"}
-        return reads & {*self.control, "in_valid"} if name in self.control else reads - self.state - self.control
+        """What says in which stage a register of data stands: the data that it reads."""
+        reads = self._reads[name] - {name, "clk", self.unit.reset.port, "enable", "out_ready"}
+        return reads - self.state - self.control
 
     def _depth(self, name: str, feeding: set[str], depths: dict[str, int]) -> int:
         found = {depths[source] + 1 if source in self.registers else 0 for source in feeding}
@@ -237,7 +251,7 @@ class Netlist:
     def _tag(self, cell: Cell, entering: list[int], held: list[int]) -> Cell:
         """A register of a tag with a register's clock and enable."""
         pins = cell["connections"]
-        if cell["type"] in ("$sdff", "$sdffe") and pins["SRST"] != self.module["ports"]["rst"]["bits"]:
+        if cell["type"] == "$sdffe" and not self._is_reset(pins["SRST"]):
             raise ValueError(f"{self.unit.name}: a register of data is cleared by something else than the reset")
         kept = [port for port in ("CLK", "EN") if port in pins]
         parameters = {f"{port}_POLARITY": cell["parameters"][f"{port}_POLARITY"] for port in kept}

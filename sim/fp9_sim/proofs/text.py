@@ -35,12 +35,14 @@ PROGRAMS = ("berkeley-abc", "yosys-abc", "abc")
 """Names under which ABC is installed."""
 
 _GRAPH = """\
+async2sync
 setundef -zero
 setattr -unset init w:*
 zinit -all
 opt -nodffe -nosdff
 techmap
 opt -nodffe -nosdff
+dffunmap
 aigmap
 opt_clean
 write_aiger {file}

@@ -13,17 +13,12 @@ from pathlib import Path
 import cocotb_tools
 
 from fp9.units import Unit
-from fp9_rtl.pipelines.elastic import HANDSHAKE
 from fp9_sim.simulators.find import ICARUS_ARGUMENTS, ICARUS_FATAL, VERILATOR_ARGUMENTS, Simulator, SimulatorError
 from fp9_sim.simulators.job import run_job
 from fp9_sim.simulators.objects import library, publish
 
 DEFAULT_FOLDER = Path("build/sim")
 """Where builds and runs go, below the current folder, when nothing else is asked for."""
-
-CONTROL = ("clk", "rst", *HANDSHAKE)
-"""Ports of a unit with stages beside its inputs and outputs."""
-
 
 # cocotb's runner makes every signal public, which doubles the time of a build; the ports are enough.
 _VERILATOR_ARGUMENTS = (*VERILATOR_ARGUMENTS, "--no-public-flat-rw")
@@ -41,8 +36,8 @@ class Build:
 
 def build(unit: Unit, verilog: str, simulator: Simulator, folder: Path, waves: str | None = None) -> Build:
     """A unit's design for a simulator; arguments and errors as in `build_design`."""
-    ports = [port.name for port in (*unit.inputs, *unit.outputs)] + [*(CONTROL if unit.stages else ())]
-    return build_design(unit.name, ports, verilog, simulator, folder, waves)
+    ports = (*unit.inputs, *unit.outputs, *unit.control_inputs, *unit.control_outputs)
+    return build_design(unit.name, [port.name for port in ports], verilog, simulator, folder, waves)
 
 
 def build_design(

@@ -10,7 +10,7 @@ import pytest
 
 from fp9.engines import Engine, engine
 from fp9.formats import Rounding, format
-from fp9.units import CATALOGUE, Fma, Unit
+from fp9.units import CATALOGUE, Fma, Handshake, Reset, Unit
 from fp9.units.toml import build, dumps, load
 
 
@@ -30,6 +30,16 @@ def test_settings_change_single_fields() -> None:
     assert unit == Fma(
         "mine", (format("e4m3"), format("hfp8_143(bias=2)")), (format("hif8"),), engine("fma_fp32"), False, False, 2
     )
+
+
+def test_registers_are_told_of_where_they_move_otherwise() -> None:
+    options = {"handshake": Handshake.VALID, "reset": Reset.ASYNC_LOW, "reset_data": True, "enable": True}
+    unit = load("mac_fp32", ["handshake=valid", "reset=async_low", "reset_data=true", "enable=true"])
+    assert unit == dataclasses.replace(CATALOGUE["mac_fp32"], **options)  # type: ignore[arg-type]
+    assert build(tomllib.loads(dumps(unit))) == unit
+    assert [port.name for port in unit.control_ports] == ["clk", "rst_n", "enable", "in_valid", "out_valid"]
+    with pytest.raises(ValueError, match="enable given for a unit without registers; set stages, or leave it out"):
+        load("fma_fp32", ["enable=true"])
 
 
 def test_a_setting_reaches_into_the_engine() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -27,7 +28,8 @@ from fp9.units import CATALOGUE, Mac, Unit
 from fp9.units.toml import load
 from fp9_rtl import verilog, write_verilog
 from fp9_rtl.export import verilog as export
-from fp9_rtl.export.verilog import component_digest, component_verilog, verilog_files
+from fp9_rtl.export.text.digest import code_digest
+from fp9_rtl.export.verilog import circuit_digest, component_digest, component_verilog, verilog_files
 from fp9_rtl.tools.yosys import run_yosys
 
 LINT = ("--lint-only", "-Wall", "-Wno-DECLFILENAME")
@@ -357,3 +359,14 @@ def test_verilator_agrees_on_partly_constant_structures(pattern: Callable[[], An
     )
     printed = said(tmp_path / "obj" / "Vdut", folder=tmp_path)
     assert [int(line) for line in printed.split()] == simulated(pattern())
+
+
+@catalogue
+def test_a_record_that_the_text_is_the_circuit_is_of_this_text(unit: Unit) -> None:
+    path = Path(__file__).parents[3] / "docs" / "verification" / "texts" / f"{unit.name}.json"
+    if not path.exists():
+        pytest.skip("no proof of this text has ended")
+    record = json.loads(path.read_text())
+    assert record["proven"]
+    assert record["circuit_sha256"] == circuit_digest(unit)
+    assert record["code_sha256"] == code_digest(text_of(unit)), "make it anew: fp9 prove UNIT --text --record"

@@ -20,13 +20,16 @@ BITWISE = {"$and", "$or", "$xor", "$not", "$mux", "$pmux", "$dff"}
 ARITHMETIC = {"$add", "$sub", "$mul", "$neg", "$shl", "$sshl"}
 """Kinds of which a place depends on lower places alone."""
 _RENAMED = {"$reduce_bool": "$reduce_or", "$logic_not": "$is_zero", "$logic_and": "$and", "$logic_or": "$or"}
-_SHARED = {"$dff": ("CLK",), "$mux": ("S",), "$pmux": ("S",)}
+SHARED = {"$dff": ("CLK", "ARST"), "$mux": ("S",), "$pmux": ("S",)}
 """Inputs that all places of a bitwise kind read."""
 
 
 @dataclass(eq=False, slots=True)
 class Cell:
-    """One operation: `inputs` by port, `output` of bits of its own; `signed` for comparisons of signed numbers."""
+    """One operation: `inputs` by port, `output` of bits of its own; `signed` for comparisons of signed numbers.
+
+    A register that is reset without a clock has `ARST`, by the level `reset_by`, and in `RESET` what it then holds.
+    """
 
     kind: str
     inputs: dict[str, Bits]
@@ -34,10 +37,11 @@ class Cell:
     path: Path
     source: tuple[str, int] | None = None
     signed: bool = False
+    reset_by: int = 1
 
     def places(self, kept: Sequence[int]) -> Cell:
         """Of a bitwise cell the given places."""
-        shared = _SHARED.get(self.kind, ())
+        shared = SHARED.get(self.kind, ())
         width = len(self.output)
         inputs = {
             port: bits if port in shared else tuple(bits[part + i] for part in range(0, len(bits), width) for i in kept)
@@ -113,7 +117,7 @@ def _module_name(name: str) -> str:
 def _cell(name: str, cell: Mapping[str, Any], free: _Free) -> Cell:
     kind = _RENAMED.get(cell["type"], cell["type"])
     ports = {port: tuple(bits) for port, bits in cell["connections"].items()}
-    output = ports.pop("Q" if kind == "$dff" else "Y")
+    output = ports.pop("Q" if "Q" in ports else "Y")
     place = re.match(r"\$flatten((?:\\[\w$]+\.)+)", name)
     path: Path = () if re.match(r"\$\d", name) else ("?",)
     if place:
@@ -123,6 +127,10 @@ def _cell(name: str, cell: Mapping[str, Any], free: _Free) -> Cell:
     signs = [int(parameters[name], 2) for name in ("A_SIGNED", "B_SIGNED") if name in parameters]
     signed = bool(signs) and all(signs)
     made = Cell(kind, ports, output, path, (source[1], int(source[2])) if source else None)
+    if kind == "$adff":
+        made.kind = kind = "$dff"
+        made.inputs = ports | {"RESET": tuple(reversed(parameters["ARST_VALUE"]))}
+        made.reset_by = int(parameters["ARST_POLARITY"], 2)
     if kind in ("$and", "$or", "$xor", "$not", *ARITHMETIC, "$pos"):
         shifts = kind in ("$shl", "$sshl")
         made.inputs = {p: b if p == "B" and shifts else extended(b, len(output), signed) for p, b in ports.items()}
@@ -244,7 +252,7 @@ def _trim(circuit: Circuit) -> None:
 def _behind(cell: Cell, place: int) -> Iterator[int]:
     """The nets that one place of a cell's output depends on."""
     for port, bits in cell.inputs.items():
-        if cell.kind in BITWISE and port not in _SHARED.get(cell.kind, ()):
+        if cell.kind in BITWISE and port not in SHARED.get(cell.kind, ()):
             yield from nets(bits[place :: len(cell.output)])
         elif cell.kind in ARITHMETIC and len(bits) == len(cell.output) and not (port == "B" and cell.kind == "$shl"):
             yield from nets(bits[: place + 1])

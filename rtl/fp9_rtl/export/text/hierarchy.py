@@ -7,7 +7,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fp9_rtl.export.text.circuit import BITWISE, Bit, Bits, Cell, Circuit, Path, Wire, nets, readers, readers_first
+from fp9_rtl.export.text.circuit import (
+    BITWISE,
+    SHARED,
+    Bit,
+    Bits,
+    Cell,
+    Circuit,
+    Path,
+    Wire,
+    nets,
+    readers,
+    readers_first,
+)
 
 
 @dataclass
@@ -100,7 +112,7 @@ def split_structures(circuit: Circuit) -> None:
             continue
         places[id(cell)] = cuts = cuts or [range(len(cell.output))]
         for port, bits in cell.inputs.items():
-            if port not in ("S", "CLK"):
+            if port not in SHARED.get(cell.kind, ()):
                 for behind, inner in _behind([[bits[i] for i in cut] for cut in cuts], driver):
                     if behind.path == cell.path and all(read[bit] == 1 for bit in nets(behind.output)):
                         places.setdefault(id(behind), inner)

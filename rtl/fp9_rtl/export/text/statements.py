@@ -180,7 +180,8 @@ def _registers(module: Module) -> list[str]:
         if cell.kind == "$dff":
             update = module.updates[id(cell)]
             conditions = tuple(condition for condition, _ in update.arms)
-            groups[cell.inputs["CLK"], conditions, update.holds].append(cell)
+            reset = cell.inputs.get("ARST"), cell.reset_by
+            groups[cell.inputs["CLK"], reset, conditions, update.holds].append(cell)
     lines: list[str] = []
     for cells in groups.values():
         lines += ([""] if lines else []) + _clocked(module, cells)
@@ -189,23 +190,26 @@ def _registers(module: Module) -> list[str]:
 
 def _clocked(module: Module, cells: Sequence[Cell]) -> list[str]:
     first = module.updates[id(cells[0])]
-    clock = module.read(cells[0].inputs["CLK"]).flat()
+    edges = [f"posedge {module.read(cells[0].inputs['CLK']).flat()}"]
+    conditions = [module.read(condition).flat() for condition, _ in first.arms]
+    values = [[module.updates[id(cell)].arms[number][1] for cell in cells] for number in range(len(conditions))]
+    if "ARST" in cells[0].inputs:
+        reset, level = module.read(cells[0].inputs["ARST"]).flat(), cells[0].reset_by
+        edges.append(f"{'posedge' if level else 'negedge'} {reset}")
+        conditions.insert(0, reset if level else f"!{reset}")
+        values.insert(0, [cell.inputs["RESET"] for cell in cells])
+    heads = [("else " if number else "") + f"if ({condition})" for number, condition in enumerate(conditions)]
+    if not first.holds:
+        heads.append("else" if heads else "")
+        values.append([module.updates[id(cell)].otherwise for cell in cells])
     comments = dict.fromkeys(c for cell in cells if (c := source.comment(cell.source)))
     lines = [f"{INDENT}// {comment}" for comment in comments]
-    lines += [f"{INDENT}always @(posedge {clock})" + (" begin" if len(cells) > 1 or first.arms else "")]
-    values: list[tuple[str, list[Bits]]] = [
-        (("else " if number else "") + f"if ({module.read(condition).flat()})", [])
-        for number, (condition, _) in enumerate(first.arms)
-    ]
-    for cell in cells:
-        for (_, into), (_, value) in zip(values, module.updates[id(cell)].arms, strict=True):
-            into.append(value)
-    if not first.holds:
-        values.append(("else" if first.arms else "", [module.updates[id(cell)].otherwise for cell in cells]))
+    block = len(cells) > 1 or bool(conditions)
+    lines += [f"{INDENT}always @({' or '.join(edges)})" + (" begin" if block else "")]
     targets = [module.home[id(cell)].name for cell in cells]
-    for head, given in values:
+    for head, given in zip(heads, values, strict=True):
         lines += _branch(module, head, targets, given)
-    return [*lines, f"{INDENT}end"] if len(cells) > 1 or first.arms else lines
+    return [*lines, f"{INDENT}end"] if block else lines
 
 
 def _branch(module: Module, head: str, targets: Sequence[str], given: Sequence[Bits]) -> list[str]:
