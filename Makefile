@@ -8,6 +8,10 @@ PROVEN ?= decoder_ocp decoder_hfp8 decoder_hif8 decoder_all upcast_fp32 upcast_d
   fma_fp32_e5m2 fma_dlfloat16_bias mac_fp32 mac_dlfloat16
 UNITS ?= fma_fp32 fma_dlfloat16 mac_fp32 mac_dlfloat16 cast_fp32
 
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
+# What the model alone answers first: a cast, a product of matrices, a list of formats.
+FIRST_LINES := 'import fp9, numpy; x = fp9.array(numpy.float32([[0.3, 16]]), "hif8"); print(x, fp9.matmul(x, x.T), len(fp9.formats()))'
+
 BIN := .venv/bin
 READY := .venv/.ready
 COMPLETE := .venv/.complete
@@ -56,12 +60,17 @@ bench: $(COMPLETE) ## speed beside other packages, those of the extra fp9[bench]
 exhaustive-casts: $(COMPLETE) ## every float32 input of every cast, against other packages and the oracle
 	$(BIN)/python -m fp9.studies.exhaustive --out $(OUT)/exhaustive-casts
 
-wheel: $(READY)   ## wheel and source distribution, in OUT/dist, installed and run in an empty environment
-	$(BIN)/python -m hatchling build -d $(OUT)/dist
-	for made in $(OUT)/dist/*.whl $(OUT)/dist/*.tar.gz; do \
-	  rm -rf $(OUT)/empty && $(PYTHON) -m venv $(OUT)/empty \
-	  && $(OUT)/empty/bin/pip install --quiet --disable-pip-version-check $$made \
-	  && $(OUT)/empty/bin/fp9 cast 16 --to hif8 --rounding hybrid || exit; \
+wheel: $(READY)   ## wheel and source distribution, in OUT/dist, installed and run in an empty environment of each of PYTHONS
+	rm -rf $(OUT)/dist && $(BIN)/python -m hatchling build -d $(OUT)/dist
+	@for python in $(PYTHONS); do \
+	  $$python -c '' 2>/dev/null || { echo "$$python: not there, not tried"; continue; }; \
+	  for made in $(OUT)/dist/*.whl $(OUT)/dist/*.tar.gz; do \
+	    rm -rf $(OUT)/empty && $$python -m venv $(OUT)/empty \
+	    && $(OUT)/empty/bin/pip install --quiet --disable-pip-version-check $$made \
+	    && $(OUT)/empty/bin/fp9 cast 16 --to hif8 --rounding hybrid >/dev/null \
+	    && $(OUT)/empty/bin/python -c $(FIRST_LINES) \
+	    && echo "$$python: $$made installs and runs" || exit 2; \
+	  done; \
 	done
 
 lint: $(COMPLETE) ## ruff, mypy, and who may import whom
@@ -70,7 +79,7 @@ lint: $(COMPLETE) ## ruff, mypy, and who may import whom
 docs: $(COMPLETE) ## run the examples of the documentation
 	$(BIN)/pytest -q tests/test_docs.py
 
-docs-site:        ## the documentation as a searchable site, in OUT/site, by the packages of fp9[site]
+docs-site:        ## the documentation as a searchable site, in OUT/site/VERSION beside other versions, by fp9[site]
 	$(PYTHON) -m venv $(OUT)/site-env && $(OUT)/site-env/bin/pip install --quiet --disable-pip-version-check -e '.[site]'
 	$(OUT)/site-env/bin/mkdocs build --quiet --site-dir $(OUT)/site
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import json
 import os
+import pydoc
 import re
 import runpy
 import shutil
@@ -18,6 +20,7 @@ from typing import Any
 
 import pytest
 
+import fp9
 from fp9.system.missing import MissingTool
 
 ROOT = Path(__file__).parents[1]
@@ -33,13 +36,26 @@ def test_a_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip(str(missing))
 
 
+@pytest.mark.parametrize("name", re.findall(r"^::: (\S+)", (ROOT / "docs/reference.md").read_text(), re.MULTILINE))
+def test_what_the_reference_names_is_there(name: str) -> None:
+    """Without building the site, which takes packages of its own."""
+    assert pydoc.locate(name) is not None
+
+
+OLDER = ("0.0.10", "0.0.9")
+"""Versions that are listed; of the first no page is left."""
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, its notebooks shown but not run again; `strict` refuses dead links."""
+    """The site beside one of an older version, its notebooks shown but not run again; `strict` refuses dead links."""
     for package in ("mkdocs", "material", "mkdocstrings", "mkdocs_jupyter"):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{package} is not installed: it comes with the extra fp9[site]")
     folder = tmp_path_factory.mktemp("site")
+    (folder / "0.0.9").mkdir()
+    (folder / "0.0.9" / "index.html").write_text("older")
+    (folder / "versions.json").write_text(json.dumps([{"version": v, "title": v, "aliases": []} for v in OLDER]))
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
     done = subprocess.run(
         command, cwd=ROOT, env={**os.environ, "FP9_RUN_NOTEBOOKS": "false"}, capture_output=True, text=True, check=False
@@ -60,6 +76,15 @@ def test_no_link_of_the_site_is_dead(site: Path) -> None:
     assert seen > 1000 and not dead
 
 
+def test_versions_stand_side_by_side(site: Path) -> None:
+    assert [entry["version"] for entry in json.loads((site / "versions.json").read_text())] == [
+        fp9.__version__,
+        "0.0.9",
+    ]
+    assert f"url={fp9.__version__}/index.html" in (site / "index.html").read_text()
+    assert (site / "0.0.9" / "index.html").read_text() == "older"
+
+
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing."""
@@ -75,7 +100,8 @@ def browser(site: Path) -> Iterator[tuple[Any, str]]:
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, playwright.sync_playwright() as started:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         opened = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield opened, f"http://127.0.0.1:{server.server_port}/"
+        tab = opened.new_page(viewport={"width": 400, "height": 900}, color_scheme="dark")
+        yield tab, f"http://127.0.0.1:{server.server_port}/{fp9.__version__}/"
         opened.close()
         server.shutdown()
 
@@ -95,14 +121,12 @@ PAGES = (
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_readable_narrow_and_in_the_dark(page: str, browser: tuple[Any, str]) -> None:
-    opened, address = browser
-    tab = opened.new_page(viewport={"width": 400, "height": 900}, color_scheme="dark")
+    tab, address = browser
     complaints: list[str] = []
     tab.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     tab.on("pageerror", lambda error: complaints.append(str(error)))
-    tab.goto(address + page)
-    tab.wait_for_load_state("networkidle")
+    tab.goto(address + page, wait_until="networkidle")
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400
     assert tab.evaluate("document.body.getAttribute('data-md-color-scheme')") == "slate"
+    assert tab.locator(".md-version__link").all_text_contents() == [fp9.__version__, "0.0.9"]
     assert complaints == []
-    tab.close()

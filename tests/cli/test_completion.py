@@ -14,8 +14,11 @@ from click.shell_completion import ShellComplete
 from fp9.cli import main
 from fp9.engines import ENGINES
 from fp9.formats import FAMILIES, NAMED
-from fp9.rounding import Rounding
+from fp9.recipes import RECIPES
+from fp9.referee.libraries import LIBRARIES as LIBRARIES_OF_OTHERS
+from fp9.rounding import NanSign, Rounding
 from fp9.studies.accumulators import DISTRIBUTIONS, PUBLISHED
+from fp9.studies.recipes.catalogue import CLAIMS
 from fp9.suites import SUITES
 from fp9.system.cache import KINDS
 from fp9.units import CATALOGUE
@@ -58,6 +61,11 @@ def offered(line: str) -> list[str]:
         ("fp9 synth fma_fp32 --fpga ", DEVICES),
         ("fp9 study ", job.questions()),
         ("fp9 cache ", KINDS),
+        ("fp9 recipes ", RECIPES),
+        ("fp9 recipes --reproduce ", CLAIMS),
+        ("fp9 check-python ", LIBRARIES_OF_OTHERS),
+        ("fp9 check-python mine:cast --format ", [*NAMED, *FAMILIES]),
+        ("fp9 rtl decoder_hif8 --set ", ["formats=", "bias_port=", "stages="]),
     ],
 )
 def test_every_name_that_fits_is_offered(line: str, names: list[str]) -> None:
@@ -65,6 +73,15 @@ def test_every_name_that_fits_is_offered(line: str, names: list[str]) -> None:
     first = next(iter(names))
     assert first in offered(line + first[:2])
     assert all(name.startswith(first[:2]) for name in offered(line + first[:2]))
+
+
+def test_behind_a_field_stands_what_it_takes() -> None:
+    assert offered("fp9 rtl fma_fp32 --set engine=") == [f"engine={name}" for name in ENGINES]
+    assert offered("fp9 synth cast_fp32 --set nan_sign=k") == [f"nan_sign={NanSign.KEPT.value}"]
+
+
+def test_settings_of_no_unit_are_not_offered() -> None:
+    assert offered("fp9 rtl mine.toml --set ") == [] == offered("fp9 rtl fma_fp32 --set colour=")
 
 
 def test_commands_and_options_are_offered_and_nothing_runs() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fp9.cli.support import Command, UserError, echo, extra, progress_bar, show, table
+from fp9.cli.words import Words
 
 if TYPE_CHECKING:
     from fp9.recipes import Recipe
@@ -24,13 +26,26 @@ _NOTHING = {
 """What it means that a field has none."""
 
 
+def _recipes() -> Iterable[str]:
+    from fp9.recipes import RECIPES  # slow to load
+
+    return RECIPES
+
+
+def _claims() -> Iterable[str]:
+    from fp9.studies.recipes.catalogue import CLAIMS  # slow to load
+
+    return CLAIMS
+
+
 @click.command(cls=Command)
-@click.argument("name", metavar="[RECIPE]", required=False)
+@click.argument("name", metavar="[RECIPE]", required=False, type=Words(_recipes, files=True))
 @click.option("--toml", is_flag=True, help="Print the recipe alone, as the file that it is.")
 @click.option("--units", is_flag=True, help="The units of the catalogue that compute it.")
 @click.option(
     "--reproduce",
     metavar="NAME",
+    type=Words(_claims),
     help="Measure a claim: ptq, outliers, bias, gradients, softmax, bn, training, scratch, swamping, "
     "residual, ring or scaling.",
 )

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
 from fp9.cli.support import Command, show, table
+from fp9.cli.words import FORMAT, Words
+
+
+def _libraries() -> Iterable[str]:
+    from fp9.referee.libraries import LIBRARIES  # slow to load
+
+    return LIBRARIES
 
 
 @click.command("check-python", cls=Command)
-@click.argument("subject")
-@click.option("--format", "fmt", metavar="FORMAT", help="The format that it should have; needed with MODULE:FUNCTION.")
+@click.argument("subject", type=Words(_libraries))
+@click.option(
+    "--format",
+    "fmt",
+    metavar="FORMAT",
+    type=FORMAT,
+    help="The format that it should have; needed with MODULE:FUNCTION.",
+)
 @click.option("--decode", is_flag=True, help="With MODULE:FUNCTION: it decodes; else it casts.")
 @click.option("--source", type=click.Choice(["fp32", "fp16", "bf16"]), default="fp32", show_default=True)
 def check_python(subject: str, fmt: str | None, decode: bool, source: str, as_json: bool) -> None:

@@ -11,6 +11,7 @@ import click
 from fp9.cli.errors import DEBUG, UserError, extra, keeps, need_standard_output, one_sentence, sentence
 from fp9.cli.output import console, echo, show, table
 from fp9.cli.progress import QUIET, doing, progress_bar, under_way
+from fp9.cli.words import SETTING
 
 if TYPE_CHECKING:
     from fp9.units import Unit
@@ -122,7 +123,12 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
 def settings_option(function: _Function) -> _Function:
     """Adds `--set FIELD=VALUE`, passed on as `settings`."""
     option = click.option(
-        "--set", "settings", multiple=True, metavar="FIELD=VALUE", help="Change a field of the spec; repeat for more."
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="FIELD=VALUE",
+        type=SETTING,
+        help="Change a field of the spec; repeat for more.",
     )
     return option(function)
 

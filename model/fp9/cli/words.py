@@ -65,6 +65,28 @@ def _engines() -> Iterable[str]:
     return ENGINES
 
 
+class Setting(click.ParamType):  # type: ignore[type-arg]
+    """`FIELD=VALUE` of the unit that the command names; the shell completes fields, and behind `=` what they take."""
+
+    name = "text"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Settings that begin as the text does; none where the unit is not known yet."""
+        from fp9.units import CATALOGUE, form  # slow to load
+
+        # Where the option has no value yet, click leaves what stands before it among the arguments that nobody took.
+        named = [
+            word for word in (ctx.params.get("name"), *(ctx.params.get("names") or ()), *ctx.args) if word in CATALOGUE
+        ]
+        fields = {entry.name: entry for name in named for entry in form.entries(CATALOGUE[name])}
+        field, equals, _ = incomplete.partition("=")
+        if not equals:
+            return [CompletionItem(f"{name}=") for name in fields if name.startswith(field)]
+        offered = fields[field].offered if field in fields else ()
+        settings = [f"{field}={value}" for value in offered]
+        return [CompletionItem(setting) for setting in settings if setting.startswith(incomplete)]
+
+
 def _roundings() -> Iterable[str]:
     from fp9.rounding import Rounding  # slow to load
 
@@ -75,6 +97,7 @@ OUT_FILE = OutFile()
 UNIT = Words(_units, files=True)
 FORMAT = Words(_formats)
 ENGINE = Words(_engines)
+SETTING = Setting()
 ROUNDING = Words(_roundings)
 OVERFLOW = Words(("saturate", "inf", "directed"))
 SIMULATOR = Words(("icarus", "verilator"))
