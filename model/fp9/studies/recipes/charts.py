@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _BIASED = re.compile(r"(\w+)\(bias=(-?\d+)\)")
+
+
+_LINE = 60
+"""Letters of a line below the axes; longer ones would leave the picture."""
 
 
 def draw(record: dict[str, Any], path: Path) -> None:
@@ -35,7 +40,7 @@ def draw(record: dict[str, Any], path: Path) -> None:
         axes.set_ylabel(record["quantity"])
     else:
         _points(axes, middle)
-        axes.set_xlabel(record["quantity"])
+        axes.set_xlabel(textwrap.fill(record["quantity"], _LINE))
     seeds = ", ".join(str(run["seed"]) for run in record["runs"])
     axes.set_title(f"{record['name']}: median of seeds {seeds}", fontsize="medium")
     buffer = io.BytesIO()
