@@ -22,6 +22,7 @@ from fp9.studies.recipes.catalogue import CLAIMS
 from fp9.suites import SUITES
 from fp9.system.cache import KINDS
 from fp9.units import CATALOGUE
+from fp9.units.form import entries
 from fp9.vectors.encodings import FILE_FORMATS
 from fp9_rtl.studies import job
 from fp9_rtl.synthesis.fpga import DEVICES
@@ -65,7 +66,7 @@ def offered(line: str) -> list[str]:
         ("fp9 recipes --reproduce ", CLAIMS),
         ("fp9 check-python ", LIBRARIES_OF_OTHERS),
         ("fp9 check-python mine:cast --format ", [*NAMED, *FAMILIES]),
-        ("fp9 rtl decoder_hif8 --set ", ["formats=", "bias_port=", "stages="]),
+        ("fp9 rtl decoder_hif8 --set ", [f"{entry.name}=" for entry in entries(CATALOGUE["decoder_hif8"])]),
     ],
 )
 def test_every_name_that_fits_is_offered(line: str, names: list[str]) -> None:

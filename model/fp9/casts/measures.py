@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 
@@ -110,6 +110,14 @@ def amax_scale(x: ArrayLike, fmt: Format | str, axis: int | tuple[int, ...] | No
     top_fraction, top_exponent = math.frexp(format(fmt).max)
     needed = exponent - top_exponent + (fraction > top_fraction)
     return np.where(amax > 0, needed, 0).astype(np.int32)
+
+
+@overload
+def sqnr(x: ArrayLike, y: ArrayLike, axis: None = None) -> np.float64: ...
+
+
+@overload
+def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...]) -> np.float64 | NDArray[np.float64]: ...
 
 
 def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Any:
