@@ -22,6 +22,7 @@ from fp9.units import Handshake, Port, Unit
 from fp9.units.toml import dumps
 from fp9_rtl.components import build
 from fp9_rtl.export.text.digest import digest
+from fp9_rtl.export.text.system import system_verilog
 from fp9_rtl.export.text.writer import write_modules
 from fp9_rtl.tools.cache import load, store
 from fp9_rtl.tools.rtlil import sourced_rtlil
@@ -40,22 +41,26 @@ write_json words.json
 
 
 @functools.lru_cache(maxsize=64)
-def verilog(unit: Unit, flat: bool = False) -> str:
+def verilog(unit: Unit, flat: bool = False, system: bool = False) -> str:
     """Verilog text of a unit; the top module is named as the unit is and stands first. Deterministic to the byte.
 
-    `flat` writes one module that holds all. Raises ValueError for a spec that no hardware is offered for.
+    `flat` writes one module that holds all, `system` SystemVerilog. Raises ValueError for a spec that no hardware is
+    offered for.
     """
-    return "\n".join([*header(unit), "", *_modules(unit, flat).values()])
+    text = "\n".join([*header(unit), "", *_modules(unit, flat).values()])
+    return system_verilog(text) if system else text
 
 
-def verilog_files(unit: Unit) -> dict[str, str]:
+def verilog_files(unit: Unit, system: bool = False) -> dict[str, str]:
     """A file for each module, by its name, the top module's first; and `UNIT.f`, the list of them."""
     modules = _modules(unit, False)
     top = "\n".join([*header(unit), "", modules[unit.name]])
     texts = {unit.name: top} | {name: text for name, text in modules.items() if name != unit.name}
-    return {f"{name}.v": text for name, text in texts.items()} | {
-        f"{unit.name}.f": "".join(f"{name}.v\n" for name in texts)
-    }
+    if system:
+        files = {f"{name}.sv": system_verilog(text) for name, text in texts.items()}
+    else:
+        files = {f"{name}.v": text for name, text in texts.items()}
+    return files | {f"{unit.name}.f": "".join(f"{file}\n" for file in files)}
 
 
 @functools.lru_cache(maxsize=16)

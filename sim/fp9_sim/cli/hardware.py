@@ -32,6 +32,9 @@ _PATH = click.Path(path_type=Path)
 @click.command(cls=Command)
 @click.argument("name", metavar="UNIT", type=UNIT)
 @click.option("-o", "--out", type=OUT_FILE, help="File to write; without it the Verilog is printed.")
+@click.option("--modules", "folder", type=_PATH, help="Folder for a file of each module, and UNIT.f, the list of them.")
+@click.option("--flat", is_flag=True, help="One module that holds all.")
+@click.option("--sv", is_flag=True, help="SystemVerilog: logic, always_ff, always_comb.")
 @click.option("--wrapper", type=Words(("axis",)), help="axis: behind AXI4-Stream ports, as module UNIT_axis.")
 @click.option("--user-bits", type=int, default=0, help="Bits of the wrapper's tuser, which pass with an operation.")
 @click.option("--sv-package", "package", type=OUT_FILE, help="File for a SystemVerilog package and interface.")
@@ -40,6 +43,9 @@ _PATH = click.Path(path_type=Path)
 def rtl(
     name: str,
     out: Path | None,
+    folder: Path | None,
+    flat: bool,
+    sv: bool,
     wrapper: str | None,
     user_bits: int,
     package: Path | None,
@@ -51,6 +57,7 @@ def rtl(
 
     \b
       fp9 rtl fma_fp32 -o build/fma_fp32.v
+      fp9 rtl mac_dlfloat16 --modules build/mac --sv
       fp9 rtl mac_dlfloat16 --set stages=4 --wrapper axis
       fp9 rtl cast_fp32 -o build/cast.v --sv-package build/cast_pkg.sv --c-header build/cast.h
     """
@@ -58,13 +65,24 @@ def rtl(
         raise UserError(f"unknown wrapper {wrapper!r}; choose axis")
     if user_bits and not wrapper:
         raise UserError("--user-bits belongs to a wrapper; give --wrapper axis too")
+    if folder is not None and (out or wrapper or flat):
+        raise UserError("--modules stands alone; leave out --out, --wrapper and --flat")
+    if wrapper and (flat or sv):
+        raise UserError("--wrapper is plain Verilog of several modules; leave out --flat and --sv")
     with extra("rtl"):
         import fp9_rtl  # slow to load
         from fp9_rtl.export import axis, interfaces  # slow to load
+        from fp9_rtl.export import verilog as export  # slow to load
     unit = load_unit(name, settings)
     doing(f"{unit.name}: from its spec to Verilog")
-    text = axis.axi_stream_verilog(unit, user_bits) if wrapper else fp9_rtl.verilog(unit)
     interfaces.write_interfaces(unit, package=package, c=header)
+    if folder is not None:
+        files = export.verilog_files(unit, sv)
+        for file, content in files.items():
+            write_whole(folder / file, content)
+        show({"unit": unit.name, "files": [*files]}, as_json, f"{unit.name}: {len(files)} files in {folder}")
+        return
+    text = axis.axi_stream_verilog(unit, user_bits) if wrapper else fp9_rtl.verilog(unit, flat, sv)
     if out is None:
         show({"unit": unit.name, "verilog": text}, True) if as_json else echo(text)
         return

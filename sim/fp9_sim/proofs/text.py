@@ -47,7 +47,7 @@ aigmap
 opt_clean
 write_aiger {file}
 """
-_TEXT = "read_verilog {name}.v\nhierarchy -check -top {top}\nproc\nflatten\n" + _GRAPH
+_TEXT = "read_verilog -sv {name}.v\nhierarchy -check -top {top}\nproc\nflatten\n" + _GRAPH
 _CHANGES = (("+", "-"), ("^", "&"), ("|", "&"), ("?", "== 1'b1 ? 1'b0 :"))
 """Operators of a text, and what a control has in their place."""
 

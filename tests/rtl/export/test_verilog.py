@@ -130,6 +130,20 @@ def test_one_flat_module_or_a_file_for_each(name: str, tmp_path: Path) -> None:
     assert said(icarus(), "-Wall", "-g2005", "-o", "unit.vvp", *files, folder=tmp_path) == ""
 
 
+def test_no_line_of_systemverilog_declares_a_wire_or_a_reg() -> None:
+    text = verilog(CATALOGUE["mac_dlfloat16"], system=True)
+    assert "always_ff @(posedge clk)" in text and "always_comb" in text
+    assert not re.search(r"^  *(?:input +|output +)?(?:wire|reg) |always @\(", text, re.MULTILINE)
+
+
+@catalogue
+def test_every_tool_reads_the_systemverilog_in_silence(unit: Unit, tmp_path: Path) -> None:
+    (tmp_path / "unit.sv").write_text(verilog(unit, system=True))
+    assert "%Warning" not in said(verilator(), *LINT, "unit.sv", folder=tmp_path)
+    assert said(icarus(), "-Wall", "-g2012", "-t", "null", "unit.sv", folder=tmp_path) == ""
+    run_yosys(f"read_verilog -sv unit.sv\nhierarchy -check -top {unit.name}\n", tmp_path)
+
+
 def test_the_digest_of_a_circuit_is_that_of_no_name_and_no_text() -> None:
     class Sum(wiring.Component):
         def __init__(self, name: str, bits: int) -> None:

@@ -19,6 +19,12 @@ def test_a_text_is_its_circuit(name: str) -> None:
     assert prove_text(CATALOGUE[name]).proven
 
 
+@pytest.mark.parametrize("name", ["decoder_hif8", "mac_dlfloat16"])
+def test_its_systemverilog_is_the_same_circuit(name: str) -> None:
+    unit = CATALOGUE[name]
+    assert prove_text(unit, fp9_rtl.verilog(unit, system=True)).proven
+
+
 def test_another_text_is_refuted() -> None:
     unit = CATALOGUE["decoder_ocp"]
     wrong = fp9_rtl.verilog(unit).replace("assign sign = code[7]", "assign sign = code[6]")
