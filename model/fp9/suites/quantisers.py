@@ -120,16 +120,18 @@ def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Special codes beside ordinary numbers, beside zeros and in blocks of nothing else; an infinity in every place."""
+    """Special codes beside ordinary numbers, beside zeros, and in blocks of nothing else under every rule; an infinity
+    in every place."""
     length, codes = unit.block.length, special_codes(unit.source)
     special = np.append(codes, np.full(length, unit.source.inf_code(False)))
     places = np.append(rng.integers(0, length, len(codes)), np.arange(length))
     blocks = rng.integers(0, unit.source.max_code, (len(special), length))
     blocks[np.arange(len(special)), places] = special
     alone = np.where(np.arange(length) == places[:, None], special[:, None], 0)
-    uniform = np.repeat(codes[:, None], length, axis=1)
-    magnitudes = np.concatenate([blocks, alone, uniform])
-    return magnitudes, np.resize(np.arange(len(unit.rules)), len(magnitudes))
+    mixed = np.concatenate([blocks, alone])
+    uniform = np.tile(codes[:, None], (len(unit.rules), length))
+    rules = np.arange(len(unit.rules))
+    return np.concatenate([mixed, uniform]), np.append(np.resize(rules, len(mixed)), np.repeat(rules, len(codes)))
 
 
 def _columns(unit: Quantiser, codes: Codes, rules: Codes, rng: np.random.Generator) -> Inputs:

@@ -12,6 +12,10 @@ from fp9.units.base import Port, Unit, check_offers, check_stages, select_width
 from fp9.units.cast import Cast
 from fp9.units.clocking import SAID_WHERE_SET, told
 
+_LEAST_POWER = 4
+"""Power of two that the elements of a block reach at least: then every scale that amax asks for is below the largest,
+and that of a subnormal amax the smallest. MXINT8 alone of MX does not."""
+
 
 class FiniteCast(Cast):
     """A cast of finite numbers alone: its targets need no NaN and may have fewer bits than 8."""
@@ -50,7 +54,7 @@ class Quantiser(Unit):
         object.__setattr__(self, "block", block)
         object.__setattr__(self, "rules", tuple(block.rule(str(rule)) for rule in self.rules))
         check_offers(self.name, "scale rule", self.rules)
-        if not block.powers_of_two or block.element.twos_complement:
+        if not block.powers_of_two or block.power < _LEAST_POWER:
             raise ValueError(
                 f"{self.name}: {block.name} given as block; give MX blocks of floats: their scales are powers of two"
             )

@@ -38,8 +38,10 @@ def write(
     paths = []
     for done, unit in enumerate(units, start=1):
         write_whole(folder / f"{unit.name}.md", sheet(unit, synthesise_unit(unit, cache=cache)))
-        write_whole(folder / picture(unit), timing_svg(unit))
-        paths += [folder / f"{unit.name}.md", folder / picture(unit)]
+        paths.append(folder / f"{unit.name}.md")
+        if drawn := picture(unit):
+            write_whole(folder / drawn, timing_svg(unit))
+            paths.append(folder / drawn)
         if progress:
             progress(f"{unit.name}: data sheet", done, len(units))
     return list(dict.fromkeys(paths))
@@ -54,7 +56,9 @@ def index(units: Sequence[Unit]) -> str:
 
 def sheet(unit: Unit, measured: Synthesis | None = None) -> str:
     """The data sheet of a unit as Markdown, without areas where nothing is measured."""
-    parts = [f"# {unit.name}", body(unit), f"![Timing of {unit.name}]({picture(unit)})"]
+    parts = [f"# {unit.name}", body(unit)]
+    if drawn := picture(unit):
+        parts.append(f"![Timing of {unit.name}]({drawn})")
     if measured is not None:
         parts += [AREA, _areas(unit, measured)]
     return "\n\n".join(parts) + "\n"
@@ -184,9 +188,13 @@ def _offered(what: str, lines: Iterable[str]) -> list[str]:
 def _timing(unit: Unit) -> str:
     if not unit.stages:
         return "Combinational: no clock; results follow the inputs after the delay below."
+    together = (
+        f" {unit.group} operations are a block: its results begin when it is complete, and the next block comes in "
+        "meanwhile."
+    )
     return (
         f"Latency {unit.latency} clocks, throughput one operation a clock. {_TRANSFERS[unit.handshake]}"
-        f"{' A clock in which enable is 0 is none.' if unit.enable else ''}"
+        f"{' A clock in which enable is 0 is none.' if unit.enable else ''}{together if unit.group > 1 else ''}"
     )
 
 

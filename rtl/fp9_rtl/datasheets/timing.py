@@ -20,8 +20,11 @@ _SVG = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 
 
-def picture(unit: Unit) -> str:
-    """The file of a unit's timing diagram, by what it shows: units with as many stages share one."""
+def picture(unit: Unit) -> str | None:
+    """The file of a unit's timing diagram, by what it shows: units with as many stages share one. None where results
+    wait for several operations, which it does not show."""
+    if unit.group > 1:
+        return None
     if not unit.stages:
         return "timing_combinational.svg"
     return f"timing_stages_{unit.stages}{'' if unit.handshake is Handshake.READY else '_valid'}.svg"

@@ -15,7 +15,7 @@ from fp9.units.form import entries
 from fp9.units.toml import load
 from fp9_rtl.components import check_offered
 from fp9_rtl.datasheets.sheet import body
-from fp9_rtl.datasheets.timing import timing_svg
+from fp9_rtl.datasheets.timing import picture, timing_svg
 from fp9_rtl.explorer.areas import Areas
 
 Record = dict[str, Any]
@@ -73,8 +73,8 @@ def _html(text: str) -> str:
 
 
 def _timing(spec: Unit) -> str:
-    """The timing diagram, empty where what draws it is not installed."""
+    """The timing diagram, empty where there is none or what draws it is not installed."""
     try:
-        return timing_svg(spec)
+        return timing_svg(spec) if picture(spec) else ""
     except MissingTool:
         return ""

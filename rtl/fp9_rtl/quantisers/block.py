@@ -36,10 +36,12 @@ class Block(StreamComponent):
         m = Module()
         unit, i, o = self._unit, self.i, self.o
         last = unit.group - 1
-        taken, given = Signal(range(unit.group)), Signal(range(unit.group))
+        taken = Signal(range(unit.group))
+        given = Signal(range(unit.group))
         numbers = data.ArrayLayout(unit.source.bits, unit.width)
         places = Array(Signal(numbers, name=f"place{number}", reset_less=True) for number in range(unit.group))
-        amax, scale = Signal(unit.source.bits - 1), Signal(unit.block.scale.bits, reset_less=True)
+        amax = Signal(unit.source.bits - 1)
+        scale = Signal(unit.block.scale.bits, reset_less=True)
         m.d.comb += i.ready.eq(~o.valid | (taken < given) | ((taken == given) & o.ready))
 
         with m.If(o.valid & o.ready):
@@ -49,6 +51,7 @@ class Block(StreamComponent):
 
         reached = Signal.like(amax)
         m.d.comb += reached.eq(largest(m, [Mux(taken == 0, 0, amax), i.payload.amax]))
+        code = scale_of(m, unit, reached, i.payload)
         with m.If(i.valid & i.ready):
             m.d.sync += [
                 *(places[taken][lane].eq(i.payload[x]) for lane, x in enumerate(unit.lane_names("x"))),
@@ -56,7 +59,7 @@ class Block(StreamComponent):
                 amax.eq(reached),
             ]
             with m.If(taken == last):
-                m.d.sync += [o.valid.eq(1), scale.eq(scale_of(m, unit, reached, i.payload))]
+                m.d.sync += [o.valid.eq(1), scale.eq(code)]
 
         m.d.comb += o.payload.scale.eq(scale)
         for lane, x in enumerate(unit.lane_names("x")):

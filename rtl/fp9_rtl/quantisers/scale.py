@@ -20,9 +20,10 @@ _HALFWAY = Fraction(3, 2)
 
 
 def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> Value:
-    """The scale's code of a finite amax, given without its sign.
+    """The code of the scale of a finite amax, which is given without its sign; below 0 for the smallest scale.
 
-    A subnormal amax has the smallest scale, as every amax of the lowest exponents has: elements reach above 4.
+    Elements reach 4 at least: a subnormal amax has the smallest scale, as every amax of the lowest exponents has, and
+    none asks for more than the largest scale.
     """
     exponent, fraction = _fields(m, amax, source, block, rule)
     divisor = block.divisor(rule)
@@ -38,7 +39,7 @@ def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, 
     sticky = ~(at_guard | (~lower & _equal(fraction, start, source)))
     code = Signal(signed(len(below) + 1))
     m.d.comb += code.eq(below + rounds_up(rule.rounding, 0, below[0], guard, sticky))
-    return Mux(code < 0, 0, Mux(code > block.scale.max_code, block.scale.max_code, code[: block.scale.bits]))
+    return code
 
 
 def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> tuple[Value, Value]:

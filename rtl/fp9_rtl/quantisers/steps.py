@@ -5,7 +5,7 @@ Where a block comes in several operations, `block` stands between the first two 
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
 from fp9.units import Quantiser
@@ -40,10 +40,12 @@ def scaled_layout(unit: Quantiser) -> data.StructLayout:
 def scale_of(m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]) -> Value:
     """The code of the scale by the operation's rule; NaN where amax is infinite or NaN."""
     scale = unit.block.scale
-    code = Signal(scale.bits)
+    codes = {rule: scale_code(m, amax, unit.source, unit.block, rule) for rule in unit.rules}
+    chosen = Signal(signed(max(map(len, codes.values()))))
     select = operation.rule if len(unit.rules) > 1 else Const(0, 0)
     for rule in switch(m, select, unit.rules):
-        m.d.comb += code.eq(scale_code(m, amax, unit.source, unit.block, rule))
+        m.d.comb += chosen.eq(codes[rule])
+    code = Mux(chosen < 0, 0, chosen[: scale.bits])
     return Mux(amax > unit.source.max_code, scale.nan_code(False), code)
 
 

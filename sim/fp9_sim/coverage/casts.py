@@ -62,22 +62,24 @@ def _group(unit: Cast, fmt: Format) -> Group:
     }
     smallest, _ = _ends(fmt)
 
-    def grid(binade: int, position: str) -> str | None:
-        if binade < smallest and position == "exact":
-            return "below the last place there is none"
-        if binade < smallest - 1 and position != "below half":
-            return "less than half of the last place"
-        if binade == smallest - 1 and position == "below half":
-            return "half of the last place or more"
-        return None
-
     crosses = (
         Cross("rounding_case", ("rounding", "sign", "last_place", "position")),
-        Cross("grid", ("binade", "position"), grid),
+        Cross("grid", ("binade", "position"), lambda *at: impossible_position(smallest, *at)),
         Cross("classes", ("source", "sign", "overflow"), lambda source, sign, _: _impossible_sign(unit, source, sign)),
         Cross("outcome", ("result", "flags"), lambda result, flags: _impossible_outcome(unit, fmt, result, flags)),
     )
     return Group(fmt.name, points, crosses)
+
+
+def impossible_position(smallest: int, binade: int, position: str) -> str | None:
+    """Why no number of a binade stands so between those of a target, whose smallest has the exponent `smallest`."""
+    if binade < smallest and position == "exact":
+        return "below the last place there is none"
+    if binade < smallest - 1 and position != "below half":
+        return "less than half of the last place"
+    if binade == smallest - 1 and position == "below half":
+        return "half of the last place or more"
+    return None
 
 
 def _impossible_sign(unit: Cast, source: str, sign: str) -> str | None:

@@ -17,12 +17,13 @@ from typing import Any
 from cocotb_coverage.coverage import CoverCross, CoverPoint, coverage_db
 from numpy.typing import NDArray
 
-from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Quantiser, Unit, Upcast
 from fp9_sim.coverage.accumulators import mac_model
 from fp9_sim.coverage.casts import cast_model
 from fp9_sim.coverage.codes import decoder_model, upcast_model
 from fp9_sim.coverage.fpus import fpu_model
 from fp9_sim.coverage.model import Bin, Cross, Group, Model, joined
+from fp9_sim.coverage.quantisers import quantiser_model
 from fp9_sim.coverage.sums import dot_model
 
 
@@ -80,6 +81,7 @@ def model_of(unit: Unit) -> Model:
 model_of.register(Decoder, decoder_model)
 model_of.register(Upcast, upcast_model)
 model_of.register(Cast, cast_model)
+model_of.register(Quantiser, quantiser_model)
 model_of.register(Dot, dot_model)
 model_of.register(Mac, mac_model)
 model_of.register(Fpu, fpu_model)

@@ -47,7 +47,8 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
     """The contents of a package by path, README.md first; raises as `write_package`."""
     name, clocked = unit.name, unit.stages > 0
     rtl, wrapper = f"rtl/{name}.v", f"rtl/{name}_axis.v"
-    streams = clocked and unit.handshake is Handshake.READY
+    # Results that wait for others have no AXI4-Stream.
+    streams = clocked and unit.handshake is Handshake.READY and unit.group == 1
     wrappers = [wrapper] if streams else []
     types, interface = f"rtl/{name}_pkg.sv", f"rtl/{name}_if.sv"
     encoded = _encoded(vectors)
@@ -91,7 +92,7 @@ def _encoded(vectors: VectorSet) -> dict[str, bytes]:
 def _timing(unit: Unit) -> tuple[str | None, str | None]:
     """The timing diagram, or why there is none."""
     try:
-        return timing_svg(unit), None
+        return timing_svg(unit) if picture(unit) else None, None
     except MissingTool as error:
         return None, str(error)
 

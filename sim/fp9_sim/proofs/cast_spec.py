@@ -55,9 +55,9 @@ def _texts(unit: Cast, lane: int, target: Format, policy: CastPolicy, chosen: st
         bodies = [stochastic(source, target, policy, unit.random_bits, broken) for broken in (False, True)]
     else:
         tables = [table_of(source, target, policy, negative) for negative in (False, True)]
-        bodies = [_expected(tables), _expected([_broken(tables[0]), tables[1]])]
+        bodies = [expected(tables), expected([broken(tables[0]), tables[1]])]
     compared = f"  assign ok = !({chosen}) || {{{ports['result']}, {ports['flags']}}} == expected;"
-    head = _magnitude(source, ports, unit.scale)
+    head = magnitude(source, ports, "scale" if unit.scale else None)
     right, wrong = ("\n".join([*head, *body, compared]) for body in bodies)
     return right, wrong
 
@@ -75,7 +75,7 @@ def table_of(source: FixedFormat, target: Format, policy: CastPolicy, negative: 
     return threshold_table(source, target, policy, negative)
 
 
-def _broken(table: Table) -> Table:
+def broken(table: Table) -> Table:
     """The table with one entry off by one source ulp: the negative control."""
     if isinstance(table, HybridTable):
         largest = len(table.numbers) - 2
@@ -94,8 +94,9 @@ def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
 # --- Verilog --------------------------------------------------------------------------------------------------------
 
 
-def _magnitude(source: FixedFormat, ports: dict[str, str], scale: bool) -> list[str]:
-    """The lane's sign, its magnitude as it comes and, times 2^scale, as the thresholds take it, and random bits.
+def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> list[str]:
+    """The lane's sign, its magnitude as it comes and, times 2^scale where a wire has that, as the thresholds take it,
+    and random bits.
 
     A scaled magnitude beyond the source's normal numbers is the largest, or the smallest above zero: no target tells
     either from what it stands for.
@@ -114,14 +115,16 @@ def _magnitude(source: FixedFormat, ports: dict[str, str], scale: bool) -> list[
         "  reg signed [11:0] leading; integer i;",
         f"  always @* begin leading = 0; for (i = 0; i <= {p}; i = i + 1) if (significand[i]) leading = i; end",
         f"  wire [{p}:0] normal = significand << ({p} - leading);",
-        f"  wire signed [11:0] moved = $signed({{1'b0, {field} == 0 ? 1 : {field}}}) + leading - {p} + $signed(scale);",
+        f"  wire signed [11:0] moved = $signed({{1'b0, {field} == 0 ? 1 : {field}}}) + leading - {p}",
+        f"    + $signed({scale});",
         f"  wire [{width - 1}:0] m = &{field} || significand == 0 ? raw",
         f"    : moved < 1 ? {width}'d1 : moved > {source.max_code >> p} ? {width}'d{source.max_code}",
         f"    : {{moved[{width - p - 1}:0], normal[{p - 1}:0]}};",
     ]
 
 
-def _expected(tables: Sequence[Table]) -> list[str]:
+def expected(tables: Sequence[Table]) -> list[str]:
+    """Code and flags, together `expected`, by the tables of both signs."""
     lines = []
     for name, table in zip(("positive", "negative"), tables, strict=True):
         lines += _hybrid(table, name) if isinstance(table, HybridTable) else _monotone(table, name)

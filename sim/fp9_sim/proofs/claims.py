@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fp9.formats import format
-from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast
 from fp9_rtl.sums.gating import holds
 from fp9_sim.netlists.function import function
 from fp9_sim.netlists.solver import Verdict, decide
@@ -18,6 +18,7 @@ from fp9_sim.proofs.decoder_spec import decoder_cases, upcast_cases
 from fp9_sim.proofs.handshake import decide_handshake, handshake_cases
 from fp9_sim.proofs.miter import Case, miter
 from fp9_sim.proofs.order import decide_order, order_cases
+from fp9_sim.proofs.quantiser_spec import quantiser_cases
 from fp9_sim.proofs.step_spec import step_cases, step_of, step_verilog
 from fp9_sim.proofs.sum_spec import sum_cases
 
@@ -84,6 +85,18 @@ def _(unit: Cast) -> list[Claim]:
         cases += (amax_case(unit),)
     assumes = ["between neighbouring thresholds the oracle does not change; it is asked at and beside each of them"]
     return [_values(unit, proves, assumes, cases), *_handshake(unit)]
+
+
+@claims_of.register
+def _(unit: Quantiser) -> list[Claim]:
+    if unit.lanes is not None:
+        raise ValueError(f"{unit.name}: no values are proven of a block in several operations; leave out lanes")
+    proves = (
+        "the scale is that of the largest magnitude, under every rule, NaN where that is no number; "
+        f"elements equal the oracle's thresholds for all 2^{unit.source.bits} inputs at every scale, 0 where it is NaN"
+    )
+    assumes = ["between neighbouring thresholds neither scales nor elements change; the model is asked at each of them"]
+    return [_values(unit, proves, assumes, tuple(quantiser_cases(unit))), *_handshake(unit)]
 
 
 @claims_of.register

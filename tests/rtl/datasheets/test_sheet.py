@@ -37,7 +37,9 @@ def test_the_committed_sheet_is_what_the_spec_says(unit: Unit) -> None:
 @with_wavedrom
 def test_the_committed_diagrams_are_what_the_specs_say() -> None:
     for unit in CATALOGUE.values():
-        kept = (SHEETS / datasheet_timing.picture(unit)).read_text()
+        if (drawn := datasheet_timing.picture(unit)) is None:
+            continue
+        kept = (SHEETS / drawn).read_text()
         assert kept == datasheet_timing.timing_svg(unit), "write it anew: fp9 datasheet --out docs/units"
         assert ElementTree.fromstring(kept).tag.endswith("svg")
 
@@ -45,7 +47,7 @@ def test_the_committed_diagrams_are_what_the_specs_say() -> None:
 def test_the_index_lists_the_catalogue_and_nothing_else_lies_beside_it() -> None:
     units = list(CATALOGUE.values())
     assert (SHEETS / datasheet.INDEX).read_text() == datasheet.index(units)
-    pictures = {datasheet_timing.picture(unit) for unit in units}
+    pictures = {drawn for unit in units if (drawn := datasheet_timing.picture(unit))}
     expected = {datasheet.INDEX, *(f"{unit.name}.md" for unit in units), *pictures}
     assert {path.name for path in SHEETS.iterdir()} == expected
 

@@ -18,7 +18,8 @@ from fp9.oracle import casts as oracle
 from fp9.oracle import sums as dot_oracle
 from fp9.oracle.terms import ZERO
 from fp9.rounding import NanSign, Overflow, Rounding
-from fp9.units import CATALOGUE, Cast, Dot, Fma, Mac, MacOp, Port, Results, Unit
+from fp9.scaling import block_format
+from fp9.units import CATALOGUE, Cast, Dot, Fma, Mac, MacOp, Port, Quantiser, Results, Unit
 from fp9.vectors import sets as vectors
 from fp9_sim import coverage as functional
 from fp9_sim import regress
@@ -28,6 +29,7 @@ from fp9_sim.coverage.values import Grid
 
 ONE = {"e4m3": 0x38, "hfp8_143(bias=4)": 0x58}
 """The code of 1 with exponent field 7, and with 7 + 4."""
+MXFP4 = block_format("mxfp4")
 
 
 def facts_of(unit: Unit, operations: list[dict[str, int]], group: str = "") -> list[dict[str, Any]]:
@@ -51,6 +53,14 @@ def test_the_corner_suite_meets_every_reachable_bin(name: str) -> None:
     assert covered.met == covered.bins > 50, "the model has points"
 
 
+def test_the_corner_suite_of_a_quantiser_meets_every_reachable_bin() -> None:
+    unit = Quantiser("quantiser", format("bf16"), MXFP4, tuple(map(MXFP4.rule, MXFP4.rules)), 1, lanes=8)
+    made = vectors.generate(unit, "corner")
+    covered = functional.measure(made.unit, made.inputs, made.expected)
+    assert not covered.holes
+    assert covered.met == covered.bins > 100
+
+
 def test_what_is_left_out_is_a_hole() -> None:
     made = vectors.generate("cast_fp32_ocp_rne", "corner")
     magnitude = made.inputs["x"] & 0x7FFFFFFF
@@ -68,6 +78,7 @@ OTHERS = (
     Fma("upward", _OCP, _INT8, engine("fma_fp16(rounding=rup)")),
     Dot("chunk", _OCP, _OCP, engine("hopper_mma(G=2,L=4)")),
     Dot("blocks", (*_OCP, format("e2m1")), (format("e2m1"),), engine("mx(G=2)"), scale=format("e8m0")),
+    Quantiser("block", format("bf16"), MXFP4, tuple(map(MXFP4.rule, MXFP4.rules)), 1, lanes=4),
     Cast("directed", format("fp16"), _OCP, (Rounding.RNE, Rounding.RUP), (Overflow.DIRECTED,), nan_sign=NanSign.LOST),
     Mac("exact_integers", _INT8, _INT8, engine("exact(G=2)"), flags=False),
     Mac("short_chunks", _OCP, _OCP, engine("deepseek(G=4,L=8,promotion=none)"), stages=2),

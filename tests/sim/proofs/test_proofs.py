@@ -13,7 +13,8 @@ import fp9_rtl
 from fp9.cli import main
 from fp9.formats import format
 from fp9.rounding import NanSign, Overflow, Rounding
-from fp9.units import CATALOGUE, Cast, Unit
+from fp9.scaling import block_format
+from fp9.units import CATALOGUE, Cast, Quantiser, Unit
 from fp9_sim.proofs import State, prove
 from fp9_sim.proofs.claims import HANDSHAKE, claims_of
 from fp9_sim.proofs.order import decide_tagged
@@ -36,6 +37,15 @@ def test_every_deterministic_rounding_is_proven_of_a_cast() -> None:
     record = prove(unit, timeout=60)
     assert record.proven
     assert [case.control_refuted for claim in record.claims for case in claim.cases] == [True] * len(DETERMINISTIC)
+
+
+def test_scales_and_elements_of_a_quantiser_are_proven_for_all_inputs() -> None:
+    block = dataclasses.replace(block_format("mxfp4"), length=2)
+    record = prove(Quantiser("quantiser", format("bf16"), block, (block.rule("rne"),)), timeout=60)
+    assert record.proven
+    assert [case.control_refuted for claim in record.claims for case in claim.cases] == [True, None, True, None]
+    with pytest.raises(ValueError, match="leave out lanes"):
+        prove(Quantiser("stream", format("bf16"), block, (block.rule("rne"),), stages=1, lanes=1))
 
 
 @pytest.mark.parametrize("sign", [NanSign.LOST, NanSign.OVERFLOW])

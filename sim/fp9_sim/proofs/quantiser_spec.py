@@ -1,0 +1,86 @@
+"""The specification of a quantiser: the scale by comparisons of amax, each element by the thresholds of a cast.
+
+That one number is at least as large as all others makes it amax: the scale is compared under that condition, number by
+number, and no tree of maxima stands in the specification. An element is compared given the scale that the unit gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.blocks.scales import scale_codes
+from fp9.casts.arrays import decode_native
+from fp9.policy import CastPolicy
+from fp9.rounding import FLAG_BITS
+from fp9.scaling import ScaleRule
+from fp9.units import Quantiser
+from fp9_sim.proofs.cast_spec import broken, expected, magnitude, table_of
+from fp9_sim.proofs.miter import Case, selected
+
+
+def quantiser_cases(unit: Quantiser) -> Iterator[Case]:
+    """A case for each rule and place of amax, and one for each element; controls for the first of each."""
+    widths = {port.name: port.width for port in unit.inputs}
+    places = unit.lane_names("x")
+    for index, rule in enumerate(unit.rules):
+        fixed, condition = selected("rule", len(unit.rules), index, widths.get("rule", 0))
+        firsts = _first_magnitudes(unit, rule)
+        late = [*firsts[:-1], firsts[-1] + 1]
+        for place, x in enumerate(places):
+            right, wrong = (_scale(unit, place, condition, steps) for steps in (firsts, late))
+            yield Case(f"scale {rule.name}, amax {x}", fixed, right, None if place else wrong)
+    for place, x in enumerate(places):
+        right, wrong = _element(unit, place)
+        yield Case(f"element of {x}", {}, right, None if place else wrong)
+
+
+def _first_magnitudes(unit: Quantiser, rule: ScaleRule) -> list[int]:
+    """For each code of a scale but the smallest the first source magnitude that has it or a larger one, as far as
+    finite numbers go; by bisection."""
+    codes = np.arange(1, unit.block.scale.max_code + 1)
+    low, high = np.full(codes.size, -1), np.full(codes.size, unit.source.max_code + 1)
+    while (high - low > 1).any():
+        middle = (low + high) // 2
+        reached = (middle >= 0) & (_codes(unit, rule, np.maximum(middle, 0)) >= codes)
+        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+    return [int(first) for first in high if first <= unit.source.max_code]
+
+
+def _codes(unit: Quantiser, rule: ScaleRule, magnitudes: NDArray[np.int64]) -> NDArray[np.int64]:
+    numbers = decode_native(magnitudes.astype(unit.source.dtype), unit.source).astype(np.float64)
+    return scale_codes(numbers, unit.block, rule).astype(np.int64)
+
+
+def _scale(unit: Quantiser, place: int, condition: str, firsts: Sequence[int]) -> str:
+    top = unit.source.bits - 2
+    width = top + 1
+    magnitudes = [f"{x}[{top}:0]" for x in unit.lane_names("x")]
+    largest = " && ".join([condition, *(f"m >= {other}" for other in magnitudes)])
+    reached = "".join(f"m >= {width}'d{first} ? 8'd{code} : " for code, first in reversed([*enumerate(firsts, 1)]))
+    return "\n".join(
+        [
+            f"  wire [{top}:0] m = {magnitudes[place]};",
+            f"  wire [7:0] step = m > {width}'d{unit.source.max_code} ? 8'd{unit.block.scale.nan_code(False)}",
+            f"    : {reached}8'd0;",
+            f"  assign ok = !({largest}) || scale == step;",
+        ]
+    )
+
+
+def _element(unit: Quantiser, place: int) -> tuple[str, str]:
+    """Specification and control."""
+    element, name = unit.block.element, unit.lane_names("element")[place]
+    policy = CastPolicy(unit.block.rounding, nan_to_zero=not element.has_nan)
+    tables = [table_of(unit.source, element, policy, negative) for negative in (False, True)]
+    head = magnitude(unit.source, {"x": unit.lane_names("x")[place]}, "over")
+    over = f"  wire signed [7:0] over = {-unit.block.scale.min_normal_exponent} - scale;"
+    code = f"expected[{FLAG_BITS + element.bits - 1}:{FLAG_BITS}]"
+    nan = f"8'd{unit.block.scale.nan_code(False)}"
+    compared = f"  assign ok = {name} == (scale == {nan} ? {element.bits}'d0 : {code});"
+    right, wrong = (
+        "\n".join([over, *head, *expected(chosen), compared]) for chosen in (tables, [broken(tables[0]), tables[1]])
+    )
+    return right, wrong
