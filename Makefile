@@ -4,7 +4,7 @@
 PYTHON ?= $(firstword $(foreach p,python3 python3.11 python3.12 python3.13 python3.14,$(shell command -v $p)))
 OUT ?= build
 PROVEN ?= decoder_ocp decoder_hfp8 decoder_hif8 decoder_all upcast_fp32 upcast_dlfloat16_hfp8 \
-  cast_fp32 cast_fp32_ocp_rne cast_fp16_hif8 cast_fp32_sr cast_bf16 cast_fp32_x4 \
+  cast_fp32 cast_fp32_ocp_rne cast_fp16_hif8 cast_fp32_hfp8 cast_fp32_sr cast_bf16 cast_fp32_x4 \
   fma_fp32_e5m2 fma_dlfloat16_bias mac_fp32 mac_dlfloat16
 UNITS ?= fma_fp32 fma_dlfloat16 mac_fp32 mac_dlfloat16 cast_fp32
 

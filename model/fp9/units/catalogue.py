@@ -32,6 +32,7 @@ CATALOGUE: dict[str, Unit] = {
         Cast("cast_fp32", fixed_format("fp32"), (*_OCP, format("hif8")), (_R.RNE, _R.RNA, _R.HYBRID)),
         Cast("cast_fp32_ocp_rne", fixed_format("fp32"), _OCP, (_R.RNE,)),
         Cast("cast_fp16_hif8", fixed_format("fp16"), (format("hif8"),), (_R.RNE, _R.RNA, _R.HYBRID)),
+        Cast("cast_fp32_hfp8", fixed_format("fp32"), _HFP8, (_R.RNA,)),
         Cast("cast_fp32_sr", fixed_format("fp32"), _OCP, (_R.RNE, _R.SR)),
         Cast("cast_bf16", fixed_format("bf16"), _ALL, (_R.RNE, _R.RNA, _R.HYBRID), scale=True),
         Cast("cast_fp32_x4", fixed_format("fp32"), _OCP, (_R.RNE,), amax=True, lanes=4, stages=2),
