@@ -211,7 +211,8 @@ def vectors() -> None:
     "run",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="RUN",
-    help="Operations of a recorded training step, in place of a suite; COUNT sums of each product, 16 by default.",
+    help="Operations of a recorded training step, in place of a suite: COUNT sums of each product, or operations of "
+    "each cast.",
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the random operations.")
 @settings_option
@@ -248,7 +249,7 @@ def export(
             if run is None:
                 sets.append(library.generate(unit, suite, count, seed))
             else:
-                sets.append(recorded.from_recording(unit, run, count or recorded.SUMS, seed))
+                sets.append(recorded.from_recording(unit, run, count, seed))
         for made in sets:
             progress(f"{made.unit.name}: writing {len(made):,} operations", len(units), len(units))
             path = library.export(made, out, file_format=file_format)

@@ -9,7 +9,7 @@ from fp9.recipes.inference import BatchNorm, retune_bn, smooth, softmax
 from fp9.recipes.linear import Backward, LayerState, Operand, Saved, gradients_are_finite
 from fp9.recipes.loss import Backoff, Constant, LossRule, LossScaler
 from fp9.recipes.recipe import Recipe
-from fp9.recipes.recording import Recorded, Recording, read_recording
+from fp9.recipes.recording import Recorded, RecordedCast, Recording, read_recording
 from fp9.recipes.ring import Ring, reduce_scatter
 from fp9.recipes.roles import Place, Product, Role
 from fp9.recipes.scaling import (
@@ -52,6 +52,7 @@ __all__ = [
     "Product",
     "Recipe",
     "Recorded",
+    "RecordedCast",
     "Recording",
     "Ring",
     "Role",

@@ -192,12 +192,17 @@ def quantised(
 
 def encode_scaled(x: NDArray[np.float32], fmt: Format, factor: float, **policy: Any) -> NDArray[Any]:
     """Codes of x times a factor: rounded once where it is a power of two, else first to FP32 and then to the format."""
+    numbers, exponent = taken(x, factor)
+    return np.asarray(encode(numbers, fmt, scale=-exponent, **policy))
+
+
+def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], int]:
+    """What a cast of x times a factor takes: FP32 numbers, and the exponent of two by which it multiplies them."""
     fraction, exponent = math.frexp(factor)
     if fraction == 0.5:
-        return np.asarray(encode(x, fmt, scale=1 - exponent, **policy))
+        return x, exponent - 1
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        scaled = x * np.float32(factor)
-    return np.asarray(encode(scaled, fmt, **policy))
+        return x * np.float32(factor), 0
 
 
 def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDArray[Any]:

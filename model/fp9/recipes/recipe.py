@@ -170,11 +170,13 @@ class Recipe:
 
     def _casts(self, unit: Unit, role: Role, fmt: Format) -> bool:
         policy = self.policy(role)
+        rounding, overflow = policy.rounding_for(fmt), policy.overflow
         return (
             isinstance(unit, Cast)
             and fmt in unit.targets
-            and policy.rounding_for(fmt) in unit.roundings
-            and policy.overflow in unit.overflow
+            and rounding in unit.roundings
+            and overflow in unit.overflow
+            and unit.policy(fmt, rounding, overflow) == replace(policy, rounding=rounding)
             and (unit.scale or self.scale.is_identity if self.scale.is_exact else unit.source.native_dtype == "float32")
         )
 

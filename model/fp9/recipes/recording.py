@@ -1,4 +1,4 @@
-"""What a training step multiplied: codes of operands and results of layers' products, kept in a file.
+"""What a training step cast and multiplied: numbers and codes of layers' operands, and their products, kept in a file.
 
 The codes are those of the run, so that hardware can be driven with them: `fp9 vectors export UNIT --from run.npz`.
 """
@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.engines import Engine, engine
-from fp9.formats import format
-from fp9.recipes.linear import Backward, Operand, Saved
-from fp9.recipes.roles import Product
+from fp9.formats import Format, format
+from fp9.recipes.linear import Backward, Operand, Saved, taken
+from fp9.recipes.roles import Product, Role
+from fp9.rounding import Overflow, Rounding
 from fp9.system.files import write_whole
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 _KIND = "fp9 recording 1"
 
@@ -37,22 +38,42 @@ class Recorded:
     result: NDArray[Any]
 
 
+@dataclass(frozen=True)
+class RecordedCast:
+    """The cast of one operand: FP32 numbers (n,) times 2^exponent to codes (n,) of a format."""
+
+    layer: str
+    role: Role
+    numbers: NDArray[np.float32]
+    exponent: int
+    codes: NDArray[Any]
+    format: Format
+    rounding: Rounding
+    overflow: Overflow
+
+
 @dataclass
 class Recording:
-    """The products of chosen layers, in the order in which they were computed."""
+    """The products of chosen layers, in the order in which they were computed, and casts of their operands."""
 
     products: list[Recorded] = field(default_factory=list)
+    casts: list[RecordedCast] = field(default_factory=list)
 
-    def forward(self, layer: str, saved: Saved) -> None:
-        """Keep a layer's forward product. Products that are left to the host have no codes, and are left out.
+    def forward(self, layer: str, saved: Saved, x: ArrayLike | None = None, w: ArrayLike | None = None) -> None:
+        """Keep a layer's forward product, and the casts of its operands x and w where these are given.
 
-        Of products of many matrices each is one, under the layer's name and its place.
+        Products that are left to the host have no codes, and are left out; so are casts that draw random bits. Of
+        products of many matrices each is one, under the layer's name and its place. Raises ValueError for tensors that
+        are not those of the product.
         """
+        rows, weights = _cast(layer, saved, Role.ACTIVATIONS, x, saved.x), _cast(layer, saved, Role.WEIGHTS, w, saved.w)
+        self.casts += [*rows, *weights]
         self._keep(layer, saved, Product.FORWARD, saved.x, saved.w.transposed, saved.product)
 
-    def backward(self, layer: str, saved: Saved, back: Backward) -> None:
-        """Keep a layer's two backward products."""
+    def backward(self, layer: str, saved: Saved, back: Backward, g: ArrayLike | None = None) -> None:
+        """Keep a layer's two backward products, and the cast of the gradient g that arrived where it is given."""
         e = back.gradient
+        self.casts += _cast(layer, saved, Role.GRADIENTS, g, e)
         self._keep(layer, saved, Product.DGRAD, e, saved.w, back.dx_product)
         self._keep(layer, saved, Product.WGRAD, e.transposed, saved.x, back.dw_product)
 
@@ -66,7 +87,7 @@ class Recording:
             self.products.append(Recorded(name, product, one, other, chosen, result[place]))
 
     def save(self, path: Path | str) -> None:
-        """Write the products as .npz, whole or not at all.
+        """Write products and casts as .npz, whole or not at all.
 
         Raises ValueError where nothing was kept, and for a format or an engine that no name spells.
         """
@@ -87,10 +108,43 @@ class Recording:
                     **{f"{side}_factor": o.factor for side, o in (("a", kept.a), ("b", kept.b))},
                 }
             )
-        text = json.dumps({"kind": _KIND, "products": records})
+        casts = []
+        for number, cast in enumerate(self.casts):
+            arrays |= {f"numbers{number}": cast.numbers, f"codes{number}": cast.codes}
+            casts.append(
+                {
+                    "layer": cast.layer,
+                    "role": cast.role.value,
+                    "exponent": cast.exponent,
+                    "format": _spelled(cast.format, format),
+                    "rounding": cast.rounding.value,
+                    "overflow": cast.overflow.value,
+                }
+            )
+        text = json.dumps({"kind": _KIND, "products": records, "casts": casts})
         buffer = io.BytesIO()
         np.savez_compressed(buffer, recording=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
         write_whole(Path(path), buffer.getvalue())
+
+
+def _cast(layer: str, saved: Saved, role: Role, tensor: ArrayLike | None, operand: Operand) -> tuple[RecordedCast, ...]:
+    """The cast of a tensor to an operand, where there is one that needs no random bits."""
+    if tensor is None or operand.format is None:
+        return ()
+    if np.size(tensor) != operand.codes.size:
+        raise ValueError(
+            f"{role.value} of shape {np.shape(tensor)} given, and the layer took {operand.codes.size} numbers; give "
+            "the tensor that the layer was given"
+        )
+    policy = saved.recipe.policy(role)
+    rounding = policy.rounding_for(operand.format)
+    if rounding.needs_bits:
+        return ()
+    with np.errstate(over="ignore", invalid="ignore"):
+        given = np.array(tensor, dtype=np.float32).reshape(-1)
+    numbers, exponent = taken(given, operand.factor)
+    codes = operand.codes.reshape(-1)
+    return (RecordedCast(layer, role, numbers, exponent, codes, operand.format, rounding, policy.overflow),)
 
 
 def read_recording(path: Path | str) -> Recording:
@@ -102,7 +156,10 @@ def read_recording(path: Path | str) -> Recording:
         about = json.loads(arrays["recording"].tobytes())
         if about["kind"] != _KIND:
             raise ValueError(about["kind"])
-        return Recording([_read(number, record, arrays) for number, record in enumerate(about["products"])])
+        return Recording(
+            [_read(number, record, arrays) for number, record in enumerate(about["products"])],
+            [_read_cast(number, record, arrays) for number, record in enumerate(about.get("casts", ()))],
+        )
     except (KeyError, ValueError, OSError, TypeError, EOFError) as error:
         raise ValueError(f"{path} is no recording of a training step; write one with Recording.save") from error
 
@@ -116,6 +173,15 @@ def _read(number: int, record: dict[str, Any], arrays: dict[str, NDArray[Any]]) 
     if a.codes.ndim != 2 or b.codes.ndim != 2 or result.shape != (a.codes.shape[0], b.codes.shape[1]):
         raise ValueError(f"codes of shapes {a.codes.shape} and {b.codes.shape}")
     return Recorded(record["layer"], product, a, b, engine(record["engine"]), result)
+
+
+def _read_cast(number: int, record: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> RecordedCast:
+    numbers, codes = arrays[f"numbers{number}"], arrays[f"codes{number}"]
+    if numbers.ndim != 1 or numbers.dtype != np.float32 or codes.shape != numbers.shape:
+        raise ValueError(f"numbers of shape {numbers.shape} and codes of shape {codes.shape}")
+    choices = Rounding(record["rounding"]), Overflow(record["overflow"])
+    place = record["layer"], Role(record["role"])
+    return RecordedCast(*place, numbers, int(record["exponent"]), codes, format(record["format"]), *choices)
 
 
 def _spelled(record: Any, find: Any) -> str:

@@ -35,19 +35,21 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor, recipe: Recipe, use: Use) -> Any:
-        y, ctx.saved = recipe.linear(_numbers(x), _numbers(w), use.state, training=use.training, random=_random(recipe))
+        rows, weights = _numbers(x), _numbers(w)
+        y, ctx.saved = recipe.linear(rows, weights, use.state, training=use.training, random=_random(recipe))
         ctx.recipe, ctx.dtypes, ctx.use = recipe, (x.dtype, w.dtype), use
         if use.recording is not None:
-            use.recording.forward(use.name, ctx.saved)
+            use.recording.forward(use.name, ctx.saved, rows, weights)
         return torch.from_numpy(y).to(x.dtype)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:
         saved: Saved = ctx.saved
-        found = ctx.recipe.linear_backward(_numbers(gradient), saved, random=_random(ctx.recipe))
+        arrived = _numbers(gradient)
+        found = ctx.recipe.linear_backward(arrived, saved, random=_random(ctx.recipe))
         if ctx.use.recording is not None:
-            ctx.use.recording.backward(ctx.use.name, saved, found)
+            ctx.use.recording.backward(ctx.use.name, saved, found, arrived)
         dx, dw = (torch.from_numpy(d).to(dtype) for d, dtype in zip((found.dx, found.dw), ctx.dtypes, strict=True))
         return dx, dw, None, None
 

@@ -13,11 +13,11 @@ from fp9.torch.layers import ByRecipe
 
 @contextmanager
 def record(model: nn.Module, only: Callable[[str, nn.Module], bool] | None = None) -> Iterator[Recording]:
-    """Keep the products of a model's layers under a recipe while the block runs.
+    """Keep products and casts of a model's layers under a recipe while the block runs.
 
-    Of each forward and backward pass the codes of operands and results are kept, of those layers that `only(name,
-    module)` takes. `Recording.save` writes them for `fp9 vectors export UNIT --from run.npz`. Groups of a convolution
-    are layers of their own, NAME.0 and so on.
+    Of each forward and backward pass the codes of operands and results are kept, and the numbers that were cast, of
+    those layers that `only(name, module)` takes. `Recording.save` writes them for `fp9 vectors export UNIT --from
+    run.npz`. Groups of a convolution are layers of their own, NAME.0 and so on.
 
     Raises ValueError for a model without such layers, and for one that is being recorded.
     """

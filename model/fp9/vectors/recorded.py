@@ -1,4 +1,4 @@
-"""Recorded products as operations of a unit: what a chip that computed them would see, step by step."""
+"""Recorded products and casts as operations of a unit: what a chip that computed them would see, step by step."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from fp9.casts.arrays import encode
 from fp9.engines import MacOp
 from fp9.formats import HFP8_BIASES, Format, with_bias
 from fp9.golden import evaluate
-from fp9.recipes import Operand, Recorded, read_recording
-from fp9.units import Dot, Mac, Unit
+from fp9.recipes import Operand, Recorded, RecordedCast, read_recording
+from fp9.policy import CastPolicy
+from fp9.units import SCALE_BITS, Cast, Dot, Mac, Unit
 from fp9.units.operands import BIAS_BITS, scale_port
 from fp9.vectors.sets import VectorSet, from_inputs
 
@@ -25,19 +26,69 @@ Columns = dict[str, "NDArray[Any]"]
 
 SUMS = 16
 """Sums taken from each recorded product, where nothing else is asked for."""
+NUMBERS = 256
+"""Operations taken from each recorded cast, where nothing else is asked for."""
 
 
-def from_recording(unit: Unit, path: Path | str, sums: int = SUMS, seed: int = 0) -> VectorSet:
-    """Golden vectors of a `dot`, `fma` or `mac` from a file that `Recording.save` wrote.
+def from_recording(unit: Unit, path: Path | str, count: int | None = None, seed: int = 0) -> VectorSet:
+    """Golden vectors of a `cast`, `dot`, `fma` or `mac` from a file that `Recording.save` wrote.
 
-    `sums` sums of each product that the unit can compute, at places that `seed` draws, from their first step to the
-    last. Raises ValueError for another kind of unit, for products that the unit cannot compute, and for a file that is
-    no recording.
+    `count` sums of each product that the unit can compute, from their first step to the last, or operations of each
+    cast, at places that `seed` draws. Raises ValueError for another kind of unit, for what the unit cannot compute, and
+    for a file that is no recording.
     """
-    products = read_recording(path).products
-    columns = of_products(unit, products, np.random.default_rng(seed), sums)
-    origin = {"suite": "recorded", "products": len(products), "sums": sums, "seed": seed}
-    return from_inputs(unit, columns, origin)
+    recording, generator = read_recording(path), np.random.default_rng(seed)
+    if isinstance(unit, Cast):
+        numbers = count or NUMBERS
+        columns = of_casts(unit, recording.casts, generator, numbers)
+        return from_inputs(unit, columns, _origin(seed, casts=len(recording.casts), operations=numbers))
+    sums = count or SUMS
+    columns = of_products(unit, recording.products, generator, sums)
+    return from_inputs(unit, columns, _origin(seed, products=len(recording.products), sums=sums))
+
+
+def _origin(seed: int, **counts: int) -> dict[str, Any]:
+    return {"suite": "recorded", **counts, "seed": seed}
+
+
+def of_casts(unit: Cast, casts: Sequence[RecordedCast], generator: np.random.Generator, count: int) -> Columns:
+    """Input columns of a cast unit: `count` operations of each cast that it can do.
+
+    The recorded numbers are FP32, and so is the source of the unit. Raises ValueError where it can do none.
+    """
+    fitting = [cast for cast in casts if _casts(unit, cast)]
+    if not fitting:
+        asked = "; ".join(sorted({f"FP32 to {c.format}, {c.rounding.value}, {c.overflow.value}" for c in casts}))
+        raise ValueError(
+            f"{unit.name} can do none of the recorded casts, {asked or 'for there are none'}: give a unit of their "
+            "source, format and rounding, and a recording whose layers were given their tensors"
+        )
+    parts = []
+    for cast in fitting:
+        lanes = unit.lane_names("x")
+        places = generator.integers(cast.numbers.size, size=(len(lanes), count))
+        patterns = cast.numbers.view(np.uint32)[places]
+        said = {
+            "target": unit.targets.index(cast.format),
+            "rounding": unit.roundings.index(cast.rounding),
+            "overflow": unit.overflow.index(cast.overflow),
+            "scale": cast.exponent % (1 << SCALE_BITS),
+        }
+        part = {port.name: np.full(count, said.get(port.name, 0)) for port in unit.inputs}
+        parts.append(part | dict(zip(lanes, patterns, strict=True)))
+    return {port.name: np.concatenate([part[port.name] for part in parts]) for port in unit.inputs}
+
+
+def _casts(unit: Cast, cast: RecordedCast) -> bool:
+    policy = CastPolicy(cast.rounding, cast.overflow)
+    return (
+        cast.format in unit.targets
+        and cast.rounding in unit.roundings
+        and cast.overflow in unit.overflow
+        and unit.policy(cast.format, cast.rounding, cast.overflow) == policy
+        and unit.source.native_dtype == "float32"
+        and (unit.scale or cast.exponent == 0)
+    )
 
 
 def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.Generator, sums: int = SUMS) -> Columns:
@@ -47,7 +98,9 @@ def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.G
     others, and is read once more. Where a unit takes several products a step, the last step is filled up with zeros.
     """
     if not isinstance(unit, Dot):
-        raise ValueError(f"{unit.name} is a {unit.kind}; give a dot, an fma or a mac to run recorded products on")
+        raise ValueError(
+            f"{unit.name} is a {unit.kind}; give a cast, a dot, an fma or a mac to run what was recorded on"
+        )
     ordered = (next((o for o in _orders(product) if _fits(unit, o)), None) for product in products)
     fitting = [product for product in ordered if product is not None]
     if not fitting:
@@ -125,4 +178,4 @@ def _accumulated(steps: Columns, unit: Mac, shape: tuple[int, ...]) -> Columns:
     return {**widened, "op": op, "c": np.zeros(op.shape, unit.engine.output.dtype)}
 
 
-__all__ = ["SUMS", "from_recording", "of_products"]
+__all__ = ["NUMBERS", "SUMS", "from_recording", "of_casts", "of_products"]

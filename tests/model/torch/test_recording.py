@@ -10,8 +10,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import fp9  # noqa: E402
 import fp9.torch as ft  # noqa: E402
-from fp9.recipes import Product, read_recording, recipe  # noqa: E402
+from fp9.recipes import Product, Role, read_recording, recipe  # noqa: E402
 
 nn = torch.nn
 
@@ -38,6 +39,8 @@ def test_a_step_of_chosen_layers_is_kept_and_the_model_is_as_before(tmp_path: Pa
     rows = model[1](model[0](x)).detach().numpy()
     saved = recipe("te_current").linear(rows, model[2].weight.detach().numpy())[1]
     assert np.array_equal(kept.a.codes, saved.x.codes) and kept.a.factor == saved.x.factor
+    cast = next(c for c in read_recording(tmp_path / "run.npz").casts if c.layer == "2" and c.role is Role.ACTIVATIONS)
+    assert np.array_equal(fp9.encode(cast.numbers, cast.format), kept.a.codes.ravel()) and cast.exponent == 0
     assert np.array_equal(kept.result, saved.product) and kept.engine == recipe("te_current").forward
 
 

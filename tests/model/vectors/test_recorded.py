@@ -11,19 +11,22 @@ from click.testing import CliRunner
 import fp9
 from fp9.cli import main
 from fp9.engines import MacOp, engine
-from fp9.recipes import Product, Recording, read_recording, recipe
-from fp9.units import CATALOGUE, Dot, Fma
+from fp9.golden import evaluate
+from fp9.recipes import Product, Recording, Role, read_recording, recipe
+from fp9.units import CATALOGUE, Cast, Dot, Fma
 from fp9.vectors import check
-from fp9.vectors.recorded import from_recording, of_products
+from fp9.vectors.recorded import from_recording, of_casts, of_products
 
 
 def step(name: str) -> Recording:
     """Forward and backward pass of one layer, 24 in and 5 out, on 7 rows."""
     rng = np.random.default_rng(2)
     spec, run = recipe(name), Recording()
-    y, saved = spec.linear(rng.normal(size=(7, 24)), rng.normal(size=(5, 24)))
-    run.forward("fc", saved)
-    run.backward("fc", saved, spec.linear_backward(rng.normal(size=y.shape), saved))
+    x, w = rng.normal(size=(7, 24)), rng.normal(size=(5, 24))
+    y, saved = spec.linear(x, w)
+    run.forward("fc", saved, x, w)
+    g = rng.normal(size=y.shape)
+    run.backward("fc", saved, spec.linear_backward(g, saved, random=rng), g)
     return run
 
 
@@ -56,6 +59,38 @@ def test_every_sum_ends_in_the_code_that_the_training_computed(unit: str, tmp_pa
     assert made.expected["result"][[*ends.tolist(), len(made) - 1]].tolist() == results
 
 
+CASTS = {"hfp8": 3, "hif8": 3, "te_current": 3, "te_current(backward_rounding=sr)": 2}
+"""How many of a step's three casts the catalogue has a unit for, from FP32: of sr the random bits are not kept."""
+
+
+@pytest.mark.parametrize("name", CASTS)
+def test_every_cast_gives_the_code_that_the_training_multiplied(name: str, tmp_path: Path) -> None:
+    step(name).save(tmp_path / "run.npz")
+    casts = read_recording(tmp_path / "run.npz").casts
+    assert len(casts) == CASTS[name] and {c.role for c in casts} >= {Role.ACTIVATIONS, Role.WEIGHTS}
+    units = [u for u in CATALOGUE.values() if isinstance(u, Cast) and u.source.name == "fp32"]
+    fitting = [u for u in units if u.name in recipe(name).units()[casts[0].role.value]]
+    assert fitting
+    for spec in fitting:
+        made = from_recording(spec, tmp_path / "run.npz", count=9, seed=4)
+        generator, results = np.random.default_rng(4), []
+        for c in casts:
+            results.append(c.codes[generator.integers(c.codes.size, size=(spec.lanes, 9))])
+        for lane, port in enumerate(spec.lane_names("result")):
+            assert np.array_equal(made.expected[port], np.concatenate([codes[lane] for codes in results]))
+
+
+def test_casts_of_a_scale_are_those_of_a_unit_that_scales() -> None:
+    (cast, *_) = step("te_delayed(scale=fixed(exponent=3))").casts
+    assert cast.exponent == 3
+    spec = Cast("scaled", fp9.format("fp32"), (cast.format,), (cast.rounding,), scale=True)
+    columns = of_casts(spec, [cast], np.random.default_rng(0), 5)
+    places = np.random.default_rng(0).integers(cast.codes.size, size=(1, 5))[0]
+    assert np.array_equal(evaluate(spec, columns)["result"], cast.codes[places])
+    with pytest.raises(ValueError, match="can do none of the recorded casts, FP32 to e4m3, rne, saturate"):
+        of_casts(CATALOGUE["cast_fp32_ocp_rne"], [cast], np.random.default_rng(0), 5)
+
+
 def test_the_command_writes_vectors_that_check_and_tells_what_does_not_fit(tmp_path: Path) -> None:
     run = tmp_path / "run.npz"
     step("hfp8").save(run)
@@ -65,7 +100,8 @@ def test_the_command_writes_vectors_that_check_and_tells_what_does_not_fit(tmp_p
     assert checked.passed and checked.operations == 2 * (24 + 5 + 7)
     for unit, told in {
         "fma_fp32": "can compute none of the products",
-        "decoder_all": "give a dot, an fma or a mac",
+        "cast_fp32_ocp_rne": "can do none of the recorded casts",
+        "decoder_all": "give a cast, a dot, an fma or a mac",
     }.items():
         with pytest.raises(ValueError, match=told):
             from_recording(CATALOGUE[unit], run)
@@ -77,6 +113,14 @@ def test_the_command_writes_vectors_that_check_and_tells_what_does_not_fit(tmp_p
     with pytest.raises(ValueError, match="without products"):
         Recording().save(tmp_path / "nothing.npz")
     assert not (tmp_path / "nothing.npz").exists()
+    spec, kept = recipe("hfp8"), Recording()
+    _, saved = spec.linear(np.ones((2, 3)), np.ones((4, 3)))
+    with pytest.raises(ValueError, match=r"weights of shape \(3, 3\) given"):
+        kept.forward("fc", saved, np.ones((2, 3)), np.ones((3, 3)))
+    kept.forward("fc", saved)
+    kept.save(run)
+    with pytest.raises(ValueError, match="for there are none"):
+        from_recording(CATALOGUE["cast_fp32_hfp8"], run)
 
 
 def test_operands_are_exchanged_and_lanes_are_filled_where_a_unit_needs_it() -> None:
