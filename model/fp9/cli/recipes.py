@@ -47,7 +47,7 @@ def _claims() -> Iterable[str]:
     metavar="NAME",
     type=Words(_claims),
     help="Measure a claim: ptq, outliers, bias, gradients, softmax, bn, training, scratch, swamping, "
-    "residual, ring or scaling.",
+    "painting, residual, ring or scaling.",
 )
 @click.option("--seed", "seeds", type=int, multiple=True, help="Seed of --reproduce; repeat for more. Default: 7.")
 @click.option(
@@ -110,7 +110,7 @@ def recipes(
 
 def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: bool) -> None:
     """Measure a claim, and show how the values stand to its bars; below it what was not reproduced, and why."""
-    from fp9.studies.recipes.catalogue import NOT_MEASURED, claim  # slow to load
+    from fp9.studies.recipes.catalogue import NOT_REPRODUCED, claim  # slow to load
     from fp9.studies.recipes.reproduce import SEEDS, reproduce, write
 
     claim(name)
@@ -127,7 +127,7 @@ def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: boo
         for bar in run["bars"]
     ]
     bars = table(record["claim"], ["seed", "quantity", "bar", "measured", ""], rows, numbers=["seed", "measured"])
-    missing = table("Claims without a measurement", ["claim", "why"], [list(item) for item in NOT_MEASURED.items()])
+    missing = table("Not reproduced", ["claim", "why"], [list(item) for item in NOT_REPRODUCED.items()])
     show(record, as_json, bars, missing)
 
 

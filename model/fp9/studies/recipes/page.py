@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fp9.studies.recipes.catalogue import CLAIMS, NOT_MEASURED
+from fp9.studies.recipes.catalogue import CLAIMS, NOT_REPRODUCED
 
 HEAD = """# Claims of the formats in use, measured
 
@@ -27,8 +27,8 @@ def page(folder: Path) -> str:
     parts = [HEAD]
     for name in CLAIMS:
         parts.append(_section(json.loads((folder / f"{name}.json").read_text())))
-    parts.append("## Not measured\n\n| claim | why not |\n|---|---|\n")
-    parts[-1] += "".join(f"| {claim} | {reason} |\n" for claim, reason in NOT_MEASURED.items())
+    parts.append("## Not reproduced\n\n| claim | why not |\n|---|---|\n")
+    parts[-1] += "".join(f"| {claim} | {reason} |\n" for claim, reason in NOT_REPRODUCED.items())
     return "\n".join(parts)
 
 

@@ -1,6 +1,6 @@
 """Sums over many pixels: a small network that paints a photograph, with its weight gradients summed in 16 bits.
 
-Wang et al. (NeurIPS 2018), Fig. 3b: sums of long vectors in 1-6-9 swamp, chunks of 64 cure it.
+Wang et al. (NeurIPS 2018), Fig. 3b: sums of long vectors in 1-6-9 swamp and spoil training, chunks of 64 cure it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import numpy as np
 
 from fp9.recipes import Recipe, recipe
 from fp9.studies.digits import data_set
-from fp9.studies.recipes.layers import Numbers
+from fp9.studies.recipes.claims import Progress
+from fp9.studies.recipes.layers import Adam, Numbers
+from fp9.studies.recipes.store import Store
 
 ROWS, COLUMNS, WAVES = 128, 192, 8
 ENGINES = ("chunked", "dlfloat")
@@ -60,3 +62,32 @@ def swamping(seed: int) -> dict[str, float]:
     found = {e: gradients(_recipe(e), weights)[1]["first"].astype(np.float64) for e in ("exact", *ENGINES)}
     size = np.linalg.norm(found["exact"])
     return {engine: float(np.linalg.norm(found[engine] - found["exact"]) / size) for engine in ENGINES}
+
+
+# --- trained ----------------------------------------------------------------------------------------------------------
+
+STEPS, HIDDEN, RATE = 60, 32, 1e-2
+FP32_SUMS = "fma_fp32"
+
+
+def painting(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
+    """Mean square error of all pixels after 60 steps of Adam, the weights' gradients summed by each engine."""
+    found: dict[str, float] = {}
+    for engine in (FP32_SUMS, *ENGINES):
+
+        def measure(_: Store, engine: str = engine) -> dict[str, float]:
+            return {engine: _painted(seed, engine, progress)}
+
+        found |= store.values(engine, measure)
+    return found
+
+
+def _painted(seed: int, engine: str, progress: Progress | None) -> float:
+    spec, weights = _recipe(engine), initial(seed, HIDDEN)
+    adam = Adam(weights)
+    for step in range(STEPS):
+        error, found = gradients(spec, weights)
+        adam.step(found, RATE)
+        if progress:
+            progress(f"seed {seed}, {engine}: error {error:.4f}", step + 1, STEPS)
+    return gradients(spec, weights)[0]
