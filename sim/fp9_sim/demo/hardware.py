@@ -23,8 +23,9 @@ from fp9_rtl.synthesis.records import Synthesis, ratios
 from fp9_sim import SIMULATORS, regress
 from fp9_sim.demo.layer import Product
 from fp9_sim.demo.network import LayerTensors
-from fp9_sim.demo.operations import of_layer
+from fp9_sim.demo.operations import of_layer, of_unit
 from fp9_sim.demo.report import waves
+from fp9_sim.energy import Energy, measure
 
 Record = dict[str, Any]
 
@@ -35,6 +36,11 @@ PAIRS = tuple(
     for both, one in (("fma_fp32_ocp", "fma_fp32_e5m2"), ("fma_dlfloat16_hfp8", "fma_dlfloat16_hfp8_152"))
 )
 """Units whose areas are set in relation: two formats over 1-5-2 alone."""
+SPENDERS = tuple(CATALOGUE[name] for name in dict.fromkeys(row["unit"] for row in table()))
+"""Units of the recipes: what their operations take is measured over the layer's own."""
+ENERGY_OPERATIONS = 2048
+MAPPING = "A"
+"""The mapping whose netlist energy is measured of."""
 CORNER_OPERATIONS = 20_000
 RANDOM_OPERATIONS = 2_000
 """Corner cases (drawn from the suite, in its order) and random operations for each unit, beside the layer's own."""
@@ -47,8 +53,8 @@ WORKERS = 2
 
 @dataclass
 class Hardware:
-    """What the units' Verilog did: a record for each unit, the ratios, recipes with their units' areas, the broken
-    vector, what was left out and why.
+    """What the units' Verilog did: a record for each unit, the ratios, recipes with area and energy of their units, the
+    broken vector, what was left out and why.
     """
 
     units: dict[str, Record] = field(default_factory=dict)
@@ -93,9 +99,11 @@ class Line:
         self.result = Hardware()
         self.vectors: dict[str, VectorSet] = {}
         self.synthesis: dict[str, Synthesis] = {}
+        self.energy: dict[str, Energy] = {}
 
     def prepare(self, layer: LayerTensors, products: list[Product]) -> None:
         """Write each unit's Verilog and golden vectors."""
+        self._layer = layer
         for unit in UNITS:
             path = self.out / "rtl" / f"{unit.name}.v"
             fp9_rtl.write_verilog(unit, path)
@@ -122,9 +130,9 @@ class Line:
             for future in as_completed(tasks):
                 self._collect(future, tasks[future])
         self.result.recipes = [
-            {**row, "synthesis": self.synthesis[row["unit"]].to_dict()}
+            {**row, "synthesis": self.synthesis[row["unit"]].to_dict(), "energy": self.energy[row["unit"]].to_dict()}
             for row in table()
-            if row["unit"] in self.synthesis
+            if row["unit"] in self.synthesis and row["unit"] in self.energy
         ]
         self.result.ratios = [dataclasses.asdict(ratio) for pair in PAIRS for ratio in self._ratios(*pair)]
         return self.result
@@ -136,6 +144,8 @@ class Line:
                 tasks[pool.submit(self._simulate, unit, simulator)] = f"{unit.name} on {simulator}"
         for unit in (unit for pair in PAIRS for unit in pair):
             tasks[pool.submit(self._synthesise, unit)] = f"area of {unit.name}"
+        for unit in SPENDERS:
+            tasks[pool.submit(self._spend, unit)] = f"energy of {unit.name}"
         return tasks
 
     def _collect(self, future: Future[str], what: str) -> None:
@@ -188,11 +198,16 @@ class Line:
         a = measured.estimate("A")
         return f"Area of {unit.name}: {a.area_um2:.0f} um2, {a.delay_ns:.1f} ns (A)"
 
+    def _spend(self, unit: Unit) -> str:
+        operations = of_unit(unit, self._layer, ENERGY_OPERATIONS, self.seed)
+        found = self.energy[unit.name] = measure(unit, operations, "layer", mapping=MAPPING)
+        return f"Energy of {unit.name}: {found.total_fj / 1000:.1f} pJ an operation of the layer ({MAPPING})"
+
     def _ratios(self, both: Unit, one: Unit) -> Iterable[synth.Ratio]:
         if both.name in self.synthesis and one.name in self.synthesis:
             return ratios(both, self.synthesis[both.name], one, self.synthesis[one.name])
         return ()
 
 
-STEPS = 2 * len(UNITS) + len(SIMULATORS) * len(UNITS) + len(UNITS) + 2 * len(PAIRS)
+STEPS = 2 * len(UNITS) + len(SIMULATORS) * len(UNITS) + len(UNITS) + 2 * len(PAIRS) + len(SPENDERS)
 """Calls of `done` that a `Line` makes."""

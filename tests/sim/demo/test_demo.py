@@ -186,6 +186,7 @@ def test_a_unit_goes_down_the_line_and_its_broken_vector_is_caught(
         raise MissingTool("area is measured elsewhere")
 
     monkeypatch.setattr(hardware.synth, "synthesise_unit", unmeasured)
+    monkeypatch.setattr(hardware, "measure", unmeasured)
     monkeypatch.setattr(hardware, "CORNER_OPERATIONS", 300)
     monkeypatch.setattr(hardware, "RANDOM_OPERATIONS", 50)
     monkeypatch.setattr(hardware, "UNITS", (CATALOGUE[hardware.BROKEN_UNIT],))
@@ -229,6 +230,7 @@ def test_a_missing_tool_leaves_its_part_out_and_is_named_once(tmp_path: Path, mo
 
     monkeypatch.setattr(hardware, "regress", missing)
     monkeypatch.setattr(hardware.synth, "synthesise_unit", missing)
+    monkeypatch.setattr(hardware, "measure", missing)
     monkeypatch.setattr(hardware, "RANDOM_OPERATIONS", 10)
     monkeypatch.setattr(hardware, "UNITS", hardware.UNITS[:1])
     steps: list[str] = []
@@ -237,8 +239,8 @@ def test_a_missing_tool_leaves_its_part_out_and_is_named_once(tmp_path: Path, mo
     built = line.measure()
     assert built.skipped == ["the abacus is missing; install it with: apt install abacus"]
     assert built.units["fma_fp32"]["simulation"] == {}
-    assert not built.ratios
-    assert sum(step.startswith("Skipped") for step in steps) == 2 + 1 + 2 * len(hardware.PAIRS)
+    assert not built.ratios and not built.recipes
+    assert sum(step.startswith("Skipped") for step in steps) == 2 + 1 + 2 * len(hardware.PAIRS) + len(hardware.SPENDERS)
     assert vectors.check(tmp_path / "vectors" / "fma_fp32.vec").passed
 
 
@@ -294,7 +296,10 @@ def summary() -> dict[str, Any]:
                 "delay": 1.0,
             }
         ],
-        "recipes": [row | {"synthesis": {"estimates": estimates}} for row in table()],
+        "recipes": [
+            row | {"synthesis": {"estimates": estimates}, "energy": {"mapping": "A", "total_fj": 45_600.0}}
+            for row in table()
+        ],
         "broken": [
             {
                 "unit": "fma_fp32",
@@ -380,7 +385,7 @@ def test_no_figure_is_cut_on_a_narrow_terminal(columns: int) -> None:
 
 def test_the_table_says_what_was_checked_and_what_it_takes() -> None:
     text = printed(summary())
-    for words in ("97.0 %", "hif8 x hif8", "9,000", "42,000 @ 12.3", "1.034", "caught", "report.html"):
+    for words in ("97.0 %", "hif8 x hif8", "9,000", "42,000 @ 12.3", "45.6", "1.034", "caught", "report.html"):
         assert words in text
 
 

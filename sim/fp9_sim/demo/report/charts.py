@@ -35,13 +35,14 @@ RANGES = ("e4m3", "e5m2", "hfp8_143", "hfp8_152", "hif8")
 """Formats whose ranges are drawn under the magnitudes."""
 
 
-def _svg(draw: Callable[[Axes], None], height: float) -> str:
+def _svg(draw: Callable[..., None], height: float, columns: int = 1) -> str:
+    """What `draw` puts into so many charts side by side, which share their vertical axis."""
     from matplotlib import rc_context  # optional
     from matplotlib.figure import Figure  # optional
 
     with rc_context(STYLE):
         figure = Figure(figsize=(7.2, height), layout="constrained")
-        draw(figure.add_subplot())
+        draw(*figure.subplots(1, columns, sharey=True, squeeze=False)[0])
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
     drawn = text.getvalue()[text.getvalue().index("<svg") :]
@@ -158,23 +159,33 @@ COSTS = {
 """Of a recipe's record: what is drawn, in which colour, with which mark."""
 
 
+SILICON: dict[str, Callable[[Summary], float]] = {
+    "area of a multiply-add unit, thousand um2": lambda row: estimate(row, row["energy"]["mapping"])["area_um2"] / 1000,
+    "energy of an operation of the layer, pJ": lambda row: row["energy"]["total_fj"] / 1000,
+}
+"""What a recipe's unit takes, both of the netlist whose energy was measured."""
+
+
 def recipes(summary: Summary) -> str:
-    """Accuracy against silicon: what each recipe costs a network, over the area of a unit that computes it."""
+    """Accuracy against silicon: what each recipe costs a network, over area and energy of a unit that computes it."""
 
-    def draw(axes: Axes) -> None:
-        for cost, (label, color, mark) in COSTS.items():
-            points = [(estimate(row, "A")["area_um2"] / 1000, row[cost]) for row in summary["recipes"]]
-            axes.scatter(*zip(*points, strict=True), color=color, marker=mark, label=label, zorder=3)
-        for row in summary["recipes"]:
-            place = (estimate(row, "A")["area_um2"] / 1000, max(row[cost] for cost in COSTS))
-            axes.annotate(row["name"], place, (0, 7), textcoords="offset points", ha="center", fontsize=8)
-        axes.set_yscale("log")
-        axes.margins(x=0.15, y=0.25)
-        axes.set_xlabel("area of a multiply-add unit by mapping A, thousand um2")
-        axes.set_ylabel("nat a character")
-        axes.legend(ncols=2, **ABOVE)
+    def draw(*charts: Axes) -> None:
+        for axes, (label, taken) in zip(charts, SILICON.items(), strict=True):
+            for cost, (words, color, mark) in COSTS.items():
+                points = [(taken(row), row[cost]) for row in summary["recipes"]]
+                axes.scatter(*zip(*points, strict=True), color=color, marker=mark, label=words, zorder=3)
+            for number, row in enumerate(sorted(summary["recipes"], key=taken)):
+                edge, away = (min, -14) if number % 2 else (max, 7)  # neighbours' names keep clear of each other
+                place = (taken(row), edge(row[cost] for cost in COSTS))
+                axes.annotate(row["name"], place, (0, away), textcoords="offset points", ha="center", fontsize=8)
+            axes.set_yscale("log")
+            axes.margins(x=0.3, y=0.25)
+            axes.set_xlabel(label)
+        charts[0].set_ylabel("nat a character")
+        handles, names = charts[0].get_legend_handles_labels()
+        charts[0].figure.legend(handles, names, frameon=False, loc="outside upper center", ncols=2)
 
-    return _svg(draw, 3.4)
+    return _svg(draw, 3.4, len(SILICON))
 
 
 def estimate(row: Summary, mapping: str) -> Summary:

@@ -16,7 +16,7 @@ from fp9_sim.demo.report.terminal import nearest_percent, times
 
 Summary = Mapping[str, Any]
 
-SCHEMA = 3
+SCHEMA = 4
 """Version of `report.json`; a file of another version is refused."""
 NEEDED = (
     "accuracy",

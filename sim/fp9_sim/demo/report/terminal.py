@@ -118,10 +118,12 @@ def _recipes(summary: Summary) -> Table:
             f"{row['training']:+.3f}",
             f"{row['conversion']:.4f}",
             *(_estimate(row["synthesis"], mapping) for mapping in MAPPINGS),
+            f"{row['energy']['total_fj'] / 1000:.1f}",
         ]
         for row in summary["recipes"]
     ]
-    columns = ["recipe", "unit", "training", "conversion", *(f"{m}: um2 @ ns" for m in MAPPINGS)]
+    areas = (f"{m}: um2 @ ns" for m in MAPPINGS)
+    columns = ["recipe", "unit", "training", "conversion", *areas, f"{summary['recipes'][0]['energy']['mapping']}: pJ"]
     return _table("Accuracy against silicon: nat a character above float32, from the records", columns, rows, texts=2)
 
 
