@@ -13,8 +13,8 @@ from fp9.casts.arrays import encode
 from fp9.engines import MacOp
 from fp9.formats import HFP8_BIASES, Format, with_bias
 from fp9.golden import evaluate
-from fp9.recipes import Operand, Recorded, RecordedCast, read_recording
 from fp9.policy import CastPolicy
+from fp9.recipes import Operand, Recorded, RecordedCast, read_recording
 from fp9.units import SCALE_BITS, Cast, Dot, Mac, Unit
 from fp9.units.operands import BIAS_BITS, scale_port
 from fp9.vectors.sets import VectorSet, from_inputs

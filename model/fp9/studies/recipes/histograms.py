@@ -1,4 +1,5 @@
-"""What the rules do to a histogram of exponents: tensors of the trained model before and after, with a format's range.
+"""What the rules do to a histogram of exponents: tensors of the trained model before and after, with a format's range;
+and what scaling of the loss does over steps.
 
 `python -m fp9.studies.recipes.histograms docs/recipes` measures the histograms, as `rules.json`, and draws them.
 """
@@ -14,13 +15,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.casts.arrays import decode
+from fp9.casts.arrays import decode, encode
+from fp9.engines import ENGINES
 from fp9.formats import floor_log2, format
-from fp9.recipes import Backoff, LogMax, RoundOff, ScaleRule, recipe, smooth
+from fp9.recipes import (
+    Adaptive,
+    Backoff,
+    Constant,
+    LogMax,
+    LossRule,
+    RoundOff,
+    ScaleRule,
+    recipe,
+    reduce_scatter,
+    smooth,
+)
+from fp9.recipes.calibration import best_pair, pairs_of
 from fp9.recipes.scaling import amax
-from fp9.studies.recipes.characters import backward, blas_back, forward
+from fp9.studies.recipes.characters import CONTEXT, backward, blas_back, forward
 from fp9.studies.recipes.conversion import layer_inputs, with_outliers
 from fp9.studies.recipes.layers import Numbers, cross_entropy
+from fp9.studies.recipes.machines import EVERY, FALLS, FORMAT, falling, falling_amax
 from fp9.studies.recipes.train import Trained, load
 from fp9.system.files import write_whole
 
@@ -55,7 +70,10 @@ def measured(trained: Trained) -> dict[str, list[Panel]]:
     return {
         "scales": _scales(w),
         "loss": _losses(arrived),
+        "machines": _machines(),
         "residual": _residual(trained, w),
+        "ring": _ring(trained, w),
+        "calibration": _calibrated(x, w),
         "softmax": _softmax(trained),
         "smooth": _smoothed(trained),
         "hybrid": [
@@ -63,6 +81,24 @@ def measured(trained: Trained) -> dict[str, list[Panel]]:
             panel("gradients, loss times 2^16", "hif8", as_they_are=arrived * np.float32(2**16)),
         ],
     }
+
+
+STEPS, SHOWN_EVERY = 800, 5
+
+
+def _machines() -> list[Panel]:
+    """The scales of the loss over the steps of a run whose gradients fall."""
+    rules: dict[str, LossRule] = {
+        "constant": Constant(1000.0),
+        "backoff": Backoff(),
+        "logmax": LogMax(),
+        "adaptive": Adaptive(),
+    }
+    series = {name: [scale for scale, _, _ in falling(rule, STEPS)] for name, rule in rules.items()}
+    series["the largest gradient at the top of 1-5-2"] = [FORMAT.max / falling_amax(step) for step in range(STEPS)]
+    exponents = {name: [round(math.log2(s), 2) for s in scales[::SHOWN_EVERY]] for name, scales in series.items()}
+    title = f"the largest gradient falls by 2 every {EVERY} steps, {FALLS} times"
+    return [{"title": title, "format": None, "steps": list(range(0, STEPS, SHOWN_EVERY)), "series": exponents}]
 
 
 def _gradient(trained: Trained) -> Numbers:
@@ -127,6 +163,31 @@ def _residual(trained: Trained, w: Numbers) -> list[Panel]:
     ]
 
 
+def _ring(trained: Trained, w: Numbers) -> list[Panel]:
+    """The gradients of four learners, a batch each, their sum in 1-6-9 round the ring, and the weights gathered."""
+    shares = []
+    for learner in range(4):
+        batch = trained.windows(4 * learner * CONTEXT, 4)
+        run = forward(trained.parameters, batch[:, :-1])
+        shares.append(backward(run, cross_entropy(run.logits, batch[:, 1:])[1])[f"{LAYER}.weight"].reshape(-1))
+    total = decode(np.concatenate(reduce_scatter(shares)), "dlfloat16")
+    gathered = decode(encode(w, "hfp8_143"), "hfp8_143")
+    return [
+        panel("gradients, 1-6-9", "dlfloat16", one_learner=shares[0], sum_of_four=total),
+        panel("weights that are gathered, 1-4-3", "hfp8_143", weights=gathered),
+    ]
+
+
+def _calibrated(x: Numbers, w: Numbers) -> list[Panel]:
+    """Operands of the layer before and after the exponents that Algorithm 1 finds for it."""
+    fmt = format("hif8")
+    best, _ = best_pair(x, w.T, x @ w, (fmt, fmt), ENGINES["fma_fp32"], pairs_of())
+    return [
+        panel(f"{name}, HiFloat8: x 2^{exponent}", "hif8", before=numbers, after=np.ldexp(numbers, exponent))
+        for name, numbers, exponent in (("activations", x, best.activation), ("weights", w, best.weight))
+    ]
+
+
 def _softmax(trained: Trained) -> list[Panel]:
     """The five largest logits of each row, rounded to 1-4-3: their distance to the largest."""
     logits = forward(trained.parameters, trained.windows(0, 16)[:, :-1]).logits
@@ -154,10 +215,14 @@ def draw(panels: list[Panel]) -> str:
     import matplotlib  # optional
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 0.5 + 1.5 * len(panels)), layout="constrained")
+    height = sum(3.0 if "steps" in shown else 1.5 for shown in panels)
+    figure = Figure(figsize=(7, 0.5 + height), layout="constrained")
     for axes, shown in zip(figure.subplots(len(panels), sharex=True, squeeze=False)[:, 0], panels, strict=True):
-        _panel(axes, shown)
-    axes.set_xlabel("binade: exponent of the leading bit")
+        if "steps" in shown:
+            _over_steps(axes, shown)
+        else:
+            _panel(axes, shown)
+    axes.set_xlabel("step" if "steps" in shown else "binade: exponent of the leading bit")
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "fp9", "svg.fonttype": "none"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
@@ -177,6 +242,16 @@ def _panel(axes: Axes, shown: Panel) -> None:
         axes.step(binades, series["shares"], where="mid", linewidth=1.3, label=label)
     axes.set_title(shown["title"], fontsize="small", loc="left")
     axes.set_ylabel("%", fontsize="small")
+    axes.legend(fontsize="x-small", frameon=False)
+
+
+def _over_steps(axes: Axes, shown: Panel) -> None:
+    *rules, (aim, exponents) = shown["series"].items()
+    axes.plot(shown["steps"], exponents, "--", color="#9aa5b1", linewidth=1.3, label=aim)
+    for name, values in rules:
+        axes.step(shown["steps"], values, where="post", linewidth=1.3, label=name)
+    axes.set_title(shown["title"], fontsize="small", loc="left")
+    axes.set_ylabel("exponent of the scale", fontsize="small")
     axes.legend(fontsize="x-small", frameon=False)
 
 

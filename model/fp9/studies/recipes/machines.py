@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -37,12 +38,21 @@ def machines(seed: int) -> dict[str, float]:
     return found
 
 
+def falling(rule: LossRule, steps: int = STEPS) -> Iterator[tuple[float, float, bool]]:
+    """Gradients that fall, step by step: the scale, what 1-5-2 makes of the gradient, and whether the step is taken."""
+    scaler = rule.start(FORMAT)
+    for step in range(steps):
+        amax, scale = falling_amax(step), scaler.scale
+        seen = float(decode(encode(np.array([amax * scale], np.float32), FORMAT, overflow="inf"), FORMAT)[0])
+        yield scale, seen, scaler.update(math.isfinite(seen), amax)
+
+
+def falling_amax(step: int) -> float:
+    """The largest gradient of a step."""
+    return 2.0 ** -min(step // EVERY, FALLS)
+
+
 def _falling(rule: LossRule) -> tuple[float, float]:
     """Steps whose gradient was rounded to zero, and steps that were skipped."""
-    scaler, lost, skipped = rule.start(FORMAT), 0, 0
-    for step in range(STEPS):
-        amax = 2.0 ** -min(step // EVERY, FALLS)
-        seen = float(decode(encode(np.array([amax * scaler.scale], np.float32), FORMAT, overflow="inf"), FORMAT)[0])
-        lost += seen == 0
-        skipped += not scaler.update(math.isfinite(seen), amax)
-    return float(lost), float(skipped)
+    steps = list(falling(rule))
+    return float(sum(seen == 0 for _, seen, _ in steps)), float(sum(not taken for _, _, taken in steps))
