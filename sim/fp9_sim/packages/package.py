@@ -18,7 +18,7 @@ from fp9_rtl.datasheets.timing import picture, timing_svg
 from fp9_rtl.export.axis import axi_stream_verilog
 from fp9_rtl.export.interfaces import c_header, sv_interface, sv_types
 from fp9_rtl.export.verilog import verilog
-from fp9_sim.packages import benches, texts
+from fp9_sim.packages import benches, dpi, texts
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,10 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
         _File(f"tb/{name}_tb.v", "self-checking bench, Verilog", lambda: benches.verilog_bench(unit, len(vectors))),
         _File(f"tb/{name}_tb.cpp", "self-checking bench for Verilator, C++", lambda: benches.cpp_bench(unit)),
         _File(f"tb/{name}_sva.sv", "assertions of the handshake", lambda: benches.assertions(unit), clocked),
+        _File(f"dpi/{name}_model.c", "the golden model as a C library, by fp9 in Python", lambda: dpi.library(unit)),
+        _File(f"dpi/{name}_dpi.sv", "its import by DPI-C", lambda: dpi.imports(unit)),
+        _File(f"dpi/{name}_dpi_tb.sv", "example: the unit beside the model", lambda: dpi.bench(unit)),
+        _File(f"dpi/{name}_dpi_tb.cpp", "the clock of the example, for Verilator", lambda: dpi.clock(unit)),
         _File(f"constraints/{name}.sdc", "timing constraints", lambda: texts.constraints(unit)),
         _File(f"{name}.core", "FuseSoC core", lambda: texts.fusesoc_core(unit, [rtl], [types, interface])),
         _File(f"{name}.toml", "the spec, from which fp9 makes all of this again", lambda: dumps(unit)),

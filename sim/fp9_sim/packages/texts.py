@@ -107,8 +107,10 @@ def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: s
             "# A file holds all modules of its design, not the one that it is named after.",
             "CHECKS := -Wall -Wno-DECLFILENAME",
             "BUILD ?= build",
+            "# The Python that has fp9; the golden model of `make dpi` alone asks for it.",
+            "PYTHON ?= python3",
             "",
-            ".PHONY: all icarus verilator lint yosys clean",
+            ".PHONY: all icarus verilator lint yosys dpi clean",
             "all: icarus verilator",
             "",
             "icarus: $(BUILD)/$(TOP).vvp",
@@ -137,11 +139,36 @@ def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: s
             "yosys:",
             *reads,
             "",
+            *_dpi(unit, rtl),
             "clean:",
             "\trm -rf $(BUILD)",
             "",
         ]
     )
+
+
+def _dpi(unit: Unit, rtl: str) -> list[str]:
+    """The rules of the golden model as a shared library, and of the bench that asks it."""
+    flags = (
+        'import sys, sysconfig; v = sysconfig.get_config_var; print("-I" + sysconfig.get_path("include"), '
+        '"-DFP9_PYTHON=" + chr(34) + sys.executable + chr(34), "-L" + v("LIBDIR"), '
+        '"-Wl,-rpath," + v("LIBDIR"), "-lpython" + v("LDVERSION"))'
+    )
+    return [
+        "dpi: $(BUILD)/dpi_bench",
+        "\t$(BUILD)/dpi_bench | tee $(BUILD)/dpi.log",
+        "\t@grep -q '^PASS' $(BUILD)/dpi.log",
+        "",
+        "$(BUILD)/lib$(TOP)_model.so: dpi/$(TOP)_model.c",
+        "\tmkdir -p $(BUILD)",
+        f"\t$(CC) -O2 -Wall -Werror -shared -fPIC -o $@ $< $$($(PYTHON) -c '{flags}')",
+        "",
+        f"$(BUILD)/dpi_bench: $(BUILD)/lib$(TOP)_model.so {rtl} $(wildcard dpi/*)",
+        "\t$(VERILATOR) --cc --exe --build --top-module $(TOP)_dpi_tb --Mdir $(BUILD)/dpi \\",
+        "\t  -LDFLAGS '$(abspath $(BUILD))/lib$(TOP)_model.so -Wl,-rpath,$(abspath $(BUILD))' -o ../dpi_bench \\",
+        f"\t  {rtl} dpi/$(TOP)_dpi.sv dpi/$(TOP)_dpi_tb.sv dpi/$(TOP)_dpi_tb.cpp",
+        "",
+    ]
 
 
 def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -> str:
@@ -150,8 +177,10 @@ def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -
     timing = f"Latency is {unit.latency} clocks, throughput one operation a clock." if unit.stages else "Combinational."
     lines = [
         f"# {unit.name}",
-        f"A {unit.kind} made by fp9 {__version__}. {timing} Nothing here needs fp9 or Python.",
-        "    make            # both benches: Icarus, Verilator\n    make lint yosys # every file read by every tool",
+        f"A {unit.kind} made by fp9 {__version__}. {timing} Nothing here needs fp9 or Python "
+        "but the golden model in `dpi`, a C library that asks the fp9 of PYTHON.",
+        "    make            # both benches: Icarus, Verilator\n    make lint yosys # every file read by every tool\n"
+        "    make dpi        # the unit beside its golden model, asked by DPI-C: make dpi PYTHON=...",
         "\n".join(["| file | what it is |", "|---|---|", *rows]),
         f"The {count} golden vectors come from a model that is exact in every bit. The generated files are yours, "
         "under any licence.",

