@@ -111,6 +111,13 @@ def test_no_name_is_a_number_and_no_line_is_long(unit: Unit) -> None:
 
 
 @catalogue
+def test_every_module_says_what_it_does(unit: Unit) -> None:
+    """The first stands below the header; in front of every other one its docstring, the picture of the bits with it."""
+    text = text_of(unit)
+    assert len(re.findall(r"^// .*\nmodule ", text, re.MULTILINE)) == text.count("\nmodule ") - 1
+
+
+@catalogue
 def test_no_assignment_stands_twice_in_a_module(unit: Unit) -> None:
     for module in text_of(unit).split("\nmodule ")[1:]:
         values = re.findall(r"^  (?:wire .*?|assign .*?) = (.{12,});$", module, re.MULTILINE)
