@@ -32,8 +32,8 @@ def check_python(subject: str, fmt: str | None, decode: bool, source: str, as_js
     """Say what a library's casts and decodings do.
 
     SUBJECT is a function, MODULE:FUNCTION, that takes an array of numbers and gives codes or rounded numbers (or takes
-    codes and gives numbers), or a library: ml_dtypes, en_dtypes, torch, gfloat. All codes are decoded; casts are given
-    all FP16 and BF16 numbers and strata of FP32. Exit code 1 where something is left unexplained.
+    codes and gives numbers), or a library: ml_dtypes, en_dtypes, torch, gfloat, apytypes, onnx. All codes are decoded;
+    casts are given all FP16 and BF16 numbers and strata of FP32. Exit code 1 where something is left unexplained.
 
     \b
       fp9 check-python ml_dtypes

@@ -6,6 +6,7 @@ import functools
 import importlib
 import importlib.metadata
 import importlib.util
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from fp9.casts.arrays import decode_native
-from fp9.formats import ALIASES, NAMED, Format, fixed_format, format
+from fp9.formats import ALIASES, NAMED, FixedFormat, Format, fixed_format, format
 from fp9.formats.dtypes import as_dtype
+from fp9.formats.host import BINARY32
 from fp9.referee.software import Answer, Function, check_cast, check_decode
 from fp9.system.missing import MissingTool
 
@@ -128,11 +130,79 @@ def _of_gfloat(gfloat: Any, info: Any, sat: bool, has_nan: bool, numbers: Any) -
     return gfloat.encode_ndarray(info, gfloat.round_ndarray(info, wide, sat=sat)).astype(np.uint8)
 
 
+_ONNX = {
+    "FLOAT8E4M3FN": "e4m3",
+    "FLOAT8E5M2": "e5m2",
+    "FLOAT8E4M3FNUZ": "e4m3fnuz",
+    "FLOAT8E5M2FNUZ": "e5m2fnuz",
+    "FLOAT6E2M3": "e2m3",
+    "FLOAT6E3M2": "e3m2",
+    "FLOAT4E2M1": "e2m1",
+}
+
+
+def _onnx() -> Iterator[Row]:
+    """The operator Cast as the reference evaluator computes it; its `saturate` is for types of 8 bits."""
+    onnx = importlib.import_module("onnx")
+    types = {"fp32": onnx.TensorProto.FLOAT, "fp16": onnx.TensorProto.FLOAT16, "bf16": onnx.TensorProto.BFLOAT16}
+    for name, ours in _ONNX.items():
+        kind, fmt = getattr(onnx.TensorProto, name), format(ours)
+        yield Row("onnx", name, fmt, "decode", "-", functools.partial(_from_onnx, onnx, kind))
+        for source, sat in itertools.product(SOURCES, (0, 1) if fmt.bits == 8 else (1,)):
+            function = functools.partial(_of_onnx, onnx, types[source], kind, sat)
+            yield Row("onnx", f"{name}{', saturate=0' * (not sat)}", fmt, "cast", source, function)
+
+
+def _from_onnx(onnx: Any, kind: int, codes: Any) -> Any:
+    typed = codes.view(onnx.helper.tensor_dtype_to_np_dtype(kind))
+    return _cast_by_onnx(onnx, kind, onnx.TensorProto.FLOAT, 1, typed)
+
+
+def _of_onnx(onnx: Any, source: int, kind: int, saturate: int, numbers: Any) -> Any:
+    return _cast_by_onnx(onnx, source, kind, saturate, numbers).view(np.uint8)
+
+
+def _cast_by_onnx(onnx: Any, source: int, kind: int, saturate: int, x: Any) -> Any:
+    helper, evaluator = onnx.helper, importlib.import_module("onnx.reference").ReferenceEvaluator
+    node = helper.make_node("Cast", ["x"], ["y"], to=kind, saturate=saturate)
+    ends = [helper.make_tensor_value_info(name, type_, [None]) for name, type_ in (("x", source), ("y", kind))]
+    model = helper.make_model(helper.make_graph([node], "cast", ends[:1], ends[1:]))
+    return np.asarray(evaluator(model).run(None, {"x": x})[0])
+
+
+_APYTYPES = ("float8_e5m2", "float8_e4m3", "float8_e3m4")
+_QUANTIZATIONS = ("TIES_EVEN", "TIES_AWAY", "TO_ZERO", "TO_POS", "TO_NEG")
+
+
+def _apytypes() -> Iterator[Row]:
+    """Casts from FP32 with the modes that have a name here; the package has formats as IEEE 754 lays them out alone."""
+    apytypes = importlib.import_module("apytypes")
+    for alias in _APYTYPES:
+        fmt = fixed_format(alias)
+        yield Row("apytypes", alias, fmt, "decode", "-", functools.partial(_from_apytypes, apytypes, fmt))
+        for mode in _QUANTIZATIONS:
+            function = functools.partial(_of_apytypes, apytypes, fmt, getattr(apytypes.QuantizationMode, mode))
+            yield Row("apytypes", f"{alias}, {mode}", fmt, "cast", "fp32", function)
+
+
+def _from_apytypes(apytypes: Any, fmt: FixedFormat, codes: Any) -> Any:
+    made = apytypes.APyFloatArray.from_bits(codes, fmt.exponent_bits, fmt.fraction_bits, fmt.bias)
+    return made.to_numpy()
+
+
+def _of_apytypes(apytypes: Any, fmt: FixedFormat, mode: Any, numbers: Any) -> Any:
+    exact = apytypes.APyFloatArray.from_array(numbers, BINARY32.exponent_bits, BINARY32.fraction_bits)
+    made = exact.cast(fmt.exponent_bits, fmt.fraction_bits, fmt.bias, mode)
+    return np.asarray(made.to_bits(), dtype=np.uint8)
+
+
 LIBRARIES: dict[str, Callable[[], Iterator[Row]]] = {
     "ml_dtypes": _ml_dtypes,
     "en_dtypes": _en_dtypes,
     "torch": _torch,
     "gfloat": _gfloat,
+    "apytypes": _apytypes,
+    "onnx": _onnx,
 }
 """The libraries that are known by name, and their rows."""
 

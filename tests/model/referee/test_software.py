@@ -66,6 +66,7 @@ def test_a_function_that_is_not_there_is_one_sentence(text: str, says: str) -> N
 
 def test_the_page_leaves_nothing_unexplained() -> None:
     lines = (Path(__file__).parents[3] / "docs" / "libraries.md").read_text().splitlines()
+    assert {line.split()[1] for line in lines if line.startswith("## ")} == set(libraries.LIBRARIES)
     rows = [line.split("|")[1:-1] for line in lines if re.match(r"\| \w", line) and "what it does" not in line]
     assert len(rows) > 20
     assert {row[6].strip() for row in rows} == {"0"}
