@@ -30,10 +30,10 @@ trains, in each unit's own formats and sums; beside it operands drawn from all c
 What is counted: the internal energy of every cell, by its state before and after, its load and the slope of its inputs
 (NLDM tables); half of C V² for each change of a net, with {wire} inputs of the smallest inverter as the wire to each
 input and the library's load at each output; both edges of the clock at every register; leakage over the unit's worst
-path. Scales of MX are 1 in the layer. Settled toggles agree cell by cell with Icarus on the maker's own models
+path. Settled toggles agree cell by cell with Icarus on the maker's own models
 (`tests/sim/energy`). Glitches, changes that are undone within a clock, are those of a simulation in which each cell has
 the mean of its delays and swallows shorter pulses; with glitches Icarus, with the delays of the maker's models, counts
-as many within a tenth.
+as many within a tenth. Each is counted as a full swing of its net, so that these shares are upper bounds.
 
 ![Energy of a product](energy.svg)
 """

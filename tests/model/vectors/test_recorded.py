@@ -12,10 +12,11 @@ import fp9
 from fp9.cli import main
 from fp9.engines import MacOp, engine
 from fp9.golden import evaluate
-from fp9.recipes import Product, Recording, Role, read_recording, recipe
+from fp9.recipes import Operand, Product, Recorded, Recording, Role, read_recording, recipe
 from fp9.units import CATALOGUE, Cast, Dot, Fma
 from fp9.vectors import check
 from fp9.vectors.recorded import from_recording, of_casts, of_products
+from fp9.vectors.sets import from_inputs
 
 
 def step(name: str) -> Recording:
@@ -133,3 +134,16 @@ def test_operands_are_exchanged_and_lanes_are_filled_where_a_unit_needs_it() -> 
     columns = of_products(spec, [p], np.random.default_rng(0), sums=2)
     lanes = p.engine.products
     assert 5 % lanes and len(columns["a0"]) == 2 * -(-5 // lanes)
+
+
+def test_a_unit_with_scales_computes_a_recorded_product_at_scales_of_one() -> None:
+    fmt, steps, sums = fp9.format("e4m3"), engine("mx(G=4)"), 4
+    generator = np.random.default_rng(5)
+    a, b = (generator.integers(0, 0x70, shape, np.uint8) for shape in ((3, 8), (8, 2)))
+    result = fp9.matmul(a, b, fmt, fmt, engine=steps)
+    recorded = Recorded("layer", Product.FORWARD, Operand(a, fmt, 1.0), Operand(b, fmt, 1.0), steps, result)
+    unit = Dot("mx4", (fmt,), (fmt,), steps, scale=fp9.format("e8m0"))
+    made = from_inputs(unit, of_products(unit, [recorded], np.random.default_rng(3), sums))
+    again = np.random.default_rng(3)
+    rows, columns = (again.integers(size, size=sums) for size in result.shape)
+    assert made.expected["result"][1::2].tolist() == result[rows, columns].view(np.uint32).tolist()
