@@ -75,7 +75,7 @@ def explain(
         flags = _Case(made, answers, results=False, any_nan=any_nan, apart=whole.wrong(found), flag_bits=flag_bits)
         mismatched = int((flags.wrong(()) & ~whole.wrong(())).sum())
         beside = [other for other in candidates if whole.count((*found, other)) <= unlike] if flags.count(found) else []
-        raised = _forward(flags, found, (*beside, *flag_differences(made.unit)))
+        raised = _forward(flags, found, (*flag_differences(made.unit), *beside))
         more, left_flags = _account(flags, raised, found)
         explanations += more
         total, unlike, remaining = (

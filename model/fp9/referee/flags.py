@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fp9.golden import evaluate
+from fp9.golden.selects import factor_values
 from fp9.referee.classes import (
     flag_ports,
     is_signalling,
@@ -19,7 +20,7 @@ from fp9.referee.classes import (
 from fp9.referee.difference import Difference, Topic
 from fp9.referee.specs import rounded_at_once, with_rounding
 from fp9.rounding import FLAG_BITS, Flags, Rounding
-from fp9.units import Columns, Port, Results, Unit
+from fp9.units import Columns, Dot, Mac, Port, Results, Unit
 
 _RAISED = (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW, Flags.INVALID)
 
@@ -72,6 +73,7 @@ SITUATIONS = (
     ),
     Situation("for inexact results at the smallest normal number", _at_smallest_normal),
     Situation("for signalling NaN", lambda op: op.signalling),
+    Situation("for zero times infinity beside a NaN", lambda op: _invalid_beside_nan(op)),
     Situation("for NaN operands", lambda op: np.isnan(op.operands).any(axis=0)),
     Situation("for infinite operands", lambda op: np.isinf(op.operands).any(axis=0)),
     Situation("for infinite operands that saturate", lambda op: _saturated(op) & np.isinf(op.operands).any(axis=0)),
@@ -80,6 +82,7 @@ SITUATIONS = (
     Situation("for exact subnormal results", lambda op: _tiny(op) & ~op.raised(Flags.INEXACT)),
     Situation("for inexact subnormal results", lambda op: _tiny(op) & op.raised(Flags.INEXACT)),
     Situation("for numbers that become zero", lambda op: (op.result == 0) & op.raised(Flags.INEXACT)),
+    Situation("for all numbers that become zero, exact subnormals too", lambda op: _vanishes(op)),
     Situation("for results that are zero", lambda op: op.result == 0),
     Situation("where numbers overflow", lambda op: op.raised(Flags.OVERFLOW)),
     Situation("where the operation is invalid", lambda op: op.raised(Flags.INVALID)),
@@ -93,6 +96,24 @@ SITUATIONS = (
 def _tiny(op: Operation) -> Any:
     magnitude = np.abs(op.result)
     return (magnitude > 0) & (magnitude < op.smallest_normal)
+
+
+def _vanishes(op: Operation) -> Any:
+    """Zeros whose exact result is none: rounded to odd, no number becomes zero."""
+    if not rounded_at_once(op.unit):
+        return np.zeros(len(op.result), dtype=np.bool_)
+    odd = with_rounding(op.unit, Rounding.RTO)
+    results = evaluate(odd, {port.name: op.inputs[port.name] for port in odd.inputs})
+    return (op.result == 0) & (numbers(op.port, results[op.port.name], op.inputs) != 0)
+
+
+def _invalid_beside_nan(op: Operation) -> Any:
+    """Zero times infinity where the sum is NaN already: IEEE 754-2019, 7.2 (c) leaves the flag of an fma open."""
+    if not isinstance(op.unit, Dot) or isinstance(op.unit, Mac):
+        return np.zeros(len(op.result), dtype=np.bool_)
+    a, b = (np.abs(values) for values in factor_values(op.unit, op.inputs))
+    undefined = (a == 0) & np.isinf(b) | np.isinf(a) & (b == 0)
+    return undefined.any(axis=1) & np.isnan(op.operands).any(axis=0)
 
 
 def _saturated(op: Operation) -> Any:

@@ -13,15 +13,17 @@ from fp9.golden import evaluate
 from fp9.referee.classes import (
     coded,
     formats_on,
+    limits,
     numbers,
     operands_beside,
     operands_of,
     results_of,
 )
+from fp9.referee.conversions import Conversion, Narrowed
 from fp9.referee.difference import Difference, Topic
-from fp9.referee.specs import formats_of, rounded_at_once, targets_of, with_rounding
+from fp9.referee.specs import formats_of, rounded_at_once, targets_of, with_rounding, with_targets
 from fp9.rounding import Rounding
-from fp9.units import Columns, Mac, Port, Results, Unit
+from fp9.units import Cast, Columns, Mac, Port, Results, Unit
 
 ANY_NAN = Difference(Topic.NAN, 'its NaN has another code; nan = "any" accepts it', any_nan=True)
 
@@ -74,11 +76,44 @@ def _flushed_before(unit: Unit, inputs: Columns, results: Results) -> Results:
     return changed
 
 
+_FURTHER_EXPONENTS = 2
+"""Exponent bits more, after which no sum of the suites is below the normal numbers."""
+
+
+def _flushed_unbounded(unit: Any, inputs: Columns, results: Results) -> Results:
+    """A result becomes zero that is below the normal numbers when it is rounded as if there were no smallest one."""
+    wide = {fmt: _widened(fmt) for fmt in targets_of(unit)}
+    unbounded = evaluate(with_targets(unit, wide), {port.name: inputs[port.name] for port in unit.inputs})
+    changed: Results = {}
+    for port in results_of(unit):
+        codes = np.array(_flushed(port, results[port.name], inputs))
+        smallest, _ = limits(port, inputs)
+        for fmt, here in formats_on(port, inputs):
+            if isinstance(fmt, FixedFormat) and fmt.subnormals:
+                numbers_there = np.abs(wide[fmt].table[unbounded[port.name][here]])
+                tiny = (numbers_there > 0) & (numbers_there < smallest[here])
+                codes[here] = np.where(tiny, codes[here] & fmt.sign_mask, codes[here])
+        changed[port.name] = codes
+    return changed
+
+
+def _widened(fmt: Format) -> FixedFormat:
+    """ValueError for a format whose fields have no fixed places: under another difference the target can be one."""
+    if not isinstance(fmt, FixedFormat):
+        raise ValueError(f"{fmt.name} has no exponent field to widen")
+    bits = fmt.exponent_bits + _FURTHER_EXPONENTS
+    bias = fmt.bias + (1 << bits - 1) - (1 << fmt.exponent_bits - 1)
+    return FixedFormat(f"{fmt.name}_unbounded", bits, fmt.fraction_bits, bias)
+
+
 def _flushes(unit: Unit) -> Iterator[Difference]:
     if any(isinstance(fmt, FixedFormat) and fmt.subnormals for fmt in targets_of(unit)):
         yield Difference(Topic.SUBNORMALS, "it flushes subnormal results to zero", results=_flushed_results(True))
         if rounded_at_once(unit):
             yield Difference(Topic.SUBNORMALS, "it flushes to zero before it rounds", results=_flushed_before)
+        if isinstance(unit, Cast | Conversion | Narrowed) and all(fmt.bits <= 8 for fmt in targets_of(unit)):
+            says = "it flushes to zero what is below the normal numbers when rounded with an unbounded exponent"
+            yield Difference(Topic.SUBNORMALS, says, results=_flushed_unbounded)
         yield Difference(Topic.SUBNORMALS, "it flushes subnormal results to +0", results=_flushed_results(False))
     if not isinstance(unit, Mac):
         yield Difference(Topic.OPERANDS, "it reads subnormal operands as zero", operands=_flushed_operands)
@@ -158,6 +193,13 @@ def _result_is(test: Callable[[Any], Any]) -> Callable[[Unit, Port, Columns, Res
     return lambda unit, port, inputs, results: test(numbers(port, results[port.name], inputs))
 
 
+def _zero_beside_special(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
+    """Where a factor is zero and another one infinite or NaN; the addend is none."""
+    factors = [p for p in operands_beside(unit, port) if not p.name.startswith("c")]
+    values = np.stack([numbers(p, inputs[p.name], inputs) for p in factors])
+    return (values == 0).any(axis=0) & ~np.isfinite(values).all(axis=0)
+
+
 def _never(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
     return np.zeros(len(results[port.name]), dtype=np.bool_)
 
@@ -212,6 +254,9 @@ def _nans(unit: Unit) -> Iterator[Difference]:
             for sign_words, sign in _SIGNS_OF_NAN:
                 change = _instead(nan, sign, code_of)
                 yield Difference(Topic.NAN, f"it gives {sign_words}{words} where NaN is expected", results=change)
+        if len(operands_of(unit)) > 1:
+            change = _instead(_zero_beside_special, _never, _zero_code)
+            yield Difference(Topic.NAN, "a zero factor gives zero, whatever the other one is", results=change)
     else:
         for words, code_of in (("zero", _signed_zero), _BECOMES[1]):
             for sign_words, sign in _SIGNS_OF_NAN:

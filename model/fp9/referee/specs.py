@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 from fp9.engines import Engine
@@ -51,6 +52,17 @@ def with_format(unit: Any, old: Format, new: Format) -> Any:
         return new if value == old else value
 
     return replaced(unit, **{f.name: other(getattr(unit, f.name)) for f in dataclasses.fields(unit)})
+
+
+@functools.singledispatch
+def with_targets(unit: Any, targets: Mapping[Format, Format]) -> Any:
+    """A conversion to other formats than its own. Raises ValueError for what is none."""
+    raise ValueError(f"{unit.name} converts to no format")
+
+
+with_targets.register(Cast, lambda unit, targets: replaced(unit, targets=tuple(targets[fmt] for fmt in unit.targets)))
+with_targets.register(Conversion, lambda unit, targets: replaced(unit, target=targets[unit.target]))
+with_targets.register(Narrowed, lambda unit, targets: replaced(unit, target=targets[unit.target]))
 
 
 # --- roundings, overflow and engine -----------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def verilog_bench(unit: Unit, count: int) -> str:
     return "\n".join([*lines, *body, *_check_task(unit, slices), "endmodule", ""])
 
 
-def _connections(unit: Unit) -> str:
+def connections(unit: Unit) -> str:
     """The pins of the unit; reset by `rst`, whatever its level, and never held by an enable."""
     held = {unit.reset.port: "rst" if unit.reset.active else "!rst", "enable": "1'b1"}
     names = [port.name for port in (*unit.control_ports, *unit.inputs, *unit.outputs)]
@@ -84,7 +84,7 @@ def _check_task(unit: Unit, slices: dict[str, str]) -> list[str]:
 
 def _combinational_bench(unit: Unit, slices: dict[str, str]) -> list[str]:
     return [
-        f"  {unit.name} unit ({_connections(unit)});",
+        f"  {unit.name} unit ({connections(unit)});",
         "",
         "  initial begin",
         f'    $readmemh("vectors/{unit.name}.memh", vectors);',
@@ -106,7 +106,7 @@ def _clocked_bench(unit: Unit, slices: dict[str, str]) -> list[str]:
         "  wire out_valid;",
         "  wire in_ready;" if waits else "  wire in_ready = 1'b1;",
         "  integer sent, waited, seed;",
-        f"  {unit.name} unit ({_connections(unit)});",
+        f"  {unit.name} unit ({connections(unit)});",
         "",
         "  always #5 clk = !clk;",
         "",

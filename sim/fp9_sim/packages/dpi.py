@@ -8,7 +8,8 @@ The library embeds Python and asks fp9 itself, so that what a bench compares wit
 from __future__ import annotations
 
 from fp9.unitfile import dumps
-from fp9.units import Port, Unit
+from fp9.units import Handshake, Port, Unit
+from fp9_sim.packages.benches import connections
 
 EXAMPLE_COUNT = 2_000
 """Operations that the example's bench draws."""
@@ -187,15 +188,9 @@ def _checks(unit: Unit) -> list[str]:
     return lines
 
 
-def _connections(unit: Unit) -> str:
-    handshake = ("clk", "rst", "in_valid", "in_ready", "out_valid", "out_ready") if unit.stages else ()
-    names = [*handshake, *(port.name for port in (*unit.inputs, *unit.outputs))]
-    return ", ".join(f".{name}({name})" for name in names)
-
-
 def _combinational(unit: Unit) -> list[str]:
     return [
-        f"  {unit.name} unit ({_connections(unit)});",
+        f"  {unit.name} unit ({connections(unit)});",
         "",
         "  initial draw();",
         "",
@@ -210,11 +205,13 @@ def _combinational(unit: Unit) -> list[str]:
 
 def _clocked(unit: Unit) -> list[str]:
     """Inputs change at the falling edge; what was taken waits in a queue for its result."""
+    waits = unit.handshake is Handshake.READY
     return [
-        "  logic rst, in_valid, out_ready, in_ready, out_valid, taken;",
+        "  logic rst, in_valid, out_ready, out_valid, taken;",
+        "  wire in_ready;" if waits else "  wire in_ready = 1'b1;",
         "  int waited;",
         "  results_t expected [$];",
-        f"  {unit.name} unit ({_connections(unit)});",
+        f"  {unit.name} unit ({connections(unit)});",
         "",
         "  initial begin",
         "    {in_valid, out_ready} = 0;",
@@ -228,7 +225,7 @@ def _clocked(unit: Unit) -> list[str]:
         "      in_valid = $urandom % 4 != 0;",
         "      draw();",
         "    end",
-        "    out_ready = $urandom % 4 != 0;",
+        f"    out_ready = {'$urandom % 4 != 0' if waits else 1};",
         "  end",
         "",
         "  always @(posedge clk) begin",
