@@ -89,8 +89,11 @@ def test_a_ratio_is_that_of_the_data_sheets(unit: str, other: str, a: str, b: st
 
 @pytest.mark.parametrize("line", [line for line in PAGE.read_text().splitlines() if not line.startswith("|")])
 def test_an_area_in_a_sentence_on_units_is_in_their_records(line: str) -> None:
+    """Those of the catalogue's units, and of the pages of studies that the sentence names."""
     units = [name for name in _UNIT.findall(line) if name in CATALOGUE]
     known = {text for unit in units for text in figures(unit).values()}
+    for page in re.findall(r"\((study/\w+\.md)\)", line):
+        known |= {cell for _, rows in _tables((DOCS / page).read_text()) for row in rows for cell in row}
     if units:
         assert set(_AREA.findall(line)) <= known
 
