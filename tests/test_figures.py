@@ -14,6 +14,7 @@ from tests import witnesses
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "area-analysis.md"
+_OF_A_SHEET = {"um2": "area um2", "ns": "delay ns"}
 _UNIT = re.compile(r"`(\w+)`")
 _AREA = re.compile(r"\b\d{5,6}\b")
 _RATIO = re.compile(r"\| `(\w+)` / `(\w+)` \| ([\d.]+) \| ([\d.]+) \|")
@@ -98,9 +99,23 @@ def test_an_area_in_a_sentence_on_units_is_in_their_records(line: str) -> None:
         assert set(_AREA.findall(line)) <= known
 
 
+def _in_gates() -> list[tuple[str, dict[str, str]]]:
+    """The units of docs/accumulators.md with the figures that stand there."""
+    tables = _tables((DOCS / "accumulators.md").read_text())
+    head, rows = next(table for table in tables if table[0][:2] == ["unit", "computes"])
+    return [(row[0].strip("`"), dict(zip(head[2:], row[2:], strict=True))) for row in rows]
+
+
+@pytest.mark.parametrize(("unit", "said"), _in_gates())
+def test_an_area_of_an_instruction_is_that_of_its_data_sheet(unit: str, said: dict[str, str]) -> None:
+    known = _sheet(unit)
+    assert said == {f"{mapping} {of}": known[mapping][words] for mapping in "AB" for of, words in _OF_A_SHEET.items()}
+
+
 def test_the_page_is_checked_at_all() -> None:
     assert len(ROWS) >= 14
     assert len(RATIOS) >= 3
+    assert len(_in_gates()) >= 4
 
 
 def test_every_preset_has_the_witnesses_of_the_record() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 import numpy as np
 
 from fp9.casts.arrays import decode_native
@@ -11,6 +14,8 @@ from fp9.units import SCALE_BITS, Cast, Port
 
 _SCALED = 3000
 """Operations that only a scale brings to where the targets are."""
+_TURNS = 4
+"""Times that every lone bit of a subnormal source is met under each target and rounding."""
 _FAR = 16
 """Operations for each exponent of the product of a source and its scale."""
 
@@ -29,6 +34,31 @@ def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) ->
     drawn = {port.name: drawn_port(port, len(codes), rng) for port in selects}
     signed = codes | rng.choice([0, source.sign_mask], len(codes))
     return Family(signed, rows(selects, drawn, len(codes)), scale=np.round(scale).astype(np.int64))
+
+
+def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
+    """Subnormal sources with the leading 1 at every place, scaled to where a target is: a drawn fraction, halfway to
+    the next or not, and below that one bit more at each place, or none. The shift in front of the rounding is decided
+    by every bit.
+
+    None for a source that has its subnormals drawn whole by `brought_inside`.
+    """
+    source = fixed(unit.source)
+    if 1 << source.fraction_bits <= _SCALED // 2:
+        return
+    least, most = -1 << (SCALE_BITS - 1), (1 << (SCALE_BITS - 1)) - 1
+    for (target, fmt), rounding in itertools.product(enumerate(unit.targets), range(len(unit.roundings))):
+        kept = fmt.precision
+        leads, lone = np.indices((source.fraction_bits, source.fraction_bits + 1)).reshape(2, -1).repeat(_TURNS, axis=1)
+        above = (1 << kept - 1 | rng.integers(0, 1 << kept - 1, leads.size)) * 2 + rng.integers(0, 2, leads.size)
+        codes = above << leads >> kept
+        codes = np.where(lone < leads - kept, codes | 1 << np.minimum(lone, leads), codes)
+        ends = np.log2(fmt.smallest_normal), np.log2(fmt.max)
+        exponents = rng.integers(int(ends[0]) - 2, int(ends[1]) + 1, leads.size)
+        scale = np.clip(exponents - (source.lowest_exponent - source.fraction_bits + leads), least, most)
+        chosen = {"target": target, "rounding": rounding, "overflow": rng.integers(0, len(unit.overflow), leads.size)}
+        signed = codes | rng.choice([0, source.sign_mask], leads.size)
+        yield Family(signed, rows(selects, chosen, leads.size), scale=scale)
 
 
 def far_outside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:

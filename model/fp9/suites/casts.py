@@ -17,7 +17,7 @@ from fp9.formats import FixedFormat, Rounding
 from fp9.suites.boundaries import outside, special_codes, tails, thresholds
 from fp9.suites.cast_family import Choices, Codes, Family, every_choice, rows
 from fp9.suites.cast_hybrid import hybrid_ties
-from fp9.suites.cast_scaled import brought_inside, far_outside
+from fp9.suites.cast_scaled import brought_inside, far_outside, normalised
 from fp9.suites.columns import Inputs, concatenated, cycled, drawn_port, fixed, walking_fractions
 from fp9.units import SCALE_BITS, Cast, Port
 
@@ -44,6 +44,7 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
         _walking(unit, selects, rng),
         *([hybrid_ties(unit, selects, rng)] if Rounding.HYBRID in unit.roundings else []),
         *([brought_inside(unit, selects, rng), far_outside(unit, selects, rng)] if unit.scale else []),
+        *(normalised(unit, selects, rng) if unit.scale else []),
         *([_carries(unit, selects, rng)] if Rounding.SR in unit.roundings else []),
         *_reaching(unit, selects, rng),
     ]

@@ -54,6 +54,8 @@ class Cast(Unit):
     stages: int = 0
     nan_sign: NanSign = field(default=NanSign.KEPT, metadata=SAID_WHERE_SET)
     """Which results that are NaN have a sign: RISC-V's have none, Arm's those that stand for infinity."""
+    nan: tuple[int, ...] = field(default=(), metadata=SAID_WHERE_SET)
+    """Codes of a NaN without a sign, one a target; none: the formats' own (Arm's of E5M2 is 0x7E)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", format(self.source))
@@ -70,6 +72,19 @@ class Cast(Unit):
         if not 1 <= self.random_bits <= MAX_RANDOM_BITS:
             raise ValueError(f"{self.name}: {self.random_bits} random bits given; give 1 to {MAX_RANDOM_BITS}")
         check_stages(self, lowest=1 if self.amax else 0)
+        self._check_nan()
+
+    def _check_nan(self) -> None:
+        """ValueError for codes of NaN that are not one for each target, or no NaN there."""
+        if not self.nan:
+            return
+        if len(self.nan) != len(self.targets):
+            raise ValueError(f"{self.name}: {len(self.nan)} codes given for nan; give one for each target, or none")
+        for target, code in zip(self.targets, self.nan, strict=True):
+            try:
+                CastPolicy(nan=code).check(target)
+            except ValueError as error:
+                raise ValueError(f"{self.name}: {error}") from None
 
     def _check_targets(self) -> None:
         """ValueError for a target that the hardware has no codes of."""
@@ -87,7 +102,8 @@ class Cast(Unit):
     def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
         """What the choices of an operation ask for; a rounding that the target does not have means rna there."""
         offered = rounding if target.offers(rounding) else Rounding.RNA
-        return CastPolicy(offered, overflow, nan_sign=self.nan_sign)
+        nan = self.nan[self.targets.index(target)] if self.nan else None
+        return CastPolicy(offered, overflow, nan_sign=self.nan_sign, nan=nan)
 
     def lane_names(self, port: str) -> tuple[str, ...]:
         """Names of a port that every lane has, numbered from 0 where there are several lanes."""

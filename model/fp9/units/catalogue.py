@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fp9.engines import ENGINES, engine
 from fp9.formats import fixed_format, format
 from fp9.names import unknown
-from fp9.rounding import Rounding
+from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.units.base import Unit
 from fp9.units.cast import Cast
 from fp9.units.decode import Decoder, Upcast
@@ -19,6 +21,20 @@ _FNUZ = (format("e4m3fnuz"), format("e5m2fnuz"))
 _ALL = (*_OCP, format("hif8"), *_HFP8)
 _FP32, _DLFLOAT = ENGINES["fma_fp32"], ENGINES["dlfloat"]
 _R = Rounding
+_ARM: dict[str, Any] = {
+    "overflow": (Overflow.INF, Overflow.SATURATE),
+    "scale": True,
+    "nan_sign": NanSign.OVERFLOW,
+    "nan": (0x7F, 0x7E),
+}
+"""FPConvertFP8: scaled by NSCALE, without or with FPMR.OSC."""
+_RISCV: dict[str, Any] = {
+    "targets": _OCP,
+    "roundings": (_R.RNE, _R.RTZ, _R.RDN, _R.RUP, _R.RNA),
+    "overflow": (Overflow.DIRECTED, Overflow.SATURATE),
+    "nan_sign": NanSign.LOST,
+}
+"""Zvfofp8min: roundings in the order of `frm`, and without or with `.sat`."""
 
 CATALOGUE: dict[str, Unit] = {
     unit.name: unit
@@ -35,6 +51,9 @@ CATALOGUE: dict[str, Unit] = {
         Cast("cast_fp32_hfp8", fixed_format("fp32"), _HFP8, (_R.RNA,)),
         Cast("cast_fp32_sr", fixed_format("fp32"), _OCP, (_R.RNE, _R.SR)),
         Cast("cast_bf16", fixed_format("bf16"), _ALL, (_R.RNE, _R.RNA, _R.HYBRID), scale=True),
+        Cast("cast_fp32_riscv", fixed_format("fp32"), **_RISCV),
+        Cast("cast_bf16_riscv", fixed_format("bf16"), **_RISCV),
+        Cast("cast_fp32_arm", fixed_format("fp32"), _OCP, (_R.RNE,), **_ARM),
         Cast("cast_fp32_x4", fixed_format("fp32"), _OCP, (_R.RNE,), amax=True, lanes=4, stages=2),
         Fma("fma_fp32", _ALL, _ALL, _FP32),
         Fma("fma_fp32_ocp", _OCP, _OCP, _FP32),
@@ -51,6 +70,7 @@ CATALOGUE: dict[str, Unit] = {
         Dot("dot4_e8m13_ocp", _OCP, _OCP, engine("hopper(G=4)")),
         Dot("dot8_fp32_ocp", _OCP, _OCP, engine("blackwell(G=8)"), stages=3),
         Dot("dot4_fp32_int8", _INT8[1:], _INT8[1:], engine("fma_fp32(G=4)")),
+        Dot("dot4_fp32_rvbna", _OCP, _OCP, ENGINES["rvbna4"]),
         Dot("dot16_e8m13_ocp", _OCP, _OCP, ENGINES["ada"], stages=4),
         Dot("dot16_fp32_fnuz", _FNUZ, _FNUZ, ENGINES["cdna3"], stages=4),
         Fpu("fpu_dlfloat16_hfp8", _HFP8, _HFP8, ENGINES["fmma"]),

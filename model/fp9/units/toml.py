@@ -147,7 +147,7 @@ def _items(value: object) -> list[object]:
     """A list, or the items of a text with commas."""
     if isinstance(value, list | tuple):
         return list(value)
-    return [item.strip() for item in _OUTER_COMMA.split(value)] if isinstance(value, str) else [value]
+    return [_value(item.strip()) for item in _OUTER_COMMA.split(value)] if isinstance(value, str) else [value]
 
 
 def _of_type(kind: type) -> _Reader:

@@ -74,6 +74,7 @@ def policies(unit: Unit) -> dict[str, Any]:
             "nan_to_zero": policy.nan_to_zero,
             "inf_clip": policy.inf_clip,
             **({} if policy.nan_sign is NanSign.KEPT else {"nan_sign": policy.nan_sign.value}),
+            **({"nan": {fmt.name: code for fmt, code in zip(unit.targets, unit.nan, strict=True)}} if unit.nan else {}),
             "hybrid": "up where F >= T, certain overflow from 40960",
             "tininess": "after rounding",
         }

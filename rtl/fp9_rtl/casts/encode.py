@@ -7,13 +7,19 @@ from fractions import Fraction
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from fp9.formats import FixedFormat, Specials
+from fp9.formats import FixedFormat, Format, Specials
 from fp9.rounding import NanSign, Overflow
 from fp9.units import Cast
 from fp9_rtl.casts.target import CastTarget
 from fp9_rtl.parts.layouts import flags_layout
 from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.step import Step
+
+
+def _nans(unit: Cast, target: Format) -> tuple[int, int]:
+    """The codes of a NaN with and without a sign; 0 in a format that has none."""
+    policy = unit.policy(target, unit.roundings[0], unit.overflow[0])
+    return policy.nan_code(target, True) or 0, policy.nan_code(target, False) or 0
 
 
 class Encode(Step):
@@ -33,6 +39,7 @@ class Encode(Step):
     def __init__(self, unit: Cast, targets: list[CastTarget], i: data.StructLayout) -> None:
         self._targets = targets
         self._policies, self._nan_sign = unit.overflow, unit.nan_sign
+        self._nans = {target.format: _nans(unit, target.format) for target in targets}
         super().__init__(i, data.StructLayout({"result": max(t.format.bits for t in targets), "flags": flags_layout()}))
 
     def elaborate(self, platform: object) -> Module:
@@ -74,7 +81,7 @@ class Encode(Step):
         limit = Mux(infinite, fmt.inf_code(False) or 0, fmt.max_code)[: fmt.bits - 1]
         one_zero = fmt.code_of(Fraction(0), negative=True) == 0
         with m.If(nan):
-            m.d.comb += self.o.result.eq(Mux(self._sign_of_nan(), fmt.nan_code(True) or 0, fmt.nan_code(False) or 0))
+            m.d.comb += self.o.result.eq(Mux(self._sign_of_nan(), *self._nans[fmt]))
         with m.Elif(beyond):
             m.d.comb += self.o.result.eq(Cat(limit, i.sign))
         with m.Else():

@@ -98,9 +98,7 @@ def oracle_dot(unit: Dot, row: dict[str, int]) -> tuple[int, Flags]:
 
 _FP4, _FP6, _OCP = (format("e2m1"),), (format("e3m2"), format("e2m3")), (format("e4m3"), format("e5m2"))
 OTHER_DOTS = (
-    Dot("one_step_of_a_chunk", _OCP, _OCP, engine("rvbna4")),
     Dot("steps_of_a_chunk", _OCP, _OCP, engine("hopper_mma(G=4,L=8)")),
-    Dot("blocks_of_fp4", _FP4, _FP4, engine("mx(G=4)"), scale=format("ue4m3")),
     Dot("blocks_of_any", (*_OCP, *_FP6), (*_FP6, *_FP4), engine("mx(G=3)"), scale=format("e8m0")),
 )
 """Specs with what the catalogue's units do not have."""
@@ -241,7 +239,9 @@ def test_cast_chooses_target_rounding_and_policy_by_its_ports(unit: Cast) -> Non
         mode = chosen(unit.roundings, row, "rounding")
         if mode is Rounding.HYBRID and fmt.name != "hif8":  # hybrid means rna for every other target
             mode = Rounding.RNA
-        policy = oracle.CastPolicy(mode, chosen(unit.overflow, row, "overflow"))
+        nan = chosen(unit.nan, row, "target") if unit.nan else None
+        overflow = chosen(unit.overflow, row, "overflow")
+        policy = oracle.CastPolicy(mode, overflow, nan_sign=unit.nan_sign, nan=nan)
         threshold = row[x] & 0x3FFF if width == 14 else (row[x] & 1) << 1 | 1
         bits: oracle.RandomBits | oracle.HybridBits = oracle.HybridBits(threshold, width)
         if mode is Rounding.SR:

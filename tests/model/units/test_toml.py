@@ -83,6 +83,19 @@ def test_a_wrong_setting_is_named(setting: str, words: str) -> None:
         load("fma_fp32", [setting])
 
 
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("nan=[127]", "cast_fp32_arm: 1 codes given for nan; give one for each target, or none"),
+        ("nan=[127,120]", "cast_fp32_arm: nan=0x78 given; give a code of e5m2"),
+        ("nan=[127,NaN]", "give an integer"),
+    ],
+)
+def test_a_wrong_code_of_nan_is_named(setting: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        load("cast_fp32_arm", [setting])
+
+
 @pytest.mark.parametrize("text", ["kind = ", "\xff\xfe", 'kind = "fma"\nname = "x"', "", 'kind = "fma"\nengine = 3'])
 def test_a_file_that_is_no_unit_is_refused(text: str, tmp_path: Path) -> None:
     file = tmp_path / "unit.toml"
