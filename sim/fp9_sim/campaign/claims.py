@@ -16,9 +16,8 @@ from typing import Any
 import fp9_rtl
 from fp9.units import Unit
 from fp9_sim import mutants, proofs, records
-from fp9_sim.netlists.solver import State
-from fp9_sim.proofs.claims import claims_of
-from fp9_sim.sweeps.page import swept
+from fp9_sim.proofs import State, claims_of
+from fp9_sim.sweeps import swept
 
 NO_RECORD, EARLIER_CIRCUIT, EARLIER_SUITE = "no record", "earlier circuit", "earlier suite"
 

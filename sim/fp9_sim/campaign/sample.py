@@ -14,9 +14,7 @@ from fp9.suites import inputs_of
 from fp9.units import Unit
 from fp9_sim import mutants
 from fp9_sim.batch.unit import check, verilated
-from fp9_sim.netlists.solver import State
-from fp9_sim.proofs.claims import claims_of
-from fp9_sim.proofs.job import decided
+from fp9_sim.proofs import State, claims_of, decided
 
 DRAWN = 1 << 18
 """Random operations."""

@@ -1,7 +1,8 @@
 """Proofs about a unit's Verilog: every case of every claim decided, and a record of it."""
 
 from fp9_sim.netlists.solver import State
-from fp9_sim.proofs.job import CASE_SECONDS, CaseRecord, ClaimRecord, ProofRecord, explain, prove
+from fp9_sim.proofs.claims import claims_of
+from fp9_sim.proofs.job import CASE_SECONDS, CaseRecord, ClaimRecord, ProofRecord, decided, explain, prove
 from fp9_sim.proofs.text import TEXT_SECONDS, TextRecord, prove_text
 
 __all__ = [
@@ -12,6 +13,8 @@ __all__ = [
     "ProofRecord",
     "State",
     "TextRecord",
+    "claims_of",
+    "decided",
     "explain",
     "prove",
     "prove_text",
