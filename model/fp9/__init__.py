@@ -22,6 +22,7 @@ from fp9.sums.products import dot, matmul
 
 if TYPE_CHECKING:
     from fp9 import blocks, recipes, units, vectors
+    from fp9.above import regress, verilog, write_verilog
     from fp9.blocks import dequantise, quantise
     from fp9.units import unit
 
@@ -66,6 +67,8 @@ __all__ = [
     "units",
     "vectors",
 ]
+if TYPE_CHECKING:
+    __all__ += ["regress", "verilog", "write_verilog"]
 
 _HOMES = {"unit": "fp9.units", "quantise": "fp9.blocks", "dequantise": "fp9.blocks"}
 _ROOMS = ("blocks", "recipes", "units", "vectors")
