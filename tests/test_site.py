@@ -85,6 +85,15 @@ def test_versions_stand_side_by_side(site: Path) -> None:
     assert (site / "0.0.9" / "index.html").read_text() == "older"
 
 
+MERMAID = "https://unpkg.com/mermaid@*/**"
+"""Where the theme has Mermaid from, which draws block diagrams when a page is opened."""
+
+STAND_IN = (
+    "window.mermaid = {initialize() {}, render: async (id, text) => ({svg: `<svg><title>${text}</title></svg>`})};"
+)
+"""A script in its place, as tests do not ask the net."""
+
+
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing."""
@@ -101,6 +110,7 @@ def browser(site: Path) -> Iterator[tuple[Any, str]]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         opened = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         tab = opened.new_page(viewport={"width": 400, "height": 900}, color_scheme="dark")
+        tab.route(MERMAID, lambda route: route.fulfill(content_type="text/javascript", body=STAND_IN))
         yield tab, f"http://127.0.0.1:{server.server_port}/{fp9.__version__}/"
         opened.close()
         server.shutdown()

@@ -164,8 +164,8 @@ def study(names: tuple[str, ...], out: Path, only_list: bool, again: bool, as_js
 def datasheet(names: tuple[str, ...], out: Path, as_json: bool) -> None:
     """Write data sheets of UNIT..., or of the whole catalogue.
 
-    Ports, formats, rounding, timing diagram, area and delay, as NAME.md; units with as many stages share the picture of
-    their timing. The whole catalogue gets an index as well.
+    Ports, formats, rounding, timing diagram, block diagram (Mermaid), area and delay, as NAME.md; units with as many
+    stages share the picture of their timing. The whole catalogue gets an index as well.
 
     \b
       fp9 datasheet fma_fp32

@@ -1,1 +1,1 @@
-"""Data sheets of units (`sheet`), with their timing pictures (`timing`)."""
+"""Data sheets of units (`sheet`), with their block diagrams (`diagram`) and timing pictures (`timing`)."""

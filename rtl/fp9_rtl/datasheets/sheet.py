@@ -1,4 +1,4 @@
-"""Data sheets of units: ports, formats, rounding, timing, area and delay, all out of the unit spec."""
+"""Data sheets of units: ports, formats, rounding, timing, steps, area and delay, all out of the unit spec."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from fp9.formats import FixedFormat, Format
 from fp9.rounding import Overflow
 from fp9.system.files import write_whole
 from fp9.units import Cast, Dot, Fpu, Handshake, Port, Quantiser, Unit, Upcast
+from fp9_rtl.datasheets import diagram
 from fp9_rtl.datasheets.timing import picture, timing_svg
 from fp9_rtl.export.interfaces import port_formats
 from fp9_rtl.synthesis.records import NOTE
@@ -55,10 +56,14 @@ def index(units: Sequence[Unit]) -> str:
 
 
 def sheet(unit: Unit, measured: Synthesis | None = None) -> str:
-    """The data sheet of a unit as Markdown, without areas where nothing is measured."""
+    """The data sheet of a unit as Markdown, without areas where nothing is measured.
+
+    Raises ValueError for a unit without hardware.
+    """
     parts = [f"# {unit.name}", body(unit)]
     if drawn := picture(unit):
         parts.append(f"![Timing of {unit.name}]({drawn})")
+    parts += ["## Steps", diagram.section(unit)]
     if measured is not None:
         parts += [AREA, _areas(unit, measured)]
     return "\n\n".join(parts) + "\n"

@@ -22,6 +22,7 @@ from fp9.units import Handshake, Port, Unit
 from fp9.units.toml import dumps
 from fp9_rtl.components import build
 from fp9_rtl.export.text.digest import digest
+from fp9_rtl.export.text.steps import Steps
 from fp9_rtl.export.text.system import system_verilog
 from fp9_rtl.export.text.writer import write_modules
 from fp9_rtl.tools.cache import load, store
@@ -69,6 +70,11 @@ def circuit_digest(unit: Unit) -> str:
     return str(_made(unit, False)["circuit"])
 
 
+def unit_steps(unit: Unit) -> Steps:
+    """The steps of a unit, which are the modules of its Verilog, and the bits between them. Raises as `verilog`."""
+    return Steps.from_dict(_made(unit, False)["steps"])
+
+
 def component_digest(component: wiring.Component, name: str) -> str:
     """SHA-256 of a component's circuit."""
     return digest(_words(component, name)[0])
@@ -76,7 +82,8 @@ def component_digest(component: wiring.Component, name: str) -> str:
 
 def component_verilog(component: wiring.Component, name: str) -> str:
     """Verilog of a component, its submodules behind it."""
-    return "\n".join(write_modules(*_words(component, name)).values())
+    texts, _ = write_modules(*_words(component, name))
+    return "\n".join(texts.values())
 
 
 def _modules(unit: Unit, flat: bool) -> dict[str, str]:
@@ -84,16 +91,17 @@ def _modules(unit: Unit, flat: bool) -> dict[str, str]:
 
 
 def _made(unit: Unit, flat: bool) -> dict[str, Any]:
-    """The text of a unit's modules and the digest of its circuit; kept, as it takes seconds, until the source changes.
+    """The text of a unit's modules, its steps and the digest of its circuit.
 
-    Where the cache cannot be written it is made each time.
+    Kept, as it takes seconds, until the source changes. Where the cache cannot be written it is made each time.
     """
     request = {"unit": repr(unit), "flat": flat, "source": _stamp()}
     folder = cache.folder("verilog")
     made = load(folder, request)
     if made is None:
         words, name, docs = _words(build(unit), unit.name)
-        made = {"modules": write_modules(words, name, docs, flat), "circuit": digest(words)}
+        modules, steps = write_modules(words, name, docs, flat)
+        made = {"modules": modules, "steps": steps.to_dict(), "circuit": digest(words)}
         with contextlib.suppress(OSError):
             store(folder, request, made)
     return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fp9_rtl.export.text import source
@@ -14,10 +14,14 @@ from fp9_rtl.export.text.hierarchy import Part, flattened, parts, split_structur
 from fp9_rtl.export.text.module import Module
 from fp9_rtl.export.text.signals import Names, Signal, Sources
 from fp9_rtl.export.text.statements import body, ports_text
+from fp9_rtl.export.text.steps import Steps, steps
 
 
-def write_modules(words: Mapping[str, Any], name: str, docs: Mapping[Path, str], flat: bool = False) -> dict[str, str]:
-    """Texts of the modules of a flat circuit by name, what holds others before them; `flat`: of one that holds all.
+def write_modules(
+    words: Mapping[str, Any], name: str, docs: Mapping[Path, str], flat: bool = False
+) -> tuple[dict[str, str], Steps]:
+    """Texts of the modules of a flat circuit by name, what holds others before them; `flat`: of one that holds all. And
+    the steps that they are.
 
     `words` is the module of Yosys' JSON, `docs` what modules of the source say of themselves, in the order in which
     they are to stand. Deterministic.
@@ -26,7 +30,8 @@ def write_modules(words: Mapping[str, Any], name: str, docs: Mapping[Path, str],
     circuit = flattened(circuit) if flat else circuit
     split_structures(circuit)
     top = parts(circuit, docs)
-    return _Writer(circuit, name, docs).write(top)
+    texts, named = _Writer(circuit, name, docs).write(top)
+    return texts, steps(circuit, top, named)
 
 
 class _Writer:
@@ -36,7 +41,8 @@ class _Writer:
         unnamed = [Wire(cell.path, name or "value", cell.output) for name, cell in local]
         self._lent = (Sources(circuit.wires), Sources(unnamed))
 
-    def write(self, top: Part) -> dict[str, str]:
+    def write(self, top: Part) -> tuple[dict[str, str], dict[Path, str]]:
+        """The texts, and which of them each part is."""
         modules: dict[Path, Module] = {}
         for part in top.walk():
             children = {child: modules[(*part.path, child)] for child in part.children}
@@ -55,7 +61,7 @@ class _Writer:
                 text = text.replace(f"@{child}@ ", f"{named[(*path, child)]} ")
             doc = [f"// {line}".rstrip() for line in self._docs.get(path, "").splitlines()]
             texts.setdefault(named[path], "\n".join([*doc, f"module {named[path]}(", text, "endmodule", ""]))
-        return texts
+        return texts, named
 
     def _top_ports(self, module: Module) -> None:
         for port in self._circuit.ports:
@@ -80,12 +86,12 @@ def _common(group: Sequence[Path]) -> Path:
     """The path of modules of one text: their own, or as much of it as they share."""
     if len(group) == 1:
         return group[0]
-    last = "".join(_shared([path[-1] for path in group])).rstrip("_0123456789")
-    return (*_shared([path[:-1] for path in group]), last or group[0][-1])
+    last = "".join(common_start([path[-1] for path in group])).rstrip("_0123456789")
+    return (*common_start([path[:-1] for path in group]), last or group[0][-1])
 
 
-def _shared(sequences: Sequence[Sequence[str]]) -> list[str]:
-    """What sequences have in common from their start."""
+def common_start(sequences: Iterable[Sequence[str]]) -> list[str]:
+    """What sequences (of names or letters) have in common from their start."""
     columns = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*sequences, strict=False))
     return [column[0] for column in columns]
 

@@ -1,0 +1,99 @@
+"""Block diagrams of units as Mermaid flowcharts: ports, the modules of the Verilog, and the bits between them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from fp9.units import Unit
+from fp9_rtl.export.text.circuit import Path
+from fp9_rtl.export.text.steps import Edge, Step, Steps
+from fp9_rtl.export.text.writer import common_start
+from fp9_rtl.export.verilog import unit_steps
+
+_LEGEND = (
+    "Boxes and frames are the modules of the Verilog (`fp9 rtl {name}`), `x 4` stands for four equal ones, a number at "
+    "an arrow for the bits that pass, those of equal modules together. An output without an arrow is constant."
+)
+_CLOCKED = (
+    " Clock, reset and handshake are not drawn as ports. Bits in registers are the Verilog's; of those that synthesis "
+    "finds equal or constant it leaves one or none."
+)
+
+
+def section(unit: Unit) -> str:
+    """The diagram as Markdown: a fenced block and what it shows. Raises ValueError for a unit without hardware."""
+    legend = _LEGEND.format(name=unit.name) + (_CLOCKED if unit.stages else "")
+    return f"```mermaid\n{flowchart(unit, unit_steps(unit))}\n```\n\n{legend}"
+
+
+def flowchart(unit: Unit, steps: Steps) -> str:
+    """The flowchart of a unit's steps as Mermaid text: control ports apart, all ports and steps. Deterministic."""
+    inputs, outputs = ([port.name for port in ports] for ports in (unit.inputs, unit.outputs))
+    undrawn = {port.name for port in unit.control_ports}
+    edges = [edge for edge in steps.edges if edge.source not in undrawn and edge.target not in undrawn]
+    lines = ["flowchart TB"]
+    entering = _together(inputs, ((edge.source, edge.target) for edge in edges))
+    leaving = _together(outputs, ((edge.target, edge.source) for edge in edges))
+    node: dict[Path | str, str] = {}
+    for side, groups in (("in", entering), ("out", leaving)):
+        for names in groups:
+            node.update(dict.fromkeys(names, f"{side}_{names[0]}"))
+            lines.append(f'  {side}_{names[0]}(["{"<br>".join(_ranges(names))}"])')
+    node.update({step.path: "_".join(("step", *step.path)) for step in steps.steps})
+    lines += _boxes(steps.steps, (), unit.name, node)
+    return "\n".join([*lines, *_arrows(edges, node)])
+
+
+def _together(names: Sequence[str], ends: Iterable[tuple[object, object]]) -> list[list[str]]:
+    """Ports that meet the same steps, in one group."""
+    met: defaultdict[object, set[object]] = defaultdict(set)
+    for port, other in ends:
+        met[port].add(other)
+    groups: defaultdict[frozenset[object], list[str]] = defaultdict(list)
+    for name in names:
+        groups[frozenset(met[name])].append(name)
+    return list(groups.values())
+
+
+def _ranges(names: Sequence[str]) -> Iterator[str]:
+    """Names, of those that differ in their last number the first and the last."""
+    series: dict[str, list[str]] = {}
+    for name in names:
+        series.setdefault(re.sub(r"\d+$", "#", name), []).append(name)
+    yield from (found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}" for found in series.values())
+
+
+def _boxes(steps: Sequence[Step], holder: Path, name: str, node: Mapping[Path | str, str]) -> Iterator[str]:
+    """The steps that a module holds; what holds others is a frame, and a box in it where it computes as well."""
+    indent = "  " * (len(holder) + 1)
+    for step in (step for step in steps if step.path[:-1] == holder):
+        said = _said(step) or name
+        box = f'{node[step.path]}["{said}{f"<br>{step.kept} bits in registers" if step.kept else ""}"]'
+        if step.path and any(other.path[:-1] == step.path for other in steps):
+            yield f'{indent}subgraph in_{node[step.path]}["{said}"]'
+            if step.computes:
+                yield f"{indent}  {box}"
+            yield from _boxes(steps, step.path, name, node)
+            yield f"{indent}end"
+        else:
+            yield indent + box
+
+
+def _said(step: Step) -> str:
+    """A step's name; of equal ones what their names share, and how many they are."""
+    if len(step.names) < 2:
+        return "".join(step.names)
+    shared = "".join(common_start(step.names)).rstrip("_0123456789")
+    return f"{shared or step.names[0]} x {len(step.names)}"
+
+
+def _arrows(edges: Iterable[Edge], node: Mapping[Path | str, str]) -> Iterator[str]:
+    """All that passes from one box to another as one arrow."""
+    bits: Counter[tuple[str, str]] = Counter()
+    for edge in edges:
+        bits[node[edge.source], node[edge.target]] += edge.bits
+    place = {box: number for number, box in enumerate(dict.fromkeys(node.values()))}
+    for source, target in sorted(bits, key=lambda ends: [place[end] for end in ends]):
+        yield f"  {source} -->|{bits[source, target]}| {target}"
