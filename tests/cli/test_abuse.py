@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from fp9.cli import main
 from fp9.units import CATALOGUE
 from fp9.units import toml as unitfile
+from fp9.vectors import check
 from fp9.vectors import sets as vectors
 from fp9_sim.foreign import load
 
@@ -134,7 +135,7 @@ def test_a_damaged_vector_file_is_refused_in_a_sentence(
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     try:
-        found = vectors.check(tmp_path / data)
+        found = check(tmp_path / data)
     except (ValueError, OSError) as error:
         assert str(error)
     else:

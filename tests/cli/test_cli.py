@@ -252,12 +252,12 @@ def test_every_wrong_vector_file_and_value_is_named(tmp_path: Path) -> None:
     files[0].write_text("\n".join(lines) + "\n")
     done = run("vectors", "check", *files, "--json")
     hif8, ocp = json.loads(done.stdout)
-    assert (done.returncode, hif8["passed"], ocp["passed"]) == (1, False, True)
+    assert (done.exit_code, hif8["passed"], ocp["passed"]) == (1, False, True)
     assert [(value["vector"], value["port"]) for value in hif8["wrong"]] == [(hif8["operations"] - 1, "nan")]
     assert "SHA-256" in hif8["faults"][0]
     files[1].write_text("1 2 3\n")
     done = run("vectors", "check", *files)
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert "has nan = " in done.stdout
     assert "decoder_ocp.vec holds no vectors of decoder_ocp" in done.stderr
 
