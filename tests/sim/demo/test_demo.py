@@ -161,7 +161,7 @@ def test_casts_use_every_target_and_rounding() -> None:
 
 
 def test_a_unit_that_cannot_do_the_layer_is_refused() -> None:
-    with pytest.raises(ValueError, match="give a dot, an fma or a mac"):
+    with pytest.raises(ValueError, match="give a cast, a dot, an fma or a mac"):
         operations.of_layer(CATALOGUE["decoder_hif8"], *real_layer())
     fp16 = Fma("odd", (fp9.format("e4m3"),), (fp9.format("e4m3"),), engine("fma_fp16"))
     with pytest.raises(ValueError, match="none of the products"):

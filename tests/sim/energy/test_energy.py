@@ -52,7 +52,7 @@ def bench(unit: Unit, columns: dict[str, NDArray[Any]], clocks: int) -> str:
     wires = "".join(f"reg [{p.width - 1}:0] {p.name};" for p in unit.inputs)
     wires += "".join(f"wire [{p.width - 1}:0] {p.name};" for p in unit.outputs)
     pins = ", ".join(f".{p.name}({p.name})" for p in ports)
-    control = "".join(f", .{name}(1'b1)" for name in handshakes(unit) if name in ("in_valid", "out_ready"))
+    control = "".join(f", .{name}(1'b1)" for name in handshakes(unit)[1])
     given = [
         " ".join(f"{name} <= {int(column[clock])};" for name, column in columns.items()) + f" rst <= {int(clock == 0)};"
         for clock in range(clocks)
