@@ -21,7 +21,7 @@ _CLAIMS = ("text", "proof", "grade", "sweep")
 @click.command(cls=Command)
 @click.argument("names", metavar="[UNIT]...", nargs=-1, type=UNIT)
 @click.option("--claim", "wanted", type=Words(_CLAIMS), multiple=True, help="Only this kind of evidence; repeat.")
-@click.option("--hours", type=click.FloatRange(0, min_open=True), help="Make what is owed, for so many hours.")
+@click.option("--hours", type=float, help="Make what is owed, for so many hours.")
 @click.option("--workers", type=click.IntRange(1), help="Processes; default: one for each core.")
 @click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers do the work.")
 @click.option(
@@ -55,6 +55,8 @@ def campaign(
     unknown = next((name for name in wanted if name not in _CLAIMS), None)
     if unknown:
         raise ValueError(f"claim {unknown!r} given; give {', '.join(_CLAIMS)}")
+    if hours is not None and not 0 < hours < float("inf"):
+        raise ValueError(f"hours {hours:g} given; give a number of hours above 0")
     place = folder or home()
     units = [load_unit(name, ()) for name in names] or list(CATALOGUE.values())
     chosen = [claim for claim in library.CLAIMS if claim.name in (wanted or _CLAIMS)]

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.sim.standins import combinational
 
+from fp9.cli import main
 from fp9.units import CATALOGUE
 from fp9_sim import campaign as library
 from fp9_sim import verilated
@@ -45,6 +47,13 @@ def edit(path: Path, **fields: Any) -> None:
 
 def test_the_command_names_every_claim() -> None:
     assert tuple(CLAIMS) == _CLAIMS
+
+
+@pytest.mark.parametrize("hours", ["0", "-1", "nan", "inf"])
+def test_hours_that_are_none_are_one_sentence(hours: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["campaign", "decoder_hif8", "--hours", hours, "--records", str(tmp_path / "new")])
+    assert (done.exit_code, done.stderr) == (2, f"fp9: hours {hours} given; give a number of hours above 0\n")
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.fixture(scope="module")
