@@ -17,6 +17,8 @@ PLACE = f"{HOME} where one stands in the repository, else {ELSEWHERE}"
 """`home()` in words."""
 SWEEPS, PROOFS, GRADES, TEXTS = "sweeps", "proofs", "grades", "texts"
 """Folders of each kind in it."""
+NO_RECORD, EARLIER_CIRCUIT, EARLIER_SUITE = "no record", "earlier circuit", "earlier suite"
+"""Why a record says nothing of a unit as it is."""
 
 
 def home() -> Path:

@@ -17,11 +17,8 @@ import fp9_rtl
 from fp9.units import Unit
 from fp9_sim import mutants, proofs, records
 from fp9_sim.proofs import State, claims_of
+from fp9_sim.records import EARLIER_CIRCUIT, EARLIER_SUITE, NO_RECORD
 from fp9_sim.sweeps import swept
-
-NO_RECORD, EARLIER_CIRCUIT, EARLIER_SUITE = "no record", "earlier circuit", "earlier suite"
-
-Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,6 @@ from fp9_sim.sweeps import Plan, executors, sweep
 
 Progress = Callable[[str, int, int], None]
 
-LIMIT = 600.0
-"""Seconds for one case of a proof, and for one comparison of a text."""
-
 
 @dataclass(frozen=True)
 class Job:
@@ -58,14 +55,15 @@ def campaign(
     folder: Path,
     *,
     hours: float,
-    limit: float = LIMIT,
+    limit: float,
     workers: int | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Ended]:
     """Make the records of debts in their order, and give each as it ends.
 
-    `folder` holds the folders of all kinds of records. The work is done by `workers` processes (one for each core), or
+    `folder` holds the folders of all kinds of records; `limit` is that of a case of a proof and of the comparison of a
+    text, in seconds. The work is done by `workers` processes (one for each core), or
     by the workers of the Dask scheduler at `scheduler`. Raises ValueError where another campaign writes into the same
     folder, the scheduler does not answer or a worker was killed, OSError where the folder cannot be written.
     """

@@ -35,7 +35,7 @@ class Sample:
         return asdict(self)
 
 
-def samples(unit: Unit, seed: int, limit: float = 30.0) -> Iterator[Sample]:
+def samples(unit: Unit, seed: int, limit: float) -> Iterator[Sample]:
     """The corner suite and random operations on the Verilog, a case of a proof, and mutants that the suite must notice.
 
     `seed` draws the operations, the case and the mutants; `limit` is that of the case, in seconds. Errors are those of

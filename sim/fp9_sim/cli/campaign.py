@@ -79,15 +79,17 @@ def campaign(
 
 
 def _show(debts: list[Debt], as_json: bool) -> None:
-    rows = [
-        [debt.unit.name, debt.claim.name, debt.why, "no" if not debt.payable else _time(debt.seconds)] for debt in debts
-    ]
+    rows = [[debt.unit.name, debt.claim.name, debt.why, _time(debt)] for debt in debts]
     owed = table("Owed", ["unit", "claim", "why", "made in"], rows)
-    show([debt.to_dict() for debt in debts], as_json, owed, _sum(debts))
+    meant = [f"{claim.name}: {claim.says}" for claim in {debt.claim.name: debt.claim for debt in debts}.values()]
+    show([debt.to_dict() for debt in debts], as_json, owed, *meant, _sum(debts))
 
 
-def _time(seconds: float | None) -> str:
-    return "unknown time" if seconds is None else f"{seconds:,.0f} s"
+def _time(debt: Debt) -> str:
+    """How long the record takes; of one that making anew does not pay, none."""
+    if not debt.payable:
+        return "-"
+    return "unknown time" if debt.seconds is None else f"{debt.seconds:,.0f} s"
 
 
 def _sum(debts: list[Debt]) -> str:

@@ -175,6 +175,7 @@ def _scatter(record: Record) -> str:
         axes.set_xlabel(f"fJ a product, {library}")
         axes.axhline(0, color="0.6", linewidth=0.6)
         axes.set_xlim(left=0)
+        axes.locator_params(axis="x", nbins=4)
     panels[0].set_ylabel("held-out loss above float32, nat")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=7)

@@ -12,7 +12,7 @@ from fp9.system.files import write_whole
 from fp9.units import CATALOGUE, Unit
 from fp9.vectors.grades import percent
 from fp9_sim import mutants
-from fp9_sim.records import GRADES, PROOFS, SWEEPS, path_of, read
+from fp9_sim.records import EARLIER_CIRCUIT, EARLIER_SUITE, GRADES, PROOFS, SWEEPS, path_of, read
 from fp9_sim.sweeps import records
 from fp9_sim.sweeps.plan import Plan
 
@@ -114,7 +114,7 @@ def swept(unit: Unit, folder: Path, digest: str | None) -> Swept:
 def _cells(found: Swept) -> tuple[str, str, str, str]:
     """The words of a sweep: how much, what share, mismatches, the last run."""
     if not found.runs:
-        return "earlier circuit" if found.earlier else "-", "0 %", "-", "-"
+        return EARLIER_CIRCUIT if found.earlier else "-", "0 %", "-", "-"
     exhaustive, last = found.plan.exhaustive, found.runs[-1]
     words = f"{found.enumerated:,} enumerated" if exhaustive else f"{found.drawn:,} stratified"
     met = f"{100 * found.share:.3g} %" if exhaustive else "sample"
@@ -137,7 +137,7 @@ def _proof(unit: Unit, folder: Path, digest: str) -> str:
     if record is None:
         return "-"
     if record.get("circuit_sha256") != digest:
-        return "earlier circuit"
+        return EARLIER_CIRCUIT
     if record["proven"]:
         return ", ".join(claim["name"] for claim in record["claims"])
     return ", ".join(f"{claim['name']}: {claim['state']}" for claim in record["claims"])
@@ -149,7 +149,7 @@ def _grades(unit: Unit, folder: Path, digest: str) -> tuple[str, str]:
     if record is None:
         return "-", "-"
     if record.get("circuit_sha256") != digest:
-        return "earlier circuit", "earlier circuit"
+        return EARLIER_CIRCUIT, EARLIER_CIRCUIT
     suites = {suite["suite"]: suite for suite in record["suites"]}
     return _share(unit, suites.get("corner")), _share(unit, suites.get("smoke"))
 
@@ -158,7 +158,7 @@ def _share(unit: Unit, suite: dict[str, Any] | None) -> str:
     if suite is None:
         return "-"
     if suite.get("sha256") != mutants.suite_digest(unit, suite["suite"]):
-        return "earlier suite"
+        return EARLIER_SUITE
     return percent(suite["rate"])
 
 

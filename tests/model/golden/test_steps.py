@@ -99,6 +99,7 @@ def oracle_dot(unit: Dot, row: dict[str, int]) -> tuple[int, Flags]:
 _FP4, _FP6, _OCP = (format("e2m1"),), (format("e3m2"), format("e2m3")), (format("e4m3"), format("e5m2"))
 OTHER_DOTS = (
     Dot("steps_of_a_chunk", _OCP, _OCP, engine("hopper_mma(G=4,L=8)")),
+    Dot("blocks_of_fp4", _FP4, _FP4, engine("mx(G=4)"), scale=format("ue4m3")),
     Dot("blocks_of_any", (*_OCP, *_FP6), (*_FP6, *_FP4), engine("mx(G=3)"), scale=format("e8m0")),
 )
 """Specs with what the catalogue's units do not have."""

@@ -19,11 +19,10 @@ from fp9.cli import main
 from fp9.units import CATALOGUE
 from fp9_sim import campaign as library
 from fp9_sim import verilated
-from fp9_sim.campaign.claims import EARLIER_CIRCUIT, EARLIER_SUITE, NO_RECORD
 from fp9_sim.cli.campaign import _CLAIMS
 from fp9_sim.proofs.claims import claims_of
 from fp9_sim.proofs.text import PROGRAMS
-from fp9_sim.records import HOME, path_of
+from fp9_sim.records import EARLIER_CIRCUIT, EARLIER_SUITE, HOME, NO_RECORD, path_of
 
 ROOT = Path(__file__).parents[3]
 UNIT = CATALOGUE["decoder_hif8"]
@@ -69,14 +68,15 @@ def paid(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "if __name__ == '__main__':\n"
         "    folder = pathlib.Path(sys.argv[1])\n"
         "    claims = [claim for claim in CLAIMS if claim.name in sys.argv[2:]]\n"
-        "    for ended in campaign(owed([CATALOGUE['decoder_hif8']], folder, claims), folder, hours=1, workers=1):\n"
+        "    debts = owed([CATALOGUE['decoder_hif8']], folder, claims)\n"
+        "    for ended in campaign(debts, folder, hours=1, limit=60, workers=1):\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     killed = subprocess.run([sys.executable, program, folder, *(claim.name for claim in HERE)], check=False)
     assert killed.returncode == -signal.SIGKILL
     left = library.owed([UNIT], folder, HERE)
     assert len(left) == len(HERE) - 1
-    ended = list(library.campaign(left, folder, hours=1, workers=1))
+    ended = list(library.campaign(left, folder, hours=1, limit=60, workers=1))
     assert [end.debt.claim.name for end in ended] == [debt.claim.name for debt in left]
     assert all(end.said is None and end.path is not None and end.path.exists() for end in ended)
     return folder
@@ -120,19 +120,19 @@ def test_what_does_not_hold_is_named_and_left(paid: Path, tmp_path: Path) -> Non
     assert found["sweep"] == ("3 mismatches", False)
     assert found["grade"] == ("smoke misses 2, corner misses 2", False)
     assert found["proof"][0].startswith("1 of ") and not found["proof"][1]
-    assert list(library.campaign(library.owed([UNIT], tmp_path, HERE), tmp_path, hours=1)) == []
+    assert list(library.campaign(library.owed([UNIT], tmp_path, HERE), tmp_path, hours=1, limit=60)) == []
 
 
 def test_nothing_is_begun_that_does_not_fit_the_hours(tmp_path: Path) -> None:
     (debt,) = library.owed([UNIT], tmp_path, [CLAIMS["proof"]])
     slow = library.Debt(debt.unit, debt.claim, debt.why, True, 7200.0)
-    assert list(library.campaign([slow], tmp_path, hours=1, workers=1)) == []
+    assert list(library.campaign([slow], tmp_path, hours=1, limit=60, workers=1)) == []
 
 
 def test_a_failure_ends_its_own_record_alone(tmp_path: Path) -> None:
     fails = library.Claim("fails", "", "fails", CLAIMS["proof"].lacks, CLAIMS["proof"].seconds, _fails, None)
     debts = library.owed([UNIT], tmp_path, [fails, CLAIMS["proof"]])
-    ended = {end.debt.claim.name: end for end in library.campaign(debts, tmp_path, hours=1, workers=1)}
+    ended = {end.debt.claim.name: end for end in library.campaign(debts, tmp_path, hours=1, limit=60, workers=1)}
     assert ended["fails"].said == "ValueError: there is no such thing" and ended["fails"].path is None
     assert ended["proof"].said is None
 
@@ -143,10 +143,10 @@ def _fails(unit: object, limit: float) -> None:
 
 def test_two_campaigns_do_not_write_into_one_folder(tmp_path: Path) -> None:
     debts = library.owed([UNIT], tmp_path, [CLAIMS["proof"]])
-    first = library.campaign(debts, tmp_path, hours=1, workers=1)
+    first = library.campaign(debts, tmp_path, hours=1, limit=60, workers=1)
     next(first)
     with pytest.raises(ValueError, match="another campaign writes there"):
-        next(library.campaign(debts, tmp_path, hours=1, workers=1))
+        next(library.campaign(debts, tmp_path, hours=1, limit=60, workers=1))
     first.close()
 
 
@@ -158,7 +158,7 @@ def test_a_killed_dask_worker_costs_no_record(tmp_path: Path) -> None:
     ) as cluster:
         victim, debts = cluster.workers[0].pid, library.owed(units, tmp_path, [CLAIMS["proof"]])
         ended = []
-        for end in library.campaign(debts, tmp_path, hours=1, scheduler=cluster.scheduler_address):
+        for end in library.campaign(debts, tmp_path, hours=1, limit=60, scheduler=cluster.scheduler_address):
             if not ended:
                 os.kill(victim, signal.SIGKILL)
             ended.append(end.debt.unit)
@@ -176,7 +176,7 @@ def test_no_record_of_the_repository_is_of_an_earlier_circuit() -> None:
 
 
 def test_a_sample_of_a_sound_unit_passes() -> None:
-    found = list(library.samples(UNIT, 1))
+    found = list(library.samples(UNIT, 1, 60))
     assert [sample.passed for sample in found] == [True] * 4
     assert found[0].found == "256 operations, 0 mismatches"
     assert found[2].found == "1 of 1 cases, values: hif8: proven, its control refuted"
@@ -187,7 +187,7 @@ def test_a_sample_of_a_wrong_unit_fails(monkeypatch: pytest.MonkeyPatch) -> None
     wrong = combinational(UNIT, significand="significand_of[code * 4 +: 4] ^ {3'd0, &code[6:5] & code[1]}")
     monkeypatch.setattr("fp9_sim.campaign.sample.verilated", lambda unit: verilated(unit, verilog=wrong))
     monkeypatch.setattr("fp9_rtl.verilog", lambda unit: wrong)
-    drawn = library.samples(UNIT, 1)
+    drawn = library.samples(UNIT, 1, 60)
     assert [next(drawn).passed, next(drawn).passed] == [False, False]
     cases = [case for claim in claims_of(UNIT) for case in claim.cases]
     assert len(cases) == 1 and next(drawn).passed is False
