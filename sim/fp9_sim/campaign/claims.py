@@ -15,7 +15,7 @@ from typing import Any
 
 import fp9_rtl
 from fp9.units import Unit
-from fp9_sim import mutants, proofs, records
+from fp9_sim import mutants, proofs, records, recounts
 from fp9_sim.proofs import State, claims_of
 from fp9_sim.records import EARLIER_CIRCUIT, EARLIER_SUITE, NO_RECORD
 from fp9_sim.sweeps import swept
@@ -181,6 +181,10 @@ def _text_seconds(unit: Unit, folder: Path) -> float | None:
     return record["seconds"] if record else None
 
 
+def _tie(unit: Unit, limit: float) -> proofs.TextRecord:
+    return proofs.prove_text(unit, timeout=limit)
+
+
 # --- grades -----------------------------------------------------------------------------------------------------------
 
 
@@ -209,12 +213,24 @@ def _grade_seconds(unit: Unit, folder: Path) -> float | None:
     return record.get("seconds") if record else None
 
 
-def _tie(unit: Unit, limit: float) -> proofs.TextRecord:
-    return proofs.prove_text(unit, timeout=limit)
-
-
 def _grade(unit: Unit, limit: float) -> mutants.Grade:
     return mutants.grade(unit)
+
+
+# --- recounts ---------------------------------------------------------------------------------------------------------
+
+
+def _not_recounted(unit: Unit, folder: Path, digest: str) -> tuple[str, bool] | None:
+    return recounts.lacks(unit, folder)
+
+
+def _recount_seconds(unit: Unit, folder: Path) -> float | None:
+    record = recounts.read(unit, folder)
+    return record["seconds"] if record else None
+
+
+def _recount(unit: Unit, limit: float) -> recounts.Recount:
+    return recounts.recount(unit)
 
 
 CLAIMS = (
@@ -225,6 +241,15 @@ CLAIMS = (
         _untied,
         _text_seconds,
         _tie,
+        _keep,
+    ),
+    Claim(
+        "recount",
+        "the results of the vectors, counted again in exact fractions without golden model and kernels",
+        records.RECOUNTS,
+        _not_recounted,
+        _recount_seconds,
+        _recount,
         _keep,
     ),
     Claim(

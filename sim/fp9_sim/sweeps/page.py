@@ -11,7 +11,7 @@ import fp9_rtl
 from fp9.system.files import write_whole
 from fp9.units import CATALOGUE, Unit
 from fp9.vectors.grades import percent
-from fp9_sim import mutants
+from fp9_sim import mutants, recounts
 from fp9_sim.records import EARLIER_CIRCUIT, EARLIER_SUITE, GRADES, PROOFS, SWEEPS, path_of, read
 from fp9_sim.sweeps import records
 from fp9_sim.sweeps.plan import Plan
@@ -24,11 +24,12 @@ _HEADING = """\
 What is checked of the circuit that each unit of the catalogue has now, drawn by `fp9 coverage` from the records in this
 folder. A record counts when its spec and the digest of its circuit are today's, whatever the text of the Verilog was
 that was read ([README.md](README.md) says what ties texts to circuits); "earlier circuit" means that there are only
-others, "earlier suite" that the grade is of vectors that the suite had before. Proofs are named by what they claim
-([proofs.md](proofs.md)). How each claim is checked: [README.md](README.md).
+others, "earlier suite" that the record is of vectors that the suite had before. Proofs are named by what they claim
+([proofs.md](proofs.md)); "counted again" are the operations of both suites whose results exact fractions confirm. How
+each claim is checked: [README.md](README.md).
 
-| unit | inputs | swept | share | mismatches | last run | proof | mutants: corner | smoke |
-|---|--:|--:|--:|--:|---|---|--:|--:|
+| unit | inputs | swept | share | mismatches | last run | proof | mutants: corner | smoke | counted again |
+|---|--:|--:|--:|--:|---|---|--:|--:|--:|
 """
 
 
@@ -64,7 +65,7 @@ def covered(unit: Unit, folder: Path) -> Covered:
     plan = found.plan
     space = "with state" if not plan.exhaustive and unit.kind == "mac" else _power(plan.space)
     proof = _proof(unit, folder / PROOFS, digest)
-    cells = (space, *_cells(found), proof, *_grades(unit, folder / GRADES, digest))
+    cells = (space, *_cells(found), proof, *_grades(unit, folder / GRADES, digest), _recounted(unit, folder))
     return Covered(unit.name, cells, found.share == 1 and not found.mismatches)
 
 
@@ -160,6 +161,14 @@ def _share(unit: Unit, suite: dict[str, Any] | None) -> str:
     if suite.get("sha256") != mutants.suite_digest(unit, suite["suite"]):
         return EARLIER_SUITE
     return percent(suite["rate"])
+
+
+def _recounted(unit: Unit, folder: Path) -> str:
+    """How many results fractions confirm, or what is in the way."""
+    record, lacking = recounts.read(unit, folder), recounts.lacks(unit, folder)
+    if record is None:
+        return "-"
+    return lacking[0] if lacking else f"{sum(suite['operations'] for suite in record['suites']):,}"
 
 
 def _power(count: int) -> str:

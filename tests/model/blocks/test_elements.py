@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.model.blocks import oracle
 from tests.model.formats.test_formats import OUTSIDE_TABLES
 
 import fp9
 from fp9.blocks import BLOCK_FORMATS, BlockFormat, arrays, block_format, dequantise, quantise, tensor_scale
 from fp9.formats import floor_log2
+from fp9.oracle import blocks as oracle
 
 FLOATS = [block for block in BLOCK_FORMATS.values() if block.powers_of_two and block.element.name in OUTSIDE_TABLES]
 ALL = list(BLOCK_FORMATS.values())

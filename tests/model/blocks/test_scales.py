@@ -8,9 +8,9 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.model.blocks import oracle
 
 from fp9.blocks import BLOCK_FORMATS, RULES, BlockFormat, block_format, quantise, tensor_scale
+from fp9.oracle import blocks as oracle
 
 SINGLE = [(block, rule) for block in BLOCK_FORMATS.values() for rule in block.rules if not RULES[rule].tries]
 """Every format with every rule that takes one scale for the block's amax alone."""

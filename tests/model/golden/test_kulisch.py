@@ -6,27 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.model.golden.operands import operand_format
-from tests.rosters import units
 
 import fp9
 from fp9.engines import engine
 from fp9.formats import format
 from fp9.golden import evaluate
-from fp9.oracle import casts as oracle
-from fp9.oracle import sums as dot_oracle
-from fp9.oracle.terms import Term
 from fp9.rounding import Flags
-from fp9.suites import inputs_of
 from fp9.units import CATALOGUE, Mac, MacOp, product_range
-
-OCP = (format("e4m3"), format("e5m2"))
-HFP8 = (format("hfp8_143"), format("hfp8_152"))
-UNITS = [
-    *(unit for unit in units(Mac) if unit.engine.whole),
-    Mac("hif8", (format("hif8"),), OCP, engine("exact(G=3,result=fp16,rounding=rdn)")),
-    Mac("bias", HFP8, HFP8, engine("exact(result=dlfloat16,rounding=rna)"), bias_port=True),
-]
 
 
 @pytest.mark.parametrize(("name", "bits"), [("e4m3", 49), ("e5m2", 77), ("fp9", 83), ("hif8", 88), ("int8", 28)])
@@ -43,24 +29,6 @@ def test_mixed_formats_take_the_lowest_and_the_highest_place_of_all() -> None:
     assert unit.sum_bits == 77
     mixed = product_range((format("hif8"), format("e5m2")), (format("hif8"), format("e5m2")))
     assert (mixed.ulp, mixed.largest) == (-44, Fraction(57344) ** 2)
-
-
-@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
-@pytest.mark.parametrize("suite", ["corner", "random"])
-def test_every_operation_gives_the_oracles_sum_since_the_last_load(unit: Mac, suite: str) -> None:
-    inputs = {name: column[:500] for name, column in inputs_of(unit, suite, None, seed=4).items()}
-    got = evaluate(unit, inputs)
-    terms: list[Term] = []
-    for i in range(len(inputs["op"])):
-        row = {name: int(column[i]) for name, column in inputs.items()}
-        if row["op"] in (MacOp.LOAD, MacOp.CLEAR):
-            terms = []
-        if row["op"] in (MacOp.LOAD, MacOp.ACCUMULATE):
-            codes = ([row[name] for name in unit.lane_names(operand)] for operand in ("a", "b"))
-            formats = (operand_format(row, operand, offered) for operand, offered in (("a", unit.a), ("b", unit.b)))
-            terms += dot_oracle.product_terms(unit.engine, *codes, *formats)
-        code, flags = dot_oracle.dot(unit.engine, terms, Term(oracle.exact(0)))
-        assert (int(got["result"][i]), int(got["flags"][i])) == (code, int(flags)), (i, row)
 
 
 def test_lanes_of_a_whole_engine_change_no_result() -> None:

@@ -6,8 +6,8 @@ from bisect import bisect_left
 from fractions import Fraction
 from functools import cache
 
-from fp9.blocks import BlockFormat
-from fp9.formats import Format, Kind, floor_log2, pow2
+from fp9.formats import Format, Kind, floor_log2, format, pow2
+from fp9.scaling import BlockFormat
 
 
 def scale_code(amax: Fraction, block: BlockFormat, rule: str) -> int:
@@ -86,8 +86,6 @@ def element_code(x: Fraction, scale: Fraction, fmt: Format) -> int:
 
 def hif4_codes(xs: list[Fraction]) -> tuple[list[int], int, list[int], list[int]]:
     """Elements, E6M2 code, 8 bits and 16 bits of a block of 64, step by step as HiF4's authors publish it."""
-    from fp9.formats import format
-
     e6m2 = format("e6m2")
     code = nearest(bfloat16(max(map(abs, xs)) * bfloat16(Fraction(1, 7))), e6m2)
     reciprocal = bfloat16(1 / e6m2.value_of(code))

@@ -1,0 +1,92 @@
+"""Units whose results follow from the operations since reset: accumulators, and blocks that come in several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from fp9.engines import MacOp
+from fp9.formats import Kind
+from fp9.oracle import blocks, casts, sums
+from fp9.oracle.terms import Term
+from fp9.recount.choices import Row, chosen
+from fp9.recount.operations import outputs, products, scales
+from fp9.rounding import Flags
+
+if TYPE_CHECKING:
+    from fp9.units import Mac, Quantiser
+
+
+def mac(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
+    """The step with its result fed back, chunk by chunk where there are chunks; or the exact sum of all products."""
+    if unit.engine.whole:
+        return _whole(unit, rows)
+    return _chunked(unit, rows) if unit.chunk_steps else _fed_back(unit, rows)
+
+
+def _fed_back(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
+    total = 0
+    for row in rows:
+        operation, flags = chosen(unit.operations, row, "op"), Flags(0)
+        if operation is MacOp.CLEAR:
+            total = 0
+        elif operation is not MacOp.HOLD:
+            total, flags = _step(unit, row, total if operation is MacOp.ACCUMULATE else row["c"])
+        yield outputs(unit, total, flags)
+
+
+def _step(unit: Mac, row: Row, addend: int) -> tuple[int, Flags]:
+    engine, terms = unit.engine.within_chunk, products(unit, row)
+    return sums.dot(engine, terms, sums.code_term(addend, engine.addend_format), scales(unit, row, len(terms)))
+
+
+def _chunked(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
+    chunk = filled = total = 0
+    for row in rows:
+        operation, flags = chosen(unit.operations, row, "op"), Flags(0)
+        if operation in (MacOp.LOAD, MacOp.CLEAR):
+            chunk, filled, total = 0, 0, row["c"] if operation is MacOp.LOAD else 0
+        if operation in (MacOp.LOAD, MacOp.ACCUMULATE):
+            chunk, flags = _step(unit, row, chunk)
+            filled += 1
+        if filled == unit.chunk_steps or (operation is MacOp.FOLD and filled):
+            part, before = casts.decode(chunk, unit.engine.result), casts.decode(total, unit.engine.output)
+            total, raised = sums.step(unit.engine.joining, [(part, casts.exact(1))], before)
+            flags |= raised
+            chunk = filled = 0
+        yield outputs(unit, total, flags)
+
+
+def _whole(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
+    terms: list[Term] = []
+    for row in rows:
+        operation = chosen(unit.operations, row, "op")
+        if operation in (MacOp.LOAD, MacOp.CLEAR):
+            terms = []
+        if operation in (MacOp.LOAD, MacOp.ACCUMULATE):
+            terms += products(unit, row)
+        yield outputs(unit, *sums.dot(unit.engine, terms, Term(casts.exact(0))))
+
+
+def quantiser(unit: Quantiser, rows: Iterable[Row]) -> Iterator[Row]:
+    """Each block's scale and elements; the rule is that of the block's last operation."""
+    lanes, codes = unit.lane_names("element"), list[int]()
+    for row in rows:
+        codes += [row[x] for x in unit.lane_names("x")]
+        if len(codes) < unit.block.length:
+            continue
+        scale, elements = _block(unit, codes, chosen(unit.rules, row, "rule").name)
+        for first in range(0, unit.block.length, unit.width):
+            yield {"scale": scale, **dict(zip(lanes, elements[first : first + unit.width], strict=True))}
+        codes = []
+
+
+def _block(unit: Quantiser, codes: list[int], rule: str) -> tuple[int, list[int]]:
+    block, xs = unit.block, [casts.decode(code, unit.source) for code in codes]
+    if not {Kind.INF, Kind.NAN}.isdisjoint(x.kind for x in xs):
+        return block.scale.nan_code(False) or 0, [0] * len(codes)
+    code = blocks.scale_code(max(x.magnitude for x in xs), block, rule)
+    scale, sign = block.scale.value_of(code), 1 << (block.element.bits - 1)
+    magnitudes = [blocks.element_code(Fraction(x.magnitude), scale, block.element) for x in xs]
+    return code, [magnitude | sign * x.negative for magnitude, x in zip(magnitudes, xs, strict=True)]

@@ -1,0 +1,77 @@
+"""Golden results of every unit against exact fractions, and the process that counts them apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.rosters import QUANTISED, QUANTISER_SOURCES, together
+
+from fp9.engines import engine
+from fp9.formats import format
+from fp9.golden import evaluate
+from fp9.recount import apart, recounted
+from fp9.recount.process import APART
+from fp9.suites import inputs_of
+from fp9.units import CATALOGUE, Dot, Mac, Quantiser, Unit
+
+_FP4, _FP6, _OCP = (format("e2m1"),), (format("e3m2"), format("e2m3")), (format("e4m3"), format("e5m2"))
+_HFP8 = (format("hfp8_143"), format("hfp8_152"))
+OTHERS: tuple[Unit, ...] = (
+    Dot("steps_of_a_chunk", _OCP, _OCP, engine("hopper_mma(G=4,L=8)")),
+    Dot("blocks_of_fp4", _FP4, _FP4, engine("mx(G=4)"), scale=format("ue4m3")),
+    Dot("blocks_of_any", (*_OCP, *_FP6), (*_FP6, *_FP4), engine("mx(G=3)"), scale=format("e8m0")),
+    Mac("kulisch_hif8", (format("hif8"),), _OCP, engine("exact(G=3,result=fp16,rounding=rdn)")),
+    Mac("kulisch_bias", _HFP8, _HFP8, engine("exact(result=dlfloat16,rounding=rna)"), bias_port=True),
+    *(
+        Quantiser(f"quantiser_{block.name}_{source.name}", source, replace(block, length=4), block.rules)
+        for block, source in together(QUANTISED, QUANTISER_SOURCES)
+    ),
+)
+"""Specs with what the catalogue's units do not have."""
+
+
+def operations(unit: Unit, count: int) -> dict[str, NDArray[Any]]:
+    """Of a unit without state a sample of its corner suite; of another one its first operations, and random ones."""
+    corner = inputs_of(unit, "corner", None, 0)
+    if not unit.has_state:
+        size = len(next(iter(corner.values())))
+        drawn = np.random.default_rng(1).choice(size, min(count, size), replace=False)
+        return {name: column[drawn] for name, column in corner.items()}
+    random, half = inputs_of(unit, "random", count // 2, 3), count // 2 // unit.group * unit.group
+    return {name: np.concatenate([column[:half], random[name][:half]]) for name, column in corner.items()}
+
+
+def rows_of(inputs: dict[str, NDArray[Any]]) -> list[dict[str, int]]:
+    columns = (column.tolist() for column in inputs.values())
+    return [dict(zip(inputs, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+@pytest.mark.parametrize("unit", [*CATALOGUE.values(), *OTHERS], ids=lambda unit: unit.name)
+def test_golden_results_are_those_of_exact_fractions(unit: Unit) -> None:
+    inputs = operations(unit, 1500 if unit.name in CATALOGUE else 500)
+    golden, rows = evaluate(unit, inputs), rows_of(inputs)
+    care = unit.care(golden)
+    again = list(recounted(unit, rows))
+    assert len(again) == len(rows)
+    for i, row in enumerate(again):
+        expected = {name: int(column[i]) for name, column in golden.items() if name not in care or care[name][i]}
+        assert {name: row[name] for name in expected} == expected, rows[i]
+
+
+def test_a_process_apart_has_neither_kernel_nor_golden_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It answers as this one does, and cannot be made to import what it is compared with."""
+    unit = CATALOGUE["mac4_deepseek_ocp"]
+    rows = rows_of(operations(unit, 40))
+    assert apart(unit, rows) == list(recounted(unit, rows))
+    assert {"fp9.golden", "fp9.kernels", "numba"} <= set(APART)
+
+
+def test_what_cannot_be_counted_is_one_sentence() -> None:
+    unit = CATALOGUE["fma_dlfloat16_bias"]
+    rows = [{port.name: 9 if port.name == "a_bias" else 0 for port in unit.inputs}]
+    with pytest.raises(RuntimeError, match="fma_dlfloat16_bias: not counted again: ValueError: "):
+        apart(unit, rows)
