@@ -56,8 +56,6 @@ def check_offered(unit: Unit) -> None:
             return
         case Dot() | Fpu() if not has_circuits(unit.engine):
             plain, needed = False, CIRCUITS_NEEDED
-        case Mac() if unit.scale is not None:
-            plain, needed = False, "operands without scales, or a dot"
         case Mac() if unit.engine.interleave is not None:
             plain, needed = False, "an engine without interleave, or a dot, which takes a chunk at once"
         case Mac() if unit.engine.whole:

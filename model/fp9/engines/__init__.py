@@ -11,6 +11,7 @@ from fp9.engines.engine import (
     Truncation,
     alignment_exponent,
 )
+from fp9.engines.scales import check_grouped, format_of_scales
 
 __all__ = [
     "ALIASES",
@@ -23,5 +24,7 @@ __all__ = [
     "Scaling",
     "Truncation",
     "alignment_exponent",
+    "check_grouped",
     "engine",
+    "format_of_scales",
 ]

@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from fp9.engines import ENGINES, Engine, engine
+from fp9.engines import ENGINES, Engine, check_grouped, engine
 from fp9.explorer.numbers import parse
 from fp9.formats import Format, Kind, format
 from fp9.oracle import sums as oracle
@@ -15,7 +15,6 @@ from fp9.oracle.terms import Term, total
 from fp9.oracle.windows import kept_terms, window_top
 from fp9.policy import CastPolicy
 from fp9.rounding import Overflow, Rounding
-from fp9.sums.groups import check_formats
 
 Record = dict[str, Any]
 Codes = tuple[list[int], list[int]]
@@ -57,7 +56,7 @@ def record(a: str, b: str, format_a: str, format_b: str, name: str, c: str = "0"
 def _check(chosen: Engine, formats: Formats) -> None:
     """Refuse formats that an engine of scaled groups does not take."""
     if chosen.group is not None:
-        check_formats(chosen, *formats)
+        check_grouped(chosen, *formats)
 
 
 def _takes(other: Engine, formats: Formats) -> bool:

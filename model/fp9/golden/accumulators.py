@@ -8,19 +8,18 @@ import numpy as np
 
 from fp9.casts.arrays import decode_to
 from fp9.golden.selects import factor_values, variants
+from fp9.golden.terms import terms_of
 from fp9.kernels import accumulators as mac_kernels
 from fp9.kernels import fused as dot_kernels
 from fp9.kernels import kulisch as kulisch_kernels
 from fp9.sums.general import engine_numbers, output_rounding, step_rounding
-from fp9.sums.operands import bit_range, power_table
+from fp9.sums.operands import bit_range
 from fp9.sums.products import EngineKernel
-from fp9.sums.sides import NO_POWERS
 from fp9.units import product_range
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fp9.formats import Format
     from fp9.units import Mac
     from fp9.units.base import Columns, Results
 
@@ -31,7 +30,7 @@ def mac(unit: Mac, inputs: Columns) -> Results:
     codes, flags = np.empty(size, dtype=engine.output.dtype), np.empty(size, dtype=np.uint8)
     if engine.whole:
         _kulisch(unit, inputs, codes, flags)
-    elif engine.products == 1 and engine.window is None and engine.chunk is None and not engine.flush_addend:
+    elif unit.scale is None and engine.products == 1 and not (engine.window or engine.chunk or engine.flush_addend):
         _fused(unit, inputs, codes, flags)
     else:
         _any(unit, inputs, codes, flags)
@@ -61,17 +60,17 @@ def _kulisch(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.
 def _any(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
     """Any engine."""
     engine = unit.engine
-    a, b = (numbers.reshape(-1) for numbers in factor_values(unit, inputs))
+    a, b = terms_of(unit, inputs)
     numbers, limb_count = engine_numbers(engine, _product_bits(unit, inputs))
     mac_kernels.accumulate(
         *step_rounding(engine),
         *output_rounding(engine),
-        numbers,
+        numbers._replace(products=a.numbers.shape[1]),
         _operations(unit, inputs),
-        a,
-        b,
-        _powers(unit, inputs, "a", unit.a),
-        _powers(unit, inputs, "b", unit.b),
+        a.numbers.reshape(-1),
+        b.numbers.reshape(-1),
+        a.powers.reshape(-1),
+        b.powers.reshape(-1),
         decode_to(inputs["c"].astype(engine.addend_format.dtype), engine.addend_format, np.float64),
         inputs["c"].astype(np.uint32),
         np.zeros(limb_count, dtype=np.int64),
@@ -88,16 +87,7 @@ def _product_bits(unit: Mac, inputs: Columns) -> range:
     ]
     lowest = sum(min((low for low, _ in operand), default=0) for operand in ranges)
     highest = sum(max((high for _, high in operand), default=0) for operand in ranges)
+    if unit.scale is not None:
+        low, high = bit_range(unit.scale)
+        lowest, highest = lowest + 2 * low, highest + 2 * (high + 1)
     return range(lowest, highest + 2)
-
-
-def _powers(unit: Mac, inputs: Columns, operand: str, formats: tuple[Format, ...]) -> NDArray[np.float64]:
-    """Alignment powers of all lanes, operation by operation, where a window asks for them."""
-    if unit.engine.window is None:
-        return NO_POWERS.reshape(-1)
-    lanes = unit.lane_names(operand)
-    powers = np.empty((len(inputs["op"]), len(lanes)))
-    for fmt, here in variants(inputs, operand, formats):
-        for i, lane in enumerate(lanes):
-            powers[here, i] = power_table(fmt)[inputs[lane][here]]
-    return powers.reshape(-1)

@@ -173,8 +173,11 @@ def _scales(unit: Dot, inputs: Columns, here: Where) -> dict[str, Any]:
     """The scales of operations as `dot` takes them."""
     if unit.scale is None:
         return {}
-    codes = {f"scale_{operand}": inputs[f"{operand}_scale"][here].astype(np.uint8) for operand in ("a", "b")}
-    return codes | {"scale_format": unit.scale}
+    codes: dict[str, Any] = {}
+    for operand in "ab":
+        blocks = [inputs[name][here].astype(np.uint8) for name in unit.scale_names(operand)]
+        codes[f"scale_{operand}"] = blocks[0] if unit.block is None else np.stack(blocks, axis=1)
+    return codes | {"scale_format": unit.scale, "block": unit.block}
 
 
 def _fma(unit: Dot, inputs: Columns) -> Results:

@@ -111,17 +111,17 @@ def _exact_sum(s, mode, a, b, start, stop, c, limbs):
 
 @inlined
 def _largest(s, a, b, power_a, power_b, start, stop, stride):
-    """The largest product's power of two, whether a product is 0, the sum of the special ones, and `quiet`."""
+    """The largest product's power of two, whether one counts as a zero, the sum of the special ones, and `quiet`."""
     top, zero, special, quiet = 0.0, False, 0.0, False
     for k in range(start, stop, stride):
         p = _product(s, a[k], b[k])
-        if p == 0.0:
-            zero = True
-        elif math.isfinite(p):
-            top = max(top, power_a[k] * power_b[k])
-        else:
+        if not math.isfinite(p):
             special += p
             quiet |= p != p and (a[k] != a[k] or b[k] != b[k])
+        elif power_a[k] * power_b[k] == 0.0:
+            zero = True
+        else:
+            top = max(top, power_a[k] * power_b[k])
     return top, zero, special, quiet
 
 

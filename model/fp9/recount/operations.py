@@ -98,10 +98,12 @@ def products(unit: Dot, row: Row) -> list[Term]:
 
 
 def scales(unit: Dot, row: Row, count: int) -> list[Term] | None:
-    """The product of an operation's two scales, for each of so many products."""
+    """The product of the two scales of each of an operation's products, which are so many."""
     if unit.scale is None:
         return None
-    return [sums.scale_term(row["a_scale"], row["b_scale"], unit.scale)] * count
+    pairs = zip(unit.scale_names("a"), unit.scale_names("b"), strict=True)
+    blocks = [sums.scale_term(row[a], row[b], unit.scale) for a, b in pairs]
+    return [blocks[product // unit.products_of_scales] for product in range(count)]
 
 
 def dot(unit: Dot, rows: Iterable[Row]) -> Iterator[Row]:

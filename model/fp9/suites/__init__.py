@@ -18,7 +18,7 @@ from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value
 from fp9.suites.corner import corner
 from fp9.suites.exact import finite_factors, random_kulisch
 from fp9.suites.quantisers import quantiser_random
-from fp9.suites.scales import with_scales
+from fp9.suites.scales import drawn_scales, with_scales
 from fp9.suites.smoke import smoke
 from fp9.suites.sums import near_product
 from fp9.units import Dot, Mac, Quantiser, Unit
@@ -83,7 +83,10 @@ def random(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
     if isinstance(unit, Mac) and unit.chunk_steps:
         return random_chunks(unit, count, rng)
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
-    if isinstance(unit, Dot) and unit.engine.window is None and unit.products > 1:
+    exact = isinstance(unit, Dot) and unit.engine.window is None and unit.products > 1
+    if isinstance(unit, Dot) and not exact:
+        columns |= drawn_scales(unit, count, rng)
+    if isinstance(unit, Dot) and exact:
         columns |= finite_factors(unit, count, rng)
         special = rng.random(count) < _SPECIAL
         for lane in unit.lane_names("a"):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fp9.formats import Format
 from fp9.suites.columns import Inputs, classes, concatenated, drawn_port, finite, fixed
+from fp9.suites.scales import drawn_scales, with_scales
 from fp9.suites.sums import near_product, sum_corner
 from fp9.units import Mac, MacOp
 
@@ -29,7 +30,7 @@ def mac_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
     operation behind every other."""
     step = sum_corner(unit, rng, 1 / SPAN)
     count = len(step["c"])
-    drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
+    drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
     loads: Inputs = {"op": np.full(count, MacOp.LOAD), **step}
     accumulates: Inputs = loads | {"op": np.full(count, MacOp.ACCUMULATE), "c": drawn["c"]}
     at_once = np.arange(count) % SPAN == 0
@@ -59,7 +60,9 @@ def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     classes in one lane, most of them with a zero as a factor, and zeros of either sign in the others."""
     first, second = ({port.name: drawn_port(port, count, rng) for port in unit.inputs} for _ in range(2))
     first |= {lane: codes for operand in "ab" for lane, codes in _every_lane(unit, first, operand, finite, rng).items()}
-    near = near_product(unit, first, rng)
+    scales = drawn_scales(unit, count, rng)
+    first, second = first | scales, second | scales
+    near = with_scales(unit, first, near_product(unit, first, rng))
     first |= {"op": np.full(count, MacOp.LOAD), "c": np.where(rng.random(count) < 0.5, 0, near)}
     kind, lane = rng.integers(0, 4, count), rng.integers(0, unit.products, count)
     for operand in "ab":

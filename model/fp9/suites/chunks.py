@@ -20,6 +20,7 @@ from fp9.suites.columns import (
 from fp9.suites.full_chunks import full_chunks
 from fp9.suites.long_chunks import Sequence, beside_specials, joined_long, onto_long
 from fp9.suites.products import ProductTable
+from fp9.suites.scales import drawn_scales
 from fp9.units import Mac, MacOp, code_tables
 
 GROUP = 4
@@ -129,7 +130,7 @@ def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
     Infinities and NaN, which would be the end of nearly every sum, are rare.
     """
-    columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
+    columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
         chosen = chosen_formats(columns, operand, formats, count)
         special, small = ~np.isfinite(code_tables(formats)), (sign_bits(formats)[chosen] >> 1) - 1

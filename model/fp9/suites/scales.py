@@ -15,6 +15,9 @@ from fp9.units import Dot
 _REACH = 150
 """Exponents that the scales of an operation have together, up and down: to the ends of FP32 and beyond."""
 
+_NEAR, _APART = 4, 0.25
+"""Exponents by which the scales of an operand's blocks differ, and the share of those that are of any size."""
+
 _RARE = 1 / 32
 """Share of the operations that have a scale of any code, NaN among them."""
 
@@ -34,7 +37,17 @@ def drawn_scales(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
         both = rng.integers(-_REACH, _REACH + 1, count)
         codes = np.clip(np.stack([first, 2 * one + both - first]), 0, fmt.max_code)
         codes = np.where(rng.random(count) < _RARE, any_code, codes)
-    return {f"{operand}_scale": codes[i].astype(np.uint32) for i, operand in enumerate(("a", "b"))}
+    return {
+        name: (codes[i] if block == 0 else _beside(fmt, codes[i], rng)).astype(np.uint32)
+        for i, operand in enumerate("ab")
+        for block, name in enumerate(unit.scale_names(operand))
+    }
+
+
+def _beside(fmt: Format, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Scales of further blocks: near those of the first one, so that their sums meet, or of any code."""
+    near = np.clip(codes + (rng.integers(-_NEAR, _NEAR + 1, codes.size) << (fmt.precision - 1)), 0, fmt.max_code)
+    return np.where(rng.random(codes.size) < _APART, rng.integers(0, 1 << fmt.bits, codes.size), near)
 
 
 def scaled(unit: Dot, columns: Inputs, rng: np.random.Generator) -> Inputs:
@@ -53,7 +66,7 @@ def scaled(unit: Dot, columns: Inputs, rng: np.random.Generator) -> Inputs:
     }
     moved = columns | {name: codes.astype(np.uint32) for name, codes in scales.items()}
     moved["c"] = with_scales(unit, moved, columns["c"])
-    return {port.name: moved[port.name] for port in unit.inputs}
+    return {port.name: moved[port.name] for port in unit.inputs if port.name in moved}
 
 
 def _is_power(fmt: Format) -> NDArray[np.bool_]:
@@ -63,11 +76,11 @@ def _is_power(fmt: Format) -> NDArray[np.bool_]:
 
 
 def with_scales(unit: Dot, columns: Inputs, c: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Addends times the power of two below both scales, within their exponents; zeros and specials stay."""
+    """Addends times the power of two below both (first) scales, within their exponents; zeros and specials stay."""
     if unit.scale is None:
         return c
     fmt = fixed(unit.engine.output)
-    scales = (columns[f"{operand}_scale"].astype(np.uint8) for operand in ("a", "b"))
+    scales = (columns[unit.scale_names(operand)[0]].astype(np.uint8) for operand in "ab")
     factor = np.prod([decode(codes, unit.scale).astype(np.float64) for codes in scales], axis=0)
     place, last = fmt.fraction_bits + fmt.padding, (1 << fmt.exponent_bits) - 1
     field = (c >> place).astype(np.int64) & last

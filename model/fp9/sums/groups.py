@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.casts.random_bits import RandomBits
-from fp9.engines import Engine
-from fp9.formats import Format, floor_log2
-from fp9.formats.host import BINARY64
+from fp9.engines import Engine, check_grouped
 from fp9.kernels import groups as kernels
 from fp9.sums.general import engine_numbers, step_rounding
 from fp9.sums.sides import Side, some_rows
@@ -28,7 +26,7 @@ class GroupedSums:
 
     def __init__(self, engine: Engine, a: Side, b: Side) -> None:
         assert engine.group is not None, "an engine with groups is asked for"
-        check_formats(engine, a.span.format, b.span.format)
+        check_grouped(engine, a.span.format, b.span.format)
         self._group = engine.group
         self._rounding = step_rounding(engine)
         lowest = a.span.lowest + b.span.lowest
@@ -66,19 +64,4 @@ class GroupedSums:
             random.values,
             codes,
             flags,
-        )
-
-
-def check_formats(engine: Engine, *formats: Format) -> None:
-    """Raise ValueError for formats with specials, which an engine of scaled groups does not take."""
-    assert engine.group is not None and engine.window is not None, "an engine with groups has a window"
-    for fmt in formats:
-        if fmt.has_nan or fmt.has_inf:
-            raise ValueError(f"{fmt.name} given with engine {engine.name}; give formats of numbers alone, such as e2m1")
-    largest = formats[0].max_magnitude * formats[1].max_magnitude * engine.group
-    bits = engine.window + floor_log2(largest) + 3 + (engine.products // engine.group).bit_length()
-    if bits > BINARY64.fraction_bits + 1:
-        raise ValueError(
-            f"{formats[0].name} x {formats[1].name} given with engine {engine.name}; groups of {engine.group} such "
-            "products are wider than its window allows; give narrower formats, such as e2m1"
         )

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 
 from fp9.casts.arrays import as_codes, decode_to, output_array
-from fp9.engines import Engine, Scaling
+from fp9.engines import Engine, Scaling, format_of_scales
 from fp9.engines import engine as find_engine
 from fp9.formats import Format, format
 from fp9.formats.dtypes import carried
 from fp9.sums.matrices import WORTH_A_THREAD_STEPWISE, Factor, Options, Products, is_one_product, outputs, row_sums
 from fp9.sums.operands import Operand, as_operand, check_filled, dealt
-from fp9.sums.scales import Scales, broadcasts, format_of_scales, scale_rows
+from fp9.sums.scales import Scales, broadcasts, scale_rows
 from fp9.sums.sides import side, some_rows
 from fp9.system.parallel import Progress, row_parts, run_parts
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fp9.casts.arrays import as_codes, decode_to
-from fp9.engines import Engine, Scaling
-from fp9.formats import Format, format
+from fp9.formats import Format
 from fp9.sums.operands import Span, bit_range, power_table
 
 if TYPE_CHECKING:
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
 
 SCALE_LIMIT = 127
 """Largest magnitude of a scale's exponent (that of an E8M0 scale)."""
-
-SCALE_BITS = 8
-"""Most bits of a scale's format."""
 
 
 class Scales(NamedTuple):
@@ -115,43 +111,3 @@ def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     return len(shape) <= len(to) and all(
         given in (1, wanted) for given, wanted in zip(reversed(shape), reversed(to), strict=False)
     )
-
-
-# --- what an engine can scale ---------------------------------------------------------------------------------------
-
-
-def format_of_scales(engine: Engine, name: Format | str | None, block: int | None) -> Format | None:
-    """The format of scales as codes, None for exponents; ValueError for formats and blocks that the engine refuses."""
-    if block is not None:
-        _check_block(engine, block)
-    if name is None:
-        return None
-    fmt = format(name)
-    if fmt.signed or fmt.bits > SCALE_BITS:
-        raise ValueError(f"{fmt.name} given as scale_format; give e8m0, ue4m3, ue5m3 or e6m2")
-    aligned = engine.window is not None and engine.group is None and engine.scaling is Scaling.PRODUCTS
-    if aligned and fmt.precision > 1:
-        raise ValueError(
-            f"{fmt.name} given as scale_format, and engine {engine.name} aligns scaled products, for which scales are "
-            "powers of two; give e8m0, or an engine such as blackwell_nvfp4 or mx"
-        )
-    return fmt
-
-
-def _check_block(engine: Engine, block: int) -> None:
-    if block < 1:
-        raise ValueError(f"block of {block} given; give the number of products that share a scale, 1 or more")
-    if engine.interleave is not None and engine.chunk is not None and block % engine.chunk:
-        raise ValueError(
-            f"block of {block} given; engine {engine.name} interleaves chunks of {engine.chunk}: give a multiple of it"
-        )
-    sums = engine.scaling is Scaling.SUMS and not engine.whole
-    if sums and (engine.chunk is None or block % engine.chunk):
-        raise ValueError(
-            f"engine {engine.name} scales the sums of chunks; for scales of blocks of {block}, give it "
-            f"chunk={block} or a divisor, as in '{engine.name.partition('(')[0]}(chunk={block})'"
-        )
-    if engine.group is not None and block % engine.group:
-        raise ValueError(
-            f"block of {block} given, and engine {engine.name} scales groups of {engine.group}; give a multiple"
-        )

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, format, with_bias
+from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, with_bias
 from fp9.units.base import Port, select_width
 
 OPERAND_BITS = 8
@@ -47,17 +47,14 @@ def check_operands(unit: str, formats: tuple[Format, ...]) -> None:
             raise ValueError(f"{unit}: {f.name} given as operand; give signed formats of at most {OPERAND_BITS} bits")
 
 
-def scale_format(unit: str, name: Format | str) -> Format:
-    """The format of the scales of operands; ValueError for one that has a sign or more bits than an operand."""
-    fmt = format(name)
-    if fmt.signed or fmt.bits > OPERAND_BITS:
-        raise ValueError(f"{unit}: {fmt.name} given as scale; give e8m0, ue4m3, ue5m3 or e6m2")
-    return fmt
-
-
-def scale_port(operand: str, fmt: Format) -> Port:
-    """The port of the scale that multiplies all codes of an operand."""
-    return Port(f"{operand}_scale", fmt.bits, f"scale of {operand}", (fmt,))
+def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:
+    """The ports of an operand's scales, one for each block of its codes, numbered from 0 where there are several."""
+    if blocks == 1:
+        return (Port(f"{operand}_scale", fmt.bits, f"scale of {operand}", (fmt,)),)
+    return tuple(
+        Port(f"{operand}_scale{block}", fmt.bits, f"scale of block {block} of {operand}", (fmt,))
+        for block in range(blocks)
+    )
 
 
 def code_tables(formats: Sequence[Format]) -> NDArray[np.float64]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from fp9.engines import Engine, MacOp
+from fp9.engines import Engine, MacOp, Scaling, check_grouped, format_of_scales
 from fp9.formats import Format
 from fp9.units.base import (
     FLAGS_PORT,
@@ -17,7 +18,7 @@ from fp9.units.base import (
 )
 from fp9.units.clocking import SAID_WHERE_SET
 from fp9.units.exact import product_range
-from fp9.units.operands import check_operands, operand_ports, scale_format, scale_port
+from fp9.units.operands import check_operands, operand_ports, scale_ports
 
 
 @dataclass(frozen=True)
@@ -43,21 +44,38 @@ class Dot(Unit):
     """The factors of a product that is zero do not move what stands before the sum; results are the same."""
     scale: Format | None = field(default=None, metadata=SAID_WHERE_SET)
     """The format of two scales, one of all a and one of all b, that multiply them (MX, NVFP4)."""
+    block: int | None = field(default=None, metadata=SAID_WHERE_SET)
+    """Products that share two scales, where these are not all of an operation."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", format_tuple(self.name, "a", self.a))
         object.__setattr__(self, "b", format_tuple(self.name, "b", self.b))
         check_operands(self.name, self.a + self.b)
-        if self.scale is not None:
-            object.__setattr__(self, "scale", scale_format(self.name, self.scale))
-        if self.engine.group is not None:
-            raise ValueError(f"{self.name}: engine {self.engine.name} scales groups of products; a unit has no scales")
         self._check_products()
+        self._check_scales()
         check_stages(self, self._lowest_stages)
 
     def _check_products(self) -> None:
         if self.products < 2:
             raise ValueError(f"{self.name}: engine {self.engine.name} sums 1 product; that is an fma")
+
+    def _check_scales(self) -> None:
+        engine = self.engine
+        if self.scale is None:
+            if self.block is not None or engine.group is not None:
+                asks = f"engine {engine.name} scales groups" if self.block is None else f"block of {self.block} given"
+                raise ValueError(f"{self.name}: {asks}; give the format of scales as well, such as ue4m3")
+            return
+        try:
+            object.__setattr__(self, "scale", format_of_scales(engine, self.scale, self.block))
+            for a, b in itertools.product(self.a, self.b) if engine.group is not None else ():
+                check_grouped(engine, a, b)
+        except ValueError as error:
+            raise ValueError(f"{self.name}: {error}") from None
+        if self.block is not None and (self.block < 1 or self.products % self.block):
+            raise ValueError(
+                f"{self.name}: block of {self.block} given; give a divisor of the {self.products} products"
+            )
 
     @property
     def _lowest_stages(self) -> int:
@@ -67,6 +85,17 @@ class Dot(Unit):
     def products(self) -> int:
         """Products of an operation."""
         return self.engine.chunk or self.engine.products
+
+    @property
+    def products_of_scales(self) -> int:
+        """Products of an operation that share two scales."""
+        return self.block or self.products
+
+    def scale_names(self, operand: str) -> tuple[str, ...]:
+        """Names of the ports of an operand's scales, one for each block; none without scales."""
+        if self.scale is None:
+            return ()
+        return tuple(port.name for port in scale_ports(operand, self.scale, self.products // self.products_of_scales))
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
         """Names of an operand's ports, numbered from 0 where there are several products."""
@@ -78,11 +107,11 @@ class Dot(Unit):
     def factor_inputs(self) -> tuple[Port, ...]:
         """The ports of a and b, then of their scales where they have such."""
         lanes = self.products
-        scales = () if self.scale is None else tuple(scale_port(operand, self.scale) for operand in ("a", "b"))
+        blocks = lanes // self.products_of_scales
         return (
             *operand_ports("a", self.a, self.bias_port, "first factor", lanes),
             *operand_ports("b", self.b, self.bias_port, "second factor", lanes),
-            *scales,
+            *(port for operand in "ab" if self.scale for port in scale_ports(operand, self.scale, blocks)),
         )
 
     @property
@@ -142,6 +171,14 @@ class Mac(Dot):
 
     def _check_products(self) -> None:
         """A mac takes any number of products."""
+
+    def _check_scales(self) -> None:
+        super()._check_scales()
+        if self.scale is not None and (self.engine.whole or self.engine.scaling is Scaling.SUMS):
+            what = "holds all of its sum" if self.engine.whole else "scales sums as they join"
+            raise ValueError(
+                f"{self.name}: scale given, and engine {self.engine.name} {what}; give one such as mx(G=4)"
+            )
 
     @property
     def _lowest_stages(self) -> int:

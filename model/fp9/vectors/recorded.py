@@ -16,7 +16,7 @@ from fp9.golden import evaluate
 from fp9.policy import CastPolicy
 from fp9.recipes import Operand, Recorded, RecordedCast, read_recording
 from fp9.units import SCALE_BITS, Cast, Dot, Mac, Unit
-from fp9.units.operands import BIAS_BITS, scale_port
+from fp9.units.operands import BIAS_BITS
 from fp9.vectors.sets import VectorSet, from_inputs
 
 if TYPE_CHECKING:
@@ -147,7 +147,8 @@ def _sums(unit: Dot, product: Recorded, generator: np.random.Generator, sums: in
             steps[name] = np.full(shape, value, np.uint8)
         if unit.scale is not None:
             # A tensor's scale is a power of two that the products leave out: that of a step is 1.
-            steps[scale_port(side, unit.scale).name] = np.full(shape, encode(1.0, unit.scale), np.uint8)
+            one = np.full(shape, encode(1.0, unit.scale), np.uint8)
+            steps |= dict.fromkeys(unit.scale_names(side), one)
     ports = [port.name for port in unit.inputs]
     steps = {name: column for name, column in steps.items() if name in ports}
     chain = _accumulated(steps, unit, shape) if isinstance(unit, Mac) else _chained(steps, unit, shape)

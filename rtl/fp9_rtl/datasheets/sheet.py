@@ -145,15 +145,25 @@ def _rounding(unit: Unit) -> list[str]:
             f"Elements: {unit.block.rounding.words}; magnitudes above the largest saturate.",
         ]
     if isinstance(unit, Dot) and unit.scale is not None:
-        scaled = (
-            f"Before it meets the addend, the products' sum is multiplied, exactly, by two {unit.scale.name} scales."
-        )
-        return [_step(unit.engine), "", scaled]
+        return [_step(unit.engine), "", _scaled(unit, unit.scale)]
     if isinstance(unit, Dot | Fpu):
         return [_step(unit.engine)]
     if isinstance(unit, Upcast):
         return [f"Exact, but for numbers above the largest of {unit.result.name}."]
     return ["Nothing is rounded."]
+
+
+def _scaled(unit: Dot, scale: Format) -> str:
+    """What is multiplied by the scales, as a sentence."""
+    engine, several = unit.engine, unit.products_of_scales < unit.products
+    each = f" of each {unit.products_of_scales} products" if several else ""
+    if engine.group is not None:
+        sums = f"the exact sum of {engine.group} products is multiplied, exactly, by the two {scale.name} scales{each}"
+        return f"A term is a group: {sums}, and aligned with the exponents of these alone."
+    if engine.window is not None:
+        return f"Before they are aligned, products are multiplied by two {scale.name} scales{each}."
+    sums = f"the sum{each} is" if several else "the products' sum is"
+    return f"Before it meets the addend, {sums} multiplied, exactly, by two {scale.name} scales."
 
 
 def _step(engine: Engine) -> str:

@@ -1,53 +1,83 @@
-"""The exact sum of products that two scales multiply, and an addend (MX, NVFP4).
+"""The exact sum of products that two scales multiply, and an addend (MX, NVFP4); and which scaled sums have circuits.
 
     products in fixed point -> their sum -> times the scales -> with its leading 1 in front -> + c -> one rounding
 
 The sum of a block is exact, and so is its product with the scales: it meets the addend as a product of one term would.
 Below the lowest exponent of the result it is moved right, and what it loses is sticky: it keeps some places below those
-of the result, so that the sum rounds in the same way.
+of the result, so that the sum rounds in the same way. Several blocks with scales of their own are added in fixed point
+before (`blocks`). The addend comes last, so that the loop of an accumulator is that of a multiply-add.
 """
 
 from __future__ import annotations
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data
 
-from fp9.formats import Format, UnsignedFloat, floor_log2
-from fp9.units import Dot, product_range
-from fp9_rtl.parts.layouts import SPECIAL, product_layout
-from fp9_rtl.parts.shifters import shift_left_normalising, shift_right_sticky
+from fp9.engines import Addend, Scaling
+from fp9.units import Dot, Mac, product_range
+from fp9_rtl.parts.layouts import SPECIAL
 from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.rounding.facts import SumFacts
 from fp9_rtl.rounding.rounder import Round
 from fp9_rtl.sums import adder
+from fp9_rtl.sums.blocks import AddBlocks, ScaleBlocks, SumBlocks
 from fp9_rtl.sums.fixed.sum import placed_product
+from fp9_rtl.sums.scaling import ScaledTerm, ScaleFields, scale_names
 from fp9_rtl.sums.terms import classify, signed_sum
+from fp9_rtl.sums.window import steps as window
+from fp9_rtl.sums.window.scaled import scaled_terms
 
-SCALES = ("a_scale", "b_scale")
-"""The ports of the scales, which go beside the products."""
+MOST_PLACES = 1 << 8
+"""Places by which the scales of two blocks in one exact sum may be apart."""
 
 SCALED_NEEDED = (
-    "an exact engine without chunks whose result has subnormals, and for operands with infinities a scale without zero"
+    "an exact engine, or a window with the addend inside and zero_exponent, whose result has subnormals; chunks in a "
+    "mac alone; for operands with infinities a scale without zero; for several blocks in one exact sum no e8m0"
 )
 
 
 def is_offered(unit: Dot) -> bool:
     """Whether there is hardware for the scales of a unit."""
-    engine = unit.engine
-    infinite_by_zero = unit.scale is not None and unit.scale.has_zero and any(f.has_inf for f in (*unit.a, *unit.b))
-    return engine.is_fused and not engine.rounding.needs_bits and engine.result.subnormals and not infinite_by_zero
+    engine, scale = unit.engine, unit.scale
+    assert scale is not None
+    if (engine.chunk is not None and not isinstance(unit, Mac)) or engine.scaling is not Scaling.PRODUCTS:
+        return False
+    inside = engine.within_chunk
+    in_window = inside.addend is Addend.INSIDE and inside.zero_exponent is not None and inside.joined is None
+    apart = 2 * (ScaleFields(scale).highest_field - ScaleFields(scale).lowest_field)
+    meet = inside.window is not None or has_one_block(unit) or apart <= MOST_PLACES
+    infinite_by_zero = scale.has_zero and any(f.has_inf for f in (*unit.a, *unit.b))
+    plain = not engine.rounding.needs_bits and inside.result.subnormals and not infinite_by_zero
+    return plain and meet and (inside.is_fused or in_window)
+
+
+def has_one_block(unit: Dot) -> bool:
+    """Whether all products of a step share two scales."""
+    return unit.products == unit.products_of_scales
+
+
+def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
+    """From the products and the scales to one term, or those of a window; the fields in `passed` go beside."""
+    if unit.engine.window is not None:
+        return scaled_terms(unit, i, passed)
+    if has_one_block(unit):
+        summed = SumProducts(unit, i, passed)
+        return [summed, ScaleSum(unit, summed.o.shape(), passed)]
+    size = unit.products_of_scales
+    blocks = SumBlocks(unit, size, i, passed)
+    scaled = ScaleBlocks(unit, size, blocks.o.shape(), passed)
+    return [blocks, scaled, AddBlocks(unit, size, scaled.o.shape(), passed)]
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """From the products, the scales and `c` to result and flags, in one rounding."""
-    summed = SumProducts(unit, i)
-    scaled = ScaleSum(unit, summed.o.shape())
-    product = scaled.o.shape()["product"].shape
+    """From what `product_steps` gives and `c` to result and flags, in one rounding."""
+    if unit.engine.window is not None:
+        return window.sum_steps(unit, i)
     bias = unit.engine.result.bias
-    exponents = product["exponent"].shape
+    exponents = i["product"].shape["exponent"].shape
     facts = SumFacts(range(exponents.start - bias, exponents.stop - bias), below_normal=True, overflow=True)
-    added = adder.addition(unit.engine, facts, scaled.o.shape())
-    return [summed, scaled, *added, Round(unit.engine, facts, added[-1].o.shape())]
+    added = adder.addition(unit.engine, facts, i)
+    return [*added, Round(unit.engine, facts, added[-1].o.shape())]
 
 
 class SumProducts(Step):
@@ -55,10 +85,10 @@ class SumProducts(Step):
 
     name = "sum"
 
-    def __init__(self, unit: Dot, i: data.StructLayout) -> None:
-        self._unit, self._rounding = unit, unit.engine.rounding
+    def __init__(self, unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> None:
+        self._unit, self._rounding, self._passed = unit, unit.engine.rounding, (*scale_names(unit), *passed)
         self._bits = product_range(unit.a, unit.b, unit.bias_port).signed_bits(unit.products) - 1
-        beside = {name: i[name].shape for name in (*SCALES, "c")}
+        beside = {name: i[name].shape for name in self._passed}
         super().__init__(i, data.StructLayout({"sum": self._bits, "sign": 1, "zero_sign": 1, **SPECIAL, **beside}))
 
     def elaborate(self, platform: object) -> Module:
@@ -80,7 +110,7 @@ class SumProducts(Step):
             o.nan.eq(special.nan & ~special.invalid),
         ]
         forward(m, special, o, "inf", "invalid")
-        forward(m, i, o, *SCALES, "c")
+        forward(m, i, o, *self._passed)
         return m
 
 
@@ -89,84 +119,30 @@ class ScaleSum(Step):
 
     name = "scale"
 
-    def __init__(self, unit: Dot, i: data.StructLayout) -> None:
+    def __init__(self, unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> None:
         assert unit.scale is not None
-        self._scale = ScaleFields(unit.scale)
-        fmt = unit.engine.result
-        ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
-        self._bits = i["sum"].width + (2 * self._scale.precision if self._scale.precision > 1 else 0)
-        width = max(self._bits, fmt.precision + adder.EXTRA_BITS)
-        # The exponent of the first place where both fields of the scales are 0.
-        self._first = ulp + self._bits - 1 + 2 * (self._scale.offset - self._scale.precision + 1) + fmt.bias
-        lowest = self._first + 2 * self._scale.lowest_field - (self._bits - 1)
-        self._sinks = lowest < 1
-        highest = max(self._first + 2 * self._scale.highest_field, 1)
-        product = product_layout(range(max(lowest, 1), highest + 1), width)
-        super().__init__(i, data.StructLayout({"product": product, "c": i["c"].shape}))
+        self._passed = passed
+        self._scale, self._scales = ScaleFields(unit.scale), scale_names(unit)
+        self._bits = i["sum"].width + self._scale.product_bits
+        first = self._scale.first_place(unit, self._bits)
+        self._first = first.start - 2 * self._scale.lowest_field
+        self._term = ScaledTerm(unit, self._bits, first)
+        beside = {name: i[name].shape for name in passed}
+        super().__init__(i, data.StructLayout({"product": self._term.layout, **beside}))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         i, product = self.i, self.o.product
-        fields, significands, unusable, zero = self._scale.read(m, [i[name] for name in SCALES])
-        exact = Signal(self._bits)
-        m.d.comb += exact.eq(i.sum * (significands[0] * significands[1]) if self._scale.precision > 1 else i.sum)
-        aligned = Cat(Const(0, len(product.significand) - self._bits), exact)
-        normalised, shift = shift_left_normalising(m, aligned, None, Const(0))
-        exponent, moved = fields[0] + fields[1] + self._first - shift, normalised
-        if self._sinks:
-            exponent, moved = self._sunk(m, exponent, normalised)
-        finite_zero = Signal()
+        fields, significands, unusable, zero = self._scale.read(m, [i[name] for name in self._scales])
+        exact, finite_zero = Signal(self._bits), Signal()
+        m.d.comb += exact.eq(i.sum * (significands[0] * significands[1]) if self._scale.product_bits else i.sum)
+        self._term.drive(m, product, exact, fields[0] + fields[1] + self._first, finite_zero)
         m.d.comb += [
             finite_zero.eq(~i.sum.any() | zero),
-            product.significand.eq(moved & (~finite_zero).replicate(len(moved))),
-            product.exponent.eq(exponent),
             product.zero.eq(finite_zero & ~i.inf),
             product.sign.eq(Mux(finite_zero & ~i.inf, i.zero_sign, i.sign)),
             product.nan.eq(i.nan | unusable),
         ]
         forward(m, i, product, "inf", "invalid")
-        forward(m, i, self.o, "c")
+        forward(m, i, self.o, *self._passed)
         return m
-
-    def _sunk(self, m: Module, exponent: Value, significand: Value) -> tuple[Value, Value]:
-        """A number below the lowest exponent at that exponent, moved right."""
-        below = Signal.like(1 - exponent)
-        distance = Signal(len(below) - 1)
-        m.d.comb += [below.eq(1 - exponent), distance.eq(Mux(below > 0, below, 0))]
-        moved, lost = shift_right_sticky(m, significand, distance)
-        return Mux(below > 0, 1, 1 - below), moved | lost
-
-
-class ScaleFields:
-    """How codes of a scale's format are read: exponent fields, significands, NaN and zero.
-
-    A scale is significand * 2^(field + `offset`), its first place counting as 1.
-    """
-
-    def __init__(self, fmt: Format) -> None:
-        self._format = fmt
-        self.precision = fmt.precision
-        self._fraction_bits = fmt.precision - 1
-        self._subnormals = isinstance(fmt, UnsignedFloat) and fmt.subnormals
-        code_of_field_1 = 1 << self._fraction_bits
-        self.offset = floor_log2(fmt.value_of(code_of_field_1)) - 1
-        self.lowest_field = int(self._subnormals)
-        self.highest_field = fmt.max_code >> self._fraction_bits
-
-    def read(self, m: Module, codes: list[Value]) -> tuple[list[Value], list[Value], Value, Value]:
-        """Fields and significands of some codes, and whether one is NaN, or zero."""
-        fields, significands, nans, zeros = [], [], [], []
-        for number, code in enumerate(codes):
-            field = code[self._fraction_bits :]
-            lowest = field == 0 if self._subnormals else Const(0)
-            exponent = Signal(len(field), name=f"scale_exponent{number}")
-            significand = Signal(self.precision, name=f"scale_significand{number}")
-            m.d.comb += [
-                exponent.eq(field | lowest if self._subnormals else field),
-                significand.eq(Cat(code[: self._fraction_bits], ~lowest)),
-            ]
-            fields.append(exponent)
-            significands.append(significand)
-            nans.append(code.all())
-            zeros.append(~code.any() if self._format.has_zero else Const(0))
-        return fields, significands, nans[0] | nans[1], zeros[0] | zeros[1]

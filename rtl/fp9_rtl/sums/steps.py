@@ -7,7 +7,7 @@
 | several, exact                           | `fixed`    |
 | cut to a window                          | `window`   |
 | all steps of a chunk, and its join       | `chunks`   |
-| exact, times scales                      | `scaled`   |
+| times scales, exact or cut to a window   | `scaled`   |
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from fp9_rtl.sums import adder, gating, pair, scaled
 from fp9_rtl.sums.chunks import chunk_steps
 from fp9_rtl.sums.fixed import steps as fixed_point
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply
+from fp9_rtl.sums.scaling import scale_names
 from fp9_rtl.sums.window import steps as window
 
 ONE_NEEDED = "an exact engine of one product that rounds to fp32, e8m13, fp16, bf16 or dlfloat16"
@@ -83,9 +84,6 @@ def dot_steps(unit: Dot) -> list[Step]:
     """The whole step of an `fma` or `dot`, or chunk of steps."""
     if unit.engine.chunk is not None:
         return _chunk_steps(unit)
-    if unit.scale is not None:
-        products = fixed_point.product_steps(unit, (*scaled.SCALES, "c"))
-        return [*products, *scaled.sum_steps(unit, products[-1].o.shape())]
     products = product_steps(unit, ("c",))
     return [*products, *sum_steps(unit, products[-1].o.shape())]
 
@@ -105,8 +103,12 @@ def _chunk_steps(unit: Dot) -> list[Step]:
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
     """From the ports to the exact products, normalised where they are sorted; the ports in `passed` go beside them.
 
-    Where the addend stays out of a window, to the sum of the products.
+    Where the addend stays out of a window, to the sum of the products; where there are scales, to that times these.
     """
+    if unit.scale is not None:
+        aligned = unit.engine.window is not None and unit.engine.group is None
+        exact = (_exact_products if aligned else fixed_point.product_steps)(unit, (*scale_names(unit), *passed))
+        return [*exact, *scaled.product_steps(unit, exact[-1].o.shape(), passed)]
     products = _exact_products(unit, passed)
     return [*products, *_windowed_products(unit, products[-1].o.shape(), passed)]
 
@@ -126,6 +128,8 @@ def _windowed_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...])
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     """From what `product_steps` gives and `c` to result and flags, in one rounding."""
+    if unit.scale is not None:
+        return scaled.sum_steps(unit, i)
     if is_fixed_point(unit):
         return fixed_point.sum_steps(unit, i)
     if unit.engine.window is not None:

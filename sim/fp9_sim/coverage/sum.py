@@ -103,7 +103,9 @@ class Sum:
 
 
 def sum_of(unit: Dot) -> Sum:
-    """The sum that a unit's operation is."""
+    """The sum that a unit's operation is. Raises ValueError for scales of blocks of their own, and in a window."""
+    if unit.scale is not None and (unit.block is not None or unit.engine.window is not None):
+        raise ValueError(f"{unit.name}: there is no coverage model for scales of several blocks or in a window")
     products = product_range(unit.a, unit.b, unit.bias_port)
     if unit.scale is not None:
         place, largest = 2 * lowest_place(unit.scale), unit.scale.max_magnitude**2

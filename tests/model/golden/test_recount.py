@@ -24,6 +24,12 @@ OTHERS: tuple[Unit, ...] = (
     Dot("steps_of_a_chunk", _OCP, _OCP, engine("hopper_mma(G=4,L=8)")),
     Dot("blocks_of_fp4", _FP4, _FP4, engine("mx(G=4)"), scale=format("ue4m3")),
     Dot("blocks_of_any", (*_OCP, *_FP6), (*_FP6, *_FP4), engine("mx(G=3)"), scale=format("e8m0")),
+    Dot("two_groups", _FP4, _FP4, engine("blackwell_nvfp4(G=8,group=4)"), scale=format("ue4m3"), block=4),
+    Dot("scaled_window", _OCP, _FP4, engine("blackwell(G=4)"), scale=format("e8m0"), block=2),
+    Mac("scaled_sums", _OCP, _FP6, engine("mx(G=3)"), scale=format("e8m0")),
+    Mac("two_blocks", _FP4, _FP4, engine("mx(G=4)"), scale=format("ue4m3"), block=2),
+    Mac("sums_of_groups", _FP4, _FP4, engine("blackwell_nvfp4(G=8,group=4)"), scale=format("e8m0"), block=8),
+    Mac("scaled_chunks", _OCP, _FP4, engine("blackwell(G=2,L=4)"), scale=format("e8m0"), stages=2),
     Mac("kulisch_hif8", (format("hif8"),), _OCP, engine("exact(G=3,result=fp16,rounding=rdn)")),
     Mac("kulisch_bias", _HFP8, _HFP8, engine("exact(result=dlfloat16,rounding=rna)"), bias_port=True),
     *(

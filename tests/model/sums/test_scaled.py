@@ -20,7 +20,7 @@ from fp9.formats import Format, Rounding
 from fp9.oracle import casts as cast_oracle
 from fp9.oracle import sums as dot_oracle
 from fp9.policy import CastPolicy
-from fp9.units import Dot
+from fp9.units import Dot, Mac
 
 FILE = Path(vectors.__file__).with_suffix(".npz")
 FORMS = list(vectors.forms())
@@ -219,9 +219,24 @@ def test_codes_given_as_exponents_are_refused() -> None:
         fp9.dot(codes, codes, "e2m1", "e2m1", scale_a=0.5)
 
 
-def test_a_unit_of_groups_is_refused() -> None:
-    with pytest.raises(ValueError, match="a unit has no scales"):
-        Dot("dot", (fp9.format("e4m3"),), (fp9.format("e4m3"),), fp9.engine("blackwell_nvfp4"))
+@pytest.mark.parametrize(
+    ("kind", "elements", "name", "given", "words"),
+    [
+        (Dot, "e2m1", "blackwell_nvfp4", {}, "scales groups; give the format of scales as well"),
+        (Dot, "e2m1", "mx(G=4)", {"block": 2}, "block of 2 given; give the format of scales as well"),
+        (Dot, "e2m1", "mx(G=4)", {"block": 3, "scale": "ue4m3"}, "block of 3 given; give a divisor of the 4 products"),
+        (Dot, "e2m1", "blackwell_nvfp4", {"block": 8, "scale": "ue4m3"}, "scales groups of 16; give a multiple"),
+        (Dot, "e4m3", "blackwell_nvfp4", {"scale": "ue4m3"}, "give formats of numbers alone, such as e2m1"),
+        (Dot, "e2m1", "blackwell", {"scale": "ue4m3"}, "for which scales are powers of two"),
+        (Mac, "e2m1", "exact(G=4)", {"scale": "e8m0"}, "holds all of its sum; give one such as mx"),
+        (Mac, "e2m1", "hopper(G=4)", {"scale": "e8m0"}, "scales sums as they join; give one such as mx"),
+    ],
+)
+def test_scales_that_a_unit_does_not_take_are_refused(
+    kind: type[Dot], elements: str, name: str, given: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ValueError, match=f"unit: .*{words}"):
+        kind("unit", (fp9.format(elements),), (fp9.format(elements),), fp9.engine(name), **given)
 
 
 BAD = [

@@ -62,6 +62,34 @@ def test_blocks_with_scales(formats: tuple[Format, ...], name: str, scale: str, 
     inputs = random(unit, 150, np.random.default_rng(2))
     expected = evaluate(unit, inputs)
     assert len({*(expected["result"] >> 23 & 0xFF).tolist()}) > 8, "exponents of all sizes"
+    _check(unit, inputs, simulate)
+
+
+@pytest.mark.parametrize(
+    ("formats", "name", "spec"),
+    [
+        (FP4, "mx(G=4)", {"scale": "ue4m3", "block": 2}),
+        (FP4, "blackwell_nvfp4(G=4, group=2)", {"scale": "ue4m3", "block": 2}),
+        (FP4, "blackwell_nvfp4(G=4, group=2)", {"scale": "e8m0"}),
+        (OCP[:1] + FP4, "blackwell_fp16(G=2)", {"scale": "e8m0"}),
+    ],
+)
+def test_scales_of_blocks_and_in_windows(
+    formats: tuple[Format, ...], name: str, spec: dict[str, Any], simulate: Simulate
+) -> None:
+    """Blocks with scales of their own in one sum; products and groups that their scales place in a window."""
+    unit = Dot("unit", formats, FP4, engine(name), **spec)
+    _check(unit, random(unit, 80, np.random.default_rng(3)), simulate)
+
+
+@pytest.mark.parametrize("name", ["mx(G=2)", "blackwell(G=2)", "mx(G=2, L=4)"])
+def test_accumulators_with_scales(name: str, simulate: Simulate) -> None:
+    unit = Mac("unit", OCP, FP4, engine(name), scale=format("e8m0"), stages=3)
+    _check(unit, random(unit, 80, np.random.default_rng(4)), simulate)
+
+
+def _check(unit: Unit, inputs: dict[str, NDArray[Any]], simulate: Simulate) -> None:
+    expected = evaluate(unit, inputs)
     for port, values in simulate(unit, inputs).items():
         wrong = np.flatnonzero(values != expected[port])
         assert not wrong.size, {name: hex(int(column[wrong[0]])) for name, column in inputs.items()}
@@ -69,13 +97,19 @@ def test_blocks_with_scales(formats: tuple[Format, ...], name: str, scale: str, 
 
 @pytest.mark.parametrize(
     ("formats", "name", "scale"),
-    [(OCP, "mx(G=2)", "ue4m3"), (FP4, "blackwell(G=2)", "e8m0"), (FP4, "rvbna4", "e8m0")],
+    [(OCP, "mx(G=2)", "ue4m3"), (FP4, "blackwell(G=2, addend=outside)", "e8m0"), (FP4, "rvbna4", "e8m0")],
 )
 def test_scales_that_no_hardware_has_are_refused_in_a_sentence(
     formats: tuple[Format, ...], name: str, scale: str
 ) -> None:
     unit = Dot("unit", formats, formats, engine(name), scale=format(scale))
     with pytest.raises(ValueError, match="unit: no hardware is offered for this dot; give an exact engine"):
+        check_offered(unit)
+
+
+def test_an_exact_sum_of_blocks_far_apart_is_refused_in_a_sentence() -> None:
+    unit = Dot("unit", FP4, FP4, engine("mx(G=4)"), scale=format("e8m0"), block=2)
+    with pytest.raises(ValueError, match="for several blocks in one exact sum no e8m0"):
         check_offered(unit)
 
 

@@ -78,12 +78,21 @@ OTHERS = (
     Fma("upward", _OCP, _INT8, engine("fma_fp16(rounding=rup)")),
     Dot("chunk", _OCP, _OCP, engine("hopper_mma(G=2,L=4)")),
     Dot("blocks", (*_OCP, format("e2m1")), (format("e2m1"),), engine("mx(G=2)"), scale=format("e8m0")),
+    Mac("block_sums", _OCP, (format("e2m1"),), engine("mx(G=2)"), scale=format("e8m0")),
     Quantiser("block", format("bf16"), MXFP4, tuple(map(MXFP4.rule, MXFP4.rules)), 1, lanes=4),
     Cast("directed", format("fp16"), _OCP, (Rounding.RNE, Rounding.RUP), (Overflow.DIRECTED,), nan_sign=NanSign.LOST),
     Mac("exact_integers", _INT8, _INT8, engine("exact(G=2)"), flags=False),
     Mac("short_chunks", _OCP, _OCP, engine("deepseek(G=4,L=8,promotion=none)"), stages=2),
 )
 """Specs with what the catalogue's units do not have."""
+
+
+def test_scales_that_have_no_model_are_refused() -> None:
+    fp4 = (format("e2m1"),)
+    for name, block in (("mx(G=4)", 2), ("blackwell_nvfp4(G=4,group=2)", None)):
+        unit = Dot("unit", fp4, fp4, engine(name), scale=format("ue4m3"), block=block)
+        with pytest.raises(ValueError, match="unit: there is no coverage model for scales of several blocks or in a"):
+            functional.model_of(unit)
 
 
 @pytest.mark.parametrize("unit", [*CATALOGUE.values(), *OTHERS], ids=lambda unit: unit.name)

@@ -30,21 +30,32 @@ from fp9_rtl.parts.select import any_of
 from fp9_rtl.parts.shifters import shift_right_narrow
 from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.sums.adder import EXTRA_BITS
+from fp9_rtl.sums.blocks import block_names, scaled_places
 from fp9_rtl.sums.terms import classify, signed_sum
 
 PLACES_ABOVE = 1
 """Places of a product above that of its exponent."""
 
 
+def term_names(unit: Dot) -> tuple[str, ...]:
+    """The fields of what meets the addend: the products, or the sums of their groups."""
+    return unit.lane_names("product") if unit.engine.group is None else block_names(unit, unit.engine.group)
+
+
+def places_above(unit: Dot) -> int:
+    """Places of a term above that of its exponent: of a product one, of a group's sum, aligned by its scales, more."""
+    return PLACES_ABOVE if unit.engine.group is None else scaled_places(unit, unit.engine.group)
+
+
 def window_bits(unit: Dot) -> int:
-    """Bits of the window: a product's two integer places and the fraction bits that are kept."""
+    """Bits of the window: a term's integer places and the fraction bits that are kept."""
     assert unit.engine.window is not None
-    return PLACES_ABOVE + 1 + unit.engine.window
+    return places_above(unit) + 1 + unit.engine.window
 
 
 def carry_places(unit: Dot) -> int:
     """Places above the window that the sum of all terms can reach."""
-    return unit.engine.products.bit_length()
+    return len(term_names(unit)).bit_length()
 
 
 class Term(NamedTuple):
@@ -58,13 +69,14 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranks:
-    """What terms count for the window: their exponents, on the scale of the result's field, with the place above.
+    """What terms count for the window: their exponents, on the scale of the result's field, with the places above.
 
-    `nothing` stands below all exponents; `zero` is what a zero counts.
+    `nothing` stands below all exponents; `zero` is what a zero counts, `lowest` the least that all terms together do.
     """
 
     exponents: range
     zero: int
+    lowest: int
 
     @property
     def nothing(self) -> int:
@@ -73,19 +85,25 @@ class Ranks:
 
 def ranks_of(unit: Dot, products: range) -> Ranks:
     """The ranks of a unit whose products have these exponents, and of an addend among them."""
-    engine, addend = unit.engine, unit.engine.addend_format
-    nothing, stop = min(0, products.start - 1), products.stop
-    if engine.addend is Addend.INSIDE:
-        stop = max(stop, addend.highest_exponent + addend.bias + PLACES_ABOVE + 1)
+    engine, addend, above = unit.engine, unit.engine.addend_format, places_above(unit)
+    nothing, stop, inside = min(0, products.start - 1), products.stop, engine.addend is Addend.INSIDE
+    if inside:
+        stop = max(stop, addend.highest_exponent + addend.bias + above + 1)
     zero = nothing
     if engine.zero_exponent is not None:
-        zero = max(nothing, engine.zero_exponent + engine.result.bias + PLACES_ABOVE)
-    return Ranks(range(nothing, max(stop, zero + 1)), zero)
+        zero = max(nothing, lowest_of_zeros(unit))
+    return Ranks(range(nothing, max(stop, zero + 1)), zero, min(zero, above) if inside else nothing)
+
+
+def lowest_of_zeros(unit: Dot) -> int:
+    """What a zero counts by the engine, on the scale of `Ranks`."""
+    assert unit.engine.zero_exponent is not None
+    return unit.engine.zero_exponent + unit.engine.result.bias + places_above(unit)
 
 
 def headroom(unit: Dot, ranks: Ranks) -> int:
     """Places above the window in the sum: for carries, and so many that the normaliser never has to shift right."""
-    below = 1 - ranks.nothing if unit.engine.result.subnormals else 0
+    below = 1 - ranks.lowest if unit.engine.result.subnormals else 0
     return max(carry_places(unit), below)
 
 
@@ -135,7 +153,7 @@ class Window:
 
 def product_terms(unit: Dot, i: data.View[data.StructLayout]) -> dict[str, Term]:
     """The products as terms of a window."""
-    products = {name: i[name] for name in unit.lane_names("product")}
+    products = {name: i[name] for name in term_names(unit)}
     return {name: Term(p.significand, p.exponent, p.sign, p.zero) for name, p in products.items()}
 
 
@@ -170,7 +188,7 @@ class AlignWindow(Step):
     def __init__(self, unit: Dot, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
         self.name = "align" if unit.engine.addend is Addend.INSIDE else "align_products"
         self._unit, self._passed = unit, passed
-        products = unit.lane_names("product")
+        products = term_names(unit)
         self.ranks = ranks_of(unit, i[products[0]].shape["exponent"].shape)
         inside = unit.engine.addend is Addend.INSIDE
         terms = (*products, *(("addend",) if inside else ()))
@@ -186,10 +204,11 @@ class AlignWindow(Step):
         if "addend" in o.shape().members:
             fmt = unit.engine.addend_format
             addend = unpack_addend(m, fmt, self.i.c)
-            significand = Cat(addend.significand, Const(0, PLACES_ABOVE))
-            terms["addend"] = Term(significand, addend.exponent + PLACES_ABOVE, addend.sign, addend.zero)
+            above = places_above(unit)
+            significand = Cat(addend.significand, Const(0, above))
+            terms["addend"] = Term(significand, addend.exponent + above, addend.sign, addend.zero)
         window = Window(m, unit, self.ranks, terms)
-        products = [self.i[name] for name in unit.lane_names("product")]
+        products = [self.i[name] for name in term_names(unit)]
         m.d.comb += [
             o.exponent.eq(window.top),
             *(o[name].eq(bits) for name, bits in window.cut.items()),
@@ -209,7 +228,7 @@ class AddWindow(Step):
     def __init__(self, unit: Dot, places: int, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
         self.name = "add" if unit.engine.addend is Addend.INSIDE else "add_products"
         result = unit.engine.result
-        self._terms = tuple(name for name in (*unit.lane_names("product"), "addend") if name in i.members)
+        self._terms = tuple(name for name in (*term_names(unit), "addend") if name in i.members)
         self._bits = window_bits(unit) + places
         self._passed = ("exponent", "dropped", "subtract", *SPECIAL, *passed)
         o = {

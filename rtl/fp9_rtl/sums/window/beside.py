@@ -15,7 +15,7 @@ from fp9_rtl.operands.addend import unpack_addend
 from fp9_rtl.parts.layouts import addend_layout, product_layout
 from fp9_rtl.parts.shifters import shift_left_normalising
 from fp9_rtl.parts.step import Step, forward
-from fp9_rtl.sums.window.align import PLACES_ABOVE, AddWindow, AlignWindow, Ranks, carry_places
+from fp9_rtl.sums.window.align import AddWindow, AlignWindow, Ranks, carry_places, places_above
 
 
 def normalised_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
@@ -70,7 +70,7 @@ class CutAddend(Step):
     def __init__(self, unit: Dot, i: data.StructLayout) -> None:
         fmt = unit.engine.addend_format
         assert unit.engine.window is not None
-        self._format, self._window = fmt, unit.engine.window
+        self._format, self._below = fmt, places_above(unit) + unit.engine.window
         self._nothing = i["top"].shape.start
         self._always = unit.engine.zero_exponent is not None
         o = {"product": i["product"].shape, "c": addend_layout(fmt), "dropped": 1}
@@ -82,7 +82,7 @@ class CutAddend(Step):
         addend = unpack_addend(m, fmt, i.c)
         places = fmt.fraction_bits
         # The place in the significand of the window's last place.
-        last = i.top - (PLACES_ABOVE + self._window) - addend.exponent + places
+        last = i.top - self._below - addend.exponent + places
         first_kept = Signal.like(last)
         below = Signal(places + 1)
         cuts = ~(addend.inf | addend.nan) & (Const(1) if self._always else i.top != self._nothing)

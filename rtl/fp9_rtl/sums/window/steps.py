@@ -9,12 +9,14 @@ In the last two the window of the products comes before the addend, and in an ac
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from amaranth.lib import data
 
 from fp9.engines import Addend, Truncation
 from fp9.units import Dot
 from fp9_rtl.parts.step import Beside, Step
-from fp9_rtl.rounding.facts import sum_facts
+from fp9_rtl.rounding.facts import SumFacts, sum_facts
 from fp9_rtl.rounding.rounder import Round
 from fp9_rtl.sums.adder import addition
 from fp9_rtl.sums.terms import NormaliseSum
@@ -60,7 +62,13 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     places = headroom(unit, align.ranks)
     add = AddWindow(unit, places, align.o.shape())
     normalise = NormaliseSum(fmt, places, add.o.shape(), "dropped")
-    return [align, add, normalise, Round(unit.engine, sum_facts(unit), normalise.o.shape())]
+    return [align, add, normalise, Round(unit.engine, _facts(unit), normalise.o.shape())]
+
+
+def _facts(unit: Dot) -> SumFacts:
+    """Facts about the sums of a window; scales bring these anywhere."""
+    facts = sum_facts(unit)
+    return facts if unit.scale is None else replace(facts, below_normal=True, overflow=True)
 
 
 def _beside_steps(unit: Dot, i: data.StructLayout) -> list[Step]:

@@ -1,0 +1,62 @@
+"""Which scales of operands an engine takes: their format, the products that share one, and what is in a group."""
+
+from __future__ import annotations
+
+from fp9.engines.engine import Engine, Scaling
+from fp9.formats import Format, floor_log2, format
+from fp9.formats.host import BINARY64
+
+SCALE_BITS = 8
+"""Most bits of a scale's format."""
+
+
+def format_of_scales(engine: Engine, name: Format | str | None, block: int | None) -> Format | None:
+    """The format of scales as codes, None for exponents; ValueError for formats and blocks that the engine refuses."""
+    if block is not None:
+        _check_block(engine, block)
+    if name is None:
+        return None
+    fmt = format(name)
+    if fmt.signed or fmt.bits > SCALE_BITS:
+        raise ValueError(f"{fmt.name} given as format of scales; give e8m0, ue4m3, ue5m3 or e6m2")
+    aligned = engine.window is not None and engine.group is None and engine.scaling is Scaling.PRODUCTS
+    if aligned and fmt.precision > 1:
+        raise ValueError(
+            f"{fmt.name} given as format of scales, and engine {engine.name} aligns scaled products, for which scales "
+            "are powers of two; give e8m0, or an engine such as blackwell_nvfp4 or mx"
+        )
+    return fmt
+
+
+def _check_block(engine: Engine, block: int) -> None:
+    if block < 1:
+        raise ValueError(f"block of {block} given; give the number of products that share a scale, 1 or more")
+    if engine.interleave is not None and engine.chunk is not None and block % engine.chunk:
+        raise ValueError(
+            f"block of {block} given; engine {engine.name} interleaves chunks of {engine.chunk}: give a multiple of it"
+        )
+    sums = engine.scaling is Scaling.SUMS and not engine.whole
+    if sums and (engine.chunk is None or block % engine.chunk):
+        raise ValueError(
+            f"engine {engine.name} scales the sums of chunks; for scales of blocks of {block}, give it "
+            f"chunk={block} or a divisor, as in '{engine.name.partition('(')[0]}(chunk={block})'"
+        )
+    if engine.group is not None and block % engine.group:
+        raise ValueError(
+            f"block of {block} given, and engine {engine.name} scales groups of {engine.group}; give a multiple"
+        )
+
+
+def check_grouped(engine: Engine, *formats: Format) -> None:
+    """Raise ValueError for formats with specials, which an engine of scaled groups does not take."""
+    assert engine.group is not None and engine.window is not None, "an engine with groups has a window"
+    for fmt in formats:
+        if fmt.has_nan or fmt.has_inf:
+            raise ValueError(f"{fmt.name} given with engine {engine.name}; give formats of numbers alone, such as e2m1")
+    largest = formats[0].max_magnitude * formats[1].max_magnitude * engine.group
+    bits = engine.window + floor_log2(largest) + 3 + (engine.products // engine.group).bit_length()
+    if bits > BINARY64.fraction_bits + 1:
+        raise ValueError(
+            f"{formats[0].name} x {formats[1].name} given with engine {engine.name}; groups of {engine.group} such "
+            "products are wider than its window allows; give narrower formats, such as e2m1"
+        )
