@@ -1,7 +1,7 @@
 """Grading of vectors by mutation: what share of single-gate and single-operator errors a suite notices.
 
 Yosys draws the mutants, half of them in the operators as the Verilog has them (an adder, a comparison, a multiplexer)
-and half in a netlist of two-input gates. A mutant that no vector notices is compared with the circuit by a SAT proof:
+and half in a netlist of two-input gates. A mutant that no vector notices is compared with the circuit by SAT and ABC:
 equal ones are no errors and leave the count.
 """
 

@@ -75,15 +75,23 @@ class AndGraph:
     def cone(self, literal: Literal, free: Collection[int] = ()) -> Iterator[str]:
         """Verilog of every AND that a literal depends on, operands first; the `free` nodes are left out, and what only
         they depend on."""
-        for node in sorted(self._reached(literal, free) & self._operands.keys()):
+        for node in sorted(self.reached(literal, free) & self._operands.keys()):
             a, b = self._operands[node]
             yield f"  wire {self._names[node]} = {self.text(a)} & {self.text(b)};"
 
+    def inputs(self) -> list[int]:
+        """Nodes of all inputs, in the order in which they came."""
+        return [node for node in range(1, len(self._names)) if node not in self._operands]
+
+    def literals(self, node: int) -> tuple[Literal, Literal]:
+        """The two literals of an AND."""
+        return self._operands[node]
+
     def inputs_of(self, literal: Literal) -> set[int]:
         """Nodes of the inputs that a literal depends on."""
-        return self._reached(literal) - self._operands.keys() - {0}
+        return self.reached(literal) - self._operands.keys() - {0}
 
-    def _reached(self, literal: Literal, free: Collection[int] = ()) -> set[int]:
+    def reached(self, literal: Literal, free: Collection[int] = ()) -> set[int]:
         """The nodes that a literal depends on, its own among them; without the `free` ones and what is behind them."""
         reached, stack = set(), [literal // 2]
         while stack:

@@ -1,8 +1,9 @@
 """Whether a netlist computes the same with two values of a select input, for all other inputs.
 
-SAT decides, in most cases at once. Where it takes long, simulation finds where a difference ends: nets that agree on
-all patterns so far, behind one that does not. SAT then proves that these agree on all inputs, and so whatever lies
-behind them; its counterexample becomes a pattern. Last, the narrowest place on the way is given any values.
+SAT decides, in most cases at once. Where it takes long, ABC decides, where it is installed: it proves inner nets equal
+from the inputs on. What it leaves open, simulation narrows, as it finds where a difference ends: nets that agree on all
+patterns so far, behind one that does not. SAT then proves that these agree on all inputs, and so whatever lies behind
+them; its counterexample becomes a pattern. Last, the narrowest place on the way is given any values.
 
 Pipeline registers are read as wires; registers that hold state, those in a loop, become inputs, and what they take next
 is an output. So equal means equal from equal states on. Some register bits are known better: those that are 0 for
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from numpy.typing import NDArray
 
 from fp9.formats import HFP8_BIASES
 from fp9.units import Port, Unit
+from fp9_sim.netlists import abc
 from fp9_sim.netlists.and_graph import AndGraph, Literal
 from fp9_sim.netlists.cuts import narrowest
 from fp9_sim.netlists.gates import GateNetlist, Planes, bit_planes, evaluate
@@ -189,6 +192,8 @@ class Comparison:
         started = time.perf_counter()
         if not self._differing(number)[self._compared].any():
             verdict = self._agree(number, self._compared, min(_WHOLE_SECONDS, timeout))
+            if verdict.state is State.UNFINISHED:
+                verdict = self._by_abc(number, timeout)
             if verdict.state is not State.UNFINISHED:
                 return verdict
         while (left := _BEHIND * timeout - time.perf_counter() + started) > 0:
@@ -259,6 +264,18 @@ class Comparison:
         for row in self._gates:
             value[row[4]] = self._graph.gate(row, value)
         return value
+
+    def _by_abc(self, number: int, timeout: float) -> Verdict:
+        """Whether the compared nets agree, by ABC; extra biases that the unit does not take are beyond it."""
+        if any(port.name.endswith("_bias") for port in self._unit.inputs):
+            return Verdict(State.UNFINISHED, 0.0)
+        wrong = self._evaluated(number, 1)
+        verdict = abc.agree(self._graph, [(self._right[net], wrong[net]) for net in self._compared], timeout)
+        bits = verdict.counterexample
+        inputs = {
+            name: sum(bits.get(f"{name}[{i}]", 0) << i for i in range(len(nets))) for name, nets in self._inputs.items()
+        }
+        return replace(verdict, counterexample=inputs if bits else {})
 
     def _changed(self, wrong: Mapping[int, Literal]) -> Literal:
         """Whether a gate gives another value although it takes the same ones, but for the select input's."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import shutil
 import subprocess
 import tempfile
 import time
@@ -25,14 +24,12 @@ from fp9_rtl.components import build
 from fp9_rtl.export.text.digest import code_digest
 from fp9_rtl.tools.rtlil import WITHOUT_PROCESSES, to_rtlil
 from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.netlists.abc import program
 from fp9_sim.netlists.solver import State
 from fp9_sim.provenance import provenance
 
 TEXT_SECONDS = 900.0
 """Limit of one comparison."""
-
-PROGRAMS = ("berkeley-abc", "yosys-abc", "abc")
-"""Names under which ABC is installed."""
 
 _GRAPH = """\
 async2sync
@@ -109,13 +106,12 @@ def prove_text(unit: Unit, verilog: str | None = None, timeout: float = TEXT_SEC
 def _compared(unit: Unit, text: str, name: str, folder: Path, timeout: float) -> State:
     (folder / f"{name}.v").write_text(text)
     run_yosys(_TEXT.format(name=name, top=unit.name, file=f"{name}.aig"), folder)
-    program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
-    if program is None:
+    if (installed := program()) is None:
         raise MissingTool("ABC is not installed; install it with: apt install berkeley-abc")
     compare = "dsec" if unit.stages else "cec"
     try:
         done = subprocess.run(
-            [program, "-c", f"{compare} circuit.aig {name}.aig"],
+            [installed, "-c", f"{compare} circuit.aig {name}.aig"],
             cwd=folder,
             capture_output=True,
             text=True,

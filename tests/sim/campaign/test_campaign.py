@@ -21,14 +21,14 @@ from fp9.units import CATALOGUE
 from fp9_sim import campaign as library
 from fp9_sim import recounts, verilated
 from fp9_sim.cli.campaign import _CLAIMS
+from fp9_sim.netlists.abc import program
 from fp9_sim.proofs.claims import claims_of
-from fp9_sim.proofs.text import PROGRAMS
 from fp9_sim.records import EARLIER_CIRCUIT, EARLIER_SUITE, HOME, NO_RECORD, path_of
 
 ROOT = Path(__file__).parents[3]
 UNIT = CATALOGUE["decoder_hif8"]
 CLAIMS = {claim.name: claim for claim in library.CLAIMS}
-HERE = [claim for claim in library.CLAIMS if claim.name != "text" or any(map(shutil.which, PROGRAMS))]
+HERE = [claim for claim in library.CLAIMS if claim.name != "text" or program()]
 """The claims that this machine can decide: texts need ABC."""
 
 

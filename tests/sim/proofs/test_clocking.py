@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,10 @@ import fp9_rtl
 from fp9.units import CATALOGUE, Clocking, Handshake, Reset, Unit
 from fp9.vectors import sets as vectors
 from fp9_sim import SIMULATORS, compare, regress
+from fp9_sim.netlists.abc import program
 from fp9_sim.netlists.solver import State
 from fp9_sim.proofs import prove_text
 from fp9_sim.proofs.claims import CLOCKED, Claim, claims_of
-from fp9_sim.proofs.text import PROGRAMS
 
 VARIANTS = {
     "valid": {"handshake": Handshake.VALID},
@@ -98,7 +97,7 @@ def test_both_simulators_agree(variant: str, build_dir: Path) -> None:
     assert result.passed and [run.simulator for run in result.runs] == list(SIMULATORS)
 
 
-@pytest.mark.skipif(not any(map(shutil.which, PROGRAMS)), reason="ABC is missing")
+@pytest.mark.skipif(not program(), reason="ABC is missing")
 @every_variant
 def test_the_text_is_the_circuit(variant: str) -> None:
     assert prove_text(varied(SMALL, variant)).proven

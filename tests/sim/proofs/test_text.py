@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 import fp9_rtl
 from fp9.units import CATALOGUE
+from fp9_sim.netlists.abc import program
 from fp9_sim.proofs import State, prove_text
-from fp9_sim.proofs.text import PROGRAMS
 
-pytestmark = pytest.mark.skipif(not any(map(shutil.which, PROGRAMS)), reason="ABC is not installed")
+pytestmark = pytest.mark.skipif(not program(), reason="ABC is not installed")
 
 
 @pytest.mark.parametrize("name", ["decoder_hif8", "mac_dlfloat16_gated"])

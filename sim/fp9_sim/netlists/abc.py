@@ -1,0 +1,74 @@
+"""Whether literals of a graph of ANDs agree on all inputs, by ABC, which proves what lies between equal first."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from fp9_sim.netlists.and_graph import AndGraph, Literal
+from fp9_sim.netlists.solver import State, Verdict
+
+PROGRAMS = ("berkeley-abc", "yosys-abc", "abc")
+"""Names under which ABC is installed."""
+
+_CONFLICTS = 1_000_000
+"""Conflicts at which ABC gives up, above what its time allows."""
+
+
+def program() -> str | None:
+    """Where ABC is installed, if it is."""
+    return next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+
+
+def agree(graph: AndGraph, pairs: Sequence[tuple[Literal, Literal]], timeout: float) -> Verdict:
+    """Whether the literals of every pair are the same for all inputs; not finished, too, where there is no ABC.
+
+    The counterexample says 0 or 1 of every input of the graph that it needs, by name.
+    """
+    started = time.perf_counter()
+    command = f"cec -T {max(1, int(timeout))} -C {_CONFLICTS} first.blif second.blif"
+    with tempfile.TemporaryDirectory(prefix="fp9-abc-") as name:
+        for number, file in enumerate(("first.blif", "second.blif")):
+            lines = _blif(graph, [pair[number] for pair in pairs])
+            Path(name, file).write_text("\n".join(lines) + "\n")
+        said = _run(command, Path(name), timeout)
+    seconds = time.perf_counter() - started
+    if "Networks are equivalent" in said:
+        return Verdict(State.PROVEN, seconds)
+    if "NOT EQUIVALENT" in said and (found := re.findall(r"\bx(\d+)=([01])\b", said)):
+        return Verdict(State.REFUTED, seconds, {graph.text(2 * int(node)): int(bit) for node, bit in found})
+    return Verdict(State.UNFINISHED, seconds)
+
+
+def _run(command: str, folder: Path, timeout: float) -> str:
+    """What ABC says; nothing where it is missing or does not end in time."""
+    if (installed := program()) is None:
+        return ""
+    try:
+        done = subprocess.run(
+            [installed, "-c", command], cwd=folder, capture_output=True, text=True, check=False, timeout=timeout
+        )
+    except subprocess.TimeoutExpired:
+        return ""
+    return done.stdout
+
+
+def _blif(graph: AndGraph, outputs: Sequence[Literal]) -> Iterator[str]:
+    """Literals as outputs o0, o1 ... of a circuit of all inputs; node n is x<n>, x0 the constant 0."""
+    inputs = graph.inputs()
+    needed = set().union(*(graph.reached(literal) for literal in outputs))
+    yield ".model graph"
+    yield ".inputs " + " ".join(f"x{node}" for node in inputs)
+    yield ".outputs " + " ".join(f"o{place}" for place in range(len(outputs)))
+    yield ".names x0"
+    for node in sorted(needed - {0, *inputs}):
+        a, b = graph.literals(node)
+        yield f".names x{a // 2} x{b // 2} x{node}\n{1 - a % 2}{1 - b % 2} 1"
+    for place, literal in enumerate(outputs):
+        yield f".names x{literal // 2} o{place}\n{1 - literal % 2} 1"
+    yield ".end"

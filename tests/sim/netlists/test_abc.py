@@ -1,0 +1,29 @@
+"""Equality by ABC: three inputs bracketed in two ways, one forgotten, and no ABC."""
+
+from __future__ import annotations
+
+import pytest
+
+from fp9_sim.netlists import abc
+from fp9_sim.netlists.and_graph import AndGraph
+from fp9_sim.netlists.solver import State
+
+GRAPH = AndGraph()
+A, B, C = (GRAPH.input(f"code[{bit}]") for bit in range(3))
+LEFT, RIGHT = GRAPH.both(GRAPH.both(A, B), C), GRAPH.both(A, GRAPH.both(B, C))
+
+
+@pytest.mark.skipif(not abc.program(), reason="ABC is not installed")
+def test_pairs_agree_where_each_is_the_same_for_all_inputs() -> None:
+    assert LEFT != RIGHT
+    assert abc.agree(GRAPH, [(LEFT, RIGHT), (A, A), (0, 0)], 10).state is State.PROVEN
+    assert abc.agree(GRAPH, [(LEFT ^ 1, RIGHT ^ 1)], 10).state is State.PROVEN
+    refuted = abc.agree(GRAPH, [(A, A), (LEFT, GRAPH.both(A, B))], 10)
+    assert refuted.state is State.REFUTED
+    assert refuted.counterexample == {"code[0]": 1, "code[1]": 1, "code[2]": 0}
+    assert abc.agree(GRAPH, [(LEFT, RIGHT ^ 1)], 10).state is State.REFUTED
+
+
+def test_without_abc_nothing_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(abc, "PROGRAMS", ())
+    assert abc.agree(GRAPH, [(LEFT, RIGHT)], 10).state is State.UNFINISHED
