@@ -19,7 +19,7 @@ UV := uv==0.13.9
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := demo
-.PHONY: demo test setup prove evidence mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
+.PHONY: fuzz demo test setup prove evidence mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
 
 demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
@@ -53,6 +53,9 @@ evidence: $(READY) ## what the records owe to the circuits of today, made for HO
 
 mutants: $(READY) ## the share of single errors that the vector suites of UNITS notice; minutes
 	$(BIN)/fp9 grade $(UNITS) --record
+
+fuzz: $(COMPLETE) ## command lines drawn by their own grammar for MINUTES, interrupted on the way; what ends otherwise is printed
+	$(BIN)/python -m tests.cli.fuzz --minutes $(or $(MINUTES),60) --out docs/verification/fuzz.json
 
 bench: $(COMPLETE) ## speed beside other packages, those of the extra fp9[bench]
 	$(BIN)/python -m benchmarks

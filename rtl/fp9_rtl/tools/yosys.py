@@ -97,7 +97,11 @@ class _Server:
         ours, theirs = socket.socketpair()
         with theirs:
             command = [sys.executable, "-P", str(Path(__file__).with_name("yosys_server.py")), str(theirs.fileno())]
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+            # Ctrl-C is for the caller, who ends what runs: in a session of its own the server does not hear it.
+            descriptors = [theirs.fileno()]
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, pass_fds=descriptors, start_new_session=True
+            )
         atexit.register(_end, ours, self.process)
         self._control = ours
         return ours

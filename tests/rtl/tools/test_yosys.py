@@ -64,6 +64,7 @@ def test_an_ended_server_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyP
     folder = folder_of(tmp_path, "again")
     run_yosys(READ, folder)
     assert server.process is not None
+    assert os.getsid(server.process.pid) != os.getsid(0), "Ctrl-C of a terminal would be its own, with a traceback"
     server.process.kill()
     server.process.wait()
     run_yosys(READ, folder)
