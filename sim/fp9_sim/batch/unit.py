@@ -31,6 +31,7 @@ from fp9_sim.simulators.find import VERILATOR_ARGUMENTS, Simulator, SimulatorErr
 from fp9_sim.simulators.objects import publish, shared
 
 LIBRARY = "unit.so"
+_DIGEST = "unit.so.sha256"
 
 _VECTOR_CODE = "--param max-tree-if-conversion-phi-args=1000 -fno-tree-vrp -fno-thread-jumps"
 """What keeps g++ from making vector code of a loop over operations: choices between more than 4 values, and comparisons
@@ -165,8 +166,10 @@ def _compiled(unit: Unit, verilog: str, simulator: Simulator, cache: Path) -> Pa
     key = hashlib.sha256(json.dumps([unit.name, verilog, source, *options, *_ARGUMENTS]).encode()).hexdigest()[:24]
     final = cache / f"{unit.name}-{key}"
     if final.is_dir():
-        touch(final)
-        return final
+        if _is_whole(final):
+            touch(final)
+            return final
+        shutil.rmtree(final)
     cache.mkdir(parents=True, exist_ok=True)
     working = Path(tempfile.mkdtemp(dir=cache, prefix=f".{final.name}."))
     try:
@@ -177,11 +180,24 @@ def _compiled(unit: Unit, verilog: str, simulator: Simulator, cache: Path) -> Pa
         evaluation = _lanes(working)
         (working / LANES).write_text(evaluation)
         _compile(unit, simulator, options, working, is_class=not evaluation)
+        (working / _DIGEST).write_text(_digest(working / LIBRARY))
         publish(working, final)
         keep_within_bound()
     finally:
         shutil.rmtree(working, ignore_errors=True)
     return final
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether a compiled unit is there as it was made; a damaged one could end this process."""
+    try:
+        return (folder / _DIGEST).read_text() == _digest(folder / LIBRARY)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _digest(library: Path) -> str:
+    return hashlib.sha256(library.read_bytes()).hexdigest()
 
 
 def _compile(unit: Unit, simulator: Simulator, options: list[str], working: Path, is_class: bool) -> None:

@@ -103,6 +103,25 @@ def test_a_unit_is_compiled_once_also_by_concurrent_callers(monkeypatch: pytest.
     assert len([path for path in (tmp_path / "verilated").iterdir() if path.name.startswith(UNIT.name)]) == 1
 
 
+def test_a_damaged_library_is_compiled_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FP9_CACHE", str(tmp_path))
+    (library,) = _compiled_into(tmp_path)
+    whole = bytearray(library.read_bytes())
+    damaged = whole.copy()
+    damaged[1000] ^= 0x10
+    library.unlink()  # this process has it loaded: other bytes belong to another file
+    library.write_bytes(damaged)
+    (again,) = _compiled_into(tmp_path)
+    assert again == library
+    assert again.read_bytes() == whole
+
+
+def _compiled_into(cache: Path) -> list[Path]:
+    """The libraries in a cache after one has been asked for."""
+    assert verilated(UNIT, verilog=combinational(UNIT))(code=[8])["significand"][0] == 8
+    return [*cache.glob("verilated/*/unit.so")]
+
+
 def test_an_unwritable_cache_is_an_error_of_its_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("FP9_CACHE", str(tmp_path / "file"))
