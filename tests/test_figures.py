@@ -10,7 +10,7 @@ import pytest
 
 from fp9.engines import ENGINES
 from fp9.units import CATALOGUE
-from tests import witnesses
+from tests import instructions, witnesses
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "area-analysis.md"
@@ -123,6 +123,14 @@ def test_every_preset_has_the_witnesses_of_the_record() -> None:
     assert set(found) == set(ENGINES)
     assert all(found.values())
     assert page.read_text() == witnesses.with_column(page.read_text(), found)
+
+
+def test_every_instruction_set_has_the_rows_of_the_record() -> None:
+    page = DOCS / "accumulators.md"
+    found = json.loads((DOCS / "accumulators" / "instructions.json").read_text())
+    assert [(row[0], row[1]) for row in found] == [(one.instructions, one.name) for one in instructions.OPERATIONS]
+    assert page.read_text() == instructions.with_table(page.read_text(), found)
+    assert "(5 rows)" in instructions.with_table(page.read_text(), [*found, ["x86", "new", "a text", 5, "(5 rows)"]])
 
 
 def test_a_column_of_witnesses_adds_what_the_presets_of_a_row_have() -> None:

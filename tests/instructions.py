@@ -1,0 +1,80 @@
+"""How many rows of the references of instruction sets the model gives; the table of docs/accumulators.md that says it:
+
+    FP9_REFERENCES=FOLDER python -m tests.instructions docs/accumulators.md
+
+FOLDER holds `isa` (see `tests.outside`). A row that differs ends it. The record is written beside the pictures of the
+page, as `accumulators/instructions.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fp9.system.files import write_whole
+from tests.model.casts import test_instruction_sets as casts
+from tests.model.casts import test_p3109 as p3109
+from tests.model.sums import test_instruction_sets as sums
+
+
+def _of_sums(rows: Callable[[], Iterator[tuple[str, int]]], *presets: str) -> Callable[[], Iterator[int]]:
+    """The counts of some presets, or of all."""
+    return lambda: (count for name, count in rows() if not presets or name in presets)
+
+
+class Operation(NamedTuple):
+    """An operation of an instruction set, what gave its rows, the comparison, which counts, and what it leaves out."""
+
+    instructions: str
+    name: str
+    reference: str
+    compare: Callable[[], Iterator[int]]
+    left_out: str = "none"
+
+
+_SPIKE, _ARM, _BOCHS = "Spike", "Arm's pseudo-code", "Bochs' rules"
+_NO_FORMAT, _NAN = "codes that name no format", "an addend that is NaN (disputed)"
+_DOUBTFUL = "FP32 in [480, 512) to e4m3, saturating (doubtful)"
+OPERATIONS = (
+    Operation("RISC-V", "Zvfofp8min to FP8, from FP32, BF16, FP16", _SPIKE, casts.riscv_rows),
+    Operation("RISC-V", "Zvfofp8min from FP8", _SPIKE, casts.riscv_widening_rows),
+    Operation("RISC-V", "RVBNA dot products of 4 to 32", _SPIKE, _of_sums(sums.rvbna_rows)),
+    Operation("Arm", "FPConvertFP8", _ARM, casts.arm_rows, _NO_FORMAT),
+    Operation("Arm", "F1CVT, BF1CVT", _ARM, casts.arm_widening_rows, _NO_FORMAT),
+    Operation("Arm", "FP8DotAddFP of 1, 2, 4, 8", _ARM, _of_sums(sums.arm_rows), _NO_FORMAT),
+    Operation("x86", "AMX-FP8", _BOCHS, _of_sums(sums.x86_rows, "amx_fp8")),
+    Operation("x86", "ACE TOP4MX", _BOCHS, _of_sums(sums.x86_rows, "ace_top4mx"), _NAN),
+    Operation("x86", "AVX10.2 and ACE to FP8", _BOCHS, casts.x86_rows),
+    Operation("x86", "the same with a bias", _BOCHS, casts.x86_bias_rows, _DOUBTFUL),
+    Operation("x86", "AVX10.2 from FP8 to FP16", _BOCHS, casts.x86_widening_rows),
+    Operation("P3109", "projections of v4.0", "the report's rules", p3109.projection_rows),
+)
+
+
+def compared() -> list[list[Any]]:
+    """All operations with how many rows are equal, by comparing all."""
+    return [[one.instructions, one.name, one.reference, sum(one.compare()), one.left_out] for one in OPERATIONS]
+
+
+_HEAD = "| instruction set | operation | rows of | rows equal | left out |\n|---|---|---|---|---|\n"
+
+
+def with_table(page: str, found: list[list[Any]]) -> str:
+    """The page with the table of instruction sets."""
+    lines = [f"| {' | '.join(f'{cell:,}' if isinstance(cell, int) else cell for cell in row)} |\n" for row in found]
+    return re.sub(rf"(?<={re.escape(_HEAD)})(?:\|.*\n)+", lambda table: "".join(lines), page)
+
+
+def main(page: Path) -> None:
+    """Compare, and write the record and the page."""
+    found = compared()
+    write_whole(page.with_suffix("") / "instructions.json", json.dumps(found, indent=1) + "\n")
+    write_whole(page, with_table(page.read_text(), found))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
