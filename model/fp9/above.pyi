@@ -39,5 +39,6 @@ def regress(
     build_dir: Path | str = ...,
     verilog: str | None = None,
     latency: int | None = None,
+    elastic: bool = False,
     coverage: Path | str | None = None,
 ) -> Regression: ...

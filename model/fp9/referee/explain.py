@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,7 +67,8 @@ def explain(
     """
     whole = _Case(made, answers, results=True, any_nan=any_nan)
     candidates = tuple(differences(made.unit) if tried is None else tried)
-    found = _search(whole, candidates)
+    beside_results = _Case(made, answers, results=False, any_nan=any_nan, flag_bits=flag_bits)
+    found = _search(whole, candidates, beside_results)
     explanations, left = _account(whole, found)
     unlike, remaining = int(left.sum()), left & whole.wrong(())
     total = int(whole.wrong(()).sum())
@@ -75,6 +76,11 @@ def explain(
         flags = _Case(made, answers, results=False, any_nan=any_nan, apart=whole.wrong(found), flag_bits=flag_bits)
         mismatched = int((flags.wrong(()) & ~whole.wrong(())).sum())
         beside = [other for other in candidates if whole.count((*found, other)) <= unlike] if flags.count(found) else []
+        alone = ~whole.wrong(())
+        explanations = [
+            replace(e, explains=e.explains + int((alone & flags.wrong(found[:i]) & ~flags.wrong(found[: i + 1])).sum()))
+            for i, e in enumerate(explanations)
+        ]
         raised = _forward(flags, found, (*flag_differences(made.unit), *beside))
         more, left_flags = _account(flags, raised, found)
         explanations += more
@@ -168,17 +174,16 @@ class _Case:
             return len(self.made) + 1
 
 
-def _search(whole: _Case, tried: tuple[Difference, ...]) -> tuple[Difference, ...]:
-    """The composition that leaves fewest answers unexplained; of equal ones the shorter and likelier."""
+def _search(whole: _Case, tried: tuple[Difference, ...], flags: _Case) -> tuple[Difference, ...]:
+    """The composition that leaves fewest answers unexplained; of equal ones the shorter and likelier, and of single
+    differences that explain all results the one that explains most flags."""
     if not whole.wrong(()).any():
         return ()
     sample = whole.sample()
     ranked = sorted(tried, key=lambda difference: sample.count((difference,)))
-    for difference in ranked:
-        if sample.count((difference,)):
-            break
-        if not whole.count((difference,)):
-            return (difference,)
+    alone = itertools.takewhile(lambda difference: not sample.count((difference,)), ranked)
+    if complete := [(difference,) for difference in alone if not whole.count((difference,))]:
+        return complete[0] if len(complete) == 1 else min(complete, key=flags.count)
     starts: list[tuple[Difference, ...]] = [(), *((first,) for first in ranked[:_BEAM])]
     telling = [difference for difference in ranked if sample.explains_any(difference)][:_PAIRED]
     pairs = [pair for pair in itertools.combinations(telling, 2) if pair[0].topic != pair[1].topic]

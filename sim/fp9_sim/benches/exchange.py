@@ -29,7 +29,8 @@ FOLDER_VARIABLE = "FP9_SIM_RUN"
 class Order:
     """What the bench is to do: the vectors, the seed of its stalls and resets, whether to stall, and to measure.
 
-    `latency` is the clocks from an operation to its result where nothing stalls, of a unit with stages.
+    `latency` is the clocks from an operation to its result where nothing stalls, of a unit with stages; `elastic` ones
+    take operations and give results when they can, `latency` clocks apart at most where nothing stalls.
     """
 
     vectors: VectorSet
@@ -37,15 +38,16 @@ class Order:
     stalls: bool
     latency: int
     coverage: bool = False
+    elastic: bool = False
 
     def write(self, folder: Path) -> None:
         """Write the order into a folder."""
         (folder / "unit.pickle").write_bytes(pickle.dumps(self.vectors.unit))
         columns = {f"{kind}/{name}": column for kind in _KINDS for name, column in getattr(self.vectors, kind).items()}
         np.savez(folder / "vectors.npz", allow_pickle=False, **columns)
-        (folder / "order.json").write_text(
-            json.dumps({"seed": self.seed, "stalls": self.stalls, "latency": self.latency, "coverage": self.coverage})
-        )
+        said = {"seed": self.seed, "stalls": self.stalls, "latency": self.latency}
+        said |= {"coverage": self.coverage, "elastic": self.elastic}
+        (folder / "order.json").write_text(json.dumps(said))
 
     @staticmethod
     def read(folder: Path) -> Order:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import os
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +14,8 @@ import numpy as np
 
 from fp9.referee import Explained, Explanation, explain
 from fp9.referee.classes import is_nan, results_of
+from fp9.suites import FULL_LIMIT
+from fp9.units import Columns, Results
 from fp9.vectors.sets import VectorSet
 from fp9_sim.batch.unit import verilated
 from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatch, mismatches
@@ -31,12 +38,12 @@ class Verdict:
     """How a unit that is not ours did: operations, mismatches in all and the first ones, what explains them.
 
     The first ones are those that nothing explains, where there are such. `latency` is the clocks from operands to
-    result, as said or found.
+    result, as said or found; None where only the unit's own handshake tells.
     """
 
     top: str
     simulator: str
-    latency: int
+    latency: int | None
     checked: int
     total_mismatches: int
     mismatches: tuple[Mismatch, ...]
@@ -63,29 +70,62 @@ def check_rtl(
     build_dir: Path | str = DEFAULT_FOLDER,
 ) -> Verdict:
     """Run every operation of a unit where they are few, else its corner suite and `count` random operations on
-    Verilator, or its smoke suite and those on Icarus.
+    Verilator, or its smoke suite and those on Icarus, which is slow: there `count` operations are few.
 
-    On Icarus a unit with a clock is stalled and reset as well. Raises SimulatorError where the simulator refuses the
-    design, MissingTool where it is not installed, ValueError for an unknown simulator and ports that do not fit.
+    On Icarus a unit with a clock is stalled and reset as well. What a design prints goes to standard error. Raises
+    SimulatorError where the simulator refuses the design, MissingTool where it is not installed, ValueError for an
+    unknown simulator and ports that do not fit.
     """
     found = tools.find(simulator)
-    made = operations(foreign, "corner" if found.name == "verilator" else "smoke", count, seed)
+    suite, few = ("corner", FULL_LIMIT) if found.name == "verilator" else ("smoke", max(count, _FEW))
+    made = operations(foreign, suite, count, seed, few)
     latency = _found_latency(foreign, made) if foreign.latency is None else foreign.latency
     text = wrapped(foreign, latency)
+    told = None if foreign.latency_from_handshake else latency
     if found.name == "verilator":
-        answers = Answers(verilated(foreign.spec, verilog=text)(**made.inputs), {})
+        answers = Answers(_run(foreign, text, made.inputs), {})
     else:
-        run = regress(foreign.spec, made, simulator, seed=seed, verilog=text, build_dir=build_dir, latency=latency)
+        run = regress(
+            foreign.spec,
+            made,
+            simulator,
+            seed=seed,
+            verilog=text,
+            build_dir=build_dir,
+            latency=latency,
+            elastic=foreign.latency_from_handshake,
+        )
         answers = run.answers
         if run.violations:
-            return Verdict(foreign.top, found.name, latency, run.checked, 0, (), NOTHING, run.violations)
+            return Verdict(foreign.top, found.name, told, run.checked, 0, (), NOTHING, run.violations)
     accepted = _accepted(foreign, made, answers)
     first, total = mismatches(made, accepted, SHOWN)
     explained = (
         explain(made, accepted.values, any_nan=foreign.any_nan, flag_bits=foreign.flag_bits) if total else NOTHING
     )
     first = [mismatch(made, accepted, index) for index in explained.first_unexplained] or first
-    return Verdict(foreign.top, found.name, latency, len(made), total, tuple(first), explained)
+    return Verdict(foreign.top, found.name, told, len(made), total, tuple(first), explained)
+
+
+def _run(foreign: Foreign, text: str, inputs: Columns) -> Results:
+    """The answers on Verilator; the design's own messages go to standard error."""
+    unit = verilated(foreign.spec, verilog=text)
+    with _prints_aside():
+        return unit(**inputs)
+
+
+@contextlib.contextmanager
+def _prints_aside() -> Iterator[None]:
+    """What C code prints to standard output goes to standard error."""
+    sys.stdout.flush()
+    out = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        ctypes.CDLL(None).fflush(None)
+        os.dup2(out, 1)
+        os.close(out)
 
 
 def _accepted(foreign: Foreign, made: VectorSet, answers: Answers) -> Answers:
@@ -99,27 +139,33 @@ def _accepted(foreign: Foreign, made: VectorSet, answers: Answers) -> Answers:
     return Answers(values, answers.unknown)
 
 
+_FEW = 1 << 8
+"""Operations that are few on every simulator: the codes of an 8-bit input."""
 _PROBED = 2_000
 """Operations that find the latency."""
 
 
 def _found_latency(foreign: Foreign, made: VectorSet) -> int:
     """The latency at which most answers are right: the unit taken as one of a single clock, its answers come so much
-    later. Raises ValueError where none is much better than the others."""
+    later. Raises ValueError where too few are, and where they come in the clock of their operands."""
     rng = np.random.default_rng(0)
     chosen = rng.choice(len(made), min(_PROBED, len(made)), replace=False)
     inputs = {name: column[chosen] for name, column in made.inputs.items()}
-    answers = verilated(foreign.spec, verilog=wrapped(foreign, 1))(**inputs)
+    answers = _run(foreign, wrapped(foreign, 1), inputs)
     results = [port.name for port in results_of(foreign.spec) if port.name not in foreign.without]
     names = results or [port.name for port in foreign.spec.outputs if port.name not in foreign.without]
 
     def share(late: int) -> float:
-        size = len(chosen) - late
-        right = [answers[name][late:] == made.expected[name][chosen][:size] for name in names]
-        return float(np.logical_and.reduce(right).mean())
+        size = len(chosen) - abs(late)
+        after, before = max(late, 0), max(-late, 0)
+        given, right = slice(after, after + size), slice(before, before + size)
+        equal = [answers[name][given] == made.expected[name][chosen][right] for name in names]
+        return float(np.logical_and.reduce(equal).mean())
 
     shares = [share(late) for late in range(min(MOST_CLOCKS, len(chosen) // 2))]
     best = int(np.argmax(shares))
+    if share(-1) > max(_ENOUGH, shares[best]):
+        raise ValueError(f"{foreign.path}: results come in the clock of their operands; give latency = 0")
     if shares[best] < _ENOUGH:
         raise ValueError(
             f"{foreign.path}: the latency is not found: at none of 1 to {MOST_CLOCKS} clocks more than "

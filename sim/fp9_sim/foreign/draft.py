@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from fp9_sim.foreign.ports import TheirPort, elaborate
-from fp9_sim.foreign.sources import text_of
+from fp9_sim.foreign.sources import read, text_of
 
 _MODULE = re.compile(r"^[ \t]*(?:module|entity)[ \t]+(?:automatic[ \t]+)?([A-Za-z_]\w*)", re.MULTILINE | re.IGNORECASE)
 _CLOCK = re.compile(r"(?:.*_)?(?:clk|clock|ck)(?:_i|_in|_\w)?", re.IGNORECASE)
@@ -21,7 +21,7 @@ def draft(file: Path | str, top: str | None = None) -> str:
     [constants]. Raises ValueError for a file without a module, SimulatorError where Verilator refuses it.
     """
     path = Path(file)
-    modules = _MODULE.findall(path.read_text(encoding="utf-8"))
+    modules = _MODULE.findall(read(path))
     if not modules:
         raise ValueError(f"{path} has no module; give the file of the unit's top module")
     name = top or modules[-1]

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fp9.casts.arrays import encode
+import numpy as np
+
+from fp9.casts.arrays import decode_to, encode
 from fp9.formats import format
 from fp9.policy import cast_policy
 from fp9.referee import Narrowed
@@ -85,6 +87,11 @@ class Foreign:
         return self.spec.inner if isinstance(self.spec, Narrowed) else self.spec
 
     @property
+    def latency_from_handshake(self) -> bool:
+        """Whether the unit alone says when its results come, however many clocks they take."""
+        return self.latency == MOST_CLOCKS and "out_valid" in self.handshake
+
+    @property
     def flag_bits(self) -> int:
         """The bits of the flags that they have."""
         named = [Flags[name.upper()] for name in self.flags]
@@ -100,7 +107,10 @@ def load(path: Path | str) -> Foreign:
         raise ValueError(f"{path} is not a TOML file: {error}") from None
     _check_fields(path, said)
     latency = _latency(path, said)
-    spec = _spec(path, said, latency)
+    try:
+        spec = _spec(path, said, latency)
+    except ValueError as error:
+        raise _located(path, error) from None
     held = {name: _code(path, spec, name, value) for name, value in said.get("held", {}).items()}
     names = [port.name for port in (*spec.inputs, *spec.outputs)]
     without = tuple(said.get("without", ()))
@@ -146,11 +156,16 @@ def _check_fields(path: Path, said: Mapping[str, Any]) -> None:
             raise ValueError(f"{path}: {field} must be a list of texts")
 
 
+def _located(path: Path, error: ValueError) -> ValueError:
+    """The error with the mapping's name before it: what units, formats and roundings refuse names no file."""
+    return error if str(error).startswith(str(path)) else ValueError(f"{path}: {error}")
+
+
 # --- the spec -------------------------------------------------------------------------------------------------------
 
 
 def _latency(path: Path, said: Mapping[str, Any]) -> int | None:
-    """Clocks from operands to result: as said, 0 without a clock, none to be counted with a handshake, else unknown."""
+    """Clocks from operands to result: as said, 0 without a clock, the most where a handshake tells, else unknown."""
     latency = said.get("latency")
     handshake = said.get("handshake", {})
     if latency is not None and not 0 <= latency <= MOST_CLOCKS:
@@ -169,12 +184,16 @@ def _latency(path: Path, said: Mapping[str, Any]) -> int | None:
 def _spec(path: Path, said: Mapping[str, Any], latency: int | None) -> Unit:
     """The unit that theirs is held to, with stages where it has a clock."""
     named = said["unit"]
-    base = unit(named) if isinstance(named, str) else unitfile.build({"name": "unit", **named}, f"{path}: unit")
+    stages = 0 if latency == 0 else MAX_STAGES
+    in_table = {"name": "unit", "stages": stages} if stages else {"name": "unit"}
+    base = unit(named) if isinstance(named, str) else unitfile.build(in_table | named, f"{path}: unit")
     handshake = said.get("handshake", {})
-    if isinstance(base, Mac) and "in_valid" not in handshake:
-        raise ValueError(f"{path}: a mac must know which clocks carry an operation; give handshake.in_valid")
-    if isinstance(base, Mac) and latency is None:
-        raise ValueError(f"{path}: the latency of a mac is not found out; give latency")
+    if base.has_state and "in_valid" not in handshake:
+        raise ValueError(
+            f"{path}: a unit with state must know which clocks carry an operation; give handshake.in_valid"
+        )
+    if base.has_state and latency is None:
+        raise ValueError(f"{path}: the latency of a unit with state is not found out; give latency")
     if handshake and latency == 0:
         raise ValueError(f"{path}: handshake given with latency 0; leave it out, or give the latency")
     if handshake and "in_valid" not in handshake:
@@ -186,7 +205,6 @@ def _spec(path: Path, said: Mapping[str, Any], latency: int | None) -> Unit:
     if given := [*told(base)]:
         raise ValueError(f"{path}: unit: {given[0]} given; leave it out: [reset], [enable] and [handshake] say it")
     name = f"check_{_identifier(path, 'top', said['top'])}"
-    stages = MAX_STAGES if latency is None else min(latency, MAX_STAGES)
     if "result" in said:
         return _narrowed(path, name, base, said["result"], stages)
     return dataclasses.replace(base, name=name, stages=stages)  # type: ignore[call-arg]
@@ -208,7 +226,12 @@ def _code(path: Path, spec: Unit, name: str, value: object) -> int:
     _check_known(path, "held", [name], ports)
     port = ports[name]
     if isinstance(value, float) and port.formats:
-        return int(encode([value], port.formats[0])[0])
+        code = encode([value], port.formats[0])
+        if not np.array_equal(decode_to(code, port.formats[0], np.float64), [value], equal_nan=True):
+            raise ValueError(
+                f"{path}: held.{name} = {value!r} given, which {port.formats[0].name} has not; give another"
+            )
+        return int(code[0])
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << port.width:
         raise ValueError(f"{path}: held.{name} = {value!r} given; give {_forms(port)}")
     return value

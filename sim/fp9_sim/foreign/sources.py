@@ -24,11 +24,17 @@ def text_of(path: Path, top: str, files: Sequence[str], include: Sequence[str], 
     """
     found = [file for name in files for file in _matching(path, name)]
     vhdl = [file for file in found if file.suffix.lower() in _VHDL]
-    texts = [f"`define {name} {'' if value is True else value}" for name, value in defines.items()]
+    texts = [_defined(path, name, value) for name, value in defines.items() if value is not False]
     if vhdl:
         texts.append(_converted(path, top, vhdl))
     texts += [_source(path, file, include) for file in found if file not in vhdl]
     return "\n".join(texts)
+
+
+def _defined(path: Path, name: str, value: object) -> str:
+    if not isinstance(value, bool | int | str):
+        raise ValueError(f"{path}: defines.{name} = {value!r} given; give a number, a text, or true for none")
+    return f"`define {name} {'' if value is True else value}"
 
 
 def _matching(path: Path, name: str) -> Iterator[Path]:
@@ -42,23 +48,31 @@ def _matching(path: Path, name: str) -> Iterator[Path]:
 
 
 def _source(path: Path, file: Path, include: Sequence[str], within: tuple[Path, ...] = ()) -> str:
-    """A file with what it includes put in place, from its own folder or one of `include`."""
+    """A file with what it includes put in place, from its own folder or one of `include`.
+
+    What is found in neither stays as it is: it may stand in a branch that no define takes, else the simulator names it.
+    """
     if file in within:
         raise ValueError(f"{file} includes itself; remove the circle")
-    try:
-        text = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise ValueError(f"{file} is not a text file; give Verilog") from None
+    text = read(file)
 
     def included(found: re.Match[str]) -> str:
         folders = [file.parent, *(path.parent / folder for folder in include)]
         header = next((folder / found[1] for folder in folders if (folder / found[1]).is_file()), None)
         if header is None:
-            raise ValueError(f"{file} includes {found[1]}, which is not there; name its folder in include")
+            return found[0]
         after = text.count("\n", 0, found.end()) + 2
         return f"{_source(path, header, include, (*within, file))}\n{_line(after, file)}"
 
     return f"{_line(1, file)}\n{_INCLUDE.sub(included, text)}"
+
+
+def read(file: Path) -> str:
+    """The text of a file; where it is not UTF-8, as in comments of older files, each byte stands for a character."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return file.read_text(encoding="latin-1")
 
 
 def _line(number: int, file: Path) -> str:

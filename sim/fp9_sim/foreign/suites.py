@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fp9.rounding import Flags
-from fp9.suites import FULL_LIMIT, inputs_of
+from fp9.suites import inputs_of
 from fp9.suites.columns import every_value
 from fp9.units import FLAGS_PORT
 from fp9.vectors.sets import VectorSet, from_inputs
@@ -16,13 +16,13 @@ from fp9_sim.foreign.mapping import Foreign
 Columns = dict[str, Any]
 
 
-def operations(foreign: Foreign, suite: str, count: int, seed: int) -> VectorSet:
-    """Every combination of the inputs that they have, where there are at most `FULL_LIMIT`; else the suite and `count`
+def operations(foreign: Foreign, suite: str, count: int, seed: int, few: int) -> VectorSet:
+    """Every combination of the inputs that they have, where there are at most `few`; else the suite and `count`
     random operations. Inputs that are held have their value, those on one of their ports the same one. Outputs that
     they do not have carry no meaning; flags that they do not have are 0."""
     free = _free(foreign)
     bits = sum(port.width for port in foreign.spec.inputs if port.name in free)
-    if 1 << bits <= FULL_LIMIT and not foreign.spec.has_state:
+    if 1 << bits <= few and not foreign.spec.has_state:
         columns = _every(foreign, free)
     else:
         parts = [inputs_of(foreign.operands, suite, None, 0), inputs_of(foreign.operands, "random", count, seed)]

@@ -82,6 +82,7 @@ def regress(
     build_dir: Path | str = DEFAULT_FOLDER,
     verilog: str | None = None,
     latency: int | None = None,
+    elastic: bool = False,
     coverage: Path | str | None = None,
 ) -> Regression:
     """Drive a unit's Verilog with vectors in cocotb and hold what comes out against what they expect.
@@ -89,7 +90,8 @@ def regress(
     `vectors` are a set or the path of a vector file. `seed` fixes the stalls and the reset in mid-stream of a unit with
     stages; `stalls=False` streams at full rate. `waves` is a file to write, ending in .vcd, or with Icarus in .fst.
     Builds are kept in `build_dir` and taken from there when nothing has changed. `verilog` is checked in place of the
-    generated text; its module has the unit's name and ports, and takes `latency` clocks, by default the unit's stages.
+    generated text; its module has the unit's name and ports, and takes `latency` clocks, by default the unit's stages;
+    with `elastic` its handshake says when it takes operations and gives results.
     `coverage` is an XML file for the functional coverage.
 
     Raises ValueError for no vectors, vectors of another unit or an unknown simulator or waveform format, MissingTool
@@ -106,7 +108,7 @@ def regress(
     built = build(unit, fp9_rtl.verilog(unit) if verilog is None else verilog, found, Path(build_dir), kind)
     if coverage is not None:
         functional.model_of(unit)
-    order = Order(checked, seed, stalls, unit.latency if latency is None else latency, coverage is not None)
+    order = Order(checked, seed, stalls, unit.latency if latency is None else latency, coverage is not None, elastic)
     report = Path(coverage) if coverage is not None else None
     outcome, covered = _run(built, order, Path(waves) if waves is not None else None, report)
     first, total = ([], 0) if outcome.checked < len(checked) else mismatches(checked, outcome.answers, KEPT)

@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 from fp9.engines import ENGINES, engine
-from fp9.formats import format
+from fp9.formats import FixedFormat, format
 from fp9.referee import Conversion, Difference, Narrowed, Reading, Topic, differences, explain, results_under
 from fp9.referee.hypotheses import flag_differences
+from fp9.referee.specs import formats_of, with_format
 from fp9.rounding import Overflow, Rounding
 from fp9.scaling import block_format
 from fp9.suites import random
 from fp9.suites.columns import every_value
-from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast
+from fp9.units import CATALOGUE, Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast
 from fp9.units.toml import KINDS
 from fp9.vectors.sets import VectorSet, from_inputs
 
@@ -26,13 +27,16 @@ UNITS: dict[str, Unit] = {
     unit.name: unit
     for unit in (
         Cast("cast", format("bf16"), _E4M3 + _E5M2, (Rounding.RNE,), (Overflow.SATURATE,)),
+        Cast("amax", format("bf16"), _E4M3, (Rounding.RNE,), (Overflow.SATURATE,), amax=True, stages=1),
         Decoder("decoder", _E4M3 + _E5M2),
         Upcast("upcast", _E4M3 + _E5M2, format("bf16")),
         Fma("fma", _E4M3, _E5M2, ENGINES["fma_fp32"]),
         Dot("dot", _E4M3, _E5M2, engine("hopper(G=2)")),
+        Dot("scaled_dot", _E4M3, _E4M3, engine("fma_fp32(products=2)"), scale=format("e8m0")),
         Dot("exact_dot", _E4M3, _E5M2, engine("fma_fp32(G=2)")),
         Fpu("fpu", _HFP8, _HFP8, ENGINES["fmma"]),
         Mac("mac", _E4M3, _E5M2, ENGINES["fma_fp32"]),
+        Quantiser("in_lanes", format("bf16"), block_format("mxfp8_e4m3"), ("rne",), stages=1, lanes=2),
         Quantiser("quantiser", format("bf16"), replace(block_format("mxfp8_e4m3"), length=3), ("rne",)),
         Conversion("conversion", format("fp16"), format("e5m2")),
         Reading("reading", format("e4m3")),
@@ -81,6 +85,46 @@ def test_every_difference_is_explained_by_one_sentence(name: str) -> None:
         assert not found.unexplained, difference.says
         assert len(found.explanations) == 1, (difference.says, found)
         assert not found.explanations[0].contradicts
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_a_fault_in_every_unit_of_the_catalogue_has_a_verdict(name: str) -> None:
+    """A select or a format taken for another one, and answers whose lowest bit is wrong here and there."""
+    made = from_inputs(CATALOGUE[name], random(CATALOGUE[name], 300, np.random.default_rng(1)))
+    planted = next(other for other in reversed(list(differences(made.unit))) if _shows(made, (other,)))
+    found = explain(made, results_under(made.unit, made.inputs, (planted,)))
+    assert found.mismatches
+    assert (found.unexplained, len(found.explanations)) == (0, 1), (planted.says, found)
+    noise = {name: column ^ (np.arange(len(made)) % 7 == 0) for name, column in made.expected.items()}
+    spoilt = explain(made, noise, itertools.islice(differences(made.unit), 3))
+    assert 0 < spoilt.unexplained <= spoilt.mismatches
+    assert len(spoilt.first_unexplained) == min(5, spoilt.unexplained)
+
+
+@pytest.mark.parametrize("name", ["cast", "amax", "decoder", "upcast", "fma", "dot", "exact_dot", "mac", "narrowed"])
+def test_another_format_is_named_for_every_kind(name: str) -> None:
+    """IEEE-like, FNUZ, another bias, no subnormals, no infinities: each by its own name, and nothing against it."""
+    made = vectors_of(name)
+    mine = [fmt for fmt in formats_of(made.unit) if fmt.name in OTHERS]
+    assert mine
+    for fmt in mine:
+        assert isinstance(fmt, FixedFormat)
+        others = [format(other) for other in OTHERS[fmt.name]]
+        others += [replace(fmt, name=f"{fmt.name} with bias {fmt.bias + 1}", bias=fmt.bias + 1)]
+        others += [replace(fmt, name=f"{fmt.name} without subnormals", subnormals=False)]
+        for other in others:
+            planted = Difference(Topic.FORMAT, "", functools.partial(with_format, old=fmt, new=other))
+            found = explain(made, results_under(made.unit, made.inputs, (planted,)))
+            assert not found.unexplained, (other, found)
+            sentence = f"it takes {other.name} for {fmt.name}"
+            if "with bias" in other.name and isinstance(made.unit, Dot):  # of a product it is that of either factor
+                sentence = f"it takes {mine[0].name} with bias {mine[0].bias + 1} for {mine[0].name}"
+            says = found.explanations[0].says
+            assert says.startswith(sentence) or (not other.subnormals and "no subnormals" in says), found
+
+
+OTHERS = {"e4m3": ("e4m3ieee", "e4m3fnuz"), "e5m2": ("e5m2fnuz",)}
+"""Formats of the catalogue that units take for another one."""
 
 
 @pytest.mark.parametrize("name", ["cast", "fma", "decoder", "conversion"])
