@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import fp9
 from fp9.engines import engine
-from fp9_sim.demo import hardware, layer, network
+from fp9_sim.demo import blocks, hardware, layer, network
 
 Record = dict[str, Any]
 Progress = Callable[[str, int, int], None]
@@ -45,7 +45,11 @@ def run(out: Path, seed: int = 0, progress: Progress | None = None) -> Record:
     steps.done(f"Trained the network on {len(data.train_labels)} digits: {real:.1%} of the test digits right in FP32")
     tensors = network.tensors(trained, data)
     products = layer.products(tensors)
-    steps.done(f"Computed one layer in {len(layer.SCHEMES)} format pairs under {len(layer.ACCUMULATORS)} accumulators")
+    in_blocks = blocks.products(tensors)
+    steps.done(
+        f"Computed one layer in {len(layer.SCHEMES)} format pairs under {len(layer.ACCUMULATORS)} accumulators, and in "
+        f"{len(blocks.BLOCKS)} formats of blocks"
+    )
     shares = [{"format": "fp32", "engine": "float32", "accuracy": real}, *accuracies(trained, data)]
     steps.done(f"Ran the network on {len(data.test_labels)} test digits in {len(ACCURACY_FORMATS)} 8-bit formats")
     line = hardware.Line(out, seed, steps.done)
@@ -57,7 +61,7 @@ def run(out: Path, seed: int = 0, progress: Progress | None = None) -> Record:
         "network": network_record(data),
         "accuracy": shares,
         "tensors": [tensor_record(name, getattr(tensors, name)) for name in ("activations", "weights", "gradient")],
-        "layer": [product_record(p) for p in products],
+        "layer": [*(product_record(p) for p in products), *(block_record(p) for p in in_blocks)],
         "units": list(built.units.values()),
         "ratios": built.ratios,
         "recipes": built.recipes,
@@ -130,7 +134,24 @@ def product_record(product: layer.Product) -> Record:
         "rounding": product.engine.rounding.value,
         "scale_a": product.a.exponent,
         "scale_b": product.b.exponent,
+        "block": None,
         "shape": [product.a.codes.shape[0], product.a.codes.shape[1], product.b.codes.shape[1]],
+        "quantisation_error": product.quantisation_error,
+        "accumulation_error": product.accumulation_error,
+        "total_error": product.total_error,
+    }
+
+
+def block_record(product: blocks.BlockProduct) -> Record:
+    """The same of a product in blocks of `block` elements, which have a scale each."""
+    return {
+        "direction": product.direction,
+        "a": product.block.name,
+        "b": product.block.name,
+        "engine": product.engine.name,
+        "result": product.engine.result.name,
+        "rounding": product.engine.rounding.value,
+        "block": product.block.length,
         "quantisation_error": product.quantisation_error,
         "accumulation_error": product.accumulation_error,
         "total_error": product.total_error,

@@ -20,24 +20,23 @@ ACCUMULATORS = ("fma_fp32", "dlfloat")
 
 @dataclass(frozen=True)
 class Scheme:
-    """Which product of the layer, and the formats of its two factors.
-
-    Forward is activations x weights, backward is the gradient x transposed weights.
-    """
+    """Which product of the layer, and the formats of its two factors."""
 
     direction: str
     a: Format
     b: Format
 
-    def factors(self, layer: LayerTensors) -> tuple[Matrix, Matrix]:
-        """The two float32 matrices that are multiplied."""
-        if self.direction == "forward":
-            return layer.activations, layer.weights
-        return layer.gradient, layer.weights.T
-
 
 DIRECTIONS = ("forward", "backward")
 """What the layer multiplies, in this order."""
+
+
+def factors(direction: str, layer: LayerTensors) -> tuple[Matrix, Matrix]:
+    """The two float32 matrices that are multiplied: activations x weights, or the gradient x transposed weights."""
+    if direction == "forward":
+        return layer.activations, layer.weights
+    return layer.gradient, layer.weights.T
+
 
 SCHEMES = tuple(
     Scheme(direction, fp9.format(a), fp9.format(b))
@@ -122,7 +121,7 @@ def _unscaled(codes: NDArray[Any], a: Quantised, b: Quantised, by: Engine) -> ND
 
 def product(layer: LayerTensors, scheme: Scheme, by: Engine) -> Product:
     """One product of the layer, computed in the golden model and compared with the exact one."""
-    x, y = scheme.factors(layer)
+    x, y = factors(scheme.direction, layer)
     a, b = quantise(x, scheme.a), quantise(y, scheme.b)
     codes = _sums(a, b, by)
     real, exact, golden = x.astype(np.float64) @ y.astype(np.float64), a.values @ b.values, _unscaled(codes, a, b, by)

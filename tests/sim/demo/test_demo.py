@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import io
+import itertools
 import json
 import re
 from html.parser import HTMLParser
@@ -19,6 +20,7 @@ from tests.rosters import OPERANDS
 
 import fp9
 from fp9 import vectors
+from fp9.blocks import dequantise, quantise
 from fp9.cli import main, output
 from fp9.engines import engine
 from fp9.formats import FixedFormat
@@ -28,7 +30,7 @@ from fp9.studies.recipes.measured import ROWS, table
 from fp9.system.missing import MissingTool
 from fp9.units import CATALOGUE, Cast, Fma, MacOp
 from fp9_sim import demo
-from fp9_sim.demo import hardware, layer, network, operations, report
+from fp9_sim.demo import blocks, hardware, layer, network, operations, report
 from fp9_sim.demo.report.waves import picture
 
 
@@ -112,6 +114,21 @@ def test_errors_are_those_of_8_bits_and_of_the_accumulator() -> None:
     for p in products:
         assert 1e-3 < p.quantisation_error < 2**-4
         assert p.accumulation_error < (2**-20 if p.engine.name == "fma_fp32" else 2**-7)
+        assert abs(p.total_error - p.quantisation_error) <= p.accumulation_error
+
+
+def test_blocks_cost_what_their_elements_and_scales_cost() -> None:
+    """Against `dequantise` of the factors; sums are rounded to FP32."""
+    tensors, _ = real_layer()
+    found = {(p.direction, p.block.name): p for p in blocks.products(tensors)}
+    assert set(found) == set(itertools.product(layer.DIRECTIONS, blocks.BLOCKS))
+    for (direction, name), p in found.items():
+        x, y = layer.factors(direction, tensors)
+        read = [dequantise(*quantise(z, "mxfp8_e4m3", axis), "mxfp8_e4m3", axis) for z, axis in ((x, -1), (y, 0))]
+        if name == "mxfp8_e4m3":
+            assert p.quantisation_error == layer.relative_error(read[0] @ read[1], x.astype(np.float64) @ y)
+        assert p.accumulation_error < 2**-20
+        assert 2**-6 < p.quantisation_error < (2**-4 if name == "mxfp8_e4m3" else 2**-2)
         assert abs(p.total_error - p.quantisation_error) <= p.accumulation_error
 
 

@@ -12,7 +12,7 @@ from fp9.explorer import shared_text
 from fp9.system.files import write_whole
 from fp9_rtl.synthesis.records import NOTE
 from fp9_sim.demo.report import charts, waves
-from fp9_sim.demo.report.terminal import nearest_percent, times
+from fp9_sim.demo.report.terminal import nearest_percent, scales
 
 Summary = Mapping[str, Any]
 
@@ -70,7 +70,7 @@ def html(summary: Summary) -> str:
     folder = Path(summary["folder"])
     environment.filters.update(
         percent=nearest_percent,
-        times=times,
+        scales=scales,
         waves=waves.picture,
         beside=lambda path: Path(path).relative_to(folder).as_posix(),
     )

@@ -21,9 +21,9 @@ def nearest_percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def times(exponent: int) -> str:
-    """A power-of-two scale."""
-    return f"2^{exponent}"
+def scales(row: Summary) -> str:
+    """The power-of-two scales of a product's two tensors, or how many elements have one each."""
+    return f"2^{row['scale_a']}, 2^{row['scale_b']}" if row["block"] is None else f"each {row['block']}"
 
 
 def summary_tables(summary: Summary) -> list[RenderableType]:
@@ -61,15 +61,14 @@ def _layer(summary: Summary) -> Table:
             row["direction"],
             f"{row['a']} x {row['b']}",
             row["result"],
-            times(row["scale_a"]),
-            times(row["scale_b"]),
+            scales(row),
             f"{row['quantisation_error']:.2e}",
             f"{row['accumulation_error']:.2e}",
             f"{row['total_error']:.2e}",
         ]
         for row in summary["layer"]
     ]
-    columns = ["product", "formats", "accumulator", "scale a", "scale b", "quantisation", "accumulation", "total"]
+    columns = ["product", "formats", "accumulator", "scales", "quantisation", "accumulation", "total"]
     return _table("The layer's products, relative error against float64", columns, rows, texts=3)
 
 
