@@ -6,7 +6,6 @@ words (first port at bit 0, as the AXI4-Stream wrapper packs them), the flags, a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from fp9.formats import Format
 from fp9.rounding import Flags
 from fp9.system.files import write_whole
 from fp9.units import HANDSHAKE, Port, Unit
+from fp9_rtl.export.port_types import identifier
 from fp9_rtl.export.verilog import header
 
 
@@ -111,11 +111,6 @@ def _plain(unit: Unit) -> list[str]:
 
 def _comment(unit: Unit) -> list[str]:
     return ["/*", *(f" * {line}".rstrip() for line in _plain(unit)), " */"]
-
-
-def identifier(name: str) -> str:
-    """A name as an upper-case identifier: `f143(bias=-3)` becomes F143_BIAS_M3."""
-    return re.sub(r"\W+", "_", name.replace("-", "M")).strip("_").upper()
 
 
 def select_ports(unit: Unit) -> list[Port]:

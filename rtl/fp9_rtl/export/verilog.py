@@ -21,9 +21,10 @@ from fp9.system.sources import digest as source_digest
 from fp9.units import Handshake, Port, Unit
 from fp9.units.toml import dumps
 from fp9_rtl.components import build
+from fp9_rtl.export.port_types import port_types
 from fp9_rtl.export.text.digest import digest
 from fp9_rtl.export.text.steps import Steps
-from fp9_rtl.export.text.system import system_verilog
+from fp9_rtl.export.text.types import Types
 from fp9_rtl.export.text.writer import write_modules
 from fp9_rtl.tools.cache import load, store
 from fp9_rtl.tools.rtlil import sourced_rtlil
@@ -48,31 +49,39 @@ def verilog(unit: Unit, flat: bool = False, system: bool = False) -> str:
     `flat` writes one module that holds all, `system` SystemVerilog. Raises ValueError for a spec that no hardware is
     offered for.
     """
-    text = "\n".join([*header(unit), "", *_modules(unit, flat).values()])
-    return system_verilog(text) if system else text
+    made = _made(unit, flat)["system" if system else "plain"]
+    return "\n".join([*header(unit), "", *made["types"], *made["modules"].values()])
 
 
 def verilog_files(unit: Unit, system: bool = False) -> dict[str, str]:
-    """A file for each module, by its name, the top module's first; and `UNIT.f`, the list of them."""
-    modules = _modules(unit, False)
-    top = "\n".join([*header(unit), "", modules[unit.name]])
-    texts = {unit.name: top} | {name: text for name, text in modules.items() if name != unit.name}
-    if system:
-        files = {f"{name}.sv": system_verilog(text) for name, text in texts.items()}
-    else:
-        files = {f"{name}.v": text for name, text in texts.items()}
-    return files | {f"{unit.name}.f": "".join(f"{file}\n" for file in files)}
+    """A file for each module, by its name, the top module's first; and `UNIT.f`, the list of them.
+
+    SystemVerilog has its types in `UNIT_types.svh`, which each file includes.
+    """
+    made = _made(unit)["system" if system else "plain"]
+    ending, modules = "sv" if system else "v", dict(made["modules"])
+    included = [f'`include "{unit.name}_types.svh"', ""] if made["types"] else []
+    modules[unit.name] = "\n".join([*header(unit), "", *included, modules[unit.name]])
+    names = [unit.name, *(name for name in modules if name != unit.name)]
+    files = {f"{name}.{ending}": "\n".join([*(included if name != unit.name else []), modules[name]]) for name in names}
+    listed = {f"{unit.name}.f": "".join(f"{file}\n" for file in files)}
+    if included:
+        guard = f"{unit.name}_types".upper()
+        listed[f"{unit.name}_types.svh"] = "\n".join(
+            [f"`ifndef {guard}", f"`define {guard}", "", *made["types"], "`endif", ""]
+        )
+    return files | listed
 
 
 @functools.lru_cache(maxsize=16)
 def circuit_digest(unit: Unit) -> str:
     """SHA-256 of a unit's circuit, whatever its text: records of what was checked belong to it."""
-    return str(_made(unit, False)["circuit"])
+    return str(_made(unit)["circuit"])
 
 
 def unit_steps(unit: Unit) -> Steps:
     """The steps of a unit, which are the modules of its Verilog, and the bits between them. Raises as `verilog`."""
-    return Steps.from_dict(_made(unit, False)["steps"])
+    return Steps.from_dict(_made(unit)["steps"])
 
 
 def component_digest(component: wiring.Component, name: str) -> str:
@@ -86,12 +95,8 @@ def component_verilog(component: wiring.Component, name: str) -> str:
     return "\n".join(texts.values())
 
 
-def _modules(unit: Unit, flat: bool) -> dict[str, str]:
-    return dict(_made(unit, flat)["modules"])
-
-
-def _made(unit: Unit, flat: bool) -> dict[str, Any]:
-    """The text of a unit's modules, its steps and the digest of its circuit.
+def _made(unit: Unit, flat: bool = False) -> dict[str, Any]:
+    """A unit in plain Verilog and in SystemVerilog, types and modules; its steps and the digest of its circuit.
 
     Kept, as it takes seconds, until the source changes. Where the cache cannot be written it is made each time.
     """
@@ -100,8 +105,16 @@ def _made(unit: Unit, flat: bool) -> dict[str, Any]:
     made = load(folder, request)
     if made is None:
         words, name, docs = _words(build(unit), unit.name)
-        modules, steps = write_modules(words, name, docs, flat)
-        made = {"modules": modules, "steps": steps.to_dict(), "circuit": digest(words)}
+        plain, steps = write_modules(words, name, docs, flat)
+        types = Types(name, port_types(unit))
+        system, _ = write_modules(words, name, docs, flat, types)
+        declared = [f"{text}\n" for text in types.declarations()]
+        made = {
+            "plain": {"types": [], "modules": plain},
+            "system": {"types": declared, "modules": system},
+            "steps": steps.to_dict(),
+            "circuit": digest(words),
+        }
         with contextlib.suppress(OSError):
             store(folder, request, made)
     return made

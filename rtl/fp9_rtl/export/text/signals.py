@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fp9_rtl.export.text.circuit import Bit, Bits, Wire
+from fp9_rtl.export.text.types import Struct, Type
 
 _KEYWORDS = """
     always and assign begin buf case casex casez default disable edge else end endcase endmodule event for force
@@ -22,29 +23,56 @@ _KEYWORDS = """
 
 @dataclass(eq=False)
 class Signal:
-    """A named vector: its bits from the index `low` up; `kind` is input, output or value."""
+    """A named vector: its bits from the index `low` up; `kind` is input, output or value.
+
+    One of a structure `type` may have its fields as `members`, each a signal of which this is the `whole`.
+    """
 
     name: str
     bits: Bits
     kind: str = "value"
     low: int = 0
     is_register: bool = False
+    type: Type | None = None
+    whole: Signal | None = None
+    members: tuple[Signal, ...] = ()
 
-    def declaration(self, kind: str) -> str:
-        """The signal as it is declared, of a kind of net."""
-        high = self.low + len(self.bits) - 1
-        return f"{kind} {self.name}" if self._is_bit else f"{kind} [{high}:{self.low}] {self.name}"
+    def take(self, type: Type | None) -> None:
+        """Be of a type; then the lowest index is 0."""
+        self.type = type
+        self.low = 0 if type else self.low
+
+    @property
+    def range(self) -> str:
+        """The type, or the indices of the vector; nothing for a single bit."""
+        if self.type is not None:
+            return self.type.name
+        return "" if len(self.bits) == 1 and not self.low else f"[{self.low + len(self.bits) - 1}:{self.low}]"
+
+    @property
+    def word(self) -> str:
+        """The name as a part of another one."""
+        return self.name.replace(".", "_")
 
     def part(self, first: int, count: int) -> str:
         """So many of its bits from a place on."""
         if count == len(self.bits):
             return self.name
+        if isinstance(self.type, Struct):
+            parts = [f"{self.name}.{part}" for part in self.type.parts(first, count)]
+            return parts[0] if len(parts) == 1 else f"{{{', '.join(parts)}}}"
         first += self.low
         return f"{self.name}[{first}]" if count == 1 else f"{self.name}[{first + count - 1}:{first}]"
 
-    @property
-    def _is_bit(self) -> bool:
-        return len(self.bits) == 1 and not self.low
+
+def structure(whole: Signal, struct: Struct) -> Signal:
+    """A signal as a structure whose fields are its members."""
+    members, low = [], 0
+    for field, width in struct.fields:
+        members.append(Signal(f"{whole.name}.{field}", whole.bits[low : low + width], whole.kind, whole=whole))
+        low += width
+    whole.type, whole.members = struct, tuple(members)
+    return whole
 
 
 class Names:
@@ -79,6 +107,15 @@ def clean(name: str) -> str | None:
     return name if re.match(r"[A-Za-z]", name) else None
 
 
+def _field(name: str) -> tuple[str, str] | None:
+    """The structure and the field of it that a name of the source is; a module's whole interface is none."""
+    parent, _, field = name.rpartition(".")
+    called = clean(field)
+    if called is None or called in _KEYWORDS.split() or re.fullmatch(r"([io](__payload)?)?", parent):
+        return None
+    return parent, called
+
+
 class Sources:
     """The names of the source in one module: those of single fields, the packed ones left out."""
 
@@ -86,6 +123,10 @@ class Sources:
         packed = {wire.name.rpartition(".")[0] for wire in wires}
         named = [(clean(wire.name), wire) for wire in wires if wire.name not in packed]
         self.wires = [(name, wire.bits) for name, wire in named if name is not None]
+        self.packed = {wire.name: wire.bits for wire in wires if wire.name in packed}
+        """The bits of each structure by its name in the source."""
+        self.field_of = {name: at for name, wire in named if name is not None and (at := _field(wire.name))}
+        """The structure that a name is a field of, by its name in the source, and the field."""
         self._holding: defaultdict[Bit, list[int]] = defaultdict(list)
         for number, (_, bits) in enumerate(self.wires):
             for bit in dict.fromkeys(bits):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fp9_rtl.export.text import source
 from fp9_rtl.export.text.circuit import Bits, Cell
+from fp9_rtl.export.text.dialect import Dialect
 from fp9_rtl.export.text.expressions import INDENT, WIDTH, Expression, constant
-from fp9_rtl.export.text.module import Module
+from fp9_rtl.export.text.module import Module, members
 from fp9_rtl.export.text.signals import Signal
 
 
@@ -24,50 +25,53 @@ class Definition:
     comment: str | None
 
 
-def body(module: Module) -> list[str]:
+def body(module: Module, dialect: Dialect) -> list[str]:
     """The lines between a module's ports and its end."""
-    definitions = _acyclic(module)
+    definitions = _acyclic(module, dialect)
     instances = [line for name in module.children for line in _instance(module, name)]
-    registers = _registers(module)
+    registers = _registers(module, dialect)
     ordered = _ordered(definitions)
     early = _declared_first(module, ordered)
-    lines = [f"{INDENT}{declaration};" for declaration in early.values()]
+    lines = [f"{INDENT}{dialect.value(signal)};" for signal in early]
+    declared = {id(signal) for signal in early}
     for definition in ordered:
-        lines += _written(definition, definition.signal.kind == "value" and id(definition.signal) not in early)
-    groups = (lines, instances, registers, _unused(module))
+        declares = definition.signal.kind == "value" and id(definition.signal) not in declared
+        lines += _written(definition, dialect.defined(definition.signal) if declares else "")
+    groups = (lines, instances, registers, _unused(module, dialect))
     return [line for group in groups if group for line in ("", *group)]
 
 
-def _acyclic(module: Module) -> list[Definition]:
+def _acyclic(module: Module, dialect: Dialect) -> list[Definition]:
     """Definitions of which none depends on itself: signals of several values that would are divided."""
     while True:
-        definitions = _definitions(module)
+        definitions = _definitions(module, dialect)
         loops = _loops(definitions)
         if not loops:
             return definitions
         module.divide(loops)
 
 
-def _definitions(module: Module) -> list[Definition]:
+def _definitions(module: Module, dialect: Dialect) -> list[Definition]:
+    reading = module.reading
     inside: defaultdict[int, list[Cell]] = defaultdict(list)
     for cell in module.part.cells:
-        if id(cell) in module.home:
-            inside[id(module.home[id(cell)])].append(cell)
-    driven = {id(signal) for results in module.results.values() for signal in results}
-    module.read_places.clear()
+        if id(cell) in reading.home:
+            inside[id(reading.home[id(cell)])].append(cell)
+    driven = module.driven
+    reading.places.clear()
     found = []
-    for signal in (*module.values, *(port for port in module.ports if port.kind == "output")):
+    for signal in (*module.values, *(port for port in module.pins if port.kind == "output")):
         cells = inside[id(signal)]
-        if id(signal) in driven or (signal.is_register and cells[0].kind == "$dff"):
+        if id(signal) in driven or signal.members or (signal.is_register and cells[0].kind == "$dff"):
             continue
-        before = set(module.read_places)
-        module.read_places.clear()
+        before = set(reading.places)
+        reading.places.clear()
         if signal.is_register:
-            text = _case(module, signal, cells[0])
+            text = _case(module, signal, cells[0], dialect)
         else:
-            text = _assignment(signal, module.definition(signal, cells))
-        reads = {number for number, _ in module.read_places}
-        module.read_places |= before
+            text = _assignment(signal, reading.definition(signal, cells))
+        reads = {number for number, _ in reading.places}
+        reading.places |= before
         said = next((c for cell in cells if (c := source.comment(cell.source))), None)
         found.append(Definition(signal, cells, text, reads, said))
     return found
@@ -103,35 +107,30 @@ def _ordered(definitions: Sequence[Definition]) -> list[Definition]:
     return ordered
 
 
-def _declared_first(module: Module, ordered: Sequence[Definition]) -> dict[int, str]:
-    """Declarations of registers, of what submodules drive, and of what is read above the place where it is defined."""
+def _declared_first(module: Module, ordered: Sequence[Definition]) -> list[Signal]:
+    """Registers, what submodules drive, and what is read above the place where it is defined."""
     defined = {id(d.signal): number for number, d in enumerate(ordered)}
     late = {
         read for number, definition in enumerate(ordered) for read in definition.reads if defined.get(read, -1) > number
     }
-    return {
-        id(signal): signal.declaration("reg" if signal.is_register else "wire")
-        for signal in module.values
-        if signal.is_register or id(signal) not in defined or id(signal) in late
-    }
+    return [s for s in module.values if s.is_register or id(s) not in defined or id(s) in late]
 
 
-def _written(definition: Definition, declares: bool) -> Iterator[str]:
-    """A definition with its comment."""
+def _written(definition: Definition, declared: str) -> Iterator[str]:
+    """A definition with its comment, behind its declaration where it has none before."""
     if definition.comment:
         yield f"{INDENT}// {definition.comment}"
     if definition.signal.is_register:
         yield from definition.text
         return
-    head = definition.signal.declaration("wire") if declares else f"assign {definition.signal.name}"
     first, *rest = definition.text
-    yield f"{INDENT}{head} ={first}"
+    yield from f"{INDENT}{declared or f'assign {definition.signal.name}'} ={first}".split("\n")
     yield from rest
 
 
 def _assignment(signal: Signal, value: Expression) -> list[str]:
     """What stands behind the `=`, on its line and on those below."""
-    taken = len(signal.declaration("assign")) + 5
+    taken = len(" ".join(["assign", *filter(None, [signal.range]), signal.name])) + 5
     return _behind(value, taken)
 
 
@@ -151,15 +150,17 @@ def _set(indent: str, target: str, operator: str, value: Expression) -> list[str
     return [f"{indent}{target} {operator}{first}", *rest]
 
 
-def _case(module: Module, signal: Signal, cell: Cell) -> list[str]:
-    case = module.cases[id(cell)]
+def _case(module: Module, signal: Signal, cell: Cell, dialect: Dialect) -> list[str]:
+    case, reading = module.uses.cases[id(cell)], module.reading
     indent = 3 * INDENT
-    lines = [f"{INDENT}always @*", f"{2 * INDENT}case ({module.read(case.subject).flat()})"]
+    subject, named = reading.choice(case.subject)
+    lines = [f"{2 * INDENT}case ({subject.flat()})"]
     for labels, value in sorted(case.arms):
-        shown = ", ".join(constant(label).flat() for label in labels)
-        lines += _set(indent, f"{shown}: {signal.name}", "=", module.read(value))
-    lines += _set(indent, f"default: {signal.name}", "=", module.read(case.otherwise))
-    return [*lines, f"{2 * INDENT}endcase"]
+        names = [named.label(tuple(reversed(label))) if named else None for label in labels]
+        shown = ", ".join(name or constant(label).flat() for name, label in zip(names, labels, strict=True))
+        lines += _set(indent, f"{shown}: {signal.name}", "=", reading.read(value))
+    lines += _set(indent, f"default: {signal.name}", "=", reading.read(case.otherwise))
+    return [f"{INDENT}{dialect.choosing(lines)}", *lines, f"{2 * INDENT}endcase"]
 
 
 def _instance(module: Module, name: str) -> list[str]:
@@ -168,45 +169,45 @@ def _instance(module: Module, name: str) -> list[str]:
     lines = []
     for port in child.ports:
         value = next(outputs).name if port.kind == "output" else ""
-        text = [value] if value else module.read(port.bits).lines(2 * INDENT, len(port.name) + 8)
+        text = [value] if value else module.reading.read(port.bits).lines(2 * INDENT, len(port.name) + 8)
         lines.append(f"{2 * INDENT}.{port.name}(" + "\n".join(text) + ")")
     return ["", f"{INDENT}@{name}@ u_{name} (", *",\n".join(lines).split("\n"), f"{INDENT});"][1:]
 
 
-def _registers(module: Module) -> list[str]:
+def _registers(module: Module, dialect: Dialect) -> list[str]:
     """Clocked blocks: registers that take values under the same conditions stand in one."""
     groups: defaultdict[tuple[object, ...], list[Cell]] = defaultdict(list)
     for cell in module.part.cells:
         if cell.kind == "$dff":
-            update = module.updates[id(cell)]
+            update = module.uses.updates[id(cell)]
             conditions = tuple(condition for condition, _ in update.arms)
             reset = cell.inputs.get("ARST"), cell.reset_by
             groups[cell.inputs["CLK"], reset, conditions, update.holds].append(cell)
     lines: list[str] = []
     for cells in groups.values():
-        lines += ([""] if lines else []) + _clocked(module, cells)
+        lines += ([""] if lines else []) + _clocked(module, cells, dialect)
     return lines
 
 
-def _clocked(module: Module, cells: Sequence[Cell]) -> list[str]:
-    first = module.updates[id(cells[0])]
-    edges = [f"posedge {module.read(cells[0].inputs['CLK']).flat()}"]
-    conditions = [module.read(condition).flat() for condition, _ in first.arms]
-    values = [[module.updates[id(cell)].arms[number][1] for cell in cells] for number in range(len(conditions))]
+def _clocked(module: Module, cells: Sequence[Cell], dialect: Dialect) -> list[str]:
+    first = module.uses.updates[id(cells[0])]
+    edges = [f"posedge {module.reading.read(cells[0].inputs['CLK']).flat()}"]
+    conditions = [module.reading.read(condition).flat() for condition, _ in first.arms]
+    values = [[module.uses.updates[id(cell)].arms[number][1] for cell in cells] for number in range(len(conditions))]
     if "ARST" in cells[0].inputs:
-        reset, level = module.read(cells[0].inputs["ARST"]).flat(), cells[0].reset_by
+        reset, level = module.reading.read(cells[0].inputs["ARST"]).flat(), cells[0].reset_by
         edges.append(f"{'posedge' if level else 'negedge'} {reset}")
         conditions.insert(0, reset if level else f"!{reset}")
         values.insert(0, [cell.inputs["RESET"] for cell in cells])
     heads = [("else " if number else "") + f"if ({condition})" for number, condition in enumerate(conditions)]
     if not first.holds:
         heads.append("else" if heads else "")
-        values.append([module.updates[id(cell)].otherwise for cell in cells])
+        values.append([module.uses.updates[id(cell)].otherwise for cell in cells])
     comments = dict.fromkeys(c for cell in cells if (c := source.comment(cell.source)))
     lines = [f"{INDENT}// {comment}" for comment in comments]
     block = len(cells) > 1 or bool(conditions)
-    lines += [f"{INDENT}always @({' or '.join(edges)})" + (" begin" if block else "")]
-    targets = [module.home[id(cell)].name for cell in cells]
+    lines += [f"{INDENT}{dialect.clocked} @({' or '.join(edges)})" + (" begin" if block else "")]
+    targets = [module.reading.home[id(cell)].name for cell in cells]
     for head, given in zip(heads, values, strict=True):
         lines += _branch(module, head, targets, given)
     return [*lines, f"{INDENT}end"] if block else lines
@@ -218,7 +219,7 @@ def _branch(module: Module, head: str, targets: Sequence[str], given: Sequence[B
     lines = [
         line
         for target, bits in zip(targets, given, strict=True)
-        for line in _set(indent, target, "<=", module.read(bits))
+        for line in _set(indent, target, "<=", module.reading.read(bits))
     ]
     if not head:
         return lines
@@ -227,13 +228,13 @@ def _branch(module: Module, head: str, targets: Sequence[str], given: Sequence[B
     return [f"{2 * INDENT}{head} begin", *lines, f"{2 * INDENT}end"]
 
 
-def _unused(module: Module) -> list[str]:
+def _unused(module: Module, dialect: Dialect) -> list[str]:
     """A wire for the bits that nothing reads, so that no tool asks about them."""
     parts: list[str] = []
-    for signal in (*module.ports, *module.values):
+    for signal in (*module.pins, *members(module.values)):
         if signal.kind == "output":
             continue
-        unread = [i for i in range(len(signal.bits)) if (id(signal), i) not in module.read_places]
+        unread = [i for i in range(len(signal.bits)) if (id(signal), i) not in module.reading.places]
         start = 0
         while start < len(unread):
             end = start
@@ -241,12 +242,5 @@ def _unused(module: Module) -> list[str]:
                 end += 1
             parts.append(signal.part(unread[start], end - start + 1))
             start = end + 1
-    return [f"{INDENT}wire unused = &{{1'b0, {', '.join(parts)}}};"] if parts else []
-
-
-def ports_text(module: Module) -> Mapping[str, str]:
-    """The declarations of a module's ports, by name."""
-    words = {"input": "input ", "output": "output"}
-    return {
-        port.name: port.declaration(words[port.kind] + (" reg" if port.is_register else "")) for port in module.ports
-    }
+    value = f"&{{1'b0, {', '.join(parts)}}}"
+    return f"{INDENT}{dialect.defined(Signal('unused', (0,)))} = {value};".split("\n") if parts else []

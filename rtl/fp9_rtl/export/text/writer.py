@@ -8,35 +8,43 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fp9_rtl.export.text import source
+from fp9_rtl.export.text.bundles import Crossing, bundle
 from fp9_rtl.export.text.circuit import Circuit, Path, Wire, read_circuit
+from fp9_rtl.export.text.dialect import PLAIN, SYSTEM
 from fp9_rtl.export.text.expressions import INDENT
 from fp9_rtl.export.text.hierarchy import Part, flattened, parts, split_structures
 from fp9_rtl.export.text.module import Module
+from fp9_rtl.export.text.ports import ports
 from fp9_rtl.export.text.signals import Names, Signal, Sources
-from fp9_rtl.export.text.statements import body, ports_text
+from fp9_rtl.export.text.statements import body
 from fp9_rtl.export.text.steps import Steps, steps
+from fp9_rtl.export.text.types import Types
 
 
 def write_modules(
-    words: Mapping[str, Any], name: str, docs: Mapping[Path, str], flat: bool = False
+    words: Mapping[str, Any], name: str, docs: Mapping[Path, str], flat: bool = False, types: Types | None = None
 ) -> tuple[dict[str, str], Steps]:
     """Texts of the modules of a flat circuit by name, what holds others before them; `flat`: of one that holds all. And
     the steps that they are.
 
     `words` is the module of Yosys' JSON, `docs` what modules of the source say of themselves, in the order in which
-    they are to stand. Deterministic.
+    they are to stand. With `types` the texts are SystemVerilog of these types, and of those that are added to them.
+    Deterministic.
     """
     circuit = read_circuit(words)
     circuit = flattened(circuit) if flat else circuit
     split_structures(circuit)
+    if types is not None:
+        types.find(circuit)
     top = parts(circuit, docs)
-    texts, named = _Writer(circuit, name, docs).write(top)
+    texts, named = _Writer(circuit, name, docs, types).write(top)
     return texts, steps(circuit, top, named)
 
 
 class _Writer:
-    def __init__(self, circuit: Circuit, name: str, docs: Mapping[Path, str]) -> None:
-        self._circuit, self._name, self._docs = circuit, name, docs
+    def __init__(self, circuit: Circuit, name: str, docs: Mapping[Path, str], types: Types | None) -> None:
+        self._circuit, self._name, self._docs, self._types = circuit, name, docs, types
+        self._dialect = PLAIN if types is None else SYSTEM
         local = [(source.value_name(c.source, c.kind) or source.context_name(c.source), c) for c in circuit.cells]
         unnamed = [Wire(cell.path, name or "value", cell.output) for name, cell in local]
         self._lent = (Sources(circuit.wires), Sources(unnamed))
@@ -44,15 +52,16 @@ class _Writer:
     def write(self, top: Part) -> tuple[dict[str, str], dict[Path, str]]:
         """The texts, and which of them each part is."""
         modules: dict[Path, Module] = {}
+        crossing = bundle(top, self._types.typed) if self._types is not None else {}
         for part in top.walk():
             children = {child: modules[(*part.path, child)] for child in part.children}
-            modules[part.path] = module = Module(part, children)
+            modules[part.path] = module = Module(part, children, self._types)
             if part.path:
-                module.add_ports(self._lent)
+                bounds = crossing.get(part.path, Crossing())
+                module.settle(ports(part, bounds, module.names, self._lent, self._types))
             else:
-                self._top_ports(module)
-            module.settle()
-        bodies = {path: "\n".join([*_header(module), *body(module)]) for path, module in modules.items()}
+                module.settle(self._top_ports(module.names))
+        bodies = {path: self._body(module) for path, module in modules.items()}
         named = self._named(modules, bodies)
         texts: dict[str, str] = {}
         for path in (part.path for part in top.walk(children_first=False)):
@@ -63,10 +72,18 @@ class _Writer:
             texts.setdefault(named[path], "\n".join([*doc, f"module {named[path]}(", text, "endmodule", ""]))
         return texts, named
 
-    def _top_ports(self, module: Module) -> None:
+    def _top_ports(self, names: Names) -> list[Signal]:
+        found = []
         for port in self._circuit.ports:
-            kind = "input" if port.is_input else "output"
-            module.ports.append(Signal(module.names.give(port.name), port.bits, kind))
+            found.append(Signal(names.give(port.name), port.bits, "input" if port.is_input else "output"))
+            found[-1].take(self._types.of(port.bits) if self._types is not None else None)
+        return found
+
+    def _body(self, module: Module) -> str:
+        """A module from its ports to its end."""
+        declared = (f"{INDENT}{self._dialect.port(port)}" for port in module.ports)
+        lines = body(module, self._dialect)
+        return "\n".join([",\n".join(declared), ");", *lines])
 
     def _named(self, modules: Mapping[Path, Module], bodies: Mapping[Path, str]) -> dict[Path, str]:
         """Names of modules; those of the same text and submodules share what their places have in common."""
@@ -94,8 +111,3 @@ def common_start(sequences: Iterable[Sequence[str]]) -> list[str]:
     """What sequences (of names or letters) have in common from their start."""
     columns = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*sequences, strict=False))
     return [column[0] for column in columns]
-
-
-def _header(module: Module) -> list[str]:
-    declared = ports_text(module)
-    return [*",\n".join(f"{INDENT}{port}" for port in declared.values()).split("\n"), ");"]

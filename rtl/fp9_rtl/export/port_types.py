@@ -1,0 +1,53 @@
+"""What the ports of a unit are in SystemVerilog: choices by name, codes and flags by their fields."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+
+from fp9.formats import FixedFormat
+from fp9.units import FLAGS_PORT, Port, Unit
+from fp9_rtl.export.text.types import Enum, Struct, Type
+from fp9_rtl.parts.layouts import fields_layout, flags_layout
+
+
+def identifier(name: str) -> str:
+    """A name as an upper-case identifier: `f143(bias=-3)` becomes F143_BIAS_M3."""
+    return re.sub(r"\W+", "_", name.replace("-", "M")).strip("_").upper()
+
+
+def port_types(unit: Unit) -> dict[str, Type]:
+    """Types of a unit's ports by name; ports with the same choices share one. Plain numbers have none."""
+    types: dict[str, Type] = {}
+    choosing: defaultdict[tuple[tuple[str, ...], int], list[str]] = defaultdict(list)
+    for port in (*unit.inputs, *unit.outputs):
+        if port.choices:
+            choosing[port.choices, port.width].append(port.name)
+        elif (fields := code_fields(port)) is not None:
+            called = FLAGS_PORT.name if port.doc == FLAGS_PORT.doc else identifier(port.formats[0].name).lower()
+            types[port.name] = Struct(f"{unit.name}_{called}_t", fields)
+    for (choices, width), ports in choosing.items():
+        stem = f"{unit.name}_{_shared(ports)}"
+        labels = tuple(f"{stem}_{identifier(choice)}".upper() for choice in choices)
+        types |= dict.fromkeys(ports, Enum(f"{stem}_t", width, labels))
+    return types
+
+
+def code_fields(port: Port) -> tuple[tuple[str, int], ...] | None:
+    """The fields of the codes at a port with their widths, the lowest first; None where its codes have none alike."""
+    if port.doc == FLAGS_PORT.doc:
+        layout = flags_layout()
+    elif len(port.formats) == 1 and isinstance(fmt := port.formats[0], FixedFormat) and fmt.bits == port.width:
+        layout = fields_layout(fmt)
+    else:
+        return None
+    fields = tuple((str(name), field.width) for name, field in layout if field.width)
+    return fields if sum(width for _, width in fields) == port.width else None
+
+
+def _shared(ports: Sequence[str]) -> str:
+    """What the names of ports end in alike, or the first one's name."""
+    words = ports[0].split("_")
+    ends = ("_".join(words[start:]) for start in range(len(words)))
+    return next((end for end in ends if all(f"_{port}".endswith(f"_{end}") for port in ports)), ports[0])

@@ -1,0 +1,92 @@
+"""Nets that the source has as the fields of one structure and that cross the modules' bounds together."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from fp9_rtl.export.text.circuit import Bits, Path, nets
+from fp9_rtl.export.text.hierarchy import Part
+from fp9_rtl.export.text.signals import Sources, clean
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """Fields of a structure, the lowest first; its name in the source, in the module `place` that drives it."""
+
+    place: str
+    name: str
+    fields: tuple[tuple[str, Bits], ...]
+
+    @property
+    def bits(self) -> Bits:
+        """All its bits."""
+        return tuple(bit for _, bits in self.fields for bit in bits)
+
+    @property
+    def stems(self) -> tuple[str, str]:
+        """What it is, whichever of several; and that with its module."""
+        stem = (clean(self.name.rpartition(".")[2]) or "fields").rstrip("0123456789_")
+        return stem, f"{self.place}_{stem}"
+
+    def crosses(self, crossing: Collection[int]) -> bool:
+        """Whether several of its fields are among the nets that cross a bound."""
+        return sum(not set(nets(bits)).isdisjoint(crossing) for _, bits in self.fields) > 1
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """The bundles that a module takes and gives."""
+
+    taken: tuple[Bundle, ...] = ()
+    given: tuple[Bundle, ...] = ()
+
+
+def bundle(top: Part, typed: Collection[Bits]) -> dict[Path, Crossing]:
+    """The bundles that enter and leave each module; who takes or gives several fields of one has all of it.
+
+    Nets that have a type of their own, `typed`, are in none but one that holds just them.
+    """
+    given: dict[Path, tuple[Bundle, ...]] = {(): ()}
+    every: list[Bundle] = []
+    for part in top.walk():
+        if part.path:
+            inner = [b for child in part.children for b in given[(*part.path, child)] if b.crosses(part.leaving)]
+            bundled = {bit for b in every for bit in b.bits}
+            made = _made(part, part.leaving - bundled, typed)
+            every += made
+            given[part.path] = (*inner, *made)
+            part.leaving.update(bit for b in inner for bit in nets(b.bits))
+    crossing = {}
+    for part in top.walk():
+        taken = tuple(b for b in every if b.crosses(part.entering))
+        part.entering.update(bit for b in taken for bit in nets(b.bits))
+        crossing[part.path] = Crossing(taken, given[part.path])
+    return crossing
+
+
+def _made(part: Part, crossing: set[int], typed: Collection[Bits]) -> list[Bundle]:
+    """Bundles of the structures whose fields these nets are in a module."""
+    sources = Sources(part.wires)
+    runs = list(sources.runs(crossing, "o"))
+    count = Counter(name for name, _, _ in runs)
+    groups: defaultdict[str, list[tuple[str, Bits]]] = defaultdict(list)
+    for name, low, bits in runs:
+        if name in sources.field_of and not low and count[name] == 1:
+            parent, field = sources.field_of[name]
+            groups[parent].append((field, bits))
+    alone = {bit for bits in typed for bit in nets(bits)}
+    found = []
+    for name, fields in groups.items():
+        whole = Bundle(part.path[-1], name, _sorted(sources, name, fields))
+        rest = tuple(field for field in whole.fields if alone.isdisjoint(field[1]))
+        kept = whole if whole.bits in typed else Bundle(whole.place, name, rest)
+        found += [kept] if len(kept.fields) > 1 else []
+    return found
+
+
+def _sorted(sources: Sources, name: str, fields: Sequence[tuple[str, Bits]]) -> tuple[tuple[str, Bits], ...]:
+    """Fields as they lie in their structure."""
+    place = {bit: i for i, bit in enumerate(sources.packed.get(name, ()))}
+    return tuple(sorted(fields, key=lambda field: place.get(field[1][0], len(place))))

@@ -1,0 +1,56 @@
+"""What plain Verilog and SystemVerilog write differently."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fp9_rtl.export.text.expressions import INDENT
+from fp9_rtl.export.text.signals import Signal
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The words for nets and variables, in a module and as ports, and for blocks."""
+
+    net: str
+    variable: str
+    input: str
+    output: str
+    variable_output: str
+    clocked: str
+    combinational: str
+
+    def value(self, signal: Signal) -> str:
+        """The declaration of a signal of a module."""
+        return _declared(self.variable if signal.is_register else self.net, signal)
+
+    def port(self, signal: Signal) -> str:
+        """The declaration of a port."""
+        if signal.kind == "input":
+            return _declared(self.input, signal)
+        return _declared(self.variable_output if signal.is_register else self.output, signal)
+
+    def defined(self, signal: Signal) -> str:
+        """A signal of a module up to the `=` of its only value."""
+        declared = self.value(signal)
+        # A value in the declaration of a variable is no assignment, but what it holds at first.
+        return declared if self is PLAIN else f"{declared};\n{INDENT}assign {signal.name}"
+
+    def choosing(self, block: Sequence[str]) -> str:
+        """What a block that chooses begins with."""
+        # Icarus 11 takes no slices in a block that finds out by itself what it reads.
+        sliced = any("[" in line or "." in line for line in block)
+        return PLAIN.combinational if sliced else self.combinational
+
+
+PLAIN = Dialect("wire", "reg", "input ", "output", "output reg", "always", "always @*")
+"""Verilog-2005."""
+SYSTEM = Dialect("logic", "logic", "input  logic", "output logic", "output logic", "always_ff", "always_comb")
+"""SystemVerilog-2012."""
+
+
+def _declared(kind: str, signal: Signal) -> str:
+    if signal.type is not None:
+        kind = kind.removesuffix("logic").rstrip(" ") + " " * kind.startswith("input")
+    return " ".join(word for word in (kind, signal.range, signal.name) if word)

@@ -1,0 +1,46 @@
+"""The ports of a module: one for each name of the source, one for all fields of a structure that has a type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fp9_rtl.export.text.bundles import Bundle, Crossing
+from fp9_rtl.export.text.circuit import Bits, Wire, nets
+from fp9_rtl.export.text.hierarchy import Part
+from fp9_rtl.export.text.signals import Names, Signal, Sources, clean, named_runs, shorten, structure
+from fp9_rtl.export.text.types import Types
+
+
+def ports(part: Part, crossing: Crossing, names: Names, lent: Sequence[Sources], types: Types | None) -> list[Signal]:
+    """Ports for what enters and leaves; `lent` names what has no name here, the first before others."""
+    sources = Sources(part.wires)
+    found: list[Signal] = []
+    structs: dict[Bits, Bundle] = {}
+    both = ((part.entering, crossing.taken, "input", "i"), (part.leaving, crossing.given, "output", "o"))
+    for every, bundles, kind, prefix in both:
+        wanted = every - {bit for bundle in bundles for bit in nets(bundle.bits)}
+        runs = [(_local_name(bundle, part.wires), 0, bundle.bits) for bundle in bundles]
+        structs.update((bundle.bits, bundle) for bundle in bundles)
+        for names_ in (sources, *lent):
+            known = {bit for _, _, bits in runs for bit in nets(bits)}
+            runs += names_.runs(wanted - known, prefix if names_ is sources else "o")
+        packed = next((wire.bits for wire in part.wires if wire.name == prefix), ())
+        place = {bit: i for i, bit in enumerate(packed)}
+        runs.sort(key=lambda run: place.get(run[2][0], len(place)))
+        found += named_runs(runs, names, kind)
+    shorten(found, names, sources)
+    for port in found:
+        if types is not None and port.bits in structs:
+            bundle = structs[port.bits]
+            structure(port, types.struct(bundle.stems, [(field, len(bits)) for field, bits in bundle.fields]))
+        elif types is not None:
+            port.take(types.of(port.bits))
+    return found
+
+
+def _local_name(bundle: Bundle, wires: Sequence[Wire]) -> str:
+    """What a module calls the structure of a bundle."""
+    first = bundle.fields[0][1]
+    sources = Sources([wire for wire in wires if wire.bits[: len(first)] == first])
+    own = (clean(parent) for parent, _ in sources.field_of.values())
+    return next((name for name in own if name), bundle.stems[0])

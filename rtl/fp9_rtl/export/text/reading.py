@@ -1,0 +1,136 @@
+"""How a module writes the bits that it reads: by the signals that hold them, or as what drives them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+
+from fp9_rtl.export.text import cells as verilog
+from fp9_rtl.export.text.circuit import Bit, Bits, Cell, nets
+from fp9_rtl.export.text.expressions import Atom, Binary, Expression, Repeated
+from fp9_rtl.export.text.signals import Signal
+from fp9_rtl.export.text.types import Enum
+
+
+class Reading:
+    """What of a module's bits is known under which name; `driver` are the cells that drive them."""
+
+    def __init__(self, driver: Mapping[Bit, Cell]) -> None:
+        self._driver = driver
+        self._at: defaultdict[Bit, list[tuple[Signal, int]]] = defaultdict(list)
+        self._wholes: defaultdict[Bit, list[Signal]] = defaultdict(list)
+        self.home: dict[int, Signal] = {}
+        """The signal that a cell's value lies in, by `id` of the cell; the others are written where they are read."""
+        self.places: set[tuple[int, int]] = set()
+        """The places of signals, by their `id`, that have been read."""
+
+    def know(self, signals: Iterable[Signal], bits: Bits | None = None) -> None:
+        """Read these signals for their bits from now on; of an output only for those that it is the home of."""
+        for signal in signals:
+            for place, bit in enumerate(signal.bits):
+                if isinstance(bit, int) and (bits is None or bit in bits):
+                    self._at[bit].append((signal, place))
+
+    def know_whole(self, signal: Signal) -> None:
+        """Read a structure by its own name where all its bits are read side by side."""
+        self.know(signal.members)
+        self._wholes[signal.bits[0]].append(signal)
+
+    def forget(self, signals: Collection[int]) -> None:
+        """Read signals, by their `id`, no longer."""
+        for bit, at in self._at.items():
+            self._at[bit] = [known for known in at if id(known[0]) not in signals]
+
+    def word(self, bits: Bits) -> str:
+        """Operand bits in a word: a signal's name, a number, or nothing."""
+        if all(isinstance(bit, str) for bit in bits):
+            return str(int("".join("1" if bit == "1" else "0" for bit in reversed(bits)), 2))
+        at = [self._at[bit][0] for bit in nets(bits) if bit in self._at]
+        if len(at) != len(list(nets(bits))) or len({id(signal) for signal, _ in at}) != 1:
+            return ""
+        signal, place = at[0]
+        return signal.word + (f"_{place}" if len(at) == 1 and len(signal.bits) > 1 else "")
+
+    def definition(self, signal: Signal, inside: Iterable[Cell]) -> Expression:
+        """What drives a signal: the cells inside it as expressions, the rest as it is read elsewhere."""
+        first = {cell.output[0]: cell for cell in inside}
+        parts: list[Expression] = []
+        start = 0
+        while start < len(signal.bits):
+            cell = first.get(signal.bits[start])
+            if cell is not None:
+                parts.append(self._value(cell))
+                start += len(cell.output)
+            else:
+                part, start = self._part(signal.bits, start)
+                parts.append(part)
+        return verilog.joined(parts)
+
+    def read(self, bits: Bits) -> Expression:
+        """Bits as this module writes them."""
+        parts: list[Expression] = []
+        start = 0
+        while start < len(bits):
+            part, end = self._part(bits, start)
+            parts.append(part)
+            start = end
+        return verilog.joined(parts)
+
+    def choice(self, bits: Bits) -> tuple[Expression, Enum | None]:
+        """Bits that are compared with constants, and what names these if they are the whole of a signal."""
+        signal = self._whole(bits)
+        return self.read(bits), signal.type if signal and isinstance(signal.type, Enum) else None
+
+    def _whole(self, bits: Bits) -> Signal | None:
+        """The signal that holds these bits and no others."""
+        return next((signal for signal, _ in self._at.get(bits[0], ()) if signal.bits == bits), None)
+
+    def _value(self, cell: Cell) -> Expression:
+        """A cell's value; what it asks of a choice by the name of what is chosen."""
+        if cell.kind in ("$eq", "$ne", "$is_zero"):
+            subject, named = self.choice(cell.inputs["A"])
+            label = named and named.label(cell.inputs.get("B", ("0",) * len(cell.inputs["A"])))
+            if label:
+                return Binary("!=" if cell.kind == "$ne" else "==", (subject, Atom(label)))
+        return verilog.expression(cell, self._operand)
+
+    def _operand(self, bits: Bits) -> Expression:
+        """Bits inside an expression: a choice between two is asked for."""
+        if len(bits) == 1 and isinstance(bits[0], int):
+            subject, named = self.choice(bits)
+            label = named and named.label(("1",))
+            return Binary("==", (subject, Atom(label))) if label else subject
+        return self.read(bits)
+
+    def _part(self, bits: Bits, start: int) -> tuple[Expression, int]:
+        """The longest part from a place on that is one thing, and where it ends."""
+        bit = bits[start]
+        if isinstance(bit, str):
+            end = start + next((i for i, b in enumerate(bits[start:]) if isinstance(b, int)), len(bits) - start)
+            return verilog.fixed(bits[start:end]), end
+        cell = self._driver.get(bit)
+        times = next((i for i, b in enumerate(bits[start:]) if b != bit), len(bits) - start)
+        if cell is not None and id(cell) not in self.home:
+            value = self._value(cell)
+            if len(cell.output) == 1 and times > 1:
+                return Repeated(times, value), start + times
+            return value, start + len(cell.output)
+        for whole in self._wholes.get(bit, ()):
+            if bits[start : start + len(whole.bits)] == whole.bits:
+                self.places.update((id(member), i) for member in whole.members for i in range(len(member.bits)))
+                return Atom(whole.name), start + len(whole.bits)
+        signal, place = self._best(bits, start)
+        count = _length(signal.bits[place:], bits[start:])
+        self.places.update((id(signal), i) for i in range(place, place + count))
+        if times > 1 and times >= count:
+            return Repeated(times, Atom(signal.part(place, 1))), start + times
+        return Atom(signal.part(place, count)), start + count
+
+    def _best(self, bits: Bits, start: int) -> tuple[Signal, int]:
+        """The signal that holds most of the bits from a place on, and at which of its places."""
+        return max(self._at[bits[start]], key=lambda at: _length(at[0].bits[at[1] :], bits[start:]))
+
+
+def _length(a: Bits, b: Bits) -> int:
+    """How many bits two runs have in common from their start."""
+    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

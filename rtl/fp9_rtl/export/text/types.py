@@ -1,0 +1,125 @@
+"""Types of SystemVerilog: enumerations for what a port chooses, structures for what travels side by side."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from fp9_rtl.export.text.circuit import Bits, Cell, Circuit, nets, readers
+from fp9_rtl.export.text.expressions import INDENT, constant
+
+
+@dataclass(frozen=True)
+class Enum:
+    """The values 0, 1, ... of a vector by their labels."""
+
+    name: str
+    width: int
+    labels: tuple[str, ...]
+
+    def label(self, bits: Bits) -> str | None:
+        """What a constant means; None where it means nothing, or is none."""
+        if len(bits) != self.width or not all(isinstance(bit, str) for bit in bits):
+            return None
+        value = int("".join(map(str, reversed(bits))), 2)
+        return self.labels[value] if value < len(self.labels) else None
+
+    def declaration(self) -> str:
+        """The type as it is declared."""
+        values = (constant(f"{value:0{self.width}b}").flat() for value in range(len(self.labels)))
+        lines = [f"{INDENT}{label} = {value}" for label, value in zip(self.labels, values, strict=True)]
+        return "\n".join([f"typedef enum {_logic(self.width)} {{", ",\n".join(lines), f"}} {self.name};"])
+
+
+@dataclass(frozen=True)
+class Struct:
+    """Fields of a packed structure with their widths, the lowest first."""
+
+    name: str
+    fields: tuple[tuple[str, int], ...]
+
+    def declaration(self) -> str:
+        """The type as it is declared."""
+        lines = [f"{INDENT}{_logic(width)} {field};" for field, width in reversed(self.fields)]
+        return "\n".join(["typedef struct packed {", *lines, f"}} {self.name};"])
+
+    def parts(self, first: int, count: int) -> list[str]:
+        """So many bits from one on as fields and slices of them, the highest first."""
+        found = []
+        low = 0
+        for field, width in self.fields:
+            start, end = max(first, low) - low, min(first + count, low + width) - low
+            if start < end:
+                at = str(start) if end == start + 1 else f"{end - 1}:{start}"
+                found.append(f"{field}" if end - start == width else f"{field}[{at}]")
+            low += width
+        return found[::-1]
+
+
+Type = Enum | Struct
+
+
+class Types:
+    """The types of one circuit; `prefix` begins all their names. `ports` has types of the circuit's ports by name."""
+
+    def __init__(self, prefix: str, ports: Mapping[str, Type]) -> None:
+        self._prefix, self._ports = prefix, ports
+        self._of: dict[Bits, Type] = {}
+        self._structs: dict[tuple[tuple[str, int], ...], Struct] = {
+            port.fields: port for port in ports.values() if isinstance(port, Struct)
+        }
+
+    def find(self, circuit: Circuit) -> None:
+        """Give the ports of a circuit their types, and the registers that take nothing else."""
+        self._of = {port.bits: self._ports[port.name] for port in circuit.ports if port.name in self._ports}
+        driver = {cell.output: cell for cell in circuit.cells}
+        read = readers(circuit)
+        alone = {cell.output: cell for cell in driver.values() if all(read[bit] == 1 for bit in nets(cell.output))}
+        left = [cell for cell in circuit.cells if cell.kind == "$dff" and "ARST" not in cell.inputs]
+        while found := [cell for cell in left if self._taken(cell, alone) is not None]:
+            for cell in found:
+                taken = self._taken(cell, alone)
+                assert taken is not None
+                self._of[cell.output] = taken
+            left = [cell for cell in left if cell not in found]
+
+    def _taken(self, register: Cell, alone: Mapping[Bits, Cell]) -> Type | None:
+        """The type of everything that a register takes."""
+        found: set[Type | None] = set()
+        value = register.inputs["D"]
+        while (choice := alone.get(value)) is not None and choice.kind == "$mux" and choice.path == register.path:
+            found.add(self._of.get(choice.inputs["B"]))
+            value = choice.inputs["A"]
+        if value != register.output:
+            found.add(self._of.get(value))
+        return found.pop() if len(found) == 1 else None
+
+    @property
+    def typed(self) -> Collection[Bits]:
+        """The bits that are a port's with a type, or kept of one."""
+        return self._of
+
+    def of(self, bits: Bits) -> Type | None:
+        """The type of bits that are a port's, or kept of one."""
+        return self._of.get(bits)
+
+    def struct(self, stems: Sequence[str], fields: Sequence[tuple[str, int]]) -> Struct:
+        """The structure of these fields, made where there is none yet; the first free of the `stems` then names it."""
+        key = tuple(fields)
+        if key not in self._structs:
+            taken = {known.name for known in (*self._structs.values(), *self._ports.values())}
+            numbered = (f"{stems[-1]}_{number}" for number in itertools.count(2))
+            wanted = (f"{self._prefix}_{stem}_t" for stem in itertools.chain(stems, numbered))
+            self._structs[key] = Struct(next(name for name in wanted if name not in taken), key)
+        return self._structs[key]
+
+    def declarations(self) -> list[str]:
+        """All types as they are declared."""
+        enums = [port for port in dict.fromkeys(self._ports.values()) if isinstance(port, Enum)]
+        known: list[Type] = [*enums, *self._structs.values()]
+        return [declared.declaration() for declared in known]
+
+
+def _logic(width: int) -> str:
+    return f"logic [{width - 1}:0]" if width > 1 else "logic"
