@@ -2,7 +2,8 @@
 
 Each family follows from the spec alone: amax at, just below or just above what a rule compares it with, at every
 exponent and in every place of the block; beside it numbers at and beside every number and midpoint of the elements,
-times the scale; magnitudes that one bit tells from amax, so that the tree of maxima is decided by each; specials.
+times the scale; ties that one bit breaks; magnitudes that one bit tells from amax, so that the tree of maxima is
+decided by each; specials.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ from fp9.units import Quantiser
 _EACH = 3
 """Significands of amax that every exponent is met with under each rule."""
 
-_SMOKE = 240
+_REACHED = 6
+"""Magnitudes at which the scale changes that every place is met with under each rule."""
+
+_SMOKE = 960
 """Blocks of a smoke suite."""
 
 _RARE = 1 / 16
@@ -33,7 +37,13 @@ _RARE = 1 / 16
 
 def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
     """Every family, signs drawn; the rules in turn where a family does not concern one."""
-    parts = [*_at_steps(unit, rng), _close(unit, rng), _specials(unit, rng)]
+    parts = [
+        *_at_steps(unit, rng),
+        _each_bit(unit, rng),
+        _close(unit, rng),
+        _just_reached(unit, rng),
+        _specials(unit, rng),
+    ]
     magnitudes, rules = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return _columns(unit, magnitudes | rng.choice([0, unit.source.sign_mask], magnitudes.shape), rules, rng)
 
@@ -74,6 +84,38 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[_Family]:
         blocks = _numbers_beside(unit, rule, amax, rng)
         blocks[np.arange(len(amax)), rng.integers(0, unit.block.length, len(amax))] = amax
         yield blocks, np.full(len(amax), index)
+
+
+def _each_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
+    """For each bit of a significand blocks of numbers that are a tie but for it; an amax in every place twice.
+
+    So that bit decides in every place; the last blocks are ties indeed, which go down to the even element.
+    """
+    source, length = unit.source, unit.block.length
+    bits = np.append(1 << np.arange(source.fraction_bits), 0)
+    shape = 2 * len(bits), length
+    bit, places = np.repeat(bits, 2), np.resize(np.arange(length), shape[0])
+    rules = np.resize(np.arange(len(unit.rules)), shape[0])
+    exponent = rng.integers(source.bias // 2, source.bias, shape[0]) + source.bias // 2
+    amax = exponent << source.fraction_bits
+    scales = np.empty(shape[0])
+    for index, rule in enumerate(unit.rules):
+        here = rules == index
+        codes = scale_codes(_numbers(unit, amax[here]), unit.block, rule).astype(np.int64)
+        scales[here] = np.exp2(codes + unit.block.scale.min_normal_exponent)
+    ties = rng.choice(_ties(unit), shape)
+    numbers = encode(_numbers(unit, ties) * scales[:, None], source, "rtz").astype(np.int64) | bit[:, None]
+    blocks = np.minimum(numbers, amax[:, None])
+    blocks[np.arange(shape[0]), places] = amax
+    return blocks, rules
+
+
+def _ties(unit: Quantiser) -> Codes:
+    """Magnitudes halfway between an element with an even code and the next."""
+    element = unit.block.element
+    numbers = np.array([element.to_float(int(code)) for code in element.ordered_magnitudes()])
+    middles = (numbers[:-1] + numbers[1:])[::2] / 2
+    return encode(middles, unit.source, "rtz").astype(np.int64)
 
 
 def _steps(unit: Quantiser, rule: ScaleRule) -> Codes:
@@ -117,6 +159,25 @@ def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
     blocks = np.where(others < amax[:, None], others, 0)
     blocks[np.arange(len(bits)), places] = amax
     return blocks, rules
+
+
+def _just_reached(unit: Quantiser, rng: np.random.Generator) -> _Family:
+    """An amax that is the first of its scale, in every place under every rule; all others are one less.
+
+    Whatever comparison takes another for it gives another scale.
+    """
+    length = unit.block.length
+    firsts, rules = [], []
+    for index, rule in enumerate(unit.rules):
+        steps = np.unique(_steps(unit, rule))
+        steps = steps[(steps > 0) & (steps <= unit.source.max_code)]
+        after, before = (scale_codes(_numbers(unit, codes), unit.block, rule) for codes in (steps, steps - 1))
+        firsts.append(rng.choice(steps[after != before], _REACHED * length))
+        rules.append(np.full(_REACHED * length, index))
+    amax = np.concatenate(firsts)
+    blocks = np.repeat(amax[:, None] - 1, length, axis=1)
+    blocks[np.arange(len(amax)), np.resize(np.arange(length), len(amax))] = amax
+    return blocks, np.concatenate(rules)
 
 
 def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:

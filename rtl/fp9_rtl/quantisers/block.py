@@ -5,10 +5,10 @@ of the block before leaves in the same clock, or has left before. So a block tak
 with half of the registers of two buffers. A block is complete with its last operation; that one is taken where the
 last of the block before leaves, and its scale follows that one's.
 
-    | taken of the next block | given of this one | next operation                        |
-    |-------------------------|-------------------|---------------------------------------|
-    | w                       | r > w             | taken: its place is free              |
-    | w                       | r = w             | taken where an operation leaves       |
+    | place of the next operation | operation that leaves next | taken                               |
+    |-----------------------------|----------------------------|-------------------------------------|
+    | w                           | w + lead, lead > 0         | yes: its place is free              |
+    | w                           | w                          | in the clock in which that one goes |
 """
 
 from __future__ import annotations
@@ -37,26 +37,31 @@ class Block(StreamComponent):
         unit, i, o = self._unit, self.i, self.o
         last = unit.group - 1
         taken = Signal(range(unit.group))
-        given = Signal(range(unit.group))
+        lead = Signal(range(unit.group))
         numbers = data.ArrayLayout(unit.source.bits, unit.width)
         places = Array(Signal(numbers, name=f"place{number}", reset_less=True) for number in range(unit.group))
         amax = Signal(unit.source.bits - 1)
         scale = Signal(unit.block.scale.bits, reset_less=True)
-        m.d.comb += i.ready.eq(~o.valid | (taken < given) | ((taken == given) & o.ready))
 
-        with m.If(o.valid & o.ready):
-            m.d.sync += given.eq(Mux(given == last, 0, given + 1))
-            with m.If(given == last):
-                m.d.sync += o.valid.eq(0)
+        given = Signal(range(unit.group))
+        enters = i.valid & i.ready
+        leaves = o.valid & o.ready
+        m.d.comb += [given.eq(taken + lead), i.ready.eq(~o.valid | (lead != 0) | o.ready)]
+        with m.If(leaves & (given == last)):
+            m.d.sync += [o.valid.eq(0), lead.eq(0)]
+        with m.Elif(leaves & ~enters):
+            m.d.sync += lead.eq(lead + 1)
+        with m.Elif(o.valid & enters & ~leaves):
+            m.d.sync += lead.eq(lead - 1)
 
         reached = Signal.like(amax)
-        m.d.comb += reached.eq(largest(m, [Mux(taken == 0, 0, amax), i.payload.amax]))
+        m.d.comb += reached.eq(largest(m, [amax, i.payload.amax]))
         code = scale_of(m, unit, reached, i.payload)
-        with m.If(i.valid & i.ready):
+        with m.If(enters):
             m.d.sync += [
                 *(places[taken][lane].eq(i.payload[x]) for lane, x in enumerate(unit.lane_names("x"))),
                 taken.eq(Mux(taken == last, 0, taken + 1)),
-                amax.eq(reached),
+                amax.eq(Mux(taken == last, 0, reached)),
             ]
             with m.If(taken == last):
                 m.d.sync += [o.valid.eq(1), scale.eq(code)]

@@ -11,23 +11,23 @@ from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast
 from fp9_rtl.sums.gating import holds
 from fp9_sim.netlists.function import function
 from fp9_sim.netlists.solver import Verdict, decide
-from fp9_sim.proofs import handshake, order
+from fp9_sim.proofs import handshake, order, stream_spec
 from fp9_sim.proofs.amax_spec import amax_case
 from fp9_sim.proofs.cast_spec import cast_cases
 from fp9_sim.proofs.decoder_spec import decoder_cases, upcast_cases
 from fp9_sim.proofs.handshake import decide_handshake, handshake_cases
 from fp9_sim.proofs.miter import Case, miter
 from fp9_sim.proofs.order import decide_order, order_cases
-from fp9_sim.proofs.quantiser_spec import quantiser_cases
+from fp9_sim.proofs.quantiser_spec import element_cases, quantiser_cases
 from fp9_sim.proofs.step_spec import step_cases, step_of, step_verilog
 from fp9_sim.proofs.sum_spec import sum_cases
 
 Decide = Callable[[str, Case, str, float], Verdict]
 """From the unit's Verilog, a case, its specification or control, and a time limit in seconds to the verdict."""
 
-HANDSHAKE, ORDER = "handshake", "order"
-CLOCKED = (HANDSHAKE, ORDER)
-"""Claims about operations on their way, whatever they compute."""
+HANDSHAKE, ORDER, SCALES = "handshake", "order", "scales"
+CLOCKED = (HANDSHAKE, ORDER, SCALES)
+"""Claims about operations on their way, clock by clock."""
 _BIASES = "extra biases are -8..8"
 _REGISTERS = (
     "pipeline registers are read as wires; that operations pass them whole and in order is the claim of the order"
@@ -89,14 +89,34 @@ def _(unit: Cast) -> list[Claim]:
 
 @claims_of.register
 def _(unit: Quantiser) -> list[Claim]:
-    if unit.lanes is not None:
-        raise ValueError(f"{unit.name}: no values are proven of a block in several operations; leave out lanes")
-    proves = (
-        "the scale is that of the largest magnitude, under every rule, NaN where that is no number; "
+    of_elements = (
         f"elements equal the oracle's thresholds for all 2^{unit.source.bits} inputs at every scale, 0 where it is NaN"
     )
     assumes = ["between neighbouring thresholds neither scales nor elements change; the model is asked at each of them"]
+    if unit.lanes is not None:
+        return _stream(unit, of_elements, assumes)
+    proves = f"the scale is that of the largest magnitude, under every rule, NaN where that is no number; {of_elements}"
     return [_values(unit, proves, assumes, tuple(quantiser_cases(unit))), *_handshake(unit)]
+
+
+def _stream(unit: Quantiser, of_elements: str, assumes: list[str]) -> list[Claim]:
+    """The claims about a quantiser whose blocks come in several operations."""
+
+    def decide_clocked(verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
+        return stream_spec.decide_stream(unit, verilog, case, specification, timeout)
+
+    def decide_elements(verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
+        return stream_spec.decide_behind(unit, verilog, case, specification, timeout)
+
+    named = (stream_spec.BY_NAME,)
+    elements = tuple(element_cases(unit))
+    clocked = (
+        (SCALES, stream_spec.PROVES_SCALES, (*assumes, *named), tuple(stream_spec.stream_scale_cases(unit))),
+        (HANDSHAKE, stream_spec.PROVES_HANDSHAKE, handshake.ASSUMES, stream_spec.stream_handshake_cases(unit)),
+        (ORDER, stream_spec.PROVES_ORDER, order.ASSUMES, stream_spec.stream_order_cases(unit)),
+    )
+    values = Claim("values", of_elements, (*assumes, *named, stream_spec.FINITE, _REGISTERS), elements, decide_elements)
+    return [values, *(Claim(*claim, decide_clocked) for claim in clocked)]
 
 
 @claims_of.register

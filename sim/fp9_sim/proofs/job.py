@@ -131,8 +131,8 @@ def _summary(claim: Claim, cases: tuple[CaseRecord, ...]) -> ClaimRecord:
 
 
 def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[str, Any]:
-    """The counterexample; of the handshake the last clock's ports, which no model of values answers."""
-    if claim.name not in CLOCKED:
+    """The counterexample; where no model of one operation answers, the last clock's ports alone."""
+    if claim.name not in CLOCKED and unit.group == 1:
         return explain(unit, case, verdict.counterexample)
     names = ["rst", *HANDSHAKE, *(port.name for port in unit.inputs)]
     return {"inputs": {name: f"0x{verdict.counterexample.get(name, 0):x}" for name in names}, "outputs": {}}

@@ -24,17 +24,26 @@ from fp9_sim.proofs.miter import Case, selected
 def quantiser_cases(unit: Quantiser) -> Iterator[Case]:
     """A case for each rule and place of amax, and one for each element; controls for the first of each."""
     widths = {port.name: port.width for port in unit.inputs}
-    places = unit.lane_names("x")
     for index, rule in enumerate(unit.rules):
         fixed, condition = selected("rule", len(unit.rules), index, widths.get("rule", 0))
-        firsts = _first_magnitudes(unit, rule)
-        late = [*firsts[:-1], firsts[-1] + 1]
-        for place, x in enumerate(places):
-            right, wrong = (_scale(unit, place, condition, steps) for steps in (firsts, late))
+        specifications = scale_specifications(unit, rule)
+        for place, x in enumerate(unit.lane_names("x")):
+            right, wrong = (_scale(unit, place, condition, step) for step in specifications)
             yield Case(f"scale {rule.name}, amax {x}", fixed, right, None if place else wrong)
-    for place, x in enumerate(places):
+    yield from element_cases(unit)
+
+
+def element_cases(unit: Quantiser) -> Iterator[Case]:
+    """A case for each element of an operation, at any scale; a control for the first."""
+    for place, x in enumerate(unit.lane_names("x")):
         right, wrong = _element(unit, place)
         yield Case(f"element of {x}", {}, right, None if place else wrong)
+
+
+def scale_specifications(unit: Quantiser, rule: ScaleRule) -> tuple[str, str]:
+    """The code `step` of the scale of the largest magnitude `m`, and the same with one step a place late."""
+    firsts = _first_magnitudes(unit, rule)
+    return _step(unit, firsts), _step(unit, [*firsts[:-1], firsts[-1] + 1])
 
 
 def _first_magnitudes(unit: Quantiser, rule: ScaleRule) -> list[int]:
@@ -54,20 +63,19 @@ def _codes(unit: Quantiser, rule: ScaleRule, magnitudes: NDArray[np.int64]) -> N
     return scale_codes(numbers, unit.block, rule).astype(np.int64)
 
 
-def _scale(unit: Quantiser, place: int, condition: str, firsts: Sequence[int]) -> str:
+def _step(unit: Quantiser, firsts: Sequence[int]) -> str:
+    width, bits = unit.source.bits - 1, unit.block.scale.bits
+    special = f"m > {width}'d{unit.source.max_code} ? {bits}'d{unit.block.scale.nan_code(False)}"
+    reached = "".join(f"m >= {width}'d{first} ? {bits}'d{code} : " for code, first in reversed([*enumerate(firsts, 1)]))
+    return f"  wire [{bits - 1}:0] step = {special}\n    : {reached}{bits}'d0;"
+
+
+def _scale(unit: Quantiser, place: int, condition: str, step: str) -> str:
     top = unit.source.bits - 2
-    width = top + 1
     magnitudes = [f"{x}[{top}:0]" for x in unit.lane_names("x")]
     largest = " && ".join([condition, *(f"m >= {other}" for other in magnitudes)])
-    reached = "".join(f"m >= {width}'d{first} ? 8'd{code} : " for code, first in reversed([*enumerate(firsts, 1)]))
-    return "\n".join(
-        [
-            f"  wire [{top}:0] m = {magnitudes[place]};",
-            f"  wire [7:0] step = m > {width}'d{unit.source.max_code} ? 8'd{unit.block.scale.nan_code(False)}",
-            f"    : {reached}8'd0;",
-            f"  assign ok = !({largest}) || scale == step;",
-        ]
-    )
+    lines = [f"  wire [{top}:0] m = {magnitudes[place]};", step, f"  assign ok = !({largest}) || scale == step;"]
+    return "\n".join(lines)
 
 
 def _element(unit: Quantiser, place: int) -> tuple[str, str]:

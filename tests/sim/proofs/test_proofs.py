@@ -44,8 +44,38 @@ def test_scales_and_elements_of_a_quantiser_are_proven_for_all_inputs() -> None:
     record = prove(Quantiser("quantiser", format("bf16"), block, (block.rule("rne"),)), timeout=60)
     assert record.proven
     assert [case.control_refuted for claim in record.claims for case in claim.cases] == [True, None, True, None]
-    with pytest.raises(ValueError, match="leave out lanes"):
-        prove(Quantiser("stream", format("bf16"), block, (block.rule("rne"),), stages=1, lanes=1))
+
+
+def _stream(**fields: int) -> Quantiser:
+    block = dataclasses.replace(block_format("mxfp4"), length=4)
+    return Quantiser("stream", format("bf16"), block, (block.rule("rne"),), **fields)
+
+
+@pytest.mark.parametrize("fields", [{"stages": 1, "lanes": 1}, {"stages": 3, "lanes": 2}], ids=str)
+def test_a_quantiser_that_takes_a_block_in_several_operations_is_proven(fields: dict[str, int]) -> None:
+    record = prove(_stream(**fields), timeout=60)
+    assert record.proven
+    assert [claim.name for claim in record.claims] == ["values", "scales", "handshake", "order"]
+    assert all(case.control_refuted is not False for claim in record.claims for case in claim.cases)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "refuted"),
+    [
+        ("assign i_ready = ", "assign i_ready = 1'b1 | ", {"handshake", "order"}),
+        ("enters = i_valid & i_ready", "enters = i_valid", {"handshake", "order"}),
+        ("taken ? 15'd0 : larger", "larger", {"scales"}),
+    ],
+)
+def test_a_block_that_loses_a_number_or_keeps_an_old_maximum_is_refuted(
+    right: str, wrong: str, refuted: set[str]
+) -> None:
+    unit = _stream(stages=1, lanes=2)
+    verilog = fp9_rtl.verilog(unit)
+    assert right in verilog, verilog
+    record = prove(unit, verilog.replace(right, wrong), timeout=60)
+    states = {claim.name: claim.state for claim in record.claims}
+    assert {name for name, state in states.items() if state == State.REFUTED.value} >= refuted, states
 
 
 @pytest.mark.parametrize("sign", [NanSign.LOST, NanSign.OVERFLOW])
