@@ -6,6 +6,7 @@ OUT ?= build
 PROVEN ?= decoder_ocp decoder_hfp8 decoder_hif8 decoder_all upcast_fp32 upcast_dlfloat16_hfp8 \
   cast_fp32 cast_fp32_ocp_rne cast_fp16_hif8 cast_fp32_hfp8 cast_fp32_sr cast_bf16 cast_fp32_x4 \
   fma_fp32_e5m2 fma_dlfloat16_bias mac_fp32 mac_dlfloat16
+PEERS ?= nvfp4_dotprod
 UNITS ?= fma_fp32 fma_dlfloat16 mac_fp32 mac_dlfloat16 cast_fp32
 
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
@@ -19,7 +20,7 @@ UV := uv==0.13.9
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := demo
-.PHONY: fuzz demo test setup prove evidence mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
+.PHONY: fuzz demo test setup prove evidence peers mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
 
 demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
@@ -50,6 +51,9 @@ prove: $(READY)   ## every proof that ends within an hour
 
 evidence: $(READY) ## what the records owe to the circuits of today, made for HOURS
 	$(BIN)/fp9 campaign $(if $(HOURS),--hours $(HOURS))
+
+peers: $(READY)   ## areas of other people's units beside ours; clones of PEERS in docs/peers/clones
+	for peer in $(PEERS); do $(BIN)/fp9 check-rtl docs/peers/$$peer.toml --area docs/peers/areas.json || exit; done
 
 mutants: $(READY) ## the share of single errors that the vector suites of UNITS notice; minutes
 	$(BIN)/fp9 grade $(UNITS) --record

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from fp9.cli.support import Command, doing, extra, show, table
 from fp9.cli.words import SIMULATOR
 
+if TYPE_CHECKING:
+    from fp9_sim.foreign import Foreign
+
 
 @click.command("check-rtl", cls=Command)
 @click.argument("mapping", type=click.Path(path_type=Path))
 @click.option("--init", is_flag=True, help="Print a mapping to fill in; MAPPING is then a Verilog or VHDL file.")
 @click.option("--top", help="With --init: the module; the last one of the file by default.")
+@click.option("--area", type=click.Path(path_type=Path), help="Instead: its area beside ours, kept in this record.")
 @click.option("--simulator", type=SIMULATOR, default="verilator", show_default=True, help="verilator or icarus.")
 @click.option("--count", type=click.IntRange(1), default=20_000, show_default=True, help="Random operations.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of operations and stalls.")
-def check_rtl(mapping: Path, init: bool, top: str | None, simulator: str, count: int, seed: int, as_json: bool) -> None:
+def check_rtl(
+    mapping: Path,
+    init: bool,
+    top: str | None,
+    area: Path | None,
+    simulator: str,
+    count: int,
+    seed: int,
+    as_json: bool,
+) -> None:
     """Check Verilog that is not ours against a unit's spec.
 
     MAPPING is a TOML file: files, top, unit (of the catalogue, or a table of its fields), and the tables ports
@@ -35,6 +50,9 @@ def check_rtl(mapping: Path, init: bool, top: str | None, simulator: str, count:
         show({"mapping": text}, as_json, text)
         return
     design = foreign.load(mapping)
+    if area:
+        _measure(design, area, as_json)
+        return
     doing(f"{design.top}: the suite of {design.spec.name} and {count:,} random operations on {simulator}")
     verdict = foreign.check_rtl(design, simulator, count=count, seed=seed)
     total = verdict.total_mismatches
@@ -62,6 +80,29 @@ def check_rtl(mapping: Path, init: bool, top: str | None, simulator: str, count:
     show(record, as_json, table(verdict.top, columns, rows, numbers=columns[1:]), *said)
     if not verdict.passed:
         raise SystemExit(1)
+
+
+def _measure(design: Foreign, record: Path, as_json: bool) -> None:
+    """Both areas into the record, and shown."""
+    from fp9_sim.foreign import area  # slow to load
+
+    doing(f"{design.top} and {design.spec.name} in {' and '.join(area.LIBRARIES)}")
+    found = area.areas(design)
+    area.keep(found, record)
+    rows = [
+        [
+            one.library,
+            one.mapping,
+            f"{one.theirs:,.0f}",
+            f"{one.ours:,.0f}",
+            f"{one.ratio:.2f}",
+            f"{one.theirs_ns:.2f}",
+            f"{one.ours_ns:.2f}",
+        ]
+        for one in found
+    ]
+    columns = ["library", "mapping", "theirs, gates", "ours", "of it", "theirs, ns", "ours"]
+    show([asdict(one) for one in found], as_json, table(design.top, columns, rows, numbers=columns[2:]))
 
 
 COMMANDS = (check_rtl,)

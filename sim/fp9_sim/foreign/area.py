@@ -1,0 +1,144 @@
+"""What a unit that is not ours costs in standard cells, beside ours in the same flow; the record and its table.
+
+SystemVerilog that the flow does not read is made plain first, by the frontend of Yosys that reads all of it. Both have
+the same ports: what theirs lacks is held at its value, and left out, in ours as well.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+
+from fp9.referee import Narrowed
+from fp9.system.files import write_whole
+from fp9_rtl.export.verilog import circuit_digest, verilog
+from fp9_rtl.synthesis.run import synthesise
+from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.foreign.mapping import Foreign
+from fp9_sim.foreign.wrapper import wrapped
+
+LIBRARIES = ("osu018", "nangate45")
+"""Libraries that areas are compared in."""
+
+
+@dataclass(frozen=True)
+class Area:
+    """Theirs and ours in one library by one mapping: gates (NAND2) and ns. `peer` is the name of the mapping file.
+
+    `circuit_sha256` is that of our whole unit, `verilog_sha256` that of their text as it was synthesised.
+    """
+
+    peer: str
+    library: str
+    mapping: str
+    theirs: float
+    theirs_ns: float
+    ours: float
+    ours_ns: float
+    circuit_sha256: str
+    verilog_sha256: str
+
+    @property
+    def ratio(self) -> float:
+        """Our area over theirs."""
+        return self.ours / self.theirs
+
+
+def areas(foreign: Foreign, libraries: Sequence[str] = LIBRARIES) -> list[Area]:
+    """Both units in each library by mappings A and B, theirs as it is checked.
+
+    Raises ValueError for a result that no unit of ours gives, for a pipeline that cannot wait, whose wrapper holds a
+    queue, and for files that Yosys does not read; MissingTool for a missing library or Yosys.
+    """
+    if isinstance(foreign.spec, Narrowed):
+        raise ValueError(f"{foreign.path}: areas are of units, and [result] makes another of its spec; leave it out")
+    if foreign.spec.stages and "out_ready" not in foreign.handshake:
+        raise ValueError(f"{foreign.path}: areas are compared without a clock, or with a handshake of their own")
+    top = foreign.spec.name
+    theirs, ours = _plain(wrapped(foreign, 0), top), _plain(_held(foreign), top)
+    return [area for library in libraries for area in _measured(foreign, theirs, ours, library)]
+
+
+def _measured(foreign: Foreign, theirs: str, ours: str, library: str) -> Iterator[Area]:
+    top = foreign.spec.name
+    their, our = (synthesise(text, top, library=library) for text in (theirs, ours))
+    for mapping in ("A", "B"):
+        x, y = their.estimate(mapping), our.estimate(mapping)
+        yield Area(
+            peer=foreign.path.stem,
+            library=library,
+            mapping=mapping,
+            theirs=round(x.nand2, 1),
+            theirs_ns=round(x.delay_ns, 3),
+            ours=round(y.nand2, 1),
+            ours_ns=round(y.delay_ns, 3),
+            circuit_sha256=circuit_digest(foreign.spec),
+            verilog_sha256=their.verilog_sha256,
+        )
+
+
+def _plain(text: str, top: str) -> str:
+    """The module `top` of a SystemVerilog text, flat, as Verilog that every reader takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "unit.sv").write_text(text)
+        read = f"read_slang --threads 1 --relax-enum-conversions --top {top} unit.sv"
+        run_yosys(f"{read}\nproc\nflatten\nopt -full\nwrite_verilog -noattr plain.v", Path(folder))
+        return (Path(folder) / "plain.v").read_text()
+
+
+def _held(foreign: Foreign) -> str:
+    """Our unit with the ports of the wrapper around theirs: inputs at their value or of one port of theirs together,
+    outputs left out."""
+    spec = foreign.spec
+    given = (*spec.control_ports, *spec.inputs, *spec.outputs)
+    outputs = {port.name for port in (*spec.outputs, *spec.control_outputs)}
+    ports = [f"{'output' if p.name in outputs else 'input'} wire [{p.width - 1}:0] {p.name}" for p in given]
+    left_out = [f"  assign {name} = 0;" for name in foreign.without]
+    pins = ", ".join(f".{port.name}({_pin(foreign, port.name, port.width)})" for port in given)
+    inner = replace(spec, name=f"{spec.name}_alone")  # type: ignore[call-arg]
+    head = f"module {spec.name}({', '.join(ports)});"
+    return "\n".join([verilog(inner), head, *left_out, f"  {inner.name} unit({pins});", "endmodule", ""])
+
+
+def _pin(foreign: Foreign, name: str, width: int) -> str:
+    if name in foreign.held:
+        return f"{width}'d{foreign.held[name]}"
+    if name in foreign.without:
+        return ""
+    theirs = foreign.ports.get(name)
+    return next(first for first, places in foreign.ports.items() if places == theirs) if theirs else name
+
+
+# --- the record -----------------------------------------------------------------------------------------------------
+
+
+def keep(found: Sequence[Area], record: Path) -> None:
+    """Put areas into a record, in the place of what it has of the same unit. OSError where it cannot be written."""
+    peers = {area.peer for area in found}
+    kept = [area for area in read(record) if area.peer not in peers] if record.exists() else []
+    every = sorted([*kept, *found], key=lambda area: (area.peer, area.library, area.mapping))
+    write_whole(record, json.dumps([asdict(area) for area in every], indent=1) + "\n")
+
+
+def read(record: Path) -> list[Area]:
+    """The areas of a record. Raises ValueError for a file that is none."""
+    names = {field.name for field in fields(Area)}
+    entries = json.loads(record.read_text(encoding="utf-8"))
+    if not isinstance(entries, list) or any(set(entry) != names for entry in entries):
+        raise ValueError(f"{record} is no record of areas; give one that check-rtl --area wrote")
+    return [Area(**entry) for entry in entries]
+
+
+def table(areas: Sequence[Area], mapping: str = "A") -> str:
+    """The areas of one mapping as a table of Markdown, a line for each unit."""
+    lines = ["| mapping | " + " | ".join(f"{name}: theirs | ours | of it" for name in LIBRARIES) + " |"]
+    lines.append("|---|" + "---:|---:|---:|" * len(LIBRARIES))
+    found = {(area.peer, area.library): area for area in areas if area.mapping == mapping}
+    for peer in sorted({area.peer for area in areas}):
+        cells = [found[peer, library] for library in LIBRARIES]
+        texts = [f"{cell.theirs:,.0f} | {cell.ours:,.0f} | {cell.ratio:.2f}" for cell in cells]
+        lines.append(f"| `{peer}` | " + " | ".join(texts) + " |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,63 @@
+"""Areas of other people's units beside ours: the same circuit costs the same, whoever wrote it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.sim.foreign.strangers import stranger
+
+from fp9.engines import engine
+from fp9.formats import format
+from fp9.units import Fma
+from fp9_rtl import verilog
+from fp9_sim.foreign import load
+from fp9_sim.foreign.area import LIBRARIES, areas, keep, read, table
+
+ROOT = Path(__file__).parents[3]
+RECORD = ROOT / "docs" / "peers" / "areas.json"
+
+
+def ours_as_theirs(folder: Path, more: str) -> Path:
+    """A mapping of our own multiply-add of FP4, called by another name."""
+    fp4 = (format("e2m1"),)
+    (folder / "acme.v").write_text(verilog(Fma("acme", fp4, fp4, engine("fma_fp16"))))
+    path = folder / "mine.toml"
+    path.write_text(
+        'files = ["acme.v"]\ntop = "acme"\nwithout = ["flags"]\n'
+        f'[unit]\nkind = "fma"\na = ["e2m1"]\nb = ["e2m1"]\nengine = "fma_fp16"\n{more}'
+    )
+    return path
+
+
+def test_our_own_unit_costs_what_it_costs_with_an_input_held_in_both(tmp_path: Path) -> None:
+    """An addend at -0.0 leaves a product of FP4: in none of them is there an addition any more."""
+    found = areas(load(ours_as_theirs(tmp_path, "[held]\nc = -0.0\n[constants]\nc = 0x8000\n")), ("osu018",))
+    assert [(area.library, area.mapping) for area in found] == [("osu018", "A"), ("osu018", "B")]
+    assert all(area.ratio == pytest.approx(1, abs=0.02) for area in found)
+    assert found[0].theirs < 150
+
+
+def test_what_cannot_be_compared_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="areas are compared without a clock, or with a handshake of their own"):
+        areas(load(stranger(tmp_path)))
+
+
+def test_a_record_keeps_the_newest_of_each_unit(tmp_path: Path) -> None:
+    every, path = read(RECORD), tmp_path / "areas.json"
+    keep(every, path)
+    changed = [replace(area, theirs=1.0) for area in every if area.peer == every[0].peer]
+    keep(changed, path)
+    assert {area.theirs for area in read(path) if area.peer == every[0].peer} == {1.0}
+    assert len(read(path)) == len(every)
+    path.write_text("{}")
+    with pytest.raises(ValueError, match="is no record of areas"):
+        read(path)
+
+
+def test_the_table_of_the_page_is_that_of_the_record() -> None:
+    """Of all that was measured in both libraries; `make peers` measures, and prints the table."""
+    found = read(RECORD)
+    assert {area.library for area in found} == set(LIBRARIES)
+    assert table(found) in (ROOT / "docs" / "peers.md").read_text()
