@@ -210,6 +210,8 @@ _Choice = TypeVar("_Choice", bound=Enum)
 
 def choice(kind: type[_Choice], value: _Choice | str, what: str) -> _Choice:
     """The member of `kind` that `value` is or names; ValueError names what is offered."""
+    if isinstance(value, kind):
+        return value
     try:
         return kind(value)
     except ValueError:

@@ -232,7 +232,13 @@ class Engine:
         """The engine of the steps of one chunk, to which the chunk is the addend; itself where there are no chunks."""
         if self.chunk is None:
             return self
-        return replace(self, chunk=None, promotion=None, interleave=None, nan=None, invalid_nan=None)
+        nan, invalid_nan = self.nans_of_steps
+        return replace(self, chunk=None, promotion=None, interleave=None, nan=nan, invalid_nan=invalid_nan)
+
+    @property
+    def nans_of_steps(self) -> tuple[int | None, int | None]:
+        """`nan` and `invalid_nan` of a step's result: none of a chunk's steps: their codes are those of the total."""
+        return (self.nan, self.invalid_nan) if self.chunk is None else (None, None)
 
     @property
     def steps_of_chunk(self) -> int:

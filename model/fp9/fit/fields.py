@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 import types
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any
@@ -26,7 +27,7 @@ NAME = "fitted"
 
 _MOST_RESETS = 2
 _MOST_REFUSED = 6
-"""Values of a field that the record refuses beside others, after which it takes none there."""
+"""Values of a field in a row for which no other field can be given up either, after which none is given up."""
 
 
 @dataclass(frozen=True)
@@ -99,13 +100,19 @@ def presets(interface: Interface) -> list[Engine]:
 
 
 def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engine]:
-    """An engine with each other value of a field; no more of them once the record refused several."""
+    """An engine with each other value of a field; after several refused ones, none for which others must change."""
     refused = 0
     for value in field.values:
-        if value != getattr(engine, field.name) and refused < _MOST_REFUSED:
+        if value == getattr(engine, field.name):
+            continue
+        if refused < _MOST_REFUSED:
             found = _with(engine, field.name, value, interface)
             refused = 0 if found else refused + 1
             yield from found
+        else:
+            alone = with_values(engine, {field.name: value})
+            if alone is not None and is_possible(alone, interface):
+                yield alone
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -161,9 +168,15 @@ def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
 def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iterator[Engine]:
     """Engines that differ in one field, and in those that it forces: of many whole numbers the sparse and next ones."""
     for field in choices:
-        own = getattr(engine, field.name)
-        beside = [v for v in field.values if is_whole(v) and is_whole(own) and abs(v - own) <= _BESIDE]
-        yield from changed(engine, Field(field.name, tuple(dict.fromkeys([*sparse(field.values), *beside]))), interface)
+        values = dict.fromkeys([*sparse(field.values), *beside(field, engine).values])
+        yield from changed(engine, Field(field.name, tuple(values)), interface)
+
+
+def beside(field: Field, engine: Engine) -> Field:
+    """A field with the values that are not whole numbers, and those of these next to the engine's own."""
+    own = getattr(engine, field.name)
+    values = [v for v in field.values if not is_whole(v) or (is_whole(own) and abs(v - own) <= _BESIDE)]
+    return Field(field.name, tuple(value for value in values if value != own))
 
 
 def sparse(values: Sequence[Any]) -> list[Any]:
@@ -186,7 +199,7 @@ def between(values: Sequence[Any], best: Any) -> list[Any]:
     return [v for v in values if is_whole(v) and low < v < high and v != best]
 
 
-_MANY = 64
+_MANY = 32
 _BESIDE = 4
 
 
@@ -216,24 +229,5 @@ def spelled(value: object) -> str:
     return str(value.value) if isinstance(value, Enum) else str(value).lower()
 
 
-def plain(engine: Engine, interface: Interface) -> Engine:
-    """The engine without what cannot show in sums of these operands: the place of scales that there are none of,
-    zeros that bypass a NaN-Inf that no operand has, how bits below no window are cut, and in which order the products
-    of a single step are taken.
-    """
-    idle = {"scaling"}
-    if not (interface.a.nan_is_inf or interface.b.nan_is_inf):
-        idle.add("zero_bypass")
-    if engine.window is None:
-        idle |= {"truncation", "addend"}
-    if engine.whole:
-        idle.add("products")
-    if engine.chunk == engine.products and engine.joined is None and engine.infinity_run is None:
-        idle.add("interleave")
-    defaults: dict[str, Any] = {name: getattr(Engine(), name) for name in idle}
-    return replace(engine, **defaults)
-
-
-def key(engine: Engine) -> tuple[Any, ...]:
-    """An engine without its name: equal where all fields are."""
-    return tuple(getattr(engine, f.name) for f in fields(Engine) if f.name != "name")
+key: Callable[[Engine], tuple[Any, ...]] = operator.attrgetter(*(f.name for f in fields(Engine) if f.name != "name"))
+"""An engine without its name: equal where all fields are."""

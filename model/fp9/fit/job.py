@@ -11,9 +11,10 @@ import numpy as np
 from fp9.engines import ENGINES, Engine
 from fp9.fit import fields
 from fp9.fit.box import Box
+from fp9.fit.idle import plain
 from fp9.fit.interface import Interface
-from fp9.fit.probes import drawn, structured, thinned
-from fp9.fit.search import Evidence, explainer, mutants
+from fp9.fit.probes import drawn, edges, structured, thinned
+from fp9.fit.search import Evidence, explainer, mended, mutants, orders
 from fp9.fit.vectors import Predictions, Vectors
 
 if TYPE_CHECKING:
@@ -23,8 +24,12 @@ CALLS = 1000
 """Sums that a unit is asked at most, where nothing else is said."""
 
 _ROUNDS = 12
+_SEARCHES = 4
+"""Times that an engine is searched for a growing number of rows."""
 _FRESH = 300
 """Random sums among which one is looked for that tells candidates apart."""
+_EDGES = 700
+"""Sums at the edges of the engine that is left, beside them."""
 _QUIET = 2
 """Times that none may be found before candidates count as equal."""
 _MUTANTS = 40
@@ -79,7 +84,7 @@ class _Session:
     def __init__(self, box: Box, calls: int, rng: np.random.Generator) -> None:
         self.box, self.interface, self.most, self.rng = box, box.interface, calls, rng
         self.pool = structured(box.interface)
-        self._predicted = Predictions(box.interface, self.pool)
+        self._pool = _parts(box.interface, self.pool)
         self.falls: list[Fall] = []
         none = self.pool.take([])
         self._asked_thinned = False
@@ -113,8 +118,14 @@ class _Session:
             )
 
     def separate(self, candidates: Sequence[Engine], vectors: Vectors) -> list[Engine]:
-        """The candidates that are left when no vector tells them apart; each asked one tells most of them apart."""
-        predictions = self._predicted if vectors is self.pool else Predictions(self.interface, vectors)
+        """The candidates that are left when no vector tells them apart; some of the vectors are looked at first."""
+        left = list(candidates)
+        for part in self._pool if vectors is self.pool else _parts(self.interface, vectors):
+            left = self._separated(left, part)
+        return left
+
+    def _separated(self, candidates: Sequence[Engine], predictions: Predictions) -> list[Engine]:
+        """The candidates that are left; each vector that is asked tells most of them apart."""
         found = [(engine, predictions.of(engine)) for engine in candidates]
         kept = [(engine, results) for engine, results in found if results is not None]
         left = [engine for engine, _ in kept]
@@ -126,11 +137,17 @@ class _Session:
             if column is None:
                 break
             own = [results[column] for _, results in kept]
-            answer = self.ask(vectors.take([column]))[0]
+            answer = self.ask(predictions.vectors.take([column]))[0]
             stays = [i for i, result in enumerate(own) if result == answer]
             self.falls.append(Fall(len(self.evidence) - 1, len(left), len(stays)))
             kept, left, classes = [kept[i] for i in stays], [left[i] for i in stays], classes[stays]
         return left
+
+
+def _parts(interface: Interface, vectors: Vectors) -> list[Predictions]:
+    """Predictions of some of the vectors, and of the others."""
+    first = np.arange(len(vectors)) % _HEAD == 0
+    return [Predictions(interface, vectors.take(np.flatnonzero(rows))) for rows in (first, ~first)]
 
 
 def _classes(results: NDArray[np.uint64]) -> NDArray[np.intp]:
@@ -165,12 +182,23 @@ def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
         left = _explaining(session, [*fields.presets(box.interface), *_around(session, _best(session))])
     session.check_again()
     nearest = _preferred(left) if left else _best(session)
-    equal = tuple(fields.named(engine) for engine in left if fields.key(engine) != fields.key(nearest))
-    nearest = fields.named(nearest)
+    equal = [engine for engine in left if fields.key(engine) != fields.key(nearest)]
+    if left:
+        equal += _alike(session, nearest, equal)
+    nearest, named = fields.named(nearest), tuple(map(fields.named, equal))
     engine = nearest if left else None
     return Fit(
-        box.name, box.interface, engine, nearest, equal, session.evidence, tuple(session.falls), session.box.calls
+        box.name, box.interface, engine, nearest, named, session.evidence, tuple(session.falls), session.box.calls
     )
+
+
+def _alike(session: _Session, engine: Engine, equal: Sequence[Engine]) -> list[Engine]:
+    """Engines beside one that are known to give the same sums, without those that are known to be equal."""
+    own = fields.key(plain(engine, session.interface))
+    known = {fields.key(other) for other in equal}
+    near = fields.near(engine, session.evidence.fields, session.interface)
+    found = {fields.key(other): other for other in near if fields.key(plain(other, session.interface)) == own}
+    return [other for key, other in found.items() if key not in known]
 
 
 def _converse(session: _Session) -> list[Engine]:
@@ -189,31 +217,54 @@ def _converse(session: _Session) -> list[Engine]:
 
 
 def _searched(session: _Session) -> list[Engine]:
-    """The engine that explains the rows of all probes, thinned; none where the search finds none."""
+    """The engine that explains the rows of all probes, thinned; none where the search finds none.
+
+    Sums at the edges of the nearest engine are asked, and the search begins again, before it is given up.
+    """
     session.ask_thinned()
     session.check_again()
-    best = _best(session)
-    return [best] if session.evidence.explains(best) else []
+    for _ in range(_SEARCHES):
+        best = _best(session)
+        if session.evidence.explains(best):
+            return [best]
+        session.ask(edges(session.interface, best, _CONFIRMING, session.rng))
+    return []
 
 
 def _told_apart(session: _Session, left: list[Engine]) -> list[Engine]:
     """What is left of some engines and those around them."""
-    middle = None
-    while left and middle != fields.key(_preferred(left)):
-        middle = fields.key(_preferred(left))
-        around = _around(session, _preferred(left))
-        left = session.separate(_explaining(session, [*left, *around]), session.pool)
-    quiet = 0
-    while len(left) > 1 and quiet < _QUIET:
-        before = len(left)
-        left = session.separate(left, drawn(session.interface, _FRESH, session.rng))
-        quiet = quiet + 1 if len(left) == before else 0
+    middle, quiet = None, 0
+    while left and quiet < _QUIET:
+        before = fields.key(_preferred(left)), len(left)
+        if middle != before[0]:
+            middle = before[0]
+            around = _around(session, _preferred(left))
+            left = session.separate(_unlike(session, _explaining(session, [*left, *around])), session.pool)
+        if left:
+            left = session.separate(left, _fresh(session, _preferred(left)))
+        unchanged = left and (fields.key(_preferred(left)), len(left)) == before
+        quiet = quiet + 1 if unchanged else 0
     return left
+
+
+def _unlike(session: _Session, engines: Sequence[Engine]) -> list[Engine]:
+    """Of engines that are known to give the same sums the preferred one."""
+    kinds: dict[tuple[object, ...], list[Engine]] = {}
+    for engine in engines:
+        kinds.setdefault(fields.key(plain(engine, session.interface)), []).append(engine)
+    return [_preferred(kind) for kind in kinds.values()]
+
+
+def _fresh(session: _Session, engine: Engine) -> Vectors:
+    """Random sums, and sums at the edges of an engine, that were not asked before."""
+    at_edges = edges(session.interface, engine, _EDGES, session.rng)
+    return drawn(session.interface, _FRESH, session.rng) + at_edges
 
 
 def _around(session: _Session, engine: Engine) -> list[Engine]:
     several = mutants(engine, session.evidence, _MUTANTS, session.rng)
-    return [*fields.near(engine, session.evidence.fields, session.interface), *several]
+    near = fields.near(engine, session.evidence.fields, session.interface)
+    return [*near, *orders(engine, session.evidence), *several]
 
 
 def _explaining(session: _Session, engines: Iterable[Engine]) -> list[Engine]:
@@ -228,6 +279,7 @@ def _confirmed(session: _Session, left: list[Engine]) -> bool:
     if not _is_preset(_preferred(left)):
         session.ask_thinned()
     session.ask(drawn(session.interface, _CONFIRMING, session.rng))
+    session.ask(edges(session.interface, _preferred(left), _CONFIRMING, session.rng))
     return session.evidence.explains(left[0])
 
 
@@ -247,8 +299,16 @@ def _preferred(engines: Sequence[Engine]) -> Engine:
 
 
 def _best(session: _Session) -> Engine:
-    """The engine that explains most rows, searched once for the same rows."""
+    """The engine that explains most rows, searched once for the same rows, from the one before on."""
     if session.best is None or session.best[0] != len(session.evidence):
-        found = explainer(session.evidence, fields.presets(session.interface))
-        session.best = (len(session.evidence), found)
+        session.best = (len(session.evidence), _nearest(session))
     return session.best[1]
+
+
+def _nearest(session: _Session) -> Engine:
+    starts = fields.presets(session.interface)
+    if session.best is not None:
+        starts.append(mended(session.evidence, session.best[1]))
+        if session.evidence.explains(starts[-1]):
+            return starts[-1]
+    return explainer(session.evidence, starts)

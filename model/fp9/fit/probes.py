@@ -9,12 +9,13 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from random import Random
 from typing import Any
 
 import numpy as np
 
 from fp9.casts.arrays import decode_to
-from fp9.engines import ENGINES
+from fp9.engines import ENGINES, Engine
 from fp9.fit.interface import Interface
 from fp9.fit.vectors import Vectors
 from fp9.formats import Format, floor_log2
@@ -28,7 +29,8 @@ class Palette:
         self.interface = interface
         self.depth = interface.depth
         self._codes_a, self._codes_b = _codes(interface.a), _codes(interface.b)
-        self._products = _powers(self._codes_a, self._codes_b)
+        self._products, self._filled = _products(interface.a, interface.b)
+        self._negated = _negated(interface.a)
         self.lowest, self.highest = min(self._products), max(self._products)
         self.sum_lowest = bit_range(interface.output)[0]
         self.sum_highest = floor_log2(interface.output.max_magnitude)
@@ -40,8 +42,11 @@ class Palette:
 
     def full(self, exponent: int, negative: bool = False) -> tuple[int, int]:
         """Codes of a and b with all fraction bits 1, whose product is above the power of two."""
-        x, y = self._products[min(max(exponent, self.lowest), self.highest)]
-        return self._signed((_filled(x, self._codes_a), _filled(y, self._codes_b)), negative)
+        return self._signed(self._filled[min(max(exponent, self.lowest), self.highest)], negative)
+
+    def negative(self, product: tuple[int, int]) -> tuple[int, int]:
+        """Codes of a product with the other sign."""
+        return int(self._negated[product[0]]), product[1]
 
     def _signed(self, factors: tuple[float, float], negative: bool) -> tuple[int, int]:
         x, y = factors
@@ -88,6 +93,14 @@ def _powers(a: Mapping[float, int], b: Mapping[float, int]) -> dict[int, tuple[f
     for x, y in sorted(pairs, key=lambda pair: abs((pair[0] - middles[0]) - (pair[1] - middles[1]))):
         found.setdefault(x + y, (2.0**x, 2.0**y))
     return {e: found[e] for e in sorted(found)}
+
+
+@functools.lru_cache(maxsize=64)
+def _products(a: Format, b: Format) -> tuple[dict[int, tuple[float, float]], dict[int, tuple[float, float]]]:
+    """Factors of each power of two, and the same with all fraction bits 1."""
+    codes_a, codes_b = _codes(a), _codes(b)
+    powers = _powers(codes_a, codes_b)
+    return powers, {e: (_filled(x, codes_a), _filled(y, codes_b)) for e, (x, y) in powers.items()}
 
 
 def _filled(power: float, codes: Mapping[float, int]) -> float:
@@ -267,6 +280,85 @@ def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
     return np.array(sorted(found), dtype=np.intp)
 
 
+# --- at the edges of an engine --------------------------------------------------------------------------------------
+
+
+class _Edges:
+    """Sparse sums at the widths of an engine, at places that its order tells apart."""
+
+    def __init__(self, p: Palette, engine: Engine, rng: Random) -> None:
+        self._p, self._rng, self._engine = p, rng, engine
+        self._order = _taken(engine, p.depth)
+        self._widths = (engine.result.precision, engine.output.precision, (engine.window or 0) + 1)
+        self._highest = max(min(p.highest, floor_log2(engine.result.max_magnitude) - 1), p.lowest)
+
+    def row(self) -> Row:
+        """Up to five products, of which the first is largest; an addend, and sometimes the same product elsewhere."""
+        rng, p = self._rng, self._p
+        top = rng.choice((self._highest, p.top, *[rng.randint(p.lowest, self._highest)] * 3))
+        places = self._places(rng.randint(2, 5))
+        terms = {place: self._below(top) for place in places}
+        terms[places[0]] = self._product(top)
+        if len(places) > 1 and rng.random() < 0.6:
+            terms[places[-1]] = p.negative(terms[places[0]])
+        rest = self._below(top) if rng.random() < 0.1 else None
+        return "edges", terms, self._addend(top), rest
+
+    def _drop(self, span: int) -> int:
+        """Bits by which a term is smaller: about as many as something is wide, or any."""
+        if self._rng.random() < 0.6:
+            return self._rng.choice(self._widths) + self._rng.randint(-2, 2)
+        return self._rng.randint(0, max(span, 0))
+
+    def _product(self, exponent: int) -> tuple[int, int]:
+        of = self._p.full if self._rng.random() < 0.3 else self._p.power
+        return of(exponent, self._rng.random() < 0.5)
+
+    def _below(self, top: int) -> tuple[int, int]:
+        return self._product(top - self._drop(top - self._p.lowest))
+
+    def _places(self, count: int) -> list[int]:
+        """Places in the order in which they are taken, next to each other or a step, a chunk or any number apart."""
+        rng, length = self._rng, len(self._order)
+        strides = (1, 1, 1, self._engine.products, self._engine.chunk or 1, rng.randint(1, length))
+        gaps = itertools.accumulate((rng.choice(strides) for _ in range(count)), initial=rng.randrange(length))
+        found = list(dict.fromkeys(self._order[place % length] for place in gaps))
+        rng.shuffle(found)
+        return found
+
+    def _addend(self, top: int) -> float:
+        """None, or one of the size of a product, one that is far smaller than all, or one near the largest."""
+        rng, p, kind = self._rng, self._p, self._rng.randrange(8)
+        if kind < 3:
+            return 0.0
+        exponent = top - self._drop(top - p.sum_lowest)
+        if kind == 3:
+            exponent = p.sum_lowest + rng.randrange(p.interface.output.precision + 3)
+        if kind == 4:
+            exponent = p.sum_highest - rng.randrange(3)
+        exponent = min(max(exponent, p.sum_lowest), p.sum_highest)
+        significand = rng.choice((1.0, _ends(p, exponent), _fraction(p, exponent)))
+        return rng.choice((-1.0, 1.0)) * 2.0**exponent * significand
+
+
+def _taken(engine: Engine, depth: int) -> list[int]:
+    """The places of a sum in the order in which the engine's steps take them."""
+    if engine.interleave is None:
+        return list(range(depth))
+    chunk, run = engine.chunk, engine.interleave
+    assert chunk is not None, "an engine interleaves the steps of a chunk"
+    return sorted(range(depth), key=lambda k: (k // chunk, k % chunk // run % engine.steps_of_chunk, k))
+
+
+def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Generator) -> Vectors:
+    """Random sparse sums in which small changes of an engine show: terms about as far apart as its numbers are wide,
+    in one step and in several; large ones cancel in most.
+    """
+    palette = Palette(interface)
+    made = _Edges(palette, engine, Random(int(rng.integers(1 << 32))))
+    return palette.vectors(made.row() for _ in range(count))
+
+
 # --- at random ------------------------------------------------------------------------------------------------------
 
 
@@ -300,12 +392,13 @@ def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.rando
 
 def _cancel(interface: Interface, a: Any, b: Any, rng: np.random.Generator) -> None:
     """In half of the rows, some products are followed by their negatives, at random places."""
-    negated = _negated(interface.a)
-    for row in range(0, len(a), 2):
-        places = rng.permutation(interface.depth)
-        half = int(rng.integers(0, interface.depth // 2 + 1))
-        first, second = places[:half], places[half : 2 * half]
-        a[row, second], b[row, second] = negated[a[row, first]], b[row, first]
+    negated, count = _negated(interface.a), (len(a) + 1) // 2
+    places = rng.permuted(np.tile(np.arange(interface.depth), (count, 1)), axis=1)
+    half = interface.depth // 2
+    first, second = places[:, :half], places[:, half : 2 * half]
+    some = np.arange(half) < rng.integers(0, half + 1, (count, 1))
+    rows = np.broadcast_to(2 * np.arange(count)[:, None], some.shape)[some]
+    a[rows, second[some]], b[rows, second[some]] = negated[a[rows, first[some]]], b[rows, first[some]]
 
 
 @functools.lru_cache(maxsize=64)

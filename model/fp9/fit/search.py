@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fp9.engines import Engine
 from fp9.fit import fields
+from fp9.fit.idle import is_plain
 from fp9.fit.interface import Interface
 from fp9.fit.vectors import Predictions, Vectors, nan_codes
 
@@ -61,6 +62,12 @@ _KINDS = 6
 _STARTS = 3
 """Those of them with which most is tried."""
 
+_WRONG = 40
+"""Rows not explained that changes of an engine are tried on first."""
+
+_MENDING = 30
+"""Changes that are tried on all rows, of those that explain some of them."""
+
 _PART = 3
 """Which of the rows orders and numbers are tried on: every third."""
 
@@ -69,15 +76,6 @@ _TURNS = 2
 
 _SOME = 8
 """Values of a field, above which it is first seen whether the field matters."""
-
-_STUCK = 12
-"""Times that rows which stay unexplained gain weight before a climb is given up."""
-
-_MOST = 800
-"""Engines that a climb looks at, at most."""
-
-_GAIN = 0.3
-"""Weight that such a row gains each time; every row begins with 1."""
 
 
 class Evidence:
@@ -166,7 +164,7 @@ class Evidence:
 def explainer(rows: Evidence, starts: Iterable[Engine]) -> Engine:
     """The engine that explains most rows, and all where the search finds one that does."""
     tried = list(starts)
-    for more in (_staged, _climbed):
+    for more in (_staged, _mended):
         for engine in more(rows, tuple(tried)):
             if rows.explains(engine):
                 return engine
@@ -174,16 +172,53 @@ def explainer(rows: Evidence, starts: Iterable[Engine]) -> Engine:
     return rows.best(tried)[0]
 
 
-def _climbed(rows: Evidence, tried: Sequence[Engine]) -> Iterator[Engine]:
-    """What climbs over all fields lead to, from the best of some engines, and other orders of its elements."""
-    for start in rows.best(tried)[:_STARTS]:
-        found = _Climb(rows, rows.fields).run(start)
-        yield found
-        agrees = rows.agrees(found)
-        assert agrees is not None, "a climb ends on an engine that takes the operands"
-        others = rows.take(np.flatnonzero(~agrees)).best(_ordered(found, rows))[:_KEPT]
-        yield from others
-        yield _Climb(rows, rows.fields).run(rows.best([found, *others])[0])
+def _mended(rows: Evidence, tried: Sequence[Engine]) -> Iterator[Engine]:
+    """The best engines of several kinds, each changed for as long as a change explains more rows."""
+    for engine in _unlike(rows.best(tried), _built)[:_KINDS]:
+        yield mended(rows, engine)
+
+
+def mended(rows: Evidence, engine: Engine) -> Engine:
+    """An engine, changed for as long as a change explains more rows."""
+    better: Engine | None = engine
+    while better is not None:
+        engine, better = better, _mend(rows, better)
+    return engine
+
+
+def _mend(rows: Evidence, engine: Engine) -> Engine | None:
+    """The engine with the change that explains most rows, of the first group of changes in which one explains more."""
+    agrees = rows.agrees(engine)
+    if agrees is None or agrees.all():
+        return None
+    wrong = rows.take(np.flatnonzero(~agrees)[:_WRONG])
+    for changes in (_one, orders, _windowed, _two):
+        found = [other for other in changes(engine, rows) if wrong.agreement(other) > 0]
+        found = sorted(found, key=wrong.agreement, reverse=True)[:_MENDING]
+        best = max([engine, *found], key=rows.agreement)
+        if rows.agreement(best) > rows.agreement(engine):
+            return best
+    return None
+
+
+def _built(engine: Engine) -> tuple[Any, ...]:
+    return engine.result, engine.promotion, engine.chunk is None, engine.window is None, engine.addend
+
+
+def _one(engine: Engine, rows: Evidence) -> Iterator[Engine]:
+    """The engine with any other value of any field."""
+    for field in rows.fields:
+        yield from fields.changed(engine, field, rows.interface)
+
+
+def _two(engine: Engine, rows: Evidence) -> Iterator[Engine]:
+    """The engine with other values of two fields, of numbers those nearby."""
+    few = [fields.beside(field, engine) for field in rows.fields if field.name not in _ORDER]
+    for first, second in itertools.combinations(few, 2):
+        for values in itertools.product(first.values, second.values):
+            made = fields.with_values(engine, dict(zip((first.name, second.name), values, strict=True)))
+            if made is not None and fields.is_possible(made, rows.interface):
+                yield made
 
 
 def _staged(rows: Evidence, _: Sequence[Engine]) -> Iterator[Engine]:
@@ -196,7 +231,7 @@ def _staged(rows: Evidence, _: Sequence[Engine]) -> Iterator[Engine]:
     found = _raised(short, [*found[:_STARTS], *_unlike(found, _meets)[:_KINDS]])
     found = short.best(_of_each(_numbered, found[:_STARTS], rows))
     part = rows.every(_PART)
-    for stage in (_ordered, _numbered) * _TURNS:
+    for stage in (orders, _numbered) * _TURNS:
         found = part.best(_of_each(stage, _unlike(found, _cuts)[:_KINDS], rows))
         yield from found[:_KEPT]
 
@@ -247,19 +282,29 @@ def _meeting(rows: Evidence) -> Iterator[Engine]:
                 yield made
 
 
-def _ordered(engine: Engine, rows: Evidence) -> Iterator[Engine]:
+def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
     """The engine with every order of the elements, chunks or none as it has."""
     if engine.whole:
         yield engine
         return
     depth = rows.interface.depth
     for products in fields.sparse(range(1, depth + 1)):
-        for chunk in [None] if engine.chunk is None else range(products, depth + products, products):
-            runs = [run for run in range(1, products) if products % run == 0] if chunk and chunk > products else []
-            for interleave in (None, *runs):
-                made = fields.with_values(engine, dict(zip(_ORDER, (products, chunk, interleave), strict=True)))
-                if made is not None:
-                    yield made
+        for chunk, run in [(None, None)] if engine.chunk is None else _chunks(products, depth):
+            made = fields.with_values(engine, dict(zip(_ORDER, (products, chunk, run), strict=True)))
+            if made is not None:
+                yield made
+
+
+def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
+    """Chunks of steps of so many products, and the neighbours dealt to each in turn.
+
+    Of steps that follow each other up to the first chunk that holds all elements; of dealt ones as many as leave no
+    more than one turn of each step without elements, as fewer products a step give the same sums otherwise.
+    """
+    yield from ((products * steps, None) for steps in range(1, -(-depth // products) + 1))
+    for run in range(1, products):
+        if products % run == 0:
+            yield from ((products * steps, run) for steps in range(2, -(-depth // max(products - 2 * run, run))))
 
 
 def _windowed(engine: Engine, rows: Evidence) -> Iterator[Engine]:
@@ -280,37 +325,15 @@ def _combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterato
     values = {field.name: field.values for field in rows.fields}
     for chosen in itertools.product(*(values[name] for name in names)):
         made = fields.with_values(engine, dict(zip(names, chosen, strict=True)))
-        if made is not None and fields.is_possible(made, rows.interface) and fields.plain(made, rows.interface) == made:
+        if made is not None and fields.is_possible(made, rows.interface) and is_plain(made, rows.interface):
             yield made
 
 
 class _Climb:
-    """A climb over single fields, by the weight of the rows explained.
-
-    Where no field leads higher, the rows that are not explained gain weight until one does, so that no valley holds it.
-    """
+    """A climb over single fields, by the rows explained."""
 
     def __init__(self, rows: Evidence, choices: Sequence[fields.Field]) -> None:
         self._rows, self._fields = rows, choices
-        self._weights = np.ones(len(rows))
-
-    def run(self, engine: Engine) -> Engine:
-        """The engine on the way that explains most rows."""
-        best, stuck, most = engine, 0, self._rows.looked_at + _MOST
-        while not self._rows.explains(best) and stuck < _STUCK and self._rows.looked_at < most:
-            higher = self.pass_over(engine)
-            if fields.key(higher) == fields.key(engine):
-                stuck += 1
-                agrees = self._rows.agrees(engine)
-                assert agrees is not None
-                self._weights += np.where(agrees, 0.0, _GAIN)
-            engine = higher
-            best = max(best, engine, key=self._rows.agreement)
-        return best
-
-    def _weight(self, engine: Engine) -> float:
-        agrees = self._rows.agrees(engine)
-        return -1.0 if agrees is None else float(self._weights @ agrees)
 
     def pass_over(self, engine: Engine) -> Engine:
         """Each field in turn at its best value."""
@@ -330,7 +353,7 @@ class _Climb:
     def _best_value(self, engine: Engine, field: fields.Field) -> Engine:
         def best_of(start: Engine, values: list[Any]) -> Engine:
             others = fields.changed(engine, fields.Field(field.name, tuple(values)), self._rows.interface)
-            return max([start, *others], key=self._weight)
+            return max([start, *others], key=self._rows.agreement)
 
         values = fields.sparse(field.values)
         if len(values) > _SOME and not self._matters(engine, fields.Field(field.name, _ends(values))):

@@ -22,6 +22,7 @@ from fp9.engines import ENGINES, Engine
 from fp9.engines import engine as find_engine
 from fp9.fit import fields
 from fp9.fit.box import Box
+from fp9.fit.idle import plain
 from fp9.fit.interface import Interface
 from fp9.fit.job import CALLS, fit
 from fp9.fit.probes import drawn, structured
@@ -118,7 +119,7 @@ def trial(engine: Engine, interface: Interface, seed: int = 0, dots: int = DOTS)
 
 
 def _shown(engine: Engine, interface: Interface) -> tuple[Any, ...]:
-    return fields.key(fields.plain(engine, interface))
+    return fields.key(plain(engine, interface))
 
 
 def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots: int) -> bool:
@@ -150,11 +151,14 @@ def _write(trials: Sequence[Trial], out: Path) -> None:
     write_whole(out, f"[\n{rows}\n]\n")
 
 
-def _summed(trials: Sequence[Trial]) -> None:
-    equal = sum(each.equal for each in trials)
-    most = max(each.calls for each in trials)
-    same = sum(each.same for each in trials)
-    click.echo(f"{equal} of {len(trials)} recovered, {same} to the field, {most} sums at most")
+def summary(trials: Sequence[Trial]) -> str:
+    """How many engines were recovered, how well that is known, and from how many sums at most."""
+    equal = [each for each in trials if each.equal]
+    least = min((each.dots for each in equal if not each.same), default=0)
+    known = (
+        f"{sum(each.same for each in equal)} of these known to be the same, the others equal on {least} sums or more"
+    )
+    return f"{len(equal)} of {len(trials)} recovered, {known}; {max(each.calls for each in trials)} sums asked at most"
 
 
 @main.command()
@@ -164,7 +168,7 @@ def presets(out: Path, dots: int) -> None:
     """Every engine of the catalogue."""
     trials = [trial(preset, interface_of(preset), 0, dots) for preset in ENGINES.values()]
     _write(trials, out)
-    _summed(trials)
+    click.echo(summary(trials))
 
 
 @main.command()
@@ -185,7 +189,7 @@ def random(out: Path, first: int, count: int, dots: int) -> None:
         if done[seed] is not before:
             _write([done[key] for key in sorted(done)], out)
             click.echo(f"{seed}: {'recovered' if done[seed].equal else done[seed]}")
-    _summed([done[seed] for seed in sorted(done)])
+    click.echo(summary([done[seed] for seed in sorted(done)]))
 
 
 def _random_trial(seed: int, dots: int) -> Trial:

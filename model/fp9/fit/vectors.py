@@ -10,6 +10,7 @@ import numpy as np
 
 from fp9.casts.arrays import decode_to, encode
 from fp9.engines import Engine
+from fp9.fit.fields import key
 from fp9.sums.general import NO_RANDOM, GeneralSums
 from fp9.sums.operands import dealt, operand
 from fp9.sums.products import dot
@@ -72,16 +73,17 @@ class Predictions:
 
     def __init__(self, interface: Interface, vectors: Vectors) -> None:
         self._a, self._b = operand(vectors.a, interface.a), operand(vectors.b, interface.b)
-        self._interface, self._c = interface, vectors.c
+        self._interface, self._c, self.vectors = interface, vectors.c, vectors
         self._addends: dict[FixedFormat, tuple[NDArray[Any], NDArray[np.float64]]] = {}
         self._sides: dict[tuple[object, ...], tuple[Side, Side]] = {}
-        self._found: dict[Engine, NDArray[np.uint64] | None] = {}
+        self._found: dict[tuple[object, ...], NDArray[np.uint64] | None] = {}
 
     def of(self, engine: Engine) -> NDArray[np.uint64] | None:
         """The patterns of the engine's sums (n,), computed once; None where it does not take the operands."""
-        if engine not in self._found:
-            self._found[engine] = self._patterns(engine)
-        return self._found[engine]
+        known = key(engine)
+        if known not in self._found:
+            self._found[known] = self._patterns(engine)
+        return self._found[known]
 
     def _patterns(self, engine: Engine) -> NDArray[np.uint64] | None:
         try:
@@ -119,12 +121,12 @@ class Predictions:
 
     def _ready(self, engine: Engine) -> tuple[Side, Side]:
         order = (engine.products, engine.chunk, engine.interleave) if engine.interleave else ()
-        key = (engine.window is None, *order)
-        if key not in self._sides:
+        kind = (engine.window is None, *order)
+        if kind not in self._sides:
             a, b = (dealt(x, engine) for x in (self._a, self._b))
             made = [side(x, lambda array: array, x.shape[-1], engine, None, None) for x in (a, b)]
-            self._sides[key] = made[0], made[1]
-        return self._sides[key]
+            self._sides[kind] = made[0], made[1]
+        return self._sides[kind]
 
 
 _UNSCALED = np.ones((1, 1))

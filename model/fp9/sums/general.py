@@ -10,7 +10,7 @@ import numpy as np
 from fp9.casts.random_bits import RandomBits
 from fp9.casts.tables import Rows, Target, decode_table, rounding_rows, rounding_target
 from fp9.engines import Engine, Truncation
-from fp9.formats import Format, pow2
+from fp9.formats import FixedFormat, Format, pow2
 from fp9.formats.host import BINARY64
 from fp9.kernels import steps as sum_kernels
 from fp9.kernels.limbs import LIMB_BITS
@@ -52,21 +52,33 @@ KernelRounding = tuple["NDArray[np.int64]", "NDArray[np.uint32]", Target, int, "
 """Binades, order, numbers and mode of a rounding, and the table that decodes its results."""
 
 
-@functools.lru_cache(maxsize=256)
 def step_rounding(engine: Engine) -> KernelRounding:
     """Rounding of a step as the kernels take it, and the table that decodes its result."""
-    inside = engine.within_chunk
-    rows, order, target, mode = rounding_of(inside.result, inside.rounding, inside.overflow)
-    nan = target.nan[0] if inside.nan is None else inside.nan
-    target = target._replace(nan=(nan, nan if inside.invalid_nan is None else inside.invalid_nan))
-    if inside.flush_result:
-        target = target._replace(flushed_below=inside.result.code_of(pow2(inside.result.min_normal_exponent)))
-    return rows, order, target, mode, decode_table(inside.result)
+    ends = (engine.overflow, engine.flush_result, *engine.nans_of_steps)
+    return _rounding(engine.result, engine.rounding, *ends)
 
 
 def output_rounding(engine: Engine) -> KernelRounding:
     """The same of a chunk's sum that joins the total."""
-    return step_rounding(engine if engine.whole else engine.joining)
+    ends = (engine.overflow, engine.flush_result, engine.nan, engine.invalid_nan)
+    return _rounding(engine.output, engine.output_rounding, *ends)
+
+
+@functools.lru_cache(maxsize=256)
+def _rounding(
+    fmt: FixedFormat,
+    mode: Rounding,
+    overflow: Overflow,
+    flushes: bool,
+    own_nan: int | None,
+    invalid_nan: int | None,
+) -> KernelRounding:
+    rows, order, target, number = rounding_of(fmt, mode, overflow)
+    nan = target.nan[0] if own_nan is None else own_nan
+    target = target._replace(nan=(nan, nan if invalid_nan is None else invalid_nan))
+    if flushes:
+        target = target._replace(flushed_below=fmt.code_of(pow2(fmt.min_normal_exponent)))
+    return rows, order, target, number, decode_table(fmt)
 
 
 @functools.lru_cache(maxsize=256)

@@ -1,0 +1,127 @@
+"""What of an engine no sum of some operands can show: fields that take no part, and values that give the same sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from fp9.engines import Addend, Engine, Truncation
+from fp9.fit.fields import with_values
+from fp9.fit.interface import Interface
+from fp9.formats import FixedFormat, floor_log2
+from fp9.rounding import Overflow, Rounding
+from fp9.sums.operands import bit_range
+
+_PLAIN = Engine()
+
+
+def _unused(engine: Engine, interface: Interface) -> set[str]:
+    """Fields that take no part: the place of scales that there are none of, zeros that bypass a NaN-Inf that no operand
+    has, how bits below no window are cut, and in which order the products of a single step are taken.
+    """
+    idle = {"scaling"}
+    if not (interface.a.nan_is_inf or interface.b.nan_is_inf):
+        idle.add("zero_bypass")
+    if engine.window is None:
+        idle |= {"truncation", "addend"}
+    if engine.whole:
+        idle.add("products")
+    filled = engine.chunk is not None and interface.depth % engine.chunk == 0
+    if filled and engine.chunk == engine.products and engine.joined is None and engine.infinity_run is None:
+        idle.add("interleave")
+    return idle
+
+
+def is_plain(engine: Engine, interface: Interface) -> bool:
+    """Whether the fields that take no part are at their defaults."""
+    return all(getattr(engine, name) == getattr(_PLAIN, name) for name in _unused(engine, interface))
+
+
+def plain(engine: Engine, interface: Interface) -> Engine:
+    """The engine that gives the same sums of these operands, with as little that cannot show as is known here."""
+    engine = replace(engine, **{name: getattr(_PLAIN, name) for name in _unused(engine, interface)})
+    for rule in (_without_zeros, _one_overflow, _without_overflow, _shortest, _fewest, _without_addend):
+        engine = with_values(engine, rule(engine, interface)) or engine
+    return replace(engine, **{name: getattr(_PLAIN, name) for name in _unused(engine, interface)})
+
+
+Rule = Callable[[Engine, Interface], dict[str, Any]]
+"""Values that an engine may have in the place of its own."""
+
+
+def _lowest_product(interface: Interface) -> int:
+    return bit_range(interface.a)[0] + bit_range(interface.b)[0]
+
+
+def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
+    """A zero's exponent, where the window that hangs at it cuts no bit of any term."""
+    if engine.zero_exponent is None or engine.window is None or engine.group is not None:
+        return {}
+    lowest = _lowest_product(interface)
+    if engine.chunk is None and engine.addend is not Addend.OUTSIDE:
+        lowest = min(lowest, bit_range(engine.addend_format)[0])
+    return {"zero_exponent": None} if engine.zero_exponent - engine.window <= lowest else {}
+
+
+def _one_overflow(engine: Engine, _: Interface) -> dict[str, Any]:
+    """Infinities stay, whatever finite sums become; a rounding to nearest leads to infinity on both sides."""
+    nearest = engine.rounding.is_nearest and engine.output_rounding.is_nearest
+    if engine.overflow is Overflow.PROPAGATE:
+        return {"overflow": Overflow.SATURATE}
+    if nearest and _has_infinities(engine) and engine.overflow in (Overflow.DIRECTED, Overflow.SAT_NONE):
+        return {"overflow": Overflow.INF}
+    return {}
+
+
+def _has_infinities(engine: Engine) -> bool:
+    return all(isinstance(fmt, FixedFormat) and fmt.has_inf for fmt in (engine.result, engine.output))
+
+
+def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
+    """No sum overflows where all products together, cut upward, are less than half the last bit of the largest number
+    of the total, and of chunks less than the largest one.
+    """
+    to_total = engine.output_rounding if engine.chunk is not None else engine.rounding
+    never_up = to_total.is_nearest or to_total is Rounding.RTZ
+    cut_down = engine.window is None or engine.truncation is Truncation.ZERO or engine.chunk is not None
+    if not (never_up and cut_down) or engine.joined is not None or engine.addend_format != engine.output:
+        return {}
+    products = _CUT_UPWARD * interface.depth * Fraction(_largest(interface.a)) * Fraction(_largest(interface.b))
+    half = Fraction(2) ** (floor_log2(engine.output.max_magnitude) - engine.output.precision)
+    fits = products < half and (engine.chunk is None or products < engine.result.max_magnitude)
+    return {"overflow": Overflow.INF} if fits else {}
+
+
+_CUT_UPWARD = 8
+"""What cutting and rounding can add to a sum, far above it."""
+
+
+def _largest(fmt: Any) -> Fraction:
+    return Fraction(2) ** (bit_range(fmt)[1] + 1)
+
+
+def _shortest(engine: Engine, interface: Interface) -> dict[str, Any]:
+    """Steps and chunks of elements one after the other, no longer than the sum."""
+    if engine.interleave is not None or engine.group is not None or engine.joined is not None or engine.whole:
+        return {}
+    products = min(engine.products, interface.depth)
+    chunk = engine.chunk and min(engine.chunk, -(-interface.depth // products) * products)
+    return {"products": products, "chunk": chunk}
+
+
+def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
+    """Of dealt steps that one chunk holds, the shortest; those that end with one turn of zeros, where zeros count."""
+    run, steps = engine.interleave, engine.steps_of_chunk
+    if run is None or engine.chunk is None or engine.chunk < interface.depth:
+        return {}
+    turns = -(-interface.depth // (steps * run)) + (engine.zero_exponent is not None)
+    products = min(engine.products, turns * run)
+    return {"products": products, "chunk": products * steps}
+
+
+def _without_addend(engine: Engine, _: Interface) -> dict[str, Any]:
+    """How an addend is aligned, where each step is a chunk and begins at +0."""
+    alone = engine.chunk == engine.products and engine.zero_exponent is None
+    return {"addend": _PLAIN.addend} if alone and engine.joined is None and engine.group is None else {}
