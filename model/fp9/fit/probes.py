@@ -29,7 +29,7 @@ class Palette:
         self.interface = interface
         self.depth = interface.depth
         self._codes_a, self._codes_b = _codes(interface.a), _codes(interface.b)
-        self._products, self._filled = _products(interface.a, interface.b)
+        self._products, self._filled, self._unlike = _products(interface.a, interface.b)
         self._negated = _negated(interface.a)
         self.lowest, self.highest = min(self._products), max(self._products)
         self.sum_lowest = bit_range(interface.output)[0]
@@ -43,6 +43,10 @@ class Palette:
     def full(self, exponent: int, negative: bool = False) -> tuple[int, int]:
         """Codes of a and b with all fraction bits 1, whose product is above the power of two."""
         return self._signed(self._filled[min(max(exponent, self.lowest), self.highest)], negative)
+
+    def unlike(self, exponent: int, negative: bool = False) -> tuple[int, int]:
+        """Codes of a and b whose product is a power of two, as unlike as they can be: one is subnormal where it can."""
+        return self._signed(self._unlike[min(max(exponent, self.lowest), self.highest)], negative)
 
     def negative(self, product: tuple[int, int]) -> tuple[int, int]:
         """Codes of a product with the other sign."""
@@ -84,23 +88,30 @@ def _codes(fmt: Format) -> dict[float, int]:
     return {x: code for code, x in reversed(list(enumerate(numbers.tolist()))) if math.isfinite(x)}
 
 
-def _powers(a: Mapping[float, int], b: Mapping[float, int]) -> dict[int, tuple[float, float]]:
-    """Factors of each power of two, as alike as they can be, for then they are seldom subnormal."""
+def _powers(a: Mapping[float, int], b: Mapping[float, int], sign: int) -> Powers:
+    """Factors of each power of two, as alike as they can be (`sign` 1), for then they are seldom subnormal, or as
+    unlike (-1).
+    """
     powers = [sorted(math.frexp(x)[1] - 1 for x in codes if x > 0 and math.frexp(x)[0] == 0.5) for codes in (a, b)]
     middles = [(p[0] + p[-1]) / 2 for p in powers]
-    found: dict[int, tuple[float, float]] = {}
+    found: Powers = {}
     pairs = itertools.product(*powers)
-    for x, y in sorted(pairs, key=lambda pair: abs((pair[0] - middles[0]) - (pair[1] - middles[1]))):
+    for x, y in sorted(pairs, key=lambda pair: sign * abs((pair[0] - middles[0]) - (pair[1] - middles[1]))):
         found.setdefault(x + y, (2.0**x, 2.0**y))
     return {e: found[e] for e in sorted(found)}
 
 
+Powers = dict[int, tuple[float, float]]
+"""Two factors by the exponent of their product."""
+
+
 @functools.lru_cache(maxsize=64)
-def _products(a: Format, b: Format) -> tuple[dict[int, tuple[float, float]], dict[int, tuple[float, float]]]:
-    """Factors of each power of two, and the same with all fraction bits 1."""
+def _products(a: Format, b: Format) -> tuple[Powers, Powers, Powers]:
+    """Factors of each power of two, the same with all fraction bits 1, and factors as unlike as they can be."""
     codes_a, codes_b = _codes(a), _codes(b)
-    powers = _powers(codes_a, codes_b)
-    return powers, {e: (_filled(x, codes_a), _filled(y, codes_b)) for e, (x, y) in powers.items()}
+    powers = _powers(codes_a, codes_b, 1)
+    filled = {e: (_filled(x, codes_a), _filled(y, codes_b)) for e, (x, y) in powers.items()}
+    return powers, filled, _powers(codes_a, codes_b, -1)
 
 
 def _filled(power: float, codes: Mapping[float, int]) -> float:
@@ -293,25 +304,27 @@ class _Edges:
         self._highest = max(min(p.highest, floor_log2(engine.result.max_magnitude) - 1), p.lowest)
 
     def row(self) -> Row:
-        """Up to five products, of which the first is largest; an addend, and sometimes the same product elsewhere."""
+        """Some products, of which the first is largest, and some cancel; an addend; sometimes one product elsewhere."""
         rng, p = self._rng, self._p
         top = rng.choice((self._highest, p.top, *[rng.randint(p.lowest, self._highest)] * 3))
         places = self._places(rng.randint(2, 5))
         terms = {place: self._below(top) for place in places}
         terms[places[0]] = self._product(top)
-        if len(places) > 1 and rng.random() < 0.6:
-            terms[places[-1]] = p.negative(terms[places[0]])
+        against = rng.choice((0, 1, 1, len(places) - 1))
+        for place, other in zip(places[:against], self._places(against), strict=False):
+            terms[other] = p.negative(terms[place])
         rest = self._below(top) if rng.random() < 0.1 else None
         return "edges", terms, self._addend(top), rest
 
     def _drop(self, span: int) -> int:
-        """Bits by which a term is smaller: about as many as something is wide, or any."""
-        if self._rng.random() < 0.6:
+        """Bits by which a term is smaller: about as many as something is wide, few, or any."""
+        kind = self._rng.randrange(8)
+        if kind < 5:
             return self._rng.choice(self._widths) + self._rng.randint(-2, 2)
-        return self._rng.randint(0, max(span, 0))
+        return self._rng.randint(0, 2 if kind == 5 else max(span, 0))
 
     def _product(self, exponent: int) -> tuple[int, int]:
-        of = self._p.full if self._rng.random() < 0.3 else self._p.power
+        of = self._rng.choice((self._p.power, self._p.power, self._p.full, self._p.unlike))
         return of(exponent, self._rng.random() < 0.5)
 
     def _below(self, top: int) -> tuple[int, int]:

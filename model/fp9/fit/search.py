@@ -299,12 +299,14 @@ def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
     """Chunks of steps of so many products, and the neighbours dealt to each in turn.
 
     Of steps that follow each other up to the first chunk that holds all elements; of dealt ones as many as leave no
-    more than one turn of each step without elements, as fewer products a step give the same sums otherwise.
+    more than one step, and no more than one turn of each, without elements: more of them give the same sums. All
+    neighbours of a step dealt at once follow each other, and the last chunk is filled.
     """
     yield from ((products * steps, None) for steps in range(1, -(-depth // products) + 1))
-    for run in range(1, products):
+    for run in range(1, products + 1):
         if products % run == 0:
-            yield from ((products * steps, run) for steps in range(2, -(-depth // max(products - 2 * run, run))))
+            most = -(-depth // max(products - 2 * run, run)) + 1
+            yield from ((products * steps, run) for steps in range(1, most + 1))
 
 
 def _windowed(engine: Engine, rows: Evidence) -> Iterator[Engine]:

@@ -103,13 +103,15 @@ def test_every_order_of_few_elements_is_tried() -> None:
     rows = search.Evidence(interface, structured(interface).take([]), np.empty(0, dtype=np.uint64))
     tried = {_groups(each, 6) for each in search.orders(engine("fma_fp32(chunk=1)"), rows)}
     for products, steps in itertools.product(range(1, 9), repeat=2):
-        for run in [None, *(run for run in range(1, products) if products % run == 0)]:
+        for run in [None, *(run for run in range(1, products + 1) if products % run == 0)]:
             given = replace(Engine(products=products, chunk=products * steps), interleave=run)
             assert _groups(given, 6) in tried, given
 
 
 def _groups(engine: Engine, depth: int) -> tuple[tuple[int, ...], ...]:
-    """The elements of each step: as the record's own words have it, `interleave` neighbours to each step in turn."""
+    """The elements of each step: as the record's own words have it, `interleave` neighbours to each step in turn; and a
+    step of zeros alone at the end, where there is one.
+    """
     assert engine.chunk is not None
     found: dict[tuple[int, int], list[int]] = {}
     for k in range(depth):
@@ -118,7 +120,9 @@ def _groups(engine: Engine, depth: int) -> tuple[tuple[int, ...], ...]:
         if engine.interleave is not None:
             step = place // engine.interleave % engine.steps_of_chunk
         found.setdefault((k // engine.chunk, step), []).append(k)
-    return tuple((chunk, *group) for (chunk, _), group in sorted(found.items()))
+    last = sum(chunk == (depth - 1) // engine.chunk for chunk, _ in found)
+    empty = [(-1,)] if engine.interleave is not None and last < engine.steps_of_chunk else []
+    return (*((chunk, *group) for (chunk, _), group in sorted(found.items())), *empty)
 
 
 def test_what_cannot_show_is_no_difference() -> None:
