@@ -100,6 +100,11 @@ def _box(target: str, interface: Interface, values: bool) -> Box:
     from fp9.fit.opened import OPENERS, opened, opener  # slow to load
 
     if not target.endswith(".toml"):
+        if ":" not in target:
+            raise UserError(
+                f"{target!r} given, which is no file here; give module:function, library.so:symbol, a file of rows or "
+                "a TOML file"
+            )
         return opened(target, interface, values)
     found = opener(".toml")
     if found is None:

@@ -41,6 +41,7 @@ def check_python(subject: str, fmt: str | None, decode: bool, source: str, as_js
     """
     from fp9.formats import format  # slow to load
     from fp9.referee import libraries, software  # slow to load
+    from fp9.system.callables import named  # slow to load
 
     if ":" not in subject:
         chosen = None if fmt is None else format(fmt)
@@ -52,7 +53,7 @@ def check_python(subject: str, fmt: str | None, decode: bool, source: str, as_js
     else:
         if fmt is None:
             raise click.UsageError("no --format given; name the format that the function should have")
-        function, target, title = libraries.function_of(subject), format(fmt), subject
+        function, target, title = named(subject), format(fmt), subject
         answer = software.check_decode(function, target) if decode else software.check_cast(function, target, source)
         answers = [(subject.rpartition(":")[2], answer)]
     records = [_record(name, answer) for name, answer in answers]

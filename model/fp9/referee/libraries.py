@@ -224,15 +224,3 @@ def installed() -> list[str]:
 def version(library: str) -> str:
     """The version that is installed."""
     return importlib.metadata.version(library)
-
-
-def function_of(text: str) -> Function:
-    """The function that `module:function` names. Raises ValueError where there is none."""
-    module, _, name = text.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"{text!r} given, and it is not there: {error}; give module:function") from None
-    if not callable(found):
-        raise ValueError(f"{text!r} given, which is no function; give module:function")
-    return found  # type: ignore[no-any-return]

@@ -59,7 +59,7 @@ def check_cast(function: Function, target: Format, source: str = "fp32", overflo
     fmt = fixed_format(source)
     codes = _strata(target) if fmt.bits > 16 else np.arange(1 << fmt.bits, dtype=fmt.dtype)
     with np.errstate(all="ignore"):
-        given = _codes_of(function(decode_native(codes, fmt)), target)
+        given = _codes_of(_asked(function, decode_native(codes, fmt)), target)
     policies = [overflow] if overflow else _policies(target)
     found = [_cast_answer(codes, given, fmt, target, policy) for policy in policies]
     return min(found, key=lambda answer: (answer.explained.unexplained, len(answer.explained.explanations)))
@@ -82,8 +82,21 @@ def check_decode(function: Function, fmt: Format) -> Answer:
     """What a decoding does with all codes of a format; any NaN is as good as another."""
     codes = np.arange(1 << fmt.bits, dtype=fmt.dtype)
     with np.errstate(all="ignore"):
-        numbers = np.asarray(tensor_numbers(function(codes))).astype(np.float32)
+        results = np.asarray(tensor_numbers(_asked(function, codes)))
+        if results.dtype.kind not in "fiu":
+            raise ValueError(f"results of {results.dtype} given; give numbers")
+        numbers = results.astype(np.float32)
     return _answer("decode", Reading("decode", fmt), {"code": codes}, numbers.view(np.uint32), fmt, "-", fmt.name, True)
+
+
+def _asked(function: Function, array: NDArray[Any]) -> Any:
+    try:
+        return function(array)
+    except Exception as error:
+        what = f"{array.dtype.name}, shape {array.shape}"
+        raise ValueError(
+            f"the function raises {type(error).__name__} for an array of {what}: {error}; give one that takes it"
+        ) from error
 
 
 def _answer(
@@ -110,6 +123,8 @@ def _codes_of(results: Any, target: Format) -> NDArray[Any]:
     """Codes as they are, or of numbers that have been rounded to the format already."""
     array = np.asarray(stored_codes(results, target))
     if array.dtype.kind in "iu":
+        if array.size and not -(1 << target.bits - 1) <= int(array.min()) <= int(array.max()) < 1 << target.bits:
+            raise ValueError(f"codes beyond {target.bits} bits given; give codes of {target.name}, or numbers")
         return np.ascontiguousarray(array).astype(target.dtype, casting="unsafe").reshape(-1)
     if array.dtype.kind != "f":
         raise ValueError(f"results of {array.dtype} given; give codes of {target.name}, or numbers")

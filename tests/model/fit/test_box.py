@@ -92,7 +92,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
         ("strangers_unit:NUMBER", "is int, which cannot be called"),
         ("strangers_unit:nothing", "strangers_unit has no nothing"),
         ("nowhere_at_all:unit", "importing nowhere_at_all gives ModuleNotFoundError"),
-        ("strangers_unit", "'strangers_unit' given; give module:function"),
+        ("strangers_unit", "'strangers_unit' given, which is no file here; give module:function"),
+        ("measured.rows", "'measured.rows' given, which is no file here"),
         ("nothing.so:unit", "nothing.so cannot be loaded"),
     ],
 )

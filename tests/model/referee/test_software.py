@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from fp9.cli import main
 from fp9.formats import format
 from fp9.referee import libraries
 from fp9.referee.software import check_cast, check_decode
@@ -55,13 +58,36 @@ def test_a_decoding_with_a_wrong_bias_is_named() -> None:
     assert "bias 8, not 7" in answer.says
 
 
+def test_a_function_of_the_working_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the command's help has it: my_quantiser:to_e4m3, beside the user."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "quantiser_of_a_stranger.py").write_text(
+        "import fp9\n\n\ndef to_e4m3(x):\n    return fp9.encode(x, 'e4m3', 'rtz')\n"
+    )
+    said = CliRunner().invoke(main, ["check-python", "quantiser_of_a_stranger:to_e4m3", "--format", "e4m3", "--json"])
+    assert said.exit_code == 0, said.output
+    assert "toward zero" in said.stdout
+
+
 @pytest.mark.parametrize(
-    ("text", "says"),
-    [("no_such_module:f", "it is not there"), ("math:no_such", "it is not there"), ("math:pi", "is no function")],
+    ("arguments", "sentence"),
+    [
+        (("math:sqrt",), "the function raises TypeError for an array of float32"),
+        (("math:no_such",), "math has no no_such"),
+        (("math:pi",), "math:pi is float, which cannot be called"),
+        (("no_such_module:f",), "importing no_such_module gives ModuleNotFoundError"),
+        (("numpy:int64",), "codes beyond 8 bits given"),
+        (("numpy:isnan",), "results of bool given"),
+        (("numpy:isnan", "--decode"), "results of bool given; give numbers"),
+        (("numpy:sum",), "give one for each"),
+    ],
 )
-def test_a_function_that_is_not_there_is_one_sentence(text: str, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        libraries.function_of(text)
+def test_a_wrong_function_is_one_sentence(arguments: tuple[str, ...], sentence: str) -> None:
+    said = CliRunner().invoke(main, ["check-python", *arguments, "--format", "e4m3"])
+    assert said.exit_code == 2
+    assert sentence in said.stderr
+    assert said.stderr.count("\n") == 1
 
 
 def test_the_page_leaves_nothing_unexplained() -> None:
