@@ -15,7 +15,8 @@ from amaranth.lib.wiring import In, Out
 
 from fp9.units import Port, Unit, told
 from fp9_rtl.components import build
-from fp9_rtl.export.verilog import component_verilog, header
+from fp9_rtl.export.header import header
+from fp9_rtl.export.verilog import component_verilog
 from fp9_rtl.pipelines.elastic import ElasticRegister
 
 MAX_USER_BITS = 64
@@ -107,4 +108,5 @@ def axi_stream_verilog(unit: Unit, user_bits: int = 0) -> str:
     """Verilog of the wrapper as module `NAME_axis` with the unit inside. Deterministic to the byte."""
     body = component_verilog(axi_stream(unit, user_bits), f"{unit.name}_axis")
     note = "// AXI4-Stream: tdata holds the ports below in their order from bit 0; aclk is clk, aresetn is not rst."
-    return "\n".join([note, *header(unit), "", body])
+    options = f"--wrapper axis{f' --user-bits {user_bits}' if user_bits else ''} -o {unit.name}_axis.v"
+    return "\n".join([note, *header(unit, options), "", body])

@@ -13,8 +13,8 @@ from fp9.formats import Format
 from fp9.rounding import Flags
 from fp9.system.files import write_whole
 from fp9.units import HANDSHAKE, Port, Unit
+from fp9_rtl.export.header import header
 from fp9_rtl.export.port_types import identifier
-from fp9_rtl.export.verilog import header
 
 
 def c_header(unit: Unit) -> str:
@@ -45,7 +45,7 @@ def sv_package(unit: Unit) -> str:
 
 def sv_types(unit: Unit) -> str:
     """SystemVerilog package `NAME_pkg` alone: what every tool reads."""
-    lines = [f"// {line}".rstrip() for line in _plain(unit)]
+    lines = header(unit, f"--sv-package {unit.name}_pkg.sv")
     lines += ["", f"package {unit.name}_pkg;"]
     for port in select_ports(unit):
         names = [f"{identifier(port.name)}_{identifier(choice)}" for choice in port.choices]
@@ -104,13 +104,10 @@ def _sv_type(port: Port) -> str:
     return f"{sign} [{port.width - 1}:0]" if port.width > 1 else sign
 
 
-def _plain(unit: Unit) -> list[str]:
-    """The header's lines without comment signs."""
-    return [line.removeprefix("//").removeprefix(" ") for line in header(unit)]
-
-
 def _comment(unit: Unit) -> list[str]:
-    return ["/*", *(f" * {line}".rstrip() for line in _plain(unit)), " */"]
+    """The header as one comment of C."""
+    lines = header(unit, f"--c-header {unit.name}.h")
+    return ["/*", *(f" *{line.removeprefix('//')}" for line in lines), " */"]
 
 
 def select_ports(unit: Unit) -> list[Port]:

@@ -6,10 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from fp9.formats import FixedFormat
-from fp9.units import FLAGS_PORT, Port, Unit
+from fp9.units import FLAGS_PORT, Unit
+from fp9_rtl.export.header import code_fields, is_flags
 from fp9_rtl.export.text.types import Enum, Struct, Type
-from fp9_rtl.parts.layouts import fields_layout, flags_layout
 
 
 def identifier(name: str) -> str:
@@ -25,25 +24,13 @@ def port_types(unit: Unit) -> dict[str, Type]:
         if port.choices:
             choosing[port.choices, port.width].append(port.name)
         elif (fields := code_fields(port)) is not None:
-            called = FLAGS_PORT.name if port.doc == FLAGS_PORT.doc else identifier(port.formats[0].name).lower()
+            called = FLAGS_PORT.name if is_flags(port) else identifier(port.formats[0].name).lower()
             types[port.name] = Struct(f"{unit.name}_{called}_t", fields)
     for (choices, width), ports in choosing.items():
         stem = f"{unit.name}_{_shared(ports)}"
         labels = tuple(f"{stem}_{identifier(choice)}".upper() for choice in choices)
-        types |= dict.fromkeys(ports, Enum(f"{stem}_t", width, labels))
+        types |= dict.fromkeys(ports, Enum(f"{stem}_t", width, choices, labels))
     return types
-
-
-def code_fields(port: Port) -> tuple[tuple[str, int], ...] | None:
-    """The fields of the codes at a port with their widths, the lowest first; None where its codes have none alike."""
-    if port.doc == FLAGS_PORT.doc:
-        layout = flags_layout()
-    elif len(port.formats) == 1 and isinstance(fmt := port.formats[0], FixedFormat) and fmt.bits == port.width:
-        layout = fields_layout(fmt)
-    else:
-        return None
-    fields = tuple((str(name), field.width) for name, field in layout if field.width)
-    return fields if sum(width for _, width in fields) == port.width else None
 
 
 def _shared(ports: Sequence[str]) -> str:

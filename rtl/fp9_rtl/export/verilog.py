@@ -7,7 +7,6 @@ import functools
 import json
 import sys
 import tempfile
-import textwrap
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -18,9 +17,9 @@ from amaranth.lib import wiring
 from fp9.system import cache
 from fp9.system.files import write_whole
 from fp9.system.sources import digest as source_digest
-from fp9.units import Handshake, Port, Unit
-from fp9.units.toml import dumps
+from fp9.units import Unit
 from fp9_rtl.components import build
+from fp9_rtl.export.header import header
 from fp9_rtl.export.port_types import port_types
 from fp9_rtl.export.text.digest import digest
 from fp9_rtl.export.text.steps import Steps
@@ -50,7 +49,8 @@ def verilog(unit: Unit, flat: bool = False, system: bool = False) -> str:
     offered for.
     """
     made = _made(unit, flat)["system" if system else "plain"]
-    return "\n".join([*header(unit), "", *made["types"], *made["modules"].values()])
+    options = ["--flat"] * flat + (["--sv"] if system else []) + [f"-o {unit.name}.{_ending(system)}"]
+    return "\n".join([*header(unit, " ".join(options)), "", *made["types"], *made["modules"].values()])
 
 
 def verilog_files(unit: Unit, system: bool = False) -> dict[str, str]:
@@ -59,9 +59,10 @@ def verilog_files(unit: Unit, system: bool = False) -> dict[str, str]:
     SystemVerilog has its types in `UNIT_types.svh`, which each file includes.
     """
     made = _made(unit)["system" if system else "plain"]
-    ending, modules = "sv" if system else "v", dict(made["modules"])
+    ending, modules = _ending(system), dict(made["modules"])
+    options = f"--modules {unit.name}{' --sv' if system else ''}"
     included = [f'`include "{unit.name}_types.svh"', ""] if made["types"] else []
-    modules[unit.name] = "\n".join([*header(unit), "", *included, modules[unit.name]])
+    modules[unit.name] = "\n".join([*header(unit, options), "", *included, modules[unit.name]])
     names = [unit.name, *(name for name in modules if name != unit.name)]
     files = {f"{name}.{ending}": "\n".join([*(included if name != unit.name else []), modules[name]]) for name in names}
     listed = {f"{unit.name}.f": "".join(f"{file}\n" for file in files)}
@@ -71,6 +72,10 @@ def verilog_files(unit: Unit, system: bool = False) -> dict[str, str]:
             [f"`ifndef {guard}", f"`define {guard}", "", *made["types"], "`endif", ""]
         )
     return files | listed
+
+
+def _ending(system: bool) -> str:
+    return "sv" if system else "v"
 
 
 @functools.lru_cache(maxsize=16)
@@ -91,7 +96,7 @@ def component_digest(component: wiring.Component, name: str) -> str:
 
 def component_verilog(component: wiring.Component, name: str) -> str:
     """Verilog of a component, its submodules behind it."""
-    texts, _ = write_modules(*_words(component, name))
+    texts, _ = write_modules(*_words(component, name), Types(name, {}))
     return "\n".join(texts.values())
 
 
@@ -105,9 +110,9 @@ def _made(unit: Unit, flat: bool = False) -> dict[str, Any]:
     made = load(folder, request)
     if made is None:
         words, name, docs = _words(build(unit), unit.name)
-        plain, steps = write_modules(words, name, docs, flat)
         types = Types(name, port_types(unit))
-        system, _ = write_modules(words, name, docs, flat, types)
+        plain, steps = write_modules(words, name, docs, types, flat)
+        system, _ = write_modules(words, name, docs, types, flat, system=True)
         declared = [f"{text}\n" for text in types.declarations()]
         made = {
             "plain": {"types": [], "modules": plain},
@@ -142,46 +147,3 @@ def _words(component: wiring.Component, name: str) -> tuple[Any, str, Mapping[tu
 def write_verilog(unit: Unit, path: Path | str) -> None:
     """Write a unit's Verilog to `path`, whole or not at all. Raises OSError where it cannot be written."""
     write_whole(path, verilog(unit))
-
-
-_PROVENANCE = """\
-{name}: made by fp9 {version}
-SPDX-License-Identifier: CC0-1.0
-This text is your own: fp9's authors claim no rights in what fp9 generates.
-
-It is made again, to the byte, by
-  fp9 rtl {name}.toml -o {name}.v
-from this {name}.toml:
-"""
-
-_LATENCY = {
-    Handshake.READY: "Latency is {latency} clocks without back-pressure, throughput one operation a clock.",
-    Handshake.VALID: "Latency is {latency} clocks, always; throughput one operation a clock.",
-}
-
-
-def header(unit: Unit) -> list[str]:
-    """Comment lines: the spec, then every port with its width and meaning."""
-    lines = _PROVENANCE.format(name=unit.name, version=version("fp9")).splitlines()
-    lines += ["", *(f"  {line}" for line in dumps(unit).splitlines())]
-    if unit.stages:
-        lines += ["", _LATENCY[unit.handshake].format(latency=unit.latency)]
-        lines += [f"  {port.name}: {port.doc}" for port in unit.control_ports]
-    for title, ports in (("Inputs", unit.inputs), ("Outputs", unit.outputs)):
-        lines += ["", title, *(line for port in ports for line in _describe(port))]
-    return [f"// {line}".rstrip() for line in lines]
-
-
-def _describe(port: Port) -> list[str]:
-    """A port as a line, and lines for what its values mean."""
-    width = f"[{port.width - 1}:0]" if port.width > 1 else ""
-    sign = " (two's complement)" if port.signed else ""
-    text = [f"  {port.name} {width}".rstrip() + f": {port.doc}{sign}"]
-    if port.choices:
-        values = ", ".join(f"{value} {name}" for value, name in enumerate(port.choices))
-        text.append(f"values: {values}; beyond the last: the last")
-    elif port.formats and port.select:
-        text.append(f"format by {port.select}: {', '.join(fmt.name for fmt in port.formats)}")
-    elif port.formats:
-        text.append(f"format: {port.formats[0].name}")
-    return [text[0], *(f"    {line}" for more in text[1:] for line in textwrap.wrap(more, 100))]

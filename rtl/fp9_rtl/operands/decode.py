@@ -16,11 +16,11 @@ from fp9_rtl.parts.select import switch
 
 
 class OperandDecoder(wiring.Component):
-    """One code, in the low bits of eight, to the fields of `operand_layout`, combinational.
+    """One code, in the low bits of eight, to the fields of an operand, combinational.
 
-    `code` holds the code, `select` the index of its format, `extra_bias` the extra bias of hfp8_143 where `bias_port`
-    asks for it. The exponent of `operand` is the true one plus `offset`: a caller that chooses it well saves adders.
-    Without `normalise`, subnormal numbers keep the lowest exponent of their format and the zeros before their first 1.
+    Of several formats the code is of the selected one; an extra bias, where there is a port for it, that of
+    hfp8_143. The exponent is on a scale that saves the most adders. Subnormal numbers are normalised where a step
+    behind asks for it, else they keep the lowest exponent of their format and the zeros before their first 1.
     Exponent and significand carry no meaning where a special flag says otherwise.
     """
 
@@ -30,6 +30,7 @@ class OperandDecoder(wiring.Component):
     operand: data.View[data.StructLayout]
 
     def __init__(self, formats: Sequence[Format], bias_port: bool, offset: int = 0, normalise: bool = True) -> None:
+        """The exponent of `operand` is the true one plus `offset`; its fields are those of `operand_layout`."""
         low, high = exponent_range(tuple(formats), bias_port)
         significand = significand_bits(formats)
         self._fraction_bits = significand - 1

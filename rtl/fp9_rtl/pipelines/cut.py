@@ -19,7 +19,7 @@ _Place = tuple[str, int]
 
 
 class Stage(Step):
-    """The operations between two registers; `reads` and `gives` are the bits of the layouts `i` and `o`."""
+    """The operations between two registers."""
 
     def __init__(
         self,
@@ -31,6 +31,7 @@ class Stage(Step):
         o: data.StructLayout,
         gives: Sequence[Bit],
     ) -> None:
+        """`reads` and `gives` are the bits of the layouts `i` and `o`."""
         self.name = name
         self._operations, self._names, self._reads, self._gives = operations, names, reads, gives
         super().__init__(i, o)

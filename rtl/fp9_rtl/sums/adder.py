@@ -36,7 +36,7 @@ def significand_bits(fmt: FixedFormat, product: int = PRODUCT_SIGNIFICAND_BITS) 
 
 
 class Align(Step):
-    """Which term is larger, and the other one shifted under it; the addend is a code of `fmt`, or such one unpacked."""
+    """Which term is larger, and the other one shifted under it; the addend is a code, or one unpacked."""
 
     name = "align"
 

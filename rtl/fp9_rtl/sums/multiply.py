@@ -27,7 +27,7 @@ def operand_offset(formats: tuple[Format, ...]) -> int:
 
 
 class DecodeOperands(Step):
-    """The codes of all a and all b to their fields; the ports named in `passed` go through."""
+    """The codes of all a and all b to their fields; what later steps read goes through."""
 
     name = "decode"
 
@@ -78,10 +78,10 @@ class DecodeOperands(Step):
 
 
 class Multiply(Step):
-    """The exact products; their exponents are on the scale of a field with `bias`, or of the result's.
+    """The exact products; their exponents have the bias of the result's field, or of the sum's window.
 
-    With `normalise` a significand begins with its leading bit and its exponent is that of this bit. Without, the
-    significand's first bit may be 0 and the exponent is that of this place: it then does not wait for the significand.
+    A significand begins with its leading bit, whose exponent is the product's; before a window, where no step needs
+    that, its first bit may be 0 and the exponent is that of this place: it then does not wait for the significand.
     """
 
     name = "multiply"
@@ -95,6 +95,7 @@ class Multiply(Step):
         normalise: bool = True,
         bias: int | None = None,
     ) -> None:
+        """Exponents have the result's bias where none is given; `normalise` puts the leading bit first."""
         result = unit.engine.result
         bias = result.bias if bias is None else bias
         self._passed = passed

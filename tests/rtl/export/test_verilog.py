@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import inspect
 import json
 import os
 import re
@@ -68,6 +69,12 @@ def said(*command: str | Path, folder: Path) -> str:
 # --- what the text says ----------------------------------------------------------------------------------------------
 
 
+def modules_of(text: str) -> list[tuple[str, str]]:
+    """All modules but the first: what stands above them, and their ports."""
+    blocks = (module.partition("\nmodule ") for module in text.split("\nendmodule\n\n")[1:])
+    return [(f"{above}\n", rest.partition(");")[0]) for above, _, rest in blocks]
+
+
 @catalogue
 def test_header_states_the_spec_and_every_port(unit: Unit) -> None:
     comment = text_of(unit).partition("module ")[0]
@@ -112,9 +119,38 @@ def test_no_name_is_a_number_and_no_line_is_long(unit: Unit) -> None:
 
 @catalogue
 def test_every_module_says_what_it_does(unit: Unit) -> None:
-    """The first stands below the header; in front of every other one its docstring, the picture of the bits with it."""
-    text = text_of(unit)
-    assert len(re.findall(r"^// .*\nmodule ", text, re.MULTILINE)) == text.count("\nmodule ") - 1
+    """The header does for the first; in front of every other one its docstring, the picture of the bits with it."""
+    sentence = (inspect.getdoc(type(unit)) or "").splitlines()[0]
+    assert f"\n// {sentence}\n" in text_of(unit).partition("\nmodule ")[0]
+    for above, _ in modules_of(text_of(unit)):
+        assert re.match(r"// (?!Inputs|Outputs)\w", above)
+
+
+@catalogue
+def test_every_module_lists_its_ports_with_the_layout_of_their_bits(unit: Unit) -> None:
+    for above, declared in modules_of(text_of(unit)):
+        said: dict[str, list[str]] = {"input": [], "output": []}
+        for kind, listed in re.findall(r"^// (In|Out)puts\n((?://   .*\n)*)", above, re.MULTILINE):
+            for line in re.sub(r"\n//     ", " ", listed).splitlines():
+                port, _, layout = line.removeprefix("//   ").partition(": ")
+                fields = [] if "[" in port or re.match(r"\d", layout) else layout.split(", ")
+                said[kind.lower() + "put"] += fields if layout and fields else [port] if layout else port.split(", ")
+        for kind, ports in said.items():
+            own = re.findall(rf"^  {kind} +(?:reg )?((?:\[.*?\] )?)(\w+),?$", declared, re.MULTILINE)
+            assert sorted(p.partition(" ")[2] for p in ports) == sorted(places.strip() for places, _ in own)
+            assert all(any(name.endswith(p.split()[0]) for _, name in own) for p in ports)
+
+
+def test_a_code_is_laid_out_where_it_enters_a_step_and_a_structure_field_by_field() -> None:
+    text = text_of(CATALOGUE["fma_fp32_ocp"])
+    for line in (
+        "//     e4m3: sign [7], exponent [6:3], fraction [2:0]",
+        "//     bits: invalid [4], divide_by_zero [3], overflow [2], underflow [1], inexact [0]",
+        "//   product: significand [7:0], exponent [7:0], sign, zero, inf, nan, invalid",
+        "//   c [31:0]: sign [31], exponent [30:23], fraction [22:0]",
+        "//   select: 0 e4m3, 1 e5m2",
+    ):
+        assert line in text.splitlines(), line
 
 
 @catalogue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ class Bundle:
     @property
     def stems(self) -> tuple[str, str]:
         """What it is, whichever of several; and that with its module."""
-        stem = (clean(self.name.rpartition(".")[2]) or "fields").rstrip("0123456789_")
+        stem = re.sub("^[io]_|[0-9_]*$", "", clean(self.name.rpartition(".")[2]) or "fields")
         return stem, f"{self.place}_{stem}"
 
     def crosses(self, crossing: Collection[int]) -> bool:

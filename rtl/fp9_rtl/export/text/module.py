@@ -17,7 +17,7 @@ from fp9_rtl.export.text.uses import Uses
 class Module:
     """A module as it will be written: its `ports`, the `values` it names, and what its submodules drive of them."""
 
-    def __init__(self, part: Part, children: Mapping[str, Module], types: Types | None = None) -> None:
+    def __init__(self, part: Part, children: Mapping[str, Module], types: Types | None) -> None:
         self.part, self.children, self._types = part, children, types
         self.names = Names(f"u_{child}" for child in children)
         self._sources = Sources(part.wires)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from fp9_rtl.export.text.bundles import Bundle, Crossing
@@ -11,8 +12,10 @@ from fp9_rtl.export.text.signals import Names, Signal, Sources, clean, named_run
 from fp9_rtl.export.text.types import Types
 
 
-def ports(part: Part, crossing: Crossing, names: Names, lent: Sequence[Sources], types: Types | None) -> list[Signal]:
-    """Ports for what enters and leaves; `lent` names what has no name here, the first before others."""
+def ports(
+    part: Part, crossing: Crossing, names: Names, lent: Sequence[Sources], types: Types, typed: bool
+) -> list[Signal]:
+    """Ports for what enters and leaves, `typed` or not; `lent` names what has no name here, the first before others."""
     sources = Sources(part.wires)
     found: list[Signal] = []
     structs: dict[Bits, Bundle] = {}
@@ -27,15 +30,27 @@ def ports(part: Part, crossing: Crossing, names: Names, lent: Sequence[Sources],
         packed = next((wire.bits for wire in part.wires if wire.name == prefix), ())
         place = {bit: i for i, bit in enumerate(packed)}
         runs.sort(key=lambda run: place.get(run[2][0], len(place)))
-        found += named_runs(runs, names, kind)
+        made = named_runs(runs, names, kind)
+        for (name, low, _), port in zip(runs, made, strict=True):
+            if port.name == name and port.low == low:  # all that is left of the field, not a part of its parts
+                port.origin = _origin(sources, name)
+        found += made
     shorten(found, names, sources)
     for port in found:
-        if types is not None and port.bits in structs:
+        if port.bits in structs:
             bundle = structs[port.bits]
-            structure(port, types.struct(bundle.stems, [(field, len(bits)) for field, bits in bundle.fields]))
-        elif types is not None:
+            fields = [(field, len(bits)) for field, bits in bundle.fields]
+            structure(port, types.struct(bundle.stems, fields))
+        elif typed:
             port.take(types.of(port.bits))
     return found
+
+
+def _origin(sources: Sources, name: str) -> tuple[str, str] | None:
+    """The structure and the field that the source's name of a port is, as a reader knows them."""
+    parent, field = sources.field_of.get(name, ("", ""))
+    called = re.sub("^[io]_(payload_)?", "", clean(parent) or "")
+    return (called, field) if called else None
 
 
 def _local_name(bundle: Bundle, wires: Sequence[Wire]) -> str:

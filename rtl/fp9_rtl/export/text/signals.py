@@ -35,6 +35,8 @@ class Signal:
     is_register: bool = False
     type: Type | None = None
     whole: Signal | None = None
+    origin: tuple[str, str] | None = None
+    """The structure of the source and its field that it is, if it is one."""
     members: tuple[Signal, ...] = ()
 
     def take(self, type: Type | None) -> None:
@@ -45,8 +47,11 @@ class Signal:
     @property
     def range(self) -> str:
         """The type, or the indices of the vector; nothing for a single bit."""
-        if self.type is not None:
-            return self.type.name
+        return self.places if self.type is None else self.type.name
+
+    @property
+    def places(self) -> str:
+        """The indices of the vector; nothing for a single bit."""
         return "" if len(self.bits) == 1 and not self.low else f"[{self.low + len(self.bits) - 1}:{self.low}]"
 
     @property
@@ -111,7 +116,7 @@ def _field(name: str) -> tuple[str, str] | None:
     """The structure and the field of it that a name of the source is; a module's whole interface is none."""
     parent, _, field = name.rpartition(".")
     called = clean(field)
-    if called is None or called in _KEYWORDS.split() or re.fullmatch(r"([io](__payload)?)?", parent):
+    if called is None or called in _KEYWORDS.split() or re.fullmatch(r"([io](\$\d+)?)?", parent):
         return None
     return parent, called
 

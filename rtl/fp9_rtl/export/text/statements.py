@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fp9_rtl.export.text import source
 from fp9_rtl.export.text.circuit import Bits, Cell
 from fp9_rtl.export.text.dialect import Dialect
-from fp9_rtl.export.text.expressions import INDENT, WIDTH, Expression, constant
+from fp9_rtl.export.text.expressions import INDENT, WIDTH, Atom, Concatenation, Expression, Unary, constant
 from fp9_rtl.export.text.module import Module, members
 from fp9_rtl.export.text.signals import Signal
 
@@ -242,5 +242,9 @@ def _unused(module: Module, dialect: Dialect) -> list[str]:
                 end += 1
             parts.append(signal.part(unread[start], end - start + 1))
             start = end + 1
-    value = f"&{{1'b0, {', '.join(parts)}}}"
-    return f"{INDENT}{dialect.defined(Signal('unused', (0,)))} = {value};".split("\n") if parts else []
+    if not parts:
+        return []
+    signal = Signal("unused", (0,))
+    value = Unary("&", Concatenation((Atom("1'b0"), *map(Atom, parts))))
+    first, *rest = _assignment(signal, value)
+    return [*f"{INDENT}{dialect.defined(signal)} ={first}".split("\n"), *rest]

@@ -9,13 +9,26 @@ from dataclasses import dataclass
 from fp9_rtl.export.text.circuit import Bits, Cell, Circuit, nets, readers
 from fp9_rtl.export.text.expressions import INDENT, constant
 
+Fields = tuple[tuple[str, int], ...]
+"""Names and widths of fields, the lowest first."""
+
+
+def bits_of(fields: Fields) -> str:
+    """Fields with their places, the highest first: `sign [7], exponent [6:3], fraction [2:0]`."""
+    said, low = [], 0
+    for name, width in fields:
+        said.append(f"{name} [{low}]" if width == 1 else f"{name} [{low + width - 1}:{low}]")
+        low += width
+    return ", ".join(reversed(said))
+
 
 @dataclass(frozen=True)
 class Enum:
-    """The values 0, 1, ... of a vector by their labels."""
+    """The values 0, 1, ... of a vector: what they choose, and the label of each."""
 
     name: str
     width: int
+    choices: tuple[str, ...]
     labels: tuple[str, ...]
 
     def label(self, bits: Bits) -> str | None:
@@ -37,7 +50,7 @@ class Struct:
     """Fields of a packed structure with their widths, the lowest first."""
 
     name: str
-    fields: tuple[tuple[str, int], ...]
+    fields: Fields
 
     def declaration(self) -> str:
         """The type as it is declared."""
@@ -66,9 +79,7 @@ class Types:
     def __init__(self, prefix: str, ports: Mapping[str, Type]) -> None:
         self._prefix, self._ports = prefix, ports
         self._of: dict[Bits, Type] = {}
-        self._structs: dict[tuple[tuple[str, int], ...], Struct] = {
-            port.fields: port for port in ports.values() if isinstance(port, Struct)
-        }
+        self._structs: dict[Fields, Struct] = {port.fields: port for port in ports.values() if isinstance(port, Struct)}
 
     def find(self, circuit: Circuit) -> None:
         """Give the ports of a circuit their types, and the registers that take nothing else."""

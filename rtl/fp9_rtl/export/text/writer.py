@@ -12,6 +12,7 @@ from fp9_rtl.export.text.bundles import Crossing, bundle
 from fp9_rtl.export.text.circuit import Circuit, Path, Wire, read_circuit
 from fp9_rtl.export.text.dialect import PLAIN, SYSTEM
 from fp9_rtl.export.text.expressions import INDENT
+from fp9_rtl.export.text.heads import head
 from fp9_rtl.export.text.hierarchy import Part, flattened, parts, split_structures
 from fp9_rtl.export.text.module import Module
 from fp9_rtl.export.text.ports import ports
@@ -22,29 +23,34 @@ from fp9_rtl.export.text.types import Types
 
 
 def write_modules(
-    words: Mapping[str, Any], name: str, docs: Mapping[Path, str], flat: bool = False, types: Types | None = None
+    words: Mapping[str, Any],
+    name: str,
+    docs: Mapping[Path, str],
+    types: Types,
+    flat: bool = False,
+    system: bool = False,
 ) -> tuple[dict[str, str], Steps]:
     """Texts of the modules of a flat circuit by name, what holds others before them; `flat`: of one that holds all. And
     the steps that they are.
 
     `words` is the module of Yosys' JSON, `docs` what modules of the source say of themselves, in the order in which
-    they are to stand. With `types` the texts are SystemVerilog of these types, and of those that are added to them.
-    Deterministic.
+    they are to stand. `types` has those of the circuit's ports; `system` writes SystemVerilog with these and those
+    added to them. Deterministic.
     """
     circuit = read_circuit(words)
     circuit = flattened(circuit) if flat else circuit
     split_structures(circuit)
-    if types is not None:
-        types.find(circuit)
+    types.find(circuit)
     top = parts(circuit, docs)
-    texts, named = _Writer(circuit, name, docs, types).write(top)
+    texts, named = _Writer(circuit, name, docs, types, system).write(top)
     return texts, steps(circuit, top, named)
 
 
 class _Writer:
-    def __init__(self, circuit: Circuit, name: str, docs: Mapping[Path, str], types: Types | None) -> None:
+    def __init__(self, circuit: Circuit, name: str, docs: Mapping[Path, str], types: Types, system: bool) -> None:
         self._circuit, self._name, self._docs, self._types = circuit, name, docs, types
-        self._dialect = PLAIN if types is None else SYSTEM
+        self._dialect = SYSTEM if system else PLAIN
+        self._typed = system
         local = [(source.value_name(c.source, c.kind) or source.context_name(c.source), c) for c in circuit.cells]
         unnamed = [Wire(cell.path, name or "value", cell.output) for name, cell in local]
         self._lent = (Sources(circuit.wires), Sources(unnamed))
@@ -52,13 +58,13 @@ class _Writer:
     def write(self, top: Part) -> tuple[dict[str, str], dict[Path, str]]:
         """The texts, and which of them each part is."""
         modules: dict[Path, Module] = {}
-        crossing = bundle(top, self._types.typed) if self._types is not None else {}
+        crossing = bundle(top, self._types.typed) if self._typed else {}
         for part in top.walk():
             children = {child: modules[(*part.path, child)] for child in part.children}
-            modules[part.path] = module = Module(part, children, self._types)
+            modules[part.path] = module = Module(part, children, self._types if self._typed else None)
             if part.path:
                 bounds = crossing.get(part.path, Crossing())
-                module.settle(ports(part, bounds, module.names, self._lent, self._types))
+                module.settle(ports(part, bounds, module.names, self._lent, self._types, self._typed))
             else:
                 module.settle(self._top_ports(module.names))
         bodies = {path: self._body(module) for path, module in modules.items()}
@@ -68,15 +74,15 @@ class _Writer:
             text = bodies[path]
             for child in modules[path].children:
                 text = text.replace(f"@{child}@ ", f"{named[(*path, child)]} ")
-            doc = [f"// {line}".rstrip() for line in self._docs.get(path, "").splitlines()]
-            texts.setdefault(named[path], "\n".join([*doc, f"module {named[path]}(", text, "endmodule", ""]))
+            above = head(self._docs.get(path, ""), modules[path].ports, self._types) if path else []
+            texts.setdefault(named[path], "\n".join([*above, f"module {named[path]}(", text, "endmodule", ""]))
         return texts, named
 
     def _top_ports(self, names: Names) -> list[Signal]:
         found = []
         for port in self._circuit.ports:
             found.append(Signal(names.give(port.name), port.bits, "input" if port.is_input else "output"))
-            found[-1].take(self._types.of(port.bits) if self._types is not None else None)
+            found[-1].take(self._types.of(port.bits) if self._typed else None)
         return found
 
     def _body(self, module: Module) -> str:
