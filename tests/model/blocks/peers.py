@@ -1,0 +1,162 @@
+"""Scales and elements of other people's packages beside ours, and the table of docs/blocks.md:
+
+    PYTHONPATH=FOLDERS python -m tests.model.blocks.peers docs/peers/blocks.json
+
+FOLDERS hold torch and torchao (pip install --target). Blocks of 32 FP32 numbers: as amax every bfloat16 magnitude, and
+the FP32 numbers around each where the scale steps; the others drawn below it, of both signs. What differs is explained
+by the rules below, or counted as unexplained.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import fp9
+from fp9.blocks import quantise
+from fp9.scaling import block_format
+from fp9.system.files import write_whole
+
+BLOCKS = ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e2m3", "mxfp6_e3m2", "mxfp4")
+RULES = ("floor", "ceil", "even", "rceil")
+BESIDE = 2
+"""FP32 numbers on both sides of the largest element times a power of two."""
+
+DIFFERENCES = {
+    "logarithm": "the scale comes of a logarithm that FP32 rounds, of a rounded amax over the largest element",
+    "divisor": "under the scale 2^-127 numbers are divided by 2^-126",
+    "undivided": "under the scale 2^-127 numbers are not divided",
+}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A package's rule for one format: blocks, those whose scale differs, elements that differ, and why; `unexplained`
+    counts blocks."""
+
+    peer: str
+    block: str
+    rule: str
+    blocks: int
+    scales: int
+    elements: int
+    reasons: dict[str, int]
+    unexplained: int
+
+
+def inputs(block: str, seed: int = 0) -> NDArray[np.float32]:
+    """Blocks of 32 numbers (n, 32), each amax once, in a drawn place and of a drawn sign."""
+    rng = np.random.default_rng(seed)
+    steps = np.float32(block_format(block).element.max) * np.exp2(np.arange(-110, 100, dtype=np.float32))
+    beside = steps.view(np.uint32)[:, None] + np.arange(-BESIDE, BESIDE + 1).astype(np.uint32)
+    amax = np.concatenate([np.arange(1, 0x7F80, dtype=np.uint32) << 16, beside.reshape(-1)]).view(np.float32)
+    drawn = (amax[:, None] * rng.random((amax.size, 32), np.float32)) * np.exp2(-rng.integers(0, 12, (amax.size, 32)))
+    drawn = drawn.astype(np.float32)
+    drawn[np.arange(amax.size), rng.integers(0, 32, amax.size)] = amax
+    return np.asarray(drawn * rng.choice(np.float32([-1, 1]), drawn.shape), dtype=np.float32)
+
+
+def torchao(x: NDArray[np.float32], block: str, rule: str) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Elements and scales by `to_mx`."""
+    import torch  # optional
+    from torchao.prototype.mx_formats import constants, mx_tensor  # optional
+    from torchao.prototype.mx_formats.config import ScaleCalculationMode  # optional
+
+    kinds: dict[str, Any] = {
+        "e4m3": torch.float8_e4m3fn,
+        "e5m2": torch.float8_e5m2,
+        "e2m3": constants.DTYPE_FP6_E2M3,
+        "e3m2": constants.DTYPE_FP6_E3M2,
+        "e2m1": torch.float4_e2m1fn_x2,
+    }
+    mode = ScaleCalculationMode[rule.upper()]
+    scales, data = mx_tensor.to_mx(torch.from_numpy(x), kinds[block_format(block).element.name], 32, mode)
+    elements = data.view(torch.uint8).numpy()
+    if elements.shape[1] != x.shape[1]:  # two in a byte, the first one below
+        elements = np.stack([elements & 15, elements >> 4], axis=-1).reshape(x.shape)
+    return elements, scales.view(torch.uint8).numpy().reshape(-1)
+
+
+def compared(x: NDArray[np.float32], block: str, rule: str) -> Compared:
+    """One rule of one format, and what explains where they differ."""
+    elements, scales = torchao(x, block, rule)
+    ours = quantise(x, block, rule=rule)
+    own_elements, own_scales = np.asarray(ours.elements), np.asarray(ours.scales)[:, 0]
+    other_scale, other = scales != own_scales, (elements != own_elements).any(axis=1)
+    reasons: Counter[str] = Counter()
+    named = {
+        "logarithm": _by_logarithm(x, block, rule) == scales,
+    }
+    explained = ~other_scale
+    for name, holds in named.items():
+        here = other_scale & holds & ~explained
+        reasons[name] += int(here.sum())
+        explained |= here
+    rounded = _divided(x, block, scales, rule) == elements
+    low = ~other_scale & other & (scales == 0) & rounded.all(axis=1)
+    reasons["undivided" if rule == "rceil" else "divisor"] += int(low.sum())
+    nan = scales == 255
+    unexplained = ~explained | (~rounded.all(axis=1) & ~nan) | (other & ~other_scale & ~low)
+    return Compared(
+        f"torchao {importlib.metadata.version('torchao')}",
+        block,
+        rule,
+        len(x),
+        int(other_scale.sum()),
+        int((elements != own_elements).sum()),
+        {name: count for name, count in sorted(reasons.items()) if count},
+        int(unexplained.sum()),
+    )
+
+
+def _by_logarithm(x: NDArray[np.float32], block: str, rule: str) -> NDArray[np.int64]:
+    """Codes of the scale by a division and a logarithm in FP32."""
+    if rule != "rceil":
+        return np.full(len(x), -1)
+    import torch  # optional
+
+    descale = torch.from_numpy(np.abs(x).max(axis=1)) / block_format(block).element.max
+    exponents = torch.ceil(torch.log2(descale)).numpy()
+    return np.asarray(np.clip(exponents, -127, 127) + 127, dtype=np.int64)
+
+
+def _divided(x: NDArray[np.float32], block: str, scales: NDArray[np.uint8], rule: str) -> NDArray[np.uint8]:
+    """Elements of numbers over the scale that is taken for a code, rounded once."""
+    lowest = 1.0 if rule == "rceil" else 2.0**-126
+    divisor = np.where(scales == 0, lowest, np.exp2(scales.astype(np.float64) - 127))
+    fmt = block_format(block).element
+    return np.asarray(fp9.encode(x.astype(np.float64) / divisor[:, None], fmt, "rne", "saturate"))
+
+
+def table(rows: Sequence[Compared]) -> str:
+    """The comparison as a table of Markdown."""
+    lines = [
+        "| package | rule | blocks | scales differ | elements differ | unexplained | why |",
+        "|---|---|---:|---:|---:|---:|---|",
+    ]
+    for peer, rule in dict.fromkeys((row.peer, row.rule) for row in rows):
+        own = [row for row in rows if (row.peer, row.rule) == (peer, rule)]
+        counts = [sum(getattr(row, name) for row in own) for name in ("blocks", "scales", "elements", "unexplained")]
+        why = "; ".join(DIFFERENCES[name] for name in DIFFERENCES if any(name in row.reasons for row in own))
+        lines.append(f"| {peer} | `{rule}` | " + " | ".join(f"{count:,}" for count in counts) + f" | {why or '-'} |")
+    return "\n".join(lines) + "\n"
+
+
+def read(path: Path) -> list[Compared]:
+    """The comparisons of a record."""
+    return [Compared(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+
+
+if __name__ == "__main__":
+    found = [compared(inputs(block), block, rule) for rule in RULES for block in BLOCKS]
+    write_whole(Path(sys.argv[1]), json.dumps([asdict(row) for row in found], indent=1) + "\n")
+    print(table(found))
