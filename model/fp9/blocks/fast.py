@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.blocks.scales import scale_codes
-from fp9.casts.tables import decode_table, rounding_rows, rounding_target
-from fp9.formats import FixedFormat, ScaledInteger
+from fp9.casts.tables import decode_table
+from fp9.formats import FixedFormat, ScaledInteger, UnsignedFloat
 from fp9.formats.host import BINARY32
-from fp9.policy import CastPolicy
 from fp9.rounding import Rounding
 from fp9.scaling import BlockFormat, Divisor, ScaleRule
 from fp9.system.parallel import CACHED, over_parts
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
 
 _COUNTED = 8
 """Magnitudes of an element's format that is encoded by counting limits."""
+
+_COUNTED_ROW = 16
+"""What the length of its blocks is a multiple of, a power of two itself."""
 
 
 def fast_blocks(
@@ -109,16 +111,19 @@ def _grid(fmt: FixedFormat) -> Grid:
 
 
 def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work | None:
-    element = block.element
+    element, found = block.element, block.scale
     small = isinstance(element, FixedFormat) and element.signed_zero and len(element.ordered_magnitudes()) == _COUNTED
-    if not small or not block.scale.has_zero or rule.divisor is not Divisor.LARGEST:
+    if not small or not isinstance(found, UnsignedFloat) or not found.has_zero or rule.divisor is not Divisor.LARGEST:
+        return None
+    if rule.rounding not in (Rounding.RNE, Rounding.RUP) or block.length % _COUNTED_ROW or block.length.bit_count() > 1:
         return None
     from fp9.kernels import blocks as kernels  # slow to load
-    from fp9.kernels.round64 import MODES  # slow to load
 
-    rows, target = rounding_rows(block.scale), rounding_target(block.scale, CastPolicy())
-    numbers = element.table[:_COUNTED]
-    rounding = (rows.binades, rows.order, target, MODES[rule.rounding], decode_table(block.scale))
+    nan = found.nan_code(False)
+    assert nan is not None, "every scale has a NaN"
+    lowest, up = found.min_normal_exponent, rule.rounding is Rounding.RUP
+    grid = kernels.ScaleGrid(found.fraction_bits, lowest, found.max_code, nan, up)
+    table, numbers = decode_table(found), element.table[:_COUNTED]
     constants = (float(block.largest) * tensor_scale, tensor_scale, (numbers[1:] + numbers[:-1]) / 2)
     sign_shift = np.uint32(element.bits - 1)
-    return lambda patterns, scales, codes: kernels.counted(*rounding, patterns, *constants, sign_shift, scales, codes)
+    return lambda patterns, scales, codes: kernels.counted(patterns, grid, table, *constants, sign_shift, scales, codes)

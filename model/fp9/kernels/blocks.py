@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fp9.formats.host import BINARY32
-from fp9.kernels.bits import bits_float32, float32_bits, float64_bits
-from fp9.kernels.compiled import inlined, kernel
-from fp9.kernels.round64 import round_bits
+from fp9.kernels.bits import bits_float32, bits_float64, float32_bits, float64_bits
+from fp9.kernels.compiled import called, inlined, kernel
 
 U = np.uint32
 _MAGNITUDE, _INF, _WIDTH = U(BINARY32.magnitude), U(BINARY32.infinity), U(BINARY32.fraction_bits)
@@ -130,49 +129,115 @@ def scaled_integers(patterns, s, unit, largest, scales, codes):
             _integers(row, _reciprocal(code), unit, largest, out)
 
 
-@inlined
-def _threshold(product, at_equality):
-    """Pattern of the smallest float32 that is above a positive number, or equal to it where that counts."""
-    near = np.float32(product)
-    short = np.float64(near) < product if at_equality else np.float64(near) <= product
-    return U(float32_bits(near) + (_ONE if short else _ZERO))
+# --- any scale --------------------------------------------------------------------------------------------------------
+
+_TILE = 256
+"""Blocks whose magnitudes, scales and limits lie side by side, so that each step is one loop of vectors."""
 
 
-@inlined
-def _counted(row, limits, sign_shift, out):
-    for i in range(row.size):
-        magnitude = U(row[i] & _MAGNITUDE)
-        code = U(U(row[i] >> _WIDEST) << U(sign_shift & _WIDEST))
-        for k in range(limits.size):
-            code = U(code + (_ONE if magnitude >= limits[k] else _ZERO))
-        out[i] = code
+class ScaleGrid(NamedTuple):
+    """The scales' format in terms of float64: codes are in the order of their numbers, from zero on."""
+
+    fraction_bits: int
+    lowest: int  # exponent of the lowest number with full precision
+    largest: int
+    nan: int
+    up: bool  # rounded up; to nearest even otherwise
 
 
-@inlined
-def _limits(limits, middles, factor):
-    """From which patterns on a number has the codes 1 to 7 or more; beyond all numbers where the factor is 0."""
-    for k in range(limits.size):
-        limits[k] = _threshold(middles[k] * factor, k & 1) if factor > 0.0 else U(_INF + _ONE)
+@called
+def _tops(lanes, half, tops):
+    """The largest magnitudes of blocks of 2^n patterns, (lanes,) in order: neighbours compared, then neighbours of
+    these; `half` (lanes / 2,) is written over."""
+    count = lanes.size // 2
+    for i in range(count):
+        half[i] = max(U(lanes[2 * i] & _MAGNITUDE), U(lanes[2 * i + 1] & _MAGNITUDE))
+    while count > tops.size:
+        count //= 2
+        for i in range(count):
+            half[i] = max(half[2 * i], half[2 * i + 1])
+    tops[:] = half[: tops.size]
+
+
+@called
+def _rounded(tops, divisor, g, scales):
+    """Codes of amax / divisor; of an infinity or a NaN, NaN."""
+    for b in range(tops.size):
+        quotient = np.float64(bits_float32(tops[b])) / divisor if tops[b] < _INF else 0.0
+        exponent = max(np.int64(float64_bits(quotient) >> np.uint64(52)) - 1023, g.lowest)
+        places = quotient * bits_float64(np.uint64(np.uint64(1023 + g.fraction_bits - exponent) << np.uint64(52)))
+        whole = np.int64(np.ceil(places) if g.up else np.rint(places))
+        code = min(whole + ((exponent - g.lowest) << g.fraction_bits), g.largest)
+        scales[b] = code if tops[b] < _INF else g.nan
+
+
+@called
+def _limits(middles, factors, limits):
+    """From which patterns on a number has the codes 1 to 7 or more; beyond all numbers where the factor is 0.
+
+    That is the smallest float32 above the product, or equal to it where a tie goes up.
+    """
+    for k in range(_LIMITS):
+        for b in range(factors.size):
+            product = middles[k] * factors[b]
+            near = np.float32(product)
+            short = np.float64(near) < product if k & 1 else np.float64(near) <= product
+            pattern = U(float32_bits(near) + (_ONE if short else _ZERO))
+            limits[k, b] = pattern if factors[b] > 0.0 else U(_INF + _ONE)
+
+
+_LIMITS = 7
+
+
+@called
+def _counted(lanes, each, limits, sign_shift, out):
+    """Codes of rows of 16, `each` rows of one block after the other."""
+    shift = U(sign_shift & _WIDEST)
+    for b in range(lanes.shape[0] // each):
+        l1, l2, l3, l4 = limits[0, b], limits[1, b], limits[2, b], limits[3, b]
+        l5, l6, l7 = limits[4, b], limits[5, b], limits[6, b]
+        for row in range(b * each, (b + 1) * each):
+            for i in range(_ROW):
+                magnitude = U(lanes[row, i] & _MAGNITUDE)
+                code = U(U(lanes[row, i] >> _WIDEST) << shift)
+                code = U(code + (_ONE if magnitude >= l1 else _ZERO))
+                code = U(code + (_ONE if magnitude >= l2 else _ZERO))
+                code = U(code + (_ONE if magnitude >= l3 else _ZERO))
+                code = U(code + (_ONE if magnitude >= l4 else _ZERO))
+                code = U(code + (_ONE if magnitude >= l5 else _ZERO))
+                code = U(code + (_ONE if magnitude >= l6 else _ZERO))
+                code = U(code + (_ONE if magnitude >= l7 else _ZERO))
+                out[row, i] = code
+
+
+_ROW = 16
+"""Patterns that a loop of fixed length takes at once."""
 
 
 @kernel
-def counted(binades, order, t, mode, table, patterns, divisor, tensor_scale, middles, sign_shift, scales, codes):
-    """Blocks of elements of seven magnitudes above zero (FP4) whose scale is amax / divisor, rounded by a table.
+def counted(patterns, g, table, divisor, tensor_scale, middles, sign_shift, scales, codes):
+    """Blocks of elements of seven magnitudes above zero (FP4) whose scale is amax / divisor, rounded once.
 
-    `table` holds the scales' numbers by code, `middles` (7,) the numbers between two neighbours of the elements, from
-    zero up; a tie goes to the even code. A limit is exact: the product of a middle and both scales has at most 53 bits,
-    and the pattern of the next float32 stands for it. A scale of 0 gives zeros with their signs.
+    The length of blocks is a power of two of 16 or more. `table` holds the scales' numbers by code, `middles` (7,) the
+    numbers between two neighbours of the elements, from zero up; a tie goes to the even code. A limit is exact: the
+    product of a middle and both scales has at most 53 bits. A scale of 0 gives zeros with their signs.
     """
-    limits = np.empty(7, dtype=np.uint32)
-    for block in range(patterns.shape[0]):
-        row, out = patterns[block], codes[block]
-        top = _amax(row)
-        if top >= _INF:
-            scales[block] = t.nan[0]
-            out[:] = 0
-        else:
-            quotient = np.float64(bits_float32(top)) / divisor
-            code, _ = round_bits(binades, order, t, mode, float64_bits(quotient), 0, 1, 0)
-            scales[block] = code
-            _limits(limits, middles, table[code] * tensor_scale)
-            _counted(row, limits, sign_shift, out)
+    length = patterns.shape[1]
+    each = length // _ROW
+    half = np.empty(_TILE * length // 2, dtype=np.uint32)
+    tops = np.empty(_TILE, dtype=np.uint32)
+    factors = np.empty(_TILE, dtype=np.float64)
+    limits = np.empty((_LIMITS, _TILE), dtype=np.uint32)
+    for start in range(0, patterns.shape[0], _TILE):
+        end = min(start + _TILE, patterns.shape[0])
+        count = end - start
+        tile, out, of_tile = patterns[start:end], codes[start:end], scales[start:end]
+        _tops(tile.reshape(count * length), half, tops[:count])
+        _rounded(tops[:count], divisor, g, of_tile)
+        for b in range(count):
+            factors[b] = table[of_tile[b]] * tensor_scale if tops[b] < _INF else 0.0
+        _limits(middles, factors[:count], limits)
+        _counted(tile.reshape(count * each, _ROW), each, limits, sign_shift, out.reshape(count * each, _ROW))
+        for b in range(count):
+            if tops[b] >= _INF:
+                out[b] = 0

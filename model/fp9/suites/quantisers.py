@@ -28,6 +28,9 @@ _EACH = 3
 _REACHED = 6
 """Magnitudes at which the scale changes that every place is met with under each rule."""
 
+_TINY = 12
+"""Blocks of subnormal numbers and their neighbours for each place."""
+
 _SMOKE = 960
 """Blocks of a smoke suite."""
 
@@ -178,6 +181,13 @@ def _just_reached(unit: Quantiser, rng: np.random.Generator) -> _Family:
     blocks = np.repeat(amax[:, None] - 1, length, axis=1)
     blocks[np.arange(len(amax)), np.resize(np.arange(length), len(amax))] = amax
     return blocks, np.concatenate(rules)
+
+
+def _tiny(unit: Quantiser, rng: np.random.Generator) -> _Family:
+    """Blocks of numbers around the smallest normal one, their leading 1 at any place, in every place."""
+    count = _TINY * unit.block.length
+    leading = np.int64(1) << rng.integers(0, unit.source.fraction_bits + 3, (count, unit.block.length))
+    return leading | rng.integers(0, leading), np.resize(np.arange(len(unit.rules)), count)
 
 
 def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
