@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fp9.casts.arrays import encode
+from fp9.engines import MacOp
 from fp9.fit import Box, Interface
 from fp9.units import Dot, Mac
 from fp9_sim.batch import verilated
@@ -16,28 +18,39 @@ from fp9_sim.foreign.wrapper import wrapped
 
 
 def box(path: Path) -> Box:
-    """The unit of a mapping, compiled by Verilator, asked with the first formats of a and of b.
+    """The unit of a mapping, compiled by Verilator, asked with scales of 1 and the first formats of a and of b,
+    or those that [held] says.
 
-    Raises ValueError for a mapping that is none, or whose unit is no `dot` or `fma`; MissingTool and SimulatorError as
-    `check_rtl` does.
+    A mac is asked with LOAD alone: each sum for itself. Raises ValueError for a mapping that is none, whose unit adds
+    no products to an addend, or gives no result; MissingTool and SimulatorError as `check_rtl` does.
     """
     foreign = load(path)
     spec = foreign.spec
-    if not isinstance(spec, Dot) or isinstance(spec, Mac):
+    if not isinstance(spec, Dot):
         raise ValueError(
-            f"{path}: a unit of kind {spec.kind} given; give one of kind dot or fma, whose sums are fitted"
+            f"{path}: a unit of kind {spec.kind} given; give one of kind dot, fma or mac, whose sums are fitted"
         )
+    if isinstance(spec, Mac) and (spec.engine.whole or spec.engine.chunk):
+        raise ValueError(f"{path}: engine {spec.engine.name} given; give one of a mac whose every sum is its result")
+    numbers = {port.name for port in spec.inputs if port.formats}
+    if lacking := [*(name for name in foreign.held if name in numbers), *({"result"} & {*foreign.without})]:
+        raise ValueError(f"{path}: theirs has no {lacking[0]}; give a unit with all operands and the result")
     if foreign.latency is None:
         raise ValueError(f"{path}: no latency given; give it: no expected result finds it")
-    interface = Interface(spec.a[0], spec.b[0], spec.engine.output, spec.engine.products, foreign.any_nan)
+    a, b = (getattr(spec, name)[foreign.held.get(f"{name}_format", 0)] for name in ("a", "b"))
+    interface = Interface(a, b, spec.engine.output, spec.products, foreign.any_nan)
     return Box(foreign.top, interface, _ask(foreign, foreign.latency, spec))
 
 
 def _ask(foreign: Foreign, latency: int, spec: Dot) -> Any:
     unit = verilated(spec, verilog=wrapped(foreign, latency))
+    apart = {"op": int(MacOp.LOAD)} if isinstance(spec, Mac) else {}
+    if spec.scale is not None:
+        names = (*spec.scale_names("a"), *spec.scale_names("b"))
+        apart |= dict.fromkeys(names, int(encode([1.0], spec.scale)[0]))
 
     def ask(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> NDArray[Any]:
-        columns = {port.name: np.zeros(len(c), dtype=np.uint8) for port in spec.inputs}
+        columns = {port.name: np.full(len(c), apart.get(port.name, 0), dtype=np.uint8) for port in spec.inputs}
         columns |= dict(zip(spec.lane_names("a"), a.T, strict=True))
         columns |= dict(zip(spec.lane_names("b"), b.T, strict=True))
         return unit(**{**columns, "c": c})["result"]

@@ -28,7 +28,7 @@ MOST_CLOCKS = 64
 """Longest latency that can be checked, and the one that a unit with a handshake may take."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
-_FIELDS: dict[str, Any] = {
+FIELDS: dict[str, Any] = {
     "files": list,
     "include": list,
     "defines": dict,
@@ -48,6 +48,8 @@ _FIELDS: dict[str, Any] = {
     "enable": dict,
     "handshake": dict,
 }
+"""Keys of a mapping, and what each holds."""
+
 _FLAGS = tuple(flag.name.lower() for flag in Flags if flag.name and flag is not Flags.DIVIDE_BY_ZERO)
 
 Value = int | str
@@ -144,9 +146,9 @@ def load(path: Path | str) -> Foreign:
 
 def _check_fields(path: Path, said: Mapping[str, Any]) -> None:
     for field, value in said.items():
-        if field not in _FIELDS:
-            raise ValueError(f"{path} has a field {field!r}; known are {', '.join(_FIELDS)}")
-        if not isinstance(value, _FIELDS[field]) or isinstance(value, bool):
+        if field not in FIELDS:
+            raise ValueError(f"{path} has a field {field!r}; known are {', '.join(FIELDS)}")
+        if not isinstance(value, FIELDS[field]) or isinstance(value, bool):
             raise ValueError(f"{path}: {field} = {value!r} given; docs/peers.md has its form")
     for field in ("files", "top", "unit"):
         if not said.get(field):
