@@ -35,6 +35,8 @@ DIFFERENCES = {
     "logarithm": "the scale comes of a logarithm that FP32 rounds, of a rounded amax over the largest element",
     "divisor": "under the scale 2^-127 numbers are divided by 2^-126",
     "undivided": "under the scale 2^-127 numbers are not divided",
+    "least": "scales of NVFP4 are 2^-6 at least",
+    "reciprocal": "numbers are multiplied by the rounded reciprocal of the scale",
 }
 
 
@@ -54,14 +56,16 @@ class Compared:
 
 
 def inputs(block: str, seed: int = 0) -> NDArray[np.float32]:
-    """Blocks of 32 numbers (n, 32), each amax once, in a drawn place and of a drawn sign."""
-    rng = np.random.default_rng(seed)
+    """Blocks of numbers (n, length), each amax once, in a drawn place and of a drawn sign."""
+    rng, length = np.random.default_rng(seed), block_format(block).length
     steps = np.float32(block_format(block).element.max) * np.exp2(np.arange(-110, 100, dtype=np.float32))
     beside = steps.view(np.uint32)[:, None] + np.arange(-BESIDE, BESIDE + 1).astype(np.uint32)
     amax = np.concatenate([np.arange(1, 0x7F80, dtype=np.uint32) << 16, beside.reshape(-1)]).view(np.float32)
-    drawn = (amax[:, None] * rng.random((amax.size, 32), np.float32)) * np.exp2(-rng.integers(0, 12, (amax.size, 32)))
+    drawn = (amax[:, None] * rng.random((amax.size, length), np.float32)) * np.exp2(
+        -rng.integers(0, 12, (amax.size, length))
+    )
     drawn = drawn.astype(np.float32)
-    drawn[np.arange(amax.size), rng.integers(0, 32, amax.size)] = amax
+    drawn[np.arange(amax.size), rng.integers(0, length, amax.size)] = amax
     return np.asarray(drawn * rng.choice(np.float32([-1, 1]), drawn.shape), dtype=np.float32)
 
 
@@ -81,9 +85,46 @@ def torchao(x: NDArray[np.float32], block: str, rule: str) -> tuple[NDArray[np.u
     mode = ScaleCalculationMode[rule.upper()]
     scales, data = mx_tensor.to_mx(torch.from_numpy(x), kinds[block_format(block).element.name], 32, mode)
     elements = data.view(torch.uint8).numpy()
-    if elements.shape[1] != x.shape[1]:  # two in a byte, the first one below
-        elements = np.stack([elements & 15, elements >> 4], axis=-1).reshape(x.shape)
+    elements = elements if elements.shape == x.shape else _unpacked(elements, x.shape)
     return elements, scales.view(torch.uint8).numpy().reshape(-1)
+
+
+def _unpacked(pairs: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Elements that lie two in a byte, the first one below."""
+    return np.stack([pairs & 15, pairs >> 4], axis=-1).reshape(shape)
+
+
+def compared_nvfp4(x: NDArray[np.float32]) -> Compared:
+    """NVFP4 with the scales of its blocks alone, by `nvfp4_quantize`."""
+    import torch  # optional
+    from torchao.prototype.mx_formats import nvfp4_tensor  # optional
+
+    their_scales, pairs = nvfp4_tensor.nvfp4_quantize(torch.from_numpy(x))
+    scales = their_scales.view(torch.uint8).numpy().reshape(-1)
+    elements = _unpacked(pairs.view(torch.uint8).numpy(), x.shape)
+    ours = quantise(x, "nvfp4", rule="rne")
+    own_elements, own_scales = np.asarray(ours.elements), np.asarray(ours.scales)[:, 0]
+    least = np.maximum(own_scales, fp9.encode(2.0**-6, "ue4m3"))
+    reciprocals = np.float32(1) / fp9.decode(scales, "ue4m3").astype(np.float32)
+    with np.errstate(over="ignore"):
+        by_reciprocal = fp9.encode(x * reciprocals[:, None], "e2m1", "rne", "saturate")
+    other = (elements != own_elements).any(axis=1)
+    reasons = {"least": int((scales != own_scales).sum()), "reciprocal": int((other & (scales == own_scales)).sum())}
+    unexplained = (scales != least) | (elements != by_reciprocal).any(axis=1)
+    return Compared(
+        _torchao(),
+        "nvfp4",
+        "rne",
+        len(x),
+        int((scales != own_scales).sum()),
+        int((elements != own_elements).sum()),
+        reasons,
+        int(unexplained.sum()),
+    )
+
+
+def _torchao() -> str:
+    return f"torchao {importlib.metadata.version('torchao')}"
 
 
 def compared(x: NDArray[np.float32], block: str, rule: str) -> Compared:
@@ -107,7 +148,7 @@ def compared(x: NDArray[np.float32], block: str, rule: str) -> Compared:
     nan = scales == 255
     unexplained = ~explained | (~rounded.all(axis=1) & ~nan) | (other & ~other_scale & ~low)
     return Compared(
-        f"torchao {importlib.metadata.version('torchao')}",
+        _torchao(),
         block,
         rule,
         len(x),
@@ -158,5 +199,6 @@ def read(path: Path) -> list[Compared]:
 
 if __name__ == "__main__":
     found = [compared(inputs(block), block, rule) for rule in RULES for block in BLOCKS]
+    found.append(compared_nvfp4(inputs("nvfp4")))
     write_whole(Path(sys.argv[1]), json.dumps([asdict(row) for row in found], indent=1) + "\n")
     print(table(found))
