@@ -19,7 +19,7 @@ SPDX-License-Identifier: CC0-1.0
 This text is your own: fp9's authors claim no rights in what fp9 generates.
 
 It is made again, to the byte, by
-  fp9 rtl {name}.toml {options}
+  fp9 {command}
 from this {name}.toml:
 """
 
@@ -29,10 +29,11 @@ _LATENCY = {
 }
 
 
-def header(unit: Unit, options: str) -> list[str]:
+def header(unit: Unit, options: str, command: str = "rtl") -> list[str]:
     """Comment lines: the command with its `options` and the spec, what the unit does, and every port with its width,
     meaning and bits."""
-    lines = _PROVENANCE.format(name=unit.name, version=version("fp9"), options=options).splitlines()
+    made_by = f"{command} {unit.name}.toml {options}"
+    lines = _PROVENANCE.format(name=unit.name, version=version("fp9"), command=made_by).splitlines()
     lines += ["", *(f"  {line}" for line in dumps(unit).splitlines()), ""]
     lines += (inspect.getdoc(type(unit)) or "").partition("\n\n")[0].splitlines()
     if unit.stages:

@@ -40,13 +40,17 @@ def c_header(unit: Unit) -> str:
 
 def sv_package(unit: Unit) -> str:
     """SystemVerilog package `NAME_pkg` of a unit's encodings and words, and its interface `NAME_if`, in one file."""
-    return f"{sv_types(unit)}\n{sv_interface(unit)}"
+    head = header(unit, f"--sv-package {unit.name}_pkg.sv")
+    return "\n".join([*head, "", _types(unit), sv_interface(unit)])
 
 
 def sv_types(unit: Unit) -> str:
-    """SystemVerilog package `NAME_pkg` alone: what every tool reads."""
-    lines = header(unit, f"--sv-package {unit.name}_pkg.sv")
-    lines += ["", f"package {unit.name}_pkg;"]
+    """SystemVerilog package `NAME_pkg` alone, as `fp9 package` has it: what every tool reads."""
+    return "\n".join([*header(unit, f"-o {unit.name}", "package"), "", _types(unit)])
+
+
+def _types(unit: Unit) -> str:
+    lines = [f"package {unit.name}_pkg;"]
     for port in select_ports(unit):
         names = [f"{identifier(port.name)}_{identifier(choice)}" for choice in port.choices]
         values = ",\n".join(f"    {name} = {port.width}'d{value}" for value, name in enumerate(names))

@@ -21,7 +21,9 @@ from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator, SimulatorContext
+from click.testing import CliRunner
 
+from fp9.cli import main
 from fp9.engines import engine
 from fp9.formats import format
 from fp9.system import cache
@@ -104,6 +106,34 @@ def test_header_is_the_spec_that_the_file_is_made_of(unit: Unit, tmp_path: Path)
     assert spec is not None
     (tmp_path / "unit.toml").write_text("\n".join(line.removeprefix("//") for line in spec[1].splitlines()))
     assert load(tmp_path / "unit.toml") == unit
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("decoder_ocp", "-o decoder_ocp.v"),
+        ("decoder_ocp", "--flat -o decoder_ocp.v"),
+        ("decoder_ocp", "--sv -o decoder_ocp.sv"),
+        ("decoder_ocp", "--modules decoder_ocp --sv"),
+        ("decoder_ocp", "--sv-package decoder_ocp_pkg.sv"),
+        ("decoder_ocp", "--c-header decoder_ocp.h"),
+        ("mac_dlfloat16", "--wrapper axis --user-bits 3 -o mac_dlfloat16_axis.v"),
+    ],
+)
+def test_the_command_in_the_header_makes_the_text_again(
+    name: str, options: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = []
+    for spec in (name, f"{name}.toml"):
+        result = CliRunner().invoke(main, ["rtl", spec, *options.split()])
+        assert result.exit_code == 0, result.output
+        made.append({path.name: path.read_bytes() for path in tmp_path.rglob(f"{name}*.*") if path.suffix != ".toml"})
+        text = next(text for text in made[0].values() if b"made by fp9" in text).decode()
+        assert f"  fp9 rtl {name}.toml {options}\n" in text
+        said = re.findall(r"^(?://| \*)   (\w+ = .*)$", text, re.MULTILINE)
+        (tmp_path / f"{name}.toml").write_text("\n".join(said))
+    assert made[0] == made[1] and made[0]
 
 
 # --- what a reader meets ---------------------------------------------------------------------------------------------
