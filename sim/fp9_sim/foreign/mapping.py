@@ -35,6 +35,7 @@ FIELDS: dict[str, Any] = {
     "top": str,
     "unit": (str, dict),
     "result": dict,
+    "exact": dict,
     "latency": int,
     "nan": str,
     "without": list,
@@ -54,6 +55,19 @@ _FLAGS = tuple(flag.name.lower() for flag in Flags if flag.name and flag is not 
 
 Value = int | str
 """A value of a constant or parameter: a number, or Verilog text."""
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A result given in parts, not rounded: (-1)^sign * significand * 2^(exponent + offset), and pins of NaN and
+    infinity; None where there is no such pin. The exponent is in two's complement."""
+
+    significand: str
+    exponent: str
+    sign: str | None = None
+    nan: str | None = None
+    inf: str | None = None
+    offset: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,6 +96,7 @@ class Foreign:
     reset: tuple[str, bool] | None
     enable: tuple[str, bool] | None
     handshake: Mapping[str, tuple[str, bool]]
+    exact: Exact | None = None
 
     @property
     def operands(self) -> Unit:
@@ -123,7 +138,8 @@ def load(path: Path | str) -> Foreign:
     flags = {n: _text(path, f"flags.{n}", v) for n, v in said.get("flags", {}).items()}
     if set(without) >= {port.name for port in spec.outputs}:
         raise ValueError(f"{path}: without names every output; leave one to check")
-    apart = {*without, *held, *([FLAGS_PORT.name] if flags else [])}
+    exact = _exact(path, spec, said["exact"]) if "exact" in said else None
+    apart = {*without, *held, *([FLAGS_PORT.name] if flags else []), *(["result"] if exact else [])}
     return Foreign(
         path=path,
         spec=spec,
@@ -141,6 +157,7 @@ def load(path: Path | str) -> Foreign:
         reset=_pin(path, "reset", said.get("reset"), "active", ("high", "low")),
         enable=_pin(path, "enable", said.get("enable"), "active", ("high", "low")),
         handshake={n: _inverted(path, f"handshake.{n}", v) for n, v in said.get("handshake", {}).items()},
+        exact=exact,
     )
 
 
@@ -220,6 +237,22 @@ def _narrowed(path: Path, name: str, base: Unit, said: Mapping[str, Any], stages
     target = format(said.get("format", "e4m3"))
     policy = cast_policy(target, said.get("rounding"), said.get("overflow", "saturate"), False, False)
     return Narrowed(name, dataclasses.replace(base, name=name, stages=0), target, policy, stages)
+
+
+def _exact(path: Path, spec: Unit, said: Mapping[str, Any]) -> Exact:
+    """The parts of a result that is not rounded; the spec's result is a sum with infinities and subnormals."""
+    fields = [field.name for field in dataclasses.fields(Exact)]
+    _check_known(path, "exact", said, fields)
+    result = spec.engine.output if isinstance(spec, Dot) else None
+    if result is None or not (result.has_inf and result.subnormals):
+        raise ValueError(f"{path}: [exact] is the sum of an fma or a dot in a format such as fp32; give such a unit")
+    if missing := [name for name in ("significand", "exponent") if name not in said]:
+        raise ValueError(f"{path}: exact.{missing[0]} is not given; give the port")
+    offset = said.get("offset", 0)
+    if not isinstance(offset, int) or isinstance(offset, bool):
+        raise ValueError(f"{path}: exact.offset = {offset!r} given; give an integer")
+    parts = {name: _text(path, f"exact.{name}", value) for name, value in said.items() if name != "offset"}
+    return Exact(parts.pop("significand"), parts.pop("exponent"), **parts, offset=offset)
 
 
 def _code(path: Path, spec: Unit, name: str, value: object) -> int:

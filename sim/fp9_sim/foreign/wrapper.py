@@ -1,19 +1,15 @@
-"""A thin module with our ports around a unit that is not ours.
-
-Without a clock it only connects. A pipeline of fixed latency has no way to wait: the wrapper takes operations as long
-as all that are under way would find a place in its queue of results, and marks with a bit beside the pipeline when each
-comes out, where the unit does not say so itself. A unit with an enable stands still while its result is not taken. A
-unit with a handshake of its own is connected to ours.
-"""
+"""A thin module with our ports around a unit that is not ours: what drives its inputs, where our outputs come from."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from fp9.rounding import FLAG_BITS, Flags
-from fp9.units import FLAGS_PORT, Port
-from fp9_sim.foreign.mapping import Foreign, Value
+from fp9.units import FLAGS_PORT, Dot, Port
+from fp9_sim.foreign.mapping import Exact, Foreign, Value
 from fp9_sim.foreign.ports import Place, TheirPort, elaborate, place
+from fp9_sim.foreign.timing import timing
 
 _STYLE = (
     "ALWCOMBORDER ASCRANGE ASSIGNDLY BLKSEQ CASEINCOMPLETE CASEOVERLAP CASEX CASEWITHX CMPCONST DECLFILENAME DEFPARAM "
@@ -25,6 +21,8 @@ _STYLE = (
     "WIDTH WIDTHCONCAT WIDTHEXPAND WIDTHTRUNC WIDTHXZEXPAND ZERODLY ZEROREPL"
 )
 """Verilator's remarks on style, which are no concern of a check; what makes it another circuit stays on."""
+_LINT_ON = re.compile(r"(verilator\s+lint_)on(\s+(\w+))")
+"""Their comment that turns a remark on again."""
 
 
 def wrapped(foreign: Foreign, latency: int) -> str:
@@ -43,7 +41,7 @@ def wrapped(foreign: Foreign, latency: int) -> str:
     raw = {port.name: f"raw_{port.name}" for port in kept}
     if spec.stages:
         declared += ["input wire clk, rst, in_valid, out_ready", "output wire in_ready, out_valid"]
-        body += _timing(foreign, latency, kept)
+        body += timing(foreign, latency, kept)
     else:
         body += [f"  assign {port.name} = raw_{port.name};" for port in kept]
     lines = connections.lines(raw)
@@ -54,8 +52,24 @@ def wrapped(foreign: Foreign, latency: int) -> str:
     instance = f"  {foreign.top} {parameters} unit({pins});"
     # Their files first: packages stand before what uses them.
     return "\n".join(
-        [*lint, foreign.verilog, '`line 1 "fp9" 0', head, *wires, *lines, *body, instance, "endmodule", ""]
+        [
+            *lint,
+            _LINT_ON.sub(_without_style, foreign.verilog),
+            '`line 1 "fp9" 0',
+            head,
+            *wires,
+            *lines,
+            *body,
+            instance,
+            "endmodule",
+            "",
+        ]
     )
+
+
+def _without_style(found: re.Match[str]) -> str:
+    """The comment, turned round where it is about style."""
+    return f"{found[1]}off{found[2]}" if found[3] in _STYLE.split() else found[0]
 
 
 def _parameters(values: Mapping[str, Value]) -> str:
@@ -157,6 +171,8 @@ class _Connections:
             for low, width, ours, _ in drivers:
                 yield f"  assign their_{name}{element}[{low + width - 1}:{low}] = {ours};"
         spec = self.foreign.spec
+        if self.foreign.exact:
+            yield from self._exact(self.foreign.exact)
         for output in spec.outputs:
             if output.name in raw:
                 yield f"  assign {raw[output.name]} = {self._taken(output)};"
@@ -169,10 +185,53 @@ class _Connections:
     def _taken(self, output: Port) -> str:
         if output.name == FLAGS_PORT.name and self.foreign.flags:
             return "{" + ", ".join(self._flag(place) for place in reversed(range(FLAG_BITS))) + "}"
+        if output.name == "result" and self.foreign.exact:
+            return "exact_code"
         key = f"ports.{output.name}"
         places = [self._place(path, key) for path in self.foreign.ports[output.name]]
         self._check_width(key, output, places)
         return "{" + ", ".join(_bits(at) for at in places) + "}"
+
+    def _exact(self, parts: Exact) -> Iterator[str]:
+        """`exact_code`: the number of the parts as a code of the spec's result; beyond its normal numbers NaN."""
+        spec = self.foreign.spec
+        assert isinstance(spec, Dot), "the mapping has checked it"
+        fmt = spec.engine.output
+        significand, exponent = self._part("significand", parts.significand), self._part("exponent", parts.exponent)
+        if significand.width > fmt.precision:
+            raise ValueError(
+                f"{self.foreign.path}: exact.significand has {significand.width} bits; {fmt.name} holds {fmt.precision}"
+            )
+        fraction, top, bits = fmt.fraction_bits, (1 << fmt.exponent_bits) - 1, fmt.bits
+        sign, nan, inf = (
+            "1'b0" if path is None else _bits(self._part(name, path))
+            for name, path in (("sign", parts.sign), ("nan", parts.nan), ("inf", parts.inf))
+        )
+        nan_code = f"{bits}'d{fmt.nan_code(False)}"
+        yield from (
+            f"  wire [{fraction}:0] exact_significand = {_bits(significand)};",
+            "  integer exact_top, exact_place;",
+            "  always @* begin",
+            "    exact_top = 0;",
+            f"    for (exact_place = 0; exact_place <= {fraction}; exact_place = exact_place + 1)",
+            "      if (exact_significand[exact_place]) exact_top = exact_place;",
+            "  end",
+            f"  wire [{fraction}:0] exact_normal = exact_significand << ({fraction} - exact_top);",
+            f"  wire signed [31:0] exact_exponent = $signed({_bits(exponent)});",
+            f"  wire signed [31:0] exact_biased = exact_exponent + exact_top + ({parts.offset + fmt.bias});",
+            f"  wire [{fmt.exponent_bits - 1}:0] exact_field = exact_biased[{fmt.exponent_bits - 1}:0];",
+            f"  wire [{bits - 1}:0] exact_code = {nan} ? {nan_code}",
+            f"    : {inf} ? {{{sign}, {bits - 1}'d{fmt.inf_code(False)}}}",
+            f"    : exact_significand == 0 ? {{{sign}, {bits - 1}'d0}}",
+            f"    : exact_biased > 0 && exact_biased < {top} ? {{{sign}, exact_field, exact_normal[{fraction - 1}:0]}}",
+            f"    : {nan_code};",
+        )
+
+    def _part(self, name: str, path: str) -> Place:
+        at = self._place(path, f"exact.{name}")
+        if at.width != 1 and name not in ("significand", "exponent"):
+            raise ValueError(f"{self.foreign.path}: exact.{name} has {at.width} bits; name one")
+        return at
 
     def _flag(self, bit: int) -> str:
         name = (Flags(1 << bit).name or "").lower()
@@ -186,72 +245,3 @@ class _Connections:
 
 def _bits(at: Place) -> str:
     return f"their_{at.port.name}{at.element}[{at.low + at.width - 1}:{at.low}]"
-
-
-# --- timing ---------------------------------------------------------------------------------------------------------
-
-
-def _timing(foreign: Foreign, latency: int, kept: list[Port]) -> list[str]:
-    """How operations and results wait: by the unit's own handshake, by its enable, or in a queue."""
-    named = foreign.handshake
-    if "out_ready" in named:
-        ready = "takes" if "in_ready" in named else "1'b1"
-        return [
-            "  wire give_valid = in_valid;",
-            "  wire give_ready = out_ready;",
-            f"  assign in_ready = {ready};",
-            "  assign out_valid = comes;",
-            *(f"  assign {port.name} = raw_{port.name};" for port in kept),
-        ]
-    if foreign.enable:
-        return _enabled(latency, kept, "out_valid" in named)
-    return _queue(latency, kept, "in_ready" in named, "out_valid" in named)
-
-
-def _under_way(latency: int, take: str, advance: str) -> list[str]:
-    """A bit beside the pipeline for each operation in it; `comes` marks the last stage."""
-    return [
-        f"  reg [{latency - 1}:0] under_way;",
-        f"  wire comes = under_way[{latency - 1}];",
-        f"  wire [{latency}:0] moved = {{under_way, {take}}};",
-        f"  always @(posedge clk) under_way <= rst ? 0 : {advance} ? moved[{latency - 1}:0] : under_way;",
-    ]
-
-
-def _enabled(latency: int, kept: list[Port], own: bool) -> list[str]:
-    """A pipeline that stands still while its result waits; reset runs it."""
-    return [
-        *([] if own else _under_way(latency, "in_valid", "go")),
-        "  wire go = out_ready || !comes || rst;",
-        "  wire give_valid = in_valid;",
-        "  assign in_ready = go;",
-        "  assign out_valid = comes;",
-        *(f"  assign {port.name} = raw_{port.name};" for port in kept),
-    ]
-
-
-def _queue(latency: int, kept: list[Port], may_wait: bool, own: bool) -> list[str]:
-    """Results of a pipeline that does not wait, held until they are taken; the first one passes without a clock."""
-    width = sum(port.width for port in kept)
-    places = latency + 2
-    bits = places.bit_length()
-    return [
-        *([] if own else _under_way(latency, "take", "1'b1")),
-        f"  wire [{width - 1}:0] raw = {{{', '.join(f'raw_{port.name}' for port in kept)}}};",
-        f"  reg [{width - 1}:0] held [0:{places - 1}];",
-        f"  reg [{bits}:0] results, promised;",
-        "  integer place;",
-        f"  wire room = promised < {places};",
-        "  wire give_valid = in_valid && room;",
-        f"  assign in_ready = room{' && takes' if may_wait else ''};",
-        "  wire take = in_valid && in_ready;",
-        "  wire give = out_valid && out_ready;",
-        "  assign out_valid = comes || results != 0;",
-        f"  assign {{{', '.join(port.name for port in kept)}}} = results != 0 ? held[0] : raw;",
-        "  always @(posedge clk) begin",
-        f"    promised <= rst ? 0 : promised + {{{bits}'d0, take}} - {{{bits}'d0, give}};",
-        f"    results <= rst ? 0 : results + {{{bits}'d0, comes}} - {{{bits}'d0, give}};",
-        f"    if (give) for (place = 0; place < {places - 1}; place = place + 1) held[place] <= held[place + 1];",
-        "    if (comes && !(give && results == 0)) held[give ? results - 1 : results] <= raw;",
-        "  end",
-    ]

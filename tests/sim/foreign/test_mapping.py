@@ -78,7 +78,8 @@ def test_a_wrong_spec_names_the_mapping(tmp_path: Path, change: tuple[str, str],
 def test_comments_of_older_files_and_headers_of_branches_not_taken_do_no_harm(tmp_path: Path) -> None:
     path = stranger(tmp_path)
     unit = tmp_path / "acme_quant.sv"
-    unit.write_bytes('// Größe\n`ifdef NEVER\n`include "none.svh"\n`endif\n'.encode("latin-1") + unit.read_bytes())
+    older = '// Größe\n`ifdef NEVER\n`include "none.svh"\n`endif\n/* verilator lint_on WIDTH */\n'
+    unit.write_bytes(older.encode("latin-1") + unit.read_bytes())
     assert check_rtl(load(path), count=100).passed
     unit.write_text('`include "none.svh"\n' + unit.read_text(encoding="latin-1"))
     with pytest.raises(ValueError, match=r"acme_quant\.sv:1:.*none\.svh"):

@@ -130,3 +130,42 @@ def test_an_adder_is_a_dot_whose_other_inputs_are_held(tmp_path: Path) -> None:
     verdict = check_rtl(load(path))
     assert verdict.passed, verdict
     assert verdict.checked == 1 << 16
+
+
+PRODUCT = """\
+module acme_product (input [7:0] p, q, output minus, output [5:0] digits, output [6:0] place, output nan, inf);
+    wire [2:0] m = {|p[6:2], p[1:0]}, n = {|q[6:2], q[1:0]};
+    wire p_special = &p[6:2], q_special = &q[6:2];
+    assign nan = p_special && (p[1:0] != 0 || q[6:0] == 0) || q_special && (q[1:0] != 0 || p[6:0] == 0);
+    assign inf = (p_special || q_special) && !nan;
+    assign minus = p[7] ^ q[7];
+    assign digits = m * n;
+    assign place = {2'd0, p[6:2]} + {2'd0, q[6:2]} + (p[6:2] == 0) + (q[6:2] == 0) + 7'd100;
+endmodule
+"""
+
+
+def test_a_product_in_parts_is_checked_without_rounding(tmp_path: Path) -> None:
+    """E5M2: two fraction bits and bias 15 each; 28 of these 34 places are in the exponent, 7 bits around 0, already."""
+    (tmp_path / "acme.v").write_text(PRODUCT)
+    path = tmp_path / "acme.toml"
+    path.write_text(
+        'files = ["acme.v"]\ntop = "acme_product"\nnan = "any"\nwithout = ["flags"]\n'
+        '[unit]\nkind = "fma"\na = ["e5m2"]\nb = ["e5m2"]\nengine = "fma_fp32"\n[held]\nc = -0.0\n'
+        '[ports]\na = "p"\nb = "q"\n[exact]\nsign = "minus"\nsignificand = "digits"\nexponent = "place"\n'
+        'offset = -6\nnan = "nan"\ninf = "inf"\n'
+    )
+    verdict = check_rtl(load(path))
+    assert verdict.passed, verdict
+    assert verdict.checked == 1 << 16
+    path.write_text(path.read_text().replace("offset = -6", "offset = -8"))
+    assert "e5m2 with bias 16 for e5m2" in check_rtl(load(path)).explanations[0].says
+    for change, says in (
+        (('exponent = "place"\n', ""), "exact.exponent is not given"),
+        (('sign = "minus"', 'sign = "digits"'), "exact.sign has 6 bits; name one"),
+        (("fma_fp32", "dlfloat"), r"\[exact\] is the sum of an fma or a dot"),
+    ):
+        other = tmp_path / "other.toml"
+        other.write_text(path.read_text().replace(*change))
+        with pytest.raises(ValueError, match=says):
+            check_rtl(load(other))

@@ -1,0 +1,78 @@
+"""How operations and results wait around a unit that is not ours.
+
+A pipeline of fixed latency has no way to wait: the wrapper takes operations as long as all that are under way would
+find a place in its queue of results, and marks with a bit beside the pipeline when each comes out, where the unit does
+not say so itself. A unit with an enable stands still while its result is not taken. A unit with a handshake of its own
+is connected to ours.
+"""
+
+from __future__ import annotations
+
+from fp9.units import Port
+from fp9_sim.foreign.mapping import Foreign
+
+
+def timing(foreign: Foreign, latency: int, kept: list[Port]) -> list[str]:
+    """How operations and results wait: by the unit's own handshake, by its enable, or in a queue."""
+    named = foreign.handshake
+    if "out_ready" in named:
+        ready = "takes" if "in_ready" in named else "1'b1"
+        return [
+            "  wire give_valid = in_valid;",
+            "  wire give_ready = out_ready;",
+            f"  assign in_ready = {ready};",
+            "  assign out_valid = comes;",
+            *(f"  assign {port.name} = raw_{port.name};" for port in kept),
+        ]
+    if foreign.enable:
+        return _enabled(latency, kept, "out_valid" in named)
+    return _queue(latency, kept, "in_ready" in named, "out_valid" in named)
+
+
+def _under_way(latency: int, take: str, advance: str) -> list[str]:
+    """A bit beside the pipeline for each operation in it; `comes` marks the last stage."""
+    return [
+        f"  reg [{latency - 1}:0] under_way;",
+        f"  wire comes = under_way[{latency - 1}];",
+        f"  wire [{latency}:0] moved = {{under_way, {take}}};",
+        f"  always @(posedge clk) under_way <= rst ? 0 : {advance} ? moved[{latency - 1}:0] : under_way;",
+    ]
+
+
+def _enabled(latency: int, kept: list[Port], own: bool) -> list[str]:
+    """A pipeline that stands still while its result waits; reset runs it."""
+    return [
+        *([] if own else _under_way(latency, "in_valid", "go")),
+        "  wire go = out_ready || !comes || rst;",
+        "  wire give_valid = in_valid;",
+        "  assign in_ready = go;",
+        "  assign out_valid = comes;",
+        *(f"  assign {port.name} = raw_{port.name};" for port in kept),
+    ]
+
+
+def _queue(latency: int, kept: list[Port], may_wait: bool, own: bool) -> list[str]:
+    """Results of a pipeline that does not wait, held until they are taken; the first one passes without a clock."""
+    width = sum(port.width for port in kept)
+    places = latency + 2
+    bits = places.bit_length()
+    return [
+        *([] if own else _under_way(latency, "take", "1'b1")),
+        f"  wire [{width - 1}:0] raw = {{{', '.join(f'raw_{port.name}' for port in kept)}}};",
+        f"  reg [{width - 1}:0] held [0:{places - 1}];",
+        f"  reg [{bits}:0] results, promised;",
+        "  integer place;",
+        f"  wire room = promised < {places};",
+        "  wire give_valid = in_valid && room;",
+        f"  assign in_ready = room{' && takes' if may_wait else ''};",
+        "  wire take = in_valid && in_ready;",
+        "  wire give = out_valid && out_ready;",
+        "  assign out_valid = comes || results != 0;",
+        f"  assign {{{', '.join(port.name for port in kept)}}} = results != 0 ? held[0] : raw;",
+        "  always @(posedge clk) begin",
+        f"    promised <= rst ? 0 : promised + {{{bits}'d0, take}} - {{{bits}'d0, give}};",
+        f"    results <= rst ? 0 : results + {{{bits}'d0, comes}} - {{{bits}'d0, give}};",
+        f"    if (give) for (place = 0; place < {places - 1}; place = place + 1) held[place] <= held[place + 1];",
+        "    if (comes && !(give && results == 0)) held[give ? results - 1 : results] <= raw;",
+        "  end",
+    ]
