@@ -15,6 +15,7 @@ from fp9.kernels.bits import bits_float32, bits_float64, float32_bits, float64_b
 from fp9.kernels.compiled import called, inlined, kernel
 
 U = np.uint32
+_S = np.int32
 _MAGNITUDE, _INF, _WIDTH = U(BINARY32.magnitude), U(BINARY32.infinity), U(BINARY32.fraction_bits)
 _FRACTION, _ZERO, _ONE, _WIDEST = U(BINARY32.fraction), U(0), U(1), U(31)
 _LIFT = 24
@@ -131,7 +132,7 @@ def scaled_integers(patterns, s, unit, largest, scales, codes):
 
 # --- any scale --------------------------------------------------------------------------------------------------------
 
-_TILE = 256
+_TILE = 1024
 """Blocks whose magnitudes, scales and limits lie side by side, so that each step is one loop of vectors."""
 
 
@@ -194,20 +195,14 @@ def _counted(lanes, each, limits, sign_shift, out):
     """Codes of rows of 16, `each` rows of one block after the other."""
     shift = U(sign_shift & _WIDEST)
     for b in range(lanes.shape[0] // each):
-        l1, l2, l3, l4 = limits[0, b], limits[1, b], limits[2, b], limits[3, b]
-        l5, l6, l7 = limits[4, b], limits[5, b], limits[6, b]
+        l1, l2, l3, l4 = _S(limits[0, b]), _S(limits[1, b]), _S(limits[2, b]), _S(limits[3, b])
+        l5, l6, l7 = _S(limits[4, b]), _S(limits[5, b]), _S(limits[6, b])
         for row in range(b * each, (b + 1) * each):
             for i in range(_ROW):
-                magnitude = U(lanes[row, i] & _MAGNITUDE)
-                code = U(U(lanes[row, i] >> _WIDEST) << shift)
-                code = U(code + (_ONE if magnitude >= l1 else _ZERO))
-                code = U(code + (_ONE if magnitude >= l2 else _ZERO))
-                code = U(code + (_ONE if magnitude >= l3 else _ZERO))
-                code = U(code + (_ONE if magnitude >= l4 else _ZERO))
-                code = U(code + (_ONE if magnitude >= l5 else _ZERO))
-                code = U(code + (_ONE if magnitude >= l6 else _ZERO))
-                code = U(code + (_ONE if magnitude >= l7 else _ZERO))
-                out[row, i] = code
+                m = _S(U(lanes[row, i] & _MAGNITUDE))
+                below = np.uint8(m >= l1) + np.uint8(m >= l2) + np.uint8(m >= l3) + np.uint8(m >= l4)
+                code = below + np.uint8(m >= l5) + np.uint8(m >= l6) + np.uint8(m >= l7)
+                out[row, i] = np.uint8(code) | np.uint8(U(U(lanes[row, i] >> _WIDEST) << shift))
 
 
 _ROW = 16
