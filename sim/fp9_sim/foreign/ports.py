@@ -182,7 +182,10 @@ def elaborate(top: str, verilog: str, parameters: str, where: str) -> dict[str, 
     module = next(node for node in nodes if node.get("type") == "MODULE" and node.get("origName") == top)
     ports = [node for node in _nodes(module) if node.get("type") == "VAR" and node.get("direction", "NONE") != "NONE"]
     of_module = [port for port in ports if port in module.get("stmtsp", [])]
-    return {p["name"]: TheirPort(p["name"], p["direction"], _type(p["dtypep"], types)) for p in of_module}
+    try:
+        return {p["name"]: TheirPort(p["name"], p["direction"], _type(p["dtypep"], types)) for p in of_module}
+    except LookupError as error:
+        raise ValueError(f"{where}: {top} has a port that is {error.args[0]}; give a module of packed ports") from None
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
@@ -211,4 +214,4 @@ def _type(address: str, types: Mapping[str, dict[str, Any]]) -> Type:
             reference = str(node.get("refDTypep"))
             return _type(reference if reference in types else node["dtypep"], types)
         case kind:
-            raise ValueError(f"a port is a {kind.removesuffix('DTYPE').lower()}; give a module whose ports are vectors")
+            raise LookupError(f"an unpacked {kind.removesuffix('DTYPE').lower()}")

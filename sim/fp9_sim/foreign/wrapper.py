@@ -135,9 +135,10 @@ class _Connections:
         width = sum(at.width for at in places)
         if width != port.width:
             theirs = ", ".join(self.foreign.ports[port.name])
+            part = f"name a part such as {theirs}[{port.width - 1}:0]" if width > port.width else "set its [parameters]"
             raise ValueError(
                 f"{self.foreign.path}: {key} = {theirs} given, of {width} bits; {port.name} of the spec has "
-                f"{port.width}; name a part such as {theirs}[{port.width - 1}:0], or give another format"
+                f"{port.width}; {part}, or give another format"
             )
 
     def _drive(self, at: Place, ours: str, key: str) -> None:

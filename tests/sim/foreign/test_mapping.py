@@ -86,6 +86,28 @@ def test_comments_of_older_files_and_headers_of_branches_not_taken_do_no_harm(tm
         check_rtl(load(path), count=100)
 
 
+@pytest.mark.parametrize(
+    ("ports", "says"),
+    [
+        (
+            "input struct { logic [7:0] bits; } code, output [15:0] wide",
+            "top has a port that is an unpacked struct; give",
+        ),
+        ("input [7:0] code, output [13:0] wide", r"wide given, of 14 bits; .* has 16; set its \[parameters\], or"),
+        ("input [7:0] code, output [19:0] wide", r"of 20 bits; .* name a part such as wide\[15:0\], or"),
+    ],
+)
+def test_ports_of_another_kind_are_one_sentence(tmp_path: Path, ports: str, says: str) -> None:
+    (tmp_path / "top.sv").write_text(f"module top({ports}); assign wide = 0; endmodule\n")
+    path = tmp_path / "top.toml"
+    path.write_text(
+        'files = ["top.sv"]\ntop = "top"\nwithout = ["flags"]\n[unit]\nkind = "upcast"\nformats = ["e5m2"]\n'
+        'result = "fp16"\n[ports]\nresult = "wide"\n'
+    )
+    with pytest.raises(ValueError, match=f"^{path}: .*{says}"):
+        check_rtl(load(path))
+
+
 def test_an_error_names_the_users_line(tmp_path: Path) -> None:
     path = stranger(tmp_path, flush="1'b0; this is no Verilog")
     line = next(
