@@ -40,7 +40,7 @@ def unknown() -> Fit:
     return fit(Box("a unit", OPERANDS, unit))
 
 
-@pytest.mark.parametrize("name", [name for name in PRESETS if (ENGINES[name].chunk or 0) <= 32][::8])
+@pytest.mark.parametrize("name", [name for name in PRESETS if (ENGINES[name].chunk or 0) <= 32][::16])
 def test_a_preset_is_recovered_from_few_sums(name: str) -> None:
     """All of the catalogue: python -m fp9.fit.trials presets; what it gave is in docs/fit.md."""
     found = trial(ENGINES[name], interface_of(ENGINES[name]), dots=2000)
@@ -48,9 +48,9 @@ def test_a_preset_is_recovered_from_few_sums(name: str) -> None:
     assert found.calls <= CALLS
 
 
-@pytest.mark.parametrize("seed", [26, 47, 77])
+@pytest.mark.parametrize("seed", [47])
 def test_an_engine_at_random_is_recovered(seed: int) -> None:
-    """A thousand: python -m fp9.fit.trials random. Dealt chunks, aligned addends, two roundings: far from presets."""
+    """A thousand: python -m fp9.fit.trials random. Sticky bits, an addend cut with the products."""
     interface = random_interface(seed)
     given = random_engine(interface, np.random.default_rng(seed))
     found = trial(given, interface, seed, dots=500)
@@ -68,10 +68,10 @@ def test_answers_are_compared_on_more_sums() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_engines_that_are_said_to_be_alike_give_the_same_sums(seed: int) -> None:
-    """The first eight engines at random for each pair of operands that have something that cannot show."""
+    """The first four engines at random for each pair of operands that have something that cannot show."""
     interface, rng = random_interface(seed), np.random.default_rng(1000 + seed)
     vectors = structured(interface) + drawn(interface, 200, rng)
-    for _ in range(8):
+    for _ in range(4):
         given = same = random_engine(interface, rng)
         while set(hypotheses.differences(given, same)) <= {"scaling", "zero_bypass"}:
             given = random_engine(interface, rng)
