@@ -32,6 +32,7 @@ from fp9.units.toml import load
 from fp9_rtl import verilog, write_verilog
 from fp9_rtl.export import verilog as export
 from fp9_rtl.export.text.digest import code_digest
+from fp9_rtl.export.text.expressions import WIDTH, Atom, Choice, Concatenation
 from fp9_rtl.export.verilog import circuit_digest, component_digest, component_verilog, verilog_files
 from fp9_rtl.tools.yosys import run_yosys
 
@@ -494,3 +495,10 @@ def test_a_record_that_the_text_is_the_circuit_is_of_this_text(unit: Unit) -> No
     assert record["proven"]
     assert record["circuit_sha256"] == circuit_digest(unit)
     assert record["code_sha256"] == code_digest(text_of(unit)), "make it anew: fp9 prove UNIT --text --record"
+
+
+def test_a_choice_within_a_choice_that_has_no_room_beside_its_condition_goes_below_it() -> None:
+    long = Concatenation(tuple(Atom(f"operand_{i}_significand") for i in range(3)))
+    inner = Choice(((Atom("addend_is_normal"), long),), Atom("addend_otherwise"))
+    lines = Choice(((Atom("the_products_are_above_the_addend"), inner),), Atom("0")).lines("    ", 4)
+    assert max(map(len, lines)) <= WIDTH and lines[0] == "the_products_are_above_the_addend ?"

@@ -99,7 +99,10 @@ class Choice(Expression):
             asked = asked if condition.atomic else _wrapped("(", asked, ")")
             given = value.lines(indent + 2 * INDENT, len(indent) + len(asked[-1]) + 4, 3)
             given = given if value.atomic else _wrapped("(", given, ")")
-            result += _wrapped(indent if result else "", [*asked[:-1], f"{asked[-1]} ? {given[0]}", *given[1:]], " :")
+            columns = (len(indent) if len(asked) == 1 else 0) + len(asked[-1]) + 3 + len(given[0])
+            between = " ? " if columns <= WIDTH else f" ?\n{indent}{INDENT}"
+            both = f"{asked[-1]}{between}{given[0]}".split("\n")
+            result += _wrapped(indent if result else "", [*asked[:-1], *both, *given[1:]], " :")
         last = self.otherwise.lines(indent + INDENT, len(indent) + 1, 2)
         return result + _wrapped(indent, last if self.otherwise.atomic else _wrapped("(", last, ")"), "")
 
