@@ -71,6 +71,7 @@ CATALOGUE: dict[str, Unit] = {
         Dot("dot8_fp32_ocp", _OCP, _OCP, engine("blackwell(G=8)"), stages=3),
         Dot("dot4_fp32_int8", _INT8[1:], _INT8[1:], engine("fma_fp32(G=4)")),
         Dot("dot4_fp32_rvbna", _OCP, _OCP, ENGINES["rvbna4"]),
+        Dot("dot8_fp32_rvbna", _OCP, _OCP, ENGINES["rvbna8"]),
         Dot("dot16_e8m13_ocp", _OCP, _OCP, ENGINES["ada"], stages=4),
         Dot("dot16_fp32_fnuz", _FNUZ, _FNUZ, ENGINES["cdna3"], stages=4),
         Fpu("fpu_dlfloat16_hfp8", _HFP8, _HFP8, ENGINES["fmma"]),
