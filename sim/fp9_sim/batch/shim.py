@@ -22,8 +22,9 @@ def shim(unit: Unit) -> str:
     """C++ source with three functions.
 
     `void *fp9_open()` makes a model of the unit, `void fp9_close(void *)` deletes it, and
-    `size_t fp9_run(void *, size_t n, const void *const *inputs, void *const *outputs)` resets it, runs n operations in
-    order and returns how many gave a result; the arrays come in port order with the ports' types.
+    `size_t fp9_run(void *, size_t n, const void *const *inputs, void *const *outputs, const char **said)` resets it,
+    runs n operations in order and returns how many gave a result; the arrays come in port order with the ports' types.
+    Where the design ends the simulation, `said` is why.
     """
     return _TEMPLATE.format(
         prefix=PREFIX,
@@ -114,6 +115,8 @@ _STREAM = """\
 _TEMPLATE = """\
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 #include "{prefix}__pch.h"
 #include "{lanes}"
 
@@ -134,6 +137,9 @@ struct Model {{
 #endif
 }}  // namespace
 
+/* In place of Verilator's own, which ends the process: loops that do not settle, $fatal and $stop come here. */
+void vl_fatal(const char *, int, const char *, const char *message) {{ throw std::runtime_error(message); }}
+
 extern "C" {{
 __attribute__((visibility("default"))) void *fp9_open() {{
 #ifdef FP9_LANES
@@ -145,13 +151,25 @@ __attribute__((visibility("default"))) void *fp9_open() {{
 
 __attribute__((visibility("default"))) void fp9_close(void *model) {{ delete static_cast<Model *>(model); }}
 
-__attribute__((visibility("default"), flatten)) size_t fp9_run([[maybe_unused]] void *model, size_t n,
+__attribute__((flatten, noinline)) static size_t run([[maybe_unused]] void *model, size_t n,
         const void *const *inputs, void *const *outputs) {{
 {inputs}
 {outputs}
     const auto drive = [&](auto &top, size_t i) {{ {drive} }};
     const auto sample = [&](const auto &top, size_t i) {{ {sample} }};
 {loop}
+}}
+
+__attribute__((visibility("default"))) size_t fp9_run(void *model, size_t n, const void *const *inputs,
+        void *const *outputs, const char **said) {{
+    static thread_local std::string words;
+    try {{
+        return run(model, n, inputs, outputs);
+    }} catch (const std::runtime_error &stopped) {{
+        words = stopped.what();
+        *said = words.c_str();
+        return 0;
+    }}
 }}
 }}
 """

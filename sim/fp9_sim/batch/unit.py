@@ -39,7 +39,9 @@ that its range analysis takes apart."""
 
 _FEATURES = "-DVM_COVERAGE=0 -DVM_SC=0 -DVM_TIMING=0 -DVM_TRACE=0 -DVM_TRACE_FST=0 -DVM_TRACE_VCD=0 -DVM_TRACE_SAIF=0"
 
-_COMPILER = f"c++ -O3 -march=native {_VECTOR_CODE} -fPIC -fvisibility=hidden -fno-gnu-unique -DVERILATOR=1 {_FEATURES}"
+_DEFINED = f"-DVERILATOR=1 -DVL_USER_FATAL {_FEATURES}"
+
+_COMPILER = f"c++ -O3 -march=native {_VECTOR_CODE} -fPIC -fvisibility=hidden -fno-gnu-unique {_DEFINED}"
 """Several units are loaded into one process: each keeps Verilator's library to itself."""
 
 _SHARED = "-shared -Wl,-Bsymbolic -Wl,-z,defs"
@@ -77,14 +79,15 @@ class Verilated:
         self._library.fp9_open.restype = ctypes.c_void_p
         self._library.fp9_close.argtypes = [ctypes.c_void_p]
         self._library.fp9_close.restype = None
-        self._library.fp9_run.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]
+        arrays = [ctypes.c_void_p, ctypes.c_void_p]
+        self._library.fp9_run.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *arrays, ctypes.POINTER(ctypes.c_char_p)]
         self._library.fp9_run.restype = ctypes.c_size_t
 
     def __call__(self, **inputs: ArrayLike) -> dict[str, NDArray[Any]]:
         """Outputs of the operations; element i belongs to operation i.
 
         Raises ValueError for ports that are missing or unknown, columns of unequal length and values that a port's
-        type does not hold, SimulatorError when the unit stops giving results.
+        type does not hold, SimulatorError when the unit stops giving results or ends the simulation.
         """
         columns = self._columns(inputs)
         count = len(columns[0])
@@ -118,8 +121,11 @@ class Verilated:
         return columns
 
     def _run(self, inputs: list[NDArray[Any]], outputs: list[NDArray[Any]], count: int) -> None:
+        said = ctypes.c_char_p()
         with self._model() as model:
-            done = self._library.fp9_run(model, count, _addresses(inputs), _addresses(outputs))
+            done = self._library.fp9_run(model, count, _addresses(inputs), _addresses(outputs), ctypes.byref(said))
+        if said.value is not None:
+            raise SimulatorError(f"{self.unit.name} ends the simulation: {said.value.decode(errors='replace')}")
         if done < count:
             raise SimulatorError(f"{self.unit.name} gave {done} results for {count} operations and then no more")
 

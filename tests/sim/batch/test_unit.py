@@ -145,3 +145,11 @@ def test_operations_are_evaluated_side_by_side_only_where_the_design_keeps_nothi
     kept = ROOT.replace("    // INTERNAL", "    CData/*7:0*/ unit__DOT__accumulator;\n    // INTERNAL")
     assert lanes(kept, ["root.cpp"]) == ""
     assert lanes("", ["root.cpp"]) == ""
+
+
+def test_a_design_that_ends_the_simulation_does_not_end_the_process() -> None:
+    """A loop that does not settle for odd codes: Verilator aborts there."""
+    loop = "wire x, y; assign x = ~(y & code[0]); assign y = x | code[1]; endmodule"
+    design = combinational(UNIT, significand="significand_of[code * 4 +: 4] ^ {3'd0, x & y}").replace("endmodule", loop)
+    with pytest.raises(SimulatorError, match=r"decoder_hif8 ends the simulation: .*did not converge"):
+        verilated(UNIT, verilog=f"/* verilator lint_off UNOPTFLAT */ {design}")(code=ALL)
