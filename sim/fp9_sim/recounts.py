@@ -47,11 +47,6 @@ class Recount:
     seconds: float
     provenance: dict[str, str]
 
-    @property
-    def agrees(self) -> bool:
-        """Whether no result came out otherwise."""
-        return not any(suite.different for suite in self.suites)
-
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -63,11 +58,12 @@ _SHOWN = 16
 def recount(unit: Unit) -> Recount:
     """Count every operation of the unit's suites again. Raises RuntimeError where the other process fails."""
     started = time.perf_counter()
-    suites = tuple(_counted(vectors.generate(unit, suite)) for suite in SUITES)
+    suites = tuple(compared(vectors.generate(unit, suite)) for suite in SUITES)
     return Recount(unit.name, tuple(unit.describe()), suites, round(time.perf_counter() - started, 1), provenance())
 
 
-def _counted(made: vectors.VectorSet) -> Recounted:
+def compared(made: vectors.VectorSet) -> Recounted:
+    """Vectors counted again. Raises RuntimeError where the other process fails."""
     names = list(made.inputs)
     rows = [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in made.inputs.values()), strict=True)]
     again = apart(made.unit, rows)

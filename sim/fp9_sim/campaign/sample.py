@@ -12,12 +12,16 @@ import numpy as np
 import fp9_rtl
 from fp9.suites import inputs_of
 from fp9.units import Unit
-from fp9_sim import mutants
+from fp9.vectors import sets as vectors
+from fp9_sim import mutants, recounts
 from fp9_sim.batch.unit import check, verilated
 from fp9_sim.proofs import State, claims_of, decided
 
 DRAWN = 1 << 18
 """Random operations."""
+
+RECOUNTED = 1 << 10
+"""Operations that fractions count again."""
 
 MUTANTS = 16
 
@@ -36,7 +40,8 @@ class Sample:
 
 
 def samples(unit: Unit, seed: int, limit: float) -> Iterator[Sample]:
-    """The corner suite and random operations on the Verilog, a case of a proof, and mutants that the suite must notice.
+    """The corner suite and random operations on the Verilog, random ones counted again in fractions, a case of a proof,
+    and mutants that the suite must notice.
 
     `seed` draws the operations, the case and the mutants; `limit` is that of the case, in seconds. Errors are those of
     `verilated` and of `grade`.
@@ -45,6 +50,7 @@ def samples(unit: Unit, seed: int, limit: float) -> Iterator[Sample]:
     ways: tuple[tuple[str, Callable[[], tuple[str, bool | None]]], ...] = (
         ("corner suite", lambda: _agree(unit, "corner", None, seed)),
         ("random", lambda: _agree(unit, "random", DRAWN, seed)),
+        ("recount", lambda: _recounted(unit, seed)),
         ("proof", lambda: _proven(unit, rng, limit)),
         ("mutants", lambda: _noticed(unit, seed)),
     )
@@ -60,6 +66,11 @@ def _agree(unit: Unit, suite: str, count: int | None, seed: int) -> tuple[str, b
     operations = len(next(iter(inputs.values())))
     shown = f"; {first[0]}" if first else ""
     return f"{operations:,} operations, {wrong:,} mismatches{shown}", not wrong
+
+
+def _recounted(unit: Unit, seed: int) -> tuple[str, bool]:
+    again = recounts.compared(vectors.generate(unit, "random", RECOUNTED, seed))
+    return f"{again.operations:,} operations in exact fractions, {again.different:,} differ", not again.different
 
 
 def _proven(unit: Unit, rng: np.random.Generator, limit: float) -> tuple[str, bool | None]:

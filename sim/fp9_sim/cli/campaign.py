@@ -114,8 +114,9 @@ def _sum(debts: list[Debt]) -> str:
 def verify(names: tuple[str, ...], seed: int, limit: float, settings: tuple[str, ...], as_json: bool) -> None:
     """Make a sample of the evidence of UNIT... again.
 
-    The corner suite and random operations on its Verilog against the model, one case of its proof with a control that
-    must be refuted, and single errors that the suite must notice. Exit code 1 where one of them fails.
+    The corner suite and random operations on its Verilog against the model, some of the model's results counted again
+    in exact fractions, one case of its proof with a control that must be refuted, and single errors that the suite must
+    notice. Exit code 1 where one of them fails.
 
     \b
       fp9 verify fma_dlfloat16_hfp8

@@ -198,10 +198,11 @@ def test_no_record_of_the_repository_is_of_an_earlier_circuit() -> None:
 
 def test_a_sample_of_a_sound_unit_passes() -> None:
     found = list(library.samples(UNIT, 1, 60))
-    assert [sample.passed for sample in found] == [True] * 4
+    assert [sample.passed for sample in found] == [True] * 5
     assert found[0].found == "256 operations, 0 mismatches"
-    assert found[2].found == "1 of 1 cases, values: hif8: proven, its control refuted"
-    assert found[3].found.startswith("16 of 16 noticed")
+    assert found[2].found == "1,024 operations in exact fractions, 0 differ"
+    assert found[3].found == "1 of 1 cases, values: hif8: proven, its control refuted"
+    assert found[4].found.startswith("16 of 16 noticed")
 
 
 def test_a_sample_of_a_wrong_unit_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,5 +211,6 @@ def test_a_sample_of_a_wrong_unit_fails(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("fp9_rtl.verilog", lambda unit: wrong)
     drawn = library.samples(UNIT, 1, 60)
     assert [next(drawn).passed, next(drawn).passed] == [False, False]
+    assert next(drawn).passed, "vectors do not come from the Verilog"
     cases = [case for claim in claims_of(UNIT) for case in claim.cases]
     assert len(cases) == 1 and next(drawn).passed is False
