@@ -165,6 +165,7 @@ def _be(words: list[str], folder: Path, temporary: Path, said: Path) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     tempfile.tempdir = None
     os.environ.update(TMPDIR=str(temporary), NO_COLOR="1", COLUMNS="100")
+    tempfile.gettempdir()  # tries its folder with a file, which an interrupt would leave
     output = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for number, file in ((0, nothing), (1, output), (2, output)):
@@ -217,7 +218,8 @@ DRAWING = settings(
 
 def fuzz(minutes: float, first: int) -> dict[str, Any]:
     """Draw until the time is up, printing what ends otherwise; the counts."""
-    deadline, ends, drawn = time.monotonic() + 60 * minutes, Counter[str](), Counter[str]()
+    started, ends, drawn = time.monotonic(), Counter[str](), Counter[str]()
+    deadline = started + 60 * minutes
     home = Path(tempfile.mkdtemp(prefix="fp9-fuzz-"))
     os.environ["FP9_CACHE"] = str(home / "cache")
     number, wrong = 0, list[str]()
@@ -247,7 +249,12 @@ def fuzz(minutes: float, first: int) -> dict[str, Any]:
         seed(turn)(DRAWING(given(lines())(one)))()
         turn += 1
     shutil.rmtree(home, ignore_errors=True)
-    counts = {"command_lines": number, "seeds": [first, turn - 1], "minutes": minutes, "faults": len(wrong)}
+    counts = {
+        "command_lines": number,
+        "seeds": [first, turn - 1],
+        "minutes": round((time.monotonic() - started) / 60, 1),
+        "faults": len(wrong),
+    }
     return {**counts, "ends": dict(ends), "commands": dict(drawn), "provenance": provenance()}
 
 
