@@ -7,12 +7,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fp9.engines import MacOp
-from fp9.formats import Kind
+from fp9.formats import Kind, pow2
 from fp9.oracle import blocks, casts, sums
 from fp9.oracle.terms import Term
 from fp9.recount.choices import Row, chosen
 from fp9.recount.operations import outputs, products, scales
 from fp9.rounding import Flags
+from fp9.units import product_range
 
 if TYPE_CHECKING:
     from fp9.units import Mac, Quantiser
@@ -66,7 +67,15 @@ def _whole(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
             terms = []
         if operation in (MacOp.LOAD, MacOp.ACCUMULATE):
             terms += products(unit, row)
-        yield outputs(unit, *sums.dot(unit.engine, terms, Term(casts.exact(0))))
+        yield outputs(unit, *sums.dot(unit.engine, [*terms, *_lost(unit, terms)], Term(casts.exact(0))))
+
+
+def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
+    """What a sum beyond the register loses: whole turns of it."""
+    size = pow2(unit.sum_bits + product_range(unit.a, unit.b, unit.bias_port).ulp)
+    total = sum((term.value.value for term in terms if term.value.kind is Kind.FINITE), Fraction(0))
+    turns = (total + size / 2) // size
+    return [Term(casts.exact(-turns * size))] if turns else []
 
 
 def quantiser(unit: Quantiser, rows: Iterable[Row]) -> Iterator[Row]:

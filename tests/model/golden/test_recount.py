@@ -16,7 +16,7 @@ from fp9.golden import evaluate
 from fp9.recount import apart, recounted
 from fp9.recount.process import APART
 from fp9.suites import inputs_of
-from fp9.units import CATALOGUE, Dot, Mac, Quantiser, Unit
+from fp9.units import CATALOGUE, Dot, Mac, MacOp, Quantiser, Unit
 
 _FP4, _FP6, _OCP = (format("e2m1"),), (format("e3m2"), format("e2m3")), (format("e4m3"), format("e5m2"))
 _HFP8 = (format("hfp8_143"), format("hfp8_152"))
@@ -66,6 +66,18 @@ def test_golden_results_are_those_of_exact_fractions(unit: Unit) -> None:
     for i, row in enumerate(again):
         expected = {name: int(column[i]) for name, column in golden.items() if name not in care or care[name][i]}
         assert {name: row[name] for name in expected} == expected, rows[i]
+
+
+def test_a_sum_beyond_the_register_wraps_in_both() -> None:
+    """49 bits in units of 2^-18: 5350 products of 448 * 448 are the first that do not fit, and 5350 more go round."""
+    unit = Mac("mac", _OCP[:1], _OCP[:1], engine("exact(G=64)"))
+    largest = _OCP[0].max_code
+    inputs = {port.name: np.full(100, largest, dtype=np.uint8) for port in unit.inputs}
+    inputs["op"] = np.full(100, MacOp.ACCUMULATE, dtype=np.uint8)
+    inputs["a0"][90:] |= 0x80
+    results = evaluate(unit, inputs)["result"]
+    assert (results >> 31).any() and not (results >> 31).all()
+    assert [row["result"] for row in recounted(unit, rows_of(inputs))] == results.tolist()
 
 
 def test_a_process_apart_has_neither_kernel_nor_golden_model(monkeypatch: pytest.MonkeyPatch) -> None:
