@@ -186,7 +186,7 @@ def _be(words: list[str], folder: Path, temporary: Path, said: Path) -> None:
         os._exit(code)
 
 
-_IGNORED = re.compile(r"Exception ignored in.*\nTraceback")
+_IGNORED = re.compile(r"Exception ignored (?:in|on).*\nTraceback")
 """What Python says of an interrupt within a callback of its own."""
 
 

@@ -157,7 +157,7 @@ def coverage(records: Path, functional: bool, as_json: bool) -> None:
     with extra("sim"):
         from fp9_sim import sweeps as library  # slow to load
     rows = library.coverage(records)
-    columns = ["unit", "inputs", "swept", "share", "mismatches", "last run", "proof", "corner", "smoke"]
+    columns = list(library.COLUMNS)
     shown = [{"complete": row.complete, **dict(zip(columns, (row.unit, *row.cells), strict=True))} for row in rows]
     show(shown, as_json, table("Coverage", columns, [(row.unit, *row.cells) for row in rows]))
 

@@ -6,8 +6,8 @@ records `coverage` draws the page of what is checked and what is not.
 
 from fp9_sim.sweeps import executors
 from fp9_sim.sweeps.job import Sweep, sweep
-from fp9_sim.sweeps.page import coverage, swept
+from fp9_sim.sweeps.page import COLUMNS, coverage, swept
 from fp9_sim.sweeps.plan import Plan, parse_range
 from fp9_sim.sweeps.shrink import shrink
 
-__all__ = ["Plan", "Sweep", "coverage", "executors", "parse_range", "shrink", "sweep", "swept"]
+__all__ = ["COLUMNS", "Plan", "Sweep", "coverage", "executors", "parse_range", "shrink", "sweep", "swept"]

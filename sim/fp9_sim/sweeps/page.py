@@ -25,12 +25,25 @@ What is checked of the circuit that each unit of the catalogue has now, drawn by
 folder. A record counts when its spec and the digest of its circuit are today's, whatever the text of the Verilog was
 that was read ([README.md](README.md) says what ties texts to circuits); "earlier circuit" means that there are only
 others, "earlier suite" that the record is of vectors that the suite had before. Proofs are named by what they claim
-([proofs.md](proofs.md)); "counted again" are the operations of both suites whose results exact fractions confirm. How
-each claim is checked: [README.md](README.md).
+([proofs.md](proofs.md)); "corner" and "smoke" are the shares of mutants that these suites notice, "counted again" their
+operations whose results exact fractions confirm. How each claim is checked: [README.md](README.md).
 
-| unit | inputs | swept | share | mismatches | last run | proof | mutants: corner | smoke | counted again |
-|---|--:|--:|--:|--:|---|---|--:|--:|--:|
 """
+
+
+COLUMNS = {
+    "unit": "---",
+    "inputs": "--:",
+    "swept": "--:",
+    "share": "--:",
+    "mismatches": "--:",
+    "last run": "---",
+    "proof": "---",
+    "corner": "--:",
+    "smoke": "--:",
+    "counted again": "--:",
+}
+"""The columns, and how Markdown sets them."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +67,8 @@ def coverage(folder: Path | str, units: Iterable[Unit] | None = None) -> list[Co
     missing = [row.unit for row in rows if not row.complete]
     met, not_met = ", ".join(complete) or "none", ", ".join(missing) or "none"
     summary = f"\nEvery input met: {met}.\nNot every input met: {not_met}.\n"
-    write_whole(folder / PAGE, _HEADING + "\n".join(lines) + "\n" + summary)
+    head = f"| {' | '.join(COLUMNS)} |\n|{'|'.join(COLUMNS.values())}|\n"
+    write_whole(folder / PAGE, _HEADING + head + "\n".join(lines) + "\n" + summary)
     return rows
 
 

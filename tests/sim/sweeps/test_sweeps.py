@@ -11,14 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from tests.sim.standins import combinational
 
+from fp9.cli import main
 from fp9.golden import evaluate
 from fp9.suites import inputs_of
 from fp9.units import CATALOGUE, Mac, MacOp
 from fp9.vectors import sets as vectors
 from fp9_sim import check, verilated
-from fp9_sim.sweeps import Plan, coverage, executors, parse_range, shrink, sweep
+from fp9_sim.sweeps import COLUMNS, Plan, coverage, executors, parse_range, shrink, sweep
 from fp9_sim.sweeps import checkpoint as checkpoints
 from fp9_sim.sweeps.shard import Task, run_shard
 from fp9_sim.sweeps.shrink import failing
@@ -243,6 +245,15 @@ def test_the_page_adds_up_the_runs_of_todays_circuit(tmp_path: Path, monkeypatch
     (row,) = coverage(tmp_path, [UNIT])
     assert row.cells[1] == "earlier circuit"
     assert not row.complete
+
+
+def test_the_command_shows_the_columns_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fp9_sim.sweeps.coverage", lambda records: coverage(records, [UNIT]))
+    done = CliRunner().invoke(main, ["coverage", "--records", str(tmp_path), "--json"])
+    assert done.exit_code == 0, done.output
+    (row,) = json.loads(done.output)
+    assert [name for name in row if name != "complete"] == list(COLUMNS)
+    assert f"| {' | '.join(COLUMNS)} |" in (tmp_path / "coverage.md").read_text()
 
 
 def test_a_grade_counts_for_the_circuit_and_the_suite_that_it_was_given(
