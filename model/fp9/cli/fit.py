@@ -65,11 +65,13 @@ def fit(
     from fp9 import fit as room  # slow to load
     from fp9.formats import fixed_format, format  # slow to load
 
+    asks_elsewhere = cuda is not None or hip is not None
+    if asks_elsewhere and target is not None:
+        raise UserError("TARGET and a program for a GPU given; give one of them, and fit the program's rows afterwards")
     interface = room.Interface(format(format_a), format(format_b or format_a), fixed_format(result), depth, any_nan)
-    if cuda is not None or hip is not None:
+    if asks_elsewhere:
         _write_programs(interface, seed, cuda, hip, as_json)
-        if target is None:
-            return
+        return
     if target is None:
         raise UserError("no TARGET given; give module:function, library.so:symbol, a file of rows or a TOML file")
     if Path(target).exists() and Path(target).suffix != ".toml":

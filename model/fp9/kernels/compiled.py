@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import logging
+import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,7 +41,37 @@ class _Announced(event.Listener):
     _said = False
 
 
+class _Undisturbed(event.Listener):
+    """Keeps Ctrl-C until a compilation ends: LLVM calls back, and an interrupt there is lost and breaks its work."""
+
+    def __init__(self) -> None:
+        self._depth, self._asked = 0, False
+        self._before: Any = None
+
+    def on_start(self, _: event.Event) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        if self._depth == 0:
+            self._asked, self._before = False, signal.getsignal(signal.SIGINT)
+            if callable(self._before):
+                signal.signal(signal.SIGINT, self._keep)
+        self._depth += 1
+
+    def _keep(self, number: int, frame: Any) -> None:
+        self._asked = True
+
+    def on_end(self, _: event.Event) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        self._depth -= 1
+        if self._depth == 0 and callable(self._before):
+            signal.signal(signal.SIGINT, self._before)
+            if self._asked:
+                signal.raise_signal(signal.SIGINT)
+
+
 event.register("numba:compile", _Announced())  # type: ignore[no-untyped-call]
+event.register("numba:compile", _Undisturbed())  # type: ignore[no-untyped-call]
 
 
 @functools.cache

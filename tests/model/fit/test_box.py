@@ -109,6 +109,7 @@ def test_a_wrong_unit_is_one_sentence(run: Callable[..., Result], target: str, s
     [
         ((), "no TARGET given"),
         (("--a", "e8m0"), "e8m0 given as operand"),
+        (("mine:dot", "--cuda", "unit.cu"), "TARGET and a program for a GPU given; give one of them"),
         (("--cuda", "unit.cu", "--a", "hif8"), "hif8 given as operand; the instruction takes e4m3, e5m2"),
         (("--cuda", "unit.cu", "--depth", "33"), "33 products given; the instruction sums 32"),
         (("--hip", "unit.hip", "--result", "fp16"), "fp16 given as result; the instruction takes fp32"),

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from numba.core import event
+
 import fp9
+import fp9.kernels.compiled
 
 EXPORT = "from fp9.cli import main; main(['vectors', 'export', 'fma_fp32_e5m2', '--suite', 'smoke', '--out', OUT])"
 
@@ -33,3 +38,17 @@ def test_an_edit_of_an_inlined_kernel_gives_new_vectors_in_the_next_process(tmp_
     after = exported(tmp_path, tmp_path / "out")
     assert after != before
     assert after.count("\n") == before.count("\n")
+
+
+def test_an_interrupt_waits_until_a_compilation_ends() -> None:
+    """LLVM's callbacks would swallow it, and leave a kernel without its object."""
+    before, reached = signal.signal(signal.SIGINT, signal.default_int_handler), []
+    try:
+        with pytest.raises(KeyboardInterrupt), event.trigger_event("numba:compile"):  # type: ignore[no-untyped-call]
+            with event.trigger_event("numba:compile"):  # type: ignore[no-untyped-call]
+                signal.raise_signal(signal.SIGINT)
+            reached.append("the end")
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert reached == ["the end"]
