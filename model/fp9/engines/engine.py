@@ -245,6 +245,15 @@ class Engine:
         """Steps of a chunk; 0 where there are no chunks."""
         return (self.chunk or 0) // self.products
 
+    def order(self, depth: int) -> list[int]:
+        """The places of a sum of so many products in the order in which steps take them; a last chunk that is not full
+        has steps of what is there of their places.
+        """
+        if self.interleave is None or self.chunk is None:
+            return list(range(depth))
+        chunk, run, steps = self.chunk, self.interleave, self.steps_of_chunk
+        return sorted(range(depth), key=lambda k: (k // chunk, k % chunk // run % steps, k))
+
     @property
     def joining(self) -> Engine:
         """The engine of the step in which a chunk joins the total: an exact sum of the two, rounded once."""

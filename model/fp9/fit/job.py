@@ -11,9 +11,10 @@ import numpy as np
 from fp9.engines import ENGINES, Engine
 from fp9.fit import fields
 from fp9.fit.box import Box
+from fp9.fit.edges import edges
 from fp9.fit.idle import plain
 from fp9.fit.interface import Interface
-from fp9.fit.probes import drawn, edges, structured, thinned
+from fp9.fit.probes import drawn, structured, thinned
 from fp9.fit.search import Evidence, explainer, mended, mutants, orders
 from fp9.fit.vectors import Predictions, Vectors
 

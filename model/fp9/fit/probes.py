@@ -8,116 +8,15 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from random import Random
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from fp9.casts.arrays import decode_to
-from fp9.engines import ENGINES, Engine
+from fp9.engines import ENGINES
 from fp9.fit.interface import Interface
+from fp9.fit.palette import Palette, Row, codes_of, negated
 from fp9.fit.vectors import Vectors
-from fp9.formats import Format, floor_log2
-from fp9.sums.operands import bit_range
-
-
-class Palette:
-    """Products and addends that an interface can express, by exponent."""
-
-    def __init__(self, interface: Interface) -> None:
-        self.interface = interface
-        self.depth = interface.depth
-        self._codes_a, self._codes_b = _codes(interface.a), _codes(interface.b)
-        self._products, self._filled, self._unlike = _products(interface.a, interface.b)
-        self._negated = _negated(interface.a)
-        self.lowest, self.highest = min(self._products), max(self._products)
-        self.sum_lowest = bit_range(interface.output)[0]
-        self.sum_highest = floor_log2(interface.output.max_magnitude)
-        self.top = min(self.highest, self.sum_highest - 2)
-
-    def power(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Codes of a and b whose product is a power of two; the nearest that there is."""
-        return self._signed(self._products[min(max(exponent, self.lowest), self.highest)], negative)
-
-    def full(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Codes of a and b with all fraction bits 1, whose product is above the power of two."""
-        return self._signed(self._filled[min(max(exponent, self.lowest), self.highest)], negative)
-
-    def unlike(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Codes of a and b whose product is a power of two, as unlike as they can be: one is subnormal where it can."""
-        return self._signed(self._unlike[min(max(exponent, self.lowest), self.highest)], negative)
-
-    def negative(self, product: tuple[int, int]) -> tuple[int, int]:
-        """Codes of a product with the other sign."""
-        return int(self._negated[product[0]]), product[1]
-
-    def _signed(self, factors: tuple[float, float], negative: bool) -> tuple[int, int]:
-        x, y = factors
-        return self._codes_a[-x if negative else x], self._codes_b[y]
-
-    def special(self, what: Callable[[float], bool]) -> Iterator[tuple[int, int]]:
-        """Products of 1 with each special number of an operand of which `what` is true."""
-        one_a, one_b = self.power(0)
-        for fmt, place in ((self.interface.a, 0), (self.interface.b, 1)):
-            code = next((c for c, x in enumerate(fmt.table.tolist()) if what(x)), None)
-            if code is not None:
-                yield (code, one_b) if place == 0 else (one_a, code)
-
-    def vectors(self, rows: Iterable[Row]) -> Vectors:
-        """Rows as arrays: the same product at all places that a row does not name."""
-        made = list(rows)
-        a = np.empty((len(made), self.depth), dtype=self.interface.a.dtype)
-        b = np.empty((len(made), self.depth), dtype=self.interface.b.dtype)
-        zero = (self._codes_a[0.0], self._codes_b[0.0])
-        for i, (_, terms, _, rest) in enumerate(made):
-            a[i], b[i] = rest or zero
-            for place, (x, y) in terms.items():
-                a[i, place], b[i, place] = x, y
-        return Vectors(a, b, np.array([row[2] for row in made], dtype=np.float64), tuple(row[0] for row in made))
-
-
-Row = tuple[str, Mapping[int, tuple[int, int]], float, tuple[int, int] | None]
-"""What a row is for, its products by place, its addend, and the product at all other places (None: zero)."""
-
-
-@functools.lru_cache(maxsize=64)
-def _codes(fmt: Format) -> dict[float, int]:
-    """The finite numbers of a format and their codes; -0 where there is one is not zero's."""
-    numbers = decode_to(np.arange(1 << fmt.bits).astype(fmt.dtype), fmt, np.float64)
-    return {x: code for code, x in reversed(list(enumerate(numbers.tolist()))) if math.isfinite(x)}
-
-
-def _powers(a: Mapping[float, int], b: Mapping[float, int], sign: int) -> Powers:
-    """Factors of each power of two, as alike as they can be (`sign` 1), for then they are seldom subnormal, or as
-    unlike (-1).
-    """
-    powers = [sorted(math.frexp(x)[1] - 1 for x in codes if x > 0 and math.frexp(x)[0] == 0.5) for codes in (a, b)]
-    middles = [(p[0] + p[-1]) / 2 for p in powers]
-    found: Powers = {}
-    pairs = itertools.product(*powers)
-    for x, y in sorted(pairs, key=lambda pair: sign * abs((pair[0] - middles[0]) - (pair[1] - middles[1]))):
-        found.setdefault(x + y, (2.0**x, 2.0**y))
-    return {e: found[e] for e in sorted(found)}
-
-
-Powers = dict[int, tuple[float, float]]
-"""Two factors by the exponent of their product."""
-
-
-@functools.lru_cache(maxsize=64)
-def _products(a: Format, b: Format) -> tuple[Powers, Powers, Powers]:
-    """Factors of each power of two, the same with all fraction bits 1, and factors as unlike as they can be."""
-    codes_a, codes_b = _codes(a), _codes(b)
-    powers = _powers(codes_a, codes_b, 1)
-    filled = {e: (_filled(x, codes_a), _filled(y, codes_b)) for e, (x, y) in powers.items()}
-    return powers, filled, _powers(codes_a, codes_b, -1)
-
-
-def _filled(power: float, codes: Mapping[float, int]) -> float:
-    """The largest number of a binade."""
-    return max(x for x in codes if power <= x < 2 * power)
-
 
 # --- families -------------------------------------------------------------------------------------------------------
 
@@ -168,28 +67,17 @@ def _addend(p: Palette) -> Iterator[Row]:
         sign = -1.0 if drop % 2 else 1.0
         if p.sum_lowest <= p.top - drop:
             c = sign * 2.0 ** (p.top - drop)
-            yield "addend", {0: p.power(p.top), 1 % p.depth: p.power(p.top, True)}, c * _fraction(p, p.top - drop), None
+            both = {0: p.power(p.top), 1 % p.depth: p.power(p.top, True)}
+            yield "addend", both, sign * p.largest(p.top - drop), None
             yield "addend", {0: p.power(p.top, drop % 4 < 2)}, c, None
             if drop < p.interface.output.precision + 3:
-                yield "addend", {0: p.power(p.top, drop % 2 == 1)}, c * _ends(p, p.top - drop), None
+                yield "addend", {0: p.power(p.top, drop % 2 == 1)}, sign * p.next(p.top - drop), None
         if middle + drop < p.sum_highest:
             c = sign * 2.0 ** (middle + drop)
             yield "addend", {0: p.full(middle, drop % 4 < 2)}, c, None
             if middle + drop <= p.top and p.depth > 1:
                 against = p.power(middle + drop, drop % 2 == 0)
                 yield "addend", {0: against, 1: p.full(middle, drop % 4 < 2)}, c, None
-
-
-def _fraction(p: Palette, exponent: int) -> float:
-    """The largest significand of the result's format in a binade, below 2."""
-    places = min(p.interface.output.precision - 1, exponent - p.sum_lowest)
-    return 2.0 - 2.0**-places
-
-
-def _ends(p: Palette, exponent: int) -> float:
-    """The smallest significand above 1 of the result's format in a binade."""
-    places = min(p.interface.output.precision - 1, exponent - p.sum_lowest)
-    return 1.0 + 2.0**-places
 
 
 def _rounding(p: Palette) -> Iterator[Row]:
@@ -216,7 +104,7 @@ def _rounding(p: Palette) -> Iterator[Row]:
 def _small(p: Palette) -> Iterator[Row]:
     """Numbers near the smallest of the result and of the products, alone and in pairs, beside zeros."""
     for exponent in range(p.sum_lowest, p.top):
-        number = 2.0**exponent * _fraction(p, exponent)
+        number = p.largest(exponent)
         yield "small", {}, number if exponent % 2 else -number, None
         if p.lowest <= exponent < p.sum_lowest + 30:
             yield "small", {0: p.power(exponent)}, -(2.0**p.sum_lowest), None
@@ -244,7 +132,7 @@ def _special(p: Palette) -> Iterator[Row]:
     """Infinities, NaN, and the signs of zeros."""
     kinds: list[Callable[[float], bool]] = [math.isnan, lambda x: x == math.inf, lambda x: x == -math.inf]
     numbers = [math.nan, math.inf, -math.inf] if p.interface.output.has_inf else [math.nan]
-    zero = (p._codes_a[0.0], p._codes_b[0.0])
+    zero = p.zero
     for kind in kinds:
         for pair in p.special(kind):
             for c in (0.0, 1.0, *numbers):
@@ -291,98 +179,17 @@ def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
     return np.array(sorted(found), dtype=np.intp)
 
 
-# --- at the edges of an engine --------------------------------------------------------------------------------------
-
-
-class _Edges:
-    """Sparse sums at the widths of an engine, at places that its order tells apart."""
-
-    def __init__(self, p: Palette, engine: Engine, rng: Random) -> None:
-        self._p, self._rng, self._engine = p, rng, engine
-        self._order = _taken(engine, p.depth)
-        self._widths = (engine.result.precision, engine.output.precision, (engine.window or 0) + 1)
-        self._highest = max(min(p.highest, floor_log2(engine.result.max_magnitude) - 1), p.lowest)
-
-    def row(self) -> Row:
-        """Some products, of which the first is largest, and some cancel; an addend; sometimes one product elsewhere."""
-        rng, p = self._rng, self._p
-        top = rng.choice((self._highest, p.top, *[rng.randint(p.lowest, self._highest)] * 3))
-        places = self._places(rng.randint(2, 5))
-        terms = {place: self._below(top) for place in places}
-        terms[places[0]] = self._product(top)
-        against = rng.choice((0, 1, 1, len(places) - 1))
-        for place, other in zip(places[:against], self._places(against), strict=False):
-            terms[other] = p.negative(terms[place])
-        rest = self._below(top) if rng.random() < 0.1 else None
-        return "edges", terms, self._addend(top), rest
-
-    def _drop(self, span: int) -> int:
-        """Bits by which a term is smaller: about as many as something is wide, few, or any."""
-        kind = self._rng.randrange(8)
-        if kind < 5:
-            return self._rng.choice(self._widths) + self._rng.randint(-2, 2)
-        return self._rng.randint(0, 2 if kind == 5 else max(span, 0))
-
-    def _product(self, exponent: int) -> tuple[int, int]:
-        of = self._rng.choice((self._p.power, self._p.power, self._p.full, self._p.unlike))
-        return of(exponent, self._rng.random() < 0.5)
-
-    def _below(self, top: int) -> tuple[int, int]:
-        return self._product(top - self._drop(top - self._p.lowest))
-
-    def _places(self, count: int) -> list[int]:
-        """Places in the order in which they are taken, next to each other or a step, a chunk or any number apart."""
-        rng, length = self._rng, len(self._order)
-        strides = (1, 1, 1, self._engine.products, self._engine.chunk or 1, rng.randint(1, length))
-        gaps = itertools.accumulate((rng.choice(strides) for _ in range(count)), initial=rng.randrange(length))
-        found = list(dict.fromkeys(self._order[place % length] for place in gaps))
-        rng.shuffle(found)
-        return found
-
-    def _addend(self, top: int) -> float:
-        """None, or one of the size of a product, one that is far smaller than all, or one near the largest."""
-        rng, p, kind = self._rng, self._p, self._rng.randrange(8)
-        if kind < 3:
-            return 0.0
-        exponent = top - self._drop(top - p.sum_lowest)
-        if kind == 3:
-            exponent = p.sum_lowest + rng.randrange(p.interface.output.precision + 3)
-        if kind == 4:
-            exponent = p.sum_highest - rng.randrange(3)
-        exponent = min(max(exponent, p.sum_lowest), p.sum_highest)
-        significand = rng.choice((1.0, _ends(p, exponent), _fraction(p, exponent)))
-        return rng.choice((-1.0, 1.0)) * 2.0**exponent * significand
-
-
-def _taken(engine: Engine, depth: int) -> list[int]:
-    """The places of a sum in the order in which the engine's steps take them."""
-    if engine.interleave is None:
-        return list(range(depth))
-    chunk, run = engine.chunk, engine.interleave
-    assert chunk is not None, "an engine interleaves the steps of a chunk"
-    return sorted(range(depth), key=lambda k: (k // chunk, k % chunk // run % engine.steps_of_chunk, k))
-
-
-def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Generator) -> Vectors:
-    """Random sparse sums in which small changes of an engine show: terms about as far apart as its numbers are wide,
-    in one step and in several; large ones cancel in most.
-    """
-    palette = Palette(interface)
-    made = _Edges(palette, engine, Random(int(rng.integers(1 << 32))))
-    return palette.vectors(made.row() for _ in range(count))
-
-
 # --- at random ------------------------------------------------------------------------------------------------------
 
 
 def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors:
     """Random sums: of all codes, of exponents in a narrow range, few or many terms, cancelling, with every addend."""
     palette = Palette(interface)
-    a, b = (np.array(sorted(_codes(fmt).items())) for fmt in (interface.a, interface.b))
+    a, b = (np.array(sorted(codes_of(fmt).items())) for fmt in (interface.a, interface.b))
     shape = (count, interface.depth)
     codes_a = _spread(a, shape, rng)
     codes_b = _spread(b, shape, rng)
-    full_a = np.array([palette._codes_a[0.0]], dtype=interface.a.dtype)
+    full_a = np.array([palette.zero[0]], dtype=interface.a.dtype)
     density = rng.choice([1.0, 0.5, 4 / interface.depth, 2 / interface.depth], size=(count, 1))
     keep = rng.random(shape) < density
     codes_a = np.where(keep, codes_a, full_a)
@@ -405,22 +212,13 @@ def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.rando
 
 def _cancel(interface: Interface, a: Any, b: Any, rng: np.random.Generator) -> None:
     """In half of the rows, some products are followed by their negatives, at random places."""
-    negated, count = _negated(interface.a), (len(a) + 1) // 2
+    against, count = negated(interface.a), (len(a) + 1) // 2
     places = rng.permuted(np.tile(np.arange(interface.depth), (count, 1)), axis=1)
     half = interface.depth // 2
     first, second = places[:, :half], places[:, half : 2 * half]
     some = np.arange(half) < rng.integers(0, half + 1, (count, 1))
     rows = np.broadcast_to(2 * np.arange(count)[:, None], some.shape)[some]
-    a[rows, second[some]], b[rows, second[some]] = negated[a[rows, first[some]]], b[rows, first[some]]
-
-
-@functools.lru_cache(maxsize=64)
-def _negated(fmt: Format) -> np.ndarray[Any, Any]:
-    codes = _codes(fmt)
-    table = np.arange(1 << fmt.bits).astype(fmt.dtype)
-    for number, code in codes.items():
-        table[code] = codes.get(-number, code) if number else code
-    return table
+    a[rows, second[some]], b[rows, second[some]] = against[a[rows, first[some]]], b[rows, first[some]]
 
 
 def _addends(p: Palette, count: int, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.float64]]:

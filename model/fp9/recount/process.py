@@ -29,9 +29,14 @@ def apart(unit: Unit, rows: Sequence[Row]) -> list[Row]:
     return list(json.loads(done.stdout))
 
 
+def shut_out() -> None:
+    """Let no import of `APART` succeed from here on."""
+    sys.modules.update(dict.fromkeys(APART))  # type: ignore[arg-type]
+
+
 def main() -> None:
     """Answer one request of standard input."""
-    sys.modules.update(dict.fromkeys(APART))  # type: ignore[arg-type]
+    shut_out()
     request = json.load(sys.stdin)
     json.dump([*recounted(build(tomllib.loads(request["spec"])), request["rows"])], sys.stdout)
 

@@ -153,9 +153,8 @@ def dealt(x: Operand, engine: Engine) -> Operand:
     *lead, depth = x.shape
     filler = x.format.code_of(Fraction(0)) if x.format.has_zero else x.format.smallest_code
     fillers = np.full((*lead, -depth % engine.chunk), filler, dtype=x.codes.dtype)
-    shape = (*lead, -1, engine.products // engine.interleave, engine.steps_of_chunk, engine.interleave)
-    runs = np.concatenate([x.codes, fillers], axis=-1).reshape(shape)
-    return Operand(_Kept(runs.swapaxes(-2, -3).reshape(*lead, -1), x.format))
+    filled = np.concatenate([x.codes, fillers], axis=-1)
+    return Operand(_Kept(filled[..., engine.order(filled.shape[-1])], x.format))
 
 
 def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:

@@ -92,10 +92,10 @@ class Raise(Step):
 
 
 def dealt(engine: Engine) -> list[list[int]]:
-    """The places in a chunk of each step's products: `interleave` neighbours at a time, to the steps in turn."""
-    steps, run = engine.steps_of_chunk, engine.interleave or engine.products
-    turns = engine.products // run
-    return [[(turn * steps + step) * run + k for turn in range(turns) for k in range(run)] for step in range(steps)]
+    """The places in a chunk of each step's products."""
+    assert engine.chunk is not None, "the steps of a chunk"
+    order = engine.order(engine.chunk)
+    return [order[start : start + engine.products] for start in range(0, engine.chunk, engine.products)]
 
 
 def join_steps(engine: Engine) -> list[Step]:

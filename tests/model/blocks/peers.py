@@ -12,7 +12,6 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -133,20 +132,12 @@ def compared(x: NDArray[np.float32], block: str, rule: str) -> Compared:
     ours = quantise(x, block, rule=rule)
     own_elements, own_scales = np.asarray(ours.elements), np.asarray(ours.scales)[:, 0]
     other_scale, other = scales != own_scales, (elements != own_elements).any(axis=1)
-    reasons: Counter[str] = Counter()
-    named = {
-        "logarithm": _by_logarithm(x, block, rule) == scales,
-    }
-    explained = ~other_scale
-    for name, holds in named.items():
-        here = other_scale & holds & ~explained
-        reasons[name] += int(here.sum())
-        explained |= here
+    by_logarithm = other_scale & (_by_logarithm(x, block, rule) == scales)
     rounded = _divided(x, block, scales, rule) == elements
     low = ~other_scale & other & (scales == 0) & rounded.all(axis=1)
-    reasons["undivided" if rule == "rceil" else "divisor"] += int(low.sum())
     nan = scales == 255
-    unexplained = ~explained | (~rounded.all(axis=1) & ~nan) | (other & ~other_scale & ~low)
+    reasons = {"logarithm": int(by_logarithm.sum()), "undivided" if rule == "rceil" else "divisor": int(low.sum())}
+    unexplained = (other_scale & ~by_logarithm) | (~rounded.all(axis=1) & ~nan) | (other & ~other_scale & ~low)
     return Compared(
         _torchao(),
         block,

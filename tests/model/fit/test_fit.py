@@ -17,10 +17,11 @@ import fp9
 from fp9.engines import ENGINES, Engine, engine
 from fp9.fit import Box, Fit, Interface, fit, job, search
 from fp9.fit import fields as hypotheses
+from fp9.fit.edges import edges
 from fp9.fit.idle import plain
 from fp9.fit.job import CALLS
 from fp9.fit.picture import remaining
-from fp9.fit.probes import drawn, edges, structured
+from fp9.fit.probes import drawn, structured
 from fp9.fit.trials import Trial, boxed, compared, interface_of, random_engine, random_interface, summary, trial
 from fp9.fit.vectors import Predictions
 from fp9.formats import fixed_format, format

@@ -1,0 +1,83 @@
+"""Probes at the edges of an engine: random sparse sums whose terms are about as far apart as its numbers are wide."""
+
+from __future__ import annotations
+
+import itertools
+from random import Random
+
+import numpy as np
+
+from fp9.engines import Engine
+from fp9.fit.interface import Interface
+from fp9.fit.palette import Palette, Row
+from fp9.fit.vectors import Vectors
+from fp9.formats import floor_log2
+
+
+class _Edges:
+    """Sparse sums at the widths of an engine, at places that its order tells apart."""
+
+    def __init__(self, p: Palette, engine: Engine, rng: Random) -> None:
+        self._p, self._rng, self._engine = p, rng, engine
+        self._order = engine.order(p.depth)
+        self._widths = (engine.result.precision, engine.output.precision, (engine.window or 0) + 1)
+        self._highest = max(min(p.highest, floor_log2(engine.result.max_magnitude) - 1), p.lowest)
+
+    def row(self) -> Row:
+        """Some products, of which the first is largest, and some cancel; an addend; sometimes one product elsewhere."""
+        rng, p = self._rng, self._p
+        top = rng.choice((self._highest, p.top, *[rng.randint(p.lowest, self._highest)] * 3))
+        places = self._places(rng.randint(2, 5))
+        terms = {place: self._below(top) for place in places}
+        terms[places[0]] = self._product(top)
+        against = rng.choice((0, 1, 1, len(places) - 1))
+        for place, other in zip(places[:against], self._places(against), strict=False):
+            terms[other] = p.negative(terms[place])
+        rest = self._below(top) if rng.random() < 0.1 else None
+        return "edges", terms, self._addend(top), rest
+
+    def _drop(self, span: int) -> int:
+        """Bits by which a term is smaller: about as many as something is wide, few, or any."""
+        kind = self._rng.randrange(8)
+        if kind < 5:
+            return self._rng.choice(self._widths) + self._rng.randint(-2, 2)
+        return self._rng.randint(0, 2 if kind == 5 else max(span, 0))
+
+    def _product(self, exponent: int) -> tuple[int, int]:
+        of = self._rng.choice((self._p.power, self._p.power, self._p.full, self._p.unlike))
+        return of(exponent, self._rng.random() < 0.5)
+
+    def _below(self, top: int) -> tuple[int, int]:
+        return self._product(top - self._drop(top - self._p.lowest))
+
+    def _places(self, count: int) -> list[int]:
+        """Places in the order in which they are taken, next to each other or a step, a chunk or any number apart."""
+        rng, length = self._rng, len(self._order)
+        strides = (1, 1, 1, self._engine.products, self._engine.chunk or 1, rng.randint(1, length))
+        gaps = itertools.accumulate((rng.choice(strides) for _ in range(count)), initial=rng.randrange(length))
+        found = list(dict.fromkeys(self._order[place % length] for place in gaps))
+        rng.shuffle(found)
+        return found
+
+    def _addend(self, top: int) -> float:
+        """None, or one of the size of a product, one that is far smaller than all, or one near the largest."""
+        rng, p, kind = self._rng, self._p, self._rng.randrange(8)
+        if kind < 3:
+            return 0.0
+        exponent = top - self._drop(top - p.sum_lowest)
+        if kind == 3:
+            exponent = p.sum_lowest + rng.randrange(p.interface.output.precision + 3)
+        if kind == 4:
+            exponent = p.sum_highest - rng.randrange(3)
+        exponent = min(max(exponent, p.sum_lowest), p.sum_highest)
+        magnitude = rng.choice((2.0**exponent, p.next(exponent), p.largest(exponent)))
+        return rng.choice((-1.0, 1.0)) * magnitude
+
+
+def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Generator) -> Vectors:
+    """Random sparse sums in which small changes of an engine show: terms about as far apart as its numbers are wide,
+    in one step and in several; large ones cancel in most.
+    """
+    palette = Palette(interface)
+    made = _Edges(palette, engine, Random(int(rng.integers(1 << 32))))
+    return palette.vectors(made.row() for _ in range(count))

@@ -1,0 +1,140 @@
+"""Products and addends that the operands of an interface can express, as probes are made of them."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from fp9.casts.arrays import decode_to
+from fp9.fit.interface import Interface
+from fp9.fit.vectors import Vectors
+from fp9.formats import Format, floor_log2
+from fp9.sums.operands import bit_range
+
+
+class Palette:
+    """Products and addends that an interface can express, by exponent."""
+
+    def __init__(self, interface: Interface) -> None:
+        self.interface = interface
+        self.depth = interface.depth
+        self._codes_a, self._codes_b = codes_of(interface.a), codes_of(interface.b)
+        self._products, self._filled, self._unlike = _products(interface.a, interface.b)
+        self._negated = negated(interface.a)
+        self.lowest, self.highest = min(self._products), max(self._products)
+        self.sum_lowest = bit_range(interface.output)[0]
+        self.sum_highest = floor_log2(interface.output.max_magnitude)
+        self.top = min(self.highest, self.sum_highest - 2)
+
+    @property
+    def zero(self) -> tuple[int, int]:
+        """Codes of two zeros."""
+        return self._codes_a[0.0], self._codes_b[0.0]
+
+    def power(self, exponent: int, negative: bool = False) -> tuple[int, int]:
+        """Codes of a and b whose product is a power of two; the nearest that there is."""
+        return self._signed(self._products[min(max(exponent, self.lowest), self.highest)], negative)
+
+    def full(self, exponent: int, negative: bool = False) -> tuple[int, int]:
+        """Codes of a and b with all fraction bits 1, whose product is above the power of two."""
+        return self._signed(self._filled[min(max(exponent, self.lowest), self.highest)], negative)
+
+    def unlike(self, exponent: int, negative: bool = False) -> tuple[int, int]:
+        """Codes of a and b whose product is a power of two, as unlike as they can be: one is subnormal where it can."""
+        return self._signed(self._unlike[min(max(exponent, self.lowest), self.highest)], negative)
+
+    def negative(self, product: tuple[int, int]) -> tuple[int, int]:
+        """Codes of a product with the other sign."""
+        return int(self._negated[product[0]]), product[1]
+
+    def _signed(self, factors: tuple[float, float], negative: bool) -> tuple[int, int]:
+        x, y = factors
+        return self._codes_a[-x if negative else x], self._codes_b[y]
+
+    def largest(self, exponent: int) -> float:
+        """The largest number of the result's format below 2^(exponent + 1)."""
+        return math.ldexp(2.0 - self._ulp(exponent), exponent)
+
+    def next(self, exponent: int) -> float:
+        """The smallest number of the result's format above 2^exponent."""
+        return math.ldexp(1.0 + self._ulp(exponent), exponent)
+
+    def _ulp(self, exponent: int) -> float:
+        """The last place of the result's format in a binade, in units of its power of two."""
+        return 2.0 ** -min(self.interface.output.precision - 1, exponent - self.sum_lowest)
+
+    def special(self, what: Callable[[float], bool]) -> Iterator[tuple[int, int]]:
+        """Products of 1 with each special number of an operand of which `what` is true."""
+        one_a, one_b = self.power(0)
+        for fmt, place in ((self.interface.a, 0), (self.interface.b, 1)):
+            code = next((c for c, x in enumerate(fmt.table.tolist()) if what(x)), None)
+            if code is not None:
+                yield (code, one_b) if place == 0 else (one_a, code)
+
+    def vectors(self, rows: Iterable[Row]) -> Vectors:
+        """Rows as arrays: the same product at all places that a row does not name."""
+        made = list(rows)
+        a = np.empty((len(made), self.depth), dtype=self.interface.a.dtype)
+        b = np.empty((len(made), self.depth), dtype=self.interface.b.dtype)
+        for i, (_, terms, _, rest) in enumerate(made):
+            a[i], b[i] = rest or self.zero
+            for place, (x, y) in terms.items():
+                a[i, place], b[i, place] = x, y
+        return Vectors(a, b, np.array([row[2] for row in made], dtype=np.float64), tuple(row[0] for row in made))
+
+
+Row = tuple[str, Mapping[int, tuple[int, int]], float, tuple[int, int] | None]
+"""What a row is for, its products by place, its addend, and the product at all other places (None: zero)."""
+
+
+@functools.lru_cache(maxsize=64)
+def codes_of(fmt: Format) -> dict[float, int]:
+    """The finite numbers of a format and their codes; -0 where there is one is not zero's."""
+    numbers = decode_to(np.arange(1 << fmt.bits).astype(fmt.dtype), fmt, np.float64)
+    return {x: code for code, x in reversed(list(enumerate(numbers.tolist()))) if math.isfinite(x)}
+
+
+def _powers(a: Mapping[float, int], b: Mapping[float, int], sign: int) -> Powers:
+    """Factors of each power of two, as alike as they can be (`sign` 1), for then they are seldom subnormal, or as
+    unlike (-1).
+    """
+    powers = [sorted(math.frexp(x)[1] - 1 for x in codes if x > 0 and math.frexp(x)[0] == 0.5) for codes in (a, b)]
+    middles = [(p[0] + p[-1]) / 2 for p in powers]
+    found: Powers = {}
+    pairs = itertools.product(*powers)
+    for x, y in sorted(pairs, key=lambda pair: sign * abs((pair[0] - middles[0]) - (pair[1] - middles[1]))):
+        found.setdefault(x + y, (2.0**x, 2.0**y))
+    return {e: found[e] for e in sorted(found)}
+
+
+Powers = dict[int, tuple[float, float]]
+"""Two factors by the exponent of their product."""
+
+
+@functools.lru_cache(maxsize=64)
+def _products(a: Format, b: Format) -> tuple[Powers, Powers, Powers]:
+    """Factors of each power of two, the same with all fraction bits 1, and factors as unlike as they can be."""
+    codes_a, codes_b = codes_of(a), codes_of(b)
+    powers = _powers(codes_a, codes_b, 1)
+    filled = {e: (_filled(x, codes_a), _filled(y, codes_b)) for e, (x, y) in powers.items()}
+    return powers, filled, _powers(codes_a, codes_b, -1)
+
+
+def _filled(power: float, codes: Mapping[float, int]) -> float:
+    """The largest number of a binade."""
+    return max(x for x in codes if power <= x < 2 * power)
+
+
+@functools.lru_cache(maxsize=64)
+def negated(fmt: Format) -> np.ndarray[Any, Any]:
+    """The code of each number with the other sign, by the code of the number; of all else itself."""
+    codes = codes_of(fmt)
+    table = np.arange(1 << fmt.bits).astype(fmt.dtype)
+    for number, code in codes.items():
+        table[code] = codes.get(-number, code) if number else code
+    return table
