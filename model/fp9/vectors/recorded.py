@@ -151,7 +151,7 @@ def _sums(unit: Dot, product: Recorded, generator: np.random.Generator, sums: in
             steps |= dict.fromkeys(unit.scale_names(side), one)
     ports = [port.name for port in unit.inputs]
     steps = {name: column for name, column in steps.items() if name in ports}
-    chain = _accumulated(steps, unit, shape) if isinstance(unit, Mac) else _chained(steps, unit, shape)
+    chain = _accumulated(steps, unit, shape) if isinstance(unit, Mac) else chained(steps, unit, shape)
     return {name: np.ascontiguousarray(chain[name]).reshape(-1) for name in ports}
 
 
@@ -162,8 +162,8 @@ def _lanes(unit: Dot, side: str, codes: NDArray[Any]) -> Columns:
     return {name: filled[:, lane::lanes] for lane, name in enumerate(unit.lane_names(side))}
 
 
-def _chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
-    """The addend of each step is the running sum, from +0."""
+def chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
+    """Columns (sums, steps), the addend of each step the running sum, from +0."""
     sums = np.zeros(shape, unit.engine.output.dtype)
     for k in range(shape[1] - 1):
         step = {name: np.ascontiguousarray(column[:, k]) for name, column in steps.items()}
@@ -179,4 +179,4 @@ def _accumulated(steps: Columns, unit: Mac, shape: tuple[int, ...]) -> Columns:
     return {**widened, "op": op, "c": np.zeros(op.shape, unit.engine.output.dtype)}
 
 
-__all__ = ["NUMBERS", "SUMS", "from_recording", "of_casts", "of_products"]
+__all__ = ["NUMBERS", "SUMS", "chained", "from_recording", "of_casts", "of_products"]

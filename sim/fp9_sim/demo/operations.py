@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import fp9
+from fp9.blocks import quantise as in_blocks
+from fp9.blocks import tensor_scale
 from fp9.recipes import Operand, Recorded
 from fp9.recipes import Product as Step
-from fp9.units import Cast, Dot, Unit
-from fp9.vectors.recorded import of_products
-from fp9_sim.demo.layer import DIRECTIONS, SCHEMES, Product, Scheme, scale_exponent
+from fp9.scaling import BLOCK_FORMATS, BlockFormat
+from fp9.units import Cast, Dot, Quantiser, Unit
+from fp9.vectors.recorded import chained, of_products
+from fp9_sim.demo.layer import DIRECTIONS, SCHEMES, Product, Scheme, factors, scale_exponent
 from fp9_sim.demo.layer import product as multiplied
-from fp9_sim.demo.network import LayerTensors
+from fp9_sim.demo.network import LayerTensors, Matrix
 from fp9_sim.energy.data import enough
 
 Columns = dict[str, NDArray[Any]]
@@ -40,20 +44,34 @@ def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed:
 def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Columns:
     """At least `count` operations of the layer in a unit's own formats and engine, for every scheme that it takes.
 
-    A direction of which it takes no scheme is computed in the first formats that it offers.
-    Raises ValueError for a unit that neither multiplies nor casts.
+    A direction of which it takes no scheme is computed in the first formats that it offers; a unit with scales computes
+    on blocks, and a quantiser is given blocks of the tensors along the axis that is summed over.
+    Raises ValueError for a unit that neither multiplies nor casts, and for elements and scales of no format of blocks.
     """
-    if not isinstance(unit, Dot):
-        return enough(lambda _: of_layer(unit, layer, (), seed), count)
-    schemes = [scheme for direction in DIRECTIONS for scheme in _schemes(unit, direction)]
-    products = [_recorded(multiplied(layer, scheme, unit.engine)) for scheme in schemes]
-    return enough(lambda sums: of_products(unit, products, np.random.default_rng(seed), sums), count)
+
+    def drawn(each: int) -> Columns:
+        generator = np.random.default_rng(seed)
+        if isinstance(unit, Cast):
+            return casts(unit, layer, generator, each)
+        if isinstance(unit, Quantiser):
+            return _blocks(unit, layer, generator, each)
+        if isinstance(unit, Dot) and unit.scale is not None:
+            return _scaled_sums(unit, layer, generator, each)
+        return of_products(unit, products, generator, each)
+
+    products: list[Recorded] = []
+    if isinstance(unit, Dot) and unit.scale is None:
+        products = [_recorded(multiplied(layer, scheme, unit.engine)) for scheme in _schemes(unit)]
+    return enough(drawn, count)
 
 
-def _schemes(unit: Dot, direction: str) -> list[Scheme]:
-    """The schemes of a direction that a unit takes, or one in its own first formats."""
-    offered = [s for s in SCHEMES if s.direction == direction and s.a in unit.a and s.b in unit.b]
-    return offered or [Scheme(direction, unit.a[0], unit.b[0])]
+def _schemes(unit: Dot) -> list[Scheme]:
+    """The schemes that a unit takes; for a direction without one, its own first formats."""
+    found = []
+    for direction in DIRECTIONS:
+        offered = [s for s in SCHEMES if s.direction == direction and s.a in unit.a and s.b in unit.b]
+        found += offered or [Scheme(direction, unit.a[0], unit.b[0])]
+    return found
 
 
 def _recorded(product: Product) -> Recorded:
@@ -63,15 +81,21 @@ def _recorded(product: Product) -> Recorded:
     return Recorded("layer", place, a, b, product.engine, product.codes)
 
 
-def casts(unit: Cast, layer: LayerTensors, generator: np.random.Generator) -> Columns:
-    """Values of the three tensors, scaled for each target, under every rounding and overflow policy offered."""
+def casts(unit: Cast, layer: LayerTensors, generator: np.random.Generator, count: int = CASTS) -> Columns:
+    """`count` values of each of the three tensors for each lane, scaled for each target, under every rounding offered.
+
+    Overflow policies take turns. Random bits are drawn; a port for scales stays at 0, as the values are scaled.
+    """
     parts = []
     for index, target in enumerate(unit.targets):
-        values = [_sample(tensor, scale_exponent(tensor, target), generator) for tensor in _tensors(layer)]
-        patterns = np.concatenate(values).view(np.uint32)
+        values = [_sample(x, scale_exponent(x, target), generator, count * unit.lanes) for x in _tensors(layer)]
+        lanes = fp9.encode(np.concatenate(values), unit.source).reshape(unit.lanes, -1, order="F")
         for rounding in range(len(unit.roundings)):
-            settings = {"target": index, "rounding": rounding, "overflow": rounding % len(unit.overflow)}
-            parts.append({"x": patterns, **{k: np.full(len(patterns), v, np.uint8) for k, v in settings.items()}})
+            said = {"target": index, "rounding": rounding, "overflow": rounding % len(unit.overflow)}
+            part = {port.name: np.full(lanes.shape[1], said.get(port.name, 0)) for port in unit.inputs}
+            if "random" in part:
+                part["random"] = generator.integers(1 << unit.random_bits, size=lanes.shape[1])
+            parts.append(part | dict(zip(unit.lane_names("x"), lanes, strict=True)))
     return {port.name: np.concatenate([part[port.name] for part in parts]) for port in unit.inputs}
 
 
@@ -79,10 +103,65 @@ def _tensors(layer: LayerTensors) -> tuple[NDArray[np.float32], ...]:
     return layer.activations, layer.weights, layer.gradient
 
 
-def _sample(tensor: NDArray[np.float32], exponent: int, generator: np.random.Generator) -> NDArray[np.float32]:
-    picked = generator.choice(tensor.reshape(-1), size=min(CASTS, tensor.size), replace=False)
+def _sample(
+    tensor: NDArray[np.float32], exponent: int, generator: np.random.Generator, count: int
+) -> NDArray[np.float32]:
+    """Values of a tensor times 2^exponent, each at most once where that is enough."""
+    picked = generator.choice(tensor.reshape(-1), size=count, replace=count > tensor.size)
     scaled: NDArray[np.float32] = np.ldexp(picked, exponent)
     return scaled
+
+
+# --- blocks ---------------------------------------------------------------------------------------------------------
+
+
+def _blocks(unit: Quantiser, layer: LayerTensors, generator: np.random.Generator, count: int) -> Columns:
+    """`count` blocks of each of the four factors, under every rule of the scale in turn."""
+    parts = []
+    for direction in DIRECTIONS:
+        x, y = factors(direction, layer)
+        for rows in (x, y.T):
+            blocks = rows.reshape(-1, unit.block.length)
+            parts.append(blocks[generator.integers(len(blocks), size=count)])
+    numbers = fp9.encode(np.concatenate(parts), unit.source)
+    rules = np.repeat(np.arange(len(numbers)) % len(unit.rules), unit.group)
+    lanes = dict(zip(unit.lane_names("x"), numbers.reshape(-1, unit.width).T, strict=True))
+    return {port.name: lanes.get(port.name, rules) for port in unit.inputs}
+
+
+def _scaled_sums(unit: Dot, layer: LayerTensors, generator: np.random.Generator, sums: int) -> Columns:
+    """Sums of each direction in the blocks that a unit's first formats and scales make, step by step."""
+    parts = []
+    for direction in DIRECTIONS:
+        x, y = factors(direction, layer)
+        rows, columns = (generator.integers(size, size=sums) for size in (x.shape[0], y.shape[1]))
+        steps = _steps(unit, "a", x, rows) | _steps(unit, "b", np.ascontiguousarray(y.T), columns)
+        shape = next(iter(steps.values())).shape
+        steps = {port.name: steps.get(port.name, np.zeros(shape, np.uint8)) for port in unit.inputs}
+        chain = chained(steps, unit, shape)
+        parts.append({name: np.ascontiguousarray(column).reshape(-1) for name, column in chain.items()})
+    return {port.name: np.concatenate([part[port.name] for part in parts]) for port in unit.inputs}
+
+
+def _steps(unit: Dot, side: str, x: Matrix, rows: NDArray[np.int64]) -> Columns:
+    """Elements and scales of some rows of a matrix, (rows, steps) for each port."""
+    block = _format_of_blocks(unit, side)
+    scale = tensor_scale(x, block) if block.tensor else None
+    made = in_blocks(x[rows], block, -1, tensor_scale=scale)
+    elements = {name: made.elements[:, n :: unit.products] for n, name in enumerate(unit.lane_names(side))}
+    scales = np.repeat(made.scales, block.length // unit.products, axis=1)
+    return elements | dict.fromkeys(unit.scale_names(side), scales)
+
+
+def _format_of_blocks(unit: Dot, side: str) -> BlockFormat:
+    element = (unit.a if side == "a" else unit.b)[0]
+    for block in BLOCK_FORMATS.values():
+        if (block.element, block.scale) == (element, unit.scale) and block.length % unit.products == 0:
+            return block
+    raise ValueError(
+        f"{unit.name}: no format of blocks has elements of {element.name}, scales of {unit.scale} and a length that "
+        f"{unit.products} products divide; give a unit of MX or NVFP4"
+    )
 
 
 __all__ = ["CASTS", "DOTS", "casts", "of_layer", "of_unit"]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from fp9.recipes import read_recording
 from fp9.suites import inputs_of
-from fp9.units import Unit
-from fp9.vectors.recorded import of_products
+from fp9.units import Cast, Unit
+from fp9.vectors.recorded import of_casts, of_products
 
 COUNT = 10_240
 """Operations that are drawn, or taken from a recording, at least."""
@@ -24,7 +24,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Columns:
-    """Input columns of a unit: `random`, `corner`, or whole sums out of the recording in a file of that name.
+    """Input columns of a unit: `random`, `corner`, or whole sums or casts out of the recording in a file of that name.
 
     Raises ValueError for what is neither, and for a recording that the unit can compute nothing of.
     """
@@ -32,11 +32,18 @@ def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Colu
         return dict(inputs_of(unit, data, count if data == "random" else None, seed))
     if not Path(data).is_file():
         raise ValueError(f"data {data!r} given; give {', '.join(SUITES)}, layer, or the file of a recording")
-    products = read_recording(data).products
-    return enough(lambda sums: of_products(unit, products, np.random.default_rng(seed), sums), count)
+    run = read_recording(data)
+
+    def drawn(each: int) -> Columns:
+        generator = np.random.default_rng(seed)
+        if isinstance(unit, Cast):
+            return of_casts(unit, run.casts, generator, each)
+        return of_products(unit, run.products, generator, each)
+
+    return enough(drawn, count)
 
 
 def enough(take: Callable[[int], Columns], count: int) -> Columns:
-    """At least `count` operations, where `take` gives those of so many sums of each product."""
+    """At least `count` operations, where `take` gives so many sums of each product, casts or blocks of each tensor."""
     one = len(next(iter(take(1).values())))
     return take(-(-count // one))

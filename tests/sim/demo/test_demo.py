@@ -20,15 +20,16 @@ from tests.rosters import OPERANDS
 
 import fp9
 from fp9 import vectors
-from fp9.blocks import dequantise, quantise
+from fp9.blocks import dequantise, quantise, tensor_scale
 from fp9.cli import main, output
 from fp9.engines import engine
 from fp9.formats import FixedFormat
 from fp9.golden import evaluate
 from fp9.recipes import Product, recipe
+from fp9.scaling import block_format
 from fp9.studies.recipes.measured import ROWS, table
 from fp9.system.missing import MissingTool
-from fp9.units import CATALOGUE, Cast, Fma, MacOp
+from fp9.units import CATALOGUE, Cast, Dot, Fma, MacOp, Quantiser, Unit
 from fp9_sim import demo
 from fp9_sim.demo import blocks, hardware, layer, network, operations, report
 from fp9_sim.demo.report.waves import picture
@@ -175,6 +176,54 @@ def test_casts_use_every_target_and_rounding() -> None:
     inputs = operations.of_layer(unit, *real_layer())
     chosen = set(zip(inputs["target"].tolist(), inputs["rounding"].tolist(), strict=True))
     assert len(chosen) == len(unit.targets) * len(unit.roundings)
+
+
+_KINDS = (Cast, Dot, Quantiser)
+
+
+@pytest.mark.parametrize("unit", [u for u in CATALOGUE.values() if isinstance(u, _KINDS)], ids=lambda unit: unit.name)
+def test_every_unit_that_casts_or_multiplies_has_as_many_operations_of_the_layer_as_asked(unit: Unit) -> None:
+    columns = operations.of_unit(unit, real_layer()[0], 3000)
+    assert {len(column) for column in columns.values()} == {len(columns[unit.inputs[0].name])}
+    assert len(columns[unit.inputs[0].name]) >= 3000
+    assert all(int(columns[port.name].max()) >> port.width == 0 for port in unit.inputs)
+    lanes = unit.lane_names("x") if isinstance(unit, Cast | Quantiser) else ()
+    assert all(len(np.unique(columns[name])) > 100 for name in lanes)
+
+
+@pytest.mark.parametrize(("element", "scale", "block"), [("e4m3", "e8m0", "mxfp8_e4m3"), ("e2m1", "ue4m3", "nvfp4")])
+def test_sums_of_blocks_are_those_of_the_layer_s_blocks(element: str, scale: str, block: str) -> None:
+    tensors, _ = real_layer()
+    unit = Dot("blocks", *[(fp9.format(element),)] * 2, engine("mx(G=4)"), scale=fp9.format(scale))
+    inputs = operations.of_unit(unit, tensors, 1024)
+    results = fp9.decode(evaluate(unit, inputs)["result"], "fp32")
+    steps = tensors.activations.shape[1] // 4
+    forward = results[: len(results) * 2 // 3].reshape(-1, steps)[:, -1]  # a backward sum has half as many steps
+    factors = []
+    for x, axis in ((tensors.activations, -1), (tensors.weights, 0)):
+        whole = tensor_scale(x, block) if block_format(block).tensor else None
+        values = dequantise(*quantise(x, block, axis, tensor_scale=whole), block, axis, tensor_scale=whole)
+        factors.append(values / (1 if whole is None else float(whole)))
+    sums = (factors[0] @ factors[1]).ravel()
+    assert np.all(np.abs(sums[:, None] - forward).min(axis=0) <= 2**-20 * np.abs(sums).max())
+
+
+def test_a_quantiser_is_given_rows_of_the_factors() -> None:
+    tensors, _ = real_layer()
+    block = block_format("mxfp4")
+    unit = Quantiser("q", "fp32", block, block.rules, stages=1, lanes=4)  # type: ignore[arg-type]
+    inputs = operations.of_unit(unit, tensors, 1000)
+    found = np.stack([inputs[name] for name in unit.lane_names("x")], axis=1).reshape(-1, block.length)
+    rows = [x.reshape(-1, block.length) for d in layer.DIRECTIONS for x in (layer.factors(d, tensors)[0],)]
+    rows += [np.ascontiguousarray(layer.factors(d, tensors)[1].T).reshape(-1, block.length) for d in layer.DIRECTIONS]
+    known = {row.tobytes() for part in rows for row in part}
+    assert all(row.astype(np.uint32).tobytes() in known for row in found)
+
+
+def test_a_unit_of_no_format_of_blocks_is_named() -> None:
+    odd = Dot("odd", *[(fp9.format("e5m2"),)] * 2, engine("mx(G=4)"), scale=fp9.format("ue4m3"))
+    with pytest.raises(ValueError, match="odd: no format of blocks has elements of e5m2"):
+        operations.of_unit(odd, real_layer()[0], 10)
 
 
 def test_a_unit_that_cannot_do_the_layer_is_refused() -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from vcd.reader import TokenKind, tokenize
 
 from fp9.cli import main
+from fp9.recipes import Recording, recipe
 from fp9.suites import inputs_of
 from fp9.units import CATALOGUE, Unit
 from fp9.vectors.sets import from_inputs
@@ -24,6 +25,7 @@ from fp9_rtl.synthesis.libraries import LIBRARIES, Library, library
 from fp9_rtl.synthesis.netlist import Netlist, netlist
 from fp9_rtl.synthesis.power import PowerLibrary, power_library
 from fp9_sim.energy import measure
+from fp9_sim.energy.data import operations
 from fp9_sim.energy.events import shares
 from fp9_sim.energy.loads import delays, loads
 from fp9_sim.energy.switching import dynamic, side_by_side
@@ -220,6 +222,17 @@ def test_a_still_unit_takes_its_clock_and_leaks(cells: Library) -> None:
     assert moving.clock_fj == found.clock_fj
     assert moving.product_fj == moving.total_fj > found.total_fj
     assert set(moving.by_step) >= {"pipeline.register1"} and sum(moving.by_step.values()) > 0
+
+
+def test_the_numbers_of_recorded_casts_are_data(tmp_path: Path) -> None:
+    spec, run = recipe("hfp8"), Recording()
+    x, w = (np.random.default_rng(seed).normal(size=(8, 16)).astype(np.float32) for seed in (1, 2))
+    _, saved = spec.linear(x, w)
+    run.forward("fc", saved, x, w)
+    run.save(tmp_path / "run.npz")
+    columns = operations(CATALOGUE["cast_fp32_hfp8"], str(tmp_path / "run.npz"), 1000)
+    assert len(columns["x"]) >= 1000
+    assert set(columns["x"].view(np.float32).tolist()) <= {*x.ravel().tolist(), *w.ravel().tolist()}
 
 
 def test_the_command_names_data_that_it_does_not_know() -> None:
