@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import platform
 import subprocess
 import sys
 from pathlib import Path
 
 import fp9
+import fp9_rtl
+import fp9_sim
 from fp9.system.sources import digest
 from fp9_rtl.tools.yosys import yosys_version
 
@@ -35,6 +38,13 @@ def model_digest() -> str:
     """SHA-256 of the model's source, the command line apart."""
     package = Path(fp9.__file__).parent
     return digest(package, (path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "cli"))
+
+
+@functools.cache
+def source_digest() -> str:
+    """SHA-256 of the source of model, RTL and simulation: what a measurement of a circuit can depend on."""
+    packages = [Path(package.__file__).parent for package in (fp9_rtl, fp9_sim)]
+    return " ".join([model_digest(), *(digest(package, package.rglob("*.py")) for package in packages)])
 
 
 def command() -> str:

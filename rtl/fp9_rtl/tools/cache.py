@@ -51,8 +51,13 @@ def store(folder: Path, request: dict[str, Any], result: dict[str, Any]) -> None
         ) from None
 
 
+def key(request: dict[str, Any]) -> str:
+    """What the result of a request is kept under: SHA-256, as hexadecimal digits."""
+    return _hash(request)
+
+
 def _path(folder: Path, request: dict[str, Any]) -> Path:
-    return folder / f"{_hash(request)}.json"
+    return folder / f"{key(request)}.json"
 
 
 def _hash(value: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ from fp9.cli.support import (
     table,
 )
 from fp9.cli.words import OUT_FILE, SIMULATOR, UNIT, Words
+from fp9.system.cache import anew
 from fp9.system.files import write_whole
 
 if TYPE_CHECKING:
@@ -189,20 +190,23 @@ def package(name: str, out: Path | None, suite: str, seed: int, settings: tuple[
 @click.command(cls=Command)
 @click.option("--out", type=_PATH, default=Path("build"), show_default=True, help="Folder to fill.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of training, vectors and stalls.")
-def demo(out: Path, seed: int, as_json: bool) -> None:
+@click.option("--again", is_flag=True, help="Drive and measure again what passed before and was kept.")
+def demo(out: Path, seed: int, again: bool, as_json: bool) -> None:
     """Take a real layer from its formats to gates.
 
     The main job: trains a small network on handwritten digits, quantises one layer, computes it in the golden model,
     writes Verilog and golden vectors, drives the one with the other on Icarus and Verilator, measures area and delay,
-    and reports. Exit code 1 if anything disagrees.
+    and reports. Exit code 1 if anything disagrees. A simulation that passed and of which nothing changed is taken from
+    the cache, and the report says so; the broken vector is driven each time.
 
     \b
       fp9 demo --out build
+      fp9 demo --out build --again
     """
     with extra("demo"):
         from fp9_sim import demo as job  # slow to load
         from fp9_sim.demo import report as reporting  # slow to load
-    with progress_bar(keep=True) as progress:
+    with anew(again), progress_bar(keep=True) as progress:
         summary = job.run(out, seed, progress)
         reporting.write(summary, out)
     show(summary, as_json, *reporting.summary_tables(summary))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from fp9_sim.demo.network import LayerTensors
 from fp9_sim.demo.operations import of_layer, of_unit
 from fp9_sim.demo.report import waves
 from fp9_sim.energy import Energy, measure
+from fp9_sim.regression import regress_once
 
 Record = dict[str, Any]
 
@@ -138,14 +139,17 @@ class Line:
         return self.result
 
     def _submit(self, pool: ThreadPoolExecutor) -> dict[Future[str], str]:
-        tasks = {pool.submit(self._synthesise, unit): f"area of {unit.name}" for unit in UNITS}
+        def submit(step: Callable[..., str], *arguments: Any) -> Future[str]:
+            return pool.submit(copy_context().run, step, *arguments)  # whether to measure anew is known there, too
+
+        tasks = {submit(self._synthesise, unit): f"area of {unit.name}" for unit in UNITS}
         for simulator in SIMULATORS:
             for unit in UNITS:
-                tasks[pool.submit(self._simulate, unit, simulator)] = f"{unit.name} on {simulator}"
+                tasks[submit(self._simulate, unit, simulator)] = f"{unit.name} on {simulator}"
         for unit in (unit for pair in PAIRS for unit in pair):
-            tasks[pool.submit(self._synthesise, unit)] = f"area of {unit.name}"
+            tasks[submit(self._synthesise, unit)] = f"area of {unit.name}"
         for unit in SPENDERS:
-            tasks[pool.submit(self._spend, unit)] = f"energy of {unit.name}"
+            tasks[submit(self._spend, unit)] = f"energy of {unit.name}"
         return tasks
 
     def _collect(self, future: Future[str], what: str) -> None:
@@ -157,21 +161,15 @@ class Line:
             self.done(f"Skipped {what}")
 
     def _simulate(self, unit: Unit, simulator: str) -> str:
-        made = self.vectors[unit.name]
-        started = time.perf_counter()
-        regression = regress(unit, made, simulator, seed=self.seed, build_dir=self.out / "sim")
-        self.result.units[unit.name]["simulation"][simulator] = {
-            "checked": regression.checked,
-            "mismatches": regression.total_mismatches,
-            "violations": list(regression.violations),
-            "seconds": time.perf_counter() - started,
-        }
+        run = regress_once(unit, self.vectors[unit.name], simulator, seed=self.seed, build_dir=self.out / "sim")
+        self.result.units[unit.name]["simulation"][simulator] = run
         if unit.name == BROKEN_UNIT:
             self._simulate_broken(unit, simulator)
-        return f"{unit.name} on {simulator}: {regression.checked} checked, {regression.total_mismatches} mismatches"
+        kept = ", from the cache" if run["kept"] else ""
+        return f"{unit.name} on {simulator}: {run['checked']} checked, {run['mismatches']} mismatches{kept}"
 
     def _simulate_broken(self, unit: Unit, simulator: str) -> None:
-        """Drive the same design with one spoiled vector, and see that it is the one that is reported."""
+        """Drive the same design with one spoiled vector, each time anew, and see that it is the one that is reported."""
         index = BROKEN_OPERATIONS // 2
         spoiled = broken(self.vectors[unit.name], index)
         dump = self.out / "waves" / f"{unit.name}_broken.vcd" if simulator == DRAWN_BY else None

@@ -2,6 +2,7 @@
 
 from fp9_sim.regression.both import Comparison, compare
 from fp9_sim.regression.gemm import check_tile
+from fp9_sim.regression.kept import regress_once
 from fp9_sim.regression.run import Regression, regress
 
-__all__ = ["Comparison", "Regression", "check_tile", "compare", "regress"]
+__all__ = ["Comparison", "Regression", "check_tile", "compare", "regress", "regress_once"]

@@ -33,6 +33,7 @@ from fp9.units import CATALOGUE, Cast, Dot, Fma, MacOp, Quantiser, Unit
 from fp9_sim import demo
 from fp9_sim.demo import blocks, hardware, layer, network, operations, report
 from fp9_sim.demo.report.waves import picture
+from fp9_sim.regression import regress_once
 
 
 @functools.lru_cache(maxsize=1)
@@ -256,6 +257,7 @@ def test_a_unit_goes_down_the_line_and_its_broken_vector_is_caught(
     monkeypatch.setattr(hardware, "CORNER_OPERATIONS", 300)
     monkeypatch.setattr(hardware, "RANDOM_OPERATIONS", 50)
     monkeypatch.setattr(hardware, "UNITS", (CATALOGUE[hardware.BROKEN_UNIT],))
+    monkeypatch.setattr(hardware, "regress_once", functools.partial(regress_once, folder=tmp_path / "kept"))
     line = hardware.Line(tmp_path, 0, lambda _: None)
     line.prepare(*real_layer())
     built = line.measure()
@@ -264,6 +266,7 @@ def test_a_unit_goes_down_the_line_and_its_broken_vector_is_caught(
     assert set(record["simulation"]) == {b["simulator"] for b in built.broken} >= {"verilator"}
     for run in record["simulation"].values():
         assert (run["checked"], run["mismatches"], run["violations"]) == (record["operations"], 0, [])
+        assert run["kept"] == ""
     for b in built.broken:
         assert b["caught"]
         assert re.search(
@@ -328,7 +331,7 @@ def summary() -> dict[str, Any]:
     tensors, products = real_layer()
     estimate = {"area_um2": 42000.0, "logic_um2": 40000.0, "flip_flop_um2": 2000.0, "nand2": 1750.0}
     estimates = [estimate | {"mapping": m, "flip_flops": 20, "delay_ns": 12.3} for m in "AB"]
-    run = {"checked": 9000, "mismatches": 0, "violations": [], "seconds": 1.0}
+    run = {"checked": 9000, "mismatches": 0, "violations": [], "seconds": 1.0, "kept": ""}
     unit = {
         "unit": "fma_fp32",
         "verilog": "build/rtl/fma_fp32.v",
@@ -457,6 +460,14 @@ def test_the_table_says_what_was_checked_and_what_it_takes() -> None:
     text = printed(summary())
     for words in ("97.0 %", "hif8 x hif8", "9,000", "42,000 @ 12.3", "45.6", "1.034", "caught", "report.html"):
         assert words in text
+
+
+def test_what_comes_from_the_cache_is_said_with_its_digest() -> None:
+    kept = summary()
+    kept["units"][0]["simulation"]["icarus"] |= {"kept": "0123456789abcdef"}
+    assert "nothing changed since they passed on icarus: fma_fp32 0123456789ab" in " ".join(printed(kept).split())
+    assert re.search(r"9,000, 0 \(from the cache, digest\s0123456789ab\)", report.html(kept))
+    assert "from the cache" not in (printed(summary()) + report.html(summary())).lower()
 
 
 def test_what_is_skipped_stands_in_page_and_table() -> None:

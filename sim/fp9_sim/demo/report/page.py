@@ -12,11 +12,11 @@ from fp9.explorer import shared_text
 from fp9.system.files import write_whole
 from fp9_rtl.synthesis.records import NOTE
 from fp9_sim.demo.report import charts, waves
-from fp9_sim.demo.report.terminal import nearest_percent, scales
+from fp9_sim.demo.report.terminal import DIGITS, nearest_percent, scales
 
 Summary = Mapping[str, Any]
 
-SCHEMA = 4
+SCHEMA = 5
 """Version of `report.json`; a file of another version is refused."""
 NEEDED = (
     "accuracy",
@@ -83,4 +83,4 @@ def html(summary: Summary) -> str:
     if summary["recipes"]:
         drawn["recipes"] = charts.recipes(summary)
     shared = {name: shared_text(file) for name, file in (("look", "look.css"), ("sorting", "tables.js"))}
-    return template.render(**summary, passed=passed(summary), charts=drawn, note=NOTE, **shared)
+    return template.render(**summary, passed=passed(summary), charts=drawn, note=NOTE, digits=DIGITS, **shared)

@@ -14,6 +14,8 @@ from fp9.cli.output import table
 Summary = Mapping[str, Any]
 
 MAPPINGS = ("A", "B")
+DIGITS = 12
+"""Digits of a digest that a report shows."""
 
 
 def nearest_percent(share: float) -> str:
@@ -30,6 +32,7 @@ def summary_tables(summary: Summary) -> list[RenderableType]:
     """Accuracy, errors of the layer, operations checked, mismatches, area, ratios, and where the files lie."""
     title = f"fp9 {summary['fp9']}: one layer from its formats to gates, in {summary['seconds']:.0f} s"
     parts: list[RenderableType] = [Text(title, style="bold"), _accuracy(summary), _layer(summary), _units(summary)]
+    parts += _kept(summary)
     if summary["ratios"]:
         parts.append(_ratios(summary))
     if summary["recipes"]:
@@ -87,6 +90,19 @@ def _units(summary: Summary) -> Table:
         for unit in summary["units"]
     ]
     return _table("Verilog against golden vectors, and its area and delay (osu018)", columns, rows, texts=1)
+
+
+def _kept(summary: Summary) -> list[Text]:
+    """A line for each simulator whose runs were not driven now, with the digests under which they are kept."""
+    kept: dict[str, list[str]] = {}
+    for unit in summary["units"]:
+        for simulator, run in unit["simulation"].items():
+            if run["kept"]:
+                kept.setdefault(simulator, []).append(f"{unit['unit']} {run['kept'][:DIGITS]}")
+    return [
+        Text(f"From the cache, by digest, as nothing changed since they passed on {simulator}: {', '.join(runs)}")
+        for simulator, runs in kept.items()
+    ]
 
 
 def _run(run: Mapping[str, Any] | None) -> tuple[str, str]:

@@ -1,0 +1,65 @@
+"""Regressions that passed before: kept by everything that can change what they find, and not driven again."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import fp9_rtl
+from fp9.system import cache
+from fp9.units import Unit
+from fp9.vectors import sets as vectors
+from fp9.vectors.sets import VectorSet
+from fp9_rtl.tools.cache import key, load, store
+from fp9_sim.provenance import source_digest
+from fp9_sim.regression.run import regress
+from fp9_sim.simulators import find as tools
+from fp9_sim.simulators.build import DEFAULT_FOLDER
+
+
+def regress_once(
+    unit: Unit,
+    made: VectorSet,
+    simulator: str,
+    *,
+    seed: int = 0,
+    build_dir: Path | str = DEFAULT_FOLDER,
+    folder: Path | None = None,
+) -> dict[str, Any]:
+    """What `regress` finds: `checked`, `mismatches` and `violations`, the `seconds` that it took, and `kept`.
+
+    A run that passed is kept under the digest of its Verilog, vectors, simulator, bench and seed, and the same run is
+    taken from there: then `kept` is that digest, else it is "". Runs that fail are always driven. They lie in `folder`,
+    by default in the cache's own; where it cannot be written every run is driven. Raises as `regress`.
+    """
+    request = _request(unit, made, simulator, seed)
+    place = folder or cache.folder("regressions")
+    found = load(place, request)
+    if found is not None:
+        return {**found, "kept": key(request)}
+    run = regress(unit, made, simulator, seed=seed, build_dir=build_dir)
+    found = {
+        "checked": run.checked,
+        "mismatches": run.total_mismatches,
+        "violations": list(run.violations),
+        "seconds": run.seconds,
+    }
+    if run.passed:
+        with contextlib.suppress(OSError):
+            store(place, request, found)
+    return {**found, "kept": ""}
+
+
+def _request(unit: Unit, made: VectorSet, simulator: str, seed: int) -> dict[str, Any]:
+    found = tools.find(simulator)
+    return {
+        "unit": repr(unit),
+        "verilog": hashlib.sha256(fp9_rtl.verilog(unit).encode()).hexdigest(),
+        "vectors": vectors.digest(made),
+        "simulator": [found.name, found.version, version("cocotb")],
+        "source": source_digest(),
+        "seed": seed,
+    }
