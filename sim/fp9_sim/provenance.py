@@ -43,7 +43,7 @@ def model_digest() -> str:
 @functools.cache
 def source_digest() -> str:
     """SHA-256 of the source of model, RTL and simulation: what a measurement of a circuit can depend on."""
-    packages = [Path(package.__file__).parent for package in (fp9_rtl, fp9_sim)]
+    packages = [Path(file).parent for file in (fp9_rtl.__file__, fp9_sim.__file__)]
     return " ".join([model_digest(), *(digest(package, package.rglob("*.py")) for package in packages)])
 
 

@@ -21,7 +21,7 @@ from fp9.rounding import Overflow, Rounding
 from fp9.sums.general import GeneralSums
 from fp9.sums.operands import Span
 from fp9.sums.rounders import can_round, rounder
-from fp9.sums.sides import Side, some_rows
+from fp9.sums.sides import Side, read_only, some_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +35,7 @@ class FastSums(abc.ABC):
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         self.engine, self.joins = engine, joins
         self.depth = a.depth
-        self.a, self.b = a.rows(self.carrier.__name__), b.columns(self.carrier.__name__)
+        self.a, self.b = read_only(a.rows(self.carrier.__name__), b.columns(self.carrier.__name__))
         self._scales = a.at_sums, b.at_sums
 
     @staticmethod
@@ -155,7 +155,7 @@ class Windowed(FastSums):
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
         general = GeneralSums(engine, a, b, joins)
-        self._powers = a.powers, b.columns("powers")
+        self._powers = read_only(a.powers, b.columns("powers"))
         self._sums = general.sums
         self._rounder = rounder(engine.result, engine.rounding, np.float64)
         self._kernel = window_kernels.windowed if engine.joined is None else window_kernels.joined
@@ -178,7 +178,8 @@ class Exact(FastSums):
         super().__init__(engine, a, b, joins)
         count = _parts(a.span, b.span, depth_bits(self.depth))
         assert count is not None
-        self._pairs = [(x, y) for x in _split(self.a, a.span, count) for y in _split(self.b, b.span, count)]
+        parts_a, parts_b = (read_only(*_split(x, side.span, count)) for x, side in ((self.a, a), (self.b, b)))
+        self._pairs = [(x, y) for x in parts_a for y in parts_b]
         self._general = GeneralSums(engine, a, b, joins)
 
     @staticmethod

@@ -17,7 +17,7 @@ from fp9.kernels.limbs import LIMB_BITS
 from fp9.policy import CastPolicy
 from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.sums.operands import bit_range
-from fp9.sums.sides import Side, some_rows
+from fp9.sums.sides import Side, read_only, some_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -149,23 +149,24 @@ class GeneralSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Sum some rows of a (or its only one) with rows of b, from the numbers `start` into `codes` and `flags`."""
+        """Sum some rows of a (or its only one) with rows of b, from the numbers `start` into `codes` and `flags`.
+
+        The kernel takes seconds to compile: it gives codes of one width, whatever the result's.
+        """
+        values = some_rows(self._a.values, rows_a), some_rows(self._b.values, rows_b)
+        powers = some_rows(self._a.powers, rows_a), some_rows(self._b.powers, rows_b)
+        wide = np.empty(codes.shape, dtype=np.uint32)
         sum_kernels.sum_rows(
             *self.rounding,
             *self._output,
             self.sums,
             random.width,
-            some_rows(self._a.values, rows_a),
-            some_rows(self._b.values, rows_b),
-            some_rows(self._a.powers, rows_a),
-            some_rows(self._b.powers, rows_b),
-            start,
-            scales,
-            random.values,
+            *read_only(*values, *powers, start, scales, random.values),
             self.limbs(),
-            codes,
+            wide,
             flags,
         )
+        codes[...] = wide
 
 
 def stochastic_bits(engine: Engine, bits: ArrayLike | None, width: int, shape: tuple[int, ...]) -> RandomBits:

@@ -10,7 +10,7 @@ from fp9.casts.random_bits import RandomBits
 from fp9.engines import Engine, check_grouped
 from fp9.kernels import groups as kernels
 from fp9.sums.general import engine_numbers, step_rounding
-from fp9.sums.sides import Side, some_rows
+from fp9.sums.sides import Side, read_only, some_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,17 +51,15 @@ class GroupedSums:
             [some_rows(array, part) for array, part in zip(arrays, (rows_a, rows_b), strict=True)]
             for arrays in (self._sides, self._factors, self._powers)
         )
+        wide = np.empty(codes.shape, dtype=np.uint32)
         kernels.grouped_rows(
             *self._rounding,
             self._sums,
             self._group,
             self._unit,
             random.width,
-            *integers,
-            *factors,
-            *powers,
-            start,
-            random.values,
-            codes,
+            *read_only(*integers, *factors, *powers, start, random.values),
+            wide,
             flags,
         )
+        codes[...] = wide

@@ -169,7 +169,7 @@ class Line:
         return f"{unit.name} on {simulator}: {run['checked']} checked, {run['mismatches']} mismatches{kept}"
 
     def _simulate_broken(self, unit: Unit, simulator: str) -> None:
-        """Drive the same design with one spoiled vector, each time anew, and see that it is the one that is reported."""
+        """Drive the same design with one spoiled vector, every time, and see that it is the one that is reported."""
         index = BROKEN_OPERATIONS // 2
         spoiled = broken(self.vectors[unit.name], index)
         dump = self.out / "waves" / f"{unit.name}_broken.vcd" if simulator == DRAWN_BY else None

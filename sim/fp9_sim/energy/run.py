@@ -90,14 +90,17 @@ def measure(
 ) -> Energy:
     """Energy of a unit over operations, one array of shape (n,) for each input port, run in their order.
 
-    `data` names them. What was measured before is kept, in `cache` or the cache's own folder. Raises ValueError for a spec without hardware, an unknown library or mapping, cells that cannot
-    be measured, and no operations; MissingTool without library or Yosys.
+    `data` names them. What was measured before is kept, in `cache` or the cache's own folder.
+
+    Raises ValueError for a spec without hardware, an unknown library or mapping, cells that cannot be measured, and no
+    operations; MissingTool without library or Yosys.
     """
     cells = find_library(library)
     columns = {port.name: np.asarray(operations[port.name]) for port in unit.inputs if port.name in operations}
+    words = {name: column.astype(np.uint64).tobytes() for name, column in columns.items()}
     request = {
         "energy": [repr(unit), data, mapping, by_step, cells.sha256, yosys_version(), delay_tool(), source_digest()],
-        "operations": {name: hashlib.sha256(column.astype(np.uint64)).hexdigest() for name, column in columns.items()},
+        "operations": {name: hashlib.sha256(word).hexdigest() for name, word in words.items()},
     }
     folder = cache or cache_folder()
     kept = load(folder, request)
