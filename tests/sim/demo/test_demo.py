@@ -297,7 +297,7 @@ def test_a_missing_tool_leaves_its_part_out_and_is_named_once(tmp_path: Path, mo
     def missing(*_: object, **__: object) -> None:
         raise MissingTool("the abacus is missing; install it with: apt install abacus")
 
-    monkeypatch.setattr(hardware, "regress", missing)
+    monkeypatch.setattr(hardware, "regress_once", missing)
     monkeypatch.setattr(hardware.synth, "synthesise_unit", missing)
     monkeypatch.setattr(hardware, "measure", missing)
     monkeypatch.setattr(hardware, "RANDOM_OPERATIONS", 10)

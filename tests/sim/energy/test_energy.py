@@ -24,7 +24,7 @@ from fp9_rtl.export.interfaces import handshakes
 from fp9_rtl.synthesis.libraries import LIBRARIES, Library, library
 from fp9_rtl.synthesis.netlist import Netlist, netlist
 from fp9_rtl.synthesis.power import PowerLibrary, power_library
-from fp9_sim.energy import measure
+from fp9_sim.energy import measure, run
 from fp9_sim.energy.data import operations
 from fp9_sim.energy.events import shares
 from fp9_sim.energy.loads import delays, loads
@@ -239,3 +239,14 @@ def test_the_command_names_data_that_it_does_not_know() -> None:
     result = CliRunner().invoke(main, ["energy", "decoder_hif8", "--data", "nothing.npz"])
     assert result.exit_code == 2
     assert "data 'nothing.npz' given; give random, corner, layer, or the file of a recording" in result.output
+
+
+def test_energy_is_measured_once_of_the_same_operations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = []
+    found = run.Energy(UNIT.name, "osu018", "A", "random", 64, 1, 2.0, *[0.1] * 8, by_step={"own": 1.5})
+    monkeypatch.setattr(run, "_measured", lambda unit, *_: measured.append(unit) or found)
+    drawn = inputs_of(UNIT, "random", 64, 0)
+    others = {name: column[::-1] for name, column in drawn.items()}
+    for columns, mapping, times in ((drawn, "A", 1), (drawn, "A", 1), (others, "A", 2), (drawn, "B", 3)):
+        assert measure(UNIT, columns, "random", mapping=mapping, cache=tmp_path) == found
+        assert len(measured) == times
