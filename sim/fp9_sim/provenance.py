@@ -11,7 +11,6 @@ from pathlib import Path
 
 import fp9
 import fp9_rtl
-import fp9_sim
 from fp9.system.sources import digest
 from fp9_rtl.tools.yosys import yosys_version
 
@@ -43,7 +42,7 @@ def model_digest() -> str:
 @functools.cache
 def source_digest() -> str:
     """SHA-256 of the source of model, RTL and simulation: what a measurement of a circuit can depend on."""
-    packages = [Path(file).parent for file in (fp9_rtl.__file__, fp9_sim.__file__)]
+    packages = [Path(file).parent for file in (fp9_rtl.__file__, __file__)]
     return " ".join([model_digest(), *(digest(package, package.rglob("*.py")) for package in packages)])
 
 
