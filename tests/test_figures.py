@@ -39,9 +39,10 @@ def _tables(text: str) -> list[tuple[list[str], list[list[str]]]]:
 
 
 def _sheet(unit: str) -> dict[str, dict[str, str]]:
-    """The area and delay of a data sheet, by mapping."""
+    """The area and delay of a data sheet in osu018, by mapping."""
     tables = _tables((DOCS / "units" / f"{unit}.md").read_text())
-    return {row[0]: dict(zip(head, row, strict=True)) for head, rows in tables if head[0] == "mapping" for row in rows}
+    rows = [dict(zip(head, row, strict=True)) for head, rows in tables if head[0] == "mapping" for row in rows]
+    return {row["mapping"]: row for row in rows if row["library"] == "osu018"}
 
 
 def _submodules(unit: str) -> dict[str, str]:

@@ -131,21 +131,27 @@ def synth(
 @click.command(cls=Command)
 @click.argument("names", metavar="[NAME]...", nargs=-1, type=Words(_studies))
 @click.option("--out", type=_PATH, default=Path("build/study"), show_default=True, help="Folder of pages and charts.")
+@click.option("--library", "libraries", type=Words(_libraries), multiple=True, help="Standard cells; repeat for more.")
 @click.option("--list", "only_list", is_flag=True, help="List the studies and their questions.")
 @click.option("--again", is_flag=True, help="Measure again what was measured before and kept.")
-def study(names: tuple[str, ...], out: Path, only_list: bool, again: bool, as_json: bool) -> None:
+def study(
+    names: tuple[str, ...], out: Path, libraries: tuple[str, ...], only_list: bool, again: bool, as_json: bool
+) -> None:
     """Measure what formats, policies, roundings and sizes cost.
 
-    Each study answers one question with a table and a chart, and lies in FOLDER as Markdown, SVG, JSON and CSV. Without
-    NAME: all of them. What was measured before is not measured again, but with --again.
+    Each study answers one question with tables and a chart, and lies in FOLDER as Markdown, SVG, JSON and CSV; osu018
+    and nangate45 stand side by side, or the libraries given. Without NAME: all of them. What was measured before is
+    not measured again, but with --again.
 
     \b
       fp9 study --list
       fp9 study mixed_fp32 flags --out build/study
+      fp9 study decoders --library osu018
       fp9 study --out docs/study
     """
     with extra("rtl"):
         from fp9_rtl.studies import job as study_job  # optional, slow to load
+        from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE  # slow to load
     if only_list:
         questions = study_job.questions()
         rows = list(questions.items())
@@ -153,7 +159,7 @@ def study(names: tuple[str, ...], out: Path, only_list: bool, again: bool, as_js
         return
     keeps(MEASURED)
     with anew(again), progress_bar(keep=True) as progress:
-        written = study_job.run(names, out, progress)
+        written = study_job.run(names, out, progress, libraries or SIDE_BY_SIDE)
     record = {name: [str(path) for path in paths] for name, paths in written.items()}
     show(record, as_json, table(f"Written to {out}", ["study", "page"], [(n, paths[0]) for n, paths in record.items()]))
 
@@ -161,24 +167,28 @@ def study(names: tuple[str, ...], out: Path, only_list: bool, again: bool, as_js
 @click.command(cls=Command)
 @click.argument("names", metavar="[UNIT]...", nargs=-1, type=UNIT)
 @click.option("--out", type=_PATH, default=Path("build/units"), show_default=True, help="Folder of the data sheets.")
-def datasheet(names: tuple[str, ...], out: Path, as_json: bool) -> None:
+@click.option("--library", "libraries", type=Words(_libraries), multiple=True, help="Standard cells; repeat for more.")
+def datasheet(names: tuple[str, ...], out: Path, libraries: tuple[str, ...], as_json: bool) -> None:
     """Write data sheets of UNIT..., or of the whole catalogue.
 
-    Ports, formats, rounding, timing diagram, block diagram (Mermaid), area and delay, as NAME.md; units with as many
-    stages share the picture of their timing. The whole catalogue gets an index as well.
+    Ports, formats, rounding, timing diagram, block diagram (Mermaid), area and delay in osu018 and nangate45, or in the
+    libraries given, as NAME.md; units with as many stages share the picture of their timing. The whole catalogue gets
+    an index as well.
 
     \b
       fp9 datasheet fma_fp32
+      fp9 datasheet fma_fp32 --library nangate45
       fp9 datasheet --out docs/units
     """
     with extra("docs"):
         from fp9_rtl.datasheets import sheet as sheets  # optional, slow to load
+        from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE  # slow to load
     from fp9.units import CATALOGUE  # slow to load
 
     units = [load_unit(name) for name in names or CATALOGUE]
     keeps(MEASURED)
     with progress_bar(keep=True) as progress:
-        paths = sheets.write(units, out, progress=progress)
+        paths = sheets.write(units, out, libraries=libraries or SIDE_BY_SIDE, progress=progress)
     if not names:
         write_whole(out / sheets.INDEX, sheets.index(units))
     show([str(path) for path in paths], as_json, f"{len(units)} data sheets in {out}")

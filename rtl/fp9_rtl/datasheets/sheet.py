@@ -14,8 +14,9 @@ from fp9.units import Cast, Dot, Fpu, Handshake, Port, Quantiser, Unit, Upcast
 from fp9_rtl.datasheets import diagram
 from fp9_rtl.datasheets.timing import picture, timing_svg
 from fp9_rtl.export.interfaces import port_formats
-from fp9_rtl.synthesis.records import NOTE
-from fp9_rtl.synthesis.report import markdown_row
+from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, Library
+from fp9_rtl.synthesis.records import NOTE, Estimate
+from fp9_rtl.synthesis.report import markdown_row, um2
 from fp9_rtl.synthesis.run import Progress, Synthesis, synthesise_unit
 
 INDEX = "README.md"
@@ -29,6 +30,7 @@ def write(
     units: Sequence[Unit],
     folder: Path,
     *,
+    libraries: Sequence[str | Library] = SIDE_BY_SIDE,
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> list[Path]:
@@ -38,7 +40,8 @@ def write(
     """
     paths = []
     for done, unit in enumerate(units, start=1):
-        write_whole(folder / f"{unit.name}.md", sheet(unit, synthesise_unit(unit, cache=cache)))
+        measured = [synthesise_unit(unit, library=cells, cache=cache) for cells in libraries]
+        write_whole(folder / f"{unit.name}.md", sheet(unit, measured))
         paths.append(folder / f"{unit.name}.md")
         if drawn := picture(unit):
             write_whole(folder / drawn, timing_svg(unit))
@@ -55,8 +58,8 @@ def index(units: Sequence[Unit]) -> str:
     return "\n\n".join(["# Data sheets", intro, _table(["unit", "kind", "stages"], rows)]) + "\n"
 
 
-def sheet(unit: Unit, measured: Synthesis | None = None) -> str:
-    """The data sheet of a unit as Markdown, without areas where nothing is measured.
+def sheet(unit: Unit, measured: Sequence[Synthesis] = ()) -> str:
+    """The data sheet of a unit as Markdown, with areas in the libraries in which it is measured.
 
     Raises ValueError for a unit without hardware.
     """
@@ -64,7 +67,7 @@ def sheet(unit: Unit, measured: Synthesis | None = None) -> str:
     if drawn := picture(unit):
         parts.append(f"![Timing of {unit.name}]({drawn})")
     parts += ["## Steps", diagram.section(unit)]
-    if measured is not None:
+    if measured:
         parts += [AREA, _areas(unit, measured)]
     return "\n\n".join(parts) + "\n"
 
@@ -220,16 +223,25 @@ _TRANSFERS = {
 }
 
 
-def _areas(unit: Unit, measured: Synthesis) -> str:
+def _areas(unit: Unit, measured: Sequence[Synthesis]) -> str:
+    """Figures of each mapping in one library after the other."""
     rows = [
-        [e.mapping, f"{e.area_um2:.0f}", f"{e.nand2:.0f}", f"{e.logic_um2:.0f}", str(e.flip_flops), f"{e.delay_ns:.2f}"]
-        for e in measured.estimates
+        _figures(one, e)
+        for estimates in zip(*([(one, e) for e in one.estimates] for one in measured), strict=True)
+        for one, e in estimates
     ]
+    again = " ".join(["fp9 synth", unit.name, *(f"--library {one.library}" for one in measured)])
     basis = (
-        f"Estimates in {measured.library}, {NOTE}. Mapping A is the smallest netlist, B the balanced one; Yosys "
-        f"{measured.yosys}, delay by {measured.delay_by}. Measure again: `fp9 synth {unit.name}`"
+        f"Estimates, {NOTE}. Mapping A is the smallest netlist, B the balanced one; Yosys {measured[0].yosys}, delay "
+        f"by {measured[0].delay_by}. Measure again: `{again}`"
     )
-    return f"{_table(['mapping', 'area um2', 'NAND2', 'logic um2', 'flip-flops', 'delay ns'], rows)}\n\n{basis}"
+    heads = ["mapping", "library", "area um2", "NAND2", "logic um2", "flip-flops", "delay ns"]
+    return f"{_table(heads, rows)}\n\n{basis}"
+
+
+def _figures(one: Synthesis, e: Estimate) -> list[str]:
+    areas = [um2(e.area_um2), f"{e.nand2:.0f}", um2(e.logic_um2)]
+    return [e.mapping, one.library, *areas, str(e.flip_flops), f"{e.delay_ns:.2f}"]
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -11,7 +11,7 @@ from fp9_rtl.synthesis.report import new_figure, svg
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import SubFigure
 
 _PANELS: tuple[tuple[str, Callable[[Estimate], float]], ...] = (
     ("area, um2", lambda estimate: estimate.area_um2),
@@ -20,24 +20,35 @@ _PANELS: tuple[tuple[str, Callable[[Estimate], float]], ...] = (
 _MARKERS = "osD^v"
 
 
-def draw(outcome: Outcome) -> str:
-    """The chart of a study with at least one row."""
-    kind = {Chart.BARS: _bars, Chart.LINES: _lines, Chart.SCATTER: _scatter}[outcome.study.chart]
-    return svg(kind(outcome))
-
-
-def _mappings(outcome: Outcome) -> list[str]:
-    return [estimate.mapping for estimate in outcome.rows[0].synthesis.estimates]
+def draw(outcomes: Sequence[Outcome]) -> str:
+    """The chart of a study with at least one row, measured in several libraries: one below the other."""
+    study = outcomes[0].study
+    height, kind = {
+        Chart.BARS: (1.0 + 0.42 * len(outcomes[0].rows), _bars),
+        Chart.LINES: (3.2, _lines),
+        Chart.SCATTER: (5.6 * len(outcomes[0].mappings), _scatter),
+    }[study.chart]
+    results = [row.synthesis for outcome in outcomes for row in outcome.rows]
+    figure = new_figure(results, height * len(outcomes) + 0.6, title=study.title)
+    parts: list[SubFigure] = list(figure.subfigures(len(outcomes), 1, squeeze=False)[:, 0])
+    for part, outcome in zip(parts, outcomes, strict=True):
+        kind(part, outcome)
+    if study.chart is Chart.SCATTER:
+        figure.draw_without_rendering()  # the layout, which says how far points lie apart
+        for part, outcome in zip(parts, outcomes, strict=True):
+            _label_all(part, outcome)
+    else:
+        figure.legend(*parts[0].axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return svg(figure)
 
 
 def _figures(outcome: Outcome, mapping: str, figure_of: Callable[[Estimate], float]) -> list[float]:
     return [figure_of(row.synthesis.estimate(mapping)) for row in outcome.rows]
 
 
-def _bars(outcome: Outcome) -> Figure:
+def _bars(figure: SubFigure, outcome: Outcome) -> None:
     """Area and delay of each variant as bars, area ratios written at theirs."""
-    mappings, rows = _mappings(outcome), outcome.rows
-    figure = _figure(outcome, height=1.6 + 0.42 * len(rows))
+    mappings, rows = outcome.mappings, outcome.rows
     panels: Sequence[Axes] = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     thickness = 0.8 / len(mappings)
     for number, mapping in enumerate(mappings):
@@ -50,41 +61,37 @@ def _bars(outcome: Outcome) -> Figure:
     panels[0].invert_yaxis()
     panels[0].margins(x=0.12)
     for axes, (name, _) in zip(panels, _PANELS, strict=True):
-        axes.set_xlabel(name)
-    _legend(figure, panels[0])
-    return figure
+        axes.set_xlabel(f"{name} in {outcome.library}")
 
 
-def _lines(outcome: Outcome) -> Figure:
+def _lines(figure: SubFigure, outcome: Outcome) -> None:
     """Area and delay over the labels, evenly spaced in their order."""
-    figure = _figure(outcome, height=3.6)
     panels: Sequence[Axes] = figure.subplots(1, 2)
     labels = [row.variant.label for row in outcome.rows]
     for axes, (name, figure_of) in zip(panels, _PANELS, strict=True):
-        for mapping, marker in zip(_mappings(outcome), _MARKERS, strict=False):
+        for mapping, marker in zip(outcome.mappings, _MARKERS, strict=False):
             axes.plot(labels, _figures(outcome, mapping, figure_of), marker=marker, label=f"mapping {mapping}")
         axes.set_xlabel(outcome.study.axis)
-        axes.set_ylabel(name)
+        axes.set_ylabel(f"{name} in {outcome.library}")
         axes.set_ylim(bottom=0)
-    _legend(figure, panels[0])
-    return figure
 
 
-def _scatter(outcome: Outcome) -> Figure:
+def _scatter(figure: SubFigure, outcome: Outcome) -> None:
     """A point for each variant, a panel for each mapping: delay to the right, area upwards, both logarithmic."""
-    mappings = _mappings(outcome)
-    figure = _figure(outcome, height=5.6 * len(mappings))
-    for number, mapping in enumerate(mappings, start=1):
-        axes = figure.add_subplot(len(mappings), 1, number)
+    for number, mapping in enumerate(outcome.mappings, start=1):
+        axes = figure.add_subplot(len(outcome.mappings), 1, number)
         areas, delays = (_figures(outcome, mapping, figure_of) for _, figure_of in _PANELS)
         axes.scatter(delays, areas, s=14, color=f"C{number - 1}")
-        axes.set(xlabel=f"delay, ns (mapping {mapping})", ylabel="area, um2", xscale="log", yscale="log")
+        axes.set(xlabel=f"delay, ns (mapping {mapping})", ylabel=f"area in {outcome.library}, um2")
+        axes.set(xscale="log", yscale="log")
         axes.margins(x=0.15, y=0.08)
-    figure.draw_without_rendering()  # the layout, which says how far points lie apart
-    for number, axes in enumerate(figure.axes):
-        areas, delays = (_figures(outcome, mappings[number], figure_of) for _, figure_of in _PANELS)
+
+
+def _label_all(figure: SubFigure, outcome: Outcome) -> None:
+    """Labels of all points of a scatter, once its layout is made."""
+    for axes, mapping in zip(figure.axes, outcome.mappings, strict=True):
+        areas, delays = (_figures(outcome, mapping, figure_of) for _, figure_of in _PANELS)
         _label(axes, [row.variant.label for row in outcome.rows], list(zip(delays, areas, strict=True)))
-    return figure
 
 
 _LABEL_SIZE = 6
@@ -119,11 +126,3 @@ def _covers(box: tuple[float, ...], taken: Sequence[tuple[float, ...]]) -> bool:
     """Whether a box (left, bottom, right, top) meets one of others."""
     left, bottom, right, top = box
     return any(left < b[2] and b[0] < right and bottom < b[3] and b[1] < top for b in taken)
-
-
-def _figure(outcome: Outcome, height: float) -> Figure:
-    return new_figure([row.synthesis for row in outcome.rows], height, title=outcome.study.title)
-
-
-def _legend(figure: Figure, axes: Axes) -> None:
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)

@@ -12,6 +12,7 @@ from fp9_rtl.studies import report as study_report
 from fp9_rtl.studies import study
 from fp9_rtl.studies import submodules as study_submodules
 from fp9_rtl.studies.catalogue import STUDIES
+from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, Library
 from fp9_rtl.synthesis.run import Progress
 
 
@@ -20,8 +21,15 @@ def questions() -> dict[str, str]:
     return {name: s.question for name, s in STUDIES.items()} | {study_submodules.NAME: study_submodules.QUESTION}
 
 
-def run(names: Sequence[str], folder: Path, progress: Progress | None = None) -> dict[str, list[Path]]:
+def run(
+    names: Sequence[str],
+    folder: Path,
+    progress: Progress | None = None,
+    libraries: Sequence[str | Library] = SIDE_BY_SIDE,
+) -> dict[str, list[Path]]:
     """Measure the studies named, all when there is none, into a folder; what was written, by study.
+
+    Libraries stand side by side; that of areas by submodule is in the first.
 
     The index lists every study that the folder then holds. Raises ValueError for an unknown name, before anything is
     measured, MissingTool where a library or Yosys is missing, OSError where the folder does not take files.
@@ -32,15 +40,18 @@ def run(names: Sequence[str], folder: Path, progress: Progress | None = None) ->
         raise ValueError(unknown_name("study", unknown[0], known, "`fp9 study --list` lists all"))
     written = {}
     chosen = list(names or known)
-    done, steps = 0, sum(_steps(name) for name in chosen)
+    done, steps = 0, sum(_steps(name, len(libraries)) for name in chosen)
     for name in chosen:
-        progress_here = _shifted(progress, done, steps)
-        done += _steps(name)
         if name == study_submodules.NAME:
-            written[name] = study_submodules.write(study_submodules.measure(progress=progress_here), folder)
-            continue
-        outcome = study.measure(STUDIES[name], progress=progress_here)
-        written[name] = study_report.write(outcome, folder)
+            parts = study_submodules.measure(library=libraries[0], progress=_shifted(progress, done, steps))
+            written[name] = study_submodules.write(parts, folder)
+        else:
+            outcomes = []
+            for number, cells in enumerate(libraries):
+                here = _shifted(progress, done + number * len(STUDIES[name].variants), steps)
+                outcomes.append(study.measure(STUDIES[name], library=cells, progress=here))
+            written[name] = study_report.write(outcomes, folder)
+        done += _steps(name, len(libraries))
     listed = [(s.name, s.title, s.question) for s in STUDIES.values()]
     listed.append((study_submodules.NAME, study_submodules.TITLE, study_submodules.QUESTION))
     present = [entry for entry in listed if (folder / f"{entry[0]}.md").exists()]
@@ -48,9 +59,9 @@ def run(names: Sequence[str], folder: Path, progress: Progress | None = None) ->
     return written
 
 
-def _steps(name: str) -> int:
-    """Units that a study measures."""
-    return len(CATALOGUE) if name == study_submodules.NAME else len(STUDIES[name].variants)
+def _steps(name: str, libraries: int) -> int:
+    """Units that a study measures, in each library."""
+    return len(CATALOGUE) if name == study_submodules.NAME else libraries * len(STUDIES[name].variants)
 
 
 def _shifted(progress: Progress | None, before: int, steps: int) -> Progress | None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fp9.system.files import write_whole
 from fp9_rtl.studies.chart import draw
 from fp9_rtl.studies.study import Outcome, Row
-from fp9_rtl.synthesis.records import NOTE
-from fp9_rtl.synthesis.report import markdown_row
+from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
+from fp9_rtl.synthesis.records import NOTE, Estimate, Ratio
+from fp9_rtl.synthesis.report import changes, markdown_row, um2
 
 COLUMNS = (
     "study",
@@ -36,24 +38,33 @@ COLUMNS = (
 )
 """The columns of the CSV."""
 
+NOISE = (
+    "Another order of a circuit's cells gives another area, by 0.3 to 1 % in mapping A and 1 to 4 % in B (standard "
+    "deviations): `fp9 synth UNIT --compare UNIT --repeat 5` gives a ratio of medians, with its spread."
+)
+"""What every page says of its ratios."""
+
 INDEX = "README.md"
 """The page that lists the studies of a folder."""
 
 
-def write(outcome: Outcome, folder: Path) -> list[Path]:
-    """Write NAME.md, NAME.json, NAME.csv, and NAME.svg where there are figures, into a folder; their paths."""
-    base = folder / outcome.study.name
-    texts = {".md": page(outcome), ".json": as_json(outcome), ".csv": as_csv(outcome)}
+def write(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
+    """Write NAME.md, NAME.json, NAME.csv, and NAME.svg where there are figures, into a folder; their paths.
+
+    `outcomes` are those of one study, one for each library; so are those of the other functions.
+    """
+    base = folder / outcomes[0].study.name
+    texts = {".md": page(outcomes), ".json": as_json(outcomes), ".csv": as_csv(outcomes)}
     for suffix, text in texts.items():
         write_whole(base.with_suffix(suffix), text)
-    if outcome.rows:
-        write_whole(base.with_suffix(".svg"), draw(outcome))
-    return [base.with_suffix(suffix) for suffix in (*texts, *([".svg"] if outcome.rows else []))]
+    if outcomes[0].rows:
+        write_whole(base.with_suffix(".svg"), draw(outcomes))
+    return [base.with_suffix(suffix) for suffix in (*texts, *([".svg"] if outcomes[0].rows else []))]
 
 
-def records(outcome: Outcome) -> list[dict[str, Any]]:
-    """One plain record for each variant and mapping, under `COLUMNS`."""
-    return [record for row in outcome.rows for record in _row_records(outcome, row)]
+def records(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """One plain record for each library, variant and mapping, under `COLUMNS`."""
+    return [record for outcome in outcomes for row in outcome.rows for record in _row_records(outcome, row)]
 
 
 def _row_records(outcome: Outcome, row: Row) -> list[dict[str, Any]]:
@@ -77,44 +88,43 @@ def _row_records(outcome: Outcome, row: Row) -> list[dict[str, Any]]:
     return found
 
 
-def as_json(outcome: Outcome) -> str:
+def as_json(outcomes: Sequence[Outcome]) -> str:
     """Everything known of a study: question, specs, figures, ratios, what was skipped, and how it was measured."""
-    study = outcome.study
+    study, rows = outcomes[0].study, [row for outcome in outcomes for row in outcome.rows]
     record = {
         "study": study.name,
         "question": study.question,
         "note": NOTE,
         "variants": [{"label": v.label, "over": study.baseline(v), "spec": v.unit.describe()} for v in study.variants],
-        "figures": records(outcome),
-        "skipped": [{"label": label, "reason": reason} for label, reason in outcome.skipped],
-        "measured": sorted(
-            {(r.synthesis.library_sha256, r.synthesis.yosys, r.synthesis.delay_by) for r in outcome.rows}
-        ),
-        "verilog_sha256": {r.synthesis.top: r.synthesis.verilog_sha256 for r in outcome.rows},
+        "figures": records(outcomes),
+        "skipped": [{"label": label, "reason": reason} for label, reason in outcomes[0].skipped],
+        "measured": sorted({(r.synthesis.library_sha256, r.synthesis.yosys, r.synthesis.delay_by) for r in rows}),
+        "verilog_sha256": {r.synthesis.top: r.synthesis.verilog_sha256 for r in rows},
     }
     return json.dumps(record, indent=1) + "\n"
 
 
-def as_csv(outcome: Outcome) -> str:
-    """One line for each variant and mapping, under `COLUMNS`."""
+def as_csv(outcomes: Sequence[Outcome]) -> str:
+    """One line for each library, variant and mapping, under `COLUMNS`."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(records(outcome))
+    writer.writerows(records(outcomes))
     return text.getvalue()
 
 
-def page(outcome: Outcome) -> str:
-    """The study as a Markdown page: question, table, chart, specs, and the command that measures it again."""
-    study = outcome.study
+def page(outcomes: Sequence[Outcome]) -> str:
+    """The study as a Markdown page: question, tables, chart, specs, and the command that measures it again."""
+    study, skipped = outcomes[0].study, outcomes[0].skipped
     parts = [f"# {study.title}", study.question]
-    if outcome.rows:
-        parts += ["\n".join(_table(outcome)), f"![{study.title}]({study.name}.svg)", _basis(outcome)]
-    if outcome.skipped:
-        parts.append(
-            "Without figures, for want of hardware:\n\n" + "\n".join(f"- {a}: {b}" for a, b in outcome.skipped)
-        )
-    parts += ["## Specs", "\n".join(_specs(outcome)), f"Measure again: `fp9 study {study.name}`"]
+    if outcomes[0].rows:
+        parts += ["\n".join(_table(outcomes, _AREA)), "\n".join(_table(outcomes, _DELAY))]
+        if len(outcomes) > 1:
+            parts.append("\n".join(_changes(outcomes)))
+        parts += [f"![{study.title}]({study.name}.svg)", _basis(outcomes)]
+    if skipped:
+        parts.append("Without figures, for want of hardware:\n\n" + "\n".join(f"- {a}: {b}" for a, b in skipped))
+    parts += ["## Specs", "\n".join(_specs(outcomes[0])), f"Measure again: `{_command(outcomes)}`"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -122,36 +132,73 @@ def index(studies: Iterable[tuple[str, str, str]]) -> str:
     """The page that lists studies, each given by name, title and question."""
     lines = [f"- [{title}]({name}.md): {question}" for name, title, question in studies]
     intro = (
-        "Each page asks one question and answers it with a table and a chart; `fp9 study` writes the same figures "
+        "Each page asks one question and answers it with tables and a chart; `fp9 study` writes the same figures "
         f"beside it as JSON and CSV. Areas and delays are estimates: {NOTE}. A ratio is the variant's figure over that "
-        "of the variant it names, in the same mapping: A is the smallest netlist, B the balanced one. All pages are "
-        "made by `fp9 study`."
+        "of the variant it names, in the same library and mapping: A is the smallest netlist, B the balanced one. "
+        f"{NOISE} All pages are made by `fp9 study`."
     )
     return "\n\n".join(["# What things cost", intro, "\n".join(lines)]) + "\n"
 
 
-def _table(outcome: Outcome) -> list[str]:
-    mappings = [e.mapping for e in outcome.rows[0].synthesis.estimates]
-    heads = ["", *(f"{m} {what}" for m in mappings for what in ("um2", "ratio", "ns", "ratio")), "FF", "ratio to"]
-    lines = [markdown_row(heads), markdown_row(["---", *(["---:"] * (len(heads) - 2)), "---"])]
-    for row in outcome.rows:
-        compared = {ratio.mapping: ratio for ratio in row.ratios}
-        cells = [row.variant.label]
-        for e in row.synthesis.estimates:
-            ratio = compared.get(e.mapping)
-            area, delay = (f"{ratio.area:.3f}", f"{ratio.delay:.3f}") if ratio else ("", "")
-            cells += [f"{e.area_um2:.0f}", area, f"{e.delay_ns:.2f}", delay]
-        lines.append(markdown_row([*cells, str(row.synthesis.estimates[0].flip_flops), row.over]))
-    return lines
+@dataclass(frozen=True)
+class _Kind:
+    """A table: what its columns are for each library and mapping, and the cells of an estimate there."""
+
+    heads: tuple[str, ...]
+    cells: Callable[[Estimate, Ratio | None], tuple[str, ...]]
 
 
-def _basis(outcome: Outcome) -> str:
-    """What the figures rest on, as a sentence."""
-    first = outcome.rows[0].synthesis
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+_AREA = _Kind(
+    ("um2", "NAND2", "ratio"),
+    lambda e, ratio: (um2(e.area_um2), f"{e.nand2:.0f}", _ratio(ratio.area if ratio else None)),
+)
+_DELAY = _Kind(("ns", "ratio"), lambda e, ratio: (f"{e.delay_ns:.2f}", _ratio(ratio.delay if ratio else None)))
+
+
+def _table(outcomes: Sequence[Outcome], kind: _Kind) -> Iterator[str]:
+    """A row for each variant, the columns of a kind for each library and mapping."""
+    heads = [f"{o.library}: {m} {what}" for o in outcomes for m in o.mappings for what in kind.heads]
+    yield markdown_row(["", *heads, "FF", "ratio to"])
+    yield markdown_row(["---", *["---:"] * (len(heads) + 1), "---"])
+    for rows in zip(*(outcome.rows for outcome in outcomes), strict=True):
+        cells: list[str] = []
+        for row in rows:
+            compared = {ratio.mapping: ratio for ratio in row.ratios}
+            for e in row.synthesis.estimates:
+                cells += kind.cells(e, compared.get(e.mapping))
+        flip_flops = rows[0].synthesis.estimates[0].flip_flops
+        yield markdown_row([rows[0].variant.label, *cells, str(flip_flops), rows[0].over])
+
+
+def _changes(outcomes: Sequence[Outcome]) -> list[str]:
+    """What is said of area ratios that lie apart in two libraries."""
+    compared = [
+        (f"{rows[0].variant.label}, {of[0].mapping}", [ratio.area for ratio in of])
+        for rows in zip(*(outcome.rows for outcome in outcomes), strict=True)
+        for of in zip(*(row.ratios for row in rows), strict=True)
+    ]
+    return changes([outcome.library for outcome in outcomes], compared)
+
+
+def _basis(outcomes: Sequence[Outcome]) -> str:
+    """What the figures rest on, as sentences."""
+    first = outcomes[0].rows[0].synthesis
+    libraries = " and ".join(outcome.library for outcome in outcomes)
     return (
-        f"Estimates: {NOTE}. Library {first.library}, Yosys {first.yosys}, delay by {first.delay_by}; um2 is the area "
-        "of logic and flip-flops, FF the number of flip-flops."
+        f"Estimates: {NOTE}. In {libraries}, Yosys {first.yosys}, delay by {first.delay_by}; um2 "
+        f"is the area of logic and flip-flops, FF the number of flip-flops. {NOISE}"
     )
+
+
+def _command(outcomes: Sequence[Outcome]) -> str:
+    """What measures a study again; libraries are named where they are not those that stand side by side."""
+    libraries = [outcome.library for outcome in outcomes if outcome.rows]
+    named = [] if libraries in ([], [*SIDE_BY_SIDE]) else [f"--library {name}" for name in libraries]
+    return " ".join(["fp9 study", outcomes[0].study.name, *named])
 
 
 def _specs(outcome: Outcome) -> list[str]:

@@ -75,11 +75,21 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a study measured. `skipped` are labels that have no figures, with the reason as a sentence."""
+    """What a study measured in one library. `skipped` are labels without figures, with the reason as a sentence."""
 
     study: Study
     rows: tuple[Row, ...]
     skipped: tuple[tuple[str, str], ...]
+
+    @property
+    def library(self) -> str:
+        """The library of its figures."""
+        return self.rows[0].synthesis.library
+
+    @property
+    def mappings(self) -> tuple[str, ...]:
+        """The mappings of its figures."""
+        return tuple(estimate.mapping for estimate in self.rows[0].synthesis.estimates)
 
 
 def measure(

@@ -125,6 +125,9 @@ _SOURCES = (
 )
 
 LIBRARIES = {source.name: source for source in _SOURCES}
+
+SIDE_BY_SIDE = ("osu018", "nangate45")
+"""The libraries that stand side by side in studies and data sheets."""
 """The catalogue of libraries."""
 
 _OUTPUT_LOADS = 2

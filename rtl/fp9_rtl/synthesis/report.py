@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,11 +51,11 @@ def table(results: Sequence[Synthesis]) -> Table:
             result.top,
             *([result.library] if several else []),
             e.mapping,
-            _um2(e.area_um2),
+            um2(e.area_um2),
             f"{e.nand2:.0f}",
             f"{e.cells}",
-            _um2(e.logic_um2),
-            _um2(e.flip_flop_um2),
+            um2(e.logic_um2),
+            um2(e.flip_flop_um2),
             f"{e.leakage_nw:.3g}",
             f"{e.delay_ns:.2f}",
             f"{e.spread:.1%}" if len(e.script_areas_um2) > 1 else "",
@@ -63,7 +63,7 @@ def table(results: Sequence[Synthesis]) -> Table:
     return shown
 
 
-def _um2(area: float) -> str:
+def um2(area: float) -> str:
     """An area as text: whole um2, of small ones a decimal."""
     return f"{area:.0f}" if area >= 100 or not area else f"{area:.1f}"
 
@@ -90,7 +90,7 @@ def repeats_table(repeats: Sequence[Repeats]) -> Table:
     for heading in ("area um2", "deviation", "least", "most", "delay ns", "deviation"):
         shown.add_column(heading, justify="right")
     for r in repeats:
-        areas = (_um2(r.area_um2), f"{r.area_deviation:.1%}", _um2(min(r.areas_um2)), _um2(max(r.areas_um2)))
+        areas = (um2(r.area_um2), f"{r.area_deviation:.1%}", um2(min(r.areas_um2)), um2(max(r.areas_um2)))
         shown.add_row(r.top, r.library, r.mapping, *areas, f"{r.delay_ns:.2f}", f"{r.delay_deviation:.1%}")
     return shown
 
@@ -201,6 +201,22 @@ def svg(figure: Figure) -> str:
     with rc_context({"svg.hashsalt": "fp9", "svg.fonttype": "none"}):
         figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()
+
+
+CHANGED = 0.05
+"""How far a ratio lies apart in two libraries where a page says so."""
+
+
+def changes(libraries: Sequence[str], ratios: Iterable[tuple[str, Sequence[float]]]) -> list[str]:
+    """Lines of Markdown that say which ratios, by label one for each library, lie apart between libraries."""
+    apart = [
+        f"* {label}: {', '.join(f'{ratio:.2f} in {name}' for name, ratio in zip(libraries, values, strict=True))}"
+        for label, values in ratios
+        if max(values) > min(values) * (1 + CHANGED)
+    ]
+    if not apart:
+        return [f"No ratio differs by more than {CHANGED:.0%} between the libraries."]
+    return [f"Ratios that differ by more than {CHANGED:.0%} between the libraries:", "", *apart]
 
 
 def markdown_row(cells: Sequence[str]) -> str:

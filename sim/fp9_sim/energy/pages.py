@@ -6,26 +6,25 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
 from fp9_rtl.synthesis.power import WIRE_LOADS
-from fp9_rtl.synthesis.report import markdown_row, svg
-from fp9_sim.energy.study import COMMAND, LAYER, LIBRARIES, RANDOM
+from fp9_rtl.synthesis.report import changes, markdown_row, svg
+from fp9_sim.energy.study import COMMAND, LAYER, RANDOM
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Record = Mapping[str, Any]
 
-CHANGED = 0.05
-"""How far a ratio lies apart in two libraries where the page says so."""
-
 _SHARES = ("internal", "nets", "inputs", "clock", "glitches", "leakage")
 _TEXT = """\
 # What an operation takes
 
-What does a product take where it is really computed, by formats, sums, gating and stages?
+What does a product take where it is really computed, by formats, sums, gating, stages and blocks, and what a cast?
 
 Energy of an operation in a real layer: the products, forward and backward, of one layer of the network that `fp9 demo`
-trains, in each unit's own formats and sums; beside it operands drawn from all codes. Mapping B: {note}.
+trains, in each unit's own formats, blocks and sums, and of one product of it; of casts and quantisers, over the same
+tensors, of one number; beside it operands drawn from all codes. Mapping B: {note}.
 
 What is counted: the internal energy of every cell, by its state before and after, its load and the slope of its inputs
 (NLDM tables); half of C V² for each change of a net, with {wire} inputs of the smallest inverter as the wire to each
@@ -81,14 +80,14 @@ def _ratios(record: Record, group: str, library: str) -> list[float]:
 
 
 def _table(record: Record, group: str) -> Iterator[str]:
-    heads = ["", "products"]
-    for library in LIBRARIES:
-        heads += [f"{library}: fJ a product", "ratio", "an operation, pJ", "random, pJ"]
+    heads = ["", "products or numbers"]
+    for library in SIDE_BY_SIDE:
+        heads += [f"{library}: fJ each", "ratio", "an operation, pJ", "random, pJ"]
     yield markdown_row(heads)
     yield markdown_row(["---", *["---:"] * (len(heads) - 1)])
-    for place, first in enumerate(_rows(record, group, LIBRARIES[0], LAYER)):
+    for place, first in enumerate(_rows(record, group, SIDE_BY_SIDE[0], LAYER)):
         cells = [first["label"], str(first["products"])]
-        for library in LIBRARIES:
+        for library in SIDE_BY_SIDE:
             layer, drawn = (_rows(record, group, library, data)[place] for data in (LAYER, RANDOM))
             ratio = _ratios(record, group, library)[place]
             cells += [f"{layer['product_fj']:.0f}", f"{ratio:.2f}"]
@@ -97,41 +96,32 @@ def _table(record: Record, group: str) -> Iterator[str]:
 
 
 def _changes(record: Record, group: str) -> Iterator[str]:
-    """A line for each ratio that is another in the second library."""
-    one, other = (_ratios(record, group, library) for library in LIBRARIES)
-    labels = [row["label"] for row in _rows(record, group, LIBRARIES[0], LAYER)]
-    apart = [
-        f"* {label}: {a:.2f} in {LIBRARIES[0]}, {b:.2f} in {LIBRARIES[1]}"
-        for label, a, b in zip(labels, one, other, strict=True)
-        if abs(a / b - 1) > CHANGED
-    ]
-    if apart:
-        yield f"Ratios that differ by more than {CHANGED:.0%} between the libraries:\n"
-        yield from apart
-    else:
-        yield f"No ratio differs by more than {CHANGED:.0%} between the libraries."
+    """What is said of ratios that are others in the second library."""
+    labels = [row["label"] for row in _rows(record, group, SIDE_BY_SIDE[0], LAYER)]
+    values = zip(*(_ratios(record, group, library) for library in SIDE_BY_SIDE), strict=True)
+    yield from changes(SIDE_BY_SIDE, zip(labels, values, strict=True))
     yield ""
 
 
 def _where(record: Record) -> Iterator[str]:
     """Shares of the energy in the layer, side by side."""
-    yield markdown_row(["", *(f"{library}: {share}" for library in LIBRARIES for share in _SHARES)])
-    yield markdown_row(["---", *["---:"] * (len(_SHARES) * len(LIBRARIES))])
+    yield markdown_row(["", *(f"{library}: {share}" for library in SIDE_BY_SIDE for share in _SHARES)])
+    yield markdown_row(["---", *["---:"] * (len(_SHARES) * len(SIDE_BY_SIDE))])
     for group in _groups(record):
-        for place, first in enumerate(_rows(record, group, LIBRARIES[0], LAYER)):
+        for place, first in enumerate(_rows(record, group, SIDE_BY_SIDE[0], LAYER)):
             cells = []
-            for library in LIBRARIES:
+            for library in SIDE_BY_SIDE:
                 row = _rows(record, group, library, LAYER)[place]
                 cells += [f"{row[f'{share}_fj'] / row['total_fj']:.0%}" for share in _SHARES]
             yield markdown_row([first["label"], *cells])
 
 
 def _losses(record: Record) -> Iterator[str]:
-    heads = ["recipe", "loss above float32, nat", "least and most", *(f"{name}: fJ a product" for name in LIBRARIES)]
+    heads = ["recipe", "loss above float32, nat", "least and most", *(f"{name}: fJ a product" for name in SIDE_BY_SIDE)]
     yield markdown_row(heads)
     yield markdown_row(["---", *["---:"] * (len(heads) - 1)])
     for recipe, values in record["losses"].items():
-        energies = [_of_recipe(record, recipe, library)["product_fj"] for library in LIBRARIES]
+        energies = [_of_recipe(record, recipe, library)["product_fj"] for library in SIDE_BY_SIDE]
         bounds = f"{min(values):.4f} to {max(values):.4f}"
         yield markdown_row([recipe, f"{statistics.mean(values):.4f}", bounds, *(f"{e:.0f}" for e in energies)])
 
@@ -145,15 +135,15 @@ def _bars(record: Record) -> str:
     from matplotlib.figure import Figure  # slow to load
 
     groups = _groups(record)
-    labels = [f"{row['label']}" for group in groups for row in _rows(record, group, LIBRARIES[0], LAYER)]
+    labels = [f"{row['label']}" for group in groups for row in _rows(record, group, SIDE_BY_SIDE[0], LAYER)]
     figure = Figure(figsize=(7, 1.4 + 0.34 * len(labels)), layout="constrained")
     panels: Sequence[Axes] = figure.subplots(1, 2, sharey=True)
-    for axes, library in zip(panels, LIBRARIES, strict=True):
+    for axes, library in zip(panels, SIDE_BY_SIDE, strict=True):
         for number, data in enumerate((LAYER, RANDOM)):
             rows = [row for group in groups for row in _rows(record, group, library, data)]
             places = [place + (number - 0.5) * 0.38 for place in range(len(rows))]
             axes.barh(places, [row["product_fj"] for row in rows], 0.38, label=data)
-        axes.set_xlabel(f"fJ a product, {library}")
+        axes.set_xlabel(f"fJ a product or number, {library}")
     panels[0].set_yticks(range(len(labels)), labels, fontsize=7)
     panels[0].invert_yaxis()
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
@@ -166,7 +156,7 @@ def _scatter(record: Record) -> str:
 
     figure = Figure(figsize=(7, 3.6), layout="constrained")
     panels: Sequence[Axes] = figure.subplots(1, 2, sharey=True)
-    for axes, library in zip(panels, LIBRARIES, strict=True):
+    for axes, library in zip(panels, SIDE_BY_SIDE, strict=True):
         for recipe, values in record["losses"].items():
             middle = statistics.mean(values)
             reach = [[middle - min(values)], [max(values) - middle]]

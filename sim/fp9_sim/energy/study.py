@@ -15,13 +15,10 @@ from typing import Any
 from fp9.engines import engine
 from fp9.formats import format
 from fp9.units import CATALOGUE, Dot, Fma, Unit
-from fp9_rtl.synthesis.libraries import library
+from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, library
 from fp9_rtl.synthesis.run import Progress
 from fp9_sim.energy.data import Columns, operations
 from fp9_sim.energy.run import NOTE, measure
-
-LIBRARIES = ("osu018", "nangate45")
-"""The libraries that stand side by side."""
 
 LAYER, RANDOM = "layer", "random"
 
@@ -93,16 +90,16 @@ def run(
     found = []
     for done, row in enumerate(ROWS):
         data = {LAYER: layer_of(row.unit), RANDOM: operations(row.unit, RANDOM)}
-        for name in LIBRARIES:
+        for name in SIDE_BY_SIDE:
             if progress:
-                progress(f"{row.label}, {name}", 2 * done + LIBRARIES.index(name), 2 * len(ROWS))
+                progress(f"{row.label}, {name}", 2 * done + SIDE_BY_SIDE.index(name), 2 * len(ROWS))
             for kind, columns in data.items():
                 energy = measure(row.unit, columns, kind, library=name)
                 found.append({"group": row.group, "label": row.label, "recipe": row.recipe, **_kept(energy.to_dict())})
     return {
         "command": COMMAND,
         "note": NOTE,
-        "libraries": {name: library(name).sha256 for name in LIBRARIES},
+        "libraries": {name: library(name).sha256 for name in SIDE_BY_SIDE},
         "losses": losses(json.loads(training.read_text())) if training else {},
         "rows": found,
     }

@@ -18,6 +18,7 @@ from fp9.units import CATALOGUE, MAX_STAGES, Decoder, Unit
 from fp9_rtl.components import build
 from fp9_rtl.datasheets import sheet as datasheet
 from fp9_rtl.datasheets import timing as datasheet_timing
+from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
 
 SHEETS = Path(__file__).parents[3] / "docs" / "units"
 DECODER = CATALOGUE["decoder_hif8"]
@@ -103,4 +104,8 @@ def test_the_command_writes_the_sheet_of_a_unit(tmp_path: Path) -> None:
         "decoder_hif8.md",
         "timing_combinational.svg",
     ]
-    assert "Measure again: `fp9 synth decoder_hif8`" in (tmp_path / "sheets" / "decoder_hif8.md").read_text()
+    text = (tmp_path / "sheets" / "decoder_hif8.md").read_text()
+    assert [(row[2], row.split("|")[2].strip()) for row in text.splitlines() if row[:4] in ("| A ", "| B ")] == [
+        (mapping, library) for mapping in "AB" for library in SIDE_BY_SIDE
+    ]
+    assert "Measure again: `fp9 synth decoder_hif8 --library osu018 --library nangate45`" in text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fp9_rtl.synthesis.libraries import LIBRARIES, library
+from fp9_rtl.synthesis.libraries import LIBRARIES, SIDE_BY_SIDE, library
 from fp9_sim.energy import pages, study
 
 FOLDER = Path(__file__).parents[3] / "docs/study"
@@ -23,13 +23,13 @@ def test_every_row_of_the_study_is_measured_in_both_libraries() -> None:
     assert measured == [
         (row.group, row.label, row.unit.name, name, data)
         for row in study.ROWS
-        for name in study.LIBRARIES
+        for name in SIDE_BY_SIDE
         for data in (study.LAYER, study.RANDOM)
     ]
     assert all(row["operations"] >= 10_000 for row in RECORD["rows"])
 
 
-@pytest.mark.parametrize("name", study.LIBRARIES)
+@pytest.mark.parametrize("name", SIDE_BY_SIDE)
 def test_the_libraries_are_those_of_the_record(name: str) -> None:
     if not LIBRARIES[name].file.path().is_file():
         pytest.skip(f"{name} is not installed; {LIBRARIES[name].file.install}")
