@@ -15,6 +15,7 @@ from fp9.suites.chunks import chunk_corner
 from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value, fixed, table_columns
 from fp9.suites.exact import exact_corner, kulisch_corner
 from fp9.suites.quantisers import quantiser_corner
+from fp9.suites.scaled import scaled_corner
 from fp9.suites.sums import OPERATIONS, sum_corner
 from fp9.suites.wide import wide_corner
 from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Quantiser, Unit, Upcast
@@ -39,9 +40,15 @@ corner.register(Quantiser, quantiser_corner)
 
 @corner.register
 def _(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """The sums' corners; where several products are summed exactly, those of `exact` as well."""
-    several = unit.engine.window is None and unit.products > 1
-    return concatenated([sum_corner(unit, rng), *([exact_corner(unit, rng)] if several else [])])
+    """The sums' corners; where several products are summed exactly, those of `exact` as well, and of `scaled` where
+    scales multiply them."""
+    several = unit.products > 1
+    parts = [sum_corner(unit, rng)]
+    if several and unit.engine.window is None:
+        parts.append(exact_corner(unit, rng))
+    if several and unit.scale is not None:
+        parts.append(scaled_corner(unit, rng))
+    return concatenated(parts)
 
 
 @corner.register

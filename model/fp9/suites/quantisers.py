@@ -28,6 +28,15 @@ _EACH = 3
 _REACHED = 6
 """Magnitudes at which the scale changes that every place is met with under each rule."""
 
+_TIES = 4
+"""Blocks of ties for each bit and exponent."""
+
+_CLOSE = 4
+"""Times that every bit decides between amax and the others in every place."""
+
+_APART, _NEAR = 64, 4
+"""Distances in binades from amax: beyond any at which something is left of a number; and how often each is met."""
+
 _TINY = 12
 """Blocks of subnormal numbers and their neighbours for each place."""
 
@@ -45,6 +54,10 @@ def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
         _each_bit(unit, rng),
         _close(unit, rng),
         _just_reached(unit, rng),
+        _one_bit(unit, rng),
+        _any(unit, rng),
+        _apart(unit, rng),
+        _tiny(unit, rng),
         _specials(unit, rng),
     ]
     magnitudes, rules = (np.concatenate(columns) for columns in zip(*parts, strict=True))
@@ -67,9 +80,13 @@ def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> I
 
 
 def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
-    """Drawn blocks of a corner suite, in its order."""
-    count = len(corner[unit.lane_names("x")[0]]) // unit.group
-    kept = np.sort(np.random.default_rng(0).choice(count, min(count, _SMOKE), replace=False))
+    """Drawn blocks of a corner suite, in its order; a third of them where subnormal numbers decide elements."""
+    rng = np.random.default_rng(0)
+    columns = [corner[x] & (unit.source.sign_mask - 1) for x in unit.lane_names("x")]
+    amax = np.stack(columns, axis=1).reshape(-1, unit.block.length).max(axis=1)
+    low = amax >> unit.source.fraction_bits < _binades(unit)
+    parts = ((np.flatnonzero(low), _SMOKE // 3), (np.flatnonzero(~low), _SMOKE - _SMOKE // 3))
+    kept = np.sort(np.concatenate([rng.choice(some, min(len(some), share), replace=False) for some, share in parts]))
     operations = (kept[:, None] * unit.group + np.arange(unit.group)).reshape(-1)
     return {name: column[operations] for name, column in corner.items()}
 
@@ -90,27 +107,35 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[_Family]:
 
 
 def _each_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """For each bit of a significand blocks of numbers that are a tie but for it; an amax in every place twice.
+    """For each bit of a significand blocks of numbers that are a tie but for it, each tie in every place.
 
-    So that bit decides in every place; the last blocks are ties indeed, which go down to the even element.
+    So that bit decides in every place; of each exponent the last blocks are ties indeed, which go down to the even
+    element. The exponents are ordinary ones, and all at which such numbers are subnormal.
     """
     source, length = unit.source, unit.block.length
-    bits = np.append(1 << np.arange(source.fraction_bits), 0)
-    shape = 2 * len(bits), length
-    bit, places = np.repeat(bits, 2), np.resize(np.arange(length), shape[0])
-    rules = np.resize(np.arange(len(unit.rules)), shape[0])
-    exponent = rng.integers(source.bias // 2, source.bias, shape[0]) + source.bias // 2
-    amax = exponent << source.fraction_bits
-    scales = np.empty(shape[0])
+    low = np.repeat(np.arange(_binades(unit)), _TIES)
+    exponents = np.append(low, rng.integers(source.bias // 2, source.bias, _TIES) + source.bias // 2)
+    bit, exponent = (
+        axis.reshape(-1) for axis in np.meshgrid(np.append(1 << np.arange(source.fraction_bits), 0), exponents)
+    )
+    rules = rng.integers(0, len(unit.rules), len(bit))
+    amax = np.maximum(exponent << source.fraction_bits, (1 << source.fraction_bits) - 1)
+    scales = np.empty(len(bit))
     for index, rule in enumerate(unit.rules):
         here = rules == index
-        codes = scale_codes(_numbers(unit, amax[here]), unit.block, rule).astype(np.int64)
-        scales[here] = np.exp2(codes + unit.block.scale.min_normal_exponent)
-    ties = rng.choice(_ties(unit), shape)
-    numbers = encode(_numbers(unit, ties) * scales[:, None], source, "rtz").astype(np.int64) | bit[:, None]
+        scales[here] = _scales(unit, rule, amax[here])
+    ties, turn = _numbers(unit, _ties(unit)), np.arange(len(bit)) // (source.fraction_bits + 1)
+    numbers = ties[(turn[:, None] + np.arange(length)) % len(ties)] * scales[:, None]
+    numbers = encode(numbers, source, "rtz").astype(np.int64) | bit[:, None]
     blocks = np.minimum(numbers, amax[:, None])
-    blocks[np.arange(shape[0]), places] = amax
+    blocks[np.arange(len(bit)), rng.integers(0, length, len(bit))] = amax
     return blocks, rules
+
+
+def _binades(unit: Quantiser) -> int:
+    """Exponents of amax, from the lowest, whose blocks have subnormal numbers of which elements are not zero."""
+    element = unit.block.element
+    return 2 + floor_log2(element.max_magnitude) - floor_log2(Fraction(element.smallest))
 
 
 def _ties(unit: Quantiser) -> Codes:
@@ -138,10 +163,15 @@ def _steps(unit: Quantiser, rule: ScaleRule) -> Codes:
 def _numbers_beside(unit: Quantiser, rule: ScaleRule, amax: Codes, rng: np.random.Generator) -> Codes:
     """Magnitudes (n, length), at most amax, at and just beside thresholds of the elements times the scale of amax."""
     source = unit.source
-    scales = scale_codes(_numbers(unit, amax), unit.block, rule).astype(np.int64)
     drawn = rng.choice(thresholds(source, unit.block.element), (len(amax), unit.block.length))
-    exact = _numbers(unit, drawn) * np.exp2(scales + unit.block.scale.min_normal_exponent)[:, None]
+    exact = _numbers(unit, drawn) * _scales(unit, rule, amax)[:, None]
     return np.minimum(encode(exact, source, "rtz").astype(np.int64), amax[:, None])
+
+
+def _scales(unit: Quantiser, rule: ScaleRule, amax: Codes) -> NDArray[np.float64]:
+    """The scales of largest magnitudes, as numbers."""
+    codes = scale_codes(_numbers(unit, amax), unit.block, rule).astype(np.int64)
+    return np.exp2(codes + unit.block.scale.min_normal_exponent)
 
 
 def _numbers(unit: Quantiser, magnitudes: Codes) -> NDArray[np.float64]:
@@ -152,8 +182,9 @@ def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
     """An amax that has just reached a step, in every place for each bit; the others agree with it down to that bit,
     which they have not, and are any below."""
     source, length = unit.source, unit.block.length
-    rules = np.resize(np.arange(len(unit.rules)), (source.bits - 1) * length)
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(source.bits - 1), np.arange(length)))
+    bits, places = np.tile(bits, _CLOSE), np.tile(places, _CLOSE)
+    rules = rng.integers(0, len(unit.rules), len(bits))
     steps = [_steps(unit, rule).reshape(-1) for rule in unit.rules]
     amax = np.array([rng.choice(steps[rule]) for rule in rules]) | 1 << bits
     amax = np.minimum(amax, source.max_code)
@@ -170,17 +201,62 @@ def _just_reached(unit: Quantiser, rng: np.random.Generator) -> _Family:
     Whatever comparison takes another for it gives another scale.
     """
     length = unit.block.length
-    firsts, rules = [], []
-    for index, rule in enumerate(unit.rules):
-        steps = np.unique(_steps(unit, rule))
-        steps = steps[(steps > 0) & (steps <= unit.source.max_code)]
-        after, before = (scale_codes(_numbers(unit, codes), unit.block, rule) for codes in (steps, steps - 1))
-        firsts.append(rng.choice(steps[after != before], _REACHED * length))
-        rules.append(np.full(_REACHED * length, index))
-    amax = np.concatenate(firsts)
-    blocks = np.repeat(amax[:, None] - 1, length, axis=1)
-    blocks[np.arange(len(amax)), np.resize(np.arange(length), len(amax))] = amax
-    return blocks, np.concatenate(rules)
+    amax = np.concatenate([rng.choice(_firsts(unit, rule), _REACHED * length) for rule in unit.rules])
+    places = np.resize(np.arange(length), len(amax))
+    return _beside(amax, amax - 1, places, length), np.repeat(np.arange(len(unit.rules)), _REACHED * length)
+
+
+def _firsts(unit: Quantiser, rule: ScaleRule) -> Codes:
+    """Magnitudes among the steps that are the first of their scale."""
+    steps = np.unique(_steps(unit, rule))
+    steps = steps[(steps > 0) & (steps <= unit.source.max_code)]
+    after, before = (scale_codes(_numbers(unit, codes), unit.block, rule) for codes in (steps, steps - 1))
+    return np.asarray(steps[after != before])
+
+
+def _beside(amax: Codes, others: Codes, places: Codes, length: int) -> Codes:
+    """Blocks (n, length) of others, one each, with amax in a place."""
+    blocks = np.repeat(others[:, None], length, axis=1)
+    blocks[np.arange(len(amax)), places] = amax
+    return blocks
+
+
+def _one_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
+    """An amax of which one bit decides the scale, each bit that can in every place; the others are it without that bit.
+
+    Then blocks of nothing but such others, to which the bit would give another scale.
+    """
+    length = unit.block.length
+    lasts = [_firsts(unit, rule) - 1 for rule in unit.rules]
+    last, rule = np.concatenate(lasts), np.repeat(np.arange(len(lasts)), [len(codes) for codes in lasts])
+    blocks, rules = [], []
+    for bit in 1 << np.arange(unit.source.bits - 1):
+        free = np.flatnonzero((last & bit == 0) & (last | bit <= unit.source.max_code))
+        if len(free):
+            drawn = rng.choice(free, 2 * length)
+            set_in = np.where(np.arange(2 * length) < length, bit, 0)
+            blocks.append(_beside(last[drawn] | set_in, last[drawn], np.resize(np.arange(length), 2 * length), length))
+            rules.append(rule[drawn])
+    return np.concatenate(blocks), np.concatenate(rules)
+
+
+def _any(unit: Quantiser, rng: np.random.Generator) -> _Family:
+    """Numbers of every size below an amax of any, down to where nothing but their sign is left of them."""
+    count = _TINY * unit.block.length
+    amax = rng.integers(0, unit.source.max_code + 1, (count, 1))
+    return rng.integers(0, amax + 1, (count, unit.block.length)), np.resize(np.arange(len(unit.rules)), count)
+
+
+def _apart(unit: Quantiser, rng: np.random.Generator) -> _Family:
+    """An amax in a drawn place, the others every distance below it, each in every place: powers of two, or near."""
+    source, length = unit.source, unit.block.length
+    count = _NEAR * _APART
+    exponent = rng.integers(_APART, (source.max_code >> source.fraction_bits) + 1, count)
+    distance = (np.arange(count)[:, None] + np.arange(length)) % _APART
+    fraction = rng.integers(0, 1 << source.fraction_bits, (count, length)) * (np.arange(count) >= _APART)[:, None]
+    blocks = (exponent[:, None] - distance << source.fraction_bits) + fraction
+    blocks[np.arange(count), rng.integers(0, length, count)] = (exponent + 1 << source.fraction_bits) - 1
+    return blocks, np.resize(np.arange(len(unit.rules)), count)
 
 
 def _tiny(unit: Quantiser, rng: np.random.Generator) -> _Family:

@@ -34,6 +34,7 @@ read_verilog -sv unit.v proof.v
 hierarchy -check -top proof
 proc -norom
 flatten
+opt_clean
 """
 
 _DECIDE = """\

@@ -139,7 +139,7 @@ def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[s
 
 
 def explain(unit: Unit, case: Case, ports: Mapping[str, int]) -> dict[str, Any]:
-    """A counterexample as texts: each input in hex and decimal, and each output beside the golden model's."""
+    """A counterexample as texts: each input in hex and decimal, each output that was read beside the golden model's."""
     inputs = {port.name: ports.get(port.name, case.fixed.get(port.name, 0)) for port in unit.inputs}
     columns = {port.name: np.array([inputs[port.name]], dtype=port_dtype(port)) for port in unit.inputs}
     expected = evaluate(unit, columns)
@@ -148,10 +148,11 @@ def explain(unit: Unit, case: Case, ports: Mapping[str, int]) -> dict[str, Any]:
     }
     outputs = {
         port.name: {
-            "rtl": _text(port.width, ports.get(port.name, 0)),
+            "rtl": _text(port.width, ports[port.name]),
             "model": _text(port.width, int(expected[port.name][0])),
         }
         for port in unit.outputs
+        if port.name in ports
     }
     return {"inputs": numbers, "outputs": outputs}
 

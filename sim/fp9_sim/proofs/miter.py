@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -24,16 +25,20 @@ class Case:
 
 
 def miter(unit: Unit, case: Case, body: str) -> str:
-    """The Verilog of `proof`: free inputs and all outputs of the unit are its ports, and `ok`."""
+    """The Verilog of `proof`: its ports are the unit's free inputs, the outputs that the body reads, and `ok`.
+
+    What other outputs alone need is no part of the obligation.
+    """
     inputs = function_inputs(unit)
     free = [port for port in inputs if port.name not in case.fixed]
-    ports = [_declare("input", port) for port in free] + [_declare("output", port) for port in unit.outputs]
+    read = [port for port in unit.outputs if re.search(rf"\b{port.name}\b", body)]
+    ports = [_declare("input", port) for port in free] + [_declare("output", port) for port in read]
     fixed = [
         f"  wire {_range(port)}{port.name} = {port.width}'d{case.fixed[port.name]};"
         for port in inputs
         if port.name in case.fixed
     ]
-    pins = [f".{port.name}({port.name})" for port in (*inputs, *unit.outputs)]
+    pins = [f".{port.name}({port.name})" for port in (*inputs, *read)]
     return "\n".join(
         [
             f"module {TOP} (",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from fp9.formats import format
 from fp9.golden import evaluate
 from fp9.scaling import block_format, scale_rule
 from fp9.suites import inputs_of
-from fp9.units import Quantiser
+from fp9.suites.columns import Inputs
+from fp9.units import Quantiser, Results
 from fp9.vectors.sets import from_inputs
 
 
@@ -43,6 +46,42 @@ def test_suites_meet_every_rule_and_both_ends_of_the_scales() -> None:
         assert set(inputs["rule"].tolist()) >= set(range(len(unit.rules)))
         assert found >= {0, 1, 127, 251, 255}
         assert max(found - {255}) == 253 or suite == "random"
+
+
+def _small_with_every_rule(suite: str) -> tuple[Quantiser, NDArray[np.int64], Inputs]:
+    """A quantiser of four numbers under every rule, the magnitudes (n, 4) of a suite, and its columns."""
+    block = replace(block_format("mxfp4"), length=4)
+    unit = Quantiser("quantiser", "bf16", block, tuple(map(block.rule, block.rules)))
+    inputs = inputs_of(unit, suite, None, 0)
+    magnitudes = np.stack([inputs[x] for x in unit.lane_names("x")], axis=1).astype(np.int64)
+    return unit, magnitudes & (unit.source.sign_mask - 1), inputs
+
+
+def _without(unit: Quantiser, inputs: Inputs, place: int, bit: int) -> Results:
+    """The results of operations whose number in a place has not that bit."""
+    x = unit.lane_names("x")[place]
+    return evaluate(unit, {**inputs, x: inputs[x] & ~np.uint32(1 << bit)})
+
+
+def test_every_bit_of_amax_decides_the_scale_in_every_place() -> None:
+    """The corner suite notices a bit that is lost anywhere in the tree of maxima."""
+    unit, magnitudes, inputs = _small_with_every_rule("corner")
+    scale = evaluate(unit, inputs)["scale"]
+    for place, bit in itertools.product(range(4), range(unit.source.bits - 1)):
+        alone = magnitudes[:, place] > np.delete(magnitudes, place, axis=1).max(axis=1)
+        assert (alone & (_without(unit, inputs, place, bit)["scale"] != scale)).any(), (place, bit)
+
+
+@pytest.mark.parametrize("suite", ["smoke", "corner"])
+def test_every_bit_of_a_subnormal_number_decides_an_element_in_every_place(suite: str) -> None:
+    """But for the two upper bits, above which stands the leading 1 of the largest that is halfway between elements."""
+    unit, magnitudes, inputs = _small_with_every_rule(suite)
+    right = evaluate(unit, inputs)
+    for place, bit in itertools.product(range(4), range(unit.source.fraction_bits - 1)):
+        subnormal = magnitudes[:, place] >> unit.source.fraction_bits == 0
+        found, element = _without(unit, inputs, place, bit), unit.lane_names("element")[place]
+        same = found["scale"] == right["scale"]
+        assert (subnormal & same & (found[element] != right[element])).any(), (place, bit)
 
 
 def test_a_quantiser_says_what_it_does_not_take() -> None:

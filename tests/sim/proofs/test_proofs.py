@@ -17,6 +17,7 @@ from fp9.scaling import block_format
 from fp9.units import CATALOGUE, Cast, Quantiser, Unit
 from fp9_sim.proofs import State, prove
 from fp9_sim.proofs.claims import HANDSHAKE, claims_of
+from fp9_sim.proofs.miter import miter
 from fp9_sim.proofs.order import decide_tagged
 from fp9_sim.proofs.tagging import tagged_design
 
@@ -44,6 +45,17 @@ def test_scales_and_elements_of_a_quantiser_are_proven_for_all_inputs() -> None:
     record = prove(Quantiser("quantiser", format("bf16"), block, (block.rule("rne"),)), timeout=60)
     assert record.proven
     assert [case.control_refuted for claim in record.claims for case in claim.cases] == [True, None, True, None]
+
+
+def test_an_obligation_has_the_outputs_alone_that_it_reads() -> None:
+    """The cast of one number decides nothing about another: a block is proven element by element."""
+    block = dataclasses.replace(block_format("mxfp4"), length=2)
+    unit = Quantiser("quantiser", format("bf16"), block, (block.rule("rne"),))
+    (values,) = claims_of(unit)
+    ports = {case.name: miter(unit, case, case.specification).split(");")[0] for case in values.cases}
+    assert "element" not in ports["scale rne, amax x0"]
+    assert "element1" in ports["element of x1"]
+    assert "element0" not in ports["element of x1"]
 
 
 def _stream(**fields: int) -> Quantiser:

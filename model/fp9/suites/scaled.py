@@ -1,0 +1,97 @@
+"""Corner operations of sums that scales multiply: hardly any bits, at every place that scales can put them.
+
+Without scales the range of the products keeps their sum near the addend's exponents. With scales a sum stands anywhere:
+so does its leading 1, and whatever is left of it where it meets the addend.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.arrays import decode, encode
+from fp9.formats import Format
+from fp9.suites.columns import Codes, Inputs, concatenated, fixed
+from fp9.suites.families import product
+from fp9.suites.lanes import by_exponent
+from fp9.suites.scales import drawn_scales
+from fp9.units import Dot
+
+COUNT = 3000
+"""Operations for each pair of formats."""
+
+_AROUND = 60
+"""Binades that an addend stands above or below a product, at most: nothing of the other is left there."""
+
+
+def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
+    """The family `_lone_bits` of every pair of formats."""
+    pairs = itertools.product(range(len(unit.a)), range(len(unit.b)))
+    return concatenated([_lone_bits(unit, first, second, rng) for first, second in pairs])
+
+
+def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
+    """Two products that are powers of two, the smaller at every distance, or one; zeros in the other lanes.
+
+    The addend is zero, or opposite to the larger product, the smaller one or both, or a last place beside that.
+    """
+    rows, lanes = np.arange(COUNT), unit.products
+    x, y, exponents = _powers(unit.a[first], unit.b[second])
+    distance = np.resize(np.arange(len(x)), COUNT)
+    large = rng.integers(distance, len(x))
+    small = large - distance
+    lane = rng.integers(0, lanes, COUNT)
+    other = (lane + rng.integers(1, lanes, COUNT)) % lanes
+    columns = drawn_scales(unit, COUNT, rng) | _selects(unit, first, second)
+    a, b = (np.zeros((COUNT, lanes), dtype=np.int64) for _ in "ab")
+    terms = []
+    for place, chosen, present in ((lane, large, True), (other, small, rng.random(COUNT) < 0.8)):
+        negative = rng.integers(0, 2, COUNT)
+        a[rows, place] = np.where(present, x[chosen] | negative << (unit.a[first].bits - 1), 0)
+        b[rows, place] = np.where(present, y[chosen], 0)
+        size = np.where(present, np.exp2(exponents[chosen].astype(np.float64)), 0.0)
+        terms.append(np.where(negative, -size, size) * _scale_of(unit, columns, place))
+    for codes, operand in ((a, "a"), (b, "b")):
+        columns |= {name: codes[:, i].astype(np.uint32) for i, name in enumerate(unit.lane_names(operand))}
+    columns["c"] = _opposite(unit, terms, rng)
+    return {port.name: columns[port.name] for port in unit.inputs if port.name in columns}
+
+
+@functools.lru_cache(maxsize=16)
+def _powers(a: Format, b: Format) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Factors x and y whose products are all powers of two that there are, and their exponents, which rise."""
+    x, y, exponents = by_exponent(a, b)
+    of_power = np.flatnonzero(np.abs(product(x, y, a, b)) == np.exp2(exponents.astype(np.float64)))
+    _, first = np.unique(exponents[of_power], return_index=True)
+    return x[of_power[first]], y[of_power[first]], exponents[of_power[first]]
+
+
+def _selects(unit: Dot, first: int, second: int) -> Inputs:
+    """What the ports say that choose a pair of formats."""
+    return {f"{operand}_format": np.full(COUNT, index, np.uint32) for operand, index in (("a", first), ("b", second))}
+
+
+def _scale_of(unit: Dot, columns: Inputs, lane: Codes) -> NDArray[np.float64]:
+    """What both scales of the products in a lane multiply by."""
+    assert unit.scale is not None
+    block = lane // unit.products_of_scales
+    codes = (
+        np.stack([columns[name] for name in unit.scale_names(operand)])[block, np.arange(COUNT)] for operand in "ab"
+    )
+    one, other = (decode(code.astype(np.uint8), unit.scale).astype(np.float64) for code in codes)
+    return one * other
+
+
+def _opposite(unit: Dot, terms: list[NDArray[np.float64]], rng: np.random.Generator) -> NDArray[np.uint32]:
+    """Addends: zero; opposite to either term or to both, or a last place beside that; a power of two of any size."""
+    fmt = fixed(unit.engine.output)
+    one, other = terms
+    around = one * np.exp2(rng.integers(-_AROUND, _AROUND + 1, COUNT))
+    values = np.choose(rng.integers(0, 5, COUNT), [np.zeros(COUNT), -one, -other, -(one + other), around])
+    codes = encode(values, fmt, "rtz").astype(np.int64)
+    moved = (codes & fmt.magnitude_mask) + rng.choice([0, 0, 0, -1, 1], COUNT)
+    beside = codes & fmt.sign_mask | np.clip(moved, 0, fmt.max_code)
+    return np.where(np.isfinite(values), beside, codes).astype(np.uint32)
