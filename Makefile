@@ -27,7 +27,7 @@ demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
 
 test: $(COMPLETE) ## every test, on two workers
-	$(BIN)/pytest -q -n 2 --dist worksteal
+	$(BIN)/pytest -q -n 2 --dist worksteal --costs
 
 setup: $(COMPLETE) ## .venv with all pinned packages; Icarus, Liberty files and OpenSTA through apt
 
