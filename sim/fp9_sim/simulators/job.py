@@ -16,6 +16,8 @@ from typing import Any
 from fp9_sim.simulators.find import Simulator
 
 _PROGRAM = Path(__file__).with_name("step.py")
+_LIGHT = Path(__file__).with_name("light")
+"""Modules that stand in for larger ones in these processes."""
 
 
 def run_job(step: str, settings: dict[str, Any], simulator: Simulator, folder: Path, **variables: str) -> int:
@@ -26,7 +28,7 @@ def run_job(step: str, settings: dict[str, Any], simulator: Simulator, folder: P
     job = folder / f"{step}.json"
     job.write_text(json.dumps({"simulator": simulator.name, "step": step, "settings": settings}))
     # The runner hands its own search path on to the simulator, where the bench has to be found.
-    path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path if entry)
+    path = os.pathsep.join([str(_LIGHT), *(str(Path(entry).absolute()) for entry in sys.path if entry)])
     environment = {**simulator.environment(), **variables, "PYTHONPATH": path}
     command = [sys.executable, "-P", str(_PROGRAM), str(job)]
     done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)

@@ -1,0 +1,24 @@
+"""Steps of cocotb's runner load no more than they need."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fp9_sim.simulators import job
+from fp9_sim.simulators.find import Simulator
+
+
+def test_runner_and_simulator_load_no_pytest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real one takes a third of the processor time of a short regression."""
+    loads = "import cocotb.regression, cocotb_tools.runner, sys; assert '_pytest' not in sys.modules"
+    (tmp_path / "program.py").write_text(loads)
+    monkeypatch.setattr(job, "_PROGRAM", tmp_path / "program.py")
+    settings = {"log_file": str(tmp_path / "log")}
+    assert job.run_job("test", settings, Simulator("icarus", "12.0", tmp_path), tmp_path) == 0, (
+        tmp_path / "log"
+    ).read_text()
+    assert subprocess.run([sys.executable, "-c", loads], capture_output=True, check=False).returncode
