@@ -84,9 +84,10 @@ def check_rtl(
 
 def _measure(design: Foreign, record: Path, as_json: bool) -> None:
     """Both areas into the record, and shown."""
+    from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE  # slow to load
     from fp9_sim.foreign import area  # slow to load
 
-    doing(f"{design.top} and {design.spec.name} in {' and '.join(area.LIBRARIES)}")
+    doing(f"{design.top} and {design.spec.name} in {' and '.join(SIDE_BY_SIDE)}")
     found = area.areas(design)
     area.keep(found, record)
     rows = [

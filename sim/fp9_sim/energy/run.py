@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from fp9.units import Cast, Dot, Fpu, Unit
+from fp9.units import Cast, Dot, Fpu, Quantiser, Unit
 from fp9_rtl.synthesis.libraries import Library, find_library
-from fp9_rtl.synthesis.mapping import delay_tool
 from fp9_rtl.synthesis.netlist import netlist
 from fp9_rtl.synthesis.power import power_library
-from fp9_rtl.tools.cache import cache_folder, load, store
-from fp9_rtl.tools.yosys import yosys_version
 from fp9_sim.energy.switching import Dynamic, dynamic, side_by_side
 from fp9_sim.netlists.cells import CellNetlist
 from fp9_sim.netlists.toggles import submodule
-from fp9_sim.provenance import source_digest
 
 NOTE = (
     "every net's settled values at an operation a clock, glitches out of 2,048 operations timed by the cells' mean "
@@ -40,9 +34,9 @@ class Energy:
 
     `internal_fj` is inside the cells, `nets_fj` the charge of the nets that they drive, `inputs_fj` that of the unit's
     input nets, `clock_fj` that of the clock's, `glitches_fj` what nets and cells take for changes that are undone
-    within a clock, `leakage_fj` what leaks in `period_ns`. `products` are those of an operation, or the lanes of a
-    cast; `toggles` counts settled changes of all nets but the clock, `glitches` the others. `by_step` is what the cells
-    of each submodule take, in a netlist that keeps their boundaries: empty where it was not asked for.
+    within a clock, `leakage_fj` what leaks in `period_ns`. `products` are those of an operation, or the numbers of a
+    cast or a quantiser; `toggles` counts settled changes of all nets but the clock, `glitches` the others. `by_step` is
+    what the cells of each submodule take, in a netlist that keeps their boundaries: empty where it was not asked for.
     """
 
     unit: str
@@ -90,35 +84,10 @@ def measure(
 ) -> Energy:
     """Energy of a unit over operations, one array of shape (n,) for each input port, run in their order.
 
-    `data` names them. What was measured before is kept, in `cache` or the cache's own folder.
-
-    Raises ValueError for a spec without hardware, an unknown library or mapping, cells that cannot be measured, and no
-    operations; MissingTool without library or Yosys.
+    `data` names them. Raises ValueError for a spec without hardware, an unknown library or mapping, cells that cannot
+    be measured, and no operations; MissingTool without library or Yosys.
     """
     cells = find_library(library)
-    columns = {port.name: np.asarray(operations[port.name]) for port in unit.inputs if port.name in operations}
-    words = {name: column.astype(np.uint64).tobytes() for name, column in columns.items()}
-    request = {
-        "energy": [repr(unit), data, mapping, by_step, cells.sha256, yosys_version(), delay_tool(), source_digest()],
-        "operations": {name: hashlib.sha256(word).hexdigest() for name, word in words.items()},
-    }
-    folder = cache or cache_folder()
-    kept = load(folder, request)
-    if kept is None:
-        kept = asdict(_measured(unit, operations, data, cells, mapping, by_step, cache))
-        store(folder, request, kept)
-    return Energy(**kept)
-
-
-def _measured(
-    unit: Unit,
-    operations: Mapping[str, NDArray[Any]],
-    data: str,
-    cells: Library,
-    mapping: str,
-    by_step: bool,
-    cache: Path | None,
-) -> Energy:
     power = power_library(cells)
     mapped = netlist(unit, cells, mapping=mapping, by_submodule=by_step, cache=cache)
     sequences, first = side_by_side(unit, operations)
@@ -151,7 +120,9 @@ def _measured(
 
 
 def products_of(unit: Unit) -> int:
-    """Products of an operation; the lanes of a cast; 1 for units that multiply nothing."""
+    """Products of an operation; the numbers of a cast or a quantiser; 1 for other units that multiply nothing."""
+    if isinstance(unit, Quantiser):
+        return unit.width
     if isinstance(unit, Dot | Fpu):
         return unit.products if isinstance(unit, Dot) else unit.engine.products
     return unit.lanes if isinstance(unit, Cast) else 1

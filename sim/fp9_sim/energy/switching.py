@@ -43,13 +43,14 @@ def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[di
     """Operations as 64 sequences that follow each other, (clocks, 64); the clock from which they are counted.
 
     What is left over at the end is not counted. Each sequence begins with what fills the unit: a clock of reset and the
-    last operations of the sequence before.
+    last operations of the sequence before. Operations that have their results together stay together.
     """
     count = len(next(iter(operations.values())))
     if not count:
         raise ValueError(f"no operations of {unit.name} given; give 1 or more, best some thousands")
-    first = unit.stages + 2
-    length = max(1, count // WORD)
+    group = unit.group
+    first = 1 + -(-(unit.latency + 1) // group) * group
+    length = max(1, count // WORD // group) * group
     index = (np.arange(-first, length)[:, None] + np.arange(WORD) * length) % count
     return {name: column[index] for name, column in operations.items()}, first
 

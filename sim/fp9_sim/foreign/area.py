@@ -15,13 +15,11 @@ from pathlib import Path
 from fp9.referee import Narrowed
 from fp9.system.files import write_whole
 from fp9_rtl.export.verilog import circuit_digest, verilog
+from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
 from fp9_rtl.synthesis.run import synthesise
 from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.foreign.mapping import Foreign
 from fp9_sim.foreign.wrapper import wrapped
-
-LIBRARIES = ("osu018", "nangate45")
-"""Libraries that areas are compared in."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class Area:
         return self.ours / self.theirs
 
 
-def areas(foreign: Foreign, libraries: Sequence[str] = LIBRARIES) -> list[Area]:
+def areas(foreign: Foreign, libraries: Sequence[str] = SIDE_BY_SIDE) -> list[Area]:
     """Both units in each library by mappings A and B, theirs as it is checked.
 
     Raises ValueError for a result that no unit of ours gives, for a pipeline that cannot wait, whose wrapper holds a
@@ -132,13 +130,13 @@ def read(record: Path) -> list[Area]:
     return [Area(**entry) for entry in entries]
 
 
-def table(areas: Sequence[Area], mapping: str = "A") -> str:
-    """The areas of one mapping as a table of Markdown, a line for each unit."""
-    lines = ["| mapping | " + " | ".join(f"{name}: theirs | ours | of it" for name in LIBRARIES) + " |"]
-    lines.append("|---|" + "---:|---:|---:|" * len(LIBRARIES))
+def table(areas: Sequence[Area], mapping: str) -> str:
+    """The areas of mapping A or B as a table of Markdown, a line for each unit."""
+    lines = [f"| mapping {mapping} | " + " | ".join(f"{name}: theirs | ours | of it" for name in SIDE_BY_SIDE) + " |"]
+    lines.append("|---|" + "---:|---:|---:|" * len(SIDE_BY_SIDE))
     found = {(area.peer, area.library): area for area in areas if area.mapping == mapping}
     for peer in sorted({area.peer for area in areas}):
-        cells = [found[peer, library] for library in LIBRARIES]
+        cells = [found[peer, library] for library in SIDE_BY_SIDE]
         texts = [f"{cell.theirs:,.0f} | {cell.ours:,.0f} | {cell.ratio:.2f}" for cell in cells]
         lines.append(f"| `{peer}` | " + " | ".join(texts) + " |")
     return "\n".join(lines) + "\n"

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from vcd.reader import TokenKind, tokenize
 
 from fp9.cli import main
+from fp9.formats import fixed_format
 from fp9.recipes import Recording, recipe
+from fp9.scaling import block_format
 from fp9.suites import inputs_of
-from fp9.units import CATALOGUE, Unit
+from fp9.units import CATALOGUE, Quantiser, Unit
 from fp9.vectors.sets import from_inputs
 from fp9_rtl.export.interfaces import handshakes
 from fp9_rtl.synthesis.libraries import LIBRARIES, Library, library
@@ -28,6 +30,7 @@ from fp9_sim.energy import measure, run
 from fp9_sim.energy.data import operations
 from fp9_sim.energy.events import shares
 from fp9_sim.energy.loads import delays, loads
+from fp9_sim.energy.run import products_of
 from fp9_sim.energy.switching import dynamic, side_by_side
 from fp9_sim.netlists.cells import CellNetlist, toggles
 from fp9_sim.netlists.timed import changes as changes_in_time
@@ -233,6 +236,18 @@ def test_the_numbers_of_recorded_casts_are_data(tmp_path: Path) -> None:
     columns = operations(CATALOGUE["cast_fp32_hfp8"], str(tmp_path / "run.npz"), 1000)
     assert len(columns["x"]) >= 1000
     assert set(columns["x"].view(np.float32).tolist()) <= {*x.ravel().tolist(), *w.ravel().tolist()}
+
+
+def test_operations_of_a_block_stay_together() -> None:
+    """From the clock after reset on, in every sequence."""
+    block = block_format("mxfp4")
+    unit = Quantiser("q", fixed_format("fp32"), block, block.rules, stages=1, lanes=4)
+    place = np.tile(np.arange(unit.group), 500)
+    sequences, first = side_by_side(unit, {port.name: place for port in unit.inputs})
+    assert first > unit.latency and len(sequences["x0"]) % unit.group == 1
+    after_reset = sequences["x0"][1:]
+    assert np.array_equal(after_reset, np.tile(place[: len(after_reset)], (64, 1)).T)
+    assert products_of(unit) == 4
 
 
 def test_the_command_names_data_that_it_does_not_know() -> None:
