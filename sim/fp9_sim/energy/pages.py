@@ -24,7 +24,8 @@ What does a product take where it is really computed, by formats, sums, gating, 
 
 Energy of an operation in a real layer: the products, forward and backward, of one layer of the network that `fp9 demo`
 trains, in each unit's own formats, blocks and sums, and of one product of it; of casts and quantisers, over the same
-tensors, of one number; beside it operands drawn from all codes. Mapping B: {note}.
+tensors, of one number; beside it operands drawn from all codes. A quantiser of a stream holds a block of FP32 numbers
+in registers until its scale is known, which a cast does not. Mapping B: {note}.
 
 What is counted: the internal energy of every cell, by its state before and after, its load and the slope of its inputs
 (NLDM tables); half of C V² for each change of a net, with {wire} inputs of the smallest inverter as the wire to each

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from fp9.engines import engine
-from fp9.formats import format
-from fp9.units import CATALOGUE, Dot, Fma, Unit
+from fp9.formats import fixed_format, format
+from fp9.scaling import block_format
+from fp9.units import CATALOGUE, Cast, Dot, Fma, Quantiser, Unit
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, library
 from fp9_rtl.synthesis.run import Progress
 from fp9_sim.energy.data import Columns, operations
@@ -52,13 +53,31 @@ def _staged(stages: int) -> Unit:
     return dataclasses.replace(_dot("fma_dlfloat16_hfp8"), name=name, stages=stages)
 
 
+def _blocks(element: str, scale: str) -> Dot:
+    formats = (format(element),)
+    return Dot(f"dot4_{element}_{scale}", formats, formats, engine("mx(G=4)"), scale=format(scale))
+
+
+def _quantiser(block: str) -> Quantiser:
+    spec = block_format(block)
+    return Quantiser(f"quantiser_{block}_x4", fixed_format("fp32"), spec, (spec.rule("floor"),), stages=1, lanes=4)
+
+
+def _cast() -> Cast:
+    found = CATALOGUE["cast_fp32_ocp_rne"]
+    assert isinstance(found, Cast)
+    return dataclasses.replace(found, name=f"{found.name}_x4", stages=1, lanes=4)
+
+
 _UNGATED = dataclasses.replace(_dot("mac_dlfloat16_gated"), name="mac_dlfloat16_hfp8", gate_zeros=False)
 
-FORMATS, DOTS, GATING, STAGES = (
+FORMATS, DOTS, GATING, STAGES, BLOCKS, CASTS = (
     "Formats and results",
     "Several products",
     "Zero-operand gating, HFP8 -> 1-6-9",
     "Stages, HFP8 -> 1-6-9",
+    "Blocks that share a scale, 4 products to FP32, one rounding",
+    "Casts and quantisers, 4 numbers from FP32",
 )
 
 ROWS = (
@@ -76,6 +95,13 @@ ROWS = (
     Row(STAGES, "fma, 3 stages", _staged(3)),
     Row(DOTS, "4 products, FP32, one rounding", CATALOGUE["dot4_fp32_ocp"]),
     Row(DOTS, "4 products, Hopper's window", CATALOGUE["dot4_e8m13_ocp"]),
+    Row(BLOCKS, "E4M3/E5M2, without scales", CATALOGUE["dot4_fp32_ocp"]),
+    Row(BLOCKS, "MXFP8, E4M3", _blocks("e4m3", "e8m0")),
+    Row(BLOCKS, "MXFP4", _blocks("e2m1", "e8m0")),
+    Row(BLOCKS, "NVFP4", _blocks("e2m1", "ue4m3")),
+    Row(CASTS, "cast to E4M3 or E5M2", _cast()),
+    Row(CASTS, "quantiser to MXFP8, E4M3", _quantiser("mxfp8_e4m3")),
+    Row(CASTS, "quantiser to MXFP4", _quantiser("mxfp4")),
 )
 """What is measured, the first of a group what the others are compared with."""
 
