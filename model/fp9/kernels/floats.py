@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
 from fp9.kernels.bits import bits_float32, bits_float64, float32_bits, float64_bits
 from fp9.kernels.compiled import inlined
@@ -79,6 +79,57 @@ def round64(x, t):
     small = truncate(size * t.steps) / t.steps if t.steps > 0.0 else (size + t.magic) - t.magic
     r = math.copysign(small, x) if size < t.limit else rounded
     return math.copysign(t.overflow, r) if abs(r) > t.largest else r
+
+
+def rounded(x: Any, t: Any) -> Any:
+    """`round32` or `round64`."""
+    raise NotImplementedError("a part of kernels")
+
+
+@overload(rounded, jit_options={"forceinline": True, "error_model": "numpy"})
+def _rounded(x, t):
+    function = round32 if x == types.float32 else round64
+    return lambda x, t: function(x, t)
+
+
+def _masked(_context: Any, number: Any, mask: Any) -> Any:
+    def emit(_c: Any, builder: Any, _s: Any, arguments: Any) -> Any:
+        x, bits = arguments
+        return builder.bitcast(builder.and_(builder.bitcast(x, bits.type), bits), x.type)
+
+    return number(number, mask), emit
+
+
+def _magnitude_bits(_context: Any, value: Any) -> Any:
+    def emit(_c: Any, builder: Any, _s: Any, arguments: Any) -> Any:
+        kind = ir.IntType(value.bitwidth)
+        return builder.and_(builder.bitcast(arguments[0], kind), ir.Constant(kind, (1 << (value.bitwidth - 1)) - 1))
+
+    return (types.int32 if value == types.float32 else types.int64)(value), emit
+
+
+def _number_of(_context: Any, bits: Any, like: Any) -> Any:
+    def emit(_c: Any, builder: Any, _s: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], arguments[1].type)
+
+    return like(bits, like), emit
+
+
+masked: Any = intrinsic(_masked)
+"""A number with some bits of its pattern cleared: those that a mask, an integer as wide, has not."""
+magnitude_bits: Any = intrinsic(_magnitude_bits)
+"""The pattern of |x|: as integers these are in the numbers' order, NaN last."""
+number_of: Any = intrinsic(_number_of)
+"""The number of a pattern, of the type of another number."""
+
+
+@inlined
+def largest(x):
+    """The largest magnitude of some numbers, NaN above all; compared as integers, of which LLVM makes vectors."""
+    found = magnitude_bits(x[0])
+    for j in range(x.size):
+        found = max(found, magnitude_bits(x[j]))
+    return number_of(found, x[0])
 
 
 @inlined

@@ -20,45 +20,12 @@ _BLOCK = 64
 """Rows of b that all rows of a meet before the next: they stay in the second-level cache."""
 
 
-# --- fused multiply-adds in the carrier's own arithmetic -------------------------------------------------------------
-
-
-@inlined
-def _four(row, a0, a1, a2, a3, b0, b1, b2, b3):
-    for j in range(row.size):
-        row[j] = (((row[j] + a0 * b0[j]) + a1 * b1[j]) + a2 * b2[j]) + a3 * b3[j]
-
-
-@inlined
-def _one(row, a0, b0):
-    for j in range(row.size):
-        row[j] = row[j] + a0 * b0[j]
-
-
-@kernel
-def chain(a, b, acc, begin, end):
-    """acc = acc + a[:, k] * b[k], in the order of k: float32 or float64, for products that the type holds exactly."""
-    m, n = acc.shape
-    for left in range(0, n, TILE):
-        right = min(left + TILE, n)
-        for first in range(begin, end, _BLOCK):
-            last = min(first + _BLOCK, end)
-            for i in range(m):
-                row = acc[i, left:right]
-                k = first
-                while k + 4 <= last:
-                    b0, b1 = b[k, left:right], b[k + 1, left:right]
-                    b2, b3 = b[k + 2, left:right], b[k + 3, left:right]
-                    _four(row, a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3], b0, b1, b2, b3)
-                    k += 4
-                while k < last:
-                    _one(row, a[i, k], b[k, left:right])
-                    k += 1
+# --- rounded multiply-adds ------------------------------------------------------------------------------------------
 
 
 @kernel
 def rounded_chain(a, b, acc, begin, end, t):
-    """As `chain` in float32, each sum rounded to nearest by `t`.
+    """acc = round(acc + a[:, k] * b[k]), in the order of k, in float32, to nearest by `t`.
 
     Right for products and accumulators of p bits with 2 p + 2 <= 24: a sum that float32 cannot hold is its larger term
     and less than 2^-(p+2) of it, and rounds to that term twice as it does once.

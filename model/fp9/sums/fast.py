@@ -5,15 +5,18 @@ from __future__ import annotations
 import abc
 import functools
 import itertools
-from typing import TYPE_CHECKING, Any
+import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fp9.casts.plans import encoder
 from fp9.casts.request import NOTHING, Plan, Request
 from fp9.engines import Engine, Truncation
 from fp9.formats import Format, Kind
 from fp9.formats.host import BINARY32, BINARY64
+from fp9.kernels import chains as chain_kernels
 from fp9.kernels import matrices as matmul_kernels
 from fp9.kernels import windows as window_kernels
 from fp9.policy import cast_policy
@@ -23,8 +26,14 @@ from fp9.sums.operands import Span
 from fp9.sums.rounders import can_round, rounder
 from fp9.sums.sides import Side, read_only, some_rows
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Places = slice | NDArray[np.intp]
+"""Some rows or columns."""
+EVERY = slice(None)
+
+
+def some_columns(array: NDArray[Any], columns: Places) -> NDArray[Any]:
+    """Columns of a matrix, contiguous."""
+    return array if columns is EVERY else np.ascontiguousarray(array[:, columns])
 
 
 class FastSums(abc.ABC):
@@ -49,20 +58,24 @@ class FastSums(abc.ABC):
         return True
 
     @abc.abstractmethod
-    def accumulate(self, rows: slice, acc: NDArray[Any], begin: int, end: int) -> None:
-        """Carry accumulators (rows, n) through the products begin..end-1."""
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
+        """Carry accumulators (rows, columns) through the products begin..end-1."""
+
+    def _some(self, rows: Places, columns: Places) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Rows of a and columns of b."""
+        return self.a[rows], some_columns(self.b, columns)
 
     def run(self, rows: slice, start: NDArray[np.float64]) -> NDArray[Any]:
         """The sums of some rows from the numbers `start` (rows, n), as numbers."""
         if not self.joins:
             acc = start.astype(self.carrier)
-            self.accumulate(rows, acc, 0, self.depth)
+            self.accumulate(rows, EVERY, acc, 0, self.depth)
             return acc
         totals = start.copy()
         length = self.engine.chunk or self.depth
         for chunk, begin in enumerate(range(0, self.depth, length)):
             acc = np.zeros(start.shape, dtype=self.carrier)
-            self.accumulate(rows, acc, begin, min(begin + length, self.depth))
+            self.accumulate(rows, EVERY, acc, begin, min(begin + length, self.depth))
             scale_a, scale_b = (scales[:, min(chunk, scales.shape[1] - 1)] for scales in self._scales)
             matmul_kernels.join(
                 totals,
@@ -100,8 +113,8 @@ class Chain(FastSums):
             and _is_in_float32(a, b)
         )
 
-    def accumulate(self, rows: slice, acc: NDArray[Any], begin: int, end: int) -> None:
-        matmul_kernels.chain(self.a[rows], self.b, acc, begin, end)
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
+        chain_kernels.plain(*self._some(rows, columns), acc, begin, end)
 
 
 def _is_exact(engine: Engine) -> bool:
@@ -125,8 +138,8 @@ class RoundedChain(FastSums):
         to_nearest = engine.rounding is not Rounding.RTZ
         return _is_exact(engine) and engine.products == 1 and to_nearest and narrow and _is_in_float32(a, b)
 
-    def accumulate(self, rows: slice, acc: NDArray[Any], begin: int, end: int) -> None:
-        matmul_kernels.rounded_chain(self.a[rows], self.b, acc, begin, end, self._rounder)
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
+        matmul_kernels.rounded_chain(*self._some(rows, columns), acc, begin, end, self._rounder)
 
 
 class RoundedPairs(FastSums):
@@ -135,18 +148,16 @@ class RoundedPairs(FastSums):
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
         self._rounder = rounder(engine.result, engine.rounding, np.float64)
-        self._neutral = np.full(self.b.shape[1], -0.0)
         self._narrow = _range_bits(a.span) + _range_bits(b.span) <= BINARY64.precision
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         return _is_exact(engine) and engine.products <= 2
 
-    def accumulate(self, rows: slice, acc: NDArray[Any], begin: int, end: int) -> None:
-        products, neutral = self.engine.products, self._neutral
-        matmul_kernels.rounded_pairs(
-            self.a[rows], self.b, acc, begin, end, products, self._narrow, neutral, self._rounder
-        )
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
+        products, neutral = self.engine.products, np.full(acc.shape[1], -0.0)
+        some = self._some(rows, columns)
+        matmul_kernels.rounded_pairs(*some, acc, begin, end, products, self._narrow, neutral, self._rounder)
 
 
 class Windowed(FastSums):
@@ -166,9 +177,10 @@ class Windowed(FastSums):
         zeros_matter = engine.zero_exponent is not None and a.lowest + b.lowest < engine.zero_exponent
         return engine.window is not None and not zeros_matter
 
-    def accumulate(self, rows: slice, acc: NDArray[Any], begin: int, end: int) -> None:
-        power_a, power_b = self._powers
-        self._kernel(self._sums, self.a[rows], self.b, power_a[rows], power_b, acc, begin, end, self._rounder)
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
+        a, b = self._some(rows, columns)
+        powers = self._powers[0][rows], some_columns(self._powers[1], columns)
+        self._kernel(self._sums, a, b, *powers, acc, begin, end, self._rounder)
 
 
 class Exact(FastSums):
@@ -176,9 +188,11 @@ class Exact(FastSums):
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
-        count = _parts(a.span, b.span, depth_bits(self.depth))
-        assert count is not None
-        parts_a, parts_b = (read_only(*_split(x, side.span, count)) for x, side in ((self.a, a), (self.b, b)))
+        counts = _parts(a.span, b.span, depth_bits(self.depth))
+        assert counts is not None
+        parts_a, parts_b = (
+            read_only(*_split(x, side.span, count)) for x, side, count in zip((self.a, self.b), (a, b), counts, strict=True)
+        )
         self._pairs = [(x, y) for x in parts_a for y in parts_b]
         self._general = GeneralSums(engine, a, b, joins)
 
@@ -190,17 +204,18 @@ class Exact(FastSums):
     @staticmethod
     def takes(a: Side, b: Side, depth_bits: int) -> bool:
         """Parts of infinities and NaN are none."""
-        return _parts(a.span, b.span, depth_bits) == 1 or (a.is_finite and b.is_finite)
+        return _parts(a.span, b.span, depth_bits) == (1, 1) or (a.is_finite and b.is_finite)
 
-    def accumulate(self, rows: slice, acc: NDArray[Any], begin: int, end: int) -> None:
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
         parts = np.full((len(self._pairs), *acc.shape), -0.0)
         for part, (a, b) in zip(parts, self._pairs, strict=True):
-            matmul_kernels.chain(a[rows], b, part, begin, end)
+            chain_kernels.plain(a[rows], some_columns(b, columns), part, begin, end)
         base, limbs = self._general.sums.base, self._general.limbs()
         matmul_kernels.combine(*self._general.rounding, base, limbs, parts, acc)
 
 
 MAX_PARTS = 4
+"""Into how many ranges of exponents an operand is split at most."""
 
 
 def depth_bits(depth: int) -> int:
@@ -208,11 +223,12 @@ def depth_bits(depth: int) -> int:
     return max(depth - 1, 0).bit_length()
 
 
-def _parts(a: Span, b: Span, depth_bits: int) -> int | None:
-    """Into how many ranges of exponents to split the operands; None where more than MAX_PARTS are needed."""
-    for count in range(1, MAX_PARTS + 1):
-        if sum(_part_bits(x, count) for x in (a, b)) + depth_bits <= BINARY64.precision:
-            return count
+def _parts(a: Span, b: Span, depth_bits: int) -> tuple[int, int] | None:
+    """Into how many ranges of exponents to split each operand, the fewest pairs; None where more are needed."""
+    counts = itertools.product(range(1, MAX_PARTS + 1), repeat=2)
+    for count_a, count_b in sorted(counts, key=math.prod):
+        if _part_bits(a, count_a) + _part_bits(b, count_b) + depth_bits <= BINARY64.precision:
+            return count_a, count_b
     return None
 
 
@@ -239,24 +255,21 @@ def _split(values: NDArray[np.float64], x: Span, count: int) -> list[NDArray[np.
 
 
 STRATEGIES: tuple[type[FastSums], ...] = (Chain, RoundedChain, RoundedPairs, Windowed, Exact)
-
-
-def fast_sums(engine: Engine, a: Side, b: Side, joins: bool) -> FastSums | None:
-    """The first strategy that fits; None where only the general kernel does."""
-    bits = depth_bits(a.depth)
-    strategy = _strategy(engine, a.span, b.span, joins, bits)
-    return strategy(engine, a, b, joins) if strategy and strategy.takes(a, b, bits) else None
+"""In the order in which they are tried."""
 
 
 @functools.lru_cache(maxsize=1024)
-def _strategy(engine: Engine, a: Span, b: Span, joins: bool, depth_bits: int) -> type[FastSums] | None:
+def fitting(
+    strategies: tuple[type[FastSums], ...], engine: Engine, a: Span, b: Span, joins: bool, depth_bits: int
+) -> tuple[type[FastSums], ...]:
+    """Those of some strategies that are right for an engine and ranges."""
     bypasses = engine.zero_bypass and (a.format.nan_is_inf or b.format.nan_is_inf)
     rounds = engine.whole or can_round(engine.result, engine.rounding)
     rounds_totals = not joins or can_round(engine.output, engine.output_rounding)
     special = engine.truncation is Truncation.JAM or engine.group is not None or not engine.ends_plainly
     if bypasses or special or not rounds or not rounds_totals:
-        return None
-    return next((strategy for strategy in STRATEGIES if strategy.fits(engine, a, b, depth_bits)), None)
+        return ()
+    return tuple(strategy for strategy in strategies if strategy.fits(engine, a, b, depth_bits))
 
 
 # --- codes ----------------------------------------------------------------------------------------------------------

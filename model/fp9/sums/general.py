@@ -149,12 +149,25 @@ class GeneralSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Sum some rows of a (or its only one) with rows of b, from the numbers `start` into `codes` and `flags`.
+        """Sum some rows of a (or its only one) with rows of b, from the numbers `start` into `codes` and `flags`."""
+        values = some_rows(self._a.values, rows_a), some_rows(self._b.values, rows_b)
+        powers = some_rows(self._a.powers, rows_a), some_rows(self._b.powers, rows_b)
+        self.sum_rows(values, powers, start, scales, random, codes, flags)
+
+    def sum_rows(
+        self,
+        values: tuple[NDArray[np.float64], NDArray[np.float64]],
+        powers: tuple[NDArray[np.float64], NDArray[np.float64]],
+        start: NDArray[np.float64],
+        scales: NDArray[np.float64],
+        random: RandomBits,
+        codes: NDArray[Any],
+        flags: NDArray[np.uint8],
+    ) -> None:
+        """The same of any rows of numbers and their alignment powers.
 
         The kernel takes seconds to compile: it gives codes of one width, whatever the result's.
         """
-        values = some_rows(self._a.values, rows_a), some_rows(self._b.values, rows_b)
-        powers = some_rows(self._a.powers, rows_a), some_rows(self._b.powers, rows_b)
         wide = np.empty(codes.shape, dtype=np.uint32)
         sum_kernels.sum_rows(
             *self.rounding,

@@ -107,7 +107,8 @@ class Products:
 
     def _prepared(self, number: int) -> tuple[Callable[[slice], None], int]:
         """How to compute rows of a product, and how many products are worth a thread."""
-        from fp9.sums.fast import codes_of, fast_sums  # slow to load
+        from fp9.sums.fast import codes_of  # slow to load
+        from fp9.sums.tiles import fast_sums  # slow to load
 
         a, b = self._a.item(number, self._engine), self._b.item(number, self._engine)
         fast = None if self._options.flags else fast_sums(self._engine, a, b, self._options.joins)

@@ -15,6 +15,9 @@ from fp9.engines import Engine, alignment_exponent
 from fp9.formats import Format, floor_log2, format
 from fp9.formats.dtypes import named_or_carried
 
+NO_EXPONENT = -128
+"""Byte that stands for the exponent of a zero."""
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
@@ -108,8 +111,8 @@ class Operand:
 
     def array(self, what: str) -> NDArray[Any]:
         """What kernels read: "float32" or "float64" numbers, "integers" in units of the lowest bit (of formats of
-        numbers alone), "powers" of two for alignment (0 of all that are not finite), or which are "finite"; shape of
-        the codes, contiguous, not to be written to.
+        numbers alone), "powers" of two for alignment (0 of all that are not finite), their "exponents" as bytes, or
+        which are "finite"; shape of the codes, contiguous, not to be written to.
         """
         return self._kept.array(what, self._swapped)
 
@@ -205,6 +208,14 @@ def power_table(fmt: Format) -> NDArray[np.float64]:
 
 
 @functools.lru_cache(maxsize=64)
+def exponent_table(fmt: Format) -> NDArray[np.int8]:
+    """Alignment exponents of a format whose exponents are bytes; NO_EXPONENT for zeros, infinities and NaN."""
+    powers = power_table(fmt)
+    exponents = np.frexp(powers)[1] - 1
+    return np.where(powers > 0, exponents, NO_EXPONENT).astype(np.int8)
+
+
+@functools.lru_cache(maxsize=64)
 def finite_table(fmt: Format) -> NDArray[np.bool_]:
     """Which codes of a format of at most 16 bits are numbers."""
     finite: NDArray[np.bool_] = np.isfinite(fmt.table)
@@ -233,6 +244,7 @@ _MADE: dict[str, Callable[[NDArray[Any], Format], NDArray[Any]]] = {
     "float32": lambda codes, fmt: decode_to(codes, fmt, np.dtype(np.float32)),
     "float64": lambda codes, fmt: decode_to(codes, fmt, np.dtype(np.float64)),
     "integers": lambda codes, fmt: integer_table(fmt)[codes],
+    "exponents": lambda codes, fmt: exponent_table(fmt)[codes],
     "powers": lambda codes, fmt: power_table(fmt)[codes],
     "finite": lambda codes, fmt: finite_table(fmt)[codes],
 }

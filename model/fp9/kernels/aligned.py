@@ -1,0 +1,188 @@
+"""Numba kernels of matrix products with a window, in register tiles: a float accumulator aligns.
+
+A sum of magnitudes that starts at 2^p of a unit, p the carrier's fraction bits, and stays below twice that has this
+unit as its last place: under rounding toward zero, one fused multiply-add multiplies, aligns, truncates and adds. Sums
+of all magnitudes and of those of negative products give the sum. Exponents are bytes, as many of them compared at a
+time as a register holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+
+from fp9.kernels.compiled import called, inlined, kernel
+from fp9.kernels.floats import masked, rounded
+from fp9.kernels.vectors import VECTORS, WIDE, Code, give_panel, take_panel, tile_columns, vector_function
+
+NO_EXPONENT = -128
+"""Stands for the exponent of a zero: with any other it stays below that of every product."""
+_ROWS = 3 if WIDE else 1
+_BYTE = ir.IntType(8)
+_PLANES, _NEGATIVE_B, _POSITIVE_B = 3, 1, 2  # of a packed b: magnitudes, those of negative numbers, of positive ones
+
+
+class Aligned(NamedTuple):
+    """What the kernel asks of an engine with a window; numbers in the carrier's types."""
+
+    products: int
+    window: int
+    lowest: int  # exponent of the result's lowest binade: smaller addends are aligned as numbers of it
+    truncates: bool
+    smallest: Any  # magnitudes within which no sum meets an edge of result or carrier; 0 always does well
+    largest: Any
+
+
+def _tile(rows: int) -> Any:
+    def aligned_tile(
+        code: Code, a: Any, negative: Any, power_a: Any, depth: Any, b: Any, power_b: Any, acc: Any, first: Any,
+        row: Any, count: Any, window: Any, lowest: Any,
+    ) -> None:  # fmt: skip
+        """Carry `rows` rows of accumulators through `count` products."""
+        width = VECTORS * code.lanes
+        left = [code.place(code.builder.add(row, code.index(r)), depth, first) for r in range(rows)]
+        places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
+        tops = _tops(code, power_a, left, power_b, count, width)
+        cells = [(r, v) for r in range(rows) for v in range(VECTORS)]
+        bases, alls, negatives = {}, {}, {}
+        for r, v in cells:
+            c = code.load(acc, code.place(v, code.lanes, places[r]), code.float)
+            base, magnitude, below = _start(code, c, code.part(tops[r].get(), v), window, lowest)
+            bases[r, v] = base
+            alls[r, v] = code.variable(code.builder.fadd(base, magnitude))
+            negatives[r, v] = code.variable(code.builder.fadd(base, below))
+        with code.loop(count) as k:
+            start = code.place(k, _PLANES * width)
+            magnitudes = [code.load(b, code.place(v, code.lanes, start), code.float) for v in range(VECTORS)]
+            for r in range(rows):
+                place = code.builder.add(left[r], k)
+                x = code.splat(code.load(a, place, code.float.element))
+                is_negative = code.builder.sext(code.load(negative, place, _BYTE), k.type)
+                plane = code.builder.and_(is_negative, code.index((_POSITIVE_B - _NEGATIVE_B) * width))
+                other = code.builder.add(start, code.builder.add(plane, code.index(_NEGATIVE_B * width)))
+                for v in range(VECTORS):
+                    alls[r, v].set(code.fma(magnitudes[v], x, alls[r, v].get()))
+                    against = code.load(b, code.place(v, code.lanes, other), code.float)
+                    negatives[r, v].set(code.fma(against, x, negatives[r, v].get()))
+        for r, v in cells:
+            every, below = (code.builder.fsub(x[r, v].get(), bases[r, v]) for x in (alls, negatives))
+            total = code.builder.fsub(code.builder.fsub(every, below), below)
+            code.store(total, acc, code.place(v, code.lanes, places[r]))
+
+    return aligned_tile
+
+
+def _tops(code: Code, power_a: Any, left: list[Any], power_b: Any, count: Any, width: int) -> list[Any]:
+    """The largest exponent of a product, for each row and column."""
+    vector = ir.VectorType(_BYTE, width)
+    tops = [code.variable(code.constant(NO_EXPONENT, vector)) for _ in left]
+    with code.loop(count) as k:
+        own = code.load(power_b, code.place(k, width), vector)
+        for top, start in zip(tops, left, strict=True):
+            other = code.splat(code.load(power_a, code.builder.add(start, k), _BYTE), width)
+            top.set(code.larger(top.get(), code.saturating_sum(own, other)))
+    return tops
+
+
+def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any) -> tuple[Any, Any, Any]:
+    """What sums start from, the addend's magnitude, and this where it is negative."""
+    builder, fraction, field = code.builder, code.constant(code.fraction_bits), code.exponent_field
+    bias = field >> 1
+    bits = code.as_bits(c)
+    magnitude = builder.and_(bits, code.constant((1 << (code.bits - 1)) - 1))
+    exponent = builder.sub(builder.lshr(magnitude, fraction), code.constant(bias))
+    exponent = code.larger(exponent, code.splat_integer(lowest))
+    some = builder.icmp_signed("!=", magnitude, code.constant(0))
+    top = code.larger(top, builder.select(some, exponent, code.constant(NO_EXPONENT)))
+    scale = builder.sub(code.constant(bias + code.fraction_bits), code.splat_integer(window))
+    base = code.as_numbers(builder.shl(builder.add(top, scale), fraction))
+    is_negative = builder.icmp_signed("<", bits, code.constant(0))
+    numbers = code.as_numbers(magnitude)
+    return base, numbers, builder.select(is_negative, numbers, code.constant(0.0, code.float))
+
+
+def _named(rows: int) -> Any:
+    body = _tile(rows)
+    body.__qualname__ = f"{body.__name__}_{rows}"
+    return vector_function(body, carrier=0, toward_zero=True)
+
+
+_rows_tile, _row_tile = _named(_ROWS), _named(1)
+
+
+@inlined
+def _pack(values, powers, b, power_b, left):
+    """Columns of b from `left` on, as a tile reads them; zeros beyond the last one."""
+    zero = b.dtype.type(0.0)
+    count = min(values.shape[2], b.shape[1] - left)
+    for k in range(b.shape[0]):
+        x, power, own = b[k], power_b[k], powers[k]
+        every, negatives, positives = values[k, 0], values[k, _NEGATIVE_B], values[k, _POSITIVE_B]
+        for j in range(count):
+            every[j] = abs(x[left + j])
+            negatives[j] = max(-x[left + j], zero)
+            positives[j] = max(x[left + j], zero)
+            own[j] = power[left + j]
+
+
+@inlined
+def _close(s, t, row):
+    """Round the sums of a step; whether an edge is met."""
+    if s.truncates:
+        for j in range(row.size):
+            row[j] = masked(row[j], t.mask)
+    else:
+        for j in range(row.size):
+            row[j] = rounded(row[j], t)
+    return _edges(s, row)
+
+
+@inlined
+def _edges(s, row):
+    """Whether a number is too large or too small for these sums, or none."""
+    met = False
+    for j in range(row.size):
+        size = abs(row[j])
+        met |= not size <= s.largest or (size < s.smallest and size != 0.0)
+    return met
+
+
+@called
+def _steps(s, t, a, negative, power_a, values, powers, panel, first, last, redo):
+    """One step of all rows of a panel."""
+    row = 0
+    while row < panel.shape[0]:
+        some = (a, negative, power_a, a.shape[1], values, powers, panel, first, row, last - first, s.window, s.lowest)
+        count = _ROWS if row + _ROWS <= panel.shape[0] else 1
+        if count == _ROWS:
+            _rows_tile(some)
+        else:
+            _row_tile(some)
+        for i in range(row, row + count):
+            redo[i] |= _close(s, t, panel[i])
+        row += count
+
+
+@kernel
+def aligned(s, t, a, negative, power_a, b, power_b, acc, begin, end, redo):
+    """Steps of s.products products with a window, a (m, k) magnitudes and b (k, n), all finite.
+
+    `negative` (-1 or 0) and `power_a` are bytes of a's shape, exponents with which numbers are aligned; `power_b` of
+    b's. `redo` (m, panels) is set where sums met an edge: these are wrong.
+    """
+    m, width = acc.shape[0], tile_columns(acc.itemsize)
+    panel = np.empty((m, width), acc.dtype)
+    for number in range(redo.shape[1]):
+        left = number * width
+        values = np.zeros((s.products, _PLANES, width), acc.dtype)
+        powers = np.full((s.products, width), np.int8(NO_EXPONENT))
+        take_panel(panel, acc, left)
+        for i in range(m):
+            redo[i, number] |= _edges(s, panel[i])
+        for first in range(begin, end, s.products):
+            last = min(first + s.products, end)
+            _pack(values, powers, b[first:last], power_b[first:last], left)
+            _steps(s, t, a, negative, power_a, values, powers, panel, first, last, redo[:, number])
+        give_panel(panel, acc, left)

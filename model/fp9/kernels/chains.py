@@ -1,0 +1,211 @@
+"""Numba kernels of matrix products without a window, in register tiles: fused multiply-adds, rounded after each step.
+
+A step that meets no edge of the result, neither overflow nor the lowest binades, is a rounding to p bits: two or three
+instructions. Whether it can is known from bounds, block of K by block: sums of magnitudes against the largest number,
+and a common power of two of which all numbers are multiples against the smallest.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fp9.kernels.compiled import inlined, kernel
+from fp9.kernels.floats import largest
+from fp9.kernels.vectors import VECTORS, WIDE, Code, give_panel, take_panel, tile_columns, vector_function
+
+_ROWS = 5 if WIDE else 2
+BLOCK = 64
+"""Products between two looks at the accumulators, or somewhat fewer, or one step."""
+
+NEAREST_EVEN, NEAREST_AWAY = range(2)
+
+
+@inlined
+def block_of(products):
+    """Products of a block of whole steps."""
+    return max(BLOCK // products, 1) * products
+
+
+class Rounded(NamedTuple):
+    """Steps, and a rounding to nearest to p bits inside a wider float; numbers in the carrier's types."""
+
+    products: int
+    mode: int
+    drop: int  # fraction bits that the result does not have
+    ceiling: Any  # sums whose magnitudes stay below it meet no edge
+    unit: Any  # what all numbers are multiples of
+    growth: Any  # by which roundings of a block may enlarge a sum
+
+
+def _none(_code: Code, x: Any, _scale: Any) -> Any:
+    return x
+
+
+def _to_even(code: Code, x: Any, scale: Any) -> Any:
+    """x + s and back, s its power of two times 2^drop: the sum's last place is that of the result."""
+    sign_and_exponent = code.constant(-1 << code.fraction_bits)
+    power = code.as_numbers(code.builder.and_(code.as_bits(x), sign_and_exponent))
+    return code.fma(power, code.builder.fneg(scale), code.fma(power, scale, x))
+
+
+def _away(code: Code, x: Any, scale: Any) -> Any:
+    """Half a last place more, by magnitude, and cut; `scale` is 2^drop."""
+    one = code.constant(1)
+    drop = code.builder.sub(
+        code.builder.lshr(code.as_bits(scale), code.constant(code.fraction_bits)),
+        code.constant(code.exponent_field >> 1),
+    )
+    half = code.builder.shl(one, code.builder.sub(drop, one))
+    mask = code.builder.neg(code.builder.add(half, half))
+    return code.as_numbers(code.builder.and_(code.builder.add(code.as_bits(x), half), mask))
+
+
+def _chain(rows: int, rounding: Any, several: bool) -> Any:
+    """A tile: accumulators = round(accumulators + products), a whole number of steps."""
+
+    def tile(
+        code: Code, a: Any, depth: Any, b: Any, acc: Any, first: Any, row: Any, steps: Any, products: Any, scale: Any
+    ) -> None:
+        width = VECTORS * code.lanes
+        left = [code.place(code.builder.add(row, code.index(r)), depth, first) for r in range(rows)]
+        places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
+        cells = [code.place(v, code.lanes, place) for place in places for v in range(VECTORS)]
+        sums = [code.variable(code.load(acc, cell, code.float)) for cell in cells]
+        factor = code.splat(scale)
+
+        def add(k: Any) -> None:
+            start = code.place(k, width)
+            own = [code.load(b, code.place(v, code.lanes, start), code.float) for v in range(VECTORS)]
+            for r in range(rows):
+                x = code.splat(code.load(a, code.builder.add(left[r], k), code.float.element))
+                for y, total in zip(own, sums[r * VECTORS : (r + 1) * VECTORS], strict=True):
+                    total.set(code.fma(y, x, total.get()))
+
+        with code.loop(steps) as step:
+            if several:
+                with code.loop(products) as turn:
+                    add(code.place(step, products, turn))
+            else:
+                add(step)
+            for total in sums:
+                total.set(rounding(code, total.get(), factor))
+        for total, cell in zip(sums, cells, strict=True):
+            code.store(total.get(), acc, cell)
+
+    tile.__qualname__ = f"chain_{rows}{rounding.__name__}{'_several' if several else ''}"
+    return vector_function(tile, carrier=0)
+
+
+_plain_rows, _plain_row = (_chain(rows, _none, several=False) for rows in (_ROWS, 1))
+_even_rows, _even_row = (_chain(rows, _to_even, several=False) for rows in (_ROWS, 1))
+_away_rows, _away_row = (_chain(rows, _away, several=False) for rows in (_ROWS, 1))
+_even_steps_rows, _even_steps_row = (_chain(rows, _to_even, several=True) for rows in (_ROWS, 1))
+_away_steps_rows, _away_steps_row = (_chain(rows, _away, several=True) for rows in (_ROWS, 1))
+
+
+@inlined
+def _pack(values, b, left):
+    """Columns of b from `left` on, as a tile reads them, zeros beyond the last one."""
+    count = min(values.shape[1], b.shape[1] - left)
+    for k in range(b.shape[0]):
+        own, x = values[k], b[k]
+        for j in range(count):
+            own[j] = x[left + j]
+
+
+@kernel
+def plain(a, b, acc, begin, end):
+    """acc = acc + a[:, k] * b[k], in the order of k: each sum exact before it is rounded to the carrier."""
+    m, width = acc.shape[0], tile_columns(acc.itemsize)
+    panel, values = np.zeros((m, width), acc.dtype), np.zeros((BLOCK, width), acc.dtype)
+    one = acc.dtype.type(1.0)
+    for left in range(0, acc.shape[1], width):
+        take_panel(panel, acc, left)
+        for first in range(begin, end, BLOCK):
+            last = min(first + BLOCK, end)
+            _pack(values, b[first:last], left)
+            row = 0
+            while row < m:
+                count = _ROWS if row + _ROWS <= m else 1
+                some = (a, a.shape[1], values, panel, first, row, last - first, 1, one)
+                _plain_rows(some) if count == _ROWS else _plain_row(some)
+                row += count
+        give_panel(panel, acc, left)
+
+
+@inlined
+def _one_product(mode, whole, some):
+    if mode == NEAREST_EVEN:
+        _even_rows(some) if whole else _even_row(some)
+    else:
+        _away_rows(some) if whole else _away_row(some)
+
+
+@inlined
+def _several_products(mode, whole, some):
+    if mode == NEAREST_EVEN:
+        _even_steps_rows(some) if whole else _even_steps_row(some)
+    else:
+        _away_steps_rows(some) if whole else _away_steps_row(some)
+
+
+@inlined
+def _starts_at_edge(s, row):
+    """Whether an accumulator is no multiple of the unit, too large, or -0."""
+    met = False
+    for x in row:
+        steps = x / s.unit
+        met |= not abs(x) < s.ceiling or np.floor(steps) != steps or (x == 0.0 and math.copysign(1.0, x) < 0.0)
+    return met
+
+
+@inlined
+def _blocks(tile, s, a, bounds, b, acc, begin, end, redo):
+    m, width, block = acc.shape[0], tile_columns(acc.itemsize), block_of(s.products)
+    panel, values = np.zeros((m, width), acc.dtype), np.zeros((block, width), acc.dtype)
+    zero, scale = acc.dtype.type(0.0), acc.dtype.type(1 << s.drop)
+    for number in range(redo.shape[1]):
+        left = number * width
+        values[:] = 0.0
+        take_panel(panel, acc, left)
+        for i in range(m):
+            redo[i, number] |= _starts_at_edge(s, panel[i])
+        for turn, first in enumerate(range(begin, end, block)):
+            last = min(first + block, end)
+            _pack(values, b[first:last], left)
+            top = zero
+            for k in range(last - first):
+                top = max(top, largest(values[k]))
+            steps = (last - first) // s.products
+            rest = last - first - steps * s.products
+            row = 0
+            while row < m:
+                count = _ROWS if row + _ROWS <= m else 1
+                for i in range(row, row + count):
+                    redo[i, number] |= not (largest(panel[i]) + bounds[i, turn] * top) * s.growth < s.ceiling
+                some = (a, a.shape[1], values, panel, first, row, steps, s.products, scale)
+                tile(s.mode, count == _ROWS, some)
+                if rest:
+                    some = (a, a.shape[1], values[last - first - rest :], panel, last - rest, row, 1, rest, scale)
+                    tile(s.mode, count == _ROWS, some)
+                row += count
+        give_panel(panel, acc, left)
+
+
+@kernel
+def rounded(s, a, bounds, b, acc, begin, end, redo):
+    """acc = round(acc + a[:, k] * b[k]), in the order of k, all finite, the sum rounded to the carrier before.
+
+    `bounds` (m, blocks) are sums of the magnitudes of a over `block_of` products; `redo` (m, panels) is set where sums
+    may have met an edge: these are wrong.
+    """
+    _blocks(_one_product, s, a, bounds, b, acc, begin, end, redo)
+
+
+@kernel
+def rounded_steps(s, a, bounds, b, acc, begin, end, redo):
+    """As `rounded`, s.products products a step, whose sum with the accumulator is exact."""
+    _blocks(_several_products, s, a, bounds, b, acc, begin, end, redo)

@@ -1,0 +1,246 @@
+"""Vectors as values: straight-line code for a machine's vector registers, written with the instructions of LLVM.
+
+What LLVM makes of a plain loop stays in half-wide registers and stores its sums at every turn. A function of vectors
+(`vector_function`) says instead what stays in registers: its text is Python that runs once, when it is compiled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from llvmlite import binding, ir
+from numba import types
+from numba.core import cgutils as _cgutils
+from numba.core import config
+from numba.extending import intrinsic
+from numba.np import arrayobj as _arrayobj
+
+from fp9.kernels.compiled import inlined
+
+cgutils: Any = _cgutils
+make_array: Any = _arrayobj.make_array
+
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
+_FLOATS = {4: (ir.FloatType(), "f32"), 8: (ir.DoubleType(), "f64")}
+_TO_NEAREST, _TOWARD_ZERO = 1, 0  # of `llvm.set.rounding`
+
+
+def _has_wide_registers() -> bool:
+    features = config.CPU_FEATURES
+    if features is None:
+        return bool(binding.get_host_cpu_features().get("avx512f", False))
+    return "+avx512f" in features
+
+
+WIDE = _has_wide_registers()
+"""Whether the machine has 32 vector registers of 64 bytes; otherwise 16 of 32 are reckoned with."""
+
+_REGISTER_BYTES = 64 if WIDE else 32
+VECTORS = 4
+"""Vectors beside each other in a tile."""
+
+
+@inlined
+def tile_columns(itemsize: int) -> int:
+    """Numbers of a row of a tile."""
+    return VECTORS * _REGISTER_BYTES // itemsize
+
+
+class Code:
+    """Instructions of a function of vectors of one float type, `lanes` numbers each, and of integers as wide."""
+
+    def __init__(self, builder: Any, itemsize: int) -> None:
+        self.builder = builder
+        self.lanes, self.bits = _REGISTER_BYTES // itemsize, 8 * itemsize
+        scalar, self._suffix = _FLOATS[itemsize]
+        self.float, self.int = ir.VectorType(scalar, self.lanes), ir.VectorType(ir.IntType(self.bits), self.lanes)
+        self.fraction_bits = int(np.finfo(np.float32 if itemsize == 4 else np.float64).nmant)
+        self.exponent_field = (1 << (self.bits - 1 - self.fraction_bits)) - 1
+
+    # Values
+
+    def constant(self, value: float, vector: Any = None) -> Any:
+        """The same number in all lanes."""
+        vector = vector or self.int
+        return ir.Constant(vector, [value] * vector.count)
+
+    def splat_integer(self, number: Any) -> Any:
+        """An integer of 64 bits in all lanes, as wide as these are."""
+        return self.splat(self.builder.trunc(number, self.int.element) if self.bits < 64 else number)
+
+    def splat(self, scalar: Any, lanes: int | None = None) -> Any:
+        """A scalar in all lanes."""
+        vector = ir.VectorType(scalar.type, lanes or self.lanes)
+        nothing, first = ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(_I32, vector.count), None)
+        one = self.builder.insert_element(nothing, scalar, ir.Constant(_I32, 0))
+        return self.builder.shuffle_vector(one, nothing, first)
+
+    def part(self, vector: Any, number: int) -> Any:
+        """Some lanes of a longer vector, as integers of this width with their sign."""
+        places = [number * self.lanes + lane for lane in range(self.lanes)]
+        chosen = ir.Constant(ir.VectorType(_I32, self.lanes), places)
+        return self.builder.sext(self.builder.shuffle_vector(vector, vector, chosen), self.int)
+
+    def as_bits(self, numbers: Any) -> Any:
+        """Patterns of numbers."""
+        return self.builder.bitcast(numbers, self.int)
+
+    def as_numbers(self, bits: Any) -> Any:
+        """Numbers of patterns."""
+        return self.builder.bitcast(bits, self.float)
+
+    def fma(self, x: Any, y: Any, z: Any) -> Any:
+        """x y + z, rounded once."""
+        return self._called(f"llvm.fma.v{self.lanes}{self._suffix}", x, y, z)
+
+    def larger(self, x: Any, y: Any) -> Any:
+        """The larger integers."""
+        return self._called(f"llvm.smax.v{x.type.count}i{x.type.element.width}", x, y)
+
+    def saturating_sum(self, x: Any, y: Any) -> Any:
+        """Sums of integers that stay within their type."""
+        return self._called(f"llvm.sadd.sat.v{x.type.count}i{x.type.element.width}", x, y)
+
+    def _called(self, name: str, *arguments: Any) -> Any:
+        return self.builder.call(_declared(self.builder.module, name, arguments[0].type, *arguments), arguments)
+
+    # Memory
+
+    def index(self, value: int) -> Any:
+        """A number of places."""
+        return ir.Constant(_I64, value)
+
+    def place(self, row: Any, stride: int | Any, offset: Any = 0) -> Any:
+        """row * stride + offset, each an index or a plain number."""
+        row, stride, offset = (self.index(x) if isinstance(x, int) else x for x in (row, stride, offset))
+        return self.builder.add(self.builder.mul(row, stride), offset)
+
+    def load(self, pointer: Any, place: Any, of: Any) -> Any:
+        """A scalar or vector from a place, counted in its scalars."""
+        scalar = getattr(of, "element", of)
+        value = self.builder.load(self.builder.gep(pointer, [place], source_etype=scalar), typ=of)
+        value.align = _size(scalar)
+        return value
+
+    def store(self, value: Any, pointer: Any, place: Any) -> None:
+        """A vector to a place, counted in its scalars."""
+        scalar = value.type.element
+        stored = self.builder.store(value, self.builder.gep(pointer, [place], source_etype=scalar))
+        stored.align = _size(scalar)
+
+    def variable(self, value: Any) -> Variable:
+        """A register that changes in loops."""
+        return Variable(self.builder, value)
+
+    @contextlib.contextmanager
+    def loop(self, count: Any) -> Iterator[Any]:
+        """The code inside, for each index below `count`."""
+        with cgutils.for_range(self.builder, count) as loop:
+            yield loop.index
+
+
+class Variable:
+    """A value that is set anew."""
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        self._builder, self._type = builder, value.type
+        self._slot = cgutils.alloca_once(builder, value.type)
+        self.set(value)
+
+    def get(self) -> Any:
+        """What was set last."""
+        return self._builder.load(self._slot, typ=self._type)
+
+    def set(self, value: Any) -> None:
+        """Another value from here on."""
+        self._builder.store(value, self._slot)
+
+
+def _size(scalar: Any) -> int:
+    """Bytes of a scalar type."""
+    return next((size for size, (kind, _) in _FLOATS.items() if kind == scalar), 0) or scalar.width // 8
+
+
+Body = Callable[..., None]
+
+
+def vector_function(body: Body, carrier: int, toward_zero: bool = False) -> Any:
+    """A function of Numba's kernels from `body(code, *arguments)`: arrays come as pointers, numbers as they are.
+
+    `carrier`: which argument's numbers say the width of the vectors. `toward_zero`: sums and products are rounded so;
+    the mode is set around a function that is not inlined, so that no instruction of either leaves its side.
+    """
+
+    def typed(_context: Any, arguments: Any) -> Any:
+        given = tuple(arguments)
+        itemsize = given[carrier].dtype.bitwidth // 8
+
+        def emit(context: Any, builder: Any, signature: Any, packed: Any) -> Any:
+            values = cgutils.unpack_tuple(builder, packed[0])
+            plain = [_pointer_or_number(context, builder, *pair) for pair in zip(given, values, strict=True)]
+            function = _defined(builder.module, f"{body.__module__}.{body.__qualname__}", body, itemsize, plain)
+            if toward_zero:
+                _set_rounding(builder, _TOWARD_ZERO)
+            builder.call(function, plain)
+            if toward_zero:
+                _set_rounding(builder, _TO_NEAREST)
+            return context.get_dummy_value()
+
+        return types.void(arguments), emit
+
+    return intrinsic(typed)
+
+
+def _pointer_or_number(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    if not isinstance(kind, types.Array):
+        return value
+    return make_array(kind)(context, builder, value).data
+
+
+def _defined(module: Any, name: str, body: Body, itemsize: int, arguments: list[Any]) -> Any:
+    """The function of a body in a module, written there when it is first called."""
+    name = f"{name}.{8 * itemsize}"
+    if name in module.globals:
+        return module.globals[name]
+    kinds = [ir.PointerType() if isinstance(x.type, ir.PointerType) else x.type for x in arguments]
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), kinds), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    builder = ir.IRBuilder(function.append_basic_block())
+    body(Code(builder, itemsize), *function.args)
+    builder.ret_void()
+    return function
+
+
+def _declared(module: Any, name: str, result: Any, *arguments: Any) -> Any:
+    return cgutils.get_or_insert_function(module, ir.FunctionType(result, [x.type for x in arguments]), name)
+
+
+def _set_rounding(builder: Any, mode: int) -> None:
+    number = ir.Constant(_I32, mode)
+    builder.call(_declared(builder.module, "llvm.set.rounding", ir.VoidType(), number), [number])
+
+
+@inlined
+def take_panel(panel, acc, left):
+    """Columns of accumulators from `left` on into a panel, zeros beyond the last one."""
+    count = min(panel.shape[1], acc.shape[1] - left)
+    for i in range(panel.shape[0]):
+        own, x = panel[i], acc[i]
+        for j in range(count):
+            own[j] = x[left + j]
+        for j in range(count, own.size):
+            own[j] = 0.0
+
+
+@inlined
+def give_panel(panel, acc, left):
+    """And back."""
+    count = min(panel.shape[1], acc.shape[1] - left)
+    for i in range(panel.shape[0]):
+        own, x = panel[i], acc[i]
+        for j in range(count):
+            x[left + j] = own[j]

@@ -1,0 +1,249 @@
+"""Matrix products by kernels of register tiles, away from edges; what meets one takes the kernel for all numbers."""
+
+from __future__ import annotations
+
+import abc
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.arrays import decode_to
+from fp9.engines import Addend, Engine, Truncation
+from fp9.formats import FixedFormat
+from fp9.formats.host import BINARY32, BINARY64
+from fp9.kernels import aligned as aligned_kernels
+from fp9.kernels import chains as chain_kernels
+from fp9.kernels.vectors import tile_columns
+from fp9.rounding import Rounding
+from fp9.sums.fast import STRATEGIES, FastSums, Places, RoundedChain, depth_bits, fitting
+from fp9.sums.general import NO_RANDOM, GeneralSums
+from fp9.sums.operands import NO_EXPONENT, Span
+from fp9.sums.rounders import rounder
+from fp9.sums.sides import NO_POWERS, Side
+
+_SAFE_EXPONENT = 90
+"""Numbers between 2^-90 and 2^90 are far from the ends of float32, and so are their windows."""
+_MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.NEAREST_AWAY}
+
+
+class Tiled(FastSums):
+    """Sums of finite numbers; what meets an edge, an infinity or NaN is computed once more by another strategy."""
+
+    def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
+        super().__init__(engine, a, b, joins)
+        self._given = a, b
+        self._special_rows, self._special_columns = (_special(x, axis) for x, axis in ((self.a, 1), (self.b, 0)))
+        self.a, self.b = (_cleared(x, y) for x, y in ((self.a, self._special_rows), (self.b, self._special_columns)))
+
+    @staticmethod
+    def takes(a: Side, b: Side, depth_bits: int) -> bool:
+        """Scales may lead numbers out of their formats' ranges."""
+        return a.scales is None and b.scales is None
+
+    @abc.abstractmethod
+    def tiles(self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_]) -> None:
+        """Carry accumulators (rows, n) through products, and set `redo` (rows, panels) where they are wrong."""
+
+    @functools.cached_property
+    def _others(self) -> FastSums:
+        """The strategy for all numbers."""
+        a, b = self._given
+        found = fitting((*STRATEGIES, Stepwise), self.engine, a.span, b.span, self.joins, depth_bits(self.depth))
+        return found[0](self.engine, a, b, self.joins)
+
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
+        """As the base class has it, all columns at once."""
+        before, width = acc.copy(), tile_columns.py_func(acc.itemsize)
+        redo = np.zeros((acc.shape[0], -(-acc.shape[1] // width)), dtype=np.bool_)
+        redo |= self._special_rows[rows, None]
+        self.tiles(rows, acc, begin, end, redo)
+        for panel in np.flatnonzero(redo.any(axis=0)):
+            wrong, part = (
+                np.flatnonzero(redo[:, panel]),
+                np.arange(panel * width, min((panel + 1) * width, acc.shape[1])),
+            )
+            self._again(rows, wrong, part, before, acc, begin, end)
+        special = np.flatnonzero(self._special_columns)
+        if special.size:
+            self._again(rows, np.arange(acc.shape[0]), special, before, acc, begin, end)
+
+    def _again(
+        self,
+        rows: Places,
+        some: NDArray[np.intp],
+        columns: NDArray[np.intp],
+        before: NDArray[Any],
+        acc: NDArray[Any],
+        begin: int,
+        end: int,
+    ) -> None:
+        """Some of the rows and columns from what they were before."""
+        cells, own = np.ix_(some, columns), np.arange(self.a.shape[0])[rows][some]
+        sums = before[cells].astype(self._others.carrier)
+        self._others.accumulate(own, columns, sums, begin, end)
+        acc[cells] = sums
+
+
+class Stepwise(FastSums):
+    """The kernel of single steps, without a window: for all engines that sum exactly, and slow."""
+
+    def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
+        super().__init__(engine, a, b, joins)
+        self._general = GeneralSums(engine.within_chunk, a, b, joins=False)
+        self._values = a.values, b.values
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        return engine.window is None
+
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
+        a, b = self._values[0][rows, begin:end], self._values[1][columns, begin:end]
+        result, powers = self.engine.result, (NO_POWERS, NO_POWERS)
+        codes, flags = np.empty(len(b), dtype=result.dtype), np.empty(len(b), dtype=np.uint8)
+        for i in range(len(a)):
+            self._general.sum_rows((a[i : i + 1], b), powers, acc[i], _ONE, NO_RANDOM, codes, flags)
+            acc[i] = decode_to(codes, result, np.float64)
+
+
+_ONE = np.ones((1, 1))
+
+
+def _special(x: NDArray[Any], axis: int) -> NDArray[np.bool_]:
+    """In which rows or columns stands an infinity or NaN."""
+    special: NDArray[np.bool_] = ~np.isfinite(x).all(axis=axis)
+    return special
+
+
+def _cleared(x: NDArray[Any], special: NDArray[np.bool_]) -> NDArray[Any]:
+    """The numbers, zero in the place of what is none."""
+    return np.where(np.isfinite(x), x, x.dtype.type(0)) if special.any() else x
+
+
+class Rounded(Tiled):
+    """Steps of one product or several whose sum the carrier holds exactly, rounded to nearest."""
+
+    def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
+        super().__init__(engine, a, b, joins)
+        fraction_bits, lattice = np.finfo(self.carrier).nmant, _lattice(a.span, b.span)
+        exact = 2.0 ** (lattice + fraction_bits + 1) if self.carrier is np.float64 else np.inf
+        assert isinstance(engine.result, FixedFormat)
+        self._numbers = chain_kernels.Rounded(
+            engine.products,
+            _MODES[engine.rounding],
+            fraction_bits - engine.result.fraction_bits,
+            self.carrier(min(float(engine.result.max), exact)),
+            self.carrier(2.0**lattice),
+            self.carrier((1 + 2.0**-engine.result.precision) ** (chain_kernels.BLOCK + 1)),
+        )
+        self._magnitudes = np.abs(self.a)
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        """All numbers are multiples of a power of two that no rounding of the lowest binades changes."""
+        plain = engine.window is None and not engine.whole and engine.rounding in _MODES
+        return plain and _lattice(a, b) >= _lowest_step(engine.result) and max(_range(a), _range(b)) < _SAFE_EXPONENT
+
+    def tiles(self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_]) -> None:
+        starts = range(0, end - begin, chain_kernels.block_of.py_func(self.engine.products))
+        bounds = np.add.reduceat(self._magnitudes[rows, begin:end], starts, axis=1, dtype=np.float64)
+        own = (1 + 2.0**-10) * bounds
+        self._kernel(self._numbers, self.a[rows], own.astype(self.carrier), self.b, acc, begin, end, redo)
+
+    _kernel = staticmethod(chain_kernels.rounded_steps)
+
+
+class RoundedNarrow(Rounded):
+    """One product a step and a result of at most 11 bits, in float32."""
+
+    carrier = np.float32
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        return RoundedChain.fits(engine, a, b, depth_bits) and Rounded.fits(engine, a, b, depth_bits)
+
+    _kernel = staticmethod(chain_kernels.rounded)
+
+
+def _lattice(a: Span, b: Span) -> int:
+    """Exponent of a power of two that divides every product."""
+    return a.lowest + b.lowest
+
+
+def _range(x: Span) -> int:
+    return max(abs(x.lowest), abs(x.highest))
+
+
+def _lowest_step(result: Any) -> int:
+    """Exponent of the last place of the lowest binade, or of the smallest number where there are no subnormal ones."""
+    return int(result.quantum(result.lowest_exponent) if result.subnormals else result.lowest_exponent)
+
+
+class Aligned(Tiled):
+    """Steps with a window and the addend in it, truncated toward zero."""
+
+    def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
+        super().__init__(engine, a, b, joins)
+        assert isinstance(engine.result, FixedFormat) and engine.window is not None
+        lowest, truncates = engine.result.lowest_exponent, engine.rounding is Rounding.RTZ
+        safe = 2.0**-_SAFE_EXPONENT if truncates or lowest < -_SAFE_EXPONENT else 0.0
+        self._numbers = aligned_kernels.Aligned(
+            engine.products,
+            engine.window,
+            lowest,
+            truncates,
+            self.carrier(max(safe, 2.0**lowest) if truncates else safe),
+            self.carrier(min(2.0**_SAFE_EXPONENT, float(engine.result.max))),
+        )
+        self._rounder = rounder(engine.result, engine.rounding, self.carrier)  # type: ignore[arg-type]
+        self._negative = -(self.a < 0).astype(np.int8)
+        self.a = np.abs(self.a)
+        self._exponents = a.rows("exponents"), b.columns("exponents")
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        return _aligns(engine, a, b) and _holds(engine, BINARY64.precision)
+
+    def tiles(self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_]) -> None:
+        exponents_a, exponents_b = self._exponents
+        left = self.a[rows], self._negative[rows], exponents_a[rows]
+        aligned_kernels.aligned(self._numbers, self._rounder, *left, self.b, exponents_b, acc, begin, end, redo)
+
+
+class AlignedNarrow(Aligned):
+    """The same in float32."""
+
+    carrier = np.float32
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        return _aligns(engine, a, b) and _holds(engine, BINARY32.precision)
+
+
+def _aligns(engine: Engine, a: Span, b: Span) -> bool:
+    """Whether exponents are bytes, a zero's is below all others, and no zero's is looked at."""
+    plain = engine.joined is None and engine.addend is Addend.INSIDE and engine.truncation is Truncation.ZERO
+    if engine.window is None or not plain:
+        return False
+    zeros_matter = engine.zero_exponent is not None and _lattice(a, b) < engine.zero_exponent
+    below = NO_EXPONENT + max(a.highest, b.highest) < min(_lattice(a, b), -_SAFE_EXPONENT)
+    return below and max(a.highest, b.highest) < -NO_EXPONENT // 4 and not zeros_matter
+
+
+def _holds(engine: Engine, precision: int) -> bool:
+    """Whether a sum of all magnitudes stays in the binade of a start at 2^(precision - 1) units of the window."""
+    assert engine.window is not None
+    return (4 * engine.products + 2) << engine.window <= 1 << (precision - 1)
+
+
+TILED: tuple[type[FastSums], ...] = (RoundedNarrow, Rounded, AlignedNarrow, Aligned)
+"""In the order in which they are tried, before the strategies for all numbers."""
+
+
+def fast_sums(engine: Engine, a: Side, b: Side, joins: bool) -> FastSums | None:
+    """The first strategy that fits; None where only the general kernel does."""
+    bits = depth_bits(a.depth)
+    found = fitting((*STRATEGIES[:1], *TILED, *STRATEGIES[1:]), engine, a.span, b.span, joins, bits)
+    chosen = next((strategy for strategy in found if strategy.takes(a, b, bits)), None)
+    return chosen(engine, a, b, joins) if chosen else None
