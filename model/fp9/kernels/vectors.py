@@ -14,12 +14,13 @@ import numpy as np
 from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils as _cgutils
-from numba.core import config
+from numba.core import config as _config
 from numba.extending import intrinsic
 from numba.np import arrayobj as _arrayobj
 
 from fp9.kernels.compiled import inlined
 
+config: Any = _config
 cgutils: Any = _cgutils
 make_array: Any = _arrayobj.make_array
 

@@ -25,6 +25,7 @@ from fp9.sums.general import GeneralSums
 from fp9.sums.operands import Span
 from fp9.sums.rounders import can_round, rounder
 from fp9.sums.sides import Side, read_only, some_rows
+from fp9.system.parallel import PRODUCTS
 
 Places = slice | NDArray[np.intp]
 """Some rows or columns."""
@@ -40,6 +41,7 @@ class FastSums(abc.ABC):
     """An engine and two sides, a (m, k) and b (n, k), made ready for products of rows of a with all of b."""
 
     carrier: type[np.floating[Any]] = np.float64
+    part = PRODUCTS
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         self.engine, self.joins = engine, joins
@@ -63,7 +65,8 @@ class FastSums(abc.ABC):
 
     def _some(self, rows: Places, columns: Places) -> tuple[NDArray[Any], NDArray[Any]]:
         """Rows of a and columns of b."""
-        return self.a[rows], some_columns(self.b, columns)
+        a, b = read_only(self.a[rows], some_columns(self.b, columns))
+        return a, b
 
     def run(self, rows: slice, start: NDArray[np.float64]) -> NDArray[Any]:
         """The sums of some rows from the numbers `start` (rows, n), as numbers."""
@@ -98,10 +101,15 @@ def _is_in_float32(a: Span, b: Span) -> bool:
     return in_range and parts and _product_bits(a, b) <= BINARY32.precision
 
 
+PRODUCTS_OF_TILES = 1 << 28
+"""As `PRODUCTS`, for kernels of register tiles."""
+
+
 class Chain(FastSums):
     """FP32 multiply-add: the products are exact in float32, and its addition is the engine's."""
 
     carrier = np.float32
+    part = PRODUCTS_OF_TILES
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
@@ -179,20 +187,21 @@ class Windowed(FastSums):
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
         a, b = self._some(rows, columns)
-        powers = self._powers[0][rows], some_columns(self._powers[1], columns)
+        powers = read_only(self._powers[0][rows], some_columns(self._powers[1], columns))
         self._kernel(self._sums, a, b, *powers, acc, begin, end, self._rounder)
 
 
 class Exact(FastSums):
     """Exact sums over K: operands split by exponent, so that float64 holds the sum of every pair of parts."""
 
+    part = PRODUCTS_OF_TILES
+
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
         counts = _parts(a.span, b.span, depth_bits(self.depth))
         assert counts is not None
-        parts_a, parts_b = (
-            read_only(*_split(x, side.span, count)) for x, side, count in zip((self.a, self.b), (a, b), counts, strict=True)
-        )
+        parts_a = read_only(*_split(self.a, a.span, counts[0]))
+        parts_b = read_only(*_split(self.b, b.span, counts[1]))
         self._pairs = [(x, y) for x in parts_a for y in parts_b]
         self._general = GeneralSums(engine, a, b, joins)
 
@@ -209,7 +218,7 @@ class Exact(FastSums):
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
         parts = np.full((len(self._pairs), *acc.shape), -0.0)
         for part, (a, b) in zip(parts, self._pairs, strict=True):
-            chain_kernels.plain(a[rows], some_columns(b, columns), part, begin, end)
+            chain_kernels.plain(*read_only(a[rows], some_columns(b, columns)), part, begin, end)
         base, limbs = self._general.sums.base, self._general.limbs()
         matmul_kernels.combine(*self._general.rounding, base, limbs, parts, acc)
 

@@ -14,7 +14,7 @@ from fp9.rounding import Overflow, Rounding
 from fp9.sums.operands import Operand
 from fp9.sums.scales import Scales
 from fp9.sums.sides import Side, View, side, some_rows
-from fp9.system.parallel import WORTH_A_THREAD, Progress, row_parts, run_parts
+from fp9.system.parallel import PRODUCTS, WORTH_A_THREAD, Progress, row_parts, run_parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,40 +86,40 @@ class Products:
             for number in range(items):
                 self._by_rows(number, items)
         else:
-            _, worth = self._prepared(0)
-            parts = row_parts(items, each, self._options.threads, worth)
+            _, *sizes = self._prepared(0)
+            parts = row_parts(items, each, self._options.threads, *sizes)
             run_parts(self._whole, parts, self._options.threads, self._options.progress)
 
     def _by_rows(self, number: int, items: int) -> None:
         """One product, its rows on threads."""
         _, rows, columns = self._start.shape
-        work, worth = self._prepared(number)
+        work, *sizes = self._prepared(number)
         progress = self._options.progress
         step = progress and (lambda done: progress((number + done) / items))
-        parts = row_parts(rows, columns * self._depth, self._options.threads, worth)
+        parts = row_parts(rows, columns * self._depth, self._options.threads, *sizes)
         run_parts(work, parts, self._options.threads, step)
 
     def _whole(self, items: slice) -> None:
         """Some products, one after the other."""
         for number in range(items.start, items.stop):
-            work, _ = self._prepared(number)
+            work, *_ = self._prepared(number)
             work(slice(0, self._start.shape[1]))
 
-    def _prepared(self, number: int) -> tuple[Callable[[slice], None], int]:
-        """How to compute rows of a product, and how many products are worth a thread."""
+    def _prepared(self, number: int) -> tuple[Callable[[slice], None], int, int]:
+        """How to compute rows of a product, and how many products are worth a thread, and make a part."""
         from fp9.sums.fast import codes_of  # slow to load
         from fp9.sums.tiles import fast_sums  # slow to load
 
         a, b = self._a.item(number, self._engine), self._b.item(number, self._engine)
         fast = None if self._options.flags else fast_sums(self._engine, a, b, self._options.joins)
         if fast is None:
-            return self._stepwise(number, a, b), WORTH_A_THREAD_STEPWISE
+            return self._stepwise(number, a, b), WORTH_A_THREAD_STEPWISE, PRODUCTS
         codes, start, output = self.codes[number], self._start[number], self._engine.output
 
         def work(rows: slice) -> None:
             codes[rows] = codes_of(fast.run(rows, start[rows]), output)
 
-        return work, WORTH_A_THREAD
+        return work, WORTH_A_THREAD, fast.part
 
     def _stepwise(self, number: int, a: Side, b: Side) -> Callable[[slice], None]:
         """Rows of a product by the general kernel."""

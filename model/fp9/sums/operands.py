@@ -240,11 +240,20 @@ def integer_table(fmt: Format) -> NDArray[np.int32]:
     return integers
 
 
+def _looked_up(codes: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
+    """A table's entries for contiguous codes."""
+    from fp9.kernels.round32 import look_up  # slow to load
+
+    found = np.empty(codes.shape, dtype=table.dtype)
+    look_up(codes.reshape(-1), table, found.reshape(-1))
+    return found
+
+
 _MADE: dict[str, Callable[[NDArray[Any], Format], NDArray[Any]]] = {
     "float32": lambda codes, fmt: decode_to(codes, fmt, np.dtype(np.float32)),
     "float64": lambda codes, fmt: decode_to(codes, fmt, np.dtype(np.float64)),
-    "integers": lambda codes, fmt: integer_table(fmt)[codes],
-    "exponents": lambda codes, fmt: exponent_table(fmt)[codes],
-    "powers": lambda codes, fmt: power_table(fmt)[codes],
-    "finite": lambda codes, fmt: finite_table(fmt)[codes],
+    "integers": lambda codes, fmt: _looked_up(codes, integer_table(fmt)),
+    "exponents": lambda codes, fmt: _looked_up(codes, exponent_table(fmt)),
+    "powers": lambda codes, fmt: _looked_up(codes, power_table(fmt)),
+    "finite": lambda codes, fmt: _looked_up(codes, finite_table(fmt)),
 }

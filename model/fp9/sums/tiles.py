@@ -17,7 +17,7 @@ from fp9.kernels import aligned as aligned_kernels
 from fp9.kernels import chains as chain_kernels
 from fp9.kernels.vectors import tile_columns
 from fp9.rounding import Rounding
-from fp9.sums.fast import STRATEGIES, FastSums, Places, RoundedChain, depth_bits, fitting
+from fp9.sums.fast import PRODUCTS_OF_TILES, STRATEGIES, FastSums, Places, RoundedChain, depth_bits, fitting
 from fp9.sums.general import NO_RANDOM, GeneralSums
 from fp9.sums.operands import NO_EXPONENT, Span
 from fp9.sums.rounders import rounder
@@ -30,6 +30,8 @@ _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.
 
 class Tiled(FastSums):
     """Sums of finite numbers; what meets an edge, an infinity or NaN is computed once more by another strategy."""
+
+    part = PRODUCTS_OF_TILES
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)

@@ -18,7 +18,7 @@ STREAMED = 1 << 20
 CACHED = 1 << 16
 """Elements of a part that stays in the second-level cache over several passes, its temporaries with it."""
 
-_PRODUCTS = 1 << 23
+PRODUCTS = 1 << 23
 """Products in a part: some tens of milliseconds, so that an interrupt is answered soon."""
 
 WORTH_A_THREAD = 1 << 20
@@ -79,13 +79,15 @@ def over_parts(size: int, threads: int | None, work: Callable[[slice], None], pa
         run_parts(work, slices, count)
 
 
-def row_parts(rows: int, products_per_row: int, threads: int | None, worth: int = WORTH_A_THREAD) -> list[slice]:
-    """Slices of rows, each of some millions of products, and enough of them for the threads.
+def row_parts(
+    rows: int, products_per_row: int, threads: int | None, worth: int = WORTH_A_THREAD, part: int = PRODUCTS
+) -> list[slice]:
+    """Slices of rows, each of about `part` products, and enough of them for the threads.
 
     A thread gets `worth` products at least.
     """
     count = _count(threads, rows * products_per_row // worth)
-    length = max(1, min(_PRODUCTS // max(products_per_row, 1), -(-rows // count)))
+    length = max(1, min(part // max(products_per_row, 1), -(-rows // count)))
     return [slice(start, min(start + length, rows)) for start in range(0, rows, length)]
 
 
