@@ -166,11 +166,11 @@ def _steps(s, t, a, negative, power_a, values, powers, panel, first, last, redo)
 
 
 @kernel
-def aligned(s, t, a, negative, power_a, b, power_b, acc, begin, end, redo):
+def aligned(s, t, a, negative, power_a, b, power_b, acc, out, begin, end, redo):
     """Steps of s.products products with a window, a (m, k) magnitudes and b (k, n), all finite.
 
     `negative` (-1 or 0) and `power_a` are bytes of a's shape, exponents with which numbers are aligned; `power_b` of
-    b's. `redo` (m, panels) is set where sums met an edge: these are wrong.
+    b's. `out` gets the accumulators. `redo` (m, panels) is set where sums met an edge: these are wrong.
     """
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panel = np.empty((m, width), acc.dtype)
@@ -185,4 +185,4 @@ def aligned(s, t, a, negative, power_a, b, power_b, acc, begin, end, redo):
             last = min(first + s.products, end)
             _pack(values, powers, b[first:last], power_b[first:last], left)
             _steps(s, t, a, negative, power_a, values, powers, panel, first, last, redo[:, number])
-        give_panel(panel, acc, left)
+        give_panel(panel, out, left)

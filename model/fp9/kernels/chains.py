@@ -163,7 +163,7 @@ def _starts_at_edge(s, row):
 
 
 @inlined
-def _blocks(tile, s, a, bounds, b, acc, begin, end, redo):
+def _blocks(tile, s, a, bounds, b, acc, out, begin, end, redo):
     m, width, block = acc.shape[0], tile_columns(acc.itemsize), block_of(s.products)
     panel, values = np.zeros((m, width), acc.dtype), np.zeros((block, width), acc.dtype)
     zero, scale = acc.dtype.type(0.0), acc.dtype.type(1 << s.drop)
@@ -173,7 +173,7 @@ def _blocks(tile, s, a, bounds, b, acc, begin, end, redo):
         take_panel(panel, acc, left)
         for i in range(m):
             redo[i, number] |= _starts_at_edge(s, panel[i])
-        for turn, first in enumerate(range(begin, end, block)):
+        for first in range(begin, end, block):
             last = min(first + block, end)
             _pack(values, b[first:last], left)
             top = zero
@@ -185,27 +185,27 @@ def _blocks(tile, s, a, bounds, b, acc, begin, end, redo):
             while row < m:
                 count = _ROWS if row + _ROWS <= m else 1
                 for i in range(row, row + count):
-                    redo[i, number] |= not (largest(panel[i]) + bounds[i, turn] * top) * s.growth < s.ceiling
+                    redo[i, number] |= not (largest(panel[i]) + bounds[i] * top) * s.growth < s.ceiling
                 some = (a, a.shape[1], values, panel, first, row, steps, s.products, scale)
                 tile(s.mode, count == _ROWS, some)
                 if rest:
                     some = (a, a.shape[1], values[last - first - rest :], panel, last - rest, row, 1, rest, scale)
                     tile(s.mode, count == _ROWS, some)
                 row += count
-        give_panel(panel, acc, left)
+        give_panel(panel, out, left)
 
 
 @kernel
-def rounded(s, a, bounds, b, acc, begin, end, redo):
-    """acc = round(acc + a[:, k] * b[k]), in the order of k, all finite, the sum rounded to the carrier before.
+def rounded(s, a, bounds, b, acc, out, begin, end, redo):
+    """out = round(acc + a[:, k] * b[k]), in the order of k, all finite, the sum rounded to the carrier before.
 
-    `bounds` (m, blocks) are sums of the magnitudes of a over `block_of` products; `redo` (m, panels) is set where sums
+    `bounds` (m,) are the largest sums of magnitudes of a over `block_of` products; `redo` (m, panels) is set where sums
     may have met an edge: these are wrong.
     """
-    _blocks(_one_product, s, a, bounds, b, acc, begin, end, redo)
+    _blocks(_one_product, s, a, bounds, b, acc, out, begin, end, redo)
 
 
 @kernel
-def rounded_steps(s, a, bounds, b, acc, begin, end, redo):
+def rounded_steps(s, a, bounds, b, acc, out, begin, end, redo):
     """As `rounded`, s.products products a step, whose sum with the accumulator is exact."""
-    _blocks(_several_products, s, a, bounds, b, acc, begin, end, redo)
+    _blocks(_several_products, s, a, bounds, b, acc, out, begin, end, redo)

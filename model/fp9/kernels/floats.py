@@ -138,3 +138,14 @@ def rounded_sum(x, y, t):
     plain = x + y
     total = odd_sum(x, y)
     return round64(total if abs(plain) < np.inf else plain, t)
+
+
+@inlined
+def rounded_sum_of_three(x, y, z, t):
+    """round(x + y + z), three terms to odd (Boldo and Melquiond, 2008); the rest as `rounded_sum`."""
+    high, low = two_sum(x, y)
+    middle, rest = two_sum(z, low)
+    top, next_top = two_sum(high, middle)
+    total = odd_sum(top, odd_sum(rest, next_top))
+    plain = (x + y) + z
+    return round64(total if abs(plain) < np.inf and total != 0.0 else plain, t)

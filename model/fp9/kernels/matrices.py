@@ -10,7 +10,7 @@ import numpy as np
 
 from fp9.kernels.bits import float64_bits
 from fp9.kernels.compiled import inlined, kernel
-from fp9.kernels.floats import odd_sum, round32, round64, rounded_sum, two_sum
+from fp9.kernels.floats import round32, rounded_sum, rounded_sum_of_three
 from fp9.kernels.fused import code_value, finish
 from fp9.kernels.limbs import deposit, limbs_to_odd
 
@@ -47,17 +47,9 @@ def rounded_chain(a, b, acc, begin, end, t):
 
 @inlined
 def _pair(row, a0, a1, b0, b1, t):
-    """row = round(row + a0 b0 + a1 b1): three terms to odd (Boldo and Melquiond, 2008), then one rounding."""
+    """row = round(row + a0 b0 + a1 b1)."""
     for j in range(row.size):
-        p, q, c = a0 * b0[j], a1 * b1[j], row[j]
-        high, low = two_sum(p, q)
-        middle, rest = two_sum(c, low)
-        top, next_top = two_sum(high, middle)
-        total = odd_sum(top, odd_sum(rest, next_top))
-        plain = (p + q) + c
-        # Infinities, NaN and the sign of zero are as plain addition has them.
-        total = total if abs(plain) < np.inf and total != 0.0 else plain
-        row[j] = round64(total, t)
+        row[j] = rounded_sum_of_three(a0 * b0[j], a1 * b1[j], row[j], t)
 
 
 @inlined
@@ -101,6 +93,20 @@ def join(totals, parts, scale_a, scale_b, t):
         row, part = totals[i], parts[i]
         for j in range(row.size):
             row[j] = rounded_sum(part[j] * (row_scale * scale_b[j]), row[j], t)
+
+
+@kernel
+def join_parts(totals, first, second, t):
+    """totals = round(totals + first + second), the sum exact; `second` may be None."""
+    for i in range(totals.shape[0]):
+        row, x = totals[i], first[i]
+        if second is None:
+            for j in range(row.size):
+                row[j] = rounded_sum(x[j], row[j], t)
+        else:
+            y = second[i]
+            for j in range(row.size):
+                row[j] = rounded_sum_of_three(x[j], y[j], row[j], t)
 
 
 @kernel

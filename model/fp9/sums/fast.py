@@ -60,8 +60,8 @@ class FastSums(abc.ABC):
         return True
 
     @abc.abstractmethod
-    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
-        """Carry accumulators (rows, columns) through the products begin..end-1."""
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
+        """Accumulators (rows, columns) carried through the products begin..end-1, in their own place or another."""
 
     def _some(self, rows: Places, columns: Places) -> tuple[NDArray[Any], NDArray[Any]]:
         """Rows of a and columns of b."""
@@ -71,23 +71,31 @@ class FastSums(abc.ABC):
     def run(self, rows: slice, start: NDArray[np.float64]) -> NDArray[Any]:
         """The sums of some rows from the numbers `start` (rows, n), as numbers."""
         if not self.joins:
-            acc = start.astype(self.carrier)
-            self.accumulate(rows, EVERY, acc, 0, self.depth)
-            return acc
+            return self.accumulate(rows, EVERY, start.astype(self.carrier), 0, self.depth)
         totals = start.copy()
+        for first in range(rows.start, rows.stop, _JOINED_ROWS):
+            some = slice(first, min(first + _JOINED_ROWS, rows.stop))
+            self._join(some, totals[first - rows.start : some.stop - rows.start])
+        return totals
+
+    def _join(self, rows: slice, totals: NDArray[np.float64]) -> None:
+        """Add the sums of chunks to the totals (rows, n)."""
         length = self.engine.chunk or self.depth
         for chunk, begin in enumerate(range(0, self.depth, length)):
-            acc = np.zeros(start.shape, dtype=self.carrier)
-            self.accumulate(rows, EVERY, acc, begin, min(begin + length, self.depth))
+            zeros = np.zeros(totals.shape, dtype=self.carrier)
+            parts = self.accumulate(rows, EVERY, zeros, begin, min(begin + length, self.depth))
             scale_a, scale_b = (scales[:, min(chunk, scales.shape[1] - 1)] for scales in self._scales)
             matmul_kernels.join(
                 totals,
-                acc.astype(np.float64),
+                parts,
                 np.ascontiguousarray(some_rows(scale_a, rows)),
                 np.ascontiguousarray(np.broadcast_to(scale_b, totals.shape[1:])),
                 rounder(self.engine.output, self.engine.output_rounding, np.float64),
             )
-        return totals
+
+
+_JOINED_ROWS = 128
+"""Rows whose totals stay in the second-level cache from chunk to chunk."""
 
 
 def _product_bits(a: Span, b: Span) -> int:
@@ -121,8 +129,9 @@ class Chain(FastSums):
             and _is_in_float32(a, b)
         )
 
-    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         chain_kernels.plain(*self._some(rows, columns), acc, begin, end)
+        return acc
 
 
 def _is_exact(engine: Engine) -> bool:
@@ -146,8 +155,9 @@ class RoundedChain(FastSums):
         to_nearest = engine.rounding is not Rounding.RTZ
         return _is_exact(engine) and engine.products == 1 and to_nearest and narrow and _is_in_float32(a, b)
 
-    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         matmul_kernels.rounded_chain(*self._some(rows, columns), acc, begin, end, self._rounder)
+        return acc
 
 
 class RoundedPairs(FastSums):
@@ -162,10 +172,11 @@ class RoundedPairs(FastSums):
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         return _is_exact(engine) and engine.products <= 2
 
-    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         products, neutral = self.engine.products, np.full(acc.shape[1], -0.0)
         some = self._some(rows, columns)
         matmul_kernels.rounded_pairs(*some, acc, begin, end, products, self._narrow, neutral, self._rounder)
+        return acc
 
 
 class Windowed(FastSums):
@@ -185,10 +196,11 @@ class Windowed(FastSums):
         zeros_matter = engine.zero_exponent is not None and a.lowest + b.lowest < engine.zero_exponent
         return engine.window is not None and not zeros_matter
 
-    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         a, b = self._some(rows, columns)
         powers = read_only(self._powers[0][rows], some_columns(self._powers[1], columns))
         self._kernel(self._sums, a, b, *powers, acc, begin, end, self._rounder)
+        return acc
 
 
 class Exact(FastSums):
@@ -215,12 +227,17 @@ class Exact(FastSums):
         """Parts of infinities and NaN are none."""
         return _parts(a.span, b.span, depth_bits) == (1, 1) or (a.is_finite and b.is_finite)
 
-    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         parts = np.full((len(self._pairs), *acc.shape), -0.0)
         for part, (a, b) in zip(parts, self._pairs, strict=True):
             chain_kernels.plain(*read_only(a[rows], some_columns(b, columns)), part, begin, end)
-        base, limbs = self._general.sums.base, self._general.limbs()
-        matmul_kernels.combine(*self._general.rounding, base, limbs, parts, acc)
+        if len(parts) <= 2 and can_round(self.engine.result, self.engine.rounding):
+            t = rounder(self.engine.result, self.engine.rounding, np.float64)
+            matmul_kernels.join_parts(acc, parts[0], parts[1] if len(parts) == 2 else None, t)
+        else:
+            base, limbs = self._general.sums.base, self._general.limbs()
+            matmul_kernels.combine(*self._general.rounding, base, limbs, parts, acc)
+        return acc
 
 
 MAX_PARTS = 4

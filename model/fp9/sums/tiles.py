@@ -36,7 +36,9 @@ class Tiled(FastSums):
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
         self._given = a, b
-        self._special_rows, self._special_columns = (_special(x, axis) for x, axis in ((self.a, 1), (self.b, 0)))
+        self._tops = np.abs(self.a).max(axis=1)
+        self._special_rows = ~np.isfinite(self._tops)
+        self._special_columns = ~np.isfinite(np.abs(self.b).max(axis=0))
         self.a, self.b = (_cleared(x, y) for x, y in ((self.a, self._special_rows), (self.b, self._special_columns)))
 
     @staticmethod
@@ -45,8 +47,8 @@ class Tiled(FastSums):
         return a.scales is None and b.scales is None
 
     @abc.abstractmethod
-    def tiles(self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_]) -> None:
-        """Carry accumulators (rows, n) through products, and set `redo` (rows, panels) where they are wrong."""
+    def tiles(self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_]) -> NDArray[Any]:
+        """Accumulators (rows, n) carried through products; sets `redo` (rows, panels) where they are wrong."""
 
     @functools.cached_property
     def _others(self) -> FastSums:
@@ -55,37 +57,38 @@ class Tiled(FastSums):
         found = fitting((*STRATEGIES, Stepwise), self.engine, a.span, b.span, self.joins, depth_bits(self.depth))
         return found[0](self.engine, a, b, self.joins)
 
-    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         """As the base class has it, all columns at once."""
-        before, width = acc.copy(), tile_columns.py_func(acc.itemsize)
+        width = tile_columns.py_func(acc.itemsize)
         redo = np.zeros((acc.shape[0], -(-acc.shape[1] // width)), dtype=np.bool_)
         redo |= self._special_rows[rows, None]
-        self.tiles(rows, acc, begin, end, redo)
+        sums = self.tiles(rows, acc, begin, end, redo)
         for panel in np.flatnonzero(redo.any(axis=0)):
-            wrong, part = (
-                np.flatnonzero(redo[:, panel]),
-                np.arange(panel * width, min((panel + 1) * width, acc.shape[1])),
-            )
-            self._again(rows, wrong, part, before, acc, begin, end)
+            part = np.arange(panel * width, min((panel + 1) * width, acc.shape[1]))
+            self._again(rows, np.ix_(np.flatnonzero(redo[:, panel]), part), acc, sums, begin, end)
         special = np.flatnonzero(self._special_columns)
         if special.size:
-            self._again(rows, np.arange(acc.shape[0]), special, before, acc, begin, end)
+            self._again(rows, np.ix_(np.arange(acc.shape[0]), special), acc, sums, begin, end)
+        return sums
 
     def _again(
         self,
         rows: Places,
-        some: NDArray[np.intp],
-        columns: NDArray[np.intp],
-        before: NDArray[Any],
+        cells: tuple[NDArray[np.intp], ...],
         acc: NDArray[Any],
+        sums: NDArray[Any],
         begin: int,
         end: int,
     ) -> None:
-        """Some of the rows and columns from what they were before."""
-        cells, own = np.ix_(some, columns), np.arange(self.a.shape[0])[rows][some]
-        sums = before[cells].astype(self._others.carrier)
-        self._others.accumulate(own, columns, sums, begin, end)
-        acc[cells] = sums
+        """Sums of some rows and columns from the accumulators."""
+        some, columns = (places.reshape(-1) for places in cells)
+        own = np.arange(self.a.shape[0])[rows][some]
+        sums[cells] = self._others.accumulate(own, columns, acc[cells].astype(self._others.carrier), begin, end)
+
+
+def _cleared(x: NDArray[Any], special: NDArray[np.bool_]) -> NDArray[Any]:
+    """The numbers, zero in the place of what is none."""
+    return np.where(np.isfinite(x), x, x.dtype.type(0)) if special.any() else x
 
 
 class Stepwise(FastSums):
@@ -100,27 +103,17 @@ class Stepwise(FastSums):
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         return engine.window is None
 
-    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> None:
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         a, b = self._values[0][rows, begin:end], self._values[1][columns, begin:end]
         result, powers = self.engine.result, (NO_POWERS, NO_POWERS)
         codes, flags = np.empty(len(b), dtype=result.dtype), np.empty(len(b), dtype=np.uint8)
         for i in range(len(a)):
             self._general.sum_rows((a[i : i + 1], b), powers, acc[i], _ONE, NO_RANDOM, codes, flags)
             acc[i] = decode_to(codes, result, np.float64)
+        return acc
 
 
 _ONE = np.ones((1, 1))
-
-
-def _special(x: NDArray[Any], axis: int) -> NDArray[np.bool_]:
-    """In which rows or columns stands an infinity or NaN."""
-    special: NDArray[np.bool_] = ~np.isfinite(x).all(axis=axis)
-    return special
-
-
-def _cleared(x: NDArray[Any], special: NDArray[np.bool_]) -> NDArray[Any]:
-    """The numbers, zero in the place of what is none."""
-    return np.where(np.isfinite(x), x, x.dtype.type(0)) if special.any() else x
 
 
 class Rounded(Tiled):
@@ -139,7 +132,8 @@ class Rounded(Tiled):
             self.carrier(2.0**lattice),
             self.carrier((1 + 2.0**-engine.result.precision) ** (chain_kernels.BLOCK + 1)),
         )
-        self._magnitudes = np.abs(self.a)
+        length = chain_kernels.block_of.py_func(engine.products)
+        self._bounds = np.where(self._special_rows, self.carrier(0), self._tops) * self.carrier(length)
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
@@ -147,11 +141,10 @@ class Rounded(Tiled):
         plain = engine.window is None and not engine.whole and engine.rounding in _MODES
         return plain and _lattice(a, b) >= _lowest_step(engine.result) and max(_range(a), _range(b)) < _SAFE_EXPONENT
 
-    def tiles(self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_]) -> None:
-        starts = range(0, end - begin, chain_kernels.block_of.py_func(self.engine.products))
-        bounds = np.add.reduceat(self._magnitudes[rows, begin:end], starts, axis=1, dtype=np.float64)
-        own = (1 + 2.0**-10) * bounds
-        self._kernel(self._numbers, self.a[rows], own.astype(self.carrier), self.b, acc, begin, end, redo)
+    def tiles(self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_]) -> NDArray[Any]:
+        sums, left = np.empty_like(acc), (self.a[rows], self._bounds[rows])
+        self._kernel(self._numbers, *left, self.b, acc, sums, begin, end, redo)
+        return sums
 
     _kernel = staticmethod(chain_kernels.rounded_steps)
 
@@ -207,10 +200,11 @@ class Aligned(Tiled):
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         return _aligns(engine, a, b) and _holds(engine, BINARY64.precision)
 
-    def tiles(self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_]) -> None:
+    def tiles(self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_]) -> NDArray[Any]:
         exponents_a, exponents_b = self._exponents
-        left = self.a[rows], self._negative[rows], exponents_a[rows]
-        aligned_kernels.aligned(self._numbers, self._rounder, *left, self.b, exponents_b, acc, begin, end, redo)
+        sums, left = np.empty_like(acc), (self.a[rows], self._negative[rows], exponents_a[rows])
+        aligned_kernels.aligned(self._numbers, self._rounder, *left, self.b, exponents_b, acc, sums, begin, end, redo)
+        return sums
 
 
 class AlignedNarrow(Aligned):

@@ -1,0 +1,115 @@
+"""Matrix products by register tiles: the bits of sums made one by one, in tiles, beside them and at every edge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.rosters import PRESETS
+
+import fp9
+from fp9.engines import Engine, engine
+from fp9.sums import tiles
+
+PAIRS = (("e4m3", "e4m3"), ("e4m3", "e5m2"), ("hif8", "hif8"), ("hfp8_143", "hfp8_152"))
+ENGINES = [name for name in PRESETS if engine(name).group is None]
+SHAPE = (13, 75, 140)
+"""Rows and columns beyond whole tiles, and a depth of whole and broken steps."""
+
+
+def ordinary(fmt: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
+    return np.asarray(fp9.encode(rng.standard_normal(shape, np.float32), fmt))
+
+
+def any_number(fmt: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
+    codes = np.arange(256, dtype=np.uint8)
+    return rng.choice(codes[np.isfinite(fp9.decode(codes, fmt))], shape)
+
+
+def any_code(fmt: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
+    return rng.integers(0, 256, shape).astype(np.uint8)
+
+
+def some_special(fmt: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
+    return np.where(rng.random(shape) < 0.001, any_code(fmt, shape, rng), ordinary(fmt, shape, rng))
+
+
+def addends(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
+    """Any numbers: of all sizes, -0, and now and then no number."""
+    numbers = rng.standard_normal(shape) * np.exp2(rng.integers(-140, 127, shape))
+    for x in (-0.0, np.inf, np.nan):
+        numbers[rng.random(shape) < 0.02] = x
+    return np.asarray(fp9.encode(numbers.astype(np.float32), engine(name).addend_format))
+
+
+def one_by_one(a: NDArray[Any], b: NDArray[Any], formats: tuple[str, str], name: str, **c: Any) -> NDArray[Any]:
+    return fp9.dot(a[:, None, :], b.T[None], *formats, name, **c)
+
+
+@pytest.mark.parametrize("made", [ordinary, any_number, any_code, some_special])
+@pytest.mark.parametrize("formats", PAIRS, ids="x".join)
+@pytest.mark.parametrize("name", ENGINES)
+def test_products_of_matrices_are_sums_one_by_one(name: str, formats: tuple[str, str], made: Any) -> None:
+    rng = np.random.default_rng(5)
+    a, b = made(formats[0], SHAPE[::2], rng), made(formats[1], SHAPE[:0:-1], rng)
+    assert np.array_equal(fp9.matmul(a, b, *formats, name), one_by_one(a, b, formats, name))
+    c: Any = {"c": addends(name, SHAPE[:2], rng), "format_c": engine(name).addend_format}
+    assert np.array_equal(fp9.matmul(a, b, *formats, name, **c), one_by_one(a, b, formats, name, **c))
+
+
+@pytest.mark.parametrize("exponent", range(-24, 18, 3))
+@pytest.mark.parametrize("name", ENGINES)
+def test_sums_near_every_edge_of_the_result(name: str, exponent: int) -> None:
+    """Operands of every size: products at the lowest binades of narrow results, at their largest numbers, beyond."""
+    rng = np.random.default_rng(exponent + 100)
+    shape, half = (7, 70), exponent // 2
+    a = fp9.encode(np.ldexp(rng.standard_normal(shape, np.float32), half), "e5m2")
+    b = fp9.encode(np.ldexp(rng.standard_normal(shape[::-1], np.float32), exponent - half), "e5m2")
+    assert np.array_equal(fp9.matmul(a, b, "e5m2", "e5m2", name), one_by_one(a, b, ("e5m2", "e5m2"), name))
+
+
+TILED = (
+    *("fma_fp16", "fma_bf16", "dlfloat", "fmma", "chunked", "hopper", "ada", "blackwell", "hopper_fp16", "deepseek"),
+    *("hopper_mma", "blackwell_mma", "mx", "arm_fdot4"),
+)
+
+
+@pytest.mark.parametrize("name", TILED)
+def test_ordinary_numbers_meet_no_edge(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No row and no column of them is computed twice: the speed that docs/performance.md shows is theirs."""
+    taken: list[object] = []
+    fast, again = tiles.fast_sums, tiles.Tiled._again
+
+    def seen(chosen: Engine, *others: Any) -> Any:
+        taken.append(fast(chosen, *others))
+        return taken[-1]
+
+    def counted(*arguments: Any) -> None:
+        taken.append("again")
+        again(*arguments)
+
+    monkeypatch.setattr(tiles, "fast_sums", seen)
+    monkeypatch.setattr(tiles.Tiled, "_again", counted)
+    rng = np.random.default_rng(0)
+    a, b = (ordinary("e4m3", shape, rng) for shape in ((64, 512), (512, 64)))
+    fp9.matmul(a, b, "e4m3", "e4m3", name)
+    assert [isinstance(x, tiles.Tiled) for x in taken] == [True]
+
+
+@pytest.mark.parametrize("name", TILED)
+def test_threads_share_the_rows(name: str) -> None:
+    rng = np.random.default_rng(1)
+    a, b = (some_special("e4m3", shape, rng) for shape in ((300, 128), (128, 90)))
+    alone = fp9.matmul(a, b, "e4m3", "e4m3", name, threads=1)
+    assert np.array_equal(fp9.matmul(a, b, "e4m3", "e4m3", name, threads=3), alone)
+
+
+def test_the_rounding_of_the_processor_is_as_it_was() -> None:
+    """Sums toward zero set the mode of the thread, and leave to nearest."""
+    rng = np.random.default_rng(2)
+    a, b = (ordinary("e4m3", shape, rng) for shape in ((9, 64), (64, 70)))
+    fp9.matmul(a, b, "e4m3", "e4m3", "hopper", threads=1)
+    assert np.float32(1) + np.float32(1.5 * 2.0**-24) == np.nextafter(np.float32(1), np.float32(2))
+    assert np.nextafter(1.0, 2.0) == 1.0 + 1.5 * 2.0**-53
