@@ -121,14 +121,16 @@ class Rounded(Tiled):
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
-        fraction_bits, lattice = np.finfo(self.carrier).nmant, _lattice(a.span, b.span)
-        exact = 2.0 ** (lattice + fraction_bits + 1) if self.carrier is np.float64 else np.inf
         assert isinstance(engine.result, FixedFormat)
+        host, lattice = np.finfo(self.carrier), _lattice(a.span, b.span)
+        drop = host.nmant - engine.result.fraction_bits
+        # Sums are exact before they are rounded, and 2^drop times one is a number of the carrier.
+        exact = float(engine.result.max) if self.carrier is np.float32 else 2.0 ** (lattice + host.nmant + 1)
         self._numbers = chain_kernels.Rounded(
             engine.products,
             _MODES[engine.rounding],
-            fraction_bits - engine.result.fraction_bits,
-            self.carrier(min(float(engine.result.max), exact)),
+            drop,
+            self.carrier(min(float(engine.result.max), exact, 2.0 ** (host.maxexp - 1 - drop))),
             self.carrier(2.0**lattice),
             self.carrier((1 + 2.0**-engine.result.precision) ** (chain_kernels.BLOCK + 1)),
         )

@@ -15,7 +15,7 @@ from fp9.sums import tiles
 
 PAIRS = (("e4m3", "e4m3"), ("e4m3", "e5m2"), ("hif8", "hif8"), ("hfp8_143", "hfp8_152"))
 ENGINES = [name for name in PRESETS if engine(name).group is None]
-SHAPE = (13, 75, 140)
+SHAPE = (25, 75, 140)
 """Rows and columns beyond whole tiles, and a depth of whole and broken steps."""
 
 
@@ -37,10 +37,10 @@ def some_special(fmt: str, shape: tuple[int, ...], rng: np.random.Generator) -> 
 
 
 def addends(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
-    """Any numbers: of all sizes, -0, and now and then no number."""
-    numbers = rng.standard_normal(shape) * np.exp2(rng.integers(-140, 127, shape))
+    """Numbers of one size a row, from one end of FP32 to the other; in some rows also -0, infinities and NaN."""
+    numbers = rng.standard_normal(shape) * np.exp2(np.linspace(-140, 120, shape[0]))[:, None]
     for x in (-0.0, np.inf, np.nan):
-        numbers[rng.random(shape) < 0.02] = x
+        numbers[1::4][rng.random(numbers[1::4].shape) < 0.02] = x
     return np.asarray(fp9.encode(numbers.astype(np.float32), engine(name).addend_format))
 
 
