@@ -8,6 +8,7 @@ from pathlib import Path
 from fp9.names import unknown as unknown_name
 from fp9.system.files import write_whole
 from fp9.units import CATALOGUE
+from fp9_rtl.studies import medians as study_medians
 from fp9_rtl.studies import report as study_report
 from fp9_rtl.studies import study
 from fp9_rtl.studies import submodules as study_submodules
@@ -15,10 +16,13 @@ from fp9_rtl.studies.catalogue import STUDIES
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, Library
 from fp9_rtl.synthesis.run import Progress
 
+_OTHERS = (study_submodules, study_medians)
+"""Studies whose pages have another form than those of `STUDIES`."""
+
 
 def questions() -> dict[str, str]:
     """Name and question of every study."""
-    return {name: s.question for name, s in STUDIES.items()} | {study_submodules.NAME: study_submodules.QUESTION}
+    return {name: s.question for name, s in STUDIES.items()} | {other.NAME: other.QUESTION for other in _OTHERS}
 
 
 def run(
@@ -29,10 +33,9 @@ def run(
 ) -> dict[str, list[Path]]:
     """Measure the studies named, all when there is none, into a folder; what was written, by study.
 
-    Libraries stand side by side; that of areas by submodule is in the first.
-
-    The index lists every study that the folder then holds. Raises ValueError for an unknown name, before anything is
-    measured, MissingTool where a library or Yosys is missing, OSError where the folder does not take files.
+    Libraries stand side by side; areas by submodule are in the first. The index lists every study that the folder then
+    holds. Raises ValueError for an unknown name, before anything is measured, MissingTool where a library or Yosys is
+    missing, OSError where the folder does not take files.
     """
     known = questions()
     unknown = [name for name in names if name not in known]
@@ -42,26 +45,33 @@ def run(
     chosen = list(names or known)
     done, steps = 0, sum(_steps(name, len(libraries)) for name in chosen)
     for name in chosen:
-        if name == study_submodules.NAME:
-            parts = study_submodules.measure(library=libraries[0], progress=_shifted(progress, done, steps))
-            written[name] = study_submodules.write(parts, folder)
-        else:
-            outcomes = []
-            for number, cells in enumerate(libraries):
-                here = _shifted(progress, done + number * len(STUDIES[name].variants), steps)
-                outcomes.append(study.measure(STUDIES[name], library=cells, progress=here))
-            written[name] = study_report.write(outcomes, folder)
+        written[name] = _one(name, folder, _shifted(progress, done, steps), libraries)
         done += _steps(name, len(libraries))
     listed = [(s.name, s.title, s.question) for s in STUDIES.values()]
-    listed.append((study_submodules.NAME, study_submodules.TITLE, study_submodules.QUESTION))
+    listed += [(other.NAME, other.TITLE, other.QUESTION) for other in _OTHERS]
     present = [entry for entry in listed if (folder / f"{entry[0]}.md").exists()]
     write_whole(folder / study_report.INDEX, study_report.index(present))
     return written
 
 
+def _one(name: str, folder: Path, progress: Progress | None, libraries: Sequence[str | Library]) -> list[Path]:
+    """Measure and write one study."""
+    if name == study_submodules.NAME:
+        return study_submodules.write(study_submodules.measure(library=libraries[0], progress=progress), folder)
+    if name == study_medians.NAME:
+        return study_medians.write(study_medians.measure(libraries, progress), folder)
+    measured = []
+    for number, cells in enumerate(libraries):
+        here = _shifted(progress, number * len(STUDIES[name].variants), 0)
+        measured.append(study.measure(STUDIES[name], library=cells, progress=here))
+    return study_report.write(measured, folder)
+
+
 def _steps(name: str, libraries: int) -> int:
-    """Units that a study measures, in each library."""
-    return len(CATALOGUE) if name == study_submodules.NAME else libraries * len(STUDIES[name].variants)
+    """Steps that a study counts."""
+    if name == study_submodules.NAME:
+        return len(CATALOGUE)
+    return len(study_medians.PAIRS) if name == study_medians.NAME else libraries * len(STUDIES[name].variants)
 
 
 def _shifted(progress: Progress | None, before: int, steps: int) -> Progress | None:

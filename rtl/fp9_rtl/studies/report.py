@@ -39,7 +39,7 @@ COLUMNS = (
 """The columns of the CSV."""
 
 NOISE = (
-    "Another order of a circuit's cells gives another area, by 0.3 to 1 % in mapping A and 1 to 4 % in B (standard "
+    "Another order of a circuit's cells gives another area, by up to 1 % in mapping A and 5 % in B (standard "
     "deviations): `fp9 synth UNIT --compare UNIT --repeat 5` gives a ratio of medians, with its spread."
 )
 """What every page says of its ratios."""

@@ -18,12 +18,13 @@ from fp9.formats import format
 from fp9.units import CATALOGUE, Decoder, Dot
 from fp9_rtl.studies import chart as study_chart
 from fp9_rtl.studies import job as study_job
+from fp9_rtl.studies import medians as study_medians
 from fp9_rtl.studies import report as study_report
 from fp9_rtl.studies import submodules as study_submodules
 from fp9_rtl.studies.catalogue import STUDIES, study
 from fp9_rtl.studies.study import Chart, Outcome, Row, Study, Variant, measure
 from fp9_rtl.synthesis import breakdown as synth_area
-from fp9_rtl.synthesis.libraries import LIBRARIES
+from fp9_rtl.synthesis.libraries import LIBRARIES, SIDE_BY_SIDE
 from fp9_rtl.synthesis.records import NOTE
 
 with_library = pytest.mark.skipif(
@@ -133,7 +134,7 @@ def test_a_page_has_the_figures_and_the_spec_of_every_variant(name: str) -> None
 def test_nothing_but_pages_and_their_charts_is_kept() -> None:
     """JSON and CSV, which the command writes beside them, are left to it (.gitignore)."""
     kept = {f"{name}{suffix}" for name in (*STUDIES, "submodules") for suffix in (".md", ".svg")}
-    kept |= {"energy.md", "energy.svg", "energy-accuracy.svg"}  # the simulation's study
+    kept |= {"medians.md", "energy.md", "energy.svg", "energy-accuracy.svg"}  # the simulation's study
     tracked = {path.name for path in PAGES.iterdir() if path.suffix not in (".json", ".csv")}
     assert tracked <= kept | {study_report.INDEX}
 
@@ -223,6 +224,34 @@ def test_studies_can_be_listed() -> None:
     result = CliRunner().invoke(main, ["study", "--list", "--json"])
     assert result.exit_code == 0
     assert json.loads(result.stdout) == study_job.questions()
+
+
+# --- medians --------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_of_medians_has_every_pair_in_both_libraries() -> None:
+    text = (PAGES / "medians.md").read_text()
+    for both, one in study_medians.PAIRS:
+        for library in SIDE_BY_SIDE:
+            for mapping in "AB":
+                assert text.count(f"| {both} | {one} | {library} | {mapping} |") == 1
+                assert text.count(f"| {both} | {library} | {mapping} |") == 1
+    assert f"Measure again: `fp9 study {study_medians.NAME}`" in text
+
+
+@with_library
+def test_ratios_of_medians_lie_within_those_of_any_two_orders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(study_medians, "PAIRS", (("decoder_ocp", "decoder_hif8"),))
+    monkeypatch.setattr(study_medians, "ORDERS", 2)
+    written = study_job.run([study_medians.NAME], tmp_path, libraries=["osu018"])
+    assert [path.name for path in written[study_medians.NAME]] == ["medians.md", "medians.json"]
+    text = (tmp_path / "medians.md").read_text()
+    record = json.loads((tmp_path / "medians.json").read_text())
+    assert [(ratio["library"], ratio["mapping"]) for ratio in record["ratios"]] == [("osu018", "A"), ("osu018", "B")]
+    for ratio in record["ratios"]:
+        assert ratio["low"] <= ratio["area"] <= ratio["high"]
+        assert f"| {ratio['area']:.3f} | {ratio['low']:.3f} | {ratio['high']:.3f} |" in text
+    assert "(medians.md)" in (tmp_path / study_report.INDEX).read_text()
 
 
 # --- submodules ----------------------------------------------------------------------------------------------------

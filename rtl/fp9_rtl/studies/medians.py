@@ -1,0 +1,81 @@
+"""The study of mixed formats over 1-5-2 alone where 5 % matter: ratios of medians over several orders of the cells."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from fp9.system.files import write_whole
+from fp9.units import CATALOGUE
+from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, Library
+from fp9_rtl.synthesis.records import NOTE, RepeatedRatio, Repeats
+from fp9_rtl.synthesis.report import markdown_row, um2
+from fp9_rtl.synthesis.run import Progress, repeated_side_by_side
+
+NAME = "medians"
+"""What this study is called beside those of `STUDIES`."""
+
+TITLE = "Mixed operands, medians"
+QUESTION = "What do mixed operands cost over 1-5-2 alone, where another order of the cells may decide?"
+
+ORDERS = 5
+"""Orders of the cells, the text's own among them."""
+
+PAIRS = (
+    ("fpu_dlfloat16_hfp8", "fpu_dlfloat16_hfp8_152"),
+    ("fma_dlfloat16_hfp8", "fma_dlfloat16_hfp8_152"),
+)
+"""Units of the catalogue, with both formats and with 1-5-2 alone."""
+
+Found = tuple[list[Repeats], list[RepeatedRatio]]
+
+
+def measure(libraries: Sequence[str | Library] = SIDE_BY_SIDE, progress: Progress | None = None) -> Found:
+    """Every pair in each library by mappings A and B. Raises as `synthesise_unit`."""
+    repeats: list[Repeats] = []
+    medians: list[RepeatedRatio] = []
+    for done, (both, one) in enumerate(PAIRS, start=1):
+        areas, ratios = repeated_side_by_side([CATALOGUE[both]], CATALOGUE[one], ORDERS, libraries)
+        repeats += areas
+        medians += ratios
+        if progress:
+            progress(f"{NAME}: {both}", done, len(PAIRS))
+    return repeats, medians
+
+
+def write(found: Found, folder: Path) -> list[Path]:
+    """Write medians.md and .json into a folder; their paths."""
+    texts = {".md": page(found), ".json": as_json(found)}
+    for suffix, text in texts.items():
+        write_whole(folder / f"{NAME}{suffix}", text)
+    return [folder / f"{NAME}{suffix}" for suffix in texts]
+
+
+def as_json(found: Found) -> str:
+    """Every order, medians, deviations and ratios, as one JSON object."""
+    repeats, medians = found
+    record = {"note": NOTE, "repeats": [r.to_dict() for r in repeats], "ratios": [asdict(m) for m in medians]}
+    return json.dumps(record, indent=1) + "\n"
+
+
+def page(found: Found) -> str:
+    """The study as a Markdown page."""
+    repeats, medians = found
+    ratios = [markdown_row(["unit", "over", "library", "mapping", "ratio", "least", "most", "delay ratio"])]
+    ratios.append(markdown_row([*["---"] * 4, *["---:"] * 4]))
+    for m in medians:
+        figures = [f"{value:.3f}" for value in (m.area, m.low, m.high, m.delay)]
+        ratios.append(markdown_row([m.numerator, m.denominator, m.library, m.mapping, *figures]))
+    areas = [markdown_row(["unit", "library", "mapping", "um2", "deviation", "least", "most", "ns"])]
+    areas.append(markdown_row([*["---"] * 3, *["---:"] * 5]))
+    for r in repeats:
+        spread = [um2(r.area_um2), f"{r.area_deviation:.1%}", um2(min(r.areas_um2)), um2(max(r.areas_um2))]
+        areas.append(markdown_row([r.top, r.library, r.mapping, *spread, f"{r.delay_ns:.2f}"]))
+    basis = (
+        f"Medians over {ORDERS} orders in which ABC meets the cells of one circuit; a ratio's least and most are of "
+        f"any two orders; deviations are standard deviations. {NOTE[0].upper()}{NOTE[1:]}."
+    )
+    parts = [f"# {TITLE}", QUESTION, "\n".join(ratios), "\n".join(areas), basis]
+    return "\n\n".join([*parts, f"Measure again: `fp9 study {NAME}`"]) + "\n"
