@@ -10,6 +10,8 @@ import numpy as np
 from fp9.formats import Rounding
 from fp9.rounding import Overflow
 from fp9.suites.accumulators import mac_corner
+from fp9.suites.behind import behind_corner
+from fp9.suites.beyond import beyond_corner
 from fp9.suites.casts import cast_corner
 from fp9.suites.chunks import chunk_corner
 from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value, fixed, table_columns
@@ -41,14 +43,14 @@ corner.register(Quantiser, quantiser_corner)
 @corner.register
 def _(unit: Dot, rng: np.random.Generator) -> Inputs:
     """The sums' corners; where several products are summed exactly, those of `exact` as well, and of `scaled` where
-    scales multiply them."""
+    scales multiply them; what is `beyond` the largest result, and `behind` what a step keeps."""
     several = unit.products > 1
     parts = [sum_corner(unit, rng)]
     if several and unit.engine.window is None:
         parts.append(exact_corner(unit, rng))
     if several and unit.scale is not None:
         parts.append(scaled_corner(unit, rng))
-    return concatenated(parts)
+    return concatenated([*parts, *beyond_corner(unit, rng), *behind_corner(unit, rng)])
 
 
 @corner.register

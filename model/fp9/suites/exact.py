@@ -54,7 +54,7 @@ def exact_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
         cancelling | {"c": _anywhere(unit, rng)},
         drawn | {"c": _anywhere(unit, rng)},
         small | {"c": _anywhere(unit, rng, 4)},
-        *(factors | {"c": _opposite(unit, factors, rng)} for factors in (cancelling, small, drawn)),
+        *(factors | {"c": opposite(unit, factors, rng)} for factors in (cancelling, small, drawn)),
     ]
     columns = concatenated(parts)
     return {port.name: columns[port.name] for port in unit.inputs if port.name in columns}
@@ -93,11 +93,12 @@ def _anywhere(unit: Dot, rng: np.random.Generator, fields: int | None = None) ->
     return np.asarray(codes, dtype=np.uint32)
 
 
-def _opposite(unit: Dot, factors: Inputs, rng: np.random.Generator) -> NDArray[np.uint32]:
+def opposite(unit: Dot, factors: Inputs, rng: np.random.Generator) -> NDArray[np.uint32]:
     """Addends opposite to the rounded sum of the products, or one unit in the last place beside that."""
     fmt = fixed(unit.engine.output)
-    sums = golden.step(unit, factors | {"c": np.zeros(COUNT, dtype=np.uint32)})["result"].astype(np.int64)
-    beside = (sums & fmt.magnitude_mask) + rng.integers(-1, 2, COUNT)
+    nothing = np.zeros(len(next(iter(factors.values()))), dtype=np.uint32)
+    sums = golden.step(unit, factors | {"c": nothing})["result"].astype(np.int64)
+    beside = (sums & fmt.magnitude_mask) + rng.integers(-1, 2, len(sums))
     codes = np.clip(beside, 0, fmt.max_code) | (sums & fmt.sign_mask) ^ fmt.sign_mask
     return np.asarray(codes, dtype=np.uint32)
 

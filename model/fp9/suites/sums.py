@@ -38,7 +38,7 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
     Of several products one has the operands that a family means,
     each in turn; the families of module `lanes` let them meet.
     """
-    pairs = [*_pairs(unit)]
+    pairs = [*operand_pairs(unit)]
     operations = int(part * (OPERATIONS + _FURTHER * (len(pairs) - 1)))
     share = operations // len(pairs)
     parts = []
@@ -142,7 +142,7 @@ class Operand:
     bias: int | None = None
 
 
-def _pairs(unit: Dot) -> Iterator[tuple[Operand, Operand]]:
+def operand_pairs(unit: Dot) -> Iterator[tuple[Operand, Operand]]:
     """Operands of every pair of formats; with bias ports, of some pairs of extra biases, the extreme ones included."""
     for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
         variants = ((_BIASES[k], _BIASES[3 * k % len(_BIASES)]) for k in range(len(_BIASES)))

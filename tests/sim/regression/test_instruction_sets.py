@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -76,6 +78,35 @@ def lanes(unit: Dot, formats: Sequence[str], a: NDArray[Any], b: NDArray[Any]) -
         columns |= dict(zip(unit.lane_names(operand), codes.T, strict=True))
         columns[f"{operand}_format"] = np.full(len(codes), [fmt.name for fmt in offered].index(name))
     return columns
+
+
+def arm(unit: Dot, saturating: bool) -> None:
+    """Codes of all rows of two products to FP16; without scales those whose LSCALE, of which four bits count, is 0."""
+    rows = casts.lines(reference("isa", "arm", "fp8dotadd_2way_to_f16.txt"))
+    counted = [row for row in rows if row[0] in FP8 and row[1] in FP8 and int(row[3]) == saturating]
+    counted = [row for row in counted if unit.scale or int(row[2]) & 15 == 0]
+    assert len(counted) > 300
+    for formats in itertools.product(FP8, repeat=2):
+        own = [row for row in counted if (row[0], row[1]) == formats]
+        names = [FP8[code] for code in formats]
+        ports = lanes(unit, names, sums.codes(row[4] for row in own), sums.codes(row[5] for row in own))
+        if unit.scale is not None:
+            one = unit.scale.code_of(Fraction(1))
+            ports |= {"a_scale": one - (np.array([int(row[2]) for row in own]) & 15), "b_scale": np.full(len(own), one)}
+        got = verilated(unit)(c=sums.words(row[6] for row in own), **ports)
+        assert np.array_equal(got["result"], sums.words(row[7] for row in own))
+
+
+def test_dot_products_are_those_of_arm() -> None:
+    arm(dot_unit("dot2_fp16_arm"), saturating=False)
+
+
+@pytest.mark.parametrize("overflow", ["inf", "saturate"])
+def test_scaled_dot_products_are_those_of_arm(overflow: str) -> None:
+    """LSCALE is the exponent of one operand's scale, the other's is 1; OSM is the engine's overflow."""
+    unit = dot_unit("dot2_fp16_arm")
+    engine = fp9.engine(f"arm_fdot2(overflow={overflow})")
+    arm(replace(unit, engine=engine, scale=fp9.format("e8m0")), saturating=overflow == "saturate")
 
 
 def dot_unit(name: str) -> Dot:

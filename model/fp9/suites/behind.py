@@ -1,0 +1,87 @@
+"""Corner operations of chunks of several steps: what one step cuts off or rounds away, and what later steps show of it.
+
+In one step the products stand where its window ends or where its result is rounded. The other steps add nothing, or
+take away what is large, so that the last bits of the first decide the result, and what it lost the flags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.engines import Engine
+from fp9.suites import lanes
+from fp9.suites.columns import Inputs, fixed
+from fp9.suites.exact import opposite
+from fp9.suites.scales import scaled
+from fp9.suites.sums import Operand, operand_pairs, ports
+from fp9.units import Dot
+
+_COUNT = 1000
+"""Operations of each pair of formats, for each place where bits end."""
+
+_ABOVE, _BELOW = 8, 4
+"""Exponents of products around the place where bits end: so far above it their last bits are lost, below it all."""
+
+_NOTHING, _AWAY, _SUCH = range(3)
+"""What another step adds: zeros, the opposite of the first one's large product, or products as the first one's."""
+
+_Codes = NDArray[np.int64]
+
+
+def behind_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+    """Operations of every pair of formats; none where a chunk is a single step."""
+    if unit.engine.steps_of_chunk > 1:
+        for a, b in operand_pairs(unit):
+            yield from (_behind(unit, a, b, end, rng) for end in _ends(unit.engine))
+
+
+def _ends(engine: Engine) -> list[int]:
+    """How far below the leading bit of a step bits end: by its rounding, and by its window."""
+    return [fixed(engine.result).precision, *([] if engine.window is None else [engine.window])]
+
+
+def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> Inputs:
+    """One step as `_step` says. Most of the others add nothing; some take its large product away, some are such a step,
+    too. Addends are zero, of any code, or opposite to the sum but for its last place.
+    """
+    steps, rows, sign = unit.engine.steps_of_chunk, np.arange(_COUNT), 1 << (a.format.bits - 1)
+    every = [_step(unit, a, b, end, rng) for _ in range(steps)]
+    x, y = (np.stack(codes, axis=1) for codes in zip(*every, strict=True))
+    chosen = rng.integers(0, steps, _COUNT)
+    kind = rng.choice([_NOTHING, _AWAY, _SUCH], (_COUNT, steps), p=(0.6, 0.2, 0.2))
+    kind[rows, chosen] = _SUCH
+    large_x, large_y = (codes[rows, chosen, 0, None] for codes in (x, y))
+    x[kind != _SUCH] = 0
+    x[..., 0] = np.where(kind == _AWAY, large_x ^ sign, x[..., 0])
+    y[..., 0] = np.where(kind == _AWAY, large_y, y[..., 0])
+    lane = rng.permuted(np.broadcast_to(np.arange(unit.engine.products), x.shape), axis=-1)
+    places = np.argsort(unit.engine.order(unit.products))
+    x, y = (np.take_along_axis(codes, lane, -1).reshape(_COUNT, -1)[:, places] for codes in (x, y))
+    columns = ports(unit, a, b, x, y, rng.choice([0, fixed(unit.engine.output).sign_mask], _COUNT))
+    drawn = rng.integers(0, 1 << unit.engine.output.bits, _COUNT)
+    taken_back = opposite(replace(unit, scale=None, block=None), columns, rng)
+    c = np.choose(rng.integers(0, 3, _COUNT), [columns["c"], drawn, taken_back])
+    return scaled(unit, columns | {"c": c.astype(np.uint32)}, rng)
+
+
+def _step(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> tuple[_Codes, _Codes]:
+    """Factors of the products of a step, (n, products): a large one; its opposite, or zero; and others, half of them
+    zero, around a place `end` below it."""
+    shape, sign = (_COUNT, unit.engine.products), 1 << (a.format.bits - 1)
+    exponents = lanes.by_exponent(a.format, b.format)[2]
+    large = rng.integers(min(exponents[0] + end, exponents[-1]), exponents[-1] + 1, (_COUNT, 1))
+    wanted = large - end + rng.integers(-_BELOW, _ABOVE + 1, shape)
+    wanted[:, :1] = large
+    x, y = (codes.reshape(shape) for codes in lanes.of_exponent(a.format, b.format, wanted.reshape(-1), rng))
+    x[:, 1:] = np.where(rng.random((_COUNT, shape[1] - 1)) < 0.5, 0, x[:, 1:])
+    x = x | rng.choice([0, sign], shape)
+    cancels = rng.random((_COUNT, 1)) < 0.5
+    x[:, 1:2], y[:, 1:2] = np.where(cancels, x[:, :1] ^ sign, 0), y[:, :1]
+    return x, y
+
+
+__all__ = ["behind_corner"]
