@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from fp9.system.files import write_whole
-from fp9.units import CATALOGUE
+from fp9.units import CATALOGUE, Dot, Unit
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, Library
 from fp9_rtl.synthesis.records import NOTE, RepeatedRatio, Repeats
 from fp9_rtl.synthesis.report import markdown_row, um2
@@ -23,11 +23,21 @@ QUESTION = "What do mixed operands cost over 1-5-2 alone, where another order of
 ORDERS = 5
 """Orders of the cells, the text's own among them."""
 
+
+def _staged(name: str, stages: int) -> Unit:
+    """A multiply-add of the catalogue with so many register stages."""
+    found = CATALOGUE[name]
+    assert isinstance(found, Dot)
+    return dataclasses.replace(found, name=f"{name}_stages{stages}", stages=stages)
+
+
 PAIRS = (
-    ("fpu_dlfloat16_hfp8", "fpu_dlfloat16_hfp8_152"),
-    ("fma_dlfloat16_hfp8", "fma_dlfloat16_hfp8_152"),
+    (CATALOGUE["fpu_dlfloat16_hfp8"], CATALOGUE["fpu_dlfloat16_hfp8_152"]),
+    (CATALOGUE["fma_dlfloat16_hfp8"], CATALOGUE["fma_dlfloat16_hfp8_152"]),
+    (_staged("fma_dlfloat16_hfp8", 3), _staged("fma_dlfloat16_hfp8_152", 3)),
+    (CATALOGUE["fma_fp32_ocp"], CATALOGUE["fma_fp32_e5m2"]),
 )
-"""Units of the catalogue, with both formats and with 1-5-2 alone."""
+"""Units with both formats, and with 1-5-2 alone."""
 
 Found = tuple[list[Repeats], list[RepeatedRatio]]
 
@@ -37,11 +47,11 @@ def measure(libraries: Sequence[str | Library] = SIDE_BY_SIDE, progress: Progres
     repeats: list[Repeats] = []
     medians: list[RepeatedRatio] = []
     for done, (both, one) in enumerate(PAIRS, start=1):
-        areas, ratios = repeated_side_by_side([CATALOGUE[both]], CATALOGUE[one], ORDERS, libraries)
+        areas, ratios = repeated_side_by_side([both], one, ORDERS, libraries)
         repeats += areas
         medians += ratios
         if progress:
-            progress(f"{NAME}: {both}", done, len(PAIRS))
+            progress(f"{NAME}: {both.name}", done, len(PAIRS))
     return repeats, medians
 
 
@@ -56,7 +66,11 @@ def write(found: Found, folder: Path) -> list[Path]:
 def as_json(found: Found) -> str:
     """Every order, medians, deviations and ratios, as one JSON object."""
     repeats, medians = found
-    record = {"note": NOTE, "repeats": [r.to_dict() for r in repeats], "ratios": [asdict(m) for m in medians]}
+    record = {
+        "note": NOTE,
+        "repeats": [r.to_dict() for r in repeats],
+        "ratios": [dataclasses.asdict(m) for m in medians],
+    }
     return json.dumps(record, indent=1) + "\n"
 
 

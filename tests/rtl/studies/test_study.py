@@ -234,14 +234,14 @@ def test_the_page_of_medians_has_every_pair_in_both_libraries() -> None:
     for both, one in study_medians.PAIRS:
         for library in SIDE_BY_SIDE:
             for mapping in "AB":
-                assert text.count(f"| {both} | {one} | {library} | {mapping} |") == 1
-                assert text.count(f"| {both} | {library} | {mapping} |") == 1
+                assert text.count(f"| {both.name} | {one.name} | {library} | {mapping} |") == 1
+                assert text.count(f"| {both.name} | {library} | {mapping} |") == 1
     assert f"Measure again: `fp9 study {study_medians.NAME}`" in text
 
 
 @with_library
 def test_ratios_of_medians_lie_within_those_of_any_two_orders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(study_medians, "PAIRS", (("decoder_ocp", "decoder_hif8"),))
+    monkeypatch.setattr(study_medians, "PAIRS", ((CATALOGUE["decoder_ocp"], CATALOGUE["decoder_hif8"]),))
     monkeypatch.setattr(study_medians, "ORDERS", 2)
     written = study_job.run([study_medians.NAME], tmp_path, libraries=["osu018"])
     assert [path.name for path in written[study_medians.NAME]] == ["medians.md", "medians.json"]
