@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import fp9
+from fp9.engines import Truncation
 from fp9.golden import evaluate
-from fp9.rounding import Flags
+from fp9.rounding import Flags, Rounding
 from fp9.suites.behind import behind_corner
 from fp9.suites.beyond import beyond_corner
 from fp9.suites.columns import Inputs, concatenated
@@ -47,11 +49,20 @@ def test_products_beyond_the_largest_result_come_back_and_do_not(unit: Dot) -> N
     assert (finite & (results["result"] != 0)).mean() > 0.05
 
 
-@pytest.mark.parametrize("change", ["window=24", "window=26", "truncation=jam", "truncation=floor", "rounding=rna"])
+CHANGES: list[dict[str, Any]] = [
+    {"window": 24},
+    {"window": 26},
+    {"truncation": Truncation.JAM},
+    {"truncation": Truncation.FLOOR},
+    {"rounding": Rounding.RNA},
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
 @pytest.mark.parametrize("unit", CHAINED, ids=lambda unit: unit.name)
-def test_the_last_bits_of_every_step_are_seen(unit: Dot, change: str) -> None:
+def test_the_last_bits_of_every_step_are_seen(unit: Dot, change: dict[str, Any]) -> None:
     """An engine that differs behind a step's last bit gives other results, or other flags."""
     made = operations(behind_corner, unit)
-    other = fp9.engine(f"{unit.engine.name[:-1]},{change})")
-    right, changed = evaluate(unit, made), evaluate(replace(unit, engine=other), made)
+    other = replace(unit, engine=replace(unit.engine, **change))
+    right, changed = evaluate(unit, made), evaluate(other, made)
     assert np.any([right[name] != changed[name] for name in right], axis=0).sum() > 10
