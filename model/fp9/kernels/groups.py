@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 
-from fp9.kernels.bits import float64_bits
+from fp9.kernels.bits import bits_float64, float64_bits
 from fp9.kernels.compiled import called, inlined, kernel
+from fp9.kernels.floats import rounded_sum, truncate
 from fp9.kernels.fused import code_value, finish, sum_to_odd
+from fp9.kernels.round64 import INF_BITS
 from fp9.kernels.steps import as_addend, cut, finish_aligned, power
 
 
@@ -94,3 +96,38 @@ def grouped_rows(
             value = code_value(table, code)
             raised |= own
         codes[i], flags[i] = code, raised
+
+
+# --- steps of matrix products, vectorised over columns ---------------------------------------------------------------
+
+
+@inlined
+def _take_step(s, unit, row, sums, magnitudes, factors_a, factors_b, powers_a, powers_b, t):
+    """row = round(row + sums of groups times their scales), truncated toward zero; all finite but the accumulators."""
+    for j in range(row.size):
+        c = row[j]
+        top = max(bits_float64(float64_bits(c) & INF_BITS), s.lowest_power) if c != 0.0 else s.zero_power
+        for g in range(sums.shape[0]):
+            power = powers_a[g] * powers_b[g, j]
+            top = max(top, power if magnitudes[g, j] * power != 0.0 else s.zero_power)
+        scale = unit / top if top != 0.0 else 1.0
+        total = 0.0
+        for g in range(sums.shape[0]):
+            total += truncate(sums[g, j] * (factors_a[g] * factors_b[g, j]) * scale)
+        rounded = rounded_sum(total / scale, truncate(c * scale) / scale, t) + 0.0
+        row[j] = rounded if abs(c) < np.inf and top != 0.0 else c
+
+
+@kernel
+def grouped_columns(s, sums, magnitudes, factors_a, factors_b, powers_a, powers_b, acc, t):
+    """One step of `grouped_rows` for all rows and columns, in float64: acc (m, n).
+
+    `sums` and `magnitudes` (groups, m, n) are those of each group's products and of their magnitudes, `factors` and
+    `powers` (m or 1, groups) and (groups, n).
+    """
+    unit = math.ldexp(1.0, s.window)
+    for i in range(acc.shape[0]):
+        own = i if factors_a.shape[0] > 1 else 0
+        _take_step(
+            s, unit, acc[i], sums[:, i], magnitudes[:, i], factors_a[own], factors_b, powers_a[own], powers_b, t
+        )  # fmt: skip

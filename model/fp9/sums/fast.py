@@ -194,7 +194,7 @@ class Windowed(FastSums):
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         """A zero's exponent is not looked at: no product may lie below it."""
         zeros_matter = engine.zero_exponent is not None and a.lowest + b.lowest < engine.zero_exponent
-        return engine.window is not None and not zeros_matter
+        return engine.window is not None and engine.group is None and not zeros_matter
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         a, b = self._some(rows, columns)
@@ -292,7 +292,7 @@ def fitting(
     bypasses = engine.zero_bypass and (a.format.nan_is_inf or b.format.nan_is_inf)
     rounds = engine.whole or can_round(engine.result, engine.rounding)
     rounds_totals = not joins or can_round(engine.output, engine.output_rounding)
-    special = engine.truncation is Truncation.JAM or engine.group is not None or not engine.ends_plainly
+    special = engine.truncation is Truncation.JAM or not engine.ends_plainly
     if bypasses or special or not rounds or not rounds_totals:
         return ()
     return tuple(strategy for strategy in strategies if strategy.fits(engine, a, b, depth_bits))

@@ -19,6 +19,7 @@ from fp9.kernels.vectors import tile_columns
 from fp9.rounding import Rounding
 from fp9.sums.fast import PRODUCTS_OF_TILES, STRATEGIES, FastSums, Places, RoundedChain, depth_bits, fitting
 from fp9.sums.general import NO_RANDOM, GeneralSums
+from fp9.sums.groups import GroupedTiles
 from fp9.sums.operands import NO_EXPONENT, Span
 from fp9.sums.rounders import rounder
 from fp9.sums.sides import NO_POWERS, Side
@@ -222,7 +223,7 @@ class AlignedNarrow(Aligned):
 def _aligns(engine: Engine, a: Span, b: Span) -> bool:
     """Whether exponents are bytes, a zero's is below all others, and no zero's is looked at."""
     plain = engine.joined is None and engine.addend is Addend.INSIDE and engine.truncation is Truncation.ZERO
-    if engine.window is None or not plain:
+    if engine.window is None or engine.group is not None or not plain:
         return False
     zeros_matter = engine.zero_exponent is not None and _lattice(a, b) < engine.zero_exponent
     below = NO_EXPONENT + max(a.highest, b.highest) < min(_lattice(a, b), -_SAFE_EXPONENT)
@@ -235,7 +236,7 @@ def _holds(engine: Engine, precision: int) -> bool:
     return (4 * engine.products + 2) << engine.window <= 1 << (precision - 1)
 
 
-TILED: tuple[type[FastSums], ...] = (RoundedNarrow, Rounded, AlignedNarrow, Aligned)
+TILED: tuple[type[FastSums], ...] = (RoundedNarrow, Rounded, AlignedNarrow, Aligned, GroupedTiles)
 """In the order in which they are tried, before the strategies for all numbers."""
 
 

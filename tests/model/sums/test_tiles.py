@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from tests.rosters import PRESETS
 
 import fp9
+from fp9.blocks import quantise
 from fp9.engines import Engine, engine
+from fp9.scaling import block_format
 from fp9.sums import tiles
 
 PAIRS = (("e4m3", "e4m3"), ("e4m3", "e5m2"), ("hif8", "hif8"), ("hfp8_143", "hfp8_152"))
@@ -115,3 +117,31 @@ def test_the_rounding_of_the_processor_is_as_it_was() -> None:
     fp9.matmul(a, b, "e4m3", "e4m3", "hopper", threads=1)
     assert np.float32(1) + np.float32(1.5 * 2.0**-24) == np.nextafter(np.float32(1), np.float32(2))
     assert np.nextafter(1.0, 2.0) == 1.0 + 1.5 * 2.0**-53
+
+
+@pytest.mark.parametrize("depth", [150, 70, 16])
+@pytest.mark.parametrize("block", ["nvfp4", "mxfp4"])
+@pytest.mark.parametrize("name", ["blackwell_nvfp4", "blackwell_nvfp4(result=fp16,rounding=rne)"])
+def test_blocks_with_scales_are_sums_one_by_one(name: str, block: str, depth: int) -> None:
+    """Some have scales that are NaN, some groups whose numbers are all zero."""
+    rng = np.random.default_rng(depth)
+    given = []
+    for rows in SHAPE[:2]:
+        x = rng.standard_normal((rows, depth), np.float32) * np.exp2(rng.integers(-20, 20, (rows, 1)))
+        x[rng.random(x.shape) < 0.3] = 0.0
+        x[:2] = 0.0
+        given.append(quantise(x.astype(np.float32), block))
+    a, b = given
+    record = block_format(block)
+    if depth == 16:
+        a.scales[-1, 0] = record.scale.nan_code(False)
+    options: Any = {"scale_format": record.scale, "block": record.length}
+    for c in (None, addends(name, SHAPE[:2], rng)):
+        options |= {} if c is None else {"c": c, "format_c": engine(name).addend_format}
+        ours = fp9.matmul(
+            a.elements, b.elements.T, "e2m1", "e2m1", name, scale_a=a.scales, scale_b=b.scales.T, **options
+        )
+        single, _ = fp9.matmul(
+            a.elements, b.elements.T, "e2m1", "e2m1", name, scale_a=a.scales, scale_b=b.scales.T, flags=True, **options
+        )
+        assert np.array_equal(ours, single)
