@@ -8,10 +8,12 @@ from fp9.engines import ENGINES, engine
 from fp9.formats import fixed_format, format
 from fp9.names import unknown
 from fp9.rounding import NanSign, Overflow, Rounding
+from fp9.scaling import block_format
 from fp9.units.base import Unit
 from fp9.units.cast import Cast
 from fp9.units.decode import Decoder, Upcast
 from fp9.units.fpu import Fpu
+from fp9.units.quantiser import Quantiser
 from fp9.units.step import Dot, Fma, Mac
 
 _OCP = (format("e4m3"), format("e5m2"))
@@ -20,6 +22,7 @@ _INT8 = (format("e4m3"), format("int8"))
 _FNUZ = (format("e4m3fnuz"), format("e5m2fnuz"))
 _ALL = (*_OCP, format("hif8"), *_HFP8)
 _FP32, _DLFLOAT = ENGINES["fma_fp32"], ENGINES["dlfloat"]
+_MXFP4 = block_format("mxfp4")
 _R = Rounding
 _ARM: dict[str, Any] = {
     "overflow": (Overflow.INF, Overflow.SATURATE),
@@ -55,6 +58,7 @@ CATALOGUE: dict[str, Unit] = {
         Cast("cast_bf16_riscv", fixed_format("bf16"), **_RISCV),
         Cast("cast_fp32_arm", fixed_format("fp32"), _OCP, (_R.RNE,), **_ARM),
         Cast("cast_fp32_x4", fixed_format("fp32"), _OCP, (_R.RNE,), amax=True, lanes=4, stages=2),
+        Quantiser("quantiser_mxfp4", fixed_format("bf16"), _MXFP4, tuple(map(_MXFP4.rule, _MXFP4.rules)), stages=1),
         Fma("fma_fp32", _ALL, _ALL, _FP32),
         Fma("fma_fp32_ocp", _OCP, _OCP, _FP32),
         Fma("fma_fp32_e5m2", _OCP[1:], _OCP[1:], _FP32),
