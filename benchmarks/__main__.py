@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-from benchmarks.measure import report
+from benchmarks.measure import machine, report
 
 GROUPS = ("casts", "matmul", "small", "blocks", "layers", "simulation")
 """Modules of this package with a function `run` that returns results."""
@@ -16,6 +16,7 @@ def main(names: list[str]) -> None:
     unknown = [name for name in names if name not in GROUPS]
     if unknown:
         sys.exit(f"unknown benchmark {unknown[0]!r}; known: {', '.join(GROUPS)}")
+    print(machine())
     for name in names or GROUPS:
         print(report(importlib.import_module(f"benchmarks.{name}").run()))
 

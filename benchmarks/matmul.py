@@ -1,6 +1,7 @@
-"""Matrix products on one thread, in multiply-adds, beside packages that model accumulators and beside torch's float32.
+"""Matrix products on one thread, in multiply-adds, beside NumPy's float32 product and packages that model accumulators.
 
-mmasim and apytypes take part of the rows: their rate does not depend on how many. torch is the limit, without an order.
+NumPy's is the limit, in an order of its own. mmasim and apytypes take part of the rows: their rate does not depend on
+how many.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import fp9
 from benchmarks.measure import Contender, Result, measure, peer
 
 SHAPES = ((512, 512, 512), (64, 256, 4096))
-FORMATS = (("e4m3", "e4m3"), ("e4m3", "e5m2"))
+FORMATS = (("e4m3", "e4m3"), ("e4m3", "e5m2"), ("hif8", "hif8"), ("hfp8_143", "hfp8_152"))
 ENGINES = {
-    "fma_fp32": "torch",
+    "fma_fp32": None,
+    "fma_bf16": None,
     "fma_fp16": "apytypes",
     "dlfloat": "apytypes",
     "fmma": "apytypes",
@@ -24,6 +26,10 @@ ENGINES = {
     "ada": "mmasim",
     "blackwell": "mmasim",
     "deepseek": "mmasim",
+    "hopper_fp16": None,
+    "hopper_mma": None,
+    "cdna3": None,
+    "mx": None,
     "exact": None,
 }
 """Each engine's peer."""
@@ -61,16 +67,9 @@ def _apytypes(a: np.ndarray, b: np.ndarray, formats: tuple[str, str]) -> Contend
     return Contender("apytypes", multiply)
 
 
-def _torch(a: np.ndarray, b: np.ndarray, formats: tuple[str, str]) -> Contender | None:
-    torch = peer("torch")
-    if torch is None:
-        return None
-    torch.set_num_threads(1)
-    x, y = (torch.from_numpy(fp9.decode(codes, name)) for codes, name in zip((a, b), formats, strict=True))
-    return Contender("torch", lambda: x @ y)
-
-
-PEERS = {"mmasim": _mmasim, "apytypes": _apytypes, "torch": _torch}
+PEERS = {"mmasim": _mmasim, "apytypes": _apytypes}
+THEIRS = {"e4m3", "e5m2"}
+"""Formats that the peers have."""
 
 
 def _ours(a: np.ndarray, b: np.ndarray, formats: tuple[str, str], engine: str) -> Contender:
@@ -109,21 +108,21 @@ def _often(multiply: Callable[[], object]) -> Callable[[], object]:
 
 
 def run() -> list[Result]:
-    """Small products; all engines on both shapes and pairs of formats, and the exact sum of hif8."""
+    """Small products; all engines on both shapes and all pairs of formats."""
     results = _small(np.random.default_rng(1))
     rng = np.random.default_rng(0)
     for m, k, n in SHAPES:
         for formats in FORMATS:
             a, b = (fp9.encode(rng.normal(size=s), f) for s, f in zip(((m, k), (k, n)), formats, strict=True))
             theirs: dict[str, list[Result]] = {}
-            for name, make in PEERS.items():
-                part = a if name == "torch" else a[:PEER_ROWS]
+            for name, make in PEERS.items() if set(formats) <= THEIRS else ():
+                part = a[:PEER_ROWS]
                 contender = make(part, b, formats)
                 theirs[name] = [] if contender is None else measure("", part.size * n, [contender])
+            x, y = (fp9.decode(codes, name).astype(np.float32) for codes, name in zip((a, b), formats, strict=True))
+            limit = Contender("NumPy float32", lambda x=x, y=y: x @ y)  # type: ignore[misc]
             for engine, name in ENGINES.items():
                 operation = f"{engine}, {' x '.join(formats)}, {m} x {k} x {n}"
-                results += measure(operation, m * k * n, [_ours(a, b, formats, engine)])
+                results += measure(operation, m * k * n, [_ours(a, b, formats, engine), limit])
                 results += [Result(operation, r.package, r.rate) for r in theirs.get(name or "", [])]
-        a, b = fp9.encode(rng.normal(size=(m, k)), "hif8"), fp9.encode(rng.normal(size=(k, n)), "hif8")
-        results += measure(f"exact, hif8 x hif8, {m} x {k} x {n}", m * k * n, [_ours(a, b, ("hif8", "hif8"), "exact")])
     return results

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import platform
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
+
+import numpy
 
 from fp9.system.missing import install_hint
 
@@ -39,6 +44,18 @@ def peer(name: str) -> ModuleType | None:
         return None
 
 
+def machine() -> str:
+    """Processor, vector registers as the kernels reckon with them, and versions."""
+    from fp9.kernels.vectors import REGISTER_BYTES
+
+    text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    model = re.search(r"model name\s*:\s*(.*)", text)
+    name = model[1] if model else platform.processor() or platform.machine()
+    return (
+        f"{name}, vectors of {8 * REGISTER_BYTES} bits, Python {platform.python_version()}, NumPy {numpy.__version__}"
+    )
+
+
 def measure(operation: str, elements: int, contenders: list[Contender]) -> list[Result]:
     """Best of `REPEATS` runs of each contender, after one to warm up; contenders take turns."""
     best = dict.fromkeys((contender.package for contender in contenders), float("inf"))
@@ -59,7 +76,8 @@ def report(results: list[Result]) -> str:
         rates = {result.package: result.rate for result in results if result.operation == operation}
         ours = rates.pop("fp9")
         peers = "  ".join(
-            f"{package} {rate:.{0 if rate >= 1 else 3}f} ({ours / rate:.1f}x)" for package, rate in rates.items()
+            f"{package} {_digits(rate)} ({ours / rate:.{1 if ours >= rate else 2}f}x)"
+            for package, rate in rates.items()
         )
         lines.append(f"{operation:42} {ours:8.0f} M/s   {peers}")
     return "\n".join(lines)

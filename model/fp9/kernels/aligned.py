@@ -15,10 +15,12 @@ from llvmlite import ir
 
 from fp9.kernels.compiled import called, inlined, kernel
 from fp9.kernels.floats import masked, rounded
-from fp9.kernels.vectors import VECTORS, WIDE, Code, give_panel, take_panel, tile_columns, vector_function
+from fp9.kernels.vectors import VECTORS, WIDE, Code, Variable, give_panel, take_panel, tile_columns, vector_function
 
 NO_EXPONENT = -128
 """Stands for the exponent of a zero: with any other it stays below that of every product."""
+_BELOW_NUMBERS = -90
+"""Exponents of products of numbers are not below, those of zeros are."""
 _ROWS = 3 if WIDE else 1
 _BYTE = ir.IntType(8)
 _PLANES, _NEGATIVE_B, _POSITIVE_B = 3, 1, 2  # of a packed b: magnitudes, those of negative numbers, of positive ones
@@ -30,6 +32,7 @@ class Aligned(NamedTuple):
     products: int
     window: int
     lowest: int  # exponent of the result's lowest binade: smaller addends are aligned as numbers of it
+    zero: int  # exponent with which a zero is aligned; NO_EXPONENT where it is below all others
     truncates: bool
     smallest: Any  # magnitudes within which no sum meets an edge of result or carrier; 0 always does well
     largest: Any
@@ -38,18 +41,20 @@ class Aligned(NamedTuple):
 def _tile(rows: int) -> Any:
     def aligned_tile(
         code: Code, a: Any, negative: Any, power_a: Any, depth: Any, b: Any, power_b: Any, acc: Any, first: Any,
-        row: Any, count: Any, window: Any, lowest: Any,
+        row: Any, count: Any, window: Any, lowest: Any, zero: Any,
     ) -> None:  # fmt: skip
         """Carry `rows` rows of accumulators through `count` products."""
         width = VECTORS * code.lanes
         left = [code.place(code.builder.add(row, code.index(r)), depth, first) for r in range(rows)]
         places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
-        tops = _tops(code, power_a, left, power_b, count, width)
+        exponents = _Exponents(code, power_a, left, power_b, count)
+        tops = exponents.tops()
+        exponents.raise_to(tops, zero)
         cells = [(r, v) for r in range(rows) for v in range(VECTORS)]
         bases, alls, negatives = {}, {}, {}
         for r, v in cells:
             c = code.load(acc, code.place(v, code.lanes, places[r]), code.float)
-            base, magnitude, below = _start(code, c, code.part(tops[r].get(), v), window, lowest)
+            base, magnitude, below = _start(code, c, code.part(tops[r].get(), v), window, lowest, zero)
             bases[r, v] = base
             alls[r, v] = code.variable(code.builder.fadd(base, magnitude))
             negatives[r, v] = code.variable(code.builder.fadd(base, below))
@@ -74,19 +79,38 @@ def _tile(rows: int) -> Any:
     return aligned_tile
 
 
-def _tops(code: Code, power_a: Any, left: list[Any], power_b: Any, count: Any, width: int) -> list[Any]:
-    """The largest exponent of a product, for each row and column."""
-    vector = ir.VectorType(_BYTE, width)
-    tops = [code.variable(code.constant(NO_EXPONENT, vector)) for _ in left]
-    with code.loop(count) as k:
-        own = code.load(power_b, code.place(k, width), vector)
-        for top, start in zip(tops, left, strict=True):
-            other = code.splat(code.load(power_a, code.builder.add(start, k), _BYTE), width)
-            top.set(code.larger(top.get(), code.saturating_sum(own, other)))
-    return tops
+class _Exponents:
+    """Those of products, of rows that begin in `left` with all columns of a panel, as bytes."""
+
+    def __init__(self, code: Code, power_a: Any, left: list[Any], power_b: Any, count: Any) -> None:
+        self._code, self._power_a, self._left, self._power_b, self._count = code, power_a, left, power_b, count
+        self._vector = ir.VectorType(_BYTE, VECTORS * code.lanes)
+
+    def tops(self) -> list[Variable]:
+        """The largest of each row and column."""
+        return self._ends(NO_EXPONENT, self._code.larger)
+
+    def raise_to(self, tops: list[Variable], zero: Any) -> None:
+        """Let a zero among the products count with its exponent, where it has one."""
+        code, builder = self._code, self._code.builder
+        with builder.if_then(builder.icmp_signed("!=", zero, code.index(NO_EXPONENT))):
+            own = code.splat(builder.trunc(zero, _BYTE), self._vector.count)
+            for top, bottom in zip(tops, self._ends(-NO_EXPONENT - 1, code.smaller), strict=True):
+                has_zero = builder.icmp_signed("<", bottom.get(), code.constant(_BELOW_NUMBERS, self._vector))
+                top.set(builder.select(has_zero, code.larger(top.get(), own), top.get()))
+
+    def _ends(self, start: int, chosen: Any) -> list[Variable]:
+        code, width = self._code, self._vector.count
+        ends = [code.variable(code.constant(start, self._vector)) for _ in self._left]
+        with code.loop(self._count) as k:
+            own = code.load(self._power_b, code.place(k, width), self._vector)
+            for end, first in zip(ends, self._left, strict=True):
+                other = code.splat(code.load(self._power_a, code.builder.add(first, k), _BYTE), width)
+                end.set(chosen(end.get(), code.saturating_sum(own, other)))
+        return ends
 
 
-def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any) -> tuple[Any, Any, Any]:
+def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any, zero: Any) -> tuple[Any, Any, Any]:
     """What sums start from, the addend's magnitude, and this where it is negative."""
     builder, fraction, field = code.builder, code.constant(code.fraction_bits), code.exponent_field
     bias = field >> 1
@@ -95,7 +119,7 @@ def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any) -> tuple[Any,
     exponent = builder.sub(builder.lshr(magnitude, fraction), code.constant(bias))
     exponent = code.larger(exponent, code.splat_integer(lowest))
     some = builder.icmp_signed("!=", magnitude, code.constant(0))
-    top = code.larger(top, builder.select(some, exponent, code.constant(NO_EXPONENT)))
+    top = code.larger(top, builder.select(some, exponent, code.splat_integer(zero)))
     scale = builder.sub(code.constant(bias + code.fraction_bits), code.splat_integer(window))
     base = code.as_numbers(builder.shl(builder.add(top, scale), fraction))
     is_negative = builder.icmp_signed("<", bits, code.constant(0))
@@ -134,8 +158,9 @@ def _close(s, t, row):
         for j in range(row.size):
             row[j] = masked(row[j], t.mask)
     else:
+        zero = row.dtype.type(0.0)  # an aligned sum's zero has no sign
         for j in range(row.size):
-            row[j] = rounded(row[j], t)
+            row[j] = rounded(row[j], t) + zero
     return _edges(s, row)
 
 
@@ -154,7 +179,8 @@ def _steps(s, t, a, negative, power_a, values, powers, panel, first, last, redo)
     """One step of all rows of a panel."""
     row = 0
     while row < panel.shape[0]:
-        some = (a, negative, power_a, a.shape[1], values, powers, panel, first, row, last - first, s.window, s.lowest)
+        numbers = (last - first, s.window, s.lowest, s.zero)
+        some = (a, negative, power_a, a.shape[1], values, powers, panel, first, row, *numbers)
         count = _ROWS if row + _ROWS <= panel.shape[0] else 1
         if count == _ROWS:
             _rows_tile(some)

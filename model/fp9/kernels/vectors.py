@@ -39,7 +39,8 @@ def _has_wide_registers() -> bool:
 WIDE = _has_wide_registers()
 """Whether the machine has 32 vector registers of 64 bytes; otherwise 16 of 32 are reckoned with."""
 
-_REGISTER_BYTES = 64 if WIDE else 32
+REGISTER_BYTES = 64 if WIDE else 32
+"""Bytes of a vector register."""
 VECTORS = 4
 """Vectors beside each other in a tile."""
 
@@ -47,7 +48,7 @@ VECTORS = 4
 @inlined
 def tile_columns(itemsize: int) -> int:
     """Numbers of a row of a tile."""
-    return VECTORS * _REGISTER_BYTES // itemsize
+    return VECTORS * REGISTER_BYTES // itemsize
 
 
 class Code:
@@ -55,7 +56,7 @@ class Code:
 
     def __init__(self, builder: Any, itemsize: int) -> None:
         self.builder = builder
-        self.lanes, self.bits = _REGISTER_BYTES // itemsize, 8 * itemsize
+        self.lanes, self.bits = REGISTER_BYTES // itemsize, 8 * itemsize
         scalar, self._suffix = _FLOATS[itemsize]
         self.float, self.int = ir.VectorType(scalar, self.lanes), ir.VectorType(ir.IntType(self.bits), self.lanes)
         self.fraction_bits = int(np.finfo(np.float32 if itemsize == 4 else np.float64).nmant)
@@ -100,6 +101,10 @@ class Code:
     def larger(self, x: Any, y: Any) -> Any:
         """The larger integers."""
         return self._called(f"llvm.smax.v{x.type.count}i{x.type.element.width}", x, y)
+
+    def smaller(self, x: Any, y: Any) -> Any:
+        """The smaller integers."""
+        return self._called(f"llvm.smin.v{x.type.count}i{x.type.element.width}", x, y)
 
     def saturating_sum(self, x: Any, y: Any) -> Any:
         """Sums of integers that stay within their type."""

@@ -93,23 +93,27 @@ def _cleared(x: NDArray[Any], special: NDArray[np.bool_]) -> NDArray[Any]:
 
 
 class Stepwise(FastSums):
-    """The kernel of single steps, without a window: for all engines that sum exactly, and slow."""
+    """The kernel of single steps: for all engines and numbers, and slow."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
         self._general = GeneralSums(engine.within_chunk, a, b, joins=False)
-        self._values = a.values, b.values
+        self._sides = a, b
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        return engine.window is None
+        return True
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
-        a, b = self._values[0][rows, begin:end], self._values[1][columns, begin:end]
-        result, powers = self.engine.result, (NO_POWERS, NO_POWERS)
-        codes, flags = np.empty(len(b), dtype=result.dtype), np.empty(len(b), dtype=np.uint8)
-        for i in range(len(a)):
-            self._general.sum_rows((a[i : i + 1], b), powers, acc[i], _ONE, NO_RANDOM, codes, flags)
+        a, b = self._sides
+        left, right = a.values[rows, begin:end], b.values[columns, begin:end]
+        powers = (a.powers[rows, begin:end], b.powers[columns, begin:end]) if a.aligned else None
+        result = self.engine.result
+        codes, flags = np.empty(acc.shape[1], dtype=result.dtype), np.empty(acc.shape[1], dtype=np.uint8)
+        for i, sums in enumerate(acc):
+            row = slice(i, i + 1)
+            aligned = (powers[0][row], powers[1]) if powers else (NO_POWERS, NO_POWERS)
+            self._general.sum_rows((left[row], right), aligned, sums, _ONE, NO_RANDOM, codes, flags)
             acc[i] = decode_to(codes, result, np.float64)
         return acc
 
@@ -190,6 +194,7 @@ class Aligned(Tiled):
             engine.products,
             engine.window,
             lowest,
+            _zero_exponent(engine, a.span, b.span),
             truncates,
             self.carrier(max(safe, 2.0**lowest) if truncates else safe),
             self.carrier(min(2.0**_SAFE_EXPONENT, float(engine.result.max))),
@@ -221,13 +226,18 @@ class AlignedNarrow(Aligned):
 
 
 def _aligns(engine: Engine, a: Span, b: Span) -> bool:
-    """Whether exponents are bytes, a zero's is below all others, and no zero's is looked at."""
+    """Whether exponents are bytes, and the byte that stands for a zero's is below all others."""
     plain = engine.joined is None and engine.addend is Addend.INSIDE and engine.truncation is Truncation.ZERO
     if engine.window is None or engine.group is not None or not plain:
         return False
-    zeros_matter = engine.zero_exponent is not None and _lattice(a, b) < engine.zero_exponent
-    below = NO_EXPONENT + max(a.highest, b.highest) < min(_lattice(a, b), -_SAFE_EXPONENT)
-    return below and max(a.highest, b.highest) < -NO_EXPONENT // 4 and not zeros_matter
+    below = NO_EXPONENT + max(a.highest, b.highest) < -_SAFE_EXPONENT < _lattice(a, b)
+    return below and max(a.highest, b.highest) < -NO_EXPONENT // 4
+
+
+def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
+    """The exponent with which a zero is aligned, where it is above that of some number."""
+    zero = engine.zero_exponent
+    return NO_EXPONENT if zero is None or zero <= _lattice(a, b) else zero
 
 
 def _holds(engine: Engine, precision: int) -> bool:
