@@ -157,9 +157,9 @@ def _sums(unit: Dot, product: Recorded, generator: np.random.Generator, sums: in
 
 def _lanes(unit: Dot, side: str, codes: NDArray[Any]) -> Columns:
     """Codes (sums, K) as one column (sums, steps) for each lane."""
-    lanes = unit.engine.products
-    filled = np.pad(codes, ((0, 0), (0, -codes.shape[1] % lanes)))
-    return {name: filled[:, lane::lanes] for lane, name in enumerate(unit.lane_names(side))}
+    lanes = unit.lane_names(side)
+    filled = np.pad(codes, ((0, 0), (0, -codes.shape[1] % len(lanes))))
+    return {name: filled[:, lane :: len(lanes)] for lane, name in enumerate(lanes)}
 
 
 def chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:

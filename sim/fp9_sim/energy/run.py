@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from fp9.units import Cast, Dot, Fpu, Quantiser, Unit
 from fp9_rtl.synthesis.libraries import Library, find_library
+from fp9_rtl.synthesis.mapping import delay_tool
 from fp9_rtl.synthesis.netlist import netlist
 from fp9_rtl.synthesis.power import power_library
+from fp9_rtl.tools.cache import cache_folder, load, store
+from fp9_rtl.tools.yosys import yosys_version
 from fp9_sim.energy.switching import Dynamic, dynamic, side_by_side
 from fp9_sim.netlists.cells import CellNetlist
 from fp9_sim.netlists.toggles import submodule
+from fp9_sim.provenance import source_digest
 
 NOTE = (
     "every net's settled values at an operation a clock, glitches out of 2,048 operations timed by the cells' mean "
@@ -84,10 +90,33 @@ def measure(
 ) -> Energy:
     """Energy of a unit over operations, one array of shape (n,) for each input port, run in their order.
 
-    `data` names them. Raises ValueError for a spec without hardware, an unknown library or mapping, cells that cannot
-    be measured, and no operations; MissingTool without library or Yosys.
+    `data` names them. What was measured before is kept, in `cache` or the cache's own folder. Raises ValueError for a
+    spec without hardware, an unknown library or mapping, cells that cannot be measured, and no operations; MissingTool
+    without library or Yosys.
     """
     cells = find_library(library)
+    columns = {port.name: np.asarray(operations[port.name]) for port in unit.inputs if port.name in operations}
+    request = {
+        "energy": [repr(unit), data, mapping, by_step, cells.sha256, yosys_version(), delay_tool(), source_digest()],
+        "operations": {name: hashlib.sha256(column.astype(np.uint64).tobytes()).hexdigest() for name, column in columns.items()},
+    }
+    folder = cache or cache_folder()
+    kept = load(folder, request)
+    if kept is None:
+        kept = asdict(_measured(unit, operations, data, cells, mapping, by_step, cache))
+        store(folder, request, kept)
+    return Energy(**kept)
+
+
+def _measured(
+    unit: Unit,
+    operations: Mapping[str, NDArray[Any]],
+    data: str,
+    cells: Library,
+    mapping: str,
+    by_step: bool,
+    cache: Path | None,
+) -> Energy:
     power = power_library(cells)
     mapped = netlist(unit, cells, mapping=mapping, by_submodule=by_step, cache=cache)
     sequences, first = side_by_side(unit, operations)
