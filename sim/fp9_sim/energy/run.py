@@ -98,7 +98,7 @@ def measure(
     columns = {port.name: np.asarray(operations[port.name]) for port in unit.inputs if port.name in operations}
     request = {
         "energy": [repr(unit), data, mapping, by_step, cells.sha256, yosys_version(), delay_tool(), source_digest()],
-        "operations": {name: hashlib.sha256(column.astype(np.uint64).tobytes()).hexdigest() for name, column in columns.items()},
+        "operations": {name: _digest(column) for name, column in columns.items()},
     }
     folder = cache or cache_folder()
     kept = load(folder, request)
@@ -106,6 +106,10 @@ def measure(
         kept = asdict(_measured(unit, operations, data, cells, mapping, by_step, cache))
         store(folder, request, kept)
     return Energy(**kept)
+
+
+def _digest(column: NDArray[Any]) -> str:
+    return hashlib.sha256(column.astype(np.uint64).tobytes()).hexdigest()
 
 
 def _measured(
