@@ -32,9 +32,7 @@ _FRESH = 300
 _EDGES = 700
 """Sums at the edges of the engine that is left, beside them."""
 _QUIET = 2
-"""Times that none is looked for again where one candidate is left."""
-_STUBBORN = 16
-"""Times that none may be found before several candidates count as equal."""
+"""Times that none may be found before candidates count as equal."""
 _MUTANTS = 40
 _HEAD = 8
 """Every eighth row refutes most engines before all rows are looked at."""
@@ -101,15 +99,6 @@ class _Session:
         results = self.box.answers(vectors.a, vectors.b, vectors.c)
         self.evidence = self.evidence.extended(vectors, results)
         return results
-
-    @property
-    def left(self) -> int:
-        """How many sums may still be asked, without those that are asked again."""
-        return max(self.most - self.box.calls - _AGAIN, 0)
-
-    def some_of_pool(self, count: int) -> Vectors:
-        """Probes drawn at random."""
-        return self.pool.take(self.rng.choice(len(self.pool), min(count, len(self.pool)), replace=False))
 
     def ask_thinned(self) -> None:
         """Ask some probes of all families, once in a session."""
@@ -246,7 +235,7 @@ def _searched(session: _Session) -> list[Engine]:
 def _told_apart(session: _Session, left: list[Engine]) -> list[Engine]:
     """What is left of some engines and those around them."""
     middle, quiet = None, 0
-    while left and quiet < (_QUIET if len(left) == 1 else _STUBBORN):
+    while left and quiet < _QUIET:
         before = fields.key(_preferred(left)), len(left)
         if middle != before[0]:
             middle = before[0]
@@ -287,21 +276,12 @@ def _explaining(session: _Session, engines: Iterable[Engine]) -> list[Engine]:
 
 
 def _confirmed(session: _Session, left: list[Engine]) -> bool:
-    """Whether an engine gives sums that it was not searched for: random ones, at its edges, and of the probes.
-
-    Of one that is no preset, which was made to explain what was asked, half of the sums that are left are asked.
-    """
-    engine = _preferred(left)
-    more = 2 * _CONFIRMING
-    session.ask(drawn(session.interface, _CONFIRMING, session.rng))
-    session.ask(edges(session.interface, engine, _CONFIRMING, session.rng))
-    if not _is_preset(engine):
+    """Whether random sums agree with an engine, and probes of every family with one that is no preset."""
+    if not _is_preset(_preferred(left)):
         session.ask_thinned()
-        more = session.left // 4
-    for vectors in (edges(session.interface, engine, more, session.rng), session.some_of_pool(more)):
-        if session.evidence.explains(engine):
-            session.ask(vectors)
-    return session.evidence.explains(engine)
+    session.ask(drawn(session.interface, _CONFIRMING, session.rng))
+    session.ask(edges(session.interface, _preferred(left), _CONFIRMING, session.rng))
+    return session.evidence.explains(left[0])
 
 
 def _is_preset(engine: Engine) -> bool:
