@@ -4,6 +4,7 @@ from fp9.engines.catalogue import ALIASES, ENGINES, engine
 from fp9.engines.engine import (
     MAX_PRODUCTS,
     MAX_WINDOW,
+    NO_EXPONENT,
     Addend,
     Engine,
     MacOp,
@@ -18,6 +19,7 @@ __all__ = [
     "ENGINES",
     "MAX_PRODUCTS",
     "MAX_WINDOW",
+    "NO_EXPONENT",
     "Addend",
     "Engine",
     "MacOp",

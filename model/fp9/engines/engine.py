@@ -304,4 +304,7 @@ def alignment_exponent(fmt: Format, exponent: int) -> int:
     return exponent if fmt.can_underflow else fmt.quantum(exponent) + _INTEGER_FRACTION_BITS
 
 
+NO_EXPONENT = -128
+"""Byte that stands for the alignment exponent of a zero, which has none: below those of all 8-bit numbers."""
+
 _INTEGER_FRACTION_BITS = 6

@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 
+from fp9.engines import NO_EXPONENT
 from fp9.kernels.compiled import called, inlined, kernel
 from fp9.kernels.floats import masked, rounded
 from fp9.kernels.vectors import VECTORS, WIDE, Code, Variable, give_panel, take_panel, tile_columns, vector_function
 
-NO_EXPONENT = -128
-"""Stands for the exponent of a zero: with any other it stays below that of every product."""
-_BELOW_NUMBERS = -90
-"""Exponents of products of numbers are not below, those of zeros are."""
+SAFE_EXPONENT = 90
+"""Products lie above 2^-90, and a zero's byte with any exponent below; numbers to 2^90 are far from float32's ends."""
 _ROWS = 3 if WIDE else 1
 _BYTE = ir.IntType(8)
 _PLANES, _NEGATIVE_B, _POSITIVE_B = 3, 1, 2  # of a packed b: magnitudes, those of negative numbers, of positive ones
@@ -96,7 +95,7 @@ class _Exponents:
         with builder.if_then(builder.icmp_signed("!=", zero, code.index(NO_EXPONENT))):
             own = code.splat(builder.trunc(zero, _BYTE), self._vector.count)
             for top, bottom in zip(tops, self._ends(-NO_EXPONENT - 1, code.smaller), strict=True):
-                has_zero = builder.icmp_signed("<", bottom.get(), code.constant(_BELOW_NUMBERS, self._vector))
+                has_zero = builder.icmp_signed("<", bottom.get(), code.constant(-SAFE_EXPONENT, self._vector))
                 top.set(builder.select(has_zero, code.larger(top.get(), own), top.get()))
 
     def _ends(self, start: int, chosen: Any) -> list[Variable]:

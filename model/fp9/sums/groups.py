@@ -112,7 +112,7 @@ class GroupedTiles(FastSums):
             self._sums_of(pair, rows, columns, acc.shape, starts, end) for pair in (self._operands, self._magnitudes)
         ]
         groups = slice(begin // self._group, begin // self._group + len(starts))
-        left = [np.ascontiguousarray(some_rows(x, rows)[:, groups]) for x in self._scales_a]  # type: ignore[arg-type]
+        left = [np.ascontiguousarray(some_rows(x, rows)[:, groups]) for x in self._scales_a]
         right = [np.ascontiguousarray(some_columns(x[groups], columns)) for x in self._scales_b]
         given = read_only(*sums, left[0], right[0], left[1], right[1])
         kernels.grouped_columns(self._sums, *given, acc, self._rounder)

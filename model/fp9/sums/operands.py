@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fp9.casts.arrays import as_codes, decode_to
-from fp9.engines import Engine, alignment_exponent
+from fp9.engines import NO_EXPONENT, Engine, alignment_exponent
 from fp9.formats import Format, floor_log2, format
 from fp9.formats.dtypes import named_or_carried
-
-NO_EXPONENT = -128
-"""Byte that stands for the exponent of a zero."""
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

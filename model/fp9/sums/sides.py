@@ -91,7 +91,7 @@ def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scale
     return replace(made, at_sums=_at_chunks(scales, engine, block, depth))
 
 
-def some_rows(array: NDArray[Any], rows: slice) -> NDArray[Any]:
+def some_rows(array: NDArray[Any], rows: slice | NDArray[np.intp]) -> NDArray[Any]:
     """Some rows; all of them where there is one, which stands for all."""
     return array if array.shape[0] == 1 else array[rows]
 

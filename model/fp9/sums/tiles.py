@@ -10,22 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.casts.arrays import decode_to
-from fp9.engines import Addend, Engine, Truncation
+from fp9.engines import NO_EXPONENT, Addend, Engine, Truncation
 from fp9.formats import FixedFormat
 from fp9.formats.host import BINARY32, BINARY64
 from fp9.kernels import aligned as aligned_kernels
 from fp9.kernels import chains as chain_kernels
+from fp9.kernels.aligned import SAFE_EXPONENT
 from fp9.kernels.vectors import tile_columns
 from fp9.rounding import Rounding
 from fp9.sums.fast import PRODUCTS_OF_TILES, STRATEGIES, FastSums, Places, RoundedChain, depth_bits, fitting
 from fp9.sums.general import NO_RANDOM, GeneralSums
 from fp9.sums.groups import GroupedTiles
-from fp9.sums.operands import NO_EXPONENT, Span
+from fp9.sums.operands import Span
 from fp9.sums.rounders import rounder
 from fp9.sums.sides import NO_POWERS, Side
 
-_SAFE_EXPONENT = 90
-"""Numbers between 2^-90 and 2^90 are far from the ends of float32, and so are their windows."""
 _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.NEAREST_AWAY}
 
 
@@ -130,7 +129,7 @@ class Rounded(Tiled):
         host, lattice = np.finfo(self.carrier), _lattice(a.span, b.span)
         drop = host.nmant - engine.result.fraction_bits
         # Sums are exact before they are rounded, and 2^drop times one is a number of the carrier.
-        exact = float(engine.result.max) if self.carrier is np.float32 else 2.0 ** (lattice + host.nmant + 1)
+        exact = 2.0 ** (lattice + host.nmant + 1) if self.carrier is np.float64 else np.inf
         self._numbers = chain_kernels.Rounded(
             engine.products,
             _MODES[engine.rounding],
@@ -146,7 +145,7 @@ class Rounded(Tiled):
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         """All numbers are multiples of a power of two that no rounding of the lowest binades changes."""
         plain = engine.window is None and not engine.whole and engine.rounding in _MODES
-        return plain and _lattice(a, b) >= _lowest_step(engine.result) and max(_range(a), _range(b)) < _SAFE_EXPONENT
+        return plain and _lattice(a, b) >= _lowest_step(engine.result) and max(_range(a), _range(b)) < SAFE_EXPONENT
 
     def tiles(self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_]) -> NDArray[Any]:
         sums, left = np.empty_like(acc), (self.a[rows], self._bounds[rows])
@@ -189,7 +188,7 @@ class Aligned(Tiled):
         super().__init__(engine, a, b, joins)
         assert isinstance(engine.result, FixedFormat) and engine.window is not None
         lowest, truncates = engine.result.lowest_exponent, engine.rounding is Rounding.RTZ
-        safe = 2.0**-_SAFE_EXPONENT if truncates or lowest < -_SAFE_EXPONENT else 0.0
+        safe = 2.0**-SAFE_EXPONENT if truncates or lowest < -SAFE_EXPONENT else 0.0
         self._numbers = aligned_kernels.Aligned(
             engine.products,
             engine.window,
@@ -197,7 +196,7 @@ class Aligned(Tiled):
             _zero_exponent(engine, a.span, b.span),
             truncates,
             self.carrier(max(safe, 2.0**lowest) if truncates else safe),
-            self.carrier(min(2.0**_SAFE_EXPONENT, float(engine.result.max))),
+            self.carrier(min(2.0**SAFE_EXPONENT, float(engine.result.max))),
         )
         self._rounder = rounder(engine.result, engine.rounding, self.carrier)  # type: ignore[arg-type]
         self._negative = -(self.a < 0).astype(np.int8)
@@ -230,8 +229,7 @@ def _aligns(engine: Engine, a: Span, b: Span) -> bool:
     plain = engine.joined is None and engine.addend is Addend.INSIDE and engine.truncation is Truncation.ZERO
     if engine.window is None or engine.group is not None or not plain:
         return False
-    below = NO_EXPONENT + max(a.highest, b.highest) < -_SAFE_EXPONENT < _lattice(a, b)
-    return below and max(a.highest, b.highest) < -NO_EXPONENT // 4
+    return NO_EXPONENT + max(a.highest, b.highest) < -SAFE_EXPONENT < _lattice(a, b)
 
 
 def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
