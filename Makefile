@@ -20,6 +20,9 @@ COMPLETE := .venv/.complete
 UV := uv==0.13.9
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
+# Each of some hundred processes would compile the packages anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := demo
 .PHONY: fuzz demo test setup prove evidence peers mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
 

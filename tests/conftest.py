@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from tests.costs import Meter
@@ -14,3 +16,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--costs"):
         config.pluginmanager.register(Meter(config), "costs")
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded stays to the end, and little that tests make is a circle: they do not look for it so often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(200_000, 20, 50)

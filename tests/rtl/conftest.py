@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amaranth.hdl import Cat, Value
 from amaranth.sim import Simulator, SimulatorContext
 from numpy.typing import NDArray
 
@@ -41,6 +42,15 @@ def simulate() -> Simulate:
     return run
 
 
+def _set(ctx: SimulatorContext, component: Any, values: dict[str, int]) -> None:
+    """All ports at once: the simulator settles after each call of `set`."""
+    ports, together, place = [Value.cast(getattr(component, name)) for name in values], 0, 0
+    for port, value in zip(ports, values.values(), strict=True):
+        together |= value % (1 << len(port)) << place
+        place += len(port)
+    ctx.set(Cat(*ports), together)
+
+
 def _read(ctx: SimulatorContext, component: Any, unit: Unit) -> dict[str, int]:
     return {port.name: ctx.get(getattr(component, port.name)) % (1 << port.width) for port in unit.outputs}
 
@@ -51,8 +61,7 @@ def _combinational(unit: Unit, inputs: Columns, stalls: float, rng: random.Rando
 
     async def bench(ctx: SimulatorContext) -> None:
         for operation in _operations(inputs):
-            for name, value in operation.items():
-                ctx.set(getattr(component, name), value)
+            _set(ctx, component, operation)
             await ctx.delay(1e-9)
             rows.append(_read(ctx, component, unit))
 
@@ -72,10 +81,8 @@ def _clocked(unit: Unit, inputs: Columns, stalls: float, rng: random.Random) -> 
         offered = False  # what is offered stays until it is taken
         while len(rows) < count:
             offered = bool(waiting) and (offered or rng.random() >= stalls)
-            for name, value in (waiting[0] if offered else {}).items():
-                ctx.set(getattr(component, name), value)
-            ctx.set(component.in_valid, offered)
-            ctx.set(component.out_ready, rng.random() >= stalls)
+            operation = waiting[0] if offered else {}
+            _set(ctx, component, operation | {"in_valid": offered, "out_ready": rng.random() >= stalls})
             if ctx.get(component.out_valid & component.out_ready):
                 rows.append(_read(ctx, component, unit))
             if ctx.get(component.in_valid & component.in_ready):
