@@ -15,16 +15,18 @@ from fp9_sim import regress, verilated
 from fp9_sim.simulators.find import SIMULATORS
 
 UNITS = ("cast_fp32_ocp_rne", "cast_fp32", "fma_dlfloat16_hfp8", "fma_fp32", "mac_dlfloat16")
-OPERATIONS = 1 << 18
+STAGED = ("mac_dlfloat16", "mac_fp32", "cast_fp32_x4", "dot8_fp32_ocp", "mac4_kulisch_ocp", "dot16_e8m13_ocp")
+STREAMS = 2048
+OPERATIONS = 1 << 19
 COCOTB_OPERATIONS = (1_000, 21_000)
 """Two lengths of a run of cocotb: their difference is free of what it takes to start one."""
 
 
-def _verilated(unit: Unit) -> Contender:
+def _verilated(unit: Unit, package: str = "fp9", streams: int | None = None) -> Contender:
     columns = inputs_of(unit, "random", OPERATIONS, 1)
     inputs = {port.name: np.ascontiguousarray(columns[port.name], port_dtype(port)) for port in unit.inputs}
-    dut = verilated(unit, threads=1)
-    return Contender("fp9", lambda: dut(**inputs))
+    dut = verilated(unit, threads=1, streams=streams)
+    return Contender(package, lambda: dut(**inputs))
 
 
 def _cocotb(unit: Unit, simulator: str, folder: Path) -> Result:
@@ -47,4 +49,7 @@ def run() -> list[Result]:
         for unit in (CATALOGUE[name] for name in UNITS):
             results += measure(_operation(unit), OPERATIONS, [_verilated(unit)])
             results += [_cocotb(unit, simulator, Path(folder)) for simulator in SIMULATORS]
+    for unit in (CATALOGUE[name] for name in STAGED):
+        contenders = [_verilated(unit, streams=STREAMS), _verilated(unit, "one sequence")]
+        results += measure(f"{STREAMS} streams of {unit.name}", OPERATIONS, contenders)
     return results

@@ -7,7 +7,7 @@ import tomllib
 import numpy as np
 
 from fp9.golden.evaluate import evaluate
-from fp9.units import Mac, MacOp, Unit
+from fp9.units import Columns, Unit
 from fp9.units.toml import build
 
 
@@ -34,24 +34,21 @@ class Model:
         """
         if len(codes) != len(self.unit.inputs):
             raise TypeError(f"{self.unit.name}: {len(codes)} codes given; it has {len(self.unit.inputs)} inputs")
-        if self._starts_anew(codes):
-            self._since = []
         self._since.append(codes)
-        table = np.array(self._since, dtype=np.uint64)
-        results = evaluate(self.unit, {port.name: table[:, i] for i, port in enumerate(self.unit.inputs)})
+        columns = self._columns()
+        if self.unit.starts_anew(columns)[-1]:
+            self._since = [codes]
+            columns = self._columns()
+        results = evaluate(self.unit, columns)
         care = self.unit.care(results)
         meaning = sum(
             1 << i for i, port in enumerate(self.unit.outputs) if port.name not in care or care[port.name][-1]
         )
         return (*(int(results[port.name][-1]) for port in self.unit.outputs), meaning)
 
-    def _starts_anew(self, codes: tuple[int, ...]) -> bool:
-        """Whether the results from here on do not depend on what was before."""
-        if isinstance(self.unit, Mac):
-            operations = self.unit.operations
-            return operations[min(codes[0], len(operations) - 1)] in (MacOp.LOAD, MacOp.CLEAR)
-        given = {port.name: code for port, code in zip(self.unit.inputs, codes, strict=True)}
-        return bool(given.get("amax_clear", not self.unit.has_state))
+    def _columns(self) -> Columns:
+        table = np.array(self._since, dtype=np.uint64)
+        return {port.name: table[:, i] for i, port in enumerate(self.unit.inputs)}
 
 
 def model_of(spec: str) -> Model:

@@ -105,6 +105,13 @@ class Unit(Clocking, abc.ABC):
         """Whether a result depends on the operations before it."""
         return False
 
+    def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
+        """Which operations do not depend on those before them, shape (n,); `inputs` are of a sequence from reset on.
+
+        All of them in a unit without state; one with state says which.
+        """
+        return np.ones(len(inputs[self.inputs[0].name]), dtype=np.bool_)
+
     @property
     def latency(self) -> int:
         """Clocks from an operation to its result where nothing stalls."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fp9.formats import FixedFormat, Format, HiFloat8, format
 from fp9.policy import CastPolicy
 from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.units.base import (
     FLAGS_PORT,
+    Columns,
     Port,
     Unit,
     check_offers,
@@ -144,3 +148,6 @@ class Cast(Unit):
     @property
     def has_state(self) -> bool:
         return self.amax
+
+    def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
+        return inputs["amax_clear"] != 0 if self.amax else super().starts_anew(inputs)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fp9.formats import FixedFormat, Format, format
 from fp9.rounding import Overflow
 from fp9.scaling import BlockFormat, ScaleRule, block_format
-from fp9.units.base import Port, Unit, check_offers, check_stages, select_width
+from fp9.units.base import Columns, Port, Unit, check_offers, check_stages, select_width
 from fp9.units.cast import Cast
 from fp9.units.clocking import SAID_WHERE_SET, told
 
@@ -114,6 +117,10 @@ class Quantiser(Unit):
     @property
     def has_state(self) -> bool:
         return self.lanes is not None
+
+    def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
+        anew: NDArray[np.bool_] = np.arange(len(inputs[self.inputs[0].name])) % self.group == 0
+        return anew
 
     @property
     def latency(self) -> int:

@@ -6,10 +6,14 @@ import itertools
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fp9.engines import Engine, MacOp, Scaling, check_grouped, format_of_scales
 from fp9.formats import Format
 from fp9.units.base import (
     FLAGS_PORT,
+    Columns,
     Port,
     Unit,
     check_stages,
@@ -202,6 +206,10 @@ class Mac(Dot):
     @property
     def has_state(self) -> bool:
         return True
+
+    def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
+        chosen = np.minimum(inputs["op"], len(self.operations) - 1)
+        return np.isin(chosen, [self.operations.index(op) for op in (MacOp.LOAD, MacOp.CLEAR)])
 
     @property
     def inputs(self) -> tuple[Port, ...]:

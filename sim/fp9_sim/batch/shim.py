@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fp9.units import Port, Unit
 from fp9.vectors.sets import port_dtype
+from fp9_sim.batch.opened import Opened
 
 PREFIX = "Vunit"
 """Name of the Verilated class."""
@@ -18,13 +19,18 @@ LANES = "lanes.h"
 """Header that the loop includes: the generated evaluation of a design without state, or nothing."""
 
 
-def shim(unit: Unit) -> str:
+SIDE_BY_SIDE = 256
+"""Streams whose registers are held at once; those of a unit, and the operations that come next, stay in the cache."""
+
+
+def shim(unit: Unit, opened: Opened | None = None) -> str:
     """C++ source with three functions.
 
     `void *fp9_open()` makes a model of the unit, `void fp9_close(void *)` deletes it, and
-    `size_t fp9_run(void *, size_t n, const void *const *inputs, void *const *outputs, const char **said)` resets it,
-    runs n operations in order and returns how many gave a result; the arrays come in port order with the ports' types.
-    Where the design ends the simulation, `said` is why.
+    `size_t fp9_run(void *, const size_t *edges, size_t streams, const void *const *inputs, void *const *outputs,
+    const char **said)` runs the operations `edges[i]` to `edges[i + 1]` from reset, in order, for every stream i, and
+    returns how many gave a result; the arrays come in port order with the ports' types. Where the design ends the
+    simulation, `said` is why. A unit with stages has one stream where its registers are not `opened`.
     """
     return _TEMPLATE.format(
         prefix=PREFIX,
@@ -33,18 +39,52 @@ def shim(unit: Unit) -> str:
         lanes=LANES,
         drive=" ".join(f"top.{port.name} = in_{port.name}[i];" for port in unit.inputs),
         sample=" ".join(f"out_{port.name}[i] = top.{port.name};" for port in unit.outputs),
-        loop=_stream(unit) if unit.stages else _SETTLE,
+        loop=_loop(unit, opened),
     )
+
+
+def _loop(unit: Unit, opened: Opened | None) -> str:
+    if opened is not None:
+        return _streams(unit, opened)
+    return _stream(unit) if unit.stages else _SETTLE
 
 
 def _stream(unit: Unit) -> str:
     """The loop of a unit with stages: its operations offered without a pause, its results taken at once."""
+    return _filled(_STREAM, _control(unit))
+
+
+def _streams(unit: Unit, opened: Opened) -> str:
+    """The same of many streams side by side: a clock of all of them is one evaluation of the opened design."""
+    registers = list(zip(opened.before, opened.after, strict=True))
+    words = _control(unit) | {
+        "side_by_side": str(SIDE_BY_SIDE),
+        "buffers": "\n".join(_buffer(port) for port in (*unit.inputs, *unit.outputs, *opened.before)),
+        "clear": " ".join(f"kept.{held.name}[s] = 0;" for held in opened.before),
+        "offer": " ".join(f"kept.{port.name}[s] = in_{port.name}[i];" for port in unit.inputs),
+        "drive": " ".join(f"top.{port.name} = kept.{port.name}[s];" for port in (*unit.inputs, *opened.before)),
+        "sample": " ".join(f"kept.{port.name}[s] = top.{port.name};" for port in unit.outputs),
+        "keep": " ".join(f"kept.{held.name}[s] = top.{taken.name};" for held, taken in registers),
+        "give": " ".join(f"out_{port.name}[i] = kept.{port.name}[s];" for port in unit.outputs),
+    }
+    return _filled(_STREAMS, words)
+
+
+def _control(unit: Unit) -> dict[str, str]:
+    """How the handshake of a unit is driven and read."""
     inputs = {port.name for port in unit.control_inputs}
-    tied = "\n    ".join(f"top.{name} = 1;" for name in ("out_ready", "enable") if name in inputs)
+    tied = " ".join(f"top.{name} = 1;" for name in ("out_ready", "enable") if name in inputs)
     is_ready = "top.in_ready" if "in_ready" in {port.name for port in unit.control_outputs} else "true"
     words = {"stuck": str(STUCK_AFTER), "tied": tied, "ready": is_ready, "reset": f"top.{unit.reset.port}"}
-    words |= {"active": str(unit.reset.active), "idle": str(1 - unit.reset.active)}
-    return re.sub(r"@(\w+)", lambda match: words[match[1]], _STREAM)
+    return words | {"active": str(unit.reset.active), "idle": str(1 - unit.reset.active)}
+
+
+def _filled(template: str, words: Mapping[str, str]) -> str:
+    return re.sub(r"@(\w+)", lambda match: words[match[1]], template)
+
+
+def _buffer(port: Port) -> str:
+    return f"        {port_dtype(port).name}_t {port.name}[{SIDE_BY_SIDE}];"
 
 
 def lanes(root: str, sources: Sequence[str]) -> str:
@@ -74,21 +114,21 @@ def _pointer(port: Port, index: int, array: str, const: str) -> str:
 _SETTLE = """\
 #ifdef FP9_LANES
 #pragma GCC ivdep
-    for (size_t i = 0; i < n; ++i) {
+    for (size_t i = edges[0]; i < edges[1]; ++i) {
         Lane lane;
         drive(lane.root, i);
-        @prefix___024root___eval_ico(&lane.root);
+        evaluate(lane.root);
         sample(lane.root, i);
     }
 #else
     auto &top = static_cast<Model *>(model)->top;
-    for (size_t i = 0; i < n; ++i) {
+    for (size_t i = edges[0]; i < edges[1]; ++i) {
         drive(top, i);
-        top.eval();
+        evaluate(top);
         sample(top, i);
     }
 #endif
-    return n;""".replace("@prefix", PREFIX)
+    return edges[1] - edges[0];"""
 
 _STREAM = """\
     auto &top = static_cast<Model *>(model)->top;
@@ -98,7 +138,8 @@ _STREAM = """\
     @tied
     clock();
     @reset = @idle;
-    size_t taken = 0, given = 0;
+    const size_t n = edges[1];
+    size_t taken = edges[0], given = edges[0];
     for (unsigned idle = 0; given < n && idle < @stuck; ++idle) {
         top.clk = 0;
         top.in_valid = taken < n;
@@ -110,11 +151,76 @@ _STREAM = """\
         top.clk = 1;
         top.eval();
     }
-    return given;"""
+    return given - edges[0];"""
+
+_STREAMS = """\
+    struct Kept {
+@buffers
+        uint8_t ready[@side_by_side], valid[@side_by_side];
+    };
+    const auto owner = std::make_unique<Kept>();
+    Kept &kept = *owner;
+#ifndef FP9_LANES
+    auto &top = static_cast<Model *>(model)->top;
+#endif
+    const auto clock = [&](bool reset, bool valid) {
+#pragma GCC ivdep
+        for (size_t s = 0; s < @side_by_side; ++s) {
+#ifdef FP9_LANES
+            Lane lane;
+            auto &top = lane.root;
+#endif
+            @drive
+            @reset = reset;
+            top.in_valid = valid;
+            @tied
+            evaluate(top);
+            @sample
+            @keep
+            kept.ready[s] = @ready;
+            kept.valid[s] = top.out_valid;
+        }
+    };
+    const auto together = [](const uint8_t *flags, size_t count) {
+        size_t set = 0;
+        for (size_t s = 0; s < count; ++s) set += flags[s];
+        if (set != 0 && set != count) throw std::runtime_error("its streams do not move together; run it without");
+        return set != 0;
+    };
+    size_t done = 0;
+    for (size_t first = 0; first < streams; first += @side_by_side) {
+        const size_t count = std::min<size_t>(@side_by_side, streams - first), *const from = edges + first;
+        size_t steps = 0, taken = 0, given = 0;
+        for (size_t s = 0; s < count; ++s) steps = std::max(steps, from[s + 1] - from[s]);
+        for (size_t s = 0; s < @side_by_side; ++s) { @clear }
+        clock(@active, false);
+        for (unsigned idle = 0; given < steps && idle < @stuck; ++idle) {
+            const bool offers = taken < steps;
+            /* A stream that has ended offers its last operation again, whose result nobody takes. */
+            for (size_t s = 0; offers && s < count; ++s) {
+                const size_t i = std::min(from[s] + taken, from[s + 1] - 1);
+                @offer
+            }
+            clock(@idle, offers);
+            if (offers && together(kept.ready, count)) { ++taken; idle = 0; }
+            if (!together(kept.valid, count)) continue;
+            for (size_t s = 0; s < count; ++s) {
+                const size_t i = from[s] + given;
+                if (i >= from[s + 1]) continue;
+                @give
+                ++done;
+            }
+            ++given;
+            idle = 0;
+        }
+    }
+    return done;"""
 
 _TEMPLATE = """\
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include "{prefix}__pch.h"
@@ -129,11 +235,13 @@ union Lane {{
     Lane() {{ root.__VicoTriggered[0] = 1; }}
     ~Lane() {{}}
 }};
+inline void evaluate({prefix}___024root &root) {{ {prefix}___024root___eval_ico(&root); }}
 #else
 struct Model {{
     VerilatedContext context;
     {prefix} top{{&context}};
 }};
+inline void evaluate({prefix} &top) {{ top.eval(); }}
 #endif
 }}  // namespace
 
@@ -151,20 +259,20 @@ __attribute__((visibility("default"))) void *fp9_open() {{
 
 __attribute__((visibility("default"))) void fp9_close(void *model) {{ delete static_cast<Model *>(model); }}
 
-__attribute__((flatten, noinline)) static size_t run([[maybe_unused]] void *model, size_t n,
-        const void *const *inputs, void *const *outputs) {{
+__attribute__((flatten, noinline)) static size_t run([[maybe_unused]] void *model,
+        const size_t *edges, [[maybe_unused]] size_t streams, const void *const *inputs, void *const *outputs) {{
 {inputs}
 {outputs}
-    const auto drive = [&](auto &top, size_t i) {{ {drive} }};
-    const auto sample = [&](const auto &top, size_t i) {{ {sample} }};
+    [[maybe_unused]] const auto drive = [&](auto &top, size_t i) {{ {drive} }};
+    [[maybe_unused]] const auto sample = [&](const auto &top, size_t i) {{ {sample} }};
 {loop}
 }}
 
-__attribute__((visibility("default"))) size_t fp9_run(void *model, size_t n, const void *const *inputs,
-        void *const *outputs, const char **said) {{
+__attribute__((visibility("default"))) size_t fp9_run(void *model, const size_t *edges, size_t streams,
+        const void *const *inputs, void *const *outputs, const char **said) {{
     static thread_local std::string words;
     try {{
-        return run(model, n, inputs, outputs);
+        return run(model, edges, streams, inputs, outputs);
     }} catch (const std::runtime_error &stopped) {{
         words = stopped.what();
         *said = words.c_str();

@@ -24,6 +24,7 @@ from fp9.system.cache import folder as cache_folder
 from fp9.system.cache import keep_within_bound, touch
 from fp9.units import Unit
 from fp9.vectors.sets import from_inputs, port_dtype
+from fp9_sim.batch.opened import NO_REGISTERS, opened, recipe
 from fp9_sim.batch.shim import LANES, PREFIX, lanes, shim
 from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatches
 from fp9_sim.simulators.build import first_error
@@ -51,6 +52,9 @@ _ARGUMENTS = (
     *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--no-timing", "--prefix", PREFIX),
 )
 
+_UNCHECKED = ("-Wno-lint", "-Wno-style")
+"""For the text that Yosys writes: the unit's own is checked where it is run as it stands."""
+
 _HEADER = "runtime.h"
 """Verilator's header, compiled once: to read it takes longer than to compile most units."""
 
@@ -70,17 +74,22 @@ class Verilated:
     Arrays of the ports' own types (the smallest unsigned type that holds them) are read where they are; others are
     converted. The interpreter is free while the unit runs. A unit with stages gets one operation a clock; one with
     state (`mac`) sees the operations in order, from reset, at every call.
+
+    With `streams` the operations are cut into so many sequences of about one length, or as many as can be cut, where an
+    operation does not depend on those before it; all run at once, each clock by clock from reset.
     """
 
-    def __init__(self, unit: Unit, library: Path, threads: int) -> None:
+    def __init__(self, unit: Unit, library: Path, threads: int, streams: int = 1) -> None:
         self.unit = unit
         self.threads = threads
+        self.streams = streams
         self._library = ctypes.CDLL(str(library))
         self._library.fp9_open.restype = ctypes.c_void_p
         self._library.fp9_close.argtypes = [ctypes.c_void_p]
         self._library.fp9_close.restype = None
         arrays = [ctypes.c_void_p, ctypes.c_void_p]
-        self._library.fp9_run.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *arrays, ctypes.POINTER(ctypes.c_char_p)]
+        sequences = (ctypes.c_void_p, ctypes.c_size_t)
+        self._library.fp9_run.argtypes = [ctypes.c_void_p, *sequences, *arrays, ctypes.POINTER(ctypes.c_char_p)]
         self._library.fp9_run.restype = ctypes.c_size_t
 
     def __call__(self, **inputs: ArrayLike) -> dict[str, NDArray[Any]]:
@@ -92,20 +101,33 @@ class Verilated:
         columns = self._columns(inputs)
         count = len(columns[0])
         results = {port.name: np.empty(count, port_dtype(port)) for port in self.unit.outputs}
-        # Operations of a unit with stages may depend on each other: they stay in one sequence.
-        parts = 1 if self.unit.stages else max(1, min(self.threads, count // SHARE))
-        edges = [count * i // parts for i in range(parts + 1)]
-        ranges = [slice(first, last) for first, last in itertools.pairwise(edges)]
+        parts = self._parts(dict(zip((port.name for port in self.unit.inputs), columns, strict=True)), count)
 
-        def run(part: slice) -> None:
-            self._run([c[part] for c in columns], [r[part] for r in results.values()], part.stop - part.start)
+        def run(edges: NDArray[np.uintp]) -> None:
+            self._run(columns, [*results.values()], edges)
 
-        if parts == 1:
-            run(ranges[0])
+        if len(parts) == 1:
+            run(parts[0])
         else:
-            with ThreadPoolExecutor(parts) as pool:
-                list(pool.map(run, ranges))
+            with ThreadPoolExecutor(len(parts)) as pool:
+                list(pool.map(run, parts))
         return results
+
+    def _parts(self, inputs: Mapping[str, NDArray[Any]], count: int) -> list[NDArray[np.uintp]]:
+        """What each thread gets: the edges of its sequences of operations."""
+        shares = max(1, min(self.threads, count // SHARE))
+        edges = self._edges(inputs, count) if self.unit.stages else _even(count, shares)
+        chosen = _even(len(edges) - 1, min(shares, len(edges) - 1))
+        return [edges[first : last + 1] for first, last in itertools.pairwise(chosen)]
+
+    def _edges(self, inputs: Mapping[str, NDArray[Any]], count: int) -> NDArray[np.uintp]:
+        """Where the streams of a unit with stages begin and end."""
+        if self.streams == 1 or not count:
+            return _even(count, 1)
+        begins = np.append(np.flatnonzero(self.unit.starts_anew(inputs)), count)
+        wanted = _even(count, min(self.streams, count))
+        cut = begins[np.searchsorted(begins, wanted[1:-1])]
+        return np.unique([0, *cut, count]).astype(np.uintp)
 
     def _columns(self, inputs: Mapping[str, ArrayLike]) -> list[NDArray[Any]]:
         names = [port.name for port in self.unit.inputs]
@@ -120,10 +142,11 @@ class Verilated:
             )
         return columns
 
-    def _run(self, inputs: list[NDArray[Any]], outputs: list[NDArray[Any]], count: int) -> None:
-        said = ctypes.c_char_p()
+    def _run(self, inputs: list[NDArray[Any]], outputs: list[NDArray[Any]], edges: NDArray[np.uintp]) -> None:
+        said, count = ctypes.c_char_p(), int(edges[-1] - edges[0])
+        arrays = (edges.ctypes.data, len(edges) - 1, _addresses(inputs), _addresses(outputs))
         with self._model() as model:
-            done = self._library.fp9_run(model, count, _addresses(inputs), _addresses(outputs), ctypes.byref(said))
+            done = self._library.fp9_run(model, *arrays, ctypes.byref(said))
         if said.value is not None:
             raise SimulatorError(f"{self.unit.name} ends the simulation: {said.value.decode(errors='replace')}")
         if done < count:
@@ -136,6 +159,11 @@ class Verilated:
             yield model
         finally:
             self._library.fp9_close(model)
+
+
+def _even(count: int, parts: int) -> NDArray[np.uintp]:
+    """The edges of so many parts of a count, as even as they can be."""
+    return np.array([count * i // parts for i in range(parts + 1)], dtype=np.uintp)
 
 
 def _fitting(unit: Unit, name: str, column: ArrayLike, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -151,25 +179,32 @@ def _addresses(arrays: list[NDArray[Any]]) -> ctypes.Array[ctypes.c_void_p]:
     return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
 
 
-def verilated(unit: Unit, *, threads: int | None = None, verilog: str | None = None) -> Verilated:
+def verilated(
+    unit: Unit, *, threads: int | None = None, verilog: str | None = None, streams: int | None = None
+) -> Verilated:
     """Compile a unit's Verilog, or take what was compiled before from the cache, and load it.
 
-    `threads` is how many cores a combinational unit uses; all that the process may use by default. `verilog` is
-    compiled in place of the generated text. Compiled units are kept in `$FP9_CACHE`/verilated, else in
-    ~/.cache/fp9/verilated. Raises MissingTool, SimulatorError where Verilator refuses the design, OSError where the
-    cache cannot be written.
+    `threads` is how many cores are used by operations that do not depend on each other: those of a combinational unit,
+    and of several streams; all that the process may use by default. `verilog` is compiled in place of the generated
+    text. `streams` is how many sequences of operations run side by side in a unit with stages, whose registers Yosys
+    opens for that; without it the unit is run as it stands, its clock and all. Compiled units are kept in
+    `$FP9_CACHE`/verilated, else in ~/.cache/fp9/verilated. Raises MissingTool, SimulatorError where Verilator refuses
+    the design, ValueError for registers that cannot be opened and fewer than 2 streams, OSError where the cache cannot
+    be written.
     """
-    folder = _compiled(
-        unit, fp9_rtl.verilog(unit) if verilog is None else verilog, verilator(), cache_folder("verilated")
-    )
-    return Verilated(unit, folder / LIBRARY, threads or len(os.sched_getaffinity(0)))
+    if streams is not None and streams < 2:
+        raise ValueError(f"{unit.name}: {streams} streams given; give 2 or more, or none")
+    text = fp9_rtl.verilog(unit) if verilog is None else verilog
+    opens = bool(unit.stages) and streams is not None
+    folder = _compiled(unit, text, verilator(), cache_folder("verilated"), opens)
+    return Verilated(unit, folder / LIBRARY, threads or len(os.sched_getaffinity(0)), streams or 1)
 
 
-def _compiled(unit: Unit, verilog: str, simulator: Simulator, cache: Path) -> Path:
-    """Folder with the compiled unit, complete whenever it exists."""
-    source = shim(unit)
+def _compiled(unit: Unit, verilog: str, simulator: Simulator, cache: Path, opens: bool) -> Path:
+    """Folder with the compiled unit, complete whenever it exists; its registers opened or as they are."""
     options = [simulator.version, _processor(), _COMPILER]
-    key = hashlib.sha256(json.dumps([unit.name, verilog, source, *options, *_ARGUMENTS]).encode()).hexdigest()[:24]
+    loop = [*recipe(), shim(unit, NO_REGISTERS)] if opens else [shim(unit)]
+    key = hashlib.sha256(json.dumps([unit.name, verilog, *loop, *options, *_ARGUMENTS]).encode()).hexdigest()[:24]
     final = cache / f"{unit.name}-{key}"
     if final.is_dir():
         if _is_whole(final):
@@ -179,10 +214,12 @@ def _compiled(unit: Unit, verilog: str, simulator: Simulator, cache: Path) -> Pa
     cache.mkdir(parents=True, exist_ok=True)
     working = Path(tempfile.mkdtemp(dir=cache, prefix=f".{final.name}."))
     try:
-        (working / f"{unit.name}.v").write_text(verilog)
-        (working / "shim.cpp").write_text(source)
+        design = opened(unit, verilog) if opens else None
+        (working / f"{unit.name}.v").write_text(design.verilog if design else verilog)
+        (working / "shim.cpp").write_text(shim(unit, design))
         names = [f"{unit.name}.v", "--top-module", unit.name, "--Mdir", "."]
-        _call(unit, simulator, working, [str(simulator.folder / "verilator"), *_ARGUMENTS, *names])
+        arguments = [*_ARGUMENTS, *(_UNCHECKED if opens else ()), *names]
+        _call(unit, simulator, working, [str(simulator.folder / "verilator"), *arguments])
         evaluation = _lanes(working)
         (working / LANES).write_text(evaluation)
         _compile(unit, simulator, options, working, is_class=not evaluation)

@@ -119,6 +119,7 @@ def _record(
         "shards": plan.shards,
         "first": shards.start,
         "stop": shards.stop,
+        "streams": plan.streams(shards[-1]) or 1,
         "count": count,
         "mismatches": sum(result.mismatches for result in results),
         "failing": [inputs for result in results for _, inputs in result.failing][:10],

@@ -30,6 +30,12 @@ DRAWN_SHARD = 1 << 20
 BLOCK = 1 << 18
 """Enumerated operations evaluated at once, so that they stay in the caches."""
 
+STREAMS = 1024
+"""Sequences of a unit with stages that run side by side."""
+
+_STREAMED = 1 << 24
+"""Operations from which on it pays to open a unit's registers."""
+
 STRATIFIED_COUNT = 1 << 26
 """Operations of a stratified sweep, when no other count is asked for."""
 
@@ -83,6 +89,11 @@ class Plan:
     def shards(self) -> int:
         """How many shards there are."""
         return -(-self.space // self.shard) if self.exhaustive else 1 + -(-self.count // self.shard_size)
+
+    def streams(self, index: int) -> int | None:
+        """How many sequences of a shard run side by side; the first shard runs in the unit as it stands."""
+        many = (self.space if self.exhaustive else self.count) >= _STREAMED
+        return STREAMS if self.unit.stages and many and index else None
 
     def blocks(self, index: int) -> Iterator[Columns]:
         """A shard's operations in parts to be evaluated one by one: columns of shape (n,) for each input port."""

@@ -42,7 +42,7 @@ class ShardResult:
 
 def run_shard(task: Task) -> ShardResult:
     """Hold a shard's results against the golden model. Raises what `verilated` raises."""
-    dut = _compiled(task.plan.unit, task.verilog)
+    dut = _compiled(task.plan.unit, task.verilog, task.plan.streams(task.index))
     count = wrong = 0
     model_seconds = verilog_seconds = 0.0
     failing: list[tuple[int, dict[str, int]]] = []
@@ -62,5 +62,5 @@ def run_shard(task: Task) -> ShardResult:
 
 
 @functools.lru_cache(maxsize=8)
-def _compiled(unit: Unit, verilog: str) -> Verilated:
-    return verilated(unit, threads=1, verilog=verilog)
+def _compiled(unit: Unit, verilog: str, streams: int | None) -> Verilated:
+    return verilated(unit, threads=1, verilog=verilog, streams=streams)

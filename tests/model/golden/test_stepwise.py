@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.rosters import one_of_each_kind
 
-from fp9.golden import Model, model_of
+from fp9.golden import Model, evaluate, model_of
 from fp9.unitfile import dumps
 from fp9.units import CATALOGUE, Unit
 from fp9.vectors import generate
@@ -25,6 +25,18 @@ def test_step_by_step_is_the_sequence(unit: Unit) -> None:
                 assert bool(meaning >> place & 1) is cares
                 assert not cares or code == made.expected[port.name][i], (turn, i, port.name)
         model.reset()
+
+
+@pytest.mark.parametrize("unit", [unit for unit in CATALOGUE.values() if unit.has_state], ids=lambda unit: unit.name)
+def test_a_sequence_can_be_cut_where_an_operation_starts_anew(unit: Unit) -> None:
+    made = generate(unit, "random", 3000, seed=2)
+    begins = np.flatnonzero(unit.starts_anew(made.inputs))
+    assert len(begins) > 1
+    for first in begins[:: len(begins) // 2]:
+        behind = {name: column[first:] for name, column in made.inputs.items()}
+        for name, column in evaluate(unit, behind).items():
+            cares = made.care.get(name, np.ones(len(made), np.bool_))[first:]
+            np.testing.assert_array_equal(column[cares], made.expected[name][first:][cares])
 
 
 def test_another_number_of_codes_is_named() -> None:

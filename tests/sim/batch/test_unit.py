@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from tests.sim.standins import combinational, pipelined
 
+import fp9_rtl
 from fp9.golden import evaluate
-from fp9.units import CATALOGUE
+from fp9.units import CATALOGUE, Unit
 from fp9.vectors import sets as vectors
 from fp9_sim import SimulatorError, Verilated, check, verilated
 from fp9_sim.batch.shim import lanes
@@ -89,6 +90,66 @@ def test_a_unit_that_gives_no_results_ends() -> None:
     stuck = verilated(unit, verilog=pipelined(unit, out_valid="full && 1'b0"))
     with pytest.raises(SimulatorError, match="gave 0 results for 256 operations"):
         stuck(code=ALL)
+
+
+def _opened(kind: type[Unit]) -> Unit:
+    """The unit of a kind with the fewest registers and gates: its text is the shortest."""
+    stateful = [unit for unit in CATALOGUE.values() if isinstance(unit, kind) and unit.has_state]
+    return min(stateful, key=lambda unit: len(fp9_rtl.verilog(unit)))
+
+
+@pytest.mark.parametrize("kind", sorted({type(u) for u in CATALOGUE.values() if u.has_state}, key=lambda k: k.kind))
+def test_streams_give_what_the_unit_gives_clock_by_clock(kind: type[Unit]) -> None:
+    unit = _opened(kind)
+    inputs = vectors.generate(unit, "random", 3000, seed=3).inputs
+    streams, alone = verilated(unit, threads=2, streams=700)(**inputs), verilated(unit)(**inputs)
+    for name, column in alone.items():
+        np.testing.assert_array_equal(streams[name], column)
+
+
+def _decoder(stages: int, **faults: str) -> Verilated:
+    unit = dataclasses.replace(UNIT, stages=stages)
+    return verilated(unit, verilog=pipelined(unit, **faults), streams=300, threads=2)
+
+
+@pytest.mark.parametrize("count", [0, 1, 299, 300, 200_001])
+def test_streams_keep_the_order_of_operations(count: int) -> None:
+    many = np.random.default_rng(4).integers(0, 256, count, dtype=np.uint8)
+    for name, column in _decoder(4)(code=many).items():
+        np.testing.assert_array_equal(column, evaluate(UNIT, {"code": many})[name])
+
+
+def test_streams_wait_where_the_unit_is_not_ready() -> None:
+    slow = _decoder(1, in_ready="clocks[0]", next_valid="{valid, in_valid && clocks[0]}")
+    np.testing.assert_array_equal(slow(code=ALL)["sign"], evaluate(UNIT, {"code": ALL})["sign"])
+
+
+_LATE = {"shown": "codes[7:0] ^ {7'd0, late}"}
+
+
+@pytest.mark.parametrize(
+    ("faults", "says"),
+    [
+        ({"out_valid": "full && 1'b0"}, "gave 0 results for 256 operations"),
+        ({"out_valid": "full && codes[0]"}, "its streams do not move together; run it without"),
+        (
+            {"power_up": "reg late; always @(negedge clk) late <= codes[0];", **_LATE},
+            r"\$dff found, which the rising edge",
+        ),
+        (
+            {"power_up": "reg late; always @* if (in_valid) late = code[0];", **_LATE},
+            r"\$ff found, which the rising edge",
+        ),
+    ],
+)
+def test_what_streams_cannot_run_is_one_sentence(faults: dict[str, str], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        _decoder(1, **faults)(code=ALL)
+
+
+def test_fewer_than_two_streams_are_refused() -> None:
+    with pytest.raises(ValueError, match="1 streams given; give 2 or more, or none"):
+        verilated(UNIT, streams=1)
 
 
 def test_a_unit_is_compiled_once_also_by_concurrent_callers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from fp9.vectors import sets as vectors
 from fp9_sim import check, verilated
 from fp9_sim.sweeps import COLUMNS, Plan, coverage, executors, parse_range, shrink, sweep
 from fp9_sim.sweeps import checkpoint as checkpoints
+from fp9_sim.sweeps.plan import STREAMS
 from fp9_sim.sweeps.shard import Task, run_shard
 from fp9_sim.sweeps.shrink import failing
 
@@ -78,6 +79,13 @@ def test_a_stratified_sweep_begins_with_the_corner_suite() -> None:
     (block,) = Plan(mac).blocks(0)
     for name, column in inputs_of(mac, "corner", None, 0).items():
         np.testing.assert_array_equal(block[name], column)
+
+
+def test_the_first_shard_runs_in_the_unit_as_it_stands_and_the_others_in_streams_where_they_are_many() -> None:
+    mac = CATALOGUE["mac_dlfloat16"]
+    assert [Plan(mac).streams(index) for index in (0, 1)] == [None, STREAMS]
+    assert Plan(mac, count=1000).streams(1) is None
+    assert Plan(CATALOGUE["cast_fp32"]).streams(1) is None
 
 
 @pytest.mark.parametrize("text", ["", "3", "2:2", "-1:4", "0:17", "a:b"])

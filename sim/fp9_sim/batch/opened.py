@@ -1,0 +1,96 @@
+"""A unit's Verilog with its registers opened: what they hold becomes inputs, what they take at the clock outputs.
+
+Then a clock is one evaluation of a design without state, and many runs of the unit go side by side.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fp9.units import Port, Unit
+from fp9_rtl.tools.yosys import run_yosys, yosys_version
+
+_PIECE = 32
+"""Most bits of a port: registers of more are opened in pieces, which the lanes of a vector hold."""
+
+_FLATTEN = """\
+read_verilog unit.v
+hierarchy -check -top {name}
+proc
+flatten
+async2sync
+opt_expr
+opt_clean
+write_json unit.json
+"""
+
+_BACK = """\
+read_json unit.json
+opt_expr
+opt_clean
+write_verilog -noattr opened.v
+"""
+
+
+class Opened(NamedTuple):
+    """Combinational Verilog of a unit, named as it, without the clock; beside its ports (`inputs` and `outputs`, those
+    of the handshake among them) it has those of its registers: before the clock, after the clock."""
+
+    verilog: str
+    before: tuple[Port, ...]
+    after: tuple[Port, ...]
+
+
+NO_REGISTERS = Opened("", (), ())
+"""Stands for what is opened where only the unit's own ports matter."""
+
+
+def recipe() -> list[str]:
+    """What the opened text depends on beside the unit's."""
+    return [_FLATTEN, _BACK, str(_PIECE), yosys_version()]
+
+
+def opened(unit: Unit, verilog: str) -> Opened:
+    """A unit with stages, its registers opened. Raises ValueError for registers that another clock or a level moves."""
+    with tempfile.TemporaryDirectory(prefix="fp9-opened-") as name:
+        folder = Path(name)
+        (folder / "unit.v").write_text(verilog)
+        run_yosys(_FLATTEN.format(name=unit.name), folder)
+        design = json.loads((folder / "unit.json").read_text())
+        before, after = _open(unit, design["modules"][unit.name])
+        (folder / "unit.json").write_text(json.dumps(design))
+        run_yosys(_BACK, folder)
+        return Opened((folder / "opened.v").read_text(), before, after)
+
+
+def _open(unit: Unit, module: dict[str, Any]) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+    """Put ports in the place of the registers of a module, and leave out its clock."""
+    ports, cells = module["ports"], module["cells"]
+    clock = ports.pop("clk")["bits"]
+    registers = [cells.pop(name) for name in [*cells] if _is_register(unit, cells[name], clock)]
+    pairs = [(d, q) for cell in registers for d, q in _pieces(cell["connections"])]
+    before = tuple(Port(f"before_clock_{i}", len(q), "register before the clock") for i, (_, q) in enumerate(pairs))
+    after = tuple(Port(f"after_clock_{i}", len(d), "register after the clock") for i, (d, _) in enumerate(pairs))
+    for (d, q), held, taken in zip(pairs, before, after, strict=True):
+        ports[held.name] = {"direction": "input", "bits": q}
+        ports[taken.name] = {"direction": "output", "bits": d}
+    return before, after
+
+
+def _is_register(unit: Unit, cell: dict[str, Any], clock: list[int]) -> bool:
+    if cell["type"] == "$dff" and cell["connections"]["CLK"] == clock and int(cell["parameters"]["CLK_POLARITY"], 2):
+        return True
+    if "ff" in cell["type"] or "latch" in cell["type"] or "mem" in cell["type"]:
+        raise ValueError(
+            f"{unit.name}: {cell['type']} found, which the rising edge of clk does not move alone; run it without "
+            "streams"
+        )
+    return False
+
+
+def _pieces(connections: dict[str, list[int]]) -> list[tuple[list[int], list[int]]]:
+    d, q = connections["D"], connections["Q"]
+    return [(d[i : i + _PIECE], q[i : i + _PIECE]) for i in range(0, len(q), _PIECE)]
