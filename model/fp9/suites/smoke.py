@@ -171,7 +171,7 @@ def _choose(
     order = np.argsort(classes, kind="stable")
     sizes = np.bincount(classes)
     starts = np.cumsum(sizes) - sizes
-    worth = np.ones((2, 2 * bits.shape[1], 2 * bits.shape[1]), dtype=np.float32)
+    worth = np.ones((2, bits.shape[1], 2, 2, bits.shape[1]), dtype=np.float32)
     looks_at = counts, np.ones_like(counts)
     chosen = np.zeros(len(bits), dtype=np.bool_)
     while (taken := int(chosen.sum())) < number:
@@ -186,23 +186,29 @@ def _choose(
 
 @kernel
 def _take_best(rows, counts, worth):
-    """The row whose pairs are worth most; they are worth less afterwards. Literal 2 i + v is bit i with value v."""
+    """The row whose pairs are worth most; they are worth less afterwards.
+
+    `worth[i, v, w, j]` is that of bit i with value v beside bit j with value w. Sums over i are kept apart for each j,
+    so that they are made in the lanes of a vector register and the same on every machine.
+    """
     best, most = 0, -1.0
+    sums = np.empty(rows.shape[1])
     for candidate in range(len(rows)):
-        literals = _literals(rows[candidate], counts[candidate])
+        row, counted = rows[candidate], counts[candidate]
+        sums[:] = 0.0
+        for i in np.flatnonzero(counted):
+            low, high = worth[i, row[i], 0], worth[i, row[i], 1]
+            for j in range(rows.shape[1]):
+                zero, one = low[j], high[j]  # both are read, without a jump
+                sums[j] += one if row[j] else zero
         total = 0.0
-        for first in literals:
-            for second in literals:
-                total += worth[first, second]
+        for j in range(rows.shape[1]):
+            if counted[j]:
+                total += sums[j]
         if total > most:
             best, most = candidate, total
-    literals = _literals(rows[best], counts[best])
-    for first in literals:
-        for second in literals:
-            worth[first, second] *= _FADING
+    row, chosen = rows[best], np.flatnonzero(counts[best])
+    for i in chosen:
+        for other in chosen:
+            worth[i, row[i], row[other], other] *= _FADING
     return best
-
-
-@kernel
-def _literals(row, counts):
-    return np.array([2 * i + row[i] for i in range(len(row)) if counts[i]])

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from tests.sim.standins import combinational
 
 from fp9.cli import main
-from fp9.units import CATALOGUE
+from fp9.units import CATALOGUE, Unit
 from fp9_sim import campaign as library
 from fp9_sim import recounts, verilated
 from fp9_sim.cli.campaign import _CLAIMS
@@ -93,6 +93,9 @@ def test_after_it_nothing_is_owed_and_each_record_is_signed(paid: Path) -> None:
         assert claim.seconds(UNIT, paid) is not None
 
 
+OF_SUITES = ("grade", "recount")
+"""Claims about vectors; of a circuit, too, is the grade alone."""
+
 OF_CIRCUITS = [claim for claim in HERE if claim.name != "recount"]
 """Those that are claims about a circuit; a recount is about vectors."""
 
@@ -104,7 +107,7 @@ def test_a_record_of_another_circuit_pays_nothing(claim: library.Claim, paid: Pa
     assert reasons(tmp_path) == {claim.name: (EARLIER_CIRCUIT, True)}
 
 
-@pytest.mark.parametrize("name", ["grade", "recount"])
+@pytest.mark.parametrize("name", OF_SUITES)
 def test_what_is_of_another_suite_is_to_be_made_again(name: str, paid: Path, tmp_path: Path) -> None:
     shutil.copytree(paid, tmp_path, dirs_exist_ok=True)
     path = path_of(tmp_path / CLAIMS[name].folder, UNIT.name)
@@ -187,10 +190,11 @@ def test_a_killed_dask_worker_costs_no_record(tmp_path: Path) -> None:
     assert library.owed(units, tmp_path, [CLAIMS["proof"]]) == []
 
 
-def test_no_record_of_the_repository_is_of_an_earlier_circuit() -> None:
-    claims = [claim for claim in library.CLAIMS if claim.name != "grade"]  # whose suites take a minute to make
-    debts = library.owed(CATALOGUE.values(), ROOT / HOME, claims)
-    assert [(debt.unit.name, debt.claim.name) for debt in debts if debt.why == EARLIER_CIRCUIT] == []
+@pytest.mark.parametrize("unit", CATALOGUE.values(), ids=CATALOGUE)
+def test_no_record_of_the_repository_is_of_an_earlier_circuit(unit: Unit) -> None:
+    claims = [claim for claim in library.CLAIMS if claim.name not in OF_SUITES]  # suites take a minute to make
+    debts = library.owed([unit], ROOT / HOME, claims)
+    assert [debt.claim.name for debt in debts if debt.why == EARLIER_CIRCUIT] == []
 
 
 # --- samples ----------------------------------------------------------------------------------------------------------
