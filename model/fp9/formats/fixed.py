@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,16 +78,16 @@ class FixedFormat(Format):
         plain = self.specials is Specials.IEEE and self.subnormals and not self.padding
         return _NATIVE.get((self.exponent_bits, self.fraction_bits, self.bias)) if plain else None
 
-    @property
+    @cached_property
     def bits(self) -> int:
         return 1 + self.exponent_bits + self.fraction_bits + self.padding
 
-    @property
+    @cached_property
     def sign_mask(self) -> int:
         """The sign bit's place value."""
         return 1 << (self.bits - 1)
 
-    @property
+    @cached_property
     def magnitude_mask(self) -> int:
         """All bits but the sign and the padding."""
         return self.sign_mask - (1 << self.padding)
@@ -124,7 +125,7 @@ class FixedFormat(Format):
             return bool(code & self.sign_mask)
         return False
 
-    @property
+    @cached_property
     def lowest_exponent(self) -> int:
         """Exponent of the lowest binade with a full significand."""
         return 1 - self.bias if self.subnormals else -self.bias
@@ -141,14 +142,14 @@ class FixedFormat(Format):
     def quantum(self, exponent: int) -> int:
         return max(exponent, self.lowest_exponent) - self.fraction_bits
 
-    @property
+    @cached_property
     def max_code(self) -> int:
         if self.specials is Specials.IEEE:
             return self.magnitude_mask - (1 << (self.fraction_bits + self.padding))
         top_is_special = self.specials in (Specials.NAN_ONLY, Specials.MERGED, Specials.P3109)
         return self.magnitude_mask - (top_is_special << self.padding)
 
-    @property
+    @cached_property
     def smallest_code(self) -> int:
         return 1 << self.padding
 

@@ -86,6 +86,7 @@ def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, neg
         raise ValueError(f"rounding {policy.rounding_for(target).value} has no thresholds; give one of {monotone}")
     sign = source.sign_mask if negative else 0
 
+    @functools.cache
     def cast(pattern: int) -> tuple[int, Flags]:
         return encode(read(pattern | sign, source, policy), target, policy)
 
@@ -142,6 +143,7 @@ def _rank_thresholds(
     ranks = {int(code): rank for rank, code in enumerate(target.ordered_magnitudes())}
     sign, policy = (source.sign_mask if negative else 0), CastPolicy(rounding)
 
+    @functools.cache  # searches begin in the same places
     def rank(pattern: int) -> int:
         code, flags = encode(decode(pattern | sign, source), target, policy)
         return len(ranks) if flags & Flags.OVERFLOW else ranks[_magnitude_code(code, target)]
