@@ -20,9 +20,11 @@ from fp9.kernels.vectors import VECTORS, WIDE, Code, Variable, give_panel, take_
 
 SAFE_EXPONENT = 90
 """Products lie above 2^-90, and a zero's byte with any exponent below; numbers to 2^90 are far from float32's ends."""
-_ROWS = 3 if WIDE else 1
-_BYTE = ir.IntType(8)
-_PLANES, _NEGATIVE_B, _POSITIVE_B = 3, 1, 2  # of a packed b: magnitudes, those of negative numbers, of positive ones
+ROWS = 3 if WIDE else 1
+"""Of a tile."""
+BYTE = ir.IntType(8)
+PLANES, _NEGATIVE_B, _POSITIVE_B = 3, 1, 2
+"""Of a packed b: magnitudes, those of negative numbers, of positive ones."""
 
 
 class Aligned(NamedTuple):
@@ -37,45 +39,56 @@ class Aligned(NamedTuple):
     largest: Any
 
 
-def _tile(rows: int) -> Any:
-    def aligned_tile(
-        code: Code, a: Any, negative: Any, power_a: Any, depth: Any, b: Any, power_b: Any, acc: Any, first: Any,
-        row: Any, count: Any, window: Any, lowest: Any, zero: Any,
-    ) -> None:  # fmt: skip
-        """Carry `rows` rows of accumulators through `count` products."""
-        width = VECTORS * code.lanes
-        left = [code.place(code.builder.add(row, code.index(r)), depth, first) for r in range(rows)]
-        places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
-        exponents = _Exponents(code, power_a, left, power_b, count)
-        tops = exponents.tops()
-        exponents.raise_to(tops, zero)
-        cells = [(r, v) for r in range(rows) for v in range(VECTORS)]
-        bases, alls, negatives = {}, {}, {}
-        for r, v in cells:
-            c = code.load(acc, code.place(v, code.lanes, places[r]), code.float)
-            base, magnitude, below = _start(code, c, code.part(tops[r].get(), v), window, lowest, zero)
-            bases[r, v] = base
-            alls[r, v] = code.variable(code.builder.fadd(base, magnitude))
-            negatives[r, v] = code.variable(code.builder.fadd(base, below))
-        with code.loop(count) as k:
-            start = code.place(k, _PLANES * width)
-            magnitudes = [code.load(b, code.place(v, code.lanes, start), code.float) for v in range(VECTORS)]
-            for r in range(rows):
-                place = code.builder.add(left[r], k)
-                x = code.splat(code.load(a, place, code.float.element))
-                is_negative = code.builder.sext(code.load(negative, place, _BYTE), k.type)
-                plane = code.builder.and_(is_negative, code.index((_POSITIVE_B - _NEGATIVE_B) * width))
-                other = code.builder.add(start, code.builder.add(plane, code.index(_NEGATIVE_B * width)))
-                for v in range(VECTORS):
-                    alls[r, v].set(code.fma(magnitudes[v], x, alls[r, v].get()))
-                    against = code.load(b, code.place(v, code.lanes, other), code.float)
-                    negatives[r, v].set(code.fma(against, x, negatives[r, v].get()))
-        for r, v in cells:
-            every, below = (code.builder.fsub(x[r, v].get(), bases[r, v]) for x in (alls, negatives))
-            total = code.builder.fsub(code.builder.fsub(every, below), below)
-            code.store(total, acc, code.place(v, code.lanes, places[r]))
+class Window(NamedTuple):
+    """A step as a tile takes it: where it begins in packed values and how many products it has, as indices."""
 
-    return aligned_tile
+    b: Any
+    power_b: Any
+    first: Any
+    count: Any
+    bits: Any
+    lowest: Any
+    zero: Any
+
+
+def window_sums(code: Code, rows: int, a: Any, negative: Any, power_a: Any, depth: Any, row: Any, step: Window,
+                acc: Any, out: Any) -> list[Any]:  # fmt: skip
+    """Sums of one step of `rows` rows and their addends in `acc`, none where it is None, to `out`; the largest
+    exponents of their products."""
+    width = VECTORS * code.lanes
+    left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
+    places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
+    exponents = _Exponents(code, power_a, left, step.power_b, step.count)
+    tops = exponents.tops()
+    exponents.raise_to(tops, step.zero)
+    cells = [(r, v) for r in range(rows) for v in range(VECTORS)]
+    bases, alls, negatives = {}, {}, {}
+    for r, v in cells:
+        c = code.constant(0.0, code.float)
+        if acc is not None:
+            c = code.load(acc, code.place(v, code.lanes, places[r]), code.float)
+        base, magnitude, below = _start(code, c, code.part(tops[r].get(), v), step.bits, step.lowest, step.zero)
+        bases[r, v] = base
+        alls[r, v] = code.variable(code.builder.fadd(base, magnitude))
+        negatives[r, v] = code.variable(code.builder.fadd(base, below))
+    with code.loop(step.count) as k:
+        start = code.place(k, PLANES * width)
+        magnitudes = [code.load(step.b, code.place(v, code.lanes, start), code.float) for v in range(VECTORS)]
+        for r in range(rows):
+            place = code.builder.add(left[r], k)
+            x = code.splat(code.load(a, place, code.float.element))
+            is_negative = code.builder.sext(code.load(negative, place, BYTE), k.type)
+            plane = code.builder.and_(is_negative, code.index((_POSITIVE_B - _NEGATIVE_B) * width))
+            other = code.builder.add(start, code.builder.add(plane, code.index(_NEGATIVE_B * width)))
+            for v in range(VECTORS):
+                alls[r, v].set(code.fma(magnitudes[v], x, alls[r, v].get()))
+                against = code.load(step.b, code.place(v, code.lanes, other), code.float)
+                negatives[r, v].set(code.fma(against, x, negatives[r, v].get()))
+    for r, v in cells:
+        every, below = (code.builder.fsub(x[r, v].get(), bases[r, v]) for x in (alls, negatives))
+        total = code.builder.fsub(code.builder.fsub(every, below), below)
+        code.store(total, out, code.place(v, code.lanes, places[r]))
+    return [top.get() for top in tops]
 
 
 class _Exponents:
@@ -83,7 +96,7 @@ class _Exponents:
 
     def __init__(self, code: Code, power_a: Any, left: list[Any], power_b: Any, count: Any) -> None:
         self._code, self._power_a, self._left, self._power_b, self._count = code, power_a, left, power_b, count
-        self._vector = ir.VectorType(_BYTE, VECTORS * code.lanes)
+        self._vector = ir.VectorType(BYTE, VECTORS * code.lanes)
 
     def tops(self) -> list[Variable]:
         """The largest of each row and column."""
@@ -93,7 +106,7 @@ class _Exponents:
         """Let a zero among the products count with its exponent, where it has one."""
         code, builder = self._code, self._code.builder
         with builder.if_then(builder.icmp_signed("!=", zero, code.index(NO_EXPONENT))):
-            own = code.splat(builder.trunc(zero, _BYTE), self._vector.count)
+            own = code.splat(builder.trunc(zero, BYTE), self._vector.count)
             for top, bottom in zip(tops, self._ends(-NO_EXPONENT - 1, code.smaller), strict=True):
                 has_zero = builder.icmp_signed("<", bottom.get(), code.constant(-SAFE_EXPONENT, self._vector))
                 top.set(builder.select(has_zero, code.larger(top.get(), own), top.get()))
@@ -104,7 +117,7 @@ class _Exponents:
         with code.loop(self._count) as k:
             own = code.load(self._power_b, code.place(k, width), self._vector)
             for end, first in zip(ends, self._left, strict=True):
-                other = code.splat(code.load(self._power_a, code.builder.add(first, k), _BYTE), width)
+                other = code.splat(code.load(self._power_a, code.builder.add(first, k), BYTE), width)
                 end.set(chosen(end.get(), code.saturating_sum(own, other)))
         return ends
 
@@ -126,17 +139,25 @@ def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any, zero: Any) ->
     return base, numbers, builder.select(is_negative, numbers, code.constant(0.0, code.float))
 
 
-def _named(rows: int) -> Any:
-    body = _tile(rows)
-    body.__qualname__ = f"{body.__name__}_{rows}"
-    return vector_function(body, carrier=0, toward_zero=True)
+def _tile(rows: int) -> Any:
+    def tile(
+        code: Code, a: Any, negative: Any, power_a: Any, depth: Any, b: Any, power_b: Any, acc: Any, row: Any,
+        times: Any, first: Any, count: Any, window: Any, lowest: Any, zero: Any,
+    ) -> None:  # fmt: skip
+        """Carry the accumulators of `rows` rows, so many times, through a step."""
+        step = Window(b, power_b, first, count, window, lowest, zero)
+        with code.loop(times) as turn:
+            window_sums(code, rows, a, negative, power_a, depth, code.place(turn, rows, row), step, acc, acc)
+
+    tile.__qualname__ = f"aligned_tile_{rows}"
+    return vector_function(tile, carrier=0, toward_zero=True)
 
 
-_rows_tile, _row_tile = _named(_ROWS), _named(1)
+_rows_tile, _row_tile = _tile(ROWS), _tile(1)
 
 
 @inlined
-def _pack(values, powers, b, power_b, left):
+def pack(values, powers, b, power_b, left):
     """Columns of b from `left` on, as a tile reads them; zeros beyond the last one."""
     zero = b.dtype.type(0.0)
     count = min(values.shape[2], b.shape[1] - left)
@@ -176,18 +197,14 @@ def _edges(s, row):
 @called
 def _steps(s, t, a, negative, power_a, values, powers, panel, first, last, redo):
     """One step of all rows of a panel."""
-    row = 0
-    while row < panel.shape[0]:
-        numbers = (last - first, s.window, s.lowest, s.zero)
-        some = (a, negative, power_a, a.shape[1], values, powers, panel, first, row, *numbers)
-        count = _ROWS if row + _ROWS <= panel.shape[0] else 1
-        if count == _ROWS:
-            _rows_tile(some)
-        else:
-            _row_tile(some)
-        for i in range(row, row + count):
-            redo[i] |= _close(s, t, panel[i])
-        row += count
+    numbers, sides = (first, last - first, s.window, s.lowest, s.zero), (a, negative, power_a, a.shape[1])
+    times = panel.shape[0] // ROWS
+    some = (*sides, values, powers, panel, 0, times, *numbers)
+    _rows_tile(some)
+    others = (*sides, values, powers, panel, times * ROWS, panel.shape[0] - times * ROWS, *numbers)
+    _row_tile(others)
+    for i in range(panel.shape[0]):
+        redo[i] |= _close(s, t, panel[i])
 
 
 @kernel
@@ -201,13 +218,13 @@ def aligned(s, t, a, negative, power_a, b, power_b, acc, out, begin, end, redo):
     panel = np.empty((m, width), acc.dtype)
     for number in range(redo.shape[1]):
         left = number * width
-        values = np.zeros((s.products, _PLANES, width), acc.dtype)
+        values = np.zeros((s.products, PLANES, width), acc.dtype)
         powers = np.full((s.products, width), np.int8(NO_EXPONENT))
         take_panel(panel, acc, left)
         for i in range(m):
             redo[i, number] |= _edges(s, panel[i])
         for first in range(begin, end, s.products):
             last = min(first + s.products, end)
-            _pack(values, powers, b[first:last], power_b[first:last], left)
+            pack(values, powers, b[first:last], power_b[first:last], left)
             _steps(s, t, a, negative, power_a, values, powers, panel, first, last, redo[:, number])
         give_panel(panel, out, left)

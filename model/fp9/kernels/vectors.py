@@ -124,17 +124,21 @@ class Code:
         row, stride, offset = (self.index(x) if isinstance(x, int) else x for x in (row, stride, offset))
         return self.builder.add(self.builder.mul(row, stride), offset)
 
+    def behind(self, pointer: Any, place: Any, scalar: Any) -> Any:
+        """The pointer to a place, counted in scalars of a type."""
+        return self.builder.gep(pointer, [place], source_etype=scalar)
+
     def load(self, pointer: Any, place: Any, of: Any) -> Any:
         """A scalar or vector from a place, counted in its scalars."""
         scalar = getattr(of, "element", of)
-        value = self.builder.load(self.builder.gep(pointer, [place], source_etype=scalar), typ=of)
+        value = self.builder.load(self.behind(pointer, place, scalar), typ=of)
         value.align = _size(scalar)
         return value
 
     def store(self, value: Any, pointer: Any, place: Any) -> None:
         """A vector to a place, counted in its scalars."""
         scalar = value.type.element
-        stored = self.builder.store(value, self.builder.gep(pointer, [place], source_etype=scalar))
+        stored = self.builder.store(value, self.behind(pointer, place, scalar))
         stored.align = _size(scalar)
 
     def variable(self, value: Any) -> Variable:

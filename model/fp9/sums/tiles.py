@@ -15,6 +15,7 @@ from fp9.formats import FixedFormat
 from fp9.formats.host import BINARY32, BINARY64
 from fp9.kernels import aligned as aligned_kernels
 from fp9.kernels import chains as chain_kernels
+from fp9.kernels import halves as half_kernels
 from fp9.kernels.aligned import SAFE_EXPONENT
 from fp9.kernels.vectors import tile_columns
 from fp9.rounding import Rounding
@@ -189,7 +190,7 @@ class Aligned(Tiled):
         assert isinstance(engine.result, FixedFormat) and engine.window is not None
         lowest, truncates = engine.result.lowest_exponent, engine.rounding is Rounding.RTZ
         safe = 2.0**-SAFE_EXPONENT if truncates or lowest < -SAFE_EXPONENT else 0.0
-        self._numbers = aligned_kernels.Aligned(
+        self._numbers: Any = aligned_kernels.Aligned(
             engine.products,
             engine.window,
             lowest,
@@ -205,13 +206,15 @@ class Aligned(Tiled):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        return _aligns(engine, a, b) and _holds(engine, BINARY64.precision)
+        return _aligns(engine, a, b) and engine.joined is None and _holds(engine, BINARY64.precision)
 
     def tiles(self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_]) -> NDArray[Any]:
         exponents_a, exponents_b = self._exponents
         sums, left = np.empty_like(acc), (self.a[rows], self._negative[rows], exponents_a[rows])
-        aligned_kernels.aligned(self._numbers, self._rounder, *left, self.b, exponents_b, acc, sums, begin, end, redo)
+        self._kernel(self._numbers, self._rounder, *left, self.b, exponents_b, acc, sums, begin, end, redo)
         return sums
+
+    _kernel = staticmethod(aligned_kernels.aligned)
 
 
 class AlignedNarrow(Aligned):
@@ -221,12 +224,33 @@ class AlignedNarrow(Aligned):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        return _aligns(engine, a, b) and _holds(engine, BINARY32.precision)
+        return _aligns(engine, a, b) and engine.joined is None and _holds(engine, BINARY32.precision)
+
+
+class Joined(Aligned):
+    """Steps that sum even and odd products apart."""
+
+    def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
+        super().__init__(engine, a, b, joins)
+        assert engine.window is not None and engine.joined is not None
+        lowest, largest = engine.result.lowest_exponent, self.carrier(float(engine.result.max))
+        self._numbers = half_kernels.Halves(engine.products, engine.window, engine.joined, lowest, largest)
+        places = np.arange(self.depth)
+        order = np.lexsort((places, places % engine.products % 2, places // engine.products))
+        exponents_a, exponents_b = self._exponents
+        self.a, self._negative, exponents_a = (x.take(order, axis=1) for x in (self.a, self._negative, exponents_a))
+        self.b, self._exponents = self.b[order], (exponents_a, exponents_b[order])
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        return _aligns(engine, a, b) and engine.joined is not None and _holds(engine, BINARY64.precision)
+
+    _kernel = staticmethod(half_kernels.halves)
 
 
 def _aligns(engine: Engine, a: Span, b: Span) -> bool:
     """Whether exponents are bytes, and the byte that stands for a zero's is below all others."""
-    plain = engine.joined is None and engine.addend is Addend.INSIDE and engine.truncation is Truncation.ZERO
+    plain = engine.addend is Addend.INSIDE and engine.truncation is Truncation.ZERO
     if engine.window is None or engine.group is not None or not plain:
         return False
     return NO_EXPONENT + max(a.highest, b.highest) < -SAFE_EXPONENT < _lattice(a, b)
@@ -244,7 +268,7 @@ def _holds(engine: Engine, precision: int) -> bool:
     return (4 * engine.products + 2) << engine.window <= 1 << (precision - 1)
 
 
-TILED: tuple[type[FastSums], ...] = (RoundedNarrow, Rounded, AlignedNarrow, Aligned, GroupedTiles)
+TILED: tuple[type[FastSums], ...] = (RoundedNarrow, Rounded, AlignedNarrow, Aligned, Joined, GroupedTiles)
 """In the order in which they are tried, before the strategies for all numbers."""
 
 

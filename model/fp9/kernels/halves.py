@@ -1,0 +1,136 @@
+"""Numba kernel of matrix products whose steps sum even and odd products apart and join the halves (CDNA3).
+
+Each half is a step with a window and no addend (see `aligned`); products come with those of even places first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fp9.engines import NO_EXPONENT
+from fp9.kernels.aligned import BYTE, PLANES, ROWS, Window, pack, window_sums
+from fp9.kernels.bits import bits_float64, float64_bits
+from fp9.kernels.compiled import called, inlined, kernel
+from fp9.kernels.floats import floor, rounded
+from fp9.kernels.vectors import VECTORS, Code, give_panel, take_panel, tile_columns, vector_function
+
+_BIAS, _FRACTION_BITS, _EXPONENT_FIELD = 1023, 52, 0x7FF
+
+
+class Halves(NamedTuple):
+    """What the kernel asks of an engine."""
+
+    products: int
+    window: int
+    joined: int
+    lowest: int  # exponent of the result's lowest binade
+    largest: Any  # addends beyond it are no numbers
+
+
+@inlined
+def _power(exponent):
+    return bits_float64((exponent + np.int64(_BIAS)) << np.int64(_FRACTION_BITS))
+
+
+@inlined
+def _exponent(s, x):
+    """That of a number's binade, of a subnormal number and of zero that of the result's lowest."""
+    field = (float64_bits(x) >> np.int64(_FRACTION_BITS)) & np.int64(_EXPONENT_FIELD)
+    return max(field - np.int64(_BIAS), np.int64(s.lowest))
+
+
+@inlined
+def _joined(s, even, odd, top, c):
+    """The sum of both halves, whose larger exponent is `top`, and C, floored to `joined` fraction bits."""
+    power = _exponent(s, c)
+    last, finer = max(top, power), np.int64(s.joined + 1 - s.window)
+    units = _power(s.window - top)
+    both = floor(even * units) + floor(odd * units)
+    own = floor(c * _power(s.window - last)) if power >= last - s.window - 1 else 0.0
+    total = floor(both * _power(top - last + finer)) + own * _power(finer)
+    total *= _power(last - (s.joined + 1))
+    place = _exponent(s, total) - s.joined
+    return floor(total * _power(-place)) * _power(place)
+
+
+@inlined
+def _close(s, t, row, even, odd, tops_even, tops_odd):
+    """Join the halves of a step to the accumulators of a row; whether one of these is no number."""
+    for j in range(row.size):
+        top = np.int64(max(tops_even[j], tops_odd[j]))
+        # An aligned sum's zero has no sign.
+        row[j] = rounded(_joined(s, even[j], odd[j], top, row[j]), t) + 0.0
+    return _special(s, row)
+
+
+@inlined
+def _special(s, row):
+    met = False
+    for x in row:
+        met |= not abs(x) <= s.largest
+    return met
+
+
+def _tile(rows: int) -> Any:
+    def tile(
+        code: Code, a: Any, negative: Any, power_a: Any, depth: Any, b: Any, power_b: Any, row: Any, times: Any,
+        first: Any, half: Any, rest: Any, window: Any, lowest: Any, even: Any, odd: Any, tops_even: Any, tops_odd: Any,
+    ) -> None:  # fmt: skip
+        """Sums and largest exponents of both halves of a step, of `rows` rows, so many times."""
+        width, none = VECTORS * code.lanes, code.index(NO_EXPONENT)
+        other = (
+            code.behind(b, code.place(half, PLANES * width), code.float.element),
+            code.behind(power_b, code.place(half, width), BYTE),
+            code.builder.add(first, half),
+        )
+        first_half = Window(b, power_b, first, half, window, lowest, none)
+        second_half = Window(*other, rest, window, lowest, none)
+        for step, sums, tops in ((first_half, even, tops_even), (second_half, odd, tops_odd)):
+            with code.loop(times) as turn:
+                place = code.place(turn, rows, row)
+                found = window_sums(code, rows, a, negative, power_a, depth, place, step, None, sums)
+                for r, top in enumerate(found):
+                    code.store(top, tops, code.place(code.builder.add(place, code.index(r)), width))
+
+    tile.__qualname__ = f"halves_tile_{rows}"
+    return vector_function(tile, carrier=0, toward_zero=True)
+
+
+_rows_tile, _row_tile = _tile(ROWS), _tile(1)
+
+
+@called
+def _step(s, t, a, negative, power_a, values, powers, panel, sums, tops, first, last, redo):
+    """One step of all rows of a panel."""
+    half = (last - first + 1) // 2
+    numbers = (first, half, last - first - half, s.window, s.lowest, sums[0], sums[1], tops[0], tops[1])
+    times = panel.shape[0] // ROWS
+    some = (a, negative, power_a, a.shape[1], values, powers, 0, times, *numbers)
+    _rows_tile(some)
+    rest = panel.shape[0] - times * ROWS
+    others = (a, negative, power_a, a.shape[1], values, powers, times * ROWS, rest, *numbers)
+    _row_tile(others)
+    for i in range(panel.shape[0]):
+        redo[i] |= _close(s, t, panel[i], sums[0, i], sums[1, i], tops[0, i], tops[1, i])
+
+
+@kernel
+def halves(s, t, a, negative, power_a, b, power_b, acc, out, begin, end, redo):
+    """Steps of s.products products, those of even places first in each; arguments as of `aligned`, in float64."""
+    m, width = acc.shape[0], tile_columns(acc.itemsize)
+    panel, sums = np.empty((m, width)), np.empty((2, m, width))
+    tops = np.empty((2, m, width), np.int8)
+    for number in range(redo.shape[1]):
+        left = number * width
+        values = np.zeros((s.products, PLANES, width))
+        powers = np.full((s.products, width), np.int8(NO_EXPONENT))
+        take_panel(panel, acc, left)
+        for i in range(m):
+            redo[i, number] |= _special(s, panel[i])
+        for first in range(begin, end, s.products):
+            last = min(first + s.products, end)
+            pack(values, powers, b[first:last], power_b[first:last], left)
+            _step(s, t, a, negative, power_a, values, powers, panel, sums, tops, first, last, redo[:, number])
+        give_panel(panel, out, left)
