@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,19 +51,35 @@ class MutantSet:
     netlist: GateNetlist
 
 
-def draw(unit: Unit, text: str, level: str, count: int, seed: int) -> MutantSet:
-    """Draw mutants of a level of the circuit that `text` describes and put them all into one netlist."""
+def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
+    """Draw mutants of a level of the circuit that `text` describes, for one seed after the other, and put those of a
+    seed into one netlist.
+
+    The circuit, whose mapping to gates takes the most time, is made once.
+    """
     prepare = _READ.format(name=unit.name) + (_TO_GATES if level == "gate" else "")
+    lists = (f"mutate -list {count} -seed {seed} -o {_list(place)}\n" for place, seed in enumerate(seeds))
     with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(text)
-        run_yosys(f"{prepare}write_rtlil prepared.il\nmutate -list {count} -seed {seed} -o drawn.txt\n", folder)
-        drawn = [line for line in (folder / "drawn.txt").read_text().splitlines() if line.startswith("mutate ")]
-        insert = [f"{line} -ctrl {SELECT} {SELECT_BITS} {i}\n" for i, line in enumerate(drawn, start=1)]
-        run_yosys("read_rtlil prepared.il\n" + "".join(insert) + _TO_JSON, folder)
-        module = json.loads((folder / "mutants.json").read_text())["modules"][unit.name]
-    mutants = tuple(Mutant(level, seed, i, _change(line)) for i, line in enumerate(drawn, start=1))
-    return MutantSet(mutants, GateNetlist.from_json(module))
+        run_yosys(f"{prepare}write_rtlil prepared.il\n{''.join(lists)}", folder)
+        for place, seed in enumerate(seeds):
+            said = (folder / _list(place)).read_text().splitlines()
+            drawn = [line for line in said if line.startswith("mutate ")]
+            mutants = tuple(Mutant(level, seed, i, _change(line)) for i, line in enumerate(drawn, start=1))
+            yield MutantSet(mutants, _inserted(unit, drawn, folder))
+
+
+def _list(place: int) -> str:
+    """The file of the mutants of the seed at a place."""
+    return f"drawn{place}.txt"
+
+
+def _inserted(unit: Unit, drawn: list[str], folder: Path) -> GateNetlist:
+    """The prepared circuit with all mutants drawn."""
+    insert = [f"{line} -ctrl {SELECT} {SELECT_BITS} {i}\n" for i, line in enumerate(drawn, start=1)]
+    run_yosys("read_rtlil prepared.il\n" + "".join(insert) + _TO_JSON, folder)
+    return GateNetlist.from_json(json.loads((folder / "mutants.json").read_text())["modules"][unit.name])
 
 
 def _change(line: str) -> str:

@@ -110,10 +110,12 @@ def grade(
     verilog = fp9_rtl.verilog(unit)
     made = {suite: library.generate(unit, suite) for suite in suites}
     graded = _Graded(set(), {suite: set() for suite in made}, {})
+    counts = zip(LEVELS, (drawn - drawn // 2, drawn // 2), strict=True)
+    levels = [draw(unit, circuit(unit, verilog), level, count, seeds) for level, count in counts]
     for number, seed in enumerate(seeds):
         tell(f"{unit.name}: seed {seed}", number, len(seeds))
-        for level, count in zip(LEVELS, (drawn - drawn // 2, drawn // 2), strict=True):
-            graded.add(unit, draw(unit, circuit(unit, verilog), level, count, seed), made)
+        for drawings in levels:
+            graded.add(unit, next(drawings), made)
     return Grade(
         unit.name,
         tuple(unit.describe()),

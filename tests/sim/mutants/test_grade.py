@@ -10,7 +10,7 @@ from fp9.formats import format
 from fp9.units import CATALOGUE, Decoder
 from fp9.vectors import sets as vectors
 from fp9_sim.mutants import job as mutation
-from fp9_sim.mutants.draw import draw
+from fp9_sim.mutants.draw import LEVELS, draw
 from fp9_sim.netlists.clocked import circuit
 from fp9_sim.netlists.cuts import narrowest
 from fp9_sim.netlists.equality import Comparison
@@ -42,10 +42,20 @@ def test_a_mutant_that_two_seeds_draw_counts_once() -> None:
     assert graded.drawn == 100
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_seed_draws_the_same_alone_and_behind_others(level: str) -> None:
+    unit = CATALOGUE["cast_fp32_ocp_rne"]
+    text = circuit(unit, fp9_rtl.verilog(unit))
+    first, behind = draw(unit, text, level, 40, (1, 2))
+    (alone,) = draw(unit, text, level, 40, (2,))
+    assert behind.mutants == alone.mutants != first.mutants
+    assert np.array_equal(behind.netlist.gates, alone.netlist.gates)
+
+
 @pytest.mark.parametrize("name", ["cast_fp32_x4", "mac_dlfloat16"])
 def test_units_with_state_run_through_the_sequence(name: str) -> None:
     unit = CATALOGUE[name]
-    level = draw(unit, circuit(unit, fp9_rtl.verilog(unit)), "operator", 60, 1)
+    level = next(draw(unit, circuit(unit, fp9_rtl.verilog(unit)), "operator", 60, (1,)))
     assert len(level.netlist.registers) > 31, "no registers are left, and nothing could be kept"
     assert len(mutation.killed(level, vectors.generate(unit, "smoke"))) > 50
 
