@@ -24,13 +24,16 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := demo
-.PHONY: fuzz demo test setup prove evidence peers mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
+.PHONY: fuzz demo test test-long setup prove evidence peers mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
 
 demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
 
-test: $(COMPLETE) ## every test, on two workers
+test: $(COMPLETE) ## the tests on two workers, long sweeps by samples
 	$(BIN)/pytest -q -n 2 --dist worksteal --costs
+
+test-long: $(COMPLETE) ## the tests with every row of the long sweeps
+	$(BIN)/pytest -q -n 2 --dist worksteal --costs -m "long or not long"
 
 setup: $(COMPLETE) ## .venv with all pinned packages; Icarus, Liberty files and OpenSTA through apt
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable
 
+import pytest
+from _pytest.mark import ParameterSet
+
 from fp9.engines import ENGINES, Engine
 from fp9.formats import FAMILIES, NAMED, Format, Rounding, format
 from fp9.policy import CastPolicy
@@ -165,3 +168,23 @@ def together(*rosters: Iterable[object], times: int = 1) -> list[tuple[object, .
         tuple(column[(place + turn * (number > 0)) % len(column)] for number, column in enumerate(columns))
         for turn, place in itertools.product(range(times), range(longest))
     ]
+
+
+# --- what is left to `make test-long` ---------------------------------------------------------------------------------
+
+
+def thinned(rows: Iterable[object], every: int = 3) -> list[ParameterSet]:
+    """Rows as parameters of a test: the first of each so many in `make test`, all of them in `make test-long`."""
+    return [_parameters(row, place % every == 0) for place, row in enumerate(rows)]
+
+
+def each_kind(rows: Iterable[Unit]) -> list[ParameterSet]:
+    """Units as parameters: the first of each kind, with stages and without, in `make test`, all in `make test-long`."""
+    chosen, first = list(rows), dict[tuple[str, bool], Unit]()
+    for unit in chosen:
+        first.setdefault((unit.kind, bool(unit.stages)), unit)
+    return [_parameters(unit, unit in first.values()) for unit in chosen]
+
+
+def _parameters(row: object, at_once: bool) -> ParameterSet:
+    return pytest.param(*row if isinstance(row, tuple) else (row,), marks=() if at_once else pytest.mark.long)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.rosters import DETERMINISTIC, TARGETS, beyond, overflows, policy_of, together
+from tests.rosters import DETERMINISTIC, TARGETS, beyond, overflows, policy_of, thinned, together
 
 import fp9
 from fp9.rounding import Flags, Overflow, Rounding
@@ -55,7 +55,7 @@ def check(x: np.ndarray, fmt: fp9.Format, rounding: Rounding, overflow: Overflow
 
 
 @pytest.mark.parametrize("rounding", DETERMINISTIC)
-@pytest.mark.parametrize("fmt", TARGETS, ids=str)
+@pytest.mark.parametrize("fmt", thinned(TARGETS), ids=str)
 def test_every_format_and_rounding_is_counted_from_float32(fmt: fp9.Format, rounding: Rounding) -> None:
     for overflow in overflows(fmt):
         check(spread("float32"), fmt, rounding, overflow)

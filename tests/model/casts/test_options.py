@@ -9,7 +9,7 @@ import en_dtypes
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.rosters import DETERMINISTIC, TABLED, TARGETS, policy_of
+from tests.rosters import DETERMINISTIC, TABLED, TARGETS, policy_of, thinned
 
 import fp9
 from fp9.casts.arrays import as_codes
@@ -123,7 +123,7 @@ def test_torch_tensors_are_codes_and_numbers_without_a_copy() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int32])
-@pytest.mark.parametrize("fmt", TARGETS, ids=str)
+@pytest.mark.parametrize("fmt", thinned(TARGETS), ids=str)
 def test_every_route_gives_the_universal_kernels_codes(fmt: fp9.Format, dtype: type) -> None:
     patterns = np.random.default_rng(2).integers(0, 1 << 32, TABLE_PAYS * 3 // 4, dtype=np.uint32)
     with np.errstate(all="ignore"):
@@ -137,7 +137,7 @@ def test_every_route_gives_the_universal_kernels_codes(fmt: fp9.Format, dtype: t
 
 @pytest.mark.parametrize("scale", [0, 120])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
-@pytest.mark.parametrize("fmt", TARGETS, ids=str)
+@pytest.mark.parametrize("fmt", thinned(TARGETS), ids=str)
 def test_every_route_gives_the_universal_kernels_flags(fmt: fp9.Format, dtype: type, scale: int) -> None:
     patterns = np.random.default_rng(2).integers(0, 1 << 32, TABLE_PAYS // 4, dtype=np.uint32)
     # Subnormal float32, and numbers just beside those of bfloat16.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import QUANTISED, QUANTISER_SOURCES, together
+from tests.rosters import QUANTISED, QUANTISER_SOURCES, each_kind, thinned, together
 
 from fp9.engines import engine
 from fp9.formats import format
@@ -58,7 +58,7 @@ def rows_of(inputs: dict[str, NDArray[Any]]) -> list[dict[str, int]]:
     return [dict(zip(inputs, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-@pytest.mark.parametrize("unit", [*CATALOGUE.values(), *OTHERS], ids=lambda unit: unit.name)
+@pytest.mark.parametrize("unit", [*each_kind(CATALOGUE.values()), *thinned(OTHERS)], ids=lambda unit: unit.name)
 def test_golden_results_are_those_of_exact_fractions(unit: Unit) -> None:
     inputs = operations(unit, 1500 if unit.name in CATALOGUE else 500)
     golden, rows = evaluate(unit, inputs), rows_of(inputs)

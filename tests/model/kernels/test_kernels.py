@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import MONOTONE, TARGETS, WITH_ZERO, overflows, policy_of, together
+from tests.rosters import MONOTONE, TARGETS, WITH_ZERO, overflows, policy_of, thinned, together
 
 from fp9.casts.arrays import Hybrid, encode_numbers, hybrid_thresholds
 from fp9.casts.random_bits import RandomBits
@@ -54,7 +54,7 @@ CASTS = together(itertools.product(WITH_ZERO, MONOTONE), itertools.product(SIXTE
 WHOLE = [(*cast, *beside) for cast, beside in CASTS]
 
 
-@pytest.mark.parametrize(("fmt", "mode", "source", "overflow"), WHOLE, ids=str)
+@pytest.mark.parametrize(("fmt", "mode", "source", "overflow"), thinned(WHOLE, every=4), ids=str)
 def test_every_16_bit_source_rounds_as_the_thresholds_say(
     fmt: Format, mode: Rounding, source: str, overflow: Overflow
 ) -> None:
@@ -70,7 +70,7 @@ def test_every_16_bit_source_rounds_as_the_thresholds_say(
 
 
 @pytest.mark.parametrize("source", SIXTEEN_BIT)
-@pytest.mark.parametrize("fmt", TARGETS, ids=str)
+@pytest.mark.parametrize("fmt", thinned(TARGETS), ids=str)
 def test_drawn_16_bit_sources_round_as_the_oracle_says(fmt: Format, source: str) -> None:
     drawn = np.random.default_rng(1).choice(EVERY, 250, replace=False)
     for mode in MONOTONE:

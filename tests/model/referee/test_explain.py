@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.rosters import each_kind
 
 from fp9.engines import ENGINES, engine
 from fp9.formats import FixedFormat, format
@@ -87,10 +88,10 @@ def test_every_difference_is_explained_by_one_sentence(name: str) -> None:
         assert not found.explanations[0].contradicts
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
-def test_a_fault_in_every_unit_of_the_catalogue_has_a_verdict(name: str) -> None:
+@pytest.mark.parametrize("unit", each_kind(CATALOGUE.values()), ids=lambda unit: unit.name)
+def test_a_fault_in_every_unit_of_the_catalogue_has_a_verdict(unit: Unit) -> None:
     """A select or a format taken for another one, and answers whose lowest bit is wrong here and there."""
-    made = from_inputs(CATALOGUE[name], random(CATALOGUE[name], 300, np.random.default_rng(1)))
+    made = from_inputs(unit, random(unit, 300, np.random.default_rng(1)))
     planted = next(other for other in reversed(list(differences(made.unit))) if _shows(made, (other,)))
     found = explain(made, results_under(made.unit, made.inputs, (planted,)))
     assert found.mismatches

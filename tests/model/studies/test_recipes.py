@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.rosters import thinned
 
 import fp9
 import fp9.recipes
@@ -39,7 +40,7 @@ Network = tuple[dict[str, Any], Callable[[dict[str, Any]], float], dict[str, Any
 # --- claims and records -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name, claim in CLAIMS.items() if not claim.minutes])
+@pytest.mark.parametrize("name", thinned([name for name, claim in CLAIMS.items() if not claim.minutes], every=4))
 def test_a_claim_passes_its_bars(name: str) -> None:
     if "scikit-learn" in CLAIMS[name].setup and find_spec("sklearn") is None:
         pytest.skip("scikit-learn is not installed")
