@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from fp9 import __version__
-from fp9.suites import SUITES, inputs_of
 from fp9.units import Unit
 from fp9.vectors.manifests import differences, read_manifest
 from fp9.vectors.sets import VectorSet, form_of, from_inputs, read
@@ -74,6 +73,8 @@ def _wrong_values(vectors: VectorSet) -> tuple[WrongValue, ...]:
 
 def _other_inputs(vectors: VectorSet) -> list[str]:
     """What is wrong with the inputs of a suite; those that were given or joined have no other source."""
+    from fp9.suites import SUITES, inputs_of  # slow to load
+
     origin = vectors.origin
     if origin.get("suite") not in SUITES:
         return []

@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.golden import evaluate
-from fp9.suites import SUITES, inputs_of
 from fp9.system.files import write_whole
 from fp9.units import Port, Unit
 from fp9.units import unit as find_unit
@@ -58,6 +56,8 @@ def from_inputs(unit: Unit, inputs: Mapping[str, NDArray[Any]], origin: Mapping[
 
     Raises ValueError for ports that are missing or unknown, columns of unequal length and values too wide for a port.
     """
+    from fp9.golden import evaluate  # slow to load, and no need of a bench that reads a set
+
     _check_inputs(unit, inputs)
     columns = {port.name: np.asarray(inputs[port.name]).astype(port_dtype(port)) for port in unit.inputs}
     expected = evaluate(unit, columns)
@@ -86,6 +86,8 @@ def generate(unit: Unit | str, suite: str = "smoke", count: int | None = None, s
 
     The same arguments give the same vectors. Raises ValueError for an unknown unit or suite.
     """
+    from fp9.suites import inputs_of  # slow to load
+
     found = find_unit(unit)
     inputs = inputs_of(found, suite, count, seed)
     return from_inputs(found, inputs, {"suite": suite, "count": count, "seed": seed})
@@ -178,7 +180,6 @@ def read(path: Path | str, unit: Unit | None = None) -> VectorSet:
 
 __all__ = [
     "FILE_FORMATS",
-    "SUITES",
     "VectorSet",
     "concatenate",
     "digest",
