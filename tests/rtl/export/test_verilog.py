@@ -22,6 +22,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator, SimulatorContext
 from click.testing import CliRunner
+from tests.programs import built
 
 from fp9.cli import main
 from fp9.engines import engine
@@ -478,11 +479,7 @@ def test_verilator_agrees_on_partly_constant_structures(pattern: Callable[[], An
     (tmp_path / "dut.v").write_text(component_verilog(pattern(), "dut"))
     (tmp_path / "main.cpp").write_text(PROGRAM)
     strict = ["-Werror-ALWNEVER", "-Werror-UNOPTFLAT", "-Wno-WIDTH"]
-    said(
-        *(verilator(), "--cc", "--exe", "--build", "-fno-dfg", *strict, "--Mdir", "obj", "dut.v", "main.cpp"),
-        folder=tmp_path,
-    )
-    printed = said(tmp_path / "obj" / "Vdut", folder=tmp_path)
+    printed = said(built(tmp_path, "-fno-dfg", *strict, "dut.v", "main.cpp") / "Vdut", folder=tmp_path)
     assert [int(line) for line in printed.split()] == simulated(pattern())
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.programs import shared_library
 
 from fp9.cli import main
 from fp9.unitfile import load
@@ -83,7 +84,8 @@ def _spoil(path: Path) -> None:
 
 
 def test_the_cpp_bench_passes_with_assertions_and_notices_a_wrong_result(copy: Path) -> None:
-    done = make(copy, "verilator")
+    with shared_library(copy / "build" / "verilated", "a package"):
+        done = make(copy, "verilator")
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"PASS: [1-9]\d* vectors, 0 mismatches", done.stdout)
     _spoil(_vectors(copy))
@@ -115,7 +117,8 @@ def test_the_golden_model_by_dpi_agrees_with_the_unit_and_another_does_not(
     kind: str, packages: dict[str, Path]
 ) -> None:
     folder, unit = packages[kind], KINDS[kind]
-    done = make(folder, "dpi", f"PYTHON={sys.executable}")
+    with shared_library(folder / "build" / "dpi", "a package"):
+        done = make(folder, "dpi", f"PYTHON={sys.executable}")
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"PASS: {EXAMPLE_COUNT} operations" in done.stdout
     # The library alone is made anew, for another format: the same program asks it, and nothing else.

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.programs import built
 
 import fp9
 from fp9.engines import ENGINES
@@ -16,7 +17,7 @@ from fp9.units import CATALOGUE
 from fp9_rtl.gemm.tile import GemmTile, gemm_verilog
 from fp9_sim.regression import gemm as gemm_check
 from fp9_sim.regression.gemm import check_tile
-from fp9_sim.simulators.find import VERILATOR_ARGUMENTS, verilator
+from fp9_sim.simulators.find import VERILATOR_ARGUMENTS
 
 OCP = (format("e4m3"), format("e5m2"))
 
@@ -48,20 +49,10 @@ int main() {
 
 def compiled(tile: GemmTile, folder: Path) -> Path:
     """The tile and its bench as a program."""
-    simulator = verilator()
     (folder / "tile.v").write_text(gemm_verilog(tile))
     (folder / "bench.cpp").write_text(BENCH)
-    arguments = [*VERILATOR_ARGUMENTS, "--cc", "--exe", "--build", "--prefix", "Vtile", "--top-module", tile.name]
-    done = subprocess.run(
-        [str(simulator.folder / "verilator"), *arguments, "tile.v", "bench.cpp"],
-        cwd=folder,
-        env=simulator.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "obj_dir" / "Vtile"
+    named = ["--prefix", "Vtile", "--top-module", tile.name]
+    return built(folder, *VERILATOR_ARGUMENTS, *named, "tile.v", "bench.cpp") / "Vtile"
 
 
 def packed(codes: NDArray[np.uint8]) -> int:

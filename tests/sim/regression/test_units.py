@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import one_of_each_kind, units
+from tests.rosters import each_kind, one_of_each_kind, units
 
 from fp9.formats import HFP8_BIASES, Format, Rounding
 from fp9.suites.columns import drawn_port
@@ -110,11 +110,17 @@ def test_multiply_adders_form_every_product_of_each_operand_pair(unit: Fma) -> N
         hold(unit, columns, dut)
 
 
-@pytest.mark.parametrize("unit", [*units(Fma), *units(Dot), *units(Mac), *units(Fpu)], ids=lambda unit: unit.name)
-@pytest.mark.parametrize("suite", ["corner", "random"])
-def test_multiply_adders_agree_on_corners_and_at_random(unit: Unit, suite: str) -> None:
-    count = 200_000 if suite == "random" else None
-    hold(unit, dict(vectors.generate(unit, suite, count, seed=2).inputs))
+MULTIPLIERS = [*units(Fma), *units(Dot), *units(Mac), *units(Fpu)]
+
+
+@pytest.mark.parametrize("unit", MULTIPLIERS, ids=lambda unit: unit.name)
+def test_multiply_adders_agree_on_corners(unit: Unit) -> None:
+    hold(unit, dict(vectors.generate(unit, "corner", seed=2).inputs))
+
+
+@pytest.mark.parametrize("unit", each_kind(MULTIPLIERS), ids=lambda unit: unit.name)
+def test_multiply_adders_agree_at_random(unit: Unit) -> None:
+    hold(unit, dict(vectors.generate(unit, "random", 200_000, seed=2).inputs))
 
 
 @pytest.mark.parametrize("unit", one_of_each_kind(stages=False), ids=lambda unit: unit.name)
