@@ -13,7 +13,7 @@ from fp9.formats import FixedFormat, ScaledInteger, UnsignedFloat
 from fp9.formats.host import BINARY32
 from fp9.rounding import Rounding
 from fp9.scaling import BlockFormat, Divisor, ScaleRule
-from fp9.system.parallel import CACHED, over_parts
+from fp9.system.parallel import STREAMED, over_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ def fast_blocks(
     patterns = rows.view(np.uint32)
     elements = np.empty(rows.shape, dtype=np.uint8)
     scales = np.empty(len(rows), dtype=block.scale.dtype)
-    length = max(1, CACHED // max(rows.shape[1], 1))
+    length = max(1, STREAMED // max(rows.shape[1], 1))
     over_parts(len(rows), threads, lambda part: work(patterns[part], scales[part], elements[part]), length)
     return elements, scales
 
@@ -123,7 +123,21 @@ def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work
     assert nan is not None, "every scale has a NaN"
     lowest, up = found.min_normal_exponent, rule.rounding is Rounding.RUP
     grid = kernels.ScaleGrid(found.fraction_bits, lowest, found.max_code, nan, up)
-    table, numbers = decode_table(found), element.table[:_COUNTED]
-    constants = (float(block.largest) * tensor_scale, tensor_scale, (numbers[1:] + numbers[:-1]) / 2)
-    sign_shift = np.uint32(element.bits - 1)
-    return lambda patterns, scales, codes: kernels.counted(patterns, grid, table, *constants, sign_shift, scales, codes)
+    divisor = float(block.largest) * tensor_scale
+    limits = _limits(element.table[:_COUNTED], decode_table(found) * tensor_scale)
+    return lambda patterns, scales, codes: kernels.counted(patterns, grid, divisor, limits, scales, codes)
+
+
+def _limits(numbers: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.int32]:
+    """From which pattern of float32 on a number is nearest to each of `numbers` times a factor but the first, or to a
+    larger one: (factors, numbers - 1). Beyond all numbers where the factor is 0 or NaN.
+
+    That is the smallest float32 above a middle of two neighbours, or equal to it where a tie goes up, to the even code.
+    Middles are exact: the product of a number and both scales has at most 53 bits.
+    """
+    middles = np.where(factors > 0, factors, np.inf)[:, np.newaxis] * (numbers[1:] + numbers[:-1]) / 2
+    with np.errstate(over="ignore"):
+        near = middles.astype(np.float32)
+    ties_up = np.arange(len(numbers) - 1) % 2 == 1
+    short = np.where(ties_up, near < middles, near <= middles)
+    return np.asarray(near.view(np.int32) + short, dtype=np.int32)

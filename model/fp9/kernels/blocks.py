@@ -173,36 +173,25 @@ def _rounded(tops, divisor, g, scales):
 
 
 @called
-def _limits(middles, factors, limits):
-    """From which patterns on a number has the codes 1 to 7 or more; beyond all numbers where the factor is 0.
+def _counted(lanes, scales, limits, out):
+    """Codes of rows of 16 patterns, each with the limits of its scale, found by halves.
 
-    That is the smallest float32 above the product, or equal to it where a tie goes up.
+    Each limit is chosen before it is compared with, so that a vector of them is.
     """
-    for k in range(_LIMITS):
-        for b in range(factors.size):
-            product = middles[k] * factors[b]
-            near = np.float32(product)
-            short = np.float64(near) < product if k & 1 else np.float64(near) <= product
-            pattern = U(float32_bits(near) + (_ONE if short else _ZERO))
-            limits[k, b] = pattern if factors[b] > 0.0 else U(_INF + _ONE)
-
-
-_LIMITS = 7
-
-
-@called
-def _counted(lanes, each, limits, sign_shift, out):
-    """Codes of rows of 16, `each` rows of one block after the other."""
-    shift = U(sign_shift & _WIDEST)
-    for b in range(lanes.shape[0] // each):
-        l1, l2, l3, l4 = _S(limits[0, b]), _S(limits[1, b]), _S(limits[2, b]), _S(limits[3, b])
-        l5, l6, l7 = _S(limits[4, b]), _S(limits[5, b]), _S(limits[6, b])
-        for row in range(b * each, (b + 1) * each):
-            for i in range(_ROW):
-                m = _S(U(lanes[row, i] & _MAGNITUDE))
-                below = np.uint8(m >= l1) + np.uint8(m >= l2) + np.uint8(m >= l3) + np.uint8(m >= l4)
-                code = below + np.uint8(m >= l5) + np.uint8(m >= l6) + np.uint8(m >= l7)
-                out[row, i] = np.uint8(code) | np.uint8(U(U(lanes[row, i] >> _WIDEST) << shift))
+    for row in range(lanes.shape[0]):
+        of_scale = limits[scales[row]]
+        l1, l2, l3, l4 = of_scale[0], of_scale[1], of_scale[2], of_scale[3]
+        l5, l6, l7 = of_scale[4], of_scale[5], of_scale[6]
+        for i in range(_ROW):
+            m = _S(U(lanes[row, i] & _MAGNITUDE))
+            upper = m >= l4
+            middle = l6 if upper else l2
+            second = m >= middle
+            below = l5 if upper else l1
+            above = l7 if upper else l3
+            end = above if second else below
+            code = (_S(4) if upper else _S(0)) | (_S(2) if second else _S(0)) | (_S(1) if m >= end else _S(0))
+            out[row, i] = np.uint8(U(code) | U(U(lanes[row, i] >> _WIDEST) << U(3)))
 
 
 _ROW = 16
@@ -210,19 +199,17 @@ _ROW = 16
 
 
 @kernel
-def counted(patterns, g, table, divisor, tensor_scale, middles, sign_shift, scales, codes):
+def counted(patterns, g, divisor, limits, scales, codes):
     """Blocks of elements of seven magnitudes above zero (FP4) whose scale is amax / divisor, rounded once.
 
-    The length of blocks is a power of two of 16 or more. `table` holds the scales' numbers by code, `middles` (7,) the
-    numbers between two neighbours of the elements, from zero up; a tie goes to the even code. A limit is exact: the
-    product of a middle and both scales has at most 53 bits. A scale of 0 gives zeros with their signs.
+    The length of blocks is a power of two of 16 or more. `limits` (scales, 7), int32, says for each code of a scale
+    from which pattern on a number has the codes 1 to 7 or more. A block with an infinity or a NaN has elements 0.
     """
     length = patterns.shape[1]
     each = length // _ROW
     half = np.empty(_TILE * length // 2, dtype=np.uint32)
     tops = np.empty(_TILE, dtype=np.uint32)
-    factors = np.empty(_TILE, dtype=np.float64)
-    limits = np.empty((_LIMITS, _TILE), dtype=np.uint32)
+    of_rows = np.empty(_TILE * each, dtype=np.uint8)
     for start in range(0, patterns.shape[0], _TILE):
         end = min(start + _TILE, patterns.shape[0])
         count = end - start
@@ -230,9 +217,8 @@ def counted(patterns, g, table, divisor, tensor_scale, middles, sign_shift, scal
         _tops(tile.reshape(count * length), half, tops[:count])
         _rounded(tops[:count], divisor, g, of_tile)
         for b in range(count):
-            factors[b] = table[of_tile[b]] * tensor_scale if tops[b] < _INF else 0.0
-        _limits(middles, factors[:count], limits)
-        _counted(tile.reshape(count * each, _ROW), each, limits, sign_shift, out.reshape(count * each, _ROW))
+            of_rows[b * each : (b + 1) * each] = of_tile[b]
+        _counted(tile.reshape(count * each, _ROW), of_rows, limits, out.reshape(count * each, _ROW))
         for b in range(count):
             if tops[b] >= _INF:
                 out[b] = 0
