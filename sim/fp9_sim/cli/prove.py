@@ -142,6 +142,12 @@ def _counterexample(found: dict[str, Any]) -> str:
 @click.option(
     "--seed", "seeds", type=SEED, multiple=True, default=(1, 2, 3), show_default=True, help="Seeds of the errors."
 )
+@click.option(
+    "--timeout",
+    type=Seconds(),
+    metavar="SECONDS",
+    help="Seconds for comparing one mutant with the circuit; default: 60.",
+)
 @click.option("--record", is_flag=True, help="Write the record, UNIT.json; manifests of vectors state it.")
 @click.option(
     "--to",
@@ -154,6 +160,7 @@ def grade(
     names: tuple[str, ...],
     drawn: int,
     seeds: tuple[int, ...],
+    timeout: float | None,
     record: bool,
     folder: Path | None,
     settings: tuple[str, ...],
@@ -167,6 +174,7 @@ def grade(
 
     \b
       fp9 grade cast_fp32
+      fp9 grade dot8_fp32_rvbna --timeout 600
     """
     with extra("sim"):
         from fp9_sim import mutants  # slow to load
@@ -177,7 +185,8 @@ def grade(
     with progress_bar() as progress:
         for name in names:
             unit = load_unit(name, settings)
-            graded.append(mutants.grade(unit, drawn=drawn, seeds=seeds, progress=progress))
+            limit = timeout or mutants.EQUIVALENCE_SECONDS
+            graded.append(mutants.grade(unit, drawn=drawn, seeds=seeds, timeout=limit, progress=progress))
             if record:
                 mutants.keep(graded[-1], folder or home() / GRADES)
     rows = [

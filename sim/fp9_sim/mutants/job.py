@@ -98,9 +98,12 @@ def grade(
     drawn: int = DRAWN,
     seeds: tuple[int, ...] = SEEDS,
     suites: tuple[str, ...] = tuple(REQUIRED),
+    timeout: float = EQUIVALENCE_SECONDS,
     progress: Progress | None = None,
 ) -> Grade:
     """Grade suites of a unit's vectors by `drawn` mutants for each seed; one that two seeds draw counts once.
+
+    `timeout` are the seconds that the comparison of one mutant with the circuit may take.
 
     Raises ValueError where the circuit itself disagrees with a vector, or `drawn` is not 2..510.
     """
@@ -109,7 +112,7 @@ def grade(
     tell, started = progress or (lambda words, done, total: None), time.monotonic()
     verilog = fp9_rtl.verilog(unit)
     made = {suite: library.generate(unit, suite) for suite in suites}
-    graded = _Graded(set(), {suite: set() for suite in made}, {})
+    graded = _Graded(timeout, set(), {suite: set() for suite in made}, {})
     counts = zip(LEVELS, (drawn - drawn // 2, drawn // 2), strict=True)
     levels = [draw(unit, circuit(unit, verilog), level, count, seeds) for level, count in counts]
     for number, seed in enumerate(seeds):
@@ -136,6 +139,7 @@ def grade(
 class _Graded:
     """What is known of the mutants so far: those that each suite noticed, and the others compared with the circuit."""
 
+    timeout: float
     mutants: set[Mutant]
     noticed: dict[str, set[Mutant]]
     compared: dict[Mutant, Verdict]
@@ -155,7 +159,7 @@ class _Graded:
         comparison = Comparison(unit, drawn.netlist, SELECT, next(reversed(made.values())).inputs)
         for mutant in new:
             if not any(mutant in noticed for noticed in self.noticed.values()):
-                self.compared[mutant] = comparison.equal(mutant.number, EQUIVALENCE_SECONDS)
+                self.compared[mutant] = comparison.equal(mutant.number, self.timeout)
 
     def ended(self, state: State) -> tuple[Mutant, ...]:
         """Mutants whose comparison with the circuit ended so."""

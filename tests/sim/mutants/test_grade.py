@@ -37,6 +37,15 @@ def test_equal_mutants_leave_the_count() -> None:
     assert corner.killed + len(graded.equivalent) + len(corner.survivors) == 100
 
 
+def test_what_has_no_time_to_be_compared_is_undecided() -> None:
+    unit = CATALOGUE["cast_fp32_ocp_rne"]
+    found, hurried = (mutation.grade(unit, drawn=100, seeds=(1,), suites=("smoke",), timeout=t) for t in (60.0, 1e-3))
+    assert found.equivalent
+    assert not found.undecided
+    assert hurried.undecided
+    assert {*found.equivalent} <= {*hurried.undecided, *hurried.equivalent}
+
+
 def test_a_mutant_that_two_seeds_draw_counts_once() -> None:
     graded = mutation.grade(CATALOGUE["decoder_hif8"], drawn=100, seeds=(1, 1), suites=("smoke",))
     assert graded.drawn == 100
