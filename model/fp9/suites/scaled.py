@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from fp9.casts.arrays import decode, encode
 from fp9.formats import Format
 from fp9.suites.columns import Codes, Inputs, concatenated, fixed
-from fp9.suites.families import product
+from fp9.suites.families import by_size, product
 from fp9.suites.lanes import by_exponent
 from fp9.suites.scales import drawn_scales
 from fp9.units import Dot
@@ -28,9 +29,10 @@ _AROUND = 60
 
 
 def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """The family `_lone_bits` of every pair of formats."""
-    pairs = itertools.product(range(len(unit.a)), range(len(unit.b)))
-    return concatenated([_lone_bits(unit, first, second, rng) for first, second in pairs])
+    """The families `_lone_bits` and `_borrowed` of every pair of formats."""
+    pairs = [*itertools.product(range(len(unit.a)), range(len(unit.b)))]
+    lone = [_lone_bits(unit, first, second, rng) for first, second in pairs]
+    return concatenated([*lone, *(part for pair in pairs for part in _borrowed(unit, *pair, rng))])
 
 
 def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
@@ -45,7 +47,7 @@ def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator) -> 
     small = large - distance
     lane = rng.integers(0, lanes, COUNT)
     other = (lane + rng.integers(1, lanes, COUNT)) % lanes
-    columns = drawn_scales(unit, COUNT, rng) | _selects(unit, first, second)
+    columns = drawn_scales(unit, COUNT, rng)
     a, b = (np.zeros((COUNT, lanes), dtype=np.int64) for _ in "ab")
     terms = []
     for place, chosen, present in ((lane, large, True), (other, small, rng.random(COUNT) < 0.8)):
@@ -54,9 +56,51 @@ def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator) -> 
         b[rows, place] = np.where(present, y[chosen], 0)
         size = np.where(present, np.exp2(exponents[chosen].astype(np.float64)), 0.0)
         terms.append(np.where(negative, -size, size) * _scale_of(unit, columns, place))
+    columns["c"] = _opposite(unit, terms, rng)
+    return _ports(unit, (first, second), a, b, columns)
+
+
+def _borrowed(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
+    """All products but one add up to a power of two above every product, and the last takes a bit away from it, of any
+    size: the borrow walks through all places between. The addend is as in `_lone_bits`, so that in many sums that bit
+    alone is left. Nothing for two products, or where blocks have scales of their own.
+    """
+    formats, lanes = (unit.a[first], unit.b[second]), unit.products
+    full = _full_sums(*formats, lanes - 1) if unit.products_of_scales == lanes else []
+    if not full:
+        return
+    x, y, exponents = _powers(*formats)
+    which, small = np.divmod(rng.permutation(COUNT) % (len(full) * len(x)), len(x))
+    negative, rest = rng.integers(0, 2, COUNT), np.stack([x[small], y[small]], axis=1)
+    codes = np.concatenate([np.array(full)[which], rest[:, None]], axis=1)
+    codes[:, :, 0] |= (negative[:, None] ^ (np.arange(lanes) == lanes - 1)) << (formats[0].bits - 1)
+    codes = np.take_along_axis(codes, rng.permuted(np.tile(np.arange(lanes), (COUNT, 1)), axis=1)[..., None], axis=1)
+    columns = drawn_scales(unit, COUNT, rng)
+    size = np.where(negative, -1.0, 1.0) * _scale_of(unit, columns, np.zeros(COUNT, dtype=np.int64))
+    sums = np.array([product(*np.transpose(lane), *formats).sum() for lane in full])
+    columns["c"] = _opposite(unit, [size * sums[which], -size * np.exp2(exponents[small].astype(np.float64))], rng)
+    yield _ports(unit, (first, second), codes[..., 0], codes[..., 1], columns)
+
+
+@functools.lru_cache(maxsize=16)
+def _full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
+    """Factors of so many positive products whose sum is a power of two, for each one above the largest product: equal
+    products but for one."""
+    x, y, sizes = by_size(a, b)
+    found = []
+    for exponent in range(int(np.log2(sizes[-1])) + 1, int(np.log2(sizes[-1] * lanes)) + 1):
+        left = 2.0**exponent - (lanes - 1) * sizes
+        if len(equal := np.flatnonzero(np.isin(left, sizes))):
+            one, other = equal[-1], np.searchsorted(sizes, left[equal[-1]])
+            found.append([(int(x[i]), int(y[i])) for i in (*[one] * (lanes - 1), other)])
+    return found
+
+
+def _ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[np.int64], columns: Inputs) -> Inputs:
+    """Scales and addends with operands of a pair of formats, (n, products), on the ports of a unit."""
+    columns = columns | _selects(unit, *pair)
     for codes, operand in ((a, "a"), (b, "b")):
         columns |= {name: codes[:, i].astype(np.uint32) for i, name in enumerate(unit.lane_names(operand))}
-    columns["c"] = _opposite(unit, terms, rng)
     return {port.name: columns[port.name] for port in unit.inputs if port.name in columns}
 
 
