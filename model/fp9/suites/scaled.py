@@ -77,7 +77,7 @@ def _borrowed(unit: Dot, first: int, second: int, rng: np.random.Generator) -> I
     codes = np.take_along_axis(codes, rng.permuted(np.tile(np.arange(lanes), (COUNT, 1)), axis=1)[..., None], axis=1)
     columns = drawn_scales(unit, COUNT, rng)
     size = np.where(negative, -1.0, 1.0) * _scale_of(unit, columns, np.zeros(COUNT, dtype=np.int64))
-    sums = np.array([product(*np.transpose(lane), *formats).sum() for lane in full])
+    sums = np.array([product(lane[:, 0], lane[:, 1], *formats).sum() for lane in map(np.array, full)])
     columns["c"] = _opposite(unit, [size * sums[which], -size * np.exp2(exponents[small].astype(np.float64))], rng)
     yield _ports(unit, (first, second), codes[..., 0], codes[..., 1], columns)
 
