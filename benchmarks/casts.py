@@ -90,7 +90,7 @@ def run() -> list[Result]:
         results += ours
         if theirs is not None:
             results += measure(ours[0].operation, GFLOAT_ELEMENTS, [Contender("gfloat", theirs)])
-    return results + _decoding(numbers) + _counting() + _limit(numbers)
+    return results + _decoding(numbers) + _doubles() + _counting() + _limit(numbers)
 
 
 def _decoding(numbers: np.ndarray) -> list[Result]:
@@ -105,6 +105,20 @@ def _decoding(numbers: np.ndarray) -> list[Result]:
             Contender("NumPy take", lambda table=table: np.take(table, codes, out=numbers)),
         ]
         results += measure(f"{name} -> float32", ELEMENTS, contenders)
+    return results
+
+
+def _doubles() -> list[Result]:
+    """Casts of float64, into more than 16 bits, and with flags."""
+    narrow, results = sources()["N(0,1)"], []
+    for source in (narrow, narrow.astype(np.float64) * (1 + 2.0**-30)):
+        for name in ("e4m3", "hif8", "fp16", "bf16", "dlfloat16", "e8m13"):
+            codes = np.empty(ELEMENTS, fp9.format(name).dtype)
+            rounding = fp9.format(name).default_rounding
+            operation = f"{source.dtype.name} -> {name} {rounding.value}"
+            results += measure(operation, ELEMENTS, [_ours(source, codes, name, rounding)])
+            flagged = _ours(source, codes, name, rounding, flags=True)
+            results += measure(f"{operation} with flags", ELEMENTS, [flagged])
     return results
 
 

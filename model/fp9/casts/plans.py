@@ -1,11 +1,12 @@
 """Which kernel encodes: a plan for a source type, a format and a policy, made once for each call.
 
-Three routes give the same codes (tests hold them equal):
+Four routes give the same codes (tests hold them equal):
 
 * float32 patterns straight into vector kernels (`round32`, `hif8`), for every fixed-field format that lies
   within float32's range; float64, integers and scaled numbers reach them rounded to odd;
 * 16-bit sources, and hif8 from float32, by an exact table over all 65,536 upper halves;
-* everything else, and flags of more than a table can hold, by the universal kernel over float64 patterns (`round64`).
+* wider fixed-field formats, and flags of more than a table can hold, by float64 patterns in lanes (`wide`);
+* everything else by the universal kernel over float64 patterns (`round64`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fp9.casts.doubles import by_doubles
 from fp9.casts.halves import TABLE_PAYS, by_upper_half, flagged_by_upper_half, hif8_by_upper_half
 from fp9.casts.payloads import around
 from fp9.casts.request import Counted, Plan, Request, Supplied, odd_patterns, random_part, universal
@@ -53,14 +55,15 @@ def _plan(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
     if request.rounding.reads_source:
         hybrid_thresholds(dtype, request.hybrid)  # a TypeError for sources that have no bits to give
     if request.flags:
-        return flagged_by_upper_half(request, dtype, size) or universal(request, dtype)
+        return flagged_by_upper_half(request, dtype, size) or by_doubles(request) or universal(request, dtype)
     if not request.fmt.signed:
         return universal(request, dtype)
     if dtype.itemsize == 2 and dtype.kind not in "iu":
         by_table = by_upper_half(request, dtype, size)
     else:
         by_table = hif8_by_upper_half(request, dtype, size)
-    return by_table or _hybrid(request, dtype) or _vector(request, dtype) or universal(request, dtype)
+    in_lanes = by_table or _hybrid(request, dtype) or _vector(request, dtype) or by_doubles(request)
+    return in_lanes or universal(request, dtype)
 
 
 # --- float32 patterns into vector kernels ---------------------------------------------------------------------------

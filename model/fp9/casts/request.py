@@ -74,11 +74,12 @@ def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, par
     from fp9.kernels.round32 import narrow_to_odd  # slow to load
 
     patterns = np.empty(source.size, dtype=np.uint32)
-    narrow_to_odd(_widened(source, request, supplied, part), patterns)
+    narrow_to_odd(widened(source, request, supplied, part), patterns)
     return patterns
 
 
-def _widened(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.float64]:
+def widened(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.float64]:
+    """The numbers of a part times 2**scale."""
     numbers = widen(source)
     if request.scale is not None:
         return scaled(numbers, request.scale) if request.scale else numbers
@@ -97,7 +98,7 @@ def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
     def encode(
         supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]
     ) -> None:
-        numbers, raised = _within(request.fmt, _widened(source, request, supplied, part))
+        numbers, raised = _within(request.fmt, widened(source, request, supplied, part))
         patterns = numbers.view(np.int64)
         kernels.encode_bits(*rows, target, mode, patterns, bits(supplied, part, source), width, switches, codes, flags)
         if flags.size:

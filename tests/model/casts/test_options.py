@@ -144,6 +144,8 @@ def test_every_route_gives_the_universal_kernels_flags(fmt: fp9.Format, dtype: t
     patterns = np.concatenate([patterns, patterns & 0x807FFFFF, (patterns & 0xFFFF0000) + (patterns & 1)])
     with np.errstate(all="ignore"):
         x = np.concatenate([patterns.view(np.float32), numbers(TABLE_PAYS // 4)]).astype(dtype)
+        if dtype is np.float64:
+            x = np.concatenate([x, np.nextafter(x[::4], 0), np.frombuffer(np.random.default_rng(3).bytes(1 << 15))])
     for mode in DETERMINISTIC:
         request = Request(fmt, policy_of(fmt, mode), Hybrid(), scale, flags=True)
         plain, flags = np.empty(x.size, dtype=fmt.dtype), np.empty(x.size, dtype=np.uint8)

@@ -1,0 +1,102 @@
+"""Casts into fixed-field formats by float64 patterns in vector lanes: targets of any size, with flags if asked for."""
+
+from __future__ import annotations
+
+import bisect
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.casts.request import Plan, Request, Supplied, widened
+from fp9.casts.tables import rounding_rows, rounding_target
+from fp9.formats import FixedFormat, Format, ScaledInteger
+from fp9.formats.host import BINARY64
+from fp9.policy import CastPolicy
+from fp9.rounding import Flags
+from fp9.system.parallel import CACHED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fp9.kernels.wide import WideTarget
+
+
+def by_doubles(request: Request) -> Plan | None:
+    """The plan; None for formats without fields, and for roundings that random bits or the source decide."""
+    if request.rounding.reads_source or request.rounding.needs_bits or request.random_width:
+        return None
+    target = _wide_target(request.fmt, request.policy, request.flags)
+    if target is None:
+        return None
+    from fp9.kernels.wide import ENCODE_WIDE  # slow to load
+
+    kernel = ENCODE_WIDE[request.rounding, request.fmt.twos_complement, request.flags]
+
+    def encode(
+        supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]
+    ) -> None:
+        plain = source.dtype == np.float32 and request.scale == 0
+        kernel(source if plain else widened(source, request, supplied, part), target, codes, flags)
+
+    return Plan(encode, CACHED)
+
+
+@functools.lru_cache(maxsize=256)
+def _wide_target(fmt: Format, policy: CastPolicy, flags: bool) -> WideTarget | None:
+    from fp9.kernels.wide import TAKES_SIGN, WideTarget  # slow to load
+
+    if not isinstance(fmt, FixedFormat | ScaledInteger) or not fmt.signed or not 1 <= fmt.precision <= _MOST_BITS:
+        return None
+    target, fraction_bits = rounding_target(fmt, policy), fmt.precision - 1
+    lowest = fmt.quantum(-BINARY64.bias) + fraction_bits + BINARY64.bias
+    specials = (target.infinite_flags, target.nan_flags)
+    if lowest < 1 or any(plus != minus for plus, minus in specials):
+        return None
+    edges = [
+        _edge(codes, target.sign_mask, int(TAKES_SIGN)) for codes in (target.overflow, target.infinite, target.nan)
+    ]
+    if None in edges:
+        return None
+    zero = int(TAKES_SIGN) if target.signed_zero else 0
+    tiny = [_tiny_below(fmt, policy, negative) if flags and target.can_underflow else 0 for negative in (False, True)]
+    numbers = (
+        *(fraction_bits, lowest, fmt.flushes << fraction_bits, target.padding, 64 - fmt.bits, target.max_ordinal),
+        *(zero, *edges, specials[0][0], specials[1][0], *tiny),
+    )
+    return WideTarget(*(np.uint64(number) for number in numbers))
+
+
+_MOST_BITS = BINARY64.precision - 1
+"""Significands of which at least one bit of float64 is dropped."""
+
+
+_NO_EDGE = -1
+
+
+def _edge(codes: tuple[int, int], sign: int, takes_sign: int) -> int:
+    """A code of both signs, or one that takes the sign; `_NO_EDGE` where the codes differ in more."""
+    plus, minus = codes
+    if plus == minus:
+        return plus
+    return plus | takes_sign if plus | sign == minus else _NO_EDGE
+
+
+def _tiny_below(fmt: Format, policy: CastPolicy, negative: bool) -> int:
+    """The magnitude from which on inexact results of a sign do not underflow, by the universal kernel."""
+    from fp9.kernels import round64 as kernels  # slow to load
+
+    rows, target = rounding_rows(fmt), rounding_target(fmt, policy)
+    mode, sign = kernels.MODES[policy.rounding_for(fmt)], BINARY64.sign if negative else 0
+
+    def not_tiny(pattern: int) -> bool:
+        # Exact numbers raise nothing; next to one stands none.
+        patterns = np.array([sign | pattern, sign | pattern + 1], dtype=np.uint64).view(np.int64)
+        codes, flags = np.empty(2, dtype=np.uint32), np.empty(2, dtype=np.uint8)
+        kernels.encode_bits(*rows, target, mode, patterns, _NO_RANDOM, 1, 0, codes, flags)
+        return not (int(flags[0]) | int(flags[1])) & Flags.UNDERFLOW
+
+    return bisect.bisect_left(range(BINARY64.infinity), True, lo=1, key=not_tiny)
+
+
+_NO_RANDOM = np.zeros(1, dtype=np.int64)

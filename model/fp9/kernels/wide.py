@@ -1,0 +1,115 @@
+"""Numba kernels on lanes of 64 bits: float64 patterns to codes of fixed-field formats of any size, with flags.
+
+The arithmetic is that of `round32`, whose lanes are too narrow for targets of more than 16 bits and for flags: all that
+a code or a flag depends on is in the pattern.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fp9.formats.host import BINARY64
+from fp9.kernels.bits import float64_bits
+from fp9.kernels.compiled import inlined, kernel
+from fp9.rounding import Flags, Rounding
+
+U = np.uint64
+
+_MAGNITUDE, _INF, TAKES_SIGN = U(BINARY64.magnitude), U(BINARY64.infinity), U(BINARY64.sign)
+_FRACTION, _HIDDEN, _WIDTH = U(BINARY64.fraction), U(BINARY64.hidden), U(BINARY64.fraction_bits)
+_ZERO, _ONE, _WIDEST = U(0), U(1), U(63)
+_INEXACT, _UNDERFLOW = U(Flags.INEXACT), U(Flags.INEXACT | Flags.UNDERFLOW)
+_OVERFLOW = U(Flags.INEXACT | Flags.OVERFLOW)
+
+
+class WideTarget(NamedTuple):
+    """A format and what a policy makes of its edges; each an uint64, codes with bit 63 where they take the sign."""
+
+    fraction_bits: np.uint64
+    lowest: np.uint64  # exponent field of the lowest binade with full precision
+    flush: np.uint64  # without subnormals 2**fraction_bits, else 0
+    padding: np.uint64
+    sign_shift: np.uint64
+    max_ordinal: np.uint64
+    zero: np.uint64
+    overflow: np.uint64
+    infinite: np.uint64
+    nan: np.uint64
+    infinite_flags: np.uint64
+    nan_flags: np.uint64
+    tiny_plus: np.uint64  # magnitudes of inexact results below it underflow
+    tiny_minus: np.uint64
+
+
+@inlined
+def _code_of(ordinal, magnitude, pattern, t, complement):
+    code = t.zero if ordinal == _ZERO else (ordinal << t.padding) | TAKES_SIGN
+    code = t.overflow if ordinal > t.max_ordinal else code
+    code = t.infinite if magnitude == _INF else code
+    code = t.nan if magnitude > _INF else code
+    sign = pattern & code & TAKES_SIGN
+    if complement:
+        return _ZERO - code if sign != _ZERO else code
+    return code | (sign >> t.sign_shift)
+
+
+@inlined
+def _flags_of(dropped, ordinal, magnitude, pattern, t):
+    tiny_below = t.tiny_minus if pattern >= TAKES_SIGN else t.tiny_plus
+    raised = _UNDERFLOW if magnitude < tiny_below else _INEXACT
+    raised = raised if dropped else _ZERO
+    raised = _OVERFLOW if ordinal > t.max_ordinal else raised
+    raised = t.infinite_flags if magnitude == _INF else raised
+    return t.nan_flags if magnitude > _INF else raised
+
+
+def _encoder(rounding: Rounding, complement: bool, flagged: bool) -> Any:
+    nearest, to_even = rounding.is_nearest, rounding is Rounding.RNE
+    upward, downward = (rounding.moves_away(negative) for negative in (False, True))
+    keeps_plus, keeps_minus = (rounding.keeps_nonzero(negative) for negative in (False, True))
+    to_odd = rounding is Rounding.RTO
+
+    @kernel
+    def encode_wide(numbers, t, codes, flags):
+        narrower = _WIDTH - t.fraction_bits
+        for i in range(numbers.size):
+            pattern = U(float64_bits(np.float64(numbers[i])))
+            magnitude = pattern & _MAGNITUDE
+            field = max(magnitude >> _WIDTH, _ONE)
+            significand = (magnitude & _FRACTION) | (_HIDDEN if magnitude >= _HIDDEN else _ZERO)
+            level = max(field, t.lowest)
+            shift = min(narrower + (level - field), _WIDEST)
+            base = ((level - t.lowest) << t.fraction_bits) - t.flush
+            rest = significand & ((_ONE << shift) - _ONE)
+            increment = _ZERO
+            if nearest:
+                increment = _ONE << (shift - _ONE)
+            if to_even:
+                increment = increment - _ONE + ((base + (significand >> shift)) & _ONE)
+            if upward or downward:
+                away = (upward and pattern < TAKES_SIGN) or (downward and pattern >= TAKES_SIGN)
+                increment = (_ONE << shift) - _ONE if away else _ZERO
+            ordinal = base + ((significand + increment) >> shift)
+            if to_odd:
+                ordinal |= _ONE if rest != _ZERO else _ZERO
+            below = t.flush != _ZERO and (field < t.lowest or ordinal == _ZERO)
+            stays = (keeps_plus and pattern < TAKES_SIGN) or (keeps_minus and pattern >= TAKES_SIGN)
+            ordinal = (_ONE if stays and magnitude != _ZERO else _ZERO) if below else ordinal
+            codes[i] = _code_of(ordinal, magnitude, pattern, t, complement)
+            if flagged:
+                flags[i] = _flags_of(rest != _ZERO or (below and magnitude != _ZERO), ordinal, magnitude, pattern, t)
+
+    return encode_wide
+
+
+ENCODE_WIDE = {
+    (rounding, complement, flagged): _encoder(rounding, complement, flagged)
+    for rounding in Rounding
+    if not rounding.reads_source and not rounding.needs_bits
+    for complement in (False, True)
+    for flagged in (False, True)
+}
+"""By rounding, whether codes are two's complement, and whether flags are written: float32 or float64 numbers, shape
+(n,), into codes."""
