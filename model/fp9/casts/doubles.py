@@ -56,7 +56,7 @@ def _wide_target(fmt: Format, policy: CastPolicy, flags: bool) -> WideTarget | N
     edges = [
         _edge(codes, target.sign_mask, int(TAKES_SIGN)) for codes in (target.overflow, target.infinite, target.nan)
     ]
-    if None in edges:
+    if _NO_EDGE in edges:
         return None
     zero = int(TAKES_SIGN) if target.signed_zero else 0
     tiny = [_tiny_below(fmt, policy, negative) if flags and target.can_underflow else 0 for negative in (False, True)]

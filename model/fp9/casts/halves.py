@@ -72,29 +72,30 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
 
 
 def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """Codes and flags of 16-bit sources, and of float32 in bfloat16 rounded to odd, for targets of two bits less."""
+    """Codes and flags of 16-bit sources, and of others in bfloat16 rounded to odd, for targets of two bits less."""
     fmt, narrow = request.fmt, dtype.itemsize == 2 and dtype.kind not in "iu"
-    scale, by_pattern = request.scale, request.rounding.is_monotone
-    if (
-        size < TABLE_PAYS
-        or scale is None
-        or not by_pattern
-        or not fmt.signed
-        or fmt.bits > 16
-        or not (narrow or dtype == np.float32)
-    ):
+    if size < TABLE_PAYS or not request.rounding.is_monotone or not fmt.signed or fmt.bits > 16:
         return None
     # Subnormal float32 have fewer bits than that; they must lie far below the target's smallest number.
-    if not narrow and (scale or fmt.precision + 1 > _FRACTION or fmt.smallest < 2.0**_LOWEST):
+    if not narrow and (fmt.precision + 1 > _FRACTION or fmt.smallest < 2.0**_LOWEST):
+        return None
+    if narrow and request.scale is None:
         return None
     from fp9.kernels.round32 import look_up_flagged  # slow to load
 
-    table, shift = _flagged_table(fmt, request.policy, request.hybrid, scale, dtype), 0 if narrow else 16
+    scale = request.scale if narrow else 0
+    assert scale is not None
+    table = _flagged_table(fmt, request.policy, request.hybrid, scale, dtype if narrow else np.dtype(np.float32))
+    direct = dtype == np.float32 and request.scale == 0
 
     def encode(
         supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]
     ) -> None:
-        look_up_flagged(source.view(np.uint16 if narrow else np.uint32), table, shift, codes, flags)
+        if narrow:
+            look_up_flagged(source.view(np.uint16), table, 0, codes, flags)
+        else:
+            patterns = source.view(np.uint32) if direct else odd_patterns(source, request, supplied, part)
+            look_up_flagged(patterns, table, 16, codes, flags)
 
     return Plan(encode, CACHED)
 
