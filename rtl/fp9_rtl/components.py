@@ -54,7 +54,7 @@ def check_offered(unit: Unit) -> None:
             needed = "hif8 or targets of fixed fields, no srb, src or bias, and overflow saturate, inf or directed"
         case Quantiser():
             return
-        case Dot() | Fpu() if not has_circuits(unit.engine):
+        case Dot() | Fpu() if not has_circuits(unit):
             plain, needed = False, CIRCUITS_NEEDED
         case Mac() if unit.engine.interleave is not None:
             plain, needed = False, "an engine without interleave, or a dot, which takes a chunk at once"

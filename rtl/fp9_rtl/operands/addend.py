@@ -1,12 +1,14 @@
-"""Unpacking of an addend, a 16- or 32-bit number, without moving its bits."""
+"""Addends, 16- or 32-bit numbers: unpacked without moving their bits, and their subnormal numbers taken for zero."""
 
 from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data
 
+from fp9.engines import Engine
 from fp9.formats import FixedFormat
 from fp9_rtl.parts.layouts import addend_layout, fields_layout
+from fp9_rtl.parts.step import Step, forward
 
 
 def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend") -> data.View[data.StructLayout]:
@@ -29,3 +31,27 @@ def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend"
         addend.nan.eq(nan),
     ]
     return addend
+
+
+def flush_addend(engine: Engine, i: data.StructLayout) -> list[Step]:
+    """The step that takes the subnormal numbers of an addend for zero, where the engine does and there are such."""
+    fmt = engine.addend_format
+    return [FlushAddend(fmt, i)] if engine.flush_addend and fmt.subnormals else []
+
+
+class FlushAddend(Step):
+    """The addend `c`, zero of its sign where it is a subnormal number; all else as it comes."""
+
+    name = "flush"
+
+    def __init__(self, fmt: FixedFormat, i: data.StructLayout) -> None:
+        self._format = fmt
+        super().__init__(i, i)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        code = self.i.c
+        normal = data.View(fields_layout(self._format), code[self._format.padding :]).exponent.any()
+        m.d.comb += self.o.c.eq(Cat(code[:-1] & normal.replicate(len(code) - 1), code[-1]))
+        forward(m, self.i, self.o, *(name for name, _ in self.i.shape() if name != "c"))
+        return m

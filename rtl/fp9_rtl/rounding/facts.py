@@ -54,7 +54,7 @@ def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
     reaches |= engine.truncation is not Truncation.ZERO or engine.joined is not None
     longer = rounds_addend(engine)
     reaches |= longer and engine.rounding is not Rounding.RTZ
-    below_normal = longer or smallest_sum < result.min_normal_exponent + (not result.subnormals)
+    below_normal = longer or engine.flush_result or smallest_sum < result.min_normal_exponent + (not result.subnormals)
     return SumFacts(products, below_normal or engine.products > 1, reaches)
 
 

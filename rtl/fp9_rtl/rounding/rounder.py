@@ -56,6 +56,8 @@ class Round(Step):
         self._rounding = engine.rounding
         self._policy = CastPolicy(engine.rounding, engine.overflow)
         self._facts = facts
+        self._flushes = engine.flush_result
+        self._nans = (engine.nan, engine.nan if engine.invalid_nan is None else engine.invalid_nan)
         self._aligned = engine.window is not None
         super().__init__(i, data.StructLayout({"result": engine.result.bits, "flags": flags_layout()}))
 
@@ -68,6 +70,9 @@ class Round(Step):
         if self._format.subnormals:
             magnitude = self._rounded(m, Mux(i.significand[-1], i.exponent, 0))
             underflow = (self._tiny() & dropped) | self._tiny_and_cut(dropped)
+            if self._flushes:
+                underflow = self._tiny() & ~i.zero
+                magnitude = Mux(underflow, 0, magnitude)
         else:
             rounded = self._rounded(m, i.exponent)
             underflow = (rounded <= 0) & ~i.zero
@@ -136,4 +141,14 @@ class Round(Step):
             sign = sign & (code != 0) & ~infinite
         elif self._aligned:  # an aligned sum is an integer: its zero has no sign
             sign = sign & (code != 0)
-        m.d.comb += self.o.result.eq(Cat(code, sign))
+        m.d.comb += self.o.result.eq(self._named(Cat(code, sign), infinite))
+
+    def _named(self, code: Value, infinite: Value) -> Value:
+        """The code, or that which the engine gives to NaN, and to one that comes of no NaN."""
+        fmt, i = self._format, self.i
+        own = fmt.nan_code(False)
+        of_nan, of_invalid = (own if nan is None else nan for nan in self._nans)
+        if of_nan == of_invalid == own:
+            return code
+        is_nan = i.nan if fmt.has_inf else i.nan | infinite
+        return Mux(is_nan, Mux(i.invalid, of_invalid, of_nan), code)

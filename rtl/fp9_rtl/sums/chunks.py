@@ -15,7 +15,7 @@ from amaranth.lib import data
 
 from fp9.engines import Engine
 from fp9.units import Dot
-from fp9_rtl.operands.addend import unpack_addend
+from fp9_rtl.operands.addend import flush_addend, unpack_addend
 from fp9_rtl.parts.layouts import flags_layout, product_layout
 from fp9_rtl.parts.shifters import shift_left_normalising
 from fp9_rtl.parts.step import Beside, Step, chain, forward
@@ -102,7 +102,7 @@ def join_steps(engine: Engine) -> list[Step]:
     """From the codes `chunk` and `c` of a chunk's sum and of the total to result and flags."""
     facts, unpack = join_facts(engine), UnpackChunk(engine)
     added = addition(engine.joining, facts, unpack.o.shape())
-    return [unpack, *added, Round(engine.joining, facts, added[-1].o.shape())]
+    return [unpack, *flush_addend(engine, unpack.o.shape()), *added, Round(engine.joining, facts, added[-1].o.shape())]
 
 
 class UnpackChunk(Step):

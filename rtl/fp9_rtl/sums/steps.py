@@ -16,9 +16,9 @@ from dataclasses import replace
 
 from amaranth.lib import data
 
-from fp9.engines import Engine
 from fp9.rounding import Overflow
-from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, Fma, significand_bits
+from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, Fma, Fpu, significand_bits
+from fp9_rtl.operands.addend import flush_addend
 from fp9_rtl.parts.step import Step
 from fp9_rtl.rounding.facts import sum_facts
 from fp9_rtl.rounding.rounder import Round
@@ -36,12 +36,17 @@ SEVERAL_NEEDED = (
 )
 
 
-CIRCUITS_NEEDED = "an engine whose subnormals, infinities and NaN are those of IEEE 754"
+CIRCUITS_NEEDED = (
+    "an engine without infinity_run, and for an fpu or an exact accumulator without flushes and codes of NaN"
+)
 
 
-def has_circuits(engine: Engine) -> bool:
-    """Whether circuits know all that the engine says of special results."""
-    return replace(engine, overflow=Overflow.INF).ends_plainly
+def has_circuits(unit: Dot | Fpu) -> bool:
+    """Whether circuits know all that the unit's engine says of special results."""
+    engine = unit.engine
+    if isinstance(unit, Fpu) or engine.whole:
+        return replace(engine, overflow=Overflow.INF).ends_plainly
+    return engine.infinity_run is None
 
 
 def offered(unit: Dot) -> tuple[bool, str]:
@@ -128,6 +133,10 @@ def _windowed_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...])
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     """From what `product_steps` gives and `c` to result and flags, in one rounding."""
+    return [*flush_addend(unit.engine, i), *_sum_steps(unit, i)]
+
+
+def _sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     if unit.scale is not None:
         return scaled.sum_steps(unit, i)
     if is_fixed_point(unit):

@@ -81,10 +81,12 @@ def lanes(unit: Dot, formats: Sequence[str], a: NDArray[Any], b: NDArray[Any]) -
 
 
 def arm(unit: Dot, saturating: bool) -> None:
-    """Codes of all rows of two products to FP16; without scales those whose LSCALE, of which four bits count, is 0."""
-    rows = casts.lines(reference("isa", "arm", "fp8dotadd_2way_to_f16.txt"))
+    """Codes of all rows of as many products to the unit's result; without scales those whose LSCALE is 0, of which four
+    bits count for FP16, seven for FP32."""
+    bits = unit.engine.output.bits
+    rows = casts.lines(reference("isa", "arm", f"fp8dotadd_{unit.products}way_to_f{bits}.txt"))
     counted = [row for row in rows if row[0] in FP8 and row[1] in FP8 and int(row[3]) == saturating]
-    counted = [row for row in counted if unit.scale or int(row[2]) & 15 == 0]
+    counted = [row for row in counted if unit.scale or int(row[2]) & (15 if bits == 16 else 127) == 0]
     assert len(counted) > 300
     for formats in itertools.product(FP8, repeat=2):
         own = [row for row in counted if (row[0], row[1]) == formats]
@@ -97,8 +99,10 @@ def arm(unit: Dot, saturating: bool) -> None:
         assert np.array_equal(got["result"], sums.words(row[7] for row in own))
 
 
-def test_dot_products_are_those_of_arm() -> None:
-    arm(dot_unit("dot2_fp16_arm"), saturating=False)
+@pytest.mark.parametrize("name", ["dot2_fp16_arm", "dot4_fp32_ocp", "fma_fp32_ocp"])
+def test_dot_products_are_those_of_arm(name: str) -> None:
+    """`arm_fdot4` says of four products what `fma_fp32(G=4)` says, and FMLALL is a fused multiply-add."""
+    arm(dot_unit(name), saturating=False)
 
 
 @pytest.mark.parametrize("overflow", ["inf", "saturate"])

@@ -81,4 +81,5 @@ def exact_facts(unit: Dot, window: Window) -> SumFacts:
     """What the rounder need not build: sums are multiples of the window's last place, or the addend alone."""
     result = unit.engine.result
     below_normal = window.lowest < result.min_normal_exponent + (not result.subnormals)
-    return replace(sum_facts(unit), below_normal=below_normal or rounds_addend(unit.engine))
+    alone = rounds_addend(unit.engine) or unit.engine.flush_result
+    return replace(sum_facts(unit), below_normal=below_normal or alone)
