@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +17,21 @@ import cocotb_tools
 from fp9.units import Unit
 from fp9_sim.simulators.find import ICARUS_ARGUMENTS, ICARUS_FATAL, VERILATOR_ARGUMENTS, Simulator, SimulatorError
 from fp9_sim.simulators.job import run_job
-from fp9_sim.simulators.objects import library, publish
+from fp9_sim.simulators.objects import library, publish, shared
 
 DEFAULT_FOLDER = Path("build/sim")
 """Where builds and runs go, below the current folder, when nothing else is asked for."""
 
 # cocotb's runner makes every signal public, which doubles the time of a build; the ports are enough.
 _VERILATOR_ARGUMENTS = (*VERILATOR_ARGUMENTS, "--no-public-flat-rw")
+
+_HEADER = "runtime.h"
+"""Those of Verilator's headers that a build reads twice. To read them takes most of its time, unless they are compiled;
+then for builds without waveforms alone, as the compiler takes them under the same definitions only."""
+
+_INCLUDED = ("verilated.h", "verilated_syms.h", "verilated_vpi.h")
+
+_FEATURES = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_VCD", "TRACE_SAIF")
 
 
 @dataclass(frozen=True)
@@ -94,9 +104,31 @@ def _compile(
         "waves": waves is not None,
         "log_file": str(log),
     }
-    status = run_job("build", settings, simulator, working)
+    headers = _headers(simulator, working) if simulator.name == "verilator" and waves is None else {}
+    status = run_job("build", settings, simulator, working, **headers)
     said = log.read_text(errors="replace").replace(f"{working}/", "")
     return said if status or ICARUS_FATAL in said else None
+
+
+def _headers(simulator: Simulator, working: Path) -> dict[str, str]:
+    """Environment in which a build in `working` takes Verilator's headers compiled, by whoever needed them first.
+
+    It is empty where the cache cannot be written.
+    """
+    include = simulator.folder.parent / "include"
+    defined = ["-DVERILATOR=1", *(f"-DVM_{feature}=0" for feature in _FEATURES)]
+    command = ["c++", "-O1", f"-I{include}", f"-I{include}/vltstd", *defined, "-x", "c++-header", _HEADER]
+
+    def compiled(folder: Path) -> None:
+        (folder / _HEADER).write_text("".join(f'#include "{name}"\n' for name in _INCLUDED))
+        subprocess.run(command, cwd=folder, env=simulator.environment(), capture_output=True, check=False)
+
+    with contextlib.suppress(OSError):
+        folder = shared("verilator-runtime", [simulator.version, *command], compiled)
+        for header in folder.iterdir():
+            (working / header.name).symlink_to(header)
+        return {"CPPFLAGS": f"-include {_HEADER}"}
+    return {}
 
 
 def _public_ports(name: str, ports: Sequence[str]) -> str:
