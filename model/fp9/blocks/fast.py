@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _COUNTED = 8
 """Magnitudes of an element's format that is encoded by counting limits."""
 
-_COUNTED_ROW = 16
-"""What the length of its blocks is a multiple of, a power of two itself."""
+_ROW = 16
+"""What the size of blocks is a multiple of, a power of two itself."""
 
 
 def fast_blocks(
@@ -40,7 +40,8 @@ def fast_blocks(
     threads: int | None,
 ) -> tuple[NDArray[np.uint8], NDArray[Any]] | None:
     """Elements and scales of blocks (blocks, size); None where no kernel is made for the format, rule or rounding."""
-    if rounding is not Rounding.RNE or rule.tries or block.levels:
+    size = rows.shape[1]
+    if rounding is not Rounding.RNE or rule.tries or block.levels or size % _ROW or size.bit_count() > 1:
         return None
     work = _powers(block, rule) if block.powers_of_two else _any_scale(block, rule, tensor_scale)
     if work is None:
@@ -48,8 +49,7 @@ def fast_blocks(
     patterns = rows.view(np.uint32)
     elements = np.empty(rows.shape, dtype=np.uint8)
     scales = np.empty(len(rows), dtype=block.scale.dtype)
-    length = max(1, STREAMED // max(rows.shape[1], 1))
-    over_parts(len(rows), threads, lambda part: work(patterns[part], scales[part], elements[part]), length)
+    over_parts(len(rows), threads, lambda part: work(patterns[part], scales[part], elements[part]), STREAMED // size)
     return elements, scales
 
 
@@ -115,7 +115,7 @@ def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work
     small = isinstance(element, FixedFormat) and element.signed_zero and len(element.ordered_magnitudes()) == _COUNTED
     if not small or not isinstance(found, UnsignedFloat) or not found.has_zero or rule.divisor is not Divisor.LARGEST:
         return None
-    if rule.rounding not in (Rounding.RNE, Rounding.RUP) or block.length % _COUNTED_ROW or block.length.bit_count() > 1:
+    if rule.rounding not in (Rounding.RNE, Rounding.RUP):
         return None
     from fp9.kernels import blocks as kernels  # slow to load
 

@@ -47,12 +47,33 @@ class Grid(NamedTuple):
     sign_shift: np.uint32
 
 
-@inlined
-def _amax(row):
-    top = _ZERO
-    for i in range(row.size):
-        top = max(top, U(row[i] & _MAGNITUDE))
-    return top
+_TILE = 1 << 14
+"""Patterns whose largest ones, scales and elements are found one after the other: each step is one loop of vectors."""
+
+_ROW = 16
+"""Patterns that a loop of fixed length takes at once."""
+
+
+@called
+def _tops(lanes, half, tops):
+    """The largest magnitudes of blocks of 2^n patterns, (lanes,) in order: neighbours compared, then neighbours of
+    these; `half` (lanes / 2,) is written over."""
+    count = lanes.size // 2
+    for i in range(count):
+        half[i] = max(U(lanes[2 * i] & _MAGNITUDE), U(lanes[2 * i + 1] & _MAGNITUDE))
+    while count > tops.size:
+        count //= 2
+        for i in range(count):
+            half[i] = max(half[2 * i], half[2 * i + 1])
+    tops[:] = half[: tops.size]
+
+
+@called
+def _clear(tops, codes):
+    """Zeros for all elements of blocks with an infinity or a NaN."""
+    for b in range(tops.size):
+        if tops[b] >= _INF:
+            codes[b] = 0
 
 
 @inlined
@@ -78,62 +99,76 @@ def _reciprocal(code):
     return bits_float32(U(field << _WIDTH) if field else U(1 << 22))
 
 
-@inlined
-def _nearest_even(row, reciprocal, g, out):
-    """Codes of row * reciprocal to nearest even, in a format with subnormals, saturated."""
-    magic = bits_float32(g.magic)
-    for i in range(row.size):
-        pattern = float32_bits(bits_float32(row[i]) * reciprocal)
-        magnitude = U(pattern & _MAGNITUDE)
-        shift = U(g.shift & _WIDEST)
-        normal = U(U(U(magnitude + g.offset) + U(U(magnitude >> shift) & _ONE)) >> shift)
-        subnormal = U(float32_bits(bits_float32(magnitude) + magic) - g.magic)
-        ordinal = min(subnormal if magnitude < g.lowest else normal, g.max_ordinal)
-        sign = U(U(pattern >> _WIDEST) << U(g.sign_shift & _WIDEST))
-        out[i] = U(ordinal | sign)
+@called
+def _shared(tops, s, scales, reciprocals):
+    """Codes of power-of-two scales, and their reciprocals; 0 where an amax is not finite."""
+    for b in range(tops.size):
+        finite = tops[b] < _INF
+        code = _power_code(tops[b], s) if finite else s.nan
+        scales[b] = code
+        reciprocals[b] = _reciprocal(code) if finite else np.float32(0.0)
+
+
+@called
+def _nearest_even(blocks, reciprocals, g, out):
+    """Codes of blocks (n, rows, 16) times their reciprocals to nearest even, in a format with subnormals, saturated."""
+    magic, shift, sign_shift = bits_float32(g.magic), U(g.shift & _WIDEST), U(g.sign_shift & _WIDEST)
+    for b in range(blocks.shape[0]):
+        reciprocal = reciprocals[b]
+        for row in range(blocks.shape[1]):
+            for i in range(_ROW):
+                pattern = float32_bits(bits_float32(blocks[b, row, i]) * reciprocal)
+                magnitude = U(pattern & _MAGNITUDE)
+                normal = U(U(U(magnitude + g.offset) + U(U(magnitude >> shift) & _ONE)) >> shift)
+                subnormal = U(float32_bits(bits_float32(magnitude) + magic) - g.magic)
+                ordinal = min(subnormal if magnitude < g.lowest else normal, g.max_ordinal)
+                out[b, row, i] = U(ordinal | U(U(pattern >> _WIDEST) << sign_shift))
 
 
 @kernel
 def scaled_floats(patterns, s, g, scales, codes):
-    """Blocks of floating-point elements with power-of-two scales."""
-    for block in range(patterns.shape[0]):
-        row, out = patterns[block], codes[block]
-        top = _amax(row)
-        if top >= _INF:
-            scales[block] = s.nan
-            out[:] = 0
-        else:
-            code = _power_code(top, s)
-            scales[block] = code
-            _nearest_even(row, _reciprocal(code), g, out)
+    """Blocks of floating-point elements with power-of-two scales; their length is a power of two of 16 or more."""
+    blocks, length = patterns.shape
+    each, tile = length // _ROW, max(1, _TILE // length)
+    half, tops = np.empty(tile * length // 2, dtype=np.uint32), np.empty(tile, dtype=np.uint32)
+    reciprocals = np.empty(tile, dtype=np.float32)
+    for start in range(0, blocks, tile):
+        count = min(tile, blocks - start)
+        rows, shape = patterns[start : start + count], (count, each, _ROW)
+        out = codes[start : start + count]
+        _tops(rows.reshape(count * length), half, tops[:count])
+        _shared(tops[:count], s, scales[start : start + count], reciprocals)
+        _nearest_even(rows.reshape(shape), reciprocals, g, out.reshape(shape))
+        _clear(tops[:count], out)
 
 
-@inlined
-def _integers(row, reciprocal, unit, largest, out):
-    for i in range(row.size):
-        number = np.rint(bits_float32(row[i]) * reciprocal * unit)
-        out[i] = np.uint8(np.int32(min(max(number, -largest), largest)))
+@called
+def _integers(blocks, reciprocals, unit, largest, out):
+    """Integers nearest to blocks times their reciprocals, in units."""
+    for b in range(blocks.shape[0]):
+        reciprocal = reciprocals[b]
+        for i in range(blocks.shape[1]):
+            number = np.rint(bits_float32(blocks[b, i]) * reciprocal * unit)
+            out[b, i] = np.uint8(np.int32(min(max(number, -largest), largest)))
 
 
 @kernel
 def scaled_integers(patterns, s, unit, largest, scales, codes):
-    """Blocks of integers n / unit in two's complement, -largest..largest, with power-of-two scales."""
-    for block in range(patterns.shape[0]):
-        row, out = patterns[block], codes[block]
-        top = _amax(row)
-        if top >= _INF:
-            scales[block] = s.nan
-            out[:] = 0
-        else:
-            code = _power_code(top, s)
-            scales[block] = code
-            _integers(row, _reciprocal(code), unit, largest, out)
+    """Blocks of integers n / unit in two's complement, -largest..largest, with power-of-two scales; of such lengths."""
+    blocks, length = patterns.shape
+    tile = max(1, _TILE // length)
+    half, tops = np.empty(tile * length // 2, dtype=np.uint32), np.empty(tile, dtype=np.uint32)
+    reciprocals = np.empty(tile, dtype=np.float32)
+    for start in range(0, blocks, tile):
+        count = min(tile, blocks - start)
+        rows, out = patterns[start : start + count], codes[start : start + count]
+        _tops(rows.reshape(count * length), half, tops[:count])
+        _shared(tops[:count], s, scales[start : start + count], reciprocals)
+        _integers(rows, reciprocals, unit, largest, out)
+        _clear(tops[:count], out)
 
 
 # --- any scale --------------------------------------------------------------------------------------------------------
-
-_TILE = 1024
-"""Blocks whose magnitudes, scales and limits lie side by side, so that each step is one loop of vectors."""
 
 
 class ScaleGrid(NamedTuple):
@@ -144,20 +179,6 @@ class ScaleGrid(NamedTuple):
     largest: int
     nan: int
     up: bool  # rounded up; to nearest even otherwise
-
-
-@called
-def _tops(lanes, half, tops):
-    """The largest magnitudes of blocks of 2^n patterns, (lanes,) in order: neighbours compared, then neighbours of
-    these; `half` (lanes / 2,) is written over."""
-    count = lanes.size // 2
-    for i in range(count):
-        half[i] = max(U(lanes[2 * i] & _MAGNITUDE), U(lanes[2 * i + 1] & _MAGNITUDE))
-    while count > tops.size:
-        count //= 2
-        for i in range(count):
-            half[i] = max(half[2 * i], half[2 * i + 1])
-    tops[:] = half[: tops.size]
 
 
 @called
@@ -194,10 +215,6 @@ def _counted(lanes, scales, limits, out):
             out[row, i] = np.uint8(U(code) | U(U(lanes[row, i] >> _WIDEST) << U(3)))
 
 
-_ROW = 16
-"""Patterns that a loop of fixed length takes at once."""
-
-
 @kernel
 def counted(patterns, g, divisor, limits, scales, codes):
     """Blocks of elements of seven magnitudes above zero (FP4) whose scale is amax / divisor, rounded once.
@@ -205,20 +222,17 @@ def counted(patterns, g, divisor, limits, scales, codes):
     The length of blocks is a power of two of 16 or more. `limits` (scales, 7), int32, says for each code of a scale
     from which pattern on a number has the codes 1 to 7 or more. A block with an infinity or a NaN has elements 0.
     """
-    length = patterns.shape[1]
-    each = length // _ROW
-    half = np.empty(_TILE * length // 2, dtype=np.uint32)
-    tops = np.empty(_TILE, dtype=np.uint32)
-    of_rows = np.empty(_TILE * each, dtype=np.uint8)
-    for start in range(0, patterns.shape[0], _TILE):
-        end = min(start + _TILE, patterns.shape[0])
-        count = end - start
-        tile, out, of_tile = patterns[start:end], codes[start:end], scales[start:end]
-        _tops(tile.reshape(count * length), half, tops[:count])
+    blocks, length = patterns.shape
+    each, tile = length // _ROW, max(1, _TILE // length)
+    half, tops = np.empty(tile * length // 2, dtype=np.uint32), np.empty(tile, dtype=np.uint32)
+    of_rows = np.empty(tile * each, dtype=np.uint8)
+    for start in range(0, blocks, tile):
+        count = min(tile, blocks - start)
+        rows, shape = patterns[start : start + count], (count * each, _ROW)
+        out, of_tile = codes[start : start + count], scales[start : start + count]
+        _tops(rows.reshape(count * length), half, tops[:count])
         _rounded(tops[:count], divisor, g, of_tile)
         for b in range(count):
             of_rows[b * each : (b + 1) * each] = of_tile[b]
-        _counted(tile.reshape(count * each, _ROW), of_rows, limits, out.reshape(count * each, _ROW))
-        for b in range(count):
-            if tops[b] >= _INF:
-                out[b] = 0
+        _counted(rows.reshape(shape), of_rows, limits, out.reshape(shape))
+        _clear(tops[:count], out)
