@@ -1,4 +1,5 @@
-"""float32 to blocks beside a plain copy of the numbers, and products of NVFP4 blocks beside mmasim, on one thread."""
+"""float32 to blocks beside a plain copy of the numbers and torchao, products of NVFP4 blocks beside mmasim, on one
+thread."""
 
 from __future__ import annotations
 
@@ -22,8 +23,32 @@ def run() -> list[Result]:
     for name in BLOCK_FORMATS:
         ours = Contender("fp9", lambda name=name: quantise(x, name, threads=1))  # type: ignore[misc]
         copy = Contender("copy", lambda: np.copyto(copied, x))
-        results += measure(f"float32 -> {name}", ELEMENTS, [ours, copy])
+        contenders = [ours, copy]
+        if name in _TORCHAO and (torch := peer("torch")) is not None and peer("torchao") is not None:
+            torch.set_num_threads(1)
+            contenders.append(Contender("torchao", _TORCHAO[name](torch.from_numpy(x).reshape(-1, DEPTH))))
+        results += measure(f"float32 -> {name}", ELEMENTS, contenders)
     return results + _products()
+
+
+def _to_mxfp8(x: Any) -> Any:
+    """torchao's reference of MXFP8, by the same rule as ours."""
+    import torch  # optional
+    from torchao.prototype.mx_formats.config import ScaleCalculationMode  # optional
+    from torchao.prototype.mx_formats.mx_tensor import to_mx  # optional
+
+    return lambda: to_mx(x, torch.float8_e4m3fn, 32, ScaleCalculationMode.FLOOR)
+
+
+def _to_nvfp4(x: Any) -> Any:
+    """torchao's reference of NVFP4, one level of scales."""
+    from torchao.prototype.mx_formats.nvfp4_tensor import nvfp4_quantize  # optional
+
+    return lambda: nvfp4_quantize(x)
+
+
+_TORCHAO = {"mxfp8_e4m3": _to_mxfp8, "nvfp4": _to_nvfp4}
+"""Formats that torchao has beside ours."""
 
 
 def _products() -> list[Result]:
