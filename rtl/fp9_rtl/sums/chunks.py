@@ -41,9 +41,9 @@ class Chunk(Step):
     def __init__(self, unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayout], list[Step]]) -> None:
         engine = unit.engine
         products = unit.lane_names("product")
-        self._lanes = [[products[k] for k in order] for order in dealt(engine)]
-        own = ("product",) if engine.products == 1 else products[: engine.products]
-        terms = data.StructLayout({**dict.fromkeys(own, i[products[0]].shape), "c": engine.result.bits})
+        self._lanes = [[products[k] for k in order] for order in dealt(engine)] if unit.scale is None else [["product"]]
+        own = ("product",) if len(self._lanes[0]) == 1 else products[: engine.products]
+        terms = data.StructLayout({**dict.fromkeys(own, i[self._lanes[0][0]].shape), "c": engine.result.bits})
         self._own = own
         self._steps = [step(terms) for _ in self._lanes]
         o = {"chunk": engine.result.bits, "c": i["c"].shape, "raised": flags_layout()}

@@ -32,7 +32,8 @@ MOST_PLACES = 1 << 8
 
 SCALED_NEEDED = (
     "an exact engine, or a window with the addend inside and zero_exponent, whose result has subnormals; chunks in a "
-    "mac alone; for operands with infinities a scale without zero; for several blocks in one exact sum no e8m0"
+    "mac, or of one exact step; for operands with infinities a scale without zero; for several blocks in one exact sum "
+    "no e8m0"
 )
 
 
@@ -40,9 +41,10 @@ def is_offered(unit: Dot) -> bool:
     """Whether there is hardware for the scales of a unit."""
     engine, scale = unit.engine, unit.scale
     assert scale is not None
-    if (engine.chunk is not None and not isinstance(unit, Mac)) or engine.scaling is not Scaling.PRODUCTS:
-        return False
     inside = engine.within_chunk
+    one_step = inside.is_fused and engine.steps_of_chunk == 1 and engine.promotion is None
+    if not (engine.chunk is None or one_step or isinstance(unit, Mac)) or engine.scaling is not Scaling.PRODUCTS:
+        return False
     in_window = inside.addend is Addend.INSIDE and inside.zero_exponent is not None and inside.joined is None
     apart = 2 * (ScaleFields(scale).highest_field - ScaleFields(scale).lowest_field)
     meet = inside.window is not None or has_one_block(unit) or apart <= MOST_PLACES

@@ -95,13 +95,16 @@ def dot_steps(unit: Dot) -> list[Step]:
 
 def _chunk_steps(unit: Dot) -> list[Step]:
     kind = Fma if unit.engine.products == 1 else Dot
-    step = kind(f"{unit.name}_step", unit.a, unit.b, unit.engine.within_chunk, bias_port=unit.bias_port)
+    step = kind(
+        f"{unit.name}_step", unit.a, unit.b, unit.engine.within_chunk, bias_port=unit.bias_port, scale=unit.scale
+    )
 
     def steps_of_one(terms: data.StructLayout) -> list[Step]:
         first = _windowed_products(step, terms, ("c",))
         return [*first, *sum_steps(step, first[-1].o.shape() if first else terms)]
 
-    products = _exact_products(unit, ("c",))
+    # Scaled products, which are those of a single step, come to it as one term.
+    products = _exact_products(unit, ("c",)) if unit.scale is None else product_steps(step, ("c",))
     return [*products, *chunk_steps(unit, products[-1].o.shape(), steps_of_one)]
 
 

@@ -105,7 +105,12 @@ FP4, FP6 = (format("e2m1"),), (format("e3m2"), format("e2m3"))
 
 @pytest.mark.parametrize(
     ("formats", "name", "scale"),
-    [(FP4, "mx(G=2)", "ue4m3"), (FP6 + FP4, "mx(G=2)", "e8m0"), (OCP + FP6 + FP4, "mx(G=2, rounding=rdn)", "e8m0")],
+    [
+        (FP4, "mx(G=2)", "ue4m3"),
+        (FP6 + FP4, "mx(G=2)", "e8m0"),
+        (OCP + FP6 + FP4, "mx(G=2, rounding=rdn)", "e8m0"),
+        (OCP, "ace_top4mx", "e8m0"),
+    ],
 )
 def test_blocks_with_scales(formats: tuple[Format, ...], name: str, scale: str, simulate: Simulate) -> None:
     """Drawn operations, their scales from below the smallest result to above the largest."""
@@ -148,7 +153,12 @@ def _check(unit: Unit, inputs: dict[str, NDArray[Any]], simulate: Simulate) -> N
 
 @pytest.mark.parametrize(
     ("formats", "name", "scale"),
-    [(OCP, "mx(G=2)", "ue4m3"), (FP4, "blackwell(G=2, addend=outside)", "e8m0"), (FP4, "rvbna4", "e8m0")],
+    [
+        (OCP, "mx(G=2)", "ue4m3"),
+        (FP4, "blackwell(G=2, addend=outside)", "e8m0"),
+        (FP4, "rvbna4", "e8m0"),
+        (FP4, "ace_top4mx(L=8)", "e8m0"),
+    ],
 )
 def test_scales_that_no_hardware_has_are_refused_in_a_sentence(
     formats: tuple[Format, ...], name: str, scale: str
