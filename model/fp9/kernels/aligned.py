@@ -16,7 +16,17 @@ from llvmlite import ir
 from fp9.engines import NO_EXPONENT
 from fp9.kernels.compiled import called, inlined, kernel
 from fp9.kernels.floats import masked, rounded
-from fp9.kernels.vectors import VECTORS, WIDE, Code, Variable, give_panel, take_panel, tile_columns, vector_function
+from fp9.kernels.vectors import (
+    VECTORS,
+    WIDE,
+    Code,
+    Variable,
+    give_panel,
+    join_panel,
+    take_panel,
+    tile_columns,
+    vector_function,
+)
 
 SAFE_EXPONENT = 90
 """Products lie above 2^-90, and a zero's byte with any exponent below; numbers to 2^90 are far from float32's ends."""
@@ -208,23 +218,34 @@ def _steps(s, t, a, negative, power_a, values, powers, panel, first, last, redo)
 
 
 @kernel
-def aligned(s, t, a, negative, power_a, b, power_b, acc, out, begin, end, redo):
+def aligned(s, t, a, negative, power_a, b, power_b, acc, out, begin, end, redo, length, join):
     """Steps of s.products products with a window, a (m, k) magnitudes and b (k, n), all finite.
 
     `negative` (-1 or 0) and `power_a` are bytes of a's shape, exponents with which numbers are aligned; `power_b` of
-    b's. `out` gets the accumulators. `redo` (m, panels) is set where sums met an edge: these are wrong.
+    b's. `out` gets the accumulators. `redo` (m, panels) is set where sums met an edge: these are wrong. With `join`, a
+    rounding, `length` products at a time are summed from zero, and their sums join accumulators in float64.
     """
-    m, width = acc.shape[0], tile_columns(acc.itemsize)
-    panel = np.empty((m, width), acc.dtype)
+    m, width = acc.shape[0], tile_columns(b.itemsize)
+    panel, totals = np.zeros((m, width), b.dtype), np.empty((m, width), acc.dtype)
     for number in range(redo.shape[1]):
         left = number * width
-        values = np.zeros((s.products, PLANES, width), acc.dtype)
+        values = np.zeros((s.products, PLANES, width), b.dtype)
         powers = np.full((s.products, width), np.int8(NO_EXPONENT))
-        take_panel(panel, acc, left)
-        for i in range(m):
-            redo[i, number] |= _edges(s, panel[i])
-        for first in range(begin, end, s.products):
-            last = min(first + s.products, end)
-            pack(values, powers, b[first:last], power_b[first:last], left)
-            _steps(s, t, a, negative, power_a, values, powers, panel, first, last, redo[:, number])
-        give_panel(panel, out, left)
+        if join is None:
+            take_panel(panel, acc, left)
+            for i in range(m):
+                redo[i, number] |= _edges(s, panel[i])
+        else:
+            take_panel(totals, acc, left)
+        for start in range(begin, end, length):
+            stop = min(start + length, end)
+            for first in range(start, stop, s.products):
+                last = min(first + s.products, stop)
+                pack(values, powers, b[first:last], power_b[first:last], left)
+                _steps(s, t, a, negative, power_a, values, powers, panel, first, last, redo[:, number])
+            if join is not None:
+                join_panel(totals, panel, join)
+        if join is None:
+            give_panel(panel, out, left)
+        else:
+            give_panel(totals, out, left)

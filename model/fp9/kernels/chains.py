@@ -14,7 +14,7 @@ import numpy as np
 
 from fp9.kernels.compiled import inlined, kernel
 from fp9.kernels.floats import largest
-from fp9.kernels.vectors import VECTORS, WIDE, Code, give_panel, take_panel, tile_columns, vector_function
+from fp9.kernels.vectors import VECTORS, WIDE, Code, give_panel, join_panel, take_panel, tile_columns, vector_function
 
 _ROWS = 5 if WIDE else 2
 BLOCK = 64
@@ -163,49 +163,65 @@ def _starts_at_edge(s, row):
 
 
 @inlined
-def _blocks(tile, s, a, bounds, b, acc, out, begin, end, redo):
-    m, width, block = acc.shape[0], tile_columns(acc.itemsize), block_of(s.products)
-    panel, values = np.zeros((m, width), acc.dtype), np.zeros((block, width), acc.dtype)
-    zero, scale = acc.dtype.type(0.0), acc.dtype.type(1 << s.drop)
+def _block(tile, s, a, bounds, values, panel, first, last, redo):
+    """Steps of a block of K of all rows of a panel."""
+    top, scale = panel.dtype.type(0.0), panel.dtype.type(1 << s.drop)
+    for k in range(last - first):
+        top = max(top, largest(values[k]))
+    steps = (last - first) // s.products
+    rest = last - first - steps * s.products
+    row = 0
+    while row < panel.shape[0]:
+        count = _ROWS if row + _ROWS <= panel.shape[0] else 1
+        for i in range(row, row + count):
+            redo[i] |= not (largest(panel[i]) + bounds[i] * top) * s.growth < s.ceiling
+        some = (a, a.shape[1], values, panel, first, row, steps, s.products, scale)
+        tile(s.mode, count == _ROWS, some)
+        if rest:
+            some = (a, a.shape[1], values[last - first - rest :], panel, last - rest, row, 1, rest, scale)
+            tile(s.mode, count == _ROWS, some)
+        row += count
+
+
+@inlined
+def _blocks(tile, s, a, bounds, b, acc, out, begin, end, redo, length, join):
+    m, width, block = acc.shape[0], tile_columns(b.itemsize), block_of(s.products)
+    panel, values = np.zeros((m, width), b.dtype), np.zeros((block, width), b.dtype)
+    totals = np.empty((m, width), acc.dtype)
     for number in range(redo.shape[1]):
         left = number * width
         values[:] = 0.0
-        take_panel(panel, acc, left)
-        for i in range(m):
-            redo[i, number] |= _starts_at_edge(s, panel[i])
-        for first in range(begin, end, block):
-            last = min(first + block, end)
-            _pack(values, b[first:last], left)
-            top = zero
-            for k in range(last - first):
-                top = max(top, largest(values[k]))
-            steps = (last - first) // s.products
-            rest = last - first - steps * s.products
-            row = 0
-            while row < m:
-                count = _ROWS if row + _ROWS <= m else 1
-                for i in range(row, row + count):
-                    redo[i, number] |= not (largest(panel[i]) + bounds[i] * top) * s.growth < s.ceiling
-                some = (a, a.shape[1], values, panel, first, row, steps, s.products, scale)
-                tile(s.mode, count == _ROWS, some)
-                if rest:
-                    some = (a, a.shape[1], values[last - first - rest :], panel, last - rest, row, 1, rest, scale)
-                    tile(s.mode, count == _ROWS, some)
-                row += count
-        give_panel(panel, out, left)
+        if join is None:
+            take_panel(panel, acc, left)
+            for i in range(m):
+                redo[i, number] |= _starts_at_edge(s, panel[i])
+        else:
+            take_panel(totals, acc, left)
+        for start in range(begin, end, length):
+            stop = min(start + length, end)
+            for first in range(start, stop, block):
+                last = min(first + block, stop)
+                _pack(values, b[first:last], left)
+                _block(tile, s, a, bounds, values, panel, first, last, redo[:, number])
+            if join is not None:
+                join_panel(totals, panel, join)
+        if join is None:
+            give_panel(panel, out, left)
+        else:
+            give_panel(totals, out, left)
 
 
 @kernel
-def rounded(s, a, bounds, b, acc, out, begin, end, redo):
+def rounded(s, a, bounds, b, acc, out, begin, end, redo, length, join):
     """out = round(acc + a[:, k] * b[k]), in the order of k, all finite, the sum rounded to the carrier before.
 
     `bounds` (m,) are the largest sums of magnitudes of a over `block_of` products; `redo` (m, panels) is set where sums
-    may have met an edge: these are wrong.
+    may have met an edge: these are wrong. `length` and `join` as of `aligned.aligned`.
     """
-    _blocks(_one_product, s, a, bounds, b, acc, out, begin, end, redo)
+    _blocks(_one_product, s, a, bounds, b, acc, out, begin, end, redo, length, join)
 
 
 @kernel
-def rounded_steps(s, a, bounds, b, acc, out, begin, end, redo):
+def rounded_steps(s, a, bounds, b, acc, out, begin, end, redo, length, join):
     """As `rounded`, s.products products a step, whose sum with the accumulator is exact."""
-    _blocks(_several_products, s, a, bounds, b, acc, out, begin, end, redo)
+    _blocks(_several_products, s, a, bounds, b, acc, out, begin, end, redo, length, join)

@@ -19,6 +19,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj as _arrayobj
 
 from fp9.kernels.compiled import inlined
+from fp9.kernels.floats import rounded_sum
 
 config: Any = _config
 cgutils: Any = _cgutils
@@ -254,3 +255,14 @@ def give_panel(panel, acc, left):
         own, x = panel[i], acc[i]
         for j in range(count):
             x[left + j] = own[j]
+
+
+@inlined
+def join_panel(totals, parts, t):
+    """totals = round(totals + parts), both panels, and the parts are zero again."""
+    zero = parts.dtype.type(0.0)
+    for i in range(parts.shape[0]):
+        row, part = totals[i], parts[i]
+        for j in range(row.size):
+            row[j] = rounded_sum(np.float64(part[j]), row[j], t)
+            part[j] = zero

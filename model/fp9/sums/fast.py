@@ -75,23 +75,25 @@ class FastSums(abc.ABC):
         totals = start.copy()
         for first in range(rows.start, rows.stop, _JOINED_ROWS):
             some = slice(first, min(first + _JOINED_ROWS, rows.stop))
-            self._join(some, totals[first - rows.start : some.stop - rows.start])
+            own = slice(some.start - rows.start, some.stop - rows.start)
+            totals[own] = self.join(some, EVERY, totals[own])
         return totals
 
-    def _join(self, rows: slice, totals: NDArray[np.float64]) -> None:
-        """Add the sums of chunks to the totals (rows, n)."""
+    def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Totals (rows, columns) with the sums of all chunks added, in their own place or another."""
         length = self.engine.chunk or self.depth
         for chunk, begin in enumerate(range(0, self.depth, length)):
             zeros = np.zeros(totals.shape, dtype=self.carrier)
-            parts = self.accumulate(rows, EVERY, zeros, begin, min(begin + length, self.depth))
+            parts = self.accumulate(rows, columns, zeros, begin, min(begin + length, self.depth))
             scale_a, scale_b = (scales[:, min(chunk, scales.shape[1] - 1)] for scales in self._scales)
-            matmul_kernels.join(
-                totals,
-                parts,
-                np.ascontiguousarray(some_rows(scale_a, rows)),
-                np.ascontiguousarray(np.broadcast_to(scale_b, totals.shape[1:])),
-                rounder(self.engine.output, self.engine.output_rounding, np.float64),
-            )
+            of_rows, of_columns = some_rows(scale_a, rows), np.broadcast_to(scale_b, self.b.shape[1:])[columns]
+            matmul_kernels.join(totals, parts, *map(np.ascontiguousarray, (of_rows, of_columns)), self._total)
+        return totals
+
+    @functools.cached_property
+    def _total(self) -> Any:
+        """The rounding of totals."""
+        return rounder(self.engine.output, self.engine.output_rounding, np.float64)
 
 
 _JOINED_ROWS = 128

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import abc
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,13 @@ from fp9.sums.sides import NO_POWERS, Side
 _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.NEAREST_AWAY}
 
 
+class Chunks(NamedTuple):
+    """Products of a chunk, and the rounding of the totals that chunks join; None where there is one chunk alone."""
+
+    length: int
+    total: Any
+
+
 class Tiled(FastSums):
     """Sums of finite numbers; what meets an edge, an infinity or NaN is computed once more by another strategy."""
 
@@ -48,7 +56,9 @@ class Tiled(FastSums):
         return a.scales is None and b.scales is None
 
     @abc.abstractmethod
-    def tiles(self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_]) -> NDArray[Any]:
+    def tiles(
+        self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks
+    ) -> NDArray[Any]:
         """Accumulators (rows, n) carried through products; sets `redo` (rows, panels) where they are wrong."""
 
     @functools.cached_property
@@ -60,31 +70,44 @@ class Tiled(FastSums):
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         """As the base class has it, all columns at once."""
-        width = tile_columns.py_func(acc.itemsize)
-        redo = np.zeros((acc.shape[0], -(-acc.shape[1] // width)), dtype=np.bool_)
-        redo |= self._special_rows[rows, None]
-        sums = self.tiles(rows, acc, begin, end, redo)
-        for panel in np.flatnonzero(redo.any(axis=0)):
-            part = np.arange(panel * width, min((panel + 1) * width, acc.shape[1]))
-            self._again(rows, np.ix_(np.flatnonzero(redo[:, panel]), part), acc, sums, begin, end)
-        special = np.flatnonzero(self._special_columns)
-        if special.size:
-            self._again(rows, np.ix_(np.arange(acc.shape[0]), special), acc, sums, begin, end)
-        return sums
 
-    def _again(
+        def again(own: NDArray[np.intp], some: NDArray[np.intp], start: NDArray[Any]) -> NDArray[Any]:
+            return self._others.accumulate(own, some, start.astype(self._others.carrier), begin, end)
+
+        return self._mended(rows, acc, begin, end, Chunks(max(end - begin, 1), None), again)
+
+    def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """As the base class has it, all columns at once; where scales do not enter, chunks join inside the tiles."""
+        if not self.joins_inside or any((scales != 1).any() for scales in self._scales):
+            return super().join(rows, columns, totals)
+        chunks = Chunks(self.engine.chunk or self.depth, self._total)
+        return self._mended(rows, totals, 0, self.depth, chunks, lambda *cells: self._others.join(*cells))
+
+    joins_inside = True
+
+    def _mended(
         self,
         rows: Places,
-        cells: tuple[NDArray[np.intp], ...],
         acc: NDArray[Any],
-        sums: NDArray[Any],
         begin: int,
         end: int,
-    ) -> None:
-        """Sums of some rows and columns from the accumulators."""
-        some, columns = (places.reshape(-1) for places in cells)
-        own = np.arange(self.a.shape[0])[rows][some]
-        sums[cells] = self._others.accumulate(own, columns, acc[cells].astype(self._others.carrier), begin, end)
+        chunks: Chunks,
+        again: Callable[[NDArray[np.intp], NDArray[np.intp], NDArray[Any]], NDArray[Any]],
+    ) -> NDArray[Any]:
+        """Sums by tiles, and once more by `again` (rows, columns, accumulators) where these are wrong."""
+        width = tile_columns.py_func(self.b.itemsize)
+        redo = np.zeros((acc.shape[0], -(-acc.shape[1] // width)), dtype=np.bool_)
+        redo |= self._special_rows[rows, None]
+        sums, own = self.tiles(rows, acc, begin, end, redo, chunks), np.arange(self.a.shape[0])[rows]
+        cells = [
+            (np.flatnonzero(redo[:, panel]), np.arange(panel * width, min((panel + 1) * width, acc.shape[1])))
+            for panel in np.flatnonzero(redo.any(axis=0))
+        ]
+        if self._special_columns.any():
+            cells.append((np.arange(acc.shape[0]), np.flatnonzero(self._special_columns)))
+        for some, columns in cells:
+            sums[np.ix_(some, columns)] = again(own[some], columns, acc[np.ix_(some, columns)])
+        return sums
 
 
 def _cleared(x: NDArray[Any], special: NDArray[np.bool_]) -> NDArray[Any]:
@@ -148,9 +171,11 @@ class Rounded(Tiled):
         plain = engine.window is None and not engine.whole and engine.rounding in _MODES
         return plain and _lattice(a, b) >= _lowest_step(engine.result) and max(_range(a), _range(b)) < SAFE_EXPONENT
 
-    def tiles(self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_]) -> NDArray[Any]:
+    def tiles(
+        self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks
+    ) -> NDArray[Any]:
         sums, left = np.empty_like(acc), (self.a[rows], self._bounds[rows])
-        self._kernel(self._numbers, *left, self.b, acc, sums, begin, end, redo)
+        self._kernel(self._numbers, *left, self.b, acc, sums, begin, end, redo, *chunks)
         return sums
 
     _kernel = staticmethod(chain_kernels.rounded_steps)
@@ -208,13 +233,14 @@ class Aligned(Tiled):
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         return _aligns(engine, a, b) and engine.joined is None and _holds(engine, BINARY64.precision)
 
-    def tiles(self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_]) -> NDArray[Any]:
+    def tiles(
+        self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks
+    ) -> NDArray[Any]:
         exponents_a, exponents_b = self._exponents
         sums, left = np.empty_like(acc), (self.a[rows], self._negative[rows], exponents_a[rows])
-        self._kernel(self._numbers, self._rounder, *left, self.b, exponents_b, acc, sums, begin, end, redo)
+        numbers = (self._numbers, self._rounder)
+        aligned_kernels.aligned(*numbers, *left, self.b, exponents_b, acc, sums, begin, end, redo, *chunks)
         return sums
-
-    _kernel = staticmethod(aligned_kernels.aligned)
 
 
 class AlignedNarrow(Aligned):
@@ -245,7 +271,15 @@ class Joined(Aligned):
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         return _aligns(engine, a, b) and engine.joined is not None and _holds(engine, BINARY64.precision)
 
-    _kernel = staticmethod(half_kernels.halves)
+    joins_inside = False
+
+    def tiles(
+        self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks
+    ) -> NDArray[Any]:
+        exponents_a, exponents_b = self._exponents
+        sums, left = np.empty_like(acc), (self.a[rows], self._negative[rows], exponents_a[rows])
+        half_kernels.halves(self._numbers, self._rounder, *left, self.b, exponents_b, acc, sums, begin, end, redo)
+        return sums
 
 
 def _aligns(engine: Engine, a: Span, b: Span) -> bool:
