@@ -15,7 +15,8 @@ from numba.core import event
 import fp9
 import fp9.kernels.compiled
 
-EXPORT = "from fp9.cli import main; main(['vectors', 'export', 'fma_fp32_e5m2', '--suite', 'smoke', '--out', OUT])"
+EXPORT = """from fp9.cli import main
+main(['vectors', 'export', 'fma_fp32_e5m2', '--suite', 'random', '--count', '4000', '--out', OUT])"""
 
 
 def exported(package: Path, out: Path) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import each_kind, one_of_each_kind, units
+from tests.rosters import each_kind, one_of_each_kind, thinned, units
 
 from fp9.formats import HFP8_BIASES, Format, Rounding
 from fp9.suites.columns import drawn_port
@@ -123,32 +123,40 @@ def test_multiply_adders_agree_at_random(unit: Unit) -> None:
     hold(unit, dict(vectors.generate(unit, "random", 200_000, seed=2).inputs))
 
 
+counts = pytest.mark.parametrize("count", [1000, pytest.param(3000, marks=pytest.mark.long)])
+"""Operations through both simulators, of whom each takes as long for some hundreds as to start."""
+
+
+@counts
 @pytest.mark.parametrize("unit", one_of_each_kind(stages=False), ids=lambda unit: unit.name)
-def test_combinational_units_agree_on_both_simulators(unit: Unit, build_dir: Path) -> None:
-    result = compare(unit, vectors.generate(unit, "random", 3000), build_dir=build_dir)
+def test_combinational_units_agree_on_both_simulators(unit: Unit, count: int, build_dir: Path) -> None:
+    result = compare(unit, vectors.generate(unit, "random", count), build_dir=build_dir)
     assert result.passed, [run.to_dict() for run in result.runs]
 
 
+@counts
 @pytest.mark.parametrize("unit", one_of_each_kind(stages=True), ids=lambda unit: unit.name)
-def test_units_with_stages_agree_on_both_simulators_under_stalls(unit: Unit, build_dir: Path) -> None:
-    result = compare(unit, vectors.generate(unit, "random", 3000), seed=3, build_dir=build_dir)
+def test_units_with_stages_agree_on_both_simulators_under_stalls(unit: Unit, count: int, build_dir: Path) -> None:
+    result = compare(unit, vectors.generate(unit, "random", count), seed=3, build_dir=build_dir)
     assert result.passed, [run.to_dict() for run in result.runs]
 
 
 @pytest.mark.parametrize(
     ("name", "stages"),
-    [
-        ("decoder_all", 1),
-        ("cast_fp32", 3),
-        ("cast_fp32_x4", 1),
-        ("upcast_fp32", 4),
-        ("fpu_dlfloat16_hfp8", 5),
-        ("cast_fp32_x4", 6),
-        ("fma_fp32", 1),
-        ("fma_fp32", 6),
-        ("mac_dlfloat16", 1),
-        ("mac_fp32", 6),
-    ],
+    thinned(
+        [
+            ("decoder_all", 1),
+            ("cast_fp32", 3),
+            ("cast_fp32_x4", 1),
+            ("upcast_fp32", 4),
+            ("fpu_dlfloat16_hfp8", 5),
+            ("cast_fp32_x4", 6),
+            ("fma_fp32", 1),
+            ("fma_fp32", 6),
+            ("mac_dlfloat16", 1),
+            ("mac_fp32", 6),
+        ]
+    ),
 )
 def test_units_of_every_depth_keep_their_results(name: str, stages: int) -> None:
     unit = dataclasses.replace(CATALOGUE[name], stages=stages)  # type: ignore[type-var]
