@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fp9.engines import Engine
     from fp9.fit import Box, Explained, Fit, Interface, Rows
-    from fp9.fit.search import Evidence
+    from fp9.fit.evidence import Evidence
 
 
 @click.command(cls=Command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from fp9.engines import Engine
 from fp9.fit.interface import Interface
 from fp9.fit.palette import Palette, Row
-from fp9.fit.vectors import Vectors
+from fp9.fit.vectors import Predictions, Vectors
 from fp9.formats import floor_log2
 
 
@@ -81,3 +82,14 @@ def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Gener
     palette = Palette(interface)
     made = _Edges(palette, engine, Random(int(rng.integers(1 << 32))))
     return palette.vectors(made.row() for _ in range(count))
+
+
+def residuals(interface: Interface, engine: Engine, vectors: Vectors) -> Vectors:
+    """Sums with an addend that takes away what an engine gives for the products alone: bits that the result's rounding
+    hides are left.
+    """
+    alone = replace(vectors, c=np.zeros(len(vectors)))
+    results = Predictions(interface, alone).of(engine)
+    assert results is not None, "an engine that takes the operands is left"
+    numbers = results.view(np.float64)
+    return replace(alone, c=np.where(np.isfinite(numbers), -numbers, 0.0))

@@ -46,6 +46,7 @@ def hypotheses(interface: Interface, codes: tuple[int, ...] = ()) -> tuple[Field
     return tuple(Field(name, _taken(name, _values(name, hints[name], interface, codes))) for name in every)
 
 
+@functools.lru_cache(maxsize=512)
 def _taken(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """The values that the record takes in some engine: the plain one, or a preset that uses the field."""
     plain = getattr(Engine(), name)
@@ -160,7 +161,7 @@ def made(values: dict[str, Any]) -> Engine | None:
 def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
     """The engine with values of some fields; None where the record refuses them."""
     try:
-        return replace(engine, name=NAME, **values)
+        return Engine(**{**vars(engine), "name": NAME, **values})
     except (ValueError, TypeError):
         return None
 

@@ -11,11 +11,14 @@ import numpy as np
 from fp9.engines import ENGINES, Engine
 from fp9.fit import fields
 from fp9.fit.box import Box
-from fp9.fit.edges import edges
+from fp9.fit.edges import edges, residuals
+from fp9.fit.evidence import Evidence
 from fp9.fit.idle import plain
 from fp9.fit.interface import Interface
+from fp9.fit.mending import mended
+from fp9.fit.neighbours import grouped, mutants, orders, paired
 from fp9.fit.probes import drawn, structured, thinned
-from fp9.fit.search import Evidence, explainer, mended, mutants, orders
+from fp9.fit.search import explainer
 from fp9.fit.vectors import Predictions, Vectors
 
 if TYPE_CHECKING:
@@ -31,6 +34,8 @@ _FRESH = 300
 """Random sums among which one is looked for that tells candidates apart."""
 _EDGES = 700
 """Sums at the edges of the engine that is left, beside them."""
+_DEEP = 1500
+"""Random sums that are looked at, with as many residuals, where several fields are told apart."""
 _QUIET = 2
 """Times that none may be found before candidates count as equal."""
 _MUTANTS = 40
@@ -90,6 +95,7 @@ class _Session:
         none = self.pool.take([])
         self._asked_thinned = False
         self.best: tuple[int, Engine] | None = None
+        self.held: list[Engine] = []
         self.evidence = Evidence(box.interface, none, np.empty(0, dtype=np.uint64))
 
     def ask(self, vectors: Vectors) -> NDArray[np.uint64]:
@@ -183,6 +189,8 @@ def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
         left = _explaining(session, [*fields.presets(box.interface), *_around(session, _best(session))])
     session.check_again()
     nearest = _preferred(left) if left else _best(session)
+    if session.evidence.explains(nearest):
+        left = left or [nearest]
     equal = [engine for engine in left if fields.key(engine) != fields.key(nearest)]
     if left:
         equal += _alike(session, nearest, equal)
@@ -212,7 +220,10 @@ def _converse(session: _Session) -> list[Engine]:
             return []
         left = _told_apart(session, left)
         if left and _confirmed(session, left):
-            return left
+            answer = fields.key(_preferred(left))
+            left = _told_from_far(session, left)
+            if left and fields.key(_preferred(left)) == answer:
+                return left
         left = _explaining(session, left)
     return []
 
@@ -229,7 +240,8 @@ def _searched(session: _Session) -> list[Engine]:
         if session.evidence.explains(best):
             return [best]
         session.ask(edges(session.interface, best, _CONFIRMING, session.rng))
-    return []
+    best = _best(session)
+    return [best] if session.evidence.explains(best) else []
 
 
 def _told_apart(session: _Session, left: list[Engine]) -> list[Engine]:
@@ -246,6 +258,24 @@ def _told_apart(session: _Session, left: list[Engine]) -> list[Engine]:
         unchanged = left and (fields.key(_preferred(left)), len(left)) == before
         quiet = quiet + 1 if unchanged else 0
     return left
+
+
+def _told_from_far(session: _Session, left: list[Engine]) -> list[Engine]:
+    """What is left of some engines and those with several other fields, told apart by more sums than others are."""
+    session.held = left
+    middle = _preferred(left)
+    beside = [*grouped(middle, session.evidence), *paired(middle, session.evidence)]
+    left = session.separate(_unlike(session, _explaining(session, [*left, *beside])), session.pool)
+    for _ in range(_QUIET):
+        if left:
+            left = session.separate(left, _searching(session, _preferred(left)))
+    return left
+
+
+def _searching(session: _Session, engine: Engine) -> Vectors:
+    """Random sums and sums at the edges of an engine, and the same with what it gives taken away."""
+    found = drawn(session.interface, _DEEP, session.rng) + edges(session.interface, engine, _EDGES, session.rng)
+    return found + residuals(session.interface, engine, found)
 
 
 def _unlike(session: _Session, engines: Sequence[Engine]) -> list[Engine]:
@@ -280,7 +310,10 @@ def _confirmed(session: _Session, left: list[Engine]) -> bool:
     if not _is_preset(_preferred(left)):
         session.ask_thinned()
     session.ask(drawn(session.interface, _CONFIRMING, session.rng))
-    session.ask(edges(session.interface, _preferred(left), _CONFIRMING, session.rng))
+    at_edges = edges(session.interface, _preferred(left), 2 * _CONFIRMING, session.rng)
+    halves = np.arange(_CONFIRMING), np.arange(_CONFIRMING, 2 * _CONFIRMING)
+    session.ask(at_edges.take(halves[0]))
+    session.ask(residuals(session.interface, _preferred(left), at_edges.take(halves[1])))
     return session.evidence.explains(left[0])
 
 
@@ -307,9 +340,10 @@ def _best(session: _Session) -> Engine:
 
 
 def _nearest(session: _Session) -> Engine:
-    starts = fields.presets(session.interface)
-    if session.best is not None:
-        starts.append(mended(session.evidence, session.best[1]))
+    starts = [*fields.presets(session.interface), *session.held]
+    if session.best is not None or session.held:
+        starts += [session.best[1]] if session.best else []
+        starts.append(mended(session.evidence, starts))
         if session.evidence.explains(starts[-1]):
             return starts[-1]
     return explainer(session.evidence, starts)

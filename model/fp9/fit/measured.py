@@ -9,8 +9,9 @@ import numpy as np
 
 from fp9.engines import ENGINES, Engine
 from fp9.fit import fields
+from fp9.fit.evidence import Evidence
 from fp9.fit.rows import Rows
-from fp9.fit.search import Evidence, explainer
+from fp9.fit.search import explainer
 
 _FIRST = 64
 """Rows by which most engines are refuted before all rows are looked at."""

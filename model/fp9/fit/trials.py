@@ -166,7 +166,8 @@ def summary(trials: Sequence[Trial]) -> str:
 @click.option("--dots", type=int, default=DOTS, show_default=True)
 def presets(out: Path, dots: int) -> None:
     """Every engine of the catalogue."""
-    trials = [trial(preset, interface_of(preset), 0, dots) for preset in ENGINES.values()]
+    asked = [(preset.name, trial(preset, interface_of(preset), 0, dots)) for preset in ENGINES.values()]
+    trials = [replace(made, given=name) for name, made in asked]
     _write(trials, out)
     click.echo(summary(trials))
 

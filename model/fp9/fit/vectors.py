@@ -82,10 +82,11 @@ class Predictions:
         """The patterns of the engine's sums (n,), computed once; None where it does not take the operands."""
         known = key(engine)
         if known not in self._found:
-            self._found[known] = self._patterns(engine)
+            self._found[known] = self.once(engine)
         return self._found[known]
 
-    def _patterns(self, engine: Engine) -> NDArray[np.uint64] | None:
+    def once(self, engine: Engine) -> NDArray[np.uint64] | None:
+        """The same, and not kept."""
         try:
             codes = self._sums(engine) if engine.group is None else self._dot(engine)
         except ValueError:

@@ -99,7 +99,7 @@ def test_an_unknown_unit_is_found_from_rows(tmp_path: Path) -> None:
 
 
 def test_rows_of_no_engine_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "_KINDS", 1)
+    monkeypatch.setattr(search, "_TURNS", (1,))
     small = Interface(format("e4m3"), format("e4m3"), fixed_format("fp32"), 4)
     vectors = drawn(small, 8, np.random.default_rng(1))
     file = tmp_path / "unit.rows"

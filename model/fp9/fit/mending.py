@@ -1,0 +1,97 @@
+"""Engines that explain nearly all rows, changed until one explains all: several at a time, in one field or more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fp9.engines import Engine
+from fp9.fit import fields
+from fp9.fit.evidence import Evidence
+from fp9.fit.idle import plain
+from fp9.fit.neighbours import grouped, orders, paired, single, windowed
+
+_WIDTH = 6
+"""Engines that are changed in turn."""
+_DEEP = 3
+"""Those of them of which several fields are changed at once."""
+_ALIKE = 2
+"""Engines among them that explain the same rows."""
+_TURNS = 12
+"""Changes one after the other at most."""
+_PATIENCE = 2
+"""Turns after which none explains more rows."""
+_WRONG = 40
+"""Rows not explained that changes of an engine are tried on first."""
+_MENDING = 30
+"""Changes that are tried on all rows, of those that explain some of them."""
+
+
+def mended(rows: Evidence, engines: Iterable[Engine]) -> Engine:
+    """The engine that explains most rows, of some and what changes make of them."""
+    beam = _beam(rows, engines)
+    quiet = 0
+    for _ in range(_TURNS):
+        before = rows.agreement(beam[0])
+        if before == len(rows) or quiet == _PATIENCE:
+            break
+        beam, own = _turned(rows, beam), [fields.key(engine) for engine in beam]
+        quiet = 0 if rows.agreement(beam[0]) > before else quiet + 1
+        if [fields.key(engine) for engine in beam] == own:
+            break
+    return beam[0]
+
+
+def _turned(rows: Evidence, beam: list[Engine]) -> list[Engine]:
+    """The best of some engines and those a change away: by the next kind of change where one is no better."""
+    most = rows.agreement(beam[0])
+    for count, kinds in _STEPS:
+        found = [better for engine in beam[:count] for kind in kinds for better in _better(rows, engine, kind)]
+        beam = _beam(rows, [*beam, *found])
+        if rows.agreement(beam[0]) > most:
+            break
+    return beam
+
+
+Changes = Callable[[Engine, Evidence], Iterator[Engine]]
+"""Engines beside one."""
+
+_STEPS: tuple[tuple[int, tuple[Changes, ...]], ...] = (
+    (1, (single,)),
+    (1, (orders,)),
+    (1, (windowed,)),
+    (_DEEP, (grouped, paired)),
+    (_WIDTH, (single, orders, windowed)),
+)
+"""How many engines are changed, and how: the cheapest first."""
+
+
+def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
+    """Changes of an engine that explain most of the rows that it does not."""
+    agrees = rows.agrees(engine)
+    if agrees is None or agrees.all():
+        return []
+    wrong = rows.take(np.flatnonzero(~agrees)[:_WRONG])
+    found = [other for other in changes(engine, rows) if wrong.agreement(other) > 0]
+    return sorted(found, key=wrong.agreement, reverse=True)[:_MENDING]
+
+
+def _beam(rows: Evidence, engines: Iterable[Engine]) -> list[Engine]:
+    """The engines that explain most rows, few that explain the same ones, and of those known to be alike one."""
+    kept: list[Engine] = []
+    known: set[tuple[Any, ...]] = set()
+    same: dict[bytes, int] = {}
+    for engine in rows.best(engines):
+        key = fields.key(plain(engine, rows.interface))
+        agrees = rows.agrees(engine)
+        rows_of = b"" if agrees is None else agrees.tobytes()
+        if key in known or same.get(rows_of, 0) == _ALIKE:
+            continue
+        known.add(key)
+        same[rows_of] = same.get(rows_of, 0) + 1
+        kept.append(engine)
+        if len(kept) == _WIDTH:
+            break
+    return kept
