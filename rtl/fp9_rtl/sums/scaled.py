@@ -47,7 +47,7 @@ def is_offered(unit: Dot) -> bool:
         return False
     in_window = inside.addend is Addend.INSIDE and inside.zero_exponent is not None and inside.joined is None
     apart = 2 * (ScaleFields(scale).highest_field - ScaleFields(scale).lowest_field)
-    meet = inside.window is not None or has_one_block(unit) or apart <= MOST_PLACES
+    meet = inside.window is not None or has_one_block(unit) or (apart <= MOST_PLACES and inside.infinity_run is None)
     infinite_by_zero = scale.has_zero and any(f.has_inf for f in (*unit.a, *unit.b))
     plain = not engine.rounding.needs_bits and inside.result.subnormals and not infinite_by_zero
     return plain and meet and (inside.is_fused or in_window)
@@ -103,7 +103,7 @@ class SumProducts(Step):
         terms = [(bits, product.sign) for bits, product in zip(placed, products, strict=True)]
         magnitude, negative = signed_sum(m, terms, self._bits)
         special = Signal(data.StructLayout({**SPECIAL, "subtract": 1}))
-        infinite_sign = classify(m, products, None, special)
+        infinite_sign = classify(m, products, None, special, self._unit.engine.infinity_run)
         m.d.comb += [
             o.sum.eq(magnitude),
             o.sign.eq(Mux(special.inf, infinite_sign, negative)),

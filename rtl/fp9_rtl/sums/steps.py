@@ -36,17 +36,13 @@ SEVERAL_NEEDED = (
 )
 
 
-CIRCUITS_NEEDED = (
-    "an engine without infinity_run, and for an fpu or an exact accumulator without flushes and codes of NaN"
-)
+CIRCUITS_NEEDED = "an engine whose subnormals, infinities and NaN are those of IEEE 754, or a fma, dot or mac of steps"
 
 
 def has_circuits(unit: Dot | Fpu) -> bool:
     """Whether circuits know all that the unit's engine says of special results."""
-    engine = unit.engine
-    if isinstance(unit, Fpu) or engine.whole:
-        return replace(engine, overflow=Overflow.INF).ends_plainly
-    return engine.infinity_run is None
+    in_steps = not (isinstance(unit, Fpu) or unit.engine.whole)
+    return in_steps or replace(unit.engine, overflow=Overflow.INF).ends_plainly
 
 
 def offered(unit: Dot) -> tuple[bool, str]:
@@ -78,6 +74,7 @@ def is_pair(unit: Dot) -> bool:
         engine.products == 2
         and not has_integers(unit)
         and engine.window is None
+        and engine.infinity_run is None
         and not engine.whole
         and engine.rounding.is_nearest
         and engine.addend_format == engine.result

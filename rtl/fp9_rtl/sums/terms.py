@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat
@@ -21,14 +21,18 @@ def classify(
     products: Sequence[data.View[data.StructLayout]],
     addend: data.View[data.StructLayout] | None,
     o: data.View[data.StructLayout],
+    run: int | None = None,
 ) -> Value:
     """Drive `inf`, `nan`, `invalid` and `subtract` of `o`; whether a term is minus infinity comes back.
 
     `subtract` says that the signs differ: a sum of zeros of one sign keeps it, any other zero sum is a cancellation.
+    `run` is the engine's `infinity_run`.
     """
     terms = [*products, *([] if addend is None else [addend])]
-    positive = any_of(term.inf & ~term.sign for term in terms)
-    negative = any_of(term.inf & term.sign for term in terms)
+    infinite = [(term.inf & ~term.sign, term.inf & term.sign) for term in terms]
+    if run is not None:
+        infinite = [_standing(infinite[: len(products)], run), *infinite[len(products) :]]
+    positive, negative = (any_of(sign) for sign in zip(*infinite, strict=True))
     quiet = any_of(term.nan for term in terms)
     invalid = any_of(product.invalid for product in products) | (positive & negative)
     signs = Cat(term.sign for term in terms)
@@ -39,6 +43,23 @@ def classify(
         o.subtract.eq(signs.any() & ~signs.all()),
     ]
     return negative
+
+
+def _standing(infinite: Sequence[tuple[Value, Value]], run: int) -> tuple[Value, Value]:
+    """Whether a positive and a negative infinity stand at the end of the products, in whose order they are met.
+
+    One meets another of the other sign, and both stand; a third one takes the place of both, but for the end of a run.
+    """
+    positive, negative, cancelled = Const(0, 1), Const(0, 1), Const(0, 1)
+    for place, (plus, minus) in enumerate(infinite):
+        if place % run == 0:
+            cancelled = cancelled | (positive & negative)
+        kept = cancelled | ~(plus | minus)
+        positive, negative = (
+            Mux(kept, positive, plus | (positive & ~negative)),
+            Mux(kept, negative, minus | (negative & ~positive)),
+        )
+    return positive, negative
 
 
 def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tuple[Value, Value]:

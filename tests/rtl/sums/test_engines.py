@@ -40,13 +40,8 @@ def unit_of(chosen: Engine) -> Unit:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_has_hardware_where_circuits_know_its_fields(name: str) -> None:
-    chosen = ENGINES[name]
-    if chosen.infinity_run is None:
-        check_offered(unit_of(chosen))
-        return
-    with pytest.raises(ValueError, match="give an engine without infinity_run"):
-        check_offered(unit_of(chosen))
+def test_every_preset_has_hardware(name: str) -> None:
+    check_offered(unit_of(ENGINES[name]))
 
 
 def few(chosen: Engine) -> Engine:
@@ -59,7 +54,7 @@ def few(chosen: Engine) -> Engine:
 SEVERAL = {
     replace(few(ENGINES[name]), name="dot"): name
     for name in PRESETS
-    if (ENGINES[name].chunk or ENGINES[name].products) > 1 and ENGINES[name].infinity_run is None
+    if (ENGINES[name].chunk or ENGINES[name].products) > 1
 }
 """What presets say of several products, and one of each that says it."""
 
@@ -98,6 +93,22 @@ def test_subnormal_numbers_and_nan_end_as_the_engine_says(name: str, simulate: S
     results = evaluate(unit, inputs)["result"]
     plain = replace(chosen, flush_result=False, flush_addend=False, nan=None, invalid_nan=None)
     assert (evaluate(replace(unit, engine=plain), inputs)["result"] != results).sum() > 2
+
+
+@pytest.mark.parametrize("name", ["amx_fp8(G=6,L=6)", "fma_fp32(G=2,infinity_run=2)"])
+def test_infinities_cancel_within_a_run(name: str, simulate: Simulate) -> None:
+    """Infinities of either sign in half of the places, and now and then in the addend."""
+    unit, rng = Dot("unit", OCP[1:], OCP[1:], engine(name)), np.random.default_rng(7)
+    one, infinity, sign = 0x3C, 0x7C, 0x80
+    inputs = {
+        lane: rng.choice([one, infinity, infinity | sign], 150, p=(0.5, 0.25, 0.25)) for lane in unit.lane_names("a")
+    }
+    inputs |= {lane: np.full(150, one) for lane in unit.lane_names("b")}
+    inputs["c"] = rng.choice([0x3F800000, 0x7F800000, 0xFF800000], 150, p=(0.8, 0.1, 0.1))
+    _check(unit, inputs, simulate)
+    plain = replace(unit.engine, infinity_run=None)
+    results, others = (evaluate(replace(unit, engine=e), inputs)["result"] for e in (unit.engine, plain))
+    assert (results != others).sum() > 10 or unit.engine.infinity_run == unit.products
 
 
 FP4, FP6 = (format("e2m1"),), (format("e3m2"), format("e2m3"))
@@ -225,9 +236,9 @@ def test_windows_of_every_kind(name: str, simulate: Simulate) -> None:
         ("fmma(K=9, truncation=floor)", Dot),
         ("cdna3(rounding=rtz)", Dot),
         ("cdna3(result=dlfloat16)", Dot),
-        ("amx_fp8", Dot),
         ("fmma(K=9, truncation=jam)", Dot),
         ("hopper_mma", Mac),
+        ("exact(nan=0x7fc00001)", Mac),
     ],
 )
 def test_what_no_hardware_does_is_refused_in_a_sentence(name: str, kind: type[Dot]) -> None:

@@ -128,6 +128,18 @@ def test_scaled_dot_products_are_those_of_ace(kinds: str) -> None:
     assert np.array_equal(verilated(unit)(**ports)["result"], sums.words(want))
 
 
+@pytest.mark.parametrize("kinds", ["bb", "bh", "hb", "hh"])
+def test_dot_products_are_those_of_amx(kinds: str) -> None:
+    """TDP[B][H]F8PS as Bochs does it, of 4 products; an instruction of 64 has the same in a wider sum."""
+    rows = casts.lines(reference("isa", "x86", f"amxfp8_tdp_{kinds}_k4.txt"))
+    assert len(rows) > 900
+    both = (fp9.format("e4m3"), fp9.format("e5m2"))
+    unit = Dot("amx", both, both, fp9.engine("amx_fp8(G=4, L=4)"))
+    a, b, c, want = zip(*rows, strict=True)
+    ports = lanes(unit, [sums.X86[letter] for letter in kinds], sums.codes(a), sums.codes(b))
+    assert np.array_equal(verilated(unit)(c=sums.words(c), **ports)["result"], sums.words(want))
+
+
 def dot_unit(name: str) -> Dot:
     unit = CATALOGUE[name]
     assert isinstance(unit, Dot)
