@@ -10,6 +10,7 @@ The result is FP32, to nearest even: no sum with an 8-bit product overflows it o
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator
 
@@ -131,7 +132,8 @@ def _specification(a: Format, b: Format, result: FixedFormat, distance: int, con
     return "\n".join(lines)
 
 
-def _operand(name: str, fmt: Format) -> list[str]:
+@functools.lru_cache(maxsize=64)
+def _operand(name: str, fmt: Format) -> tuple[str, ...]:
     """An operand's fields by table."""
     if significand_bits((fmt,)) > OPERAND_SIGNIFICAND_BITS:
         raise ValueError(f"no proof is offered for sums of {fmt.name} products; run fp9 sweep")
@@ -143,9 +145,9 @@ def _operand(name: str, fmt: Format) -> list[str]:
         f"{{{kinds}}} = 3'b{zero}{inf}{nan}; end"
         for code, (sign, exponent, significand, zero, inf, nan) in enumerate(rows)
     ]
-    return [
+    return (
         f"  reg {name}_sign, {kinds}; reg {e} {name}_exponent; reg [7:0] {name}_significand;",
         f"  always @* case ({name})",
         *cases,
         "  endcase",
-    ]
+    )
