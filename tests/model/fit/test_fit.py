@@ -274,3 +274,5 @@ def test_those_that_were_lost_were_fitted_again() -> None:
     again = recorded("again.json")
     assert {each.seed for each in again} >= set(lost)
     assert all(each.calls <= CALLS for each in again)
+    first = next(count for count, each in enumerate(again) if each.seed != count)
+    assert f"the first {first} seeds, fitted by the search of today" in " ".join((DOCS / "fit.md").read_text().split())
