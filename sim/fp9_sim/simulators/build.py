@@ -126,7 +126,7 @@ def _headers(simulator: Simulator, working: Path) -> dict[str, str]:
     with contextlib.suppress(OSError):
         folder = shared("verilator-runtime", [simulator.version, *command], compiled)
         for header in folder.iterdir():
-            (working / header.name).symlink_to(header)
+            (working / header.name).symlink_to(header.absolute())
         return {"CPPFLAGS": f"-include {_HEADER}"}
     return {}
 
