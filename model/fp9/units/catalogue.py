@@ -74,6 +74,7 @@ CATALOGUE: dict[str, Unit] = {
         Dot("dot4_e8m13_ocp", _OCP, _OCP, engine("hopper(G=4)")),
         Dot("dot8_fp32_ocp", _OCP, _OCP, engine("blackwell(G=8)"), stages=3),
         Dot("dot4_fp32_int8", _INT8[1:], _INT8[1:], engine("fma_fp32(G=4)")),
+        Dot("dot4_fp32_mxfp8", _OCP, _OCP, engine("mx(G=4)"), scale=format("e8m0")),
         Dot("dot2_fp16_arm", _OCP, _OCP, ENGINES["arm_fdot2"]),
         Dot("dot4_fp32_rvbna", _OCP, _OCP, ENGINES["rvbna4"]),
         Dot("dot8_fp32_rvbna", _OCP, _OCP, ENGINES["rvbna8"]),
