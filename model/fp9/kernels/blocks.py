@@ -233,6 +233,7 @@ def counted(patterns, g, divisor, limits, scales, codes):
         _tops(rows.reshape(count * length), half, tops[:count])
         _rounded(tops[:count], divisor, g, of_tile)
         for b in range(count):
-            of_rows[b * each : (b + 1) * each] = of_tile[b]
+            for row in range(each):
+                of_rows[b * each + row] = of_tile[b]
         _counted(rows.reshape(shape), of_rows, limits, out.reshape(shape))
         _clear(tops[:count], out)
