@@ -189,8 +189,8 @@ def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
         left = _explaining(session, [*fields.presets(box.interface), *_around(session, _best(session))])
     session.check_again()
     nearest = _preferred(left) if left else _best(session)
-    if session.evidence.explains(nearest):
-        left = left or [nearest]
+    if not left and session.evidence.explains(nearest):  # found for the last rows that could be asked
+        left = [nearest]
     equal = [engine for engine in left if fields.key(engine) != fields.key(nearest)]
     if left:
         equal += _alike(session, nearest, equal)

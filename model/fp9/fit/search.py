@@ -1,8 +1,8 @@
 """Engines that explain rows: the numbers of a step first, then the order of the elements, then all fields together.
 
 Most rows are probes that few fields decide. Sums of one or two products show how a step aligns, cuts and rounds,
-whatever order longer ones go in; with that known, every order can be tried on the rows that show it. Last, agreement on
-all rows is raised one field at a time.
+whatever order longer ones go in; with that known, every order can be tried on the rows that show it. Last, what
+explains most rows is mended (`mending`).
 """
 
 from __future__ import annotations
