@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from fp9.formats import format
+from fp9.engines import ENGINES
 from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast
 from fp9_rtl.sums.gating import holds
 from fp9_sim.netlists.function import function
@@ -119,11 +119,15 @@ def _stream(unit: Quantiser, of_elements: str, assumes: list[str]) -> list[Claim
     return [values, *(Claim(*claim, decide_clocked) for claim in clocked)]
 
 
+_PLAIN = ENGINES["fma_fp32"]
+"""What `sum_spec` says."""
+
+
 @claims_of.register
 def _(unit: Dot) -> list[Claim]:
     if holds(unit):
         return _only_handshake(unit, "held factors")
-    if isinstance(unit, Fma) and unit.engine.result == format("fp32") and not unit.bias_port:
+    if isinstance(unit, Fma) and replace(unit.engine, name=_PLAIN.name) == _PLAIN and not unit.bias_port:
         proves = (
             "result and flags equal the wide exact sum rounded once to nearest even, for all a, b and c; what IEEE 754 "
             "says where one is zero, infinite or NaN"

@@ -11,10 +11,11 @@ from tests.rosters import DETERMINISTIC
 
 import fp9_rtl
 from fp9.cli import main
+from fp9.engines import engine
 from fp9.formats import format
 from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.scaling import block_format
-from fp9.units import CATALOGUE, Cast, Quantiser, Unit
+from fp9.units import CATALOGUE, Cast, Fma, Quantiser, Unit
 from fp9_sim.proofs import State, prove
 from fp9_sim.proofs.claims import HANDSHAKE, claims_of
 from fp9_sim.proofs.miter import miter
@@ -137,6 +138,9 @@ def test_one_wrong_input_is_found(name: str, output: str, condition: str, inputs
 def test_units_without_proofs_are_named() -> None:
     with pytest.raises(ValueError, match="no values are proven of units with this kind of sum"):
         prove(CATALOGUE["fma_dlfloat16"])
+    for change in ("flush_result=true", "invalid_nan=0xffc00000", "rounding=rdn", "overflow=saturate"):
+        with pytest.raises(ValueError, match="no values are proven of units with this kind of sum"):
+            prove(Fma("fma", (format("e5m2"),), (format("e5m2"),), engine(f"fma_fp32({change})")))
     with pytest.raises(ValueError, match="no values are proven of units with operands of two widths"):
         prove(CATALOGUE["fpu_dlfloat16_hfp8"])
 
