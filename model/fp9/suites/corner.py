@@ -16,6 +16,7 @@ from fp9.suites.casts import cast_corner
 from fp9.suites.chunks import chunk_corner
 from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value, fixed, table_columns
 from fp9.suites.exact import exact_corner, kulisch_corner
+from fp9.suites.infinite import infinite_corner
 from fp9.suites.quantisers import quantiser_corner
 from fp9.suites.scaled import scaled_corner
 from fp9.suites.sums import OPERATIONS, sum_corner
@@ -43,14 +44,14 @@ corner.register(Quantiser, quantiser_corner)
 @corner.register
 def _(unit: Dot, rng: np.random.Generator) -> Inputs:
     """The sums' corners; where several products are summed exactly, those of `exact` as well, and of `scaled` where
-    scales multiply them; what is `beyond` the largest result, and `behind` what a step keeps."""
+    scales multiply them; what is `beyond` the largest result, `behind` what a step keeps, beside the `infinite`."""
     several = unit.products > 1
     parts = [sum_corner(unit, rng)]
     if several and unit.engine.window is None:
         parts.append(exact_corner(unit, rng))
     if several and unit.scale is not None:
         parts.append(scaled_corner(unit, rng))
-    return concatenated([*parts, *beyond_corner(unit, rng), *behind_corner(unit, rng)])
+    return concatenated([*parts, *beyond_corner(unit, rng), *behind_corner(unit, rng), *infinite_corner(unit, rng)])
 
 
 @corner.register

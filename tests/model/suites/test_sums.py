@@ -15,7 +15,8 @@ from fp9.golden import evaluate
 from fp9.rounding import Flags, Rounding
 from fp9.suites.behind import behind_corner
 from fp9.suites.beyond import beyond_corner
-from fp9.suites.columns import Inputs, concatenated
+from fp9.suites.columns import Inputs, concatenated, fixed
+from fp9.suites.infinite import infinite_corner
 from fp9.units import CATALOGUE, Dot
 
 Family = Callable[[Dot, np.random.Generator], Iterator[Inputs]]
@@ -33,10 +34,11 @@ def dots() -> list[Dot]:
 
 CHAINED = [unit for unit in dots() if operations(behind_corner, unit)]
 NARROW = [unit for unit in dots() if operations(beyond_corner, unit)]
+INFINITE = [unit for unit in dots() if operations(infinite_corner, unit)]
 
 
 def test_families_have_units() -> None:
-    assert CHAINED and NARROW
+    assert CHAINED and NARROW and INFINITE
     assert all(unit.engine.steps_of_chunk > 1 for unit in CHAINED)
 
 
@@ -66,3 +68,24 @@ def test_the_last_bits_of_every_step_are_seen(unit: Dot, change: dict[str, Any])
     other = replace(unit, engine=replace(unit.engine, **change))
     right, changed = evaluate(unit, made), evaluate(other, made)
     assert np.any([right[name] != changed[name] for name in right], axis=0).sum() > 10
+
+
+@pytest.mark.parametrize("unit", INFINITE, ids=lambda unit: unit.name)
+def test_an_infinity_counts_although_another_product_cancels_its_bits(unit: Dot) -> None:
+    """With the number that an infinity would be in its place, the products of every operation cancel."""
+    made = operations(infinite_corner, unit)
+    sums = np.zeros(len(made["c"]))
+    infinite = np.zeros(len(sums), dtype=np.int64)
+    for lanes in zip(unit.lane_names("a"), unit.lane_names("b"), strict=True):
+        product = np.ones(len(sums))
+        for operand, formats, lane in zip("ab", (unit.a, unit.b), lanes, strict=True):
+            chosen = np.minimum(made[f"{operand}_format"], len(formats) - 1)
+            value = np.array([fp9.decode(np.arange(256), fmt) for fmt in formats])[chosen, made[lane]]
+            behind = np.array([2.0 ** (fixed(fmt).highest_exponent + 1) for fmt in formats])[chosen]
+            infinite += np.isinf(value)
+            product *= np.where(np.isinf(value), np.copysign(behind, value), value)
+        sums += product
+    assert np.all(sums == 0) and np.all(infinite == 1)
+    results = fp9.decode(evaluate(unit, made)["result"], unit.engine.output)
+    assert not np.isfinite(results).any()
+    assert {*results[np.isinf(results)].tolist()} == {-np.inf, np.inf}

@@ -1,0 +1,63 @@
+"""Corner operations of an infinite product beside a finite one that takes away what it would be as a number.
+
+A circuit adds the bits of an infinity, the power of two behind the largest number, as it adds any others, and lets that
+sum count for nothing. What follows from a sum of zero shows only where another product cancels these bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.arrays import encode
+from fp9.formats import Format, pow2
+from fp9.suites.columns import Inputs, classes, fixed
+from fp9.suites.sums import Operand, operand_pairs, ports
+from fp9.units import Dot
+
+_COUNT = 200
+"""Operations of each pair of formats, for each factor that has an infinity."""
+
+_FEWEST = 16
+"""Products from which on a unit has these operations. Fewer would show as much; the suites of those units, and the
+grades that they were given, are older."""
+
+
+def infinite_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+    """Operations of every pair of formats with an infinity; none where a chunk is several steps, or has few."""
+    if unit.engine.steps_of_chunk != 1 or unit.products < _FEWEST:
+        return
+    for pair in operand_pairs(unit):
+        for place, operand in enumerate(pair):
+            infinity = operand.format.inf_code(False)
+            if infinity is not None:
+                yield _cancelled(unit, pair, place, infinity, rng)
+
+
+def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: int, rng: np.random.Generator) -> Inputs:
+    """Infinity, as the factor at a `place`, times a finite y in one lane, in another the power of two below it times
+    -2y; zeros of either sign in the others, and addends of every class."""
+    infinite, (once, twice) = fixed(pair[place].format), _doubled(pair[1 - place].format)
+    shape, rows, sign = (_COUNT, unit.products), np.arange(_COUNT), 1 << (infinite.bits - 1)
+    factors = np.zeros((2, *shape), dtype=np.int64)
+    factors[place] |= rng.choice([0, sign], shape)
+    chosen, negative = rng.integers(0, len(once), _COUNT), rng.choice([0, sign], _COUNT)
+    first = rng.integers(0, unit.products, _COUNT)
+    second = (first + rng.integers(1, unit.products, _COUNT)) % unit.products
+    below = infinite.code_of(pow2(infinite.highest_exponent))
+    for lane, magnitude, finite in ((first, infinity | negative, once), (second, below | negative ^ sign, twice)):
+        factors[place][rows, lane], factors[1 - place][rows, lane] = magnitude, finite[chosen]
+    return ports(unit, *pair, factors[0], factors[1], rng.choice(classes(unit.engine.output), _COUNT))
+
+
+def _doubled(fmt: Format) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Codes of positive numbers whose doubles are numbers of the format, too, and the codes of these."""
+    numbers = fmt.ordered_magnitudes()[1:].astype(np.int64)
+    doubles = encode(2 * fmt.table[numbers], fmt, "rtz", "saturate").astype(np.int64)
+    exact = fmt.table[doubles] == 2 * fmt.table[numbers]
+    return numbers[exact], doubles[exact]
+
+
+__all__ = ["infinite_corner"]
