@@ -25,7 +25,7 @@ from fp9_sim import verilated
 Columns = dict[str, NDArray[Any]]
 
 SPIKE = {"f32": "cast_fp32_riscv", "bf16": "cast_bf16_riscv"}
-RVBNA = {n: f"dot{n}_fp32_rvbna" for n in (4, 8)}
+RVBNA = {n: f"dot{n}_fp32_rvbna" for n in (4, 8, 16)}
 FP8 = {"0": "e5m2", "1": "e4m3"}
 """Arm's codes of the formats."""
 
