@@ -267,12 +267,4 @@ def recorded(name: str) -> list[Trial]:
 def test_the_page_says_how_many_engines_at_random_were_recovered() -> None:
     record = recorded("random.json")
     assert [each.seed for each in record] == list(range(len(record)))
-
-
-def test_those_that_were_lost_were_fitted_again() -> None:
-    lost = [each.seed for each in recorded("random.json") if not each.equal]
-    again = recorded("again.json")
-    assert {each.seed for each in again} >= set(lost)
-    assert all(each.calls <= CALLS for each in again)
-    first = next(count for count, each in enumerate(again) if each.seed != count)
-    assert f"the first {first} seeds, fitted by the search of today" in " ".join((DOCS / "fit.md").read_text().split())
+    assert all(each.calls <= CALLS for each in record)
