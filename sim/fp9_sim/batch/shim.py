@@ -112,9 +112,11 @@ def _pointer(port: Port, index: int, array: str, const: str) -> str:
 
 
 _SETTLE = """\
+    /* Copies: what is written could lie in `edges`, and the loop would not be one of vectors. */
+    const size_t first = edges[0], last = edges[1];
 #ifdef FP9_LANES
 #pragma GCC ivdep
-    for (size_t i = edges[0]; i < edges[1]; ++i) {
+    for (size_t i = first; i < last; ++i) {
         Lane lane;
         drive(lane.root, i);
         evaluate(lane.root);
@@ -122,13 +124,13 @@ _SETTLE = """\
     }
 #else
     auto &top = static_cast<Model *>(model)->top;
-    for (size_t i = edges[0]; i < edges[1]; ++i) {
+    for (size_t i = first; i < last; ++i) {
         drive(top, i);
         evaluate(top);
         sample(top, i);
     }
 #endif
-    return edges[1] - edges[0];"""
+    return last - first;"""
 
 _STREAM = """\
     auto &top = static_cast<Model *>(model)->top;
