@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fp9.engines import NO_EXPONENT
+from fp9.formats.host import BINARY64
 from fp9.kernels.aligned import BYTE, PLANES, ROWS, Window, pack, window_sums
 from fp9.kernels.bits import bits_float64, float64_bits
 from fp9.kernels.compiled import called, inlined, kernel
 from fp9.kernels.floats import floor, rounded
 from fp9.kernels.vectors import VECTORS, Code, give_panel, take_panel, tile_columns, vector_function
 
-_BIAS, _FRACTION_BITS, _EXPONENT_FIELD = 1023, 52, 0x7FF
+_BIAS, _FRACTION_BITS, _EXPONENT_FIELD = BINARY64.bias, BINARY64.fraction_bits, BINARY64.top_field
 
 
 class Halves(NamedTuple):
