@@ -149,6 +149,14 @@ def test_scales_of_blocks_and_in_windows(
     _check(unit, random(unit, 80, np.random.default_rng(3)), simulate)
 
 
+@pytest.mark.parametrize("name", ["mx(G=32)", "blackwell_nvfp4(G=32)"])
+def test_two_whole_blocks_of_nvfp4_in_one_sum(name: str, simulate: Simulate) -> None:
+    """32 products in blocks of 16, as NVFP4 has them: exact up to one rounding, and as Blackwell adds groups."""
+    unit = Dot("unit", FP4, FP4, engine(name), scale=format("ue4m3"), block=16)
+    assert [len(unit.lane_names("a")), len(unit.scale_names("a"))] == [32, 2]
+    _check(unit, random(unit, 30, np.random.default_rng(8)), simulate)
+
+
 @pytest.mark.parametrize("name", ["mx(G=2)", "blackwell(G=2)", "mx(G=2, L=4)"])
 def test_accumulators_with_scales(name: str, simulate: Simulate) -> None:
     unit = Mac("unit", OCP, FP4, engine(name), scale=format("e8m0"), stages=3)
