@@ -31,12 +31,14 @@ from fp9_sim.provenance import provenance
 TEXT_SECONDS = 900.0
 """Limit of one comparison."""
 
+# A text multiplies in the width of the result, a circuit in those of the factors: narrowed, both become the same gates.
 _GRAPH = """\
 async2sync
 setundef -zero
 setattr -unset init w:*
 zinit -all
 opt -nodffe -nosdff
+wreduce t:$mul
 techmap
 opt -nodffe -nosdff
 dffunmap

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 import fp9_rtl
-from fp9.units import CATALOGUE
+from fp9.engines import engine
+from fp9.formats import format
+from fp9.units import CATALOGUE, Dot
 from fp9_sim.netlists.abc import program
 from fp9_sim.proofs import State, prove_text
 
@@ -21,6 +23,12 @@ def test_a_text_is_its_circuit(name: str) -> None:
 def test_its_systemverilog_is_the_same_circuit(name: str) -> None:
     unit = CATALOGUE[name]
     assert prove_text(unit, fp9_rtl.verilog(unit, system=True)).proven
+
+
+def test_products_are_the_same_circuit_however_wide_the_text_has_them() -> None:
+    """A sum times two scales: in the width of the result this multiplication was not compared within a minute."""
+    unit = Dot("unit", (format("e2m1"),), (format("e2m1"),), engine("mx(G=4)"), scale=format("ue4m3"))
+    assert prove_text(unit, timeout=30).proven
 
 
 def test_another_text_is_refuted() -> None:
