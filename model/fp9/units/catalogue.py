@@ -20,6 +20,7 @@ _OCP = (format("e4m3"), format("e5m2"))
 _HFP8 = (format("hfp8_143"), format("hfp8_152"))
 _INT8 = (format("e4m3"), format("int8"))
 _FNUZ = (format("e4m3fnuz"), format("e5m2fnuz"))
+_E2M1 = (format("e2m1"),)
 _ALL = (*_OCP, format("hif8"), *_HFP8)
 _FP32, _DLFLOAT = ENGINES["fma_fp32"], ENGINES["dlfloat"]
 _MXFP4 = block_format("mxfp4")
@@ -75,6 +76,7 @@ CATALOGUE: dict[str, Unit] = {
         Dot("dot8_fp32_ocp", _OCP, _OCP, engine("blackwell(G=8)"), stages=3),
         Dot("dot4_fp32_int8", _INT8[1:], _INT8[1:], engine("fma_fp32(G=4)")),
         Dot("dot4_fp32_mxfp8", _OCP, _OCP, engine("mx(G=4)"), scale=format("e8m0")),
+        Dot("dot16_fp32_nvfp4", _E2M1, _E2M1, engine("mx(G=16)"), scale=format("ue4m3")),
         Dot("dot2_fp16_arm", _OCP, _OCP, ENGINES["arm_fdot2"]),
         Dot("dot4_fp32_rvbna", _OCP, _OCP, ENGINES["rvbna4"]),
         Dot("dot8_fp32_rvbna", _OCP, _OCP, ENGINES["rvbna8"]),
