@@ -50,6 +50,7 @@ _SHARED = "-shared -Wl,-Bsymbolic -Wl,-z,defs"
 _ARGUMENTS = (
     *VERILATOR_ARGUMENTS,
     *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--no-timing", "--prefix", PREFIX),
+    "-fno-table",  # a choice read from a table of bytes is one that no vector of operations can make
 )
 
 _UNCHECKED = ("-Wno-lint", "-Wno-style")

@@ -208,6 +208,14 @@ def test_operations_are_evaluated_side_by_side_only_where_the_design_keeps_nothi
     assert lanes("", ["root.cpp"]) == ""
 
 
+def test_a_cast_reads_no_table_which_the_lanes_of_a_vector_could_not() -> None:
+    """Left to itself, Verilator makes a table of how far the significand moves, and g++ 12 a loop without vectors."""
+    folder = Path(verilated(CATALOGUE["cast_fp32_ocp_rne"])._library._name).parent
+    evaluation = "".join(path.read_text() for path in folder.glob("Vunit___024root__*.cpp"))
+    assert "___ico_sequent__" in evaluation
+    assert "TABLE" not in evaluation
+
+
 def test_a_design_that_ends_the_simulation_does_not_end_the_process() -> None:
     """A loop that does not settle for odd codes: Verilator aborts there."""
     loop = "wire x, y; assign x = ~(y & code[0]); assign y = x | code[1]; endmodule"
