@@ -14,26 +14,23 @@ from numpy.typing import NDArray
 from fp9.casts.arrays import encode
 from fp9.formats import Format, pow2
 from fp9.suites.columns import Inputs, classes, fixed
+from fp9.suites.scales import scaled
 from fp9.suites.sums import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 200
 """Operations of each pair of formats, for each factor that has an infinity."""
 
-_FEWEST = 16
-"""Products from which on a unit has these operations. Fewer would show as much; the suites of those units, and the
-grades that they were given, are older."""
-
 
 def infinite_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Operations of every pair of formats with an infinity; none where a chunk is several steps, or has few."""
-    if unit.engine.steps_of_chunk != 1 or unit.products < _FEWEST:
+    """Operations of every pair of formats with an infinity; none but where a chunk is one step."""
+    if unit.engine.steps_of_chunk != 1:
         return
     for pair in operand_pairs(unit):
         for place, operand in enumerate(pair):
             infinity = operand.format.inf_code(False)
             if infinity is not None:
-                yield _cancelled(unit, pair, place, infinity, rng)
+                yield scaled(unit, _cancelled(unit, pair, place, infinity, rng), rng)
 
 
 def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: int, rng: np.random.Generator) -> Inputs:

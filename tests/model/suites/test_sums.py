@@ -42,6 +42,13 @@ def test_families_have_units() -> None:
     assert all(unit.engine.steps_of_chunk > 1 for unit in CHAINED)
 
 
+def test_every_chunk_of_one_step_meets_infinities_whose_bits_cancel() -> None:
+    """However many products the step has."""
+    one_step = [unit for unit in dots() if unit.engine.steps_of_chunk == 1]
+    assert [unit for unit in one_step if any(fmt.has_inf for fmt in (*unit.a, *unit.b))] == INFINITE
+    assert len({unit.products for unit in INFINITE}) > 1
+
+
 @pytest.mark.parametrize("unit", NARROW, ids=lambda unit: unit.name)
 def test_products_beyond_the_largest_result_come_back_and_do_not(unit: Dot) -> None:
     results = evaluate(unit, operations(beyond_corner, unit))
