@@ -95,9 +95,9 @@ def test_subnormal_numbers_and_nan_end_as_the_engine_says(name: str, simulate: S
     assert (evaluate(replace(unit, engine=plain), inputs)["result"] != results).sum() > 2
 
 
-@pytest.mark.parametrize("name", ["amx_fp8(G=6,L=6)", "fma_fp32(G=2,infinity_run=2)"])
+@pytest.mark.parametrize("name", ["amx_fp8(G=6,L=6)", "fma_fp32(G=4,infinity_run=4)"])
 def test_infinities_cancel_within_a_run(name: str, simulate: Simulate) -> None:
-    """Infinities of either sign in half of the places, and now and then in the addend."""
+    """Infinities of either sign in half of the places, and now and then in the addend; a third one stands."""
     unit, rng = Dot("unit", OCP[1:], OCP[1:], engine(name)), np.random.default_rng(7)
     one, infinity, sign = 0x3C, 0x7C, 0x80
     inputs = {
@@ -108,7 +108,7 @@ def test_infinities_cancel_within_a_run(name: str, simulate: Simulate) -> None:
     _check(unit, inputs, simulate)
     plain = replace(unit.engine, infinity_run=None)
     results, others = (evaluate(replace(unit, engine=e), inputs)["result"] for e in (unit.engine, plain))
-    assert (results != others).sum() > 10 or unit.engine.infinity_run == unit.products
+    assert (results != others).sum() > 10
 
 
 FP4, FP6 = (format("e2m1"),), (format("e3m2"), format("e2m3"))
