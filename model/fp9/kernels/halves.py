@@ -1,6 +1,6 @@
 """Numba kernel of matrix products whose steps sum even and odd products apart and join the halves (CDNA3).
 
-Each half is a step with a window and no addend (see `aligned`); products come with those of even places first.
+Each half is a step with a window and no addend (see `window_tiles`); products come with those of even places first.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import numpy as np
 
 from fp9.engines import NO_EXPONENT
 from fp9.formats.host import BINARY64
-from fp9.kernels.aligned import BYTE, PLANES, ROWS, Window, pack, window_sums
 from fp9.kernels.bits import bits_float64, float64_bits
 from fp9.kernels.compiled import called, inlined, kernel
 from fp9.kernels.floats import floor, rounded
 from fp9.kernels.vectors import VECTORS, Code, give_panel, take_panel, tile_columns, vector_function
+from fp9.kernels.window_tiles import BYTE, PLANES, ROWS, Window, pack, window_sums
 
 _BIAS, _FRACTION_BITS, _EXPONENT_FIELD = BINARY64.bias, BINARY64.fraction_bits, BINARY64.top_field
 
@@ -76,7 +76,7 @@ def _special(s, row):
 
 def _tile(rows: int) -> Any:
     def tile(
-        code: Code, a: Any, negative: Any, power_a: Any, depth: Any, b: Any, power_b: Any, row: Any, times: Any,
+        code: Code, a: Any, power_a: Any, depth: Any, b: Any, power_b: Any, row: Any, times: Any,
         first: Any, half: Any, rest: Any, window: Any, lowest: Any, even: Any, odd: Any, tops_even: Any, tops_odd: Any,
     ) -> None:  # fmt: skip
         """Sums and largest exponents of both halves of a step, of `rows` rows, so many times."""
@@ -91,7 +91,7 @@ def _tile(rows: int) -> Any:
         for step, sums, tops in ((first_half, even, tops_even), (second_half, odd, tops_odd)):
             with code.loop(times) as turn:
                 place = code.place(turn, rows, row)
-                found = window_sums(code, rows, a, negative, power_a, depth, place, step, None, sums)
+                found = window_sums(code, rows, a, power_a, depth, place, step, None, sums)
                 for r, top in enumerate(found):
                     code.store(top, tops, code.place(code.builder.add(place, code.index(r)), width))
 
@@ -103,22 +103,22 @@ _rows_tile, _row_tile = _tile(ROWS), _tile(1)
 
 
 @called
-def _step(s, t, a, negative, power_a, values, powers, panel, sums, tops, first, last, redo):
+def _step(s, t, a, power_a, values, powers, panel, sums, tops, first, last, redo):
     """One step of all rows of a panel."""
     half = (last - first + 1) // 2
     numbers = (first, half, last - first - half, s.window, s.lowest, sums[0], sums[1], tops[0], tops[1])
     times = panel.shape[0] // ROWS
-    some = (a, negative, power_a, a.shape[1], values, powers, 0, times, *numbers)
+    some = (a, power_a, a.shape[1], values, powers, 0, times, *numbers)
     _rows_tile(some)
     rest = panel.shape[0] - times * ROWS
-    others = (a, negative, power_a, a.shape[1], values, powers, times * ROWS, rest, *numbers)
+    others = (a, power_a, a.shape[1], values, powers, times * ROWS, rest, *numbers)
     _row_tile(others)
     for i in range(panel.shape[0]):
         redo[i] |= _close(s, t, panel[i], sums[0, i], sums[1, i], tops[0, i], tops[1, i])
 
 
 @kernel
-def halves(s, t, a, negative, power_a, b, power_b, acc, out, begin, end, redo):
+def halves(s, t, a, power_a, b, power_b, acc, out, begin, end, redo):
     """Steps of s.products products, those of even places first in each; arguments as of `aligned`, in float64."""
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panel, sums = np.empty((m, width)), np.empty((2, m, width))
@@ -133,5 +133,5 @@ def halves(s, t, a, negative, power_a, b, power_b, acc, out, begin, end, redo):
         for first in range(begin, end, s.products):
             last = min(first + s.products, end)
             pack(values, powers, b[first:last], power_b[first:last], left)
-            _step(s, t, a, negative, power_a, values, powers, panel, sums, tops, first, last, redo[:, number])
+            _step(s, t, a, power_a, values, powers, panel, sums, tops, first, last, redo[:, number])
         give_panel(panel, out, left)

@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj as _arrayobj
 
 from fp9.kernels.compiled import inlined
-from fp9.kernels.floats import rounded_sum
+from fp9.kernels.floats import joined
 
 config: Any = _config
 cgutils: Any = _cgutils
@@ -95,6 +95,14 @@ class Code:
         """Numbers of patterns."""
         return self.builder.bitcast(bits, self.float)
 
+    def magnitude(self, numbers: Any) -> Any:
+        """Numbers without their signs."""
+        return self.as_numbers(self.builder.and_(self.as_bits(numbers), self.constant((1 << (self.bits - 1)) - 1)))
+
+    def truncated(self, numbers: Any) -> Any:
+        """Numbers without their fractions."""
+        return self._called(f"llvm.trunc.v{self.lanes}{self._suffix}", numbers)
+
     def fma(self, x: Any, y: Any, z: Any) -> Any:
         """x y + z, rounded once."""
         return self._called(f"llvm.fma.v{self.lanes}{self._suffix}", x, y, z)
@@ -119,6 +127,10 @@ class Code:
     def index(self, value: int) -> Any:
         """A number of places."""
         return ir.Constant(_I64, value)
+
+    def as_index(self, number: Any) -> Any:
+        """A signed integer of this width as a number of places."""
+        return self.builder.sext(number, _I64) if self.bits < 64 else number
 
     def place(self, row: Any, stride: int | Any, offset: Any = 0) -> Any:
         """row * stride + offset, each an index or a plain number."""
@@ -213,7 +225,7 @@ def _pointer_or_number(context: Any, builder: Any, kind: Any, value: Any) -> Any
 
 def _defined(module: Any, name: str, body: Body, itemsize: int, arguments: list[Any]) -> Any:
     """The function of a body in a module, written there when it is first called."""
-    name = f"{name}.{8 * itemsize}"
+    name = f"{name}.{8 * itemsize}.{len(arguments)}"
     if name in module.globals:
         return module.globals[name]
     kinds = [ir.PointerType() if isinstance(x.type, ir.PointerType) else x.type for x in arguments]
@@ -259,10 +271,10 @@ def give_panel(panel, acc, left):
 
 @inlined
 def join_panel(totals, parts, t):
-    """totals = round(totals + parts), both panels, and the parts are zero again."""
+    """totals = round(totals + parts) as `joined` rounds, both panels, and the parts are zero again."""
     zero = parts.dtype.type(0.0)
     for i in range(parts.shape[0]):
         row, part = totals[i], parts[i]
         for j in range(row.size):
-            row[j] = rounded_sum(np.float64(part[j]), row[j], t)
+            row[j] = joined(np.float64(part[j]), row[j], t)
             part[j] = zero

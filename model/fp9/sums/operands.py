@@ -14,6 +14,7 @@ from fp9.casts.arrays import as_codes, decode_to
 from fp9.engines import NO_EXPONENT, Engine, alignment_exponent
 from fp9.formats import Format, floor_log2, format
 from fp9.formats.dtypes import named_or_carried
+from fp9.formats.host import BINARY64
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -108,8 +109,8 @@ class Operand:
 
     def array(self, what: str) -> NDArray[Any]:
         """What kernels read: "float32" or "float64" numbers, "integers" in units of the lowest bit (of formats of
-        numbers alone), "powers" of two for alignment (0 of all that are not finite), their "exponents" as bytes, or
-        which are "finite"; shape of the codes, contiguous, not to be written to.
+        numbers alone), "powers" of two for alignment (0 of all that are not finite), as bytes their "exponents" or
+        those of their "lowest bits", or which are "finite"; shape of the codes, contiguous, not to be written to.
         """
         return self._kept.array(what, self._swapped)
 
@@ -213,6 +214,15 @@ def exponent_table(fmt: Format) -> NDArray[np.int8]:
 
 
 @functools.lru_cache(maxsize=64)
+def lowest_bit_table(fmt: Format) -> NDArray[np.int8]:
+    """Exponents of the lowest bits of numbers of a format whose exponents are bytes; above all others for the rest."""
+    mantissas, exponents = np.frexp(np.where(np.isfinite(fmt.table), fmt.table, 0.0))
+    integers = np.abs(np.ldexp(mantissas, BINARY64.precision)).astype(np.int64)
+    lowest = np.frexp((integers & -integers).astype(np.float64))[1] - 1 + exponents - BINARY64.precision
+    return np.where(integers > 0, lowest, -NO_EXPONENT - 1).astype(np.int8)
+
+
+@functools.lru_cache(maxsize=64)
 def finite_table(fmt: Format) -> NDArray[np.bool_]:
     """Which codes of a format of at most 16 bits are numbers."""
     finite: NDArray[np.bool_] = np.isfinite(fmt.table)
@@ -251,6 +261,7 @@ _MADE: dict[str, Callable[[NDArray[Any], Format], NDArray[Any]]] = {
     "float64": lambda codes, fmt: decode_to(codes, fmt, np.dtype(np.float64)),
     "integers": lambda codes, fmt: _looked_up(codes, integer_table(fmt)),
     "exponents": lambda codes, fmt: _looked_up(codes, exponent_table(fmt)),
+    "lowest bits": lambda codes, fmt: _looked_up(codes, lowest_bit_table(fmt)),
     "powers": lambda codes, fmt: _looked_up(codes, power_table(fmt)),
     "finite": lambda codes, fmt: _looked_up(codes, finite_table(fmt)),
 }

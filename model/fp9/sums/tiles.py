@@ -17,13 +17,13 @@ from fp9.formats.host import BINARY32, BINARY64
 from fp9.kernels import aligned as aligned_kernels
 from fp9.kernels import chains as chain_kernels
 from fp9.kernels import halves as half_kernels
-from fp9.kernels.aligned import SAFE_EXPONENT
 from fp9.kernels.vectors import tile_columns
+from fp9.kernels.window_tiles import SAFE_EXPONENT
 from fp9.rounding import Rounding
 from fp9.sums.fast import PRODUCTS_OF_TILES, STRATEGIES, FastSums, Places, RoundedChain, depth_bits, fitting
 from fp9.sums.general import NO_RANDOM, GeneralSums
 from fp9.sums.groups import GroupedTiles
-from fp9.sums.operands import Span
+from fp9.sums.operands import Span, bit_range
 from fp9.sums.rounders import rounder
 from fp9.sums.sides import NO_POWERS, Side
 
@@ -80,10 +80,18 @@ class Tiled(FastSums):
         """As the base class has it, all columns at once; where scales do not enter, chunks join inside the tiles."""
         if not self.joins_inside or any((scales != 1).any() for scales in self._scales):
             return super().join(rows, columns, totals)
-        chunks = Chunks(self.engine.chunk or self.depth, self._total)
+        chunks = Chunks(self.engine.chunk or self.depth, self._joining)
         return self._mended(rows, totals, 0, self.depth, chunks, lambda *cells: self._others.join(*cells))
 
     joins_inside = True
+
+    @property
+    def _joining(self) -> Any:
+        """How totals are rounded, as `kernels.floats.joined` takes it."""
+        (lowest, highest), output = bit_range(self.engine.result), self.engine.output
+        narrow = lowest >= BINARY32.lowest_quantum and highest <= BINARY32.bias
+        own = output.native_dtype == "float32" and self.engine.output_rounding is Rounding.RNE
+        return np.float32(0) if own and narrow and self.engine.result.precision <= BINARY32.precision else self._total
 
     def _mended(
         self,
@@ -225,9 +233,13 @@ class Aligned(Tiled):
             self.carrier(min(2.0**SAFE_EXPONENT, float(engine.result.max))),
         )
         self._rounder = rounder(engine.result, engine.rounding, self.carrier)  # type: ignore[arg-type]
-        self._negative = -(self.a < 0).astype(np.int8)
-        self.a = np.abs(self.a)
         self._exponents = a.rows("exponents"), b.columns("exponents")
+        fraction_bits = max(engine.result.precision, engine.addend_format.precision) - 1
+        whole = self._is_often_whole and engine.window >= fraction_bits
+        self._lowest_bits = (a.rows("lowest bits"), b.columns("lowest bits")) if whole else (None, None)
+
+    _is_often_whole = True
+    """Whether a window often holds all bits of a step; asked where it holds those of the addend that it begins with."""
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
@@ -236,10 +248,11 @@ class Aligned(Tiled):
     def tiles(
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks
     ) -> NDArray[Any]:
-        exponents_a, exponents_b = self._exponents
-        sums, left = np.empty_like(acc), (self.a[rows], self._negative[rows], exponents_a[rows])
-        numbers = (self._numbers, self._rounder)
-        aligned_kernels.aligned(*numbers, *left, self.b, exponents_b, acc, sums, begin, end, redo, *chunks)
+        (exponents_a, exponents_b), (bits_a, bits_b) = self._exponents, self._lowest_bits
+        sums, numbers = np.empty_like(acc), (self._numbers, self._rounder)
+        left = (self.a[rows], exponents_a[rows], None if bits_a is None else bits_a[rows])
+        right = (self.b, exponents_b, bits_b)
+        aligned_kernels.aligned(*numbers, *left, *right, acc, sums, begin, end, redo, *chunks)
         return sums
 
 
@@ -247,6 +260,7 @@ class AlignedNarrow(Aligned):
     """The same in float32."""
 
     carrier = np.float32
+    _is_often_whole = False
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
@@ -264,7 +278,7 @@ class Joined(Aligned):
         places = np.arange(self.depth)
         order = np.lexsort((places, places % engine.products % 2, places // engine.products))
         exponents_a, exponents_b = self._exponents
-        self.a, self._negative, exponents_a = (x.take(order, axis=1) for x in (self.a, self._negative, exponents_a))
+        self.a, exponents_a = (x.take(order, axis=1) for x in (self.a, exponents_a))
         self.b, self._exponents = self.b[order], (exponents_a, exponents_b[order])
 
     @staticmethod
@@ -277,7 +291,7 @@ class Joined(Aligned):
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks
     ) -> NDArray[Any]:
         exponents_a, exponents_b = self._exponents
-        sums, left = np.empty_like(acc), (self.a[rows], self._negative[rows], exponents_a[rows])
+        sums, left = np.empty_like(acc), (self.a[rows], exponents_a[rows])
         half_kernels.halves(self._numbers, self._rounder, *left, self.b, exponents_b, acc, sums, begin, end, redo)
         return sums
 

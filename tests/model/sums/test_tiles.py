@@ -75,6 +75,22 @@ def test_sums_near_every_edge_of_the_result(name: str, exponent: int) -> None:
     assert np.array_equal(fp9.matmul(a, b, "e5m2", "e5m2", name), one_by_one(a, b, ("e5m2", "e5m2"), name))
 
 
+@pytest.mark.parametrize("name", ["blackwell(window={})", "blackwell_fp16(window={})", "hopper_mma(window={})"])
+@pytest.mark.parametrize("window", [18, 20, 23])
+@pytest.mark.parametrize("formats", PAIRS, ids="x".join)
+def test_windows_that_hold_all_bits_of_some_steps(formats: tuple[str, str], window: int, name: str) -> None:
+    """Bits of ordinary products lie so far apart, in some more; addends reach above and below them by any number."""
+    name = name.format(window)
+    rng = np.random.default_rng(window)
+    a, b = ordinary(formats[0], (64, 64), rng), ordinary(formats[1], (64, 80), rng)
+    assert np.array_equal(fp9.matmul(a, b, *formats, name), one_by_one(a, b, formats, name))
+    a, b = a[:, :16], b[:16]
+    powers, output = np.exp2(rng.integers(-30, 14, (64, 1))), engine(name).addend_format
+    for numbers in (rng.standard_normal((64, 80)), rng.choice([-1.0, 1.0], (64, 80))):  # of many bits, and of one
+        own: Any = {"c": fp9.encode((numbers * powers).astype(np.float32), output), "format_c": output}
+        assert np.array_equal(fp9.matmul(a, b, *formats, name, **own), one_by_one(a, b, formats, name, **own))
+
+
 @pytest.mark.parametrize("name", ENGINES)
 def test_ordinary_numbers_meet_no_edge(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No row and no column of them is computed twice: the speed that docs/performance.md shows is theirs."""

@@ -1,0 +1,242 @@
+"""One step with a window as vectors: a float accumulator aligns, or nothing needs to be aligned.
+
+A sum of magnitudes that starts at 2^p of a unit, p the carrier's fraction bits, and stays below twice that has this
+unit as its last place: under rounding toward zero, one fused multiply-add multiplies, aligns, truncates and adds. Sums
+of all magnitudes and of those of negative products give the sum. Exponents are bytes, as many of them compared at a
+time as a register holds.
+
+Where the window holds all bits of a step's products and of the accumulators beside them, it truncates nothing, and the
+products are summed as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+
+from fp9.engines import NO_EXPONENT
+from fp9.kernels.compiled import inlined
+from fp9.kernels.vectors import VECTORS, WIDE, Code, Variable
+
+SAFE_EXPONENT = 90
+"""Products lie above 2^-90, and a zero's byte with any exponent below; numbers to 2^90 are far from float32's ends."""
+ROWS = 3 if WIDE else 1
+"""Of a tile."""
+BYTE, _I64 = ir.IntType(8), ir.IntType(64)
+PLANES, _NEGATIVE_B, _POSITIVE_B = 3, 1, 2
+"""Of a packed b: its numbers, magnitudes of the negative ones, of the positive ones."""
+
+
+class Window(NamedTuple):
+    """A step as a tile takes it: where it begins in packed values and how many products it has, as indices."""
+
+    b: Any
+    power_b: Any
+    first: Any
+    count: Any
+    bits: Any
+    lowest: Any
+    zero: Any
+
+
+class Ends(NamedTuple):
+    """Exponents of the highest and lowest bits of a step's products: of each row of a, and of b."""
+
+    highest: Any
+    lowest: Any
+    highest_b: Any
+    lowest_b: Any
+
+
+def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: Any, step: Window,
+                acc: Any, out: Any) -> list[Any]:  # fmt: skip
+    """Sums of one step of `rows` rows and their addends in `acc`, none where it is None, to `out`; the largest
+    exponents of their products."""
+    width = VECTORS * code.lanes
+    left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
+    places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
+    exponents = _Exponents(code, power_a, left, step.power_b, step.count)
+    tops = exponents.tops()
+    exponents.raise_to(tops, step.zero)
+    cells = [(r, v) for r in range(rows) for v in range(VECTORS)]
+    bases, alls, negatives = {}, {}, {}
+    for r, v in cells:
+        c = code.constant(0.0, code.float)
+        if acc is not None:
+            c = code.load(acc, code.place(v, code.lanes, places[r]), code.float)
+        base, magnitude, below = _start(code, c, code.part(tops[r].get(), v), step.bits, step.lowest, step.zero)
+        bases[r, v] = base
+        alls[r, v] = code.variable(code.builder.fadd(base, magnitude))
+        negatives[r, v] = code.variable(code.builder.fadd(base, below))
+    with code.loop(step.count) as k:
+        start = code.place(k, PLANES * width)
+        numbers = [code.load(step.b, code.place(v, code.lanes, start), code.float) for v in range(VECTORS)]
+        magnitudes = [code.magnitude(x) for x in numbers]
+        for r in range(rows):
+            place = code.builder.add(left[r], k)
+            x = code.magnitude(code.splat(code.load(a, place, code.float.element)))
+            sign = code.builder.ashr(code.load(a, place, code.int.element), code.int.element(code.bits - 1))
+            plane = code.builder.and_(code.as_index(sign), code.index((_POSITIVE_B - _NEGATIVE_B) * width))
+            other = code.builder.add(start, code.builder.add(plane, code.index(_NEGATIVE_B * width)))
+            for v in range(VECTORS):
+                alls[r, v].set(code.fma(magnitudes[v], x, alls[r, v].get()))
+                against = code.load(step.b, code.place(v, code.lanes, other), code.float)
+                negatives[r, v].set(code.fma(against, x, negatives[r, v].get()))
+    for r, v in cells:
+        every, below = (code.builder.fsub(x[r, v].get(), bases[r, v]) for x in (alls, negatives))
+        total = code.builder.fsub(code.builder.fsub(every, below), below)
+        code.store(total, out, code.place(v, code.lanes, places[r]))
+    return [top.get() for top in tops]
+
+
+def whole_sums(code: Code, rows: int, a: Any, depth: Any, row: Any, step: Window, acc: Any) -> None:
+    """Add one step of `rows` rows to their accumulators, where the window holds all bits: these sums are exact."""
+    width = VECTORS * code.lanes
+    left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
+    places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
+    zero = code.constant(0.0, code.float)
+    sums = {}
+    for r, v in ((r, v) for r in range(rows) for v in range(VECTORS)):
+        c = code.load(acc, code.place(v, code.lanes, places[r]), code.float)
+        sums[r, v] = code.variable(code.builder.fadd(c, zero))  # an aligned sum's zero has no sign
+    with code.loop(step.count) as k:
+        start = code.place(k, PLANES * width)
+        numbers = [code.load(step.b, code.place(v, code.lanes, start), code.float) for v in range(VECTORS)]
+        for r in range(rows):
+            place = code.builder.add(left[r], k)
+            x = code.splat(code.load(a, place, code.float.element))
+            for v in range(VECTORS):
+                sums[r, v].set(code.fma(numbers[v], x, sums[r, v].get()))
+    for (r, v), total in sums.items():
+        code.store(total.get(), acc, code.place(v, code.lanes, places[r]))
+
+
+class _Exponents:
+    """Those of products, of rows that begin in `left` with all columns of a panel, as bytes."""
+
+    def __init__(self, code: Code, power_a: Any, left: list[Any], power_b: Any, count: Any) -> None:
+        self._code, self._power_a, self._left, self._power_b, self._count = code, power_a, left, power_b, count
+        self._vector = ir.VectorType(BYTE, VECTORS * code.lanes)
+
+    def tops(self) -> list[Variable]:
+        """The largest of each row and column."""
+        return self._ends(NO_EXPONENT, self._code.larger)
+
+    def raise_to(self, tops: list[Variable], zero: Any) -> None:
+        """Let a zero among the products count with its exponent, where it has one."""
+        code, builder = self._code, self._code.builder
+        with builder.if_then(builder.icmp_signed("!=", zero, code.index(NO_EXPONENT))):
+            own = code.splat(builder.trunc(zero, BYTE), self._vector.count)
+            for top, bottom in zip(tops, self._ends(-NO_EXPONENT - 1, code.smaller), strict=True):
+                has_zero = builder.icmp_signed("<", bottom.get(), code.constant(-SAFE_EXPONENT, self._vector))
+                top.set(builder.select(has_zero, code.larger(top.get(), own), top.get()))
+
+    def _ends(self, start: int, chosen: Any) -> list[Variable]:
+        code, width = self._code, self._vector.count
+        ends = [code.variable(code.constant(start, self._vector)) for _ in self._left]
+        with code.loop(self._count) as k:
+            own = code.load(self._power_b, code.place(k, width), self._vector)
+            for end, first in zip(ends, self._left, strict=True):
+                other = code.splat(code.load(self._power_a, code.builder.add(first, k), BYTE), width)
+                end.set(chosen(end.get(), code.saturating_sum(own, other)))
+        return ends
+
+
+def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any, zero: Any) -> tuple[Any, Any, Any]:
+    """What sums start from, the addend's magnitude, and this where it is negative."""
+    builder, fraction, field = code.builder, code.constant(code.fraction_bits), code.exponent_field
+    bias = field >> 1
+    bits = code.as_bits(c)
+    magnitude = builder.and_(bits, code.constant((1 << (code.bits - 1)) - 1))
+    exponent = builder.sub(builder.lshr(magnitude, fraction), code.constant(bias))
+    exponent = code.larger(exponent, code.splat_integer(lowest))
+    some = builder.icmp_signed("!=", magnitude, code.constant(0))
+    top = code.larger(top, builder.select(some, exponent, code.splat_integer(zero)))
+    scale = builder.sub(code.constant(bias + code.fraction_bits), code.splat_integer(window))
+    base = code.as_numbers(builder.shl(builder.add(top, scale), fraction))
+    is_negative = builder.icmp_signed("<", bits, code.constant(0))
+    numbers = code.as_numbers(magnitude)
+    return base, numbers, builder.select(is_negative, numbers, code.constant(0.0, code.float))
+
+
+def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends) -> Any:
+    """Whether the window holds all bits of the products of `rows` rows and of their accumulators."""
+    builder, width = code.builder, VECTORS * code.lanes
+    bias, fraction = code.index(code.exponent_field >> 1), code.index(code.fraction_bits)
+
+    def power(exponent: Any) -> Any:
+        bits = builder.shl(builder.add(exponent, bias), fraction)
+        return code.splat(builder.bitcast(bits, code.float.element))
+
+    cut = code.splat(builder.icmp_signed("!=", step.count, step.count))
+    for r in range(rows):
+        own = builder.add(row, code.index(r))
+        top = builder.add(code.load(ends.highest, own, _I64), ends.highest_b)
+        lowest = builder.add(code.load(ends.lowest, own, _I64), ends.lowest_b)
+        for other in (step.lowest, step.zero):
+            top = builder.select(builder.icmp_signed(">", other, top), other, top)
+        finest = builder.sub(top, step.bits)
+        units, beyond = power(builder.neg(finest)), power(builder.add(lowest, builder.add(step.bits, code.index(1))))
+        below = builder.icmp_signed("<", lowest, finest)
+        found = code.splat(below)
+        for v in range(VECTORS):
+            c = code.load(acc, code.place(v, code.lanes, code.place(own, width)), code.float)
+            steps = builder.fmul(c, units)
+            for each in (
+                builder.fcmp_unordered("!=", steps, code.truncated(steps)),
+                builder.fcmp_unordered(">=", code.magnitude(c), beyond),
+            ):
+                found = builder.or_(found, each)
+        cut = found if cut is None else builder.or_(cut, found)
+    return builder.icmp_unsigned("==", builder.bitcast(cut, ir.IntType(code.lanes)), ir.IntType(code.lanes)(0))
+
+
+@inlined
+def pack(values, powers, b, power_b, left):
+    """Columns of b from `left` on, as a tile reads them; zeros beyond the last one."""
+    zero = b.dtype.type(0.0)
+    count = min(values.shape[2], b.shape[1] - left)
+    for k in range(b.shape[0]):
+        x, power, own = b[k], power_b[k], powers[k]
+        numbers, negatives, positives = values[k, 0], values[k, _NEGATIVE_B], values[k, _POSITIVE_B]
+        for j in range(count):
+            numbers[j] = x[left + j]
+            negatives[j] = max(-x[left + j], zero)
+            positives[j] = max(x[left + j], zero)
+            own[j] = power[left + j]
+
+
+@inlined
+def _ends(powers, lows):
+    """The largest exponent and that of the lowest bit of some numbers."""
+    highest, lowest = powers[0], lows[0]
+    for k in range(powers.size):
+        highest, lowest = max(highest, powers[k]), min(lowest, lows[k])
+    return np.int64(highest), np.int64(lowest)
+
+
+@inlined
+def ends_of_steps(power_a, low_a, begin, end, length, products):
+    """Those of a's rows in every step, (steps, 2, rows)."""
+    steps = -(-length // products) * -(-(end - begin) // length)
+    ends = np.empty((steps, 2, power_a.shape[0]), np.int64)
+    step = 0
+    for start in range(begin, end, length):
+        for first in range(start, min(start + length, end), products):
+            last = min(first + products, start + length, end)
+            for i in range(power_a.shape[0]):
+                ends[step, 0, i], ends[step, 1, i] = _ends(power_a[i, first:last], low_a[i, first:last])
+            step += 1
+    return ends
+
+
+@inlined
+def ends_of_columns(power_b, low_b):
+    """Those of some columns of b in one step."""
+    highest, lowest = _ends(power_b[0], low_b[0])
+    for k in range(1, power_b.shape[0]):
+        high, low = _ends(power_b[k], low_b[k])
+        highest, lowest = max(highest, high), min(lowest, low)
+    return highest, lowest
