@@ -16,6 +16,7 @@ from fp9.blocks.levels import factors_of, level_bits, own_codes, with_levels
 from fp9.blocks.scales import bf16_reciprocals, scale_codes
 from fp9.casts.arrays import as_codes, as_numbers, decode_to, encode_numbers
 from fp9.casts.random_bits import RandomBits, random_bits_of
+from fp9.casts.sources import check_switches
 from fp9.policy import CastPolicy, cast_policy
 from fp9.rounding import PUBLISHED, Overflow, Rounding
 from fp9.scaling import BlockFormat, ScaleRule, block_format
@@ -155,6 +156,7 @@ def _checked_tensor_scale(block: BlockFormat, scale: float | np.float32 | None) 
 def _layout(shape: tuple[int, ...], block: BlockFormat, axis: int, square: bool) -> Layout:
     if not shape:
         raise ValueError("a single number given; give an array of one axis or more")
+    check_switches(square=square)
     if square and block.levels:
         raise ValueError(f"square blocks of {block.name} asked for; its groups lie along one axis")
     return Layout(shape, block.length, axis, square)

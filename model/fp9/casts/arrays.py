@@ -12,7 +12,7 @@ from fp9.casts.options import CastOptions, Details
 from fp9.casts.plans import encoder
 from fp9.casts.random_bits import RandomBits, Stochastic, random_bits_of
 from fp9.casts.request import Request, Supplied
-from fp9.casts.sources import as_numbers, as_scale, hybrid_thresholds
+from fp9.casts.sources import as_numbers, as_scale, check_switches, hybrid_thresholds
 from fp9.formats import Format, Kind, format
 from fp9.formats.dtypes import carried, named_or_carried
 from fp9.oracle import casts as oracle
@@ -135,9 +135,10 @@ def encode(
     [56, 126, 126]
 
     Raises ValueError for a NaN that the format cannot express and for policies that do not fit, TypeError for sources
-    that are no numbers. Source: docs/numerics.md.
+    that are no numbers and switches that are neither True nor False. Source: docs/numerics.md.
     """
     target = format(fmt)
+    check_switches(nan_to_zero=nan_to_zero, inf_clip=inf_clip, flush_source=flush_source, flags=flags, counts=counts)
     policy = cast_policy(target, rounding, overflow, nan_to_zero, inf_clip, nan_sign, nan, payload, flush_source)
     source = _numbers(x)
     random = random_bits_of(policy, random_bits, random_width, stochastic, source.shape, target)

@@ -61,6 +61,13 @@ def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> 
     return np.where(finite & (np.abs(result) < _TINY), np.copysign(_TINY, numbers), result)
 
 
+def check_switches(**given: object) -> None:
+    """Raise TypeError for what is neither True nor False: an array or a word would be kept and fail somewhere else."""
+    for name, value in given.items():
+        if not isinstance(value, bool | np.bool_):
+            raise TypeError(f"{name} of type {type(value).__name__} given; give True or False")
+
+
 def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32]:
     """A scale's exponents: one integer, or an array (int32) that broadcasts to `shape`, flattened.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 
 from fp9.casts.arrays import as_codes, decode_to, output_array
+from fp9.casts.sources import check_switches
 from fp9.engines import Engine, Scaling, format_of_scales
 from fp9.engines import engine as find_engine
 from fp9.formats import Format, format
@@ -127,8 +128,9 @@ def dot(
     14.0
 
     Raises ValueError for shapes, scales, engines and formats that do not fit, TypeError for codes that are no integers
-    or have no format.
+    or have no format and `flags` that are neither True nor False.
     """
+    check_switches(flags=flags)
     chosen, x, y = find_engine(engine), as_operand("a", a, format_a), as_operand("b", b, format_b)
     fmt = format_of_scales(chosen, scale_format, block)
     if x.ndim == 0 or y.ndim == 0 or x.shape[-1] != y.shape[-1]:
@@ -209,6 +211,7 @@ def matmul(
     >>> fp9.decode(matmul(one, one.T, "e4m3", "e4m3"), "fp32").tolist()
     [[5.0]]
     """
+    check_switches(flags=flags)
     chosen, x, y = find_engine(engine), as_operand("a", a, format_a), as_operand("b", b, format_b)
     fmt = format_of_scales(chosen, scale_format, block)
     lead = _batch(x, y)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import operator
 import subprocess
 import sys
+from typing import Any
 
 import en_dtypes
 import ml_dtypes
@@ -198,6 +201,35 @@ def test_import_is_light() -> None:
 def test_bad_options_are_explained(options: dict, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         fp9.encode(np.float32([1.0]), "e4m3", **options)
+
+
+def switches(function: Any) -> list[str]:
+    """Parameters that are True or False."""
+    return [name for name, given in inspect.signature(function).parameters.items() if isinstance(given.default, bool)]
+
+
+def test_what_is_neither_true_nor_false_is_one_sentence() -> None:
+    """An array where a switch belongs was an unhashable type, or an ambiguous truth value."""
+    codes = np.full((32, 32), 0x38, np.uint8)
+    operands = (codes, codes, "e4m3", "e4m3")
+    calls = {
+        "encode": (np.float32([1.0]), "e4m3"),
+        "cast": (codes, "e4m3", "e5m2"),
+        "dot": operands,
+        "matmul": operands,
+        "blocks.quantise": (np.ones((32, 32), np.float32), "mxfp8_e4m3"),
+        "blocks.dequantise": (codes, np.full((32, 1), 127, np.uint8), "mxfp8_e4m3"),
+    }
+    for name, arguments in calls.items():
+        function = operator.attrgetter(name)(fp9)
+        for switch in switches(function):
+            for wrong in (np.array([True]), np.array([True, False]), "yes", None, 2):
+                with pytest.raises(TypeError, match=f"^{switch} of type .* given; give True or False$"):
+                    function(*arguments, **{switch: wrong})
+            function(*arguments, **{switch: np.False_})
+    public = [getattr(fp9, name) for name in fp9.__all__]
+    functions = [x for x in public if inspect.isfunction(x) and x.__module__.startswith("fp9.")]
+    assert {x.__name__ for x in functions if switches(x)} <= {name.rpartition(".")[2] for name in calls}
 
 
 def test_complex_numbers_and_texts_are_no_source() -> None:
