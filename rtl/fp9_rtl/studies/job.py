@@ -13,16 +13,23 @@ from fp9_rtl.studies import report as study_report
 from fp9_rtl.studies import study
 from fp9_rtl.studies import submodules as study_submodules
 from fp9_rtl.studies.catalogue import STUDIES
+from fp9_rtl.studies.medians import MEDIANS
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, Library
 from fp9_rtl.synthesis.run import Progress
-
-_OTHERS = (study_submodules, study_medians)
-"""Studies whose pages have another form than those of `STUDIES`."""
 
 
 def questions() -> dict[str, str]:
     """Name and question of every study."""
-    return {name: s.question for name, s in STUDIES.items()} | {other.NAME: other.QUESTION for other in _OTHERS}
+    return {name: question for name, _, question in _listed()}
+
+
+def _listed() -> list[tuple[str, str, str]]:
+    """Name, title and question of every study, those last whose pages have another form than those of `STUDIES`."""
+    submodules = (study_submodules.NAME, study_submodules.TITLE, study_submodules.QUESTION)
+    plain, medians = (
+        [(s.name, s.title, s.question) for s in studies] for studies in (STUDIES.values(), MEDIANS.values())
+    )
+    return [*plain, submodules, *medians]
 
 
 def run(
@@ -47,9 +54,7 @@ def run(
     for name in chosen:
         written[name] = _one(name, folder, _shifted(progress, done, steps), libraries)
         done += _steps(name, len(libraries))
-    listed = [(s.name, s.title, s.question) for s in STUDIES.values()]
-    listed += [(other.NAME, other.TITLE, other.QUESTION) for other in _OTHERS]
-    present = [entry for entry in listed if (folder / f"{entry[0]}.md").exists()]
+    present = [entry for entry in _listed() if (folder / f"{entry[0]}.md").exists()]
     write_whole(folder / study_report.INDEX, study_report.index(present))
     return written
 
@@ -58,8 +63,8 @@ def _one(name: str, folder: Path, progress: Progress | None, libraries: Sequence
     """Measure and write one study."""
     if name == study_submodules.NAME:
         return study_submodules.write(study_submodules.measure(library=libraries[0], progress=progress), folder)
-    if name == study_medians.NAME:
-        return study_medians.write(study_medians.measure(libraries, progress), folder)
+    if name in MEDIANS:
+        return study_medians.write(MEDIANS[name], study_medians.measure(MEDIANS[name], libraries, progress), folder)
     measured = []
     for number, cells in enumerate(libraries):
         here = _shifted(progress, number * len(STUDIES[name].variants), 0)
@@ -71,7 +76,7 @@ def _steps(name: str, libraries: int) -> int:
     """Steps that a study counts."""
     if name == study_submodules.NAME:
         return len(CATALOGUE)
-    return len(study_medians.PAIRS) if name == study_medians.NAME else libraries * len(STUDIES[name].variants)
+    return len(MEDIANS[name].groups) if name in MEDIANS else libraries * len(STUDIES[name].variants)
 
 
 def _shifted(progress: Progress | None, before: int, steps: int) -> Progress | None:

@@ -1,24 +1,19 @@
-"""The study of mixed formats over 1-5-2 alone where 5 % matter: ratios of medians over several orders of the cells."""
+"""Studies where 5 % matter: ratios of medians over several orders of the cells."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from fp9.system.files import write_whole
-from fp9.units import CATALOGUE, Dot, Unit
+from fp9.units import CATALOGUE, Dot, Quantiser, Unit
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, Library
 from fp9_rtl.synthesis.records import NOTE, RepeatedRatio, Repeats
 from fp9_rtl.synthesis.report import markdown_row, um2
 from fp9_rtl.synthesis.run import Progress, repeated_side_by_side
-
-NAME = "medians"
-"""What this study is called beside those of `STUDIES`."""
-
-TITLE = "Mixed operands, medians"
-QUESTION = "What do mixed operands cost over 1-5-2 alone, where another order of the cells may decide?"
 
 ORDERS = 5
 """Orders of the cells, the text's own among them."""
@@ -31,36 +26,74 @@ def _staged(name: str, stages: int) -> Unit:
     return dataclasses.replace(found, name=f"{name}_stages{stages}", stages=stages)
 
 
-PAIRS = (
-    (CATALOGUE["fpu_dlfloat16_hfp8"], CATALOGUE["fpu_dlfloat16_hfp8_152"]),
-    (CATALOGUE["fma_dlfloat16_hfp8"], CATALOGUE["fma_dlfloat16_hfp8_152"]),
-    (_staged("fma_dlfloat16_hfp8", 3), _staged("fma_dlfloat16_hfp8_152", 3)),
-    (CATALOGUE["fma_fp32_ocp"], CATALOGUE["fma_fp32_e5m2"]),
+_Group = tuple[tuple[Unit, ...], Unit]
+"""Units, and what they are compared with."""
+
+
+@dataclass(frozen=True)
+class Medians:
+    """A question, and the units that answer it, in groups that share what they are compared with."""
+
+    name: str
+    title: str
+    question: str
+    groups: tuple[_Group, ...]
+
+
+_MIXED = Medians(
+    "medians",
+    "Mixed operands, medians",
+    "What do mixed operands cost over 1-5-2 alone, where another order of the cells may decide?",
+    (
+        ((CATALOGUE["fpu_dlfloat16_hfp8"],), CATALOGUE["fpu_dlfloat16_hfp8_152"]),
+        ((CATALOGUE["fma_dlfloat16_hfp8"],), CATALOGUE["fma_dlfloat16_hfp8_152"]),
+        ((_staged("fma_dlfloat16_hfp8", 3),), _staged("fma_dlfloat16_hfp8_152", 3)),
+        ((CATALOGUE["fma_fp32_ocp"],), CATALOGUE["fma_fp32_e5m2"]),
+    ),
 )
-"""Units with both formats, and with 1-5-2 alone."""
+
+
+def _rules(name: str, lanes: int) -> Medians:
+    """A quantiser of the catalogue, so many numbers in an operation: with each of its rules alone and with all, over
+    the first alone."""
+    every = CATALOGUE[name]
+    assert isinstance(every, Quantiser)
+    every = dataclasses.replace(every, name="quantiser_all_rules", lanes=lanes)
+    first, *others = (dataclasses.replace(every, name=f"quantiser_{rule.name}", rules=(rule,)) for rule in every.rules)
+    question = (
+        f"What does the rule of the scale cost in a quantiser of {every.source.name} to {every.block.name}, {lanes} "
+        f"numbers in an operation: each rule alone, and a choice of all, over `{first.rules[0].name}`?"
+    )
+    return Medians("rules", "Rules of a block's scale, medians", question, (((*others, every), first),))
+
+
+MEDIANS: dict[str, Medians] = {study.name: study for study in (_MIXED, _rules("quantiser_mxfp4", 4))}
+"""These studies by name, beside those of `STUDIES`."""
 
 Found = tuple[list[Repeats], list[RepeatedRatio]]
 
 
-def measure(libraries: Sequence[str | Library] = SIDE_BY_SIDE, progress: Progress | None = None) -> Found:
-    """Every pair in each library by mappings A and B. Raises as `synthesise_unit`."""
+def measure(
+    study: Medians, libraries: Sequence[str | Library] = SIDE_BY_SIDE, progress: Progress | None = None
+) -> Found:
+    """Every group in each library by mappings A and B. Raises as `synthesise_unit`."""
     repeats: list[Repeats] = []
     medians: list[RepeatedRatio] = []
-    for done, (both, one) in enumerate(PAIRS, start=1):
-        areas, ratios = repeated_side_by_side([both], one, ORDERS, libraries)
+    for done, (units, reference) in enumerate(study.groups, start=1):
+        areas, ratios = repeated_side_by_side(units, reference, ORDERS, libraries)
         repeats += areas
         medians += ratios
         if progress:
-            progress(f"{NAME}: {both.name}", done, len(PAIRS))
+            progress(f"{study.name}: {reference.name}", done, len(study.groups))
     return repeats, medians
 
 
-def write(found: Found, folder: Path) -> list[Path]:
-    """Write medians.md and .json into a folder; their paths."""
-    texts = {".md": page(found), ".json": as_json(found)}
+def write(study: Medians, found: Found, folder: Path) -> list[Path]:
+    """Write NAME.md and .json into a folder; their paths."""
+    texts = {".md": page(study, found), ".json": as_json(found)}
     for suffix, text in texts.items():
-        write_whole(folder / f"{NAME}{suffix}", text)
-    return [folder / f"{NAME}{suffix}" for suffix in texts]
+        write_whole(folder / f"{study.name}{suffix}", text)
+    return [folder / f"{study.name}{suffix}" for suffix in texts]
 
 
 def as_json(found: Found) -> str:
@@ -74,8 +107,8 @@ def as_json(found: Found) -> str:
     return json.dumps(record, indent=1) + "\n"
 
 
-def page(found: Found) -> str:
-    """The study as a Markdown page."""
+def page(study: Medians, found: Found) -> str:
+    """A study as a Markdown page."""
     repeats, medians = found
     ratios = [markdown_row(["unit", "over", "library", "mapping", "ratio", "least", "most", "delay ratio"])]
     ratios.append(markdown_row([*["---"] * 4, *["---:"] * 4]))
@@ -91,5 +124,5 @@ def page(found: Found) -> str:
         f"Medians over {ORDERS} orders in which ABC meets the cells of one circuit; a ratio's least and most are of "
         f"any two orders; deviations are standard deviations. {NOTE[0].upper()}{NOTE[1:]}."
     )
-    parts = [f"# {TITLE}", QUESTION, "\n".join(ratios), "\n".join(areas), basis]
-    return "\n\n".join([*parts, f"Measure again: `fp9 study {NAME}`"]) + "\n"
+    parts = [f"# {study.title}", study.question, "\n".join(ratios), "\n".join(areas), basis]
+    return "\n\n".join([*parts, f"Measure again: `fp9 study {study.name}`"]) + "\n"

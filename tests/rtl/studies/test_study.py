@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import itertools
 import json
 from pathlib import Path
 from xml.etree import ElementTree
@@ -22,6 +23,7 @@ from fp9_rtl.studies import medians as study_medians
 from fp9_rtl.studies import report as study_report
 from fp9_rtl.studies import submodules as study_submodules
 from fp9_rtl.studies.catalogue import STUDIES, study
+from fp9_rtl.studies.medians import MEDIANS
 from fp9_rtl.studies.study import Chart, Outcome, Row, Study, Variant, measure
 from fp9_rtl.synthesis import breakdown as synth_area
 from fp9_rtl.synthesis.libraries import LIBRARIES, SIDE_BY_SIDE
@@ -134,7 +136,8 @@ def test_a_page_has_the_figures_and_the_spec_of_every_variant(name: str) -> None
 def test_nothing_but_pages_and_their_charts_is_kept() -> None:
     """JSON and CSV, which the command writes beside them, are left to it (.gitignore)."""
     kept = {f"{name}{suffix}" for name in (*STUDIES, "submodules") for suffix in (".md", ".svg")}
-    kept |= {"medians.md", "energy.md", "energy.svg", "energy-accuracy.svg"}  # the simulation's study
+    of_simulation = {"energy.md", "energy.svg", "energy-accuracy.svg"}
+    kept |= {f"{name}.md" for name in MEDIANS} | of_simulation
     tracked = {path.name for path in PAGES.iterdir() if path.suffix not in (".json", ".csv")}
     assert tracked <= kept | {study_report.INDEX}
 
@@ -229,22 +232,23 @@ def test_studies_can_be_listed() -> None:
 # --- medians --------------------------------------------------------------------------------------------------------
 
 
-def test_the_page_of_medians_has_every_pair_in_both_libraries() -> None:
-    text = (PAGES / "medians.md").read_text()
-    for both, one in study_medians.PAIRS:
-        for library in SIDE_BY_SIDE:
-            for mapping in "AB":
-                assert text.count(f"| {both.name} | {one.name} | {library} | {mapping} |") == 1
-                assert text.count(f"| {both.name} | {library} | {mapping} |") == 1
-    assert f"Measure again: `fp9 study {study_medians.NAME}`" in text
+@pytest.mark.parametrize("name", MEDIANS)
+def test_a_page_of_medians_has_every_pair_in_both_libraries(name: str) -> None:
+    text = (PAGES / f"{name}.md").read_text()
+    pairs = [(unit, over) for units, over in MEDIANS[name].groups for unit in units]
+    for (unit, over), library, mapping in itertools.product(pairs, SIDE_BY_SIDE, "AB"):
+        assert text.count(f"| {unit.name} | {over.name} | {library} | {mapping} |") == 1
+        assert text.count(f"| {unit.name} | {library} | {mapping} |") == 1
+    assert f"Measure again: `fp9 study {name}`" in text
 
 
 @with_library
 def test_ratios_of_medians_lie_within_those_of_any_two_orders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(study_medians, "PAIRS", ((CATALOGUE["decoder_ocp"], CATALOGUE["decoder_hif8"]),))
+    few = dataclasses.replace(MEDIANS["medians"], groups=(((CATALOGUE["decoder_ocp"],), CATALOGUE["decoder_hif8"]),))
+    monkeypatch.setitem(MEDIANS, few.name, few)
     monkeypatch.setattr(study_medians, "ORDERS", 2)
-    written = study_job.run([study_medians.NAME], tmp_path, libraries=["osu018"])
-    assert [path.name for path in written[study_medians.NAME]] == ["medians.md", "medians.json"]
+    written = study_job.run([few.name], tmp_path, libraries=["osu018"])
+    assert [path.name for path in written[few.name]] == ["medians.md", "medians.json"]
     text = (tmp_path / "medians.md").read_text()
     record = json.loads((tmp_path / "medians.json").read_text())
     assert [(ratio["library"], ratio["mapping"]) for ratio in record["ratios"]] == [("osu018", "A"), ("osu018", "B")]
