@@ -212,10 +212,12 @@ class Exact(FastSums):
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
-        counts = _parts(a.span, b.span, depth_bits(self.depth))
-        assert counts is not None
-        parts_a = read_only(*_split(self.a, a.span, counts[0]))
-        parts_b = read_only(*_split(self.b, b.span, counts[1]))
+        spans, bits = (a.span, b.span), depth_bits(self.depth)
+        if _parts(*spans, bits) != (1, 1):
+            spans = a.met_span, b.met_span
+        counts = _parts(*spans, bits)
+        assert counts is not None, "no number lies outside of its format"
+        parts_a, parts_b = (read_only(*_split(*side)) for side in zip((self.a, self.b), spans, counts, strict=True))
         self._pairs = [(x, y) for x in parts_a for y in parts_b]
         self._general = GeneralSums(engine, a, b, joins)
 

@@ -43,6 +43,17 @@ class _Kept:
         self._made: dict[tuple[str, bool], NDArray[Any]] = {}
         self._making = threading.Lock()
 
+    @functools.cached_property
+    def met_span(self) -> Span:
+        """The span of the numbers among the codes."""
+        met = np.zeros(self.format.table.size, dtype=np.bool_)
+        met[self.codes] = True
+        numbers = np.abs(self.format.table[met])
+        numbers = numbers[np.isfinite(numbers) & (numbers > 0)]
+        if not numbers.size:
+            return self.span._replace(highest=self.span.lowest)
+        return self.span._replace(lowest=int(lowest_bits(numbers).min()), highest=int(np.frexp(numbers.max())[1] - 1))
+
     def array(self, what: str, swapped: bool) -> NDArray[Any]:
         """An array of `_MADE`, contiguous in memory."""
         with self._making:
@@ -74,6 +85,11 @@ class Operand:
     def span(self) -> Span:
         """The format with the exponents of its numbers' bits."""
         return self._kept.span
+
+    @property
+    def met_span(self) -> Span:
+        """The same of the numbers that occur."""
+        return self._kept.met_span
 
     @property
     def codes(self) -> NDArray[Any]:
@@ -213,13 +229,18 @@ def exponent_table(fmt: Format) -> NDArray[np.int8]:
     return np.where(powers > 0, exponents, NO_EXPONENT).astype(np.int8)
 
 
+def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Exponents of the lowest bits of finite numbers but 0."""
+    significands, exponents = np.frexp(numbers)
+    integers = np.abs(np.ldexp(significands, BINARY64.precision)).astype(np.int64)
+    return np.frexp((integers & -integers).astype(np.float64))[1] - 1 + exponents - BINARY64.precision
+
+
 @functools.lru_cache(maxsize=64)
 def lowest_bit_table(fmt: Format) -> NDArray[np.int8]:
     """Exponents of the lowest bits of numbers of a format whose exponents are bytes; above all others for the rest."""
-    mantissas, exponents = np.frexp(np.where(np.isfinite(fmt.table), fmt.table, 0.0))
-    integers = np.abs(np.ldexp(mantissas, BINARY64.precision)).astype(np.int64)
-    lowest = np.frexp((integers & -integers).astype(np.float64))[1] - 1 + exponents - BINARY64.precision
-    return np.where(integers > 0, lowest, -NO_EXPONENT - 1).astype(np.int8)
+    some = power_table(fmt) > 0
+    return np.where(some, lowest_bits(np.where(some, fmt.table, 1.0)), -NO_EXPONENT - 1).astype(np.int8)
 
 
 @functools.lru_cache(maxsize=64)

@@ -70,6 +70,11 @@ class Side:
         return self.rows("powers") if self.aligned else NO_POWERS
 
     @property
+    def met_span(self) -> Span:
+        """The span of the numbers that occur; of all that may where scales multiply them."""
+        return self.span if self.scales is not None else self.operand.met_span
+
+    @property
     def is_finite(self) -> bool:
         """Whether no code stands for an infinity or NaN, nor one of the scales."""
         if self.scales is not None and not self.scales.is_finite:

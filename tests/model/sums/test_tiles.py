@@ -91,6 +91,28 @@ def test_windows_that_hold_all_bits_of_some_steps(formats: tuple[str, str], wind
         assert np.array_equal(fp9.matmul(a, b, *formats, name, **own), one_by_one(a, b, formats, name, **own))
 
 
+@pytest.mark.parametrize("binades", range(12, 32, 2))
+@pytest.mark.parametrize("fmt", ["e5m2", "hif8"])
+def test_exact_sums_of_numbers_that_span_so_many_binades(fmt: str, binades: int) -> None:
+    """Up to those whose sums float64 holds, and beyond; ends of either side occur once."""
+    rng, codes = np.random.default_rng(binades), np.arange(128, dtype=np.uint8)
+    sizes = fp9.decode(codes, fmt)
+    some = codes[(sizes >= 2.0**-15) & (sizes < 2.0 ** (binades - 15))]
+    a, b = (rng.choice(some, shape) | rng.choice([0, 128], shape) for shape in ((20, 150), (150, 70)))
+    a[0, 0], b[0, 0] = some[0], some[-1]
+    formats = (fmt, fmt)
+    assert np.array_equal(fp9.matmul(a, b, *formats, "exact"), one_by_one(a, b, formats, "exact"))
+
+
+def test_the_span_that_an_operand_meets() -> None:
+    """Bits 2^-1 of 1.5 and 2^2 of 4; zeros, infinities and NaN have none."""
+    infinity, nan = 0x7C, 0x7F
+    codes = np.append(fp9.encode([1.5, -4.0, 0.0], "e5m2"), np.array([infinity, nan], np.uint8))
+    assert fp9.operand(codes, "e5m2").met_span[1:3] == (-1, 2)
+    nothing = fp9.operand(np.zeros(3, np.uint8), "e5m2")
+    assert nothing.met_span.highest == nothing.met_span.lowest
+
+
 @pytest.mark.parametrize("name", ENGINES)
 def test_ordinary_numbers_meet_no_edge(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No row and no column of them is computed twice: the speed that docs/performance.md shows is theirs."""
