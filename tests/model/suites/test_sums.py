@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -22,40 +23,39 @@ from fp9.units import CATALOGUE, Dot
 Family = Callable[[Dot, np.random.Generator], Iterator[Inputs]]
 
 
+DOTS = [unit for unit in CATALOGUE.values() if type(unit) is Dot]
+
+
+@functools.cache
 def operations(family: Family, unit: Dot) -> Inputs:
     """The operations of a family, or no columns where a unit has none."""
     parts = [*family(unit, np.random.default_rng(0))]
     return concatenated(parts) if parts else {}
 
 
-def dots() -> list[Dot]:
-    return [unit for unit in CATALOGUE.values() if type(unit) is Dot]
-
-
-CHAINED = [unit for unit in dots() if operations(behind_corner, unit)]
-NARROW = [unit for unit in dots() if operations(beyond_corner, unit)]
-INFINITE = [unit for unit in dots() if operations(infinite_corner, unit)]
+def units_of(family: Family) -> list[Dot]:
+    return [unit for unit in DOTS if operations(family, unit)]
 
 
 def test_families_have_units() -> None:
-    assert CHAINED and NARROW and INFINITE
-    assert all(unit.engine.steps_of_chunk > 1 for unit in CHAINED)
+    assert units_of(behind_corner) and units_of(beyond_corner) and units_of(infinite_corner)
+    assert all(unit.engine.steps_of_chunk > 1 for unit in units_of(behind_corner))
 
 
 def test_every_chunk_of_one_step_meets_infinities_whose_bits_cancel() -> None:
     """However many products the step has."""
-    one_step = [unit for unit in dots() if unit.engine.steps_of_chunk == 1]
-    assert [unit for unit in one_step if any(fmt.has_inf for fmt in (*unit.a, *unit.b))] == INFINITE
-    assert len({unit.products for unit in INFINITE}) > 1
+    one_step, infinite = [unit for unit in DOTS if unit.engine.steps_of_chunk == 1], units_of(infinite_corner)
+    assert [unit for unit in one_step if any(fmt.has_inf for fmt in (*unit.a, *unit.b))] == infinite
+    assert len({unit.products for unit in infinite}) > 1
 
 
-@pytest.mark.parametrize("unit", NARROW, ids=lambda unit: unit.name)
-def test_products_beyond_the_largest_result_come_back_and_do_not(unit: Dot) -> None:
-    results = evaluate(unit, operations(beyond_corner, unit))
-    overflows = (results["flags"] & Flags.OVERFLOW) != 0
-    finite = np.isfinite(fp9.decode(results["result"], unit.engine.output))
-    assert overflows.mean() > 0.05
-    assert (finite & (results["result"] != 0)).mean() > 0.05
+def test_products_beyond_the_largest_result_come_back_and_do_not() -> None:
+    for unit in units_of(beyond_corner):
+        results = evaluate(unit, operations(beyond_corner, unit))
+        overflows = (results["flags"] & Flags.OVERFLOW) != 0
+        finite = np.isfinite(fp9.decode(results["result"], unit.engine.output))
+        assert overflows.mean() > 0.05, unit.name
+        assert (finite & (results["result"] != 0)).mean() > 0.05, unit.name
 
 
 CHANGES: list[dict[str, Any]] = [
@@ -68,31 +68,31 @@ CHANGES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=str)
-@pytest.mark.parametrize("unit", CHAINED, ids=lambda unit: unit.name)
-def test_the_last_bits_of_every_step_are_seen(unit: Dot, change: dict[str, Any]) -> None:
+def test_the_last_bits_of_every_step_are_seen(change: dict[str, Any]) -> None:
     """An engine that differs behind a step's last bit gives other results, or other flags."""
-    made = operations(behind_corner, unit)
-    other = replace(unit, engine=replace(unit.engine, **change))
-    right, changed = evaluate(unit, made), evaluate(other, made)
-    assert np.any([right[name] != changed[name] for name in right], axis=0).sum() > 10
+    for unit in units_of(behind_corner):
+        made = operations(behind_corner, unit)
+        other = replace(unit, engine=replace(unit.engine, **change))
+        right, changed = evaluate(unit, made), evaluate(other, made)
+        assert np.any([right[name] != changed[name] for name in right], axis=0).sum() > 10, unit.name
 
 
-@pytest.mark.parametrize("unit", INFINITE, ids=lambda unit: unit.name)
-def test_an_infinity_counts_although_another_product_cancels_its_bits(unit: Dot) -> None:
+def test_an_infinity_counts_although_another_product_cancels_its_bits() -> None:
     """With the number that an infinity would be in its place, the products of every operation cancel."""
-    made = operations(infinite_corner, unit)
-    sums = np.zeros(len(made["c"]))
-    infinite = np.zeros(len(sums), dtype=np.int64)
-    for lanes in zip(unit.lane_names("a"), unit.lane_names("b"), strict=True):
-        product = np.ones(len(sums))
-        for operand, formats, lane in zip("ab", (unit.a, unit.b), lanes, strict=True):
-            chosen = np.minimum(made[f"{operand}_format"], len(formats) - 1)
-            value = np.array([fp9.decode(np.arange(256), fmt) for fmt in formats])[chosen, made[lane]]
-            behind = np.array([2.0 ** (fixed(fmt).highest_exponent + 1) for fmt in formats])[chosen]
-            infinite += np.isinf(value)
-            product *= np.where(np.isinf(value), np.copysign(behind, value), value)
-        sums += product
-    assert np.all(sums == 0) and np.all(infinite == 1)
-    results = fp9.decode(evaluate(unit, made)["result"], unit.engine.output)
-    assert not np.isfinite(results).any()
-    assert {*results[np.isinf(results)].tolist()} == {-np.inf, np.inf}
+    for unit in units_of(infinite_corner):
+        made = operations(infinite_corner, unit)
+        sums = np.zeros(len(made["c"]))
+        infinite = np.zeros(len(sums), dtype=np.int64)
+        for lanes in zip(unit.lane_names("a"), unit.lane_names("b"), strict=True):
+            product = np.ones(len(sums))
+            for operand, formats, lane in zip("ab", (unit.a, unit.b), lanes, strict=True):
+                chosen = np.minimum(made[f"{operand}_format"], len(formats) - 1)
+                value = np.array([fp9.decode(np.arange(256), fmt) for fmt in formats])[chosen, made[lane]]
+                behind = np.array([2.0 ** (fixed(fmt).highest_exponent + 1) for fmt in formats])[chosen]
+                infinite += np.isinf(value)
+                product *= np.where(np.isinf(value), np.copysign(behind, value), value)
+            sums += product
+        assert np.all(sums == 0) and np.all(infinite == 1), unit.name
+        results = fp9.decode(evaluate(unit, made)["result"], unit.engine.output)
+        assert not np.isfinite(results).any(), unit.name
+        assert {*results[np.isinf(results)].tolist()} == {-np.inf, np.inf}, unit.name
