@@ -107,7 +107,7 @@ def split_structures(circuit: Circuit) -> None:
     for cell in readers_first(circuit.cells):
         if cell.kind not in BITWISE or cell.kind == "$pmux":
             continue
-        cuts = places.get(id(cell)) or _cuts(cell.output, fields.get(cell.path, []))
+        cuts = places.get(id(cell)) or _cuts(cell.output, fields[cell.path])
         if len(cuts) < 2 and cell.kind != "$dff":
             continue
         places[id(cell)] = cuts = cuts or [range(len(cell.output))]
@@ -139,21 +139,25 @@ def _behind(
             yield cell, cuts
 
 
-def _fields(wires: Iterable[Wire]) -> dict[Path, list[Wire]]:
-    """The wires of each module that are not made of others."""
+Fields = dict[int, dict[int, Wire]]
+"""For each net of a module the wires that hold it and are not made of others, by their place among all."""
+
+
+def _fields(wires: Iterable[Wire]) -> defaultdict[Path, Fields]:
     packed = {(wire.path, wire.name.rpartition(".")[0]) for wire in wires}
-    found: defaultdict[Path, list[Wire]] = defaultdict(list)
-    for wire in wires:
+    found: defaultdict[Path, Fields] = defaultdict(dict)
+    for number, wire in enumerate(wires):
         if (wire.path, wire.name) not in packed:
-            found[wire.path].append(wire)
+            for bit in nets(wire.bits):
+                found[wire.path].setdefault(bit, {})[number] = wire
     return found
 
 
-def _cuts(output: Bits, fields: Sequence[Wire]) -> list[Sequence[int]]:
+def _cuts(output: Bits, fields: Fields) -> list[Sequence[int]]:
     """The places of an output by the field that they belong to; one run where a field or none holds them all."""
     place = {bit: i for i, bit in enumerate(output)}
-    runs = ([place[bit] for bit in wire.bits if bit in place] for wire in fields)
-    held = [run for run in runs if run]
+    holding = {number: wire for bit in nets(output) for number, wire in fields.get(bit, {}).items()}
+    held = [[place[bit] for bit in holding[number].bits if bit in place] for number in sorted(holding)]
     whole = [run for run in held if len(run) == len(output)]
     if whole or not held:
         return []

@@ -157,8 +157,9 @@ class Sources:
     def runs(self, wanted: Collection[int], first: str) -> Iterator[tuple[str, int, Bits]]:
         """Wanted bits by their names, the index of the first and the bits; `first` begins those that count first."""
         left = set(wanted)
-        order = sorted(self.wires, key=lambda wire: (not wire[0].startswith(first), len(wire[0]), wire[0]))
-        for name, bits in order:
+        holding = sorted({number for bit in left for number in self._holding.get(bit, ())})
+        some = (self.wires[number] for number in holding)
+        for name, bits in sorted(some, key=lambda wire: (not wire[0].startswith(first), len(wire[0]), wire[0])):
             if left.isdisjoint(bits):
                 continue
             for index, run in _stretches(bits, left):
