@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.casts.request import Plan, Request, Supplied, widened
-from fp9.casts.tables import rounding_rows, rounding_target
+from fp9.casts.tables import edge_codes, rounding_rows, rounding_target
 from fp9.formats import FixedFormat, Format, ScaledInteger
 from fp9.formats.host import BINARY64
 from fp9.policy import CastPolicy
@@ -53,33 +53,19 @@ def _wide_target(fmt: Format, policy: CastPolicy, flags: bool) -> WideTarget | N
     specials = (target.infinite_flags, target.nan_flags)
     if lowest < 1 or any(plus != minus for plus, minus in specials):
         return None
-    edges = [
-        _edge(codes, target.sign_mask, int(TAKES_SIGN)) for codes in (target.overflow, target.infinite, target.nan)
-    ]
-    if _NO_EDGE in edges:
+    edges = edge_codes(target, int(TAKES_SIGN))
+    if edges is None:
         return None
-    zero = int(TAKES_SIGN) if target.signed_zero else 0
     tiny = [_tiny_below(fmt, policy, negative) if flags and target.can_underflow else 0 for negative in (False, True)]
     numbers = (
         *(fraction_bits, lowest, fmt.flushes << fraction_bits, target.padding, 64 - fmt.bits, target.max_ordinal),
-        *(zero, *edges, specials[0][0], specials[1][0], *tiny),
+        *(*edges, specials[0][0], specials[1][0], *tiny),
     )
     return WideTarget(*(np.uint64(number) for number in numbers))
 
 
 _MOST_BITS = BINARY64.precision - 1
 """Significands of which at least one bit of float64 is dropped."""
-
-
-_NO_EDGE = -1
-
-
-def _edge(codes: tuple[int, int], sign: int, takes_sign: int) -> int:
-    """A code of both signs, or one that takes the sign; `_NO_EDGE` where the codes differ in more."""
-    plus, minus = codes
-    if plus == minus:
-        return plus
-    return plus | takes_sign if plus | sign == minus else _NO_EDGE
 
 
 def _tiny_below(fmt: Format, policy: CastPolicy, negative: bool) -> int:

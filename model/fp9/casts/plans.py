@@ -23,7 +23,7 @@ from fp9.casts.halves import TABLE_PAYS, by_upper_half, flagged_by_upper_half, h
 from fp9.casts.payloads import around
 from fp9.casts.request import Counted, Plan, Request, Supplied, odd_patterns, random_part, universal
 from fp9.casts.sources import hybrid_thresholds
-from fp9.casts.tables import Target, can_express_nan, rounding_target
+from fp9.casts.tables import Target, can_express_nan, edge_codes, rounding_target
 from fp9.formats import FixedFormat, HiFloat8, ScaledInteger
 from fp9.formats.host import BINARY32
 from fp9.policy import CastPolicy
@@ -76,10 +76,9 @@ def _vector(request: Request, dtype: np.dtype[Any]) -> Plan | None:
     grid = grid_of(request, request.scale or 0, TOP_FIELD) if direct else grid_of(request, 0, TOP_FIELD - 1)
     if grid is None or not (direct or odd_is_safe(grid)):
         return None
-    target = rounding_target(request.fmt, request.policy)
-    if not _differ_by_sign_alone(target):
+    edges = edges_of(request.fmt.bits, rounding_target(request.fmt, request.policy))
+    if edges is None:
         return None
-    edges = edges_of(request.fmt.bits, target)
     round_patterns = fixed_rounding(request, grid, edges)
 
     def encode(
@@ -170,28 +169,15 @@ def _magic(request: Request, grid: Grid) -> tuple[np.uint32, np.uint32] | None:
     return np.uint32(field << BINARY32.fraction_bits), np.uint32(offset & 0xFFFFFFFF)
 
 
-def _differ_by_sign_alone(target: Target) -> bool:
-    """Whether overflow is the same for both signs, or differs in the sign: what the vector kernels can say."""
-    plus, minus = target.overflow
-    return plus == minus or plus | target.sign_mask == minus
-
-
 @functools.lru_cache(maxsize=256)
-def edges_of(bits: int, target: Target) -> Edges:
-    """What is no ordinary result, for a format of so many bits, as the vector kernels take it."""
+def edges_of(bits: int, target: Target) -> Edges | None:
+    """What is no ordinary result, for a format of so many bits, as the vector kernels take it; None where none can."""
     from fp9.kernels.round32 import TAKES_SIGN, Edges  # slow to load
 
-    def edge(codes: tuple[int, int]) -> np.uint32:
-        return np.uint32(codes[0] | int(TAKES_SIGN) if codes[0] != codes[1] else codes[0])
-
-    return Edges(
-        np.uint32(target.max_ordinal),
-        np.uint32(32 - bits),
-        edge((0, target.sign_mask if target.signed_zero else 0)),
-        edge(target.overflow),
-        edge(target.infinite),
-        edge(target.nan),
-    )
+    edges = edge_codes(target, int(TAKES_SIGN))
+    if edges is None:
+        return None
+    return Edges(*map(np.uint32, (target.max_ordinal, 32 - bits, *edges)))
 
 
 # --- hybrid rounding ------------------------------------------------------------------------------------------------

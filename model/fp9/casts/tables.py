@@ -99,6 +99,17 @@ def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
     )
 
 
+def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
+    """What kernels in vector lanes take for zero, overflow, infinity and NaN: one code each for both signs of a source,
+    with `takes_sign` where it gets the source's; None where the codes of one differ in more.
+    """
+    zeros = (0, target.sign_mask if target.signed_zero else 0)
+    codes = (zeros, target.overflow, target.infinite, target.nan)
+    if any(minus not in (plus, plus | target.sign_mask) for plus, minus in codes):
+        return None
+    return [plus if plus == minus else plus | takes_sign for plus, minus in codes]
+
+
 def can_express_nan(fmt: Format, policy: CastPolicy) -> bool:
     """Whether a NaN has a code, or 0 in its place."""
     return policy.nan_to_zero or fmt.nan_code(False) is not None

@@ -42,6 +42,7 @@ class NarrowSums:
         self._addends = decode_table(result)
         _, _, target, _ = rounding_of(result, rounding)
         edges = edges_of(result.bits, target._replace(nan=(target.nan[0],) * 2))
+        assert edges is not None  # a result's infinities differ in their sign alone
         request = Request(result, CastPolicy(rounding, Overflow.INF))
         self._round = fixed_rounding(request, grid, edges)
 
