@@ -37,6 +37,21 @@ def some_columns(array: NDArray[Any], columns: Places) -> NDArray[Any]:
     return array if columns is EVERY else np.ascontiguousarray(array[:, columns])
 
 
+Pair = tuple["NDArray[Any]", "NDArray[Any]"]
+
+
+def some_of(pair: Pair, rows: Places, columns: Places, begin: int, end: int) -> tuple[*Pair, int, int]:
+    """Rows of one matrix (rows, k) and columns of another (k, columns), and between which places of k the products
+    begin..end-1 are in them: what has to be copied is copied of these alone.
+    """
+    a, b = pair
+    if isinstance(rows, slice) and columns is EVERY:
+        a, b = read_only(a[rows], b)
+        return a, b, begin, end
+    a, b = read_only(*(np.ascontiguousarray(x) for x in (a[rows, begin:end], b[begin:end, columns])))
+    return a, b, 0, end - begin
+
+
 class FastSums(abc.ABC):
     """An engine and two sides, a (m, k) and b (n, k), made ready for products of rows of a with all of b."""
 
@@ -54,19 +69,14 @@ class FastSums(abc.ABC):
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         """Whether the kernel gives the engine's bits for numbers of these ranges and at most 2^depth_bits products."""
 
-    @staticmethod
-    def takes(a: Side, b: Side, depth_bits: int) -> bool:
+    @classmethod
+    def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
         """Whether it does for these very codes, where the engine and the ranges fit."""
         return True
 
     @abc.abstractmethod
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         """Accumulators (rows, columns) carried through the products begin..end-1, in their own place or another."""
-
-    def _some(self, rows: Places, columns: Places) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Rows of a and columns of b."""
-        a, b = read_only(self.a[rows], some_columns(self.b, columns))
-        return a, b
 
     def run(self, rows: slice, start: NDArray[np.float64]) -> NDArray[Any]:
         """The sums of some rows from the numbers `start` (rows, n), as numbers."""
@@ -132,7 +142,8 @@ class Chain(FastSums):
         )
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
-        chain_kernels.plain(*self._some(rows, columns), acc, begin, end)
+        a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
+        chain_kernels.plain(a, b, acc, *ends)
         return acc
 
 
@@ -158,7 +169,8 @@ class RoundedChain(FastSums):
         return _is_exact(engine) and engine.products == 1 and to_nearest and narrow and _is_in_float32(a, b)
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
-        matmul_kernels.rounded_chain(*self._some(rows, columns), acc, begin, end, self._rounder)
+        a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
+        matmul_kernels.rounded_chain(a, b, acc, *ends, self._rounder)
         return acc
 
 
@@ -176,8 +188,8 @@ class RoundedPairs(FastSums):
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         products, neutral = self.engine.products, np.full(acc.shape[1], -0.0)
-        some = self._some(rows, columns)
-        matmul_kernels.rounded_pairs(*some, acc, begin, end, products, self._narrow, neutral, self._rounder)
+        a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
+        matmul_kernels.rounded_pairs(a, b, acc, *ends, products, self._narrow, neutral, self._rounder)
         return acc
 
 
@@ -187,7 +199,7 @@ class Windowed(FastSums):
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
         general = GeneralSums(engine, a, b, joins)
-        self._powers = read_only(a.powers, b.columns("powers"))
+        self._powers = a.powers, b.columns("powers")
         self._sums = general.sums
         self._rounder = rounder(engine.result, engine.rounding, np.float64)
         self._kernel = window_kernels.windowed if engine.joined is None else window_kernels.joined
@@ -199,9 +211,9 @@ class Windowed(FastSums):
         return engine.window is not None and engine.group is None and not zeros_matter
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
-        a, b = self._some(rows, columns)
-        powers = read_only(self._powers[0][rows], some_columns(self._powers[1], columns))
-        self._kernel(self._sums, a, b, *powers, acc, begin, end, self._rounder)
+        a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
+        powers = some_of(self._powers, rows, columns, begin, end)[:2]
+        self._kernel(self._sums, a, b, *powers, acc, *ends, self._rounder)
         return acc
 
 
@@ -226,15 +238,16 @@ class Exact(FastSums):
         plain = engine.whole and engine.rounding.is_monotone and not engine.rounding.cancels_to_minus
         return plain and _parts(a, b, depth_bits) is not None
 
-    @staticmethod
-    def takes(a: Side, b: Side, depth_bits: int) -> bool:
+    @classmethod
+    def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
         """Parts of infinities and NaN are none."""
         return _parts(a.span, b.span, depth_bits) == (1, 1) or (a.is_finite and b.is_finite)
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         parts = np.full((len(self._pairs), *acc.shape), -0.0)
-        for part, (a, b) in zip(parts, self._pairs, strict=True):
-            chain_kernels.plain(*read_only(a[rows], some_columns(b, columns)), part, begin, end)
+        for part, pair in zip(parts, self._pairs, strict=True):
+            a, b, *ends = some_of(pair, rows, columns, begin, end)
+            chain_kernels.plain(a, b, part, *ends)
         if len(parts) <= 2 and can_round(self.engine.result, self.engine.rounding):
             t = rounder(self.engine.result, self.engine.rounding, np.float64)
             matmul_kernels.join_parts(acc, parts[0], parts[1] if len(parts) == 2 else None, t)

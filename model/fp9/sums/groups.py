@@ -96,8 +96,8 @@ class GroupedTiles(FastSums):
         bits = a.highest + b.highest + 2 - a.lowest - b.lowest + (engine.group - 1).bit_length()
         return bits <= BINARY32.precision and engine.truncation is Truncation.ZERO
 
-    @staticmethod
-    def takes(a: Side, b: Side, depth_bits: int) -> bool:
+    @classmethod
+    def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
         return all(x.groups is None or x.groups.is_finite for x in (a, b))
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:

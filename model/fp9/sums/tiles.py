@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fp9.casts.arrays import decode_to
 from fp9.engines import NO_EXPONENT, Addend, Engine, Truncation
-from fp9.formats import FixedFormat
+from fp9.formats import FixedFormat, floor_log2, pow2
 from fp9.formats.host import BINARY32, BINARY64
 from fp9.kernels import aligned as aligned_kernels
 from fp9.kernels import chains as chain_kernels
@@ -23,6 +23,7 @@ from fp9.rounding import Rounding
 from fp9.sums.fast import PRODUCTS_OF_TILES, STRATEGIES, FastSums, Places, RoundedChain, depth_bits, fitting
 from fp9.sums.general import NO_RANDOM, GeneralSums
 from fp9.sums.groups import GroupedTiles
+from fp9.sums.lattice import lattice
 from fp9.sums.operands import Span, bit_range
 from fp9.sums.rounders import rounder
 from fp9.sums.sides import NO_POWERS, Side
@@ -50,8 +51,8 @@ class Tiled(FastSums):
         self._special_columns = ~np.isfinite(np.abs(self.b).max(axis=0))
         self.a, self.b = (_cleared(x, y) for x, y in ((self.a, self._special_rows), (self.b, self._special_columns)))
 
-    @staticmethod
-    def takes(a: Side, b: Side, depth_bits: int) -> bool:
+    @classmethod
+    def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
         """Scales may lead numbers out of their formats' ranges."""
         return a.scales is None and b.scales is None
 
@@ -107,7 +108,10 @@ class Tiled(FastSums):
         redo = np.zeros((acc.shape[0], -(-acc.shape[1] // width)), dtype=np.bool_)
         redo |= self._special_rows[rows, None]
         sums, own = self.tiles(rows, acc, begin, end, redo, chunks), np.arange(self.a.shape[0])[rows]
-        cells = [
+        everywhere = redo.all(axis=1)
+        redo[everywhere] = False
+        cells = [(np.flatnonzero(everywhere), np.arange(acc.shape[1]))] if everywhere.any() else []
+        cells += [
             (np.flatnonzero(redo[:, panel]), np.arange(panel * width, min((panel + 1) * width, acc.shape[1])))
             for panel in np.flatnonzero(redo.any(axis=0))
         ]
@@ -158,16 +162,20 @@ class Rounded(Tiled):
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
         assert isinstance(engine.result, FixedFormat)
-        host, lattice = np.finfo(self.carrier), _lattice(a.span, b.span)
+        found = lattice(a, b, _lowest_step(engine.result))
+        assert found is not None, "sides that are taken have one"
+        self._special_rows |= found.finer_a
+        self._special_columns |= found.finer_b
+        host, lowest = np.finfo(self.carrier), found.a + found.b
         drop = host.nmant - engine.result.fraction_bits
         # Sums are exact before they are rounded, and 2^drop times one is a number of the carrier.
-        exact = 2.0 ** (lattice + host.nmant + 1) if self.carrier is np.float64 else np.inf
+        exact = 2.0 ** (lowest + host.nmant + 1) if self.carrier is np.float64 else np.inf
         self._numbers = chain_kernels.Rounded(
             engine.products,
             _MODES[engine.rounding],
             drop,
             self.carrier(min(float(engine.result.max), exact, 2.0 ** (host.maxexp - 1 - drop))),
-            self.carrier(2.0**lattice),
+            self.carrier(2.0**lowest),
             self.carrier((1 + 2.0**-engine.result.precision) ** (chain_kernels.BLOCK + 1)),
         )
         length = chain_kernels.block_of.py_func(engine.products)
@@ -175,9 +183,14 @@ class Rounded(Tiled):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        """All numbers are multiples of a power of two that no rounding of the lowest binades changes."""
         plain = engine.window is None and not engine.whole and engine.rounding in _MODES
-        return plain and _lattice(a, b) >= _lowest_step(engine.result) and max(_range(a), _range(b)) < SAFE_EXPONENT
+        return plain and max(_range(a), _range(b)) < SAFE_EXPONENT
+
+    @classmethod
+    def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
+        """Most numbers are multiples of a power of two that no rounding of the lowest binades changes."""
+        usual = super().takes(engine, a, b, depth_bits)
+        return usual and lattice(a, b, _lowest_step(engine.result)) is not None
 
     def tiles(
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks
@@ -210,9 +223,14 @@ def _range(x: Span) -> int:
     return max(abs(x.lowest), abs(x.highest))
 
 
-def _lowest_step(result: Any) -> int:
-    """Exponent of the last place of the lowest binade, or of the smallest number where there are no subnormal ones."""
-    return int(result.quantum(result.lowest_exponent) if result.subnormals else result.lowest_exponent)
+def _lowest_step(result: FixedFormat) -> int:
+    """Exponent of the last place of the lowest binade; where there are no subnormal numbers, of the lowest power of two
+    that is a number: where zero takes the place of 2^lowest, of the next one.
+    """
+    if result.subnormals:
+        return result.quantum(result.lowest_exponent)
+    smallest = result.value_of(result.smallest_code)
+    return floor_log2(smallest) + (smallest != pow2(floor_log2(smallest)))
 
 
 class Aligned(Tiled):
@@ -324,5 +342,5 @@ def fast_sums(engine: Engine, a: Side, b: Side, joins: bool) -> FastSums | None:
     """The first strategy that fits; None where only the general kernel does."""
     bits = depth_bits(a.depth)
     found = fitting((*STRATEGIES[:1], *TILED, *STRATEGIES[1:]), engine, a.span, b.span, joins, bits)
-    chosen = next((strategy for strategy in found if strategy.takes(a, b, bits)), None)
+    chosen = next((strategy for strategy in found if strategy.takes(engine, a, b, bits)), None)
     return chosen(engine, a, b, joins) if chosen else None

@@ -91,6 +91,18 @@ def test_windows_that_hold_all_bits_of_some_steps(formats: tuple[str, str], wind
         assert np.array_equal(fp9.matmul(a, b, *formats, name, **own), one_by_one(a, b, formats, name, **own))
 
 
+@pytest.mark.parametrize("fmt", ["e5m2", "hif8"])
+@pytest.mark.parametrize("name", ENGINES)
+def test_numbers_below_the_last_place_in_a_few_rows_and_columns(name: str, fmt: str) -> None:
+    """These are rounded in the result's lowest binades, the others nowhere."""
+    rng = np.random.default_rng(3)
+    a, b = (rng.choice([-1.0, 1.0], shape) * rng.uniform(2.0**-8, 2.0**-6, shape) for shape in ((40, 70), (70, 150)))
+    a, b = fp9.encode(a, fmt), fp9.encode(b, fmt)
+    smallest = fp9.format(fmt).smallest_code
+    a[5], a[30, 4], b[:, 7], b[60, 100] = smallest, smallest, smallest, smallest
+    assert np.array_equal(fp9.matmul(a, b, fmt, fmt, name), one_by_one(a, b, (fmt, fmt), name))
+
+
 @pytest.mark.parametrize("binades", range(12, 32, 2))
 @pytest.mark.parametrize("fmt", ["e5m2", "hif8"])
 def test_exact_sums_of_numbers_that_span_so_many_binades(fmt: str, binades: int) -> None:
