@@ -20,6 +20,7 @@ from fp9_rtl.parts.select import any_of
 from fp9_rtl.parts.step import Step, chain, forward
 from fp9_rtl.pipelines.cut import clock, cut
 from fp9_rtl.pipelines.elastic import Combinational, ElasticStage, Pipeline, StreamComponent
+from fp9_rtl.pipelines.netlist import netlist
 from fp9_rtl.rounding.rounder import Round
 from fp9_rtl.sums.fixed.places import Window, register_facts, register_window
 from fp9_rtl.sums.fixed.steps import product_steps
@@ -54,12 +55,12 @@ def kulisch_stages(unit: Mac) -> dict[str, StreamComponent]:
 
 def _split(unit: Mac, front: Sequence[Step], back: Sequence[Step]) -> tuple[int, int]:
     """Register stages before the accumulator's own one, and behind it."""
-    stages = unit.stages
+    stages, products, rounding = unit.stages, netlist(front), netlist(back)
+    add = clock(netlist([AddToRegister(unit, front[-1].o.shape())]), 1)
 
     def slowest(before: int) -> list[int]:
-        add = clock([AddToRegister(unit, front[-1].o.shape())], 1)
-        behind = clock(back, max(stages - 1 - before, 1))
-        return sorted([clock(front, before), add, behind] if before else [clock(front, 1) + add, behind], reverse=True)
+        ahead, behind = clock(products, max(before, 1)), clock(rounding, max(stages - 1 - before, 1))
+        return sorted([ahead, add, behind] if before else [ahead + add, behind], reverse=True)
 
     before = min(range(stages), key=slowest)
     return before, stages - 1 - before

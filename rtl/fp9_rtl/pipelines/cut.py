@@ -110,9 +110,8 @@ def cut(steps: Sequence[Step], stages: int) -> list[list[Step]]:
     ]
 
 
-def clock(steps: Sequence[Step], stages: int) -> int:
+def clock(circuit: Netlist, stages: int) -> int:
     """The longest path between the registers that `cut` places, in ps of the gates in `gates`."""
-    circuit = netlist(steps)
     return longest_path(circuit, place(circuit, stages))
 
 
