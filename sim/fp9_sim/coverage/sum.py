@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fp9.engines import Addend, Engine, Truncation
-from fp9.formats import FixedFormat, Format, floor_log2, pow2
+from fp9.formats import FixedFormat, Format, Rounding, floor_log2, pow2
 from fp9.units import Dot, Mac, ProductRange, product_range
 from fp9_sim.coverage.model import FAR, impossible_rounding
 from fp9_sim.coverage.values import lowest_place
@@ -65,30 +65,33 @@ class Sum:
     def raises(self, flags: str) -> bool:
         """Whether an operation can raise a flag: infinities are invalid where an operand can be one, sums of small
         parts underflow, and sums overflow where products reach the last place of the largest result, or rounding or
-        truncation leads away from zero."""
+        truncation leads away from zero. Rounding to odd ends at the largest result, whose last bit is 1."""
         if self.within is not None and self.within.raises(flags):
             return True
         if flags == "invalid":
             return any(fmt.has_inf for fmt in (*self.a, *self.b))
         if flags == "overflow":
             place = self.result.quantum(floor_log2(self.result.max_magnitude))
-            nearest = self.engine.output_rounding.is_nearest
-            needed = pow2(place - 1) if nearest else pow2(place)
+            rounding = self.engine.output_rounding
+            needed = pow2(place - 1) if rounding.is_nearest else pow2(place)
             floors = self.engine.window is not None and self.engine.truncation is Truncation.FLOOR
-            away = floors or not self.engine.output_rounding.grows_from_half
+            stays = rounding is Rounding.RTO and self.result.max_code % 2 == 1
+            away = floors or not (rounding.grows_from_half or stays)
             return away or self.depth * self.products.largest >= needed
         return flags != "underflow" or not (self.result.subnormals and self.exact_when_small)
 
     def impossible_outcome(self, outcome: str, flags: str) -> str | None:
-        """Why a class of results cannot come with some flags; what a chunk's steps raise comes with any."""
-        if self.within is not None:
-            return None
-        cut_to_zero = self.engine.window is not None and (outcome, flags) == ("zero", "inexact")
-        reasons = {
+        """Why a class of results cannot come with some flags; what a chunk's steps raise comes with any number."""
+        lasting = {
             "no operation of the unit raises it": not self.raises(flags),
             "only NaN is invalid": flags == "invalid" and outcome != "nan",
             "overflow gives infinity, or NaN where there is none": flags == "overflow"
-            and outcome != ("infinity" if self.result.has_inf else "nan"),
+            and outcome not in self._overflown(),
+        }
+        if self.within is not None:
+            return next((reason for reason, holds in lasting.items() if holds), None)
+        cut_to_zero = self.engine.window is not None and (outcome, flags) == ("zero", "inexact")
+        reasons = lasting | {
             "sums as small as this are exact": outcome in ("subnormal", "smallest normal")
             and flags in ("inexact", "underflow")
             and self.exact_when_small,
@@ -100,6 +103,12 @@ class Sum:
         own = next((reason for reason, holds in reasons.items() if holds), None)
         roundings = (self.engine.output_rounding,)
         return own or (None if cut_to_zero else impossible_rounding(self.result, roundings, outcome, flags))
+
+    def _overflown(self) -> tuple[str, ...]:
+        """What a result can be where something overflowed: within a chunk, NaN as well as what it joins."""
+        if self.within is not None:
+            return "infinity", "nan"
+        return ("infinity",) if self.result.has_inf else ("nan",)
 
 
 def sum_of(unit: Dot) -> Sum:

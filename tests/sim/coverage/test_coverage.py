@@ -112,6 +112,23 @@ def test_bins_that_cannot_occur_do_not_occur(unit: Unit) -> None:
     assert seen >= 300
 
 
+def test_what_overflows_in_a_chunk_or_is_invalid_ends_so() -> None:
+    """An infinity within a chunk leaves no number to its total, NaN nothing but NaN."""
+    unit = CATALOGUE["dot8_fp16_mma"]
+    crosses = {cross.name: cross for group in functional.model_of(unit).groups for cross in group.crosses}
+    impossible = crosses["outcome"].impossible
+    assert all(impossible(result, "overflow") for result in ("zero", "normal", "largest"))
+    assert impossible("infinity", "invalid") and not impossible("nan", "invalid")
+    assert not impossible("infinity", "overflow") and not impossible("nan", "overflow")
+
+
+def test_a_sum_rounded_to_odd_does_not_overflow_by_rounding() -> None:
+    """The largest FP32 number ends in 1: whatever is not exact above it becomes it."""
+    for name in ("dot4_fp32_rvbna", "dot16_fp32_rvbna"):
+        points = [group.points.get("flags", ()) for group in functional.model_of(CATALOGUE[name]).groups]
+        assert "invalid" in points[0] and "overflow" not in points[0]
+
+
 # --- what an operation is -------------------------------------------------------------------------------------------
 
 
