@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.casts.arrays import decode, encode
-from fp9.formats import Format
+from fp9.formats import Format, floor_log2
 from fp9.suites.columns import Codes, Inputs, concatenated, fixed
 from fp9.suites.families import by_size, product
 from fp9.suites.lanes import by_exponent
-from fp9.suites.scales import drawn_scales
+from fp9.suites.scales import drawn_scales, scales_of
 from fp9.units import Dot
 
 COUNT = 3000
@@ -29,16 +29,39 @@ _AROUND = 60
 
 
 def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """The families `_lone_bits` and `_borrowed` of every pair of formats."""
+    """The families `_lone_bits`, `_borrowed` and `_tiny` of every pair of formats."""
     pairs = [*itertools.product(range(len(unit.a)), range(len(unit.b)))]
-    lone = [_lone_bits(unit, first, second, rng) for first, second in pairs]
-    return concatenated([*lone, *(part for pair in pairs for part in _borrowed(unit, *pair, rng))])
+    parts = [_lone_bits(unit, first, second, rng) for first, second in pairs]
+    parts += [part for pair in pairs for part in _borrowed(unit, *pair, rng)]
+    return concatenated([*parts, *(part for pair in pairs for part in _tiny(unit, *pair, rng))])
 
 
-def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
+def _tiny(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
+    """Lone bits in every place below the smallest normal result that scales reach, and powers of two beside it from
+    which a bit is borrowed: where a sum is rounded before it meets the addend, and the scales are powers of two.
+    """
+    scale = unit.scale
+    if unit.engine.chunk is None or scale is None or scale.precision > 1:
+        return
+    largest_product = int(_powers(unit.a[first], unit.b[second])[2][-1])
+    normal = fixed(unit.engine.result).min_normal_exponent - largest_product
+    lowest = 2 * floor_log2(scale.value_of(scale.smallest_code))
+    yield _lone_bits(unit, first, second, rng, range(lowest, normal + 1))
+    yield from _borrowed(unit, first, second, rng, range(normal - unit.products.bit_length() - 1, normal + 1))
+
+
+def _scales(unit: Dot, reach: range | None, rng: np.random.Generator) -> Inputs:
+    """Scales whose exponents together are in a range; of any size without one."""
+    if reach is None:
+        return drawn_scales(unit, COUNT, rng)
+    return scales_of(unit, rng.integers(reach.start, reach.stop, COUNT), rng)
+
+
+def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, reach: range | None = None) -> Inputs:
     """Two products that are powers of two, the smaller at every distance, or one; zeros in the other lanes.
 
-    The addend is zero, or opposite to the larger product, the smaller one or both, or a last place beside that.
+    The addend is zero, or opposite to the larger product, the smaller one or both, or a last place beside that. The
+    exponents of both scales together are in `reach`.
     """
     rows, lanes = np.arange(COUNT), unit.products
     x, y, exponents = _powers(unit.a[first], unit.b[second])
@@ -47,7 +70,7 @@ def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator) -> 
     small = large - distance
     lane = rng.integers(0, lanes, COUNT)
     other = (lane + rng.integers(1, lanes, COUNT)) % lanes
-    columns = drawn_scales(unit, COUNT, rng)
+    columns = _scales(unit, reach, rng)
     a, b = (np.zeros((COUNT, lanes), dtype=np.int64) for _ in "ab")
     terms = []
     for place, chosen, present in ((lane, large, True), (other, small, rng.random(COUNT) < 0.8)):
@@ -60,7 +83,9 @@ def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator) -> 
     return _ports(unit, (first, second), a, b, columns)
 
 
-def _borrowed(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
+def _borrowed(
+    unit: Dot, first: int, second: int, rng: np.random.Generator, reach: range | None = None
+) -> Iterator[Inputs]:
     """All products but one add up to a power of two above every product, and the last takes a bit away from it, of any
     size: the borrow walks through all places between. The addend is as in `_lone_bits`, so that in many sums that bit
     alone is left. Nothing for two products, or where blocks have scales of their own.
@@ -75,7 +100,7 @@ def _borrowed(unit: Dot, first: int, second: int, rng: np.random.Generator) -> I
     codes = np.concatenate([np.array(full)[which], rest[:, None]], axis=1)
     codes[:, :, 0] |= (negative[:, None] ^ (np.arange(lanes) == lanes - 1)) << (formats[0].bits - 1)
     codes = np.take_along_axis(codes, rng.permuted(np.tile(np.arange(lanes), (COUNT, 1)), axis=1)[..., None], axis=1)
-    columns = drawn_scales(unit, COUNT, rng)
+    columns = _scales(unit, reach, rng)
     size = np.where(negative, -1.0, 1.0) * _scale_of(unit, columns, np.zeros(COUNT, dtype=np.int64))
     sums = np.array([product(lane[:, 0], lane[:, 1], *formats).sum() for lane in map(np.array, full)])
     columns["c"] = _opposite(unit, [size * sums[which], -size * np.exp2(exponents[small].astype(np.float64))], rng)

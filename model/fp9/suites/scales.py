@@ -44,6 +44,17 @@ def drawn_scales(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
     }
 
 
+def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator) -> Inputs:
+    """Scales that are powers of two alone, and together of given exponents: one of them of any size that leaves the
+    other one, those of an operand's blocks alike."""
+    fmt = unit.scale
+    assert fmt is not None and fmt.precision == 1
+    both = exponents + 2 * fmt.code_of(Fraction(1))
+    first = rng.integers(np.maximum(0, both - fmt.max_code), np.minimum(fmt.max_code, both) + 1)
+    pair = zip("ab", (first, both - first), strict=True)
+    return {name: codes.astype(np.uint32) for operand, codes in pair for name in unit.scale_names(operand)}
+
+
 def _beside(fmt: Format, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
     """Scales of further blocks: near those of the first one, so that their sums meet, or of any code."""
     near = np.clip(codes + (rng.integers(-_NEAR, _NEAR + 1, codes.size) << (fmt.precision - 1)), 0, fmt.max_code)

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import fp9
 from fp9.engines import engine
-from fp9.formats import format
+from fp9.formats import Format, format
 from fp9.golden import evaluate
+from fp9.suites.columns import Inputs
 from fp9.suites.scaled import scaled_corner
 from fp9.units import Dot
+
+
+def numbers(unit: Dot, columns: Inputs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The products of every operation (products, n) for a unit of one format, and what its scales multiply by (n,)."""
+
+    def of(names: Iterable[str], fmt: Format | None) -> list[NDArray[np.float64]]:
+        assert fmt is not None
+        return [fp9.decode(columns[name].astype(np.uint8), fmt).astype(float) for name in names]
+
+    a, b = (np.stack(of(unit.lane_names(side), unit.a[0])) for side in "ab")
+    return a * b, np.prod([scale for side in "ab" for scale in of(unit.scale_names(side), unit.scale)], axis=0)
+
+
+def parted(terms: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The smallest product of every operation, and the sum of the others."""
+    lane = np.argmin(np.abs(terms), axis=0)
+    bit = np.take_along_axis(terms, lane[None], axis=0)[0]
+    return bit, terms.sum(axis=0) - bit
 
 
 @pytest.mark.parametrize(
@@ -21,17 +43,8 @@ def test_a_bit_of_any_size_is_taken_from_a_sum_above_every_product(operand: str,
     formats = (format(operand),)
     unit = Dot("scaled", formats, formats, engine(f"mx(G={products})"), scale=format(scale))
     columns = scaled_corner(unit, np.random.default_rng(0))
-    a, b = (
-        np.stack([fp9.decode(columns[name].astype(np.uint8), operand).astype(float) for name in unit.lane_names(side)])
-        for side in "ab"
-    )
-    factors = (
-        fp9.decode(columns[name].astype(np.uint8), scale).astype(float) for s in "ab" for name in unit.scale_names(s)
-    )
-    terms, scales = a * b, np.prod([*factors], axis=0)
-    lane = np.argmin(np.abs(terms), axis=0)
-    bit = np.take_along_axis(terms, lane[None], axis=0)[0]
-    rest = terms.sum(axis=0) - bit
+    terms, scales = numbers(unit, columns)
+    bit, rest = parted(terms)
     result = fp9.decode(evaluate(unit, columns)["result"], "fp32").astype(float)
     alone = (np.frexp(np.abs(rest))[0] == 0.5) & (bit * rest < 0) & (result == bit * scales) & (bit != 0)
     alone &= np.abs(rest) > np.abs(terms).max(axis=0)
@@ -40,3 +53,20 @@ def test_a_bit_of_any_size_is_taken_from_a_sum_above_every_product(operand: str,
     powers = powers[np.frexp(powers)[0] == 0.5]
     assert len(sizes) > 0.8 * len(powers)
     assert {*np.sign(rest[alone])} == {-1.0, 1.0}
+
+
+@pytest.mark.parametrize("operand", ["e4m3", "e5m2"])
+def test_a_sum_that_is_rounded_by_itself_stands_in_all_places_below_the_smallest_normal_result(operand: str) -> None:
+    """In nearly all, by one product. And beside that number: a bit taken from it leaves it or, flushed, nothing."""
+    fmt, normal = format(operand), 2.0**-126
+    unit = Dot("scaled", (fmt,), (fmt,), engine("ace_top4mx"), scale=format("e8m0"))
+    columns = scaled_corner(unit, np.random.default_rng(0))
+    terms, scales = numbers(unit, columns)
+    alone = (np.count_nonzero(terms, axis=0) == 1) & np.isfinite(scales)
+    places = {*np.frexp(terms[:, alone].sum(axis=0) * scales[alone])[1].tolist()}
+    below, span = np.frexp(normal)[1], 2 * int(np.log2(fmt.max / fmt.smallest))
+    assert len(places & {*range(below - span, below)}) > 0.95 * span
+    bit, rest = parted(terms)
+    taken = (np.abs(rest * scales) == normal) & (bit * rest < 0) & (columns["c"] == 0)
+    results = {*fp9.decode(evaluate(unit, columns)["result"][taken], "fp32").tolist()}
+    assert results == {-normal, 0.0, normal}
