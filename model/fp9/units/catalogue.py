@@ -81,6 +81,7 @@ CATALOGUE: dict[str, Unit] = {
         Dot("dot4_fp32_rvbna", _OCP, _OCP, ENGINES["rvbna4"]),
         Dot("dot8_fp32_rvbna", _OCP, _OCP, ENGINES["rvbna8"]),
         Dot("dot16_fp32_rvbna", _OCP, _OCP, ENGINES["rvbna16"]),
+        Dot("dot4_fp32_ace", _OCP, _OCP, ENGINES["ace_top4mx"], scale=format("e8m0")),
         Dot("dot8_fp16_mma", _OCP, _OCP, engine("hopper_mma_fp16(G=4,L=8)")),
         Dot("dot16_e8m13_ocp", _OCP, _OCP, ENGINES["ada"], stages=4),
         Dot("dot16_fp32_fnuz", _FNUZ, _FNUZ, ENGINES["cdna3"], stages=4),
