@@ -26,7 +26,7 @@ from fp9.sums.groups import GroupedTiles
 from fp9.sums.lattice import lattice
 from fp9.sums.operands import Span, bit_range
 from fp9.sums.rounders import rounder
-from fp9.sums.sides import NO_POWERS, Side
+from fp9.sums.sides import NO_POWERS, Side, read_only
 
 _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.NEAREST_AWAY}
 
@@ -195,8 +195,8 @@ class Rounded(Tiled):
     def tiles(
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks
     ) -> NDArray[Any]:
-        sums, left = np.empty_like(acc), (self.a[rows], self._bounds[rows])
-        self._kernel(self._numbers, *left, self.b, acc, sums, begin, end, redo, *chunks)
+        sums, (a, b) = np.empty_like(acc), read_only(self.a[rows], self.b)
+        self._kernel(self._numbers, a, self._bounds[rows], b, acc, sums, begin, end, redo, *chunks)
         return sums
 
     _kernel = staticmethod(chain_kernels.rounded_steps)
@@ -268,8 +268,8 @@ class Aligned(Tiled):
     ) -> NDArray[Any]:
         (exponents_a, exponents_b), (bits_a, bits_b) = self._exponents, self._lowest_bits
         sums, numbers = np.empty_like(acc), (self._numbers, self._rounder)
-        left = (self.a[rows], exponents_a[rows], None if bits_a is None else bits_a[rows])
-        right = (self.b, exponents_b, bits_b)
+        a, b = read_only(self.a[rows], self.b)
+        left, right = (a, exponents_a[rows], None if bits_a is None else bits_a[rows]), (b, exponents_b, bits_b)
         aligned_kernels.aligned(*numbers, *left, *right, acc, sums, begin, end, redo, *chunks)
         return sums
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from tests.rosters import PRESETS
 import fp9
 from fp9.blocks import quantise
 from fp9.engines import Engine, Truncation, engine
+from fp9.kernels import aligned, chains
 from fp9.rounding import Rounding
 from fp9.scaling import block_format
 from fp9.sums import fast, tiles
@@ -62,6 +64,21 @@ def test_products_of_matrices_are_sums_one_by_one(name: str, formats: tuple[str,
     a, b = a[:, :_FEW], b[:_FEW]
     c: Any = {"c": addends(name, SHAPE[:2], rng), "format_c": engine(name).addend_format}
     assert np.array_equal(fp9.matmul(a, b, *formats, name, **c), one_by_one(a, b, formats, name, **c))
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"), [("hopper", aligned.aligned), ("dlfloat", chains.rounded), ("fmma", chains.rounded_steps)]
+)
+def test_sides_with_and_without_specials_are_of_one_type(name: str, kernel: Any) -> None:
+    """An array that may be written to is another type than one that is kept: kernels were compiled three times."""
+    rng = np.random.default_rng(8)
+    for made in (ordinary, some_special):
+        a, b = made("e4m3", SHAPE[::2], rng), made("e4m3", SHAPE[:0:-1], rng)
+        a[0, 0] = 0x38 if made is ordinary else 0x7F
+        fp9.matmul(a, b, "e4m3", "e4m3", name)
+    places = [[*inspect.signature(kernel.py_func).parameters].index(side) for side in "ab"]
+    assert kernel.signatures
+    assert not [types for types in kernel.signatures if any(types[place].mutable for place in places)]
 
 
 @pytest.mark.parametrize("exponent", range(-24, 18, 3))
