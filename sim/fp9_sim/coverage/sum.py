@@ -122,4 +122,5 @@ def sum_of(unit: Dot) -> Sum:
     operands = unit.a, unit.b, products, unit.products
     if unit.engine.chunk is None or isinstance(unit, Mac):
         return Sum(unit.engine, *operands, scale=unit.scale)
-    return Sum(unit.engine.joining, *operands, within=Sum(unit.engine.within_chunk, *operands))
+    within = Sum(unit.engine.within_chunk, *operands, scale=unit.scale)
+    return Sum(unit.engine.joining, *operands, within=within, scale=unit.scale)

@@ -122,6 +122,17 @@ def test_what_overflows_in_a_chunk_or_is_invalid_ends_so() -> None:
     assert not impossible("infinity", "overflow") and not impossible("nan", "overflow")
 
 
+def test_products_of_a_chunk_are_scaled_before_they_meet_the_addend() -> None:
+    """Without the scales no drawn addend of such a unit was near its products."""
+    made = vectors.generate("dot4_fp32_ace", "smoke")
+    seen = {
+        facts["difference"]
+        for _, facts in functional.model_of(made.unit).facts(made.inputs, made.expected)
+        if "difference" in facts
+    }
+    assert len(seen) > 10
+
+
 def test_a_sum_rounded_to_odd_does_not_overflow_by_rounding() -> None:
     """The largest FP32 number ends in 1: whatever is not exact above it becomes it."""
     for name in ("dot4_fp32_rvbna", "dot16_fp32_rvbna"):
