@@ -12,7 +12,7 @@ from fp9.casts.options import CastOptions, Details
 from fp9.casts.plans import encoder
 from fp9.casts.random_bits import RandomBits, Stochastic, random_bits_of
 from fp9.casts.request import Request, Supplied
-from fp9.casts.sources import as_numbers, as_scale, check_switches, hybrid_thresholds
+from fp9.casts.sources import as_numbers, as_scale, check_switches, hybrid_thresholds, read_only
 from fp9.formats import Format, Kind, format
 from fp9.formats.dtypes import carried, named_or_carried
 from fp9.oracle import casts as oracle
@@ -187,7 +187,7 @@ def _encode(
     out: NDArray[Any] | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Codes, and flags where the request asks for them; a counter sees every part."""
-    fmt, flat = request.fmt, np.ascontiguousarray(source).reshape(-1)
+    fmt, (flat,) = request.fmt, read_only(np.ascontiguousarray(source).reshape(-1))
     plan = encoder(request, flat.dtype, flat.size)
     if not plan.takes_nan and _has_nan(flat):
         raise ValueError(f"NaN given, and {fmt.name} has no NaN; remove it or ask for nan_to_zero")

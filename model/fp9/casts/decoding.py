@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.casts.sources import as_scale
+from fp9.casts.sources import as_scale, read_only
 from fp9.casts.tables import decode_table, smallest_dtype
 from fp9.casts.wide import decode_wide
 from fp9.formats import Format
@@ -81,7 +81,7 @@ def decode_to(
         return numbers
     from fp9.kernels.round32 import look_up  # slow to load
 
-    flat, results = np.ascontiguousarray(codes).reshape(-1), numbers.reshape(-1)
+    (flat,), results = read_only(np.ascontiguousarray(codes).reshape(-1)), numbers.reshape(-1)
     table = decode_table(fmt, numbers.dtype)
     over_parts(flat.size, threads, lambda part: look_up(flat[part], table, results[part]))
     return numbers

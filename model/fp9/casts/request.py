@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fp9.casts.random_bits import RandomBits
-from fp9.casts.sources import hybrid_thresholds, scaled, widen
+from fp9.casts.sources import hybrid_thresholds, read_only, scaled, widen
 from fp9.casts.tables import rounding_rows, rounding_target
 from fp9.formats import Format
 from fp9.policy import CastPolicy
@@ -75,16 +75,18 @@ def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, par
 
     patterns = np.empty(source.size, dtype=np.uint32)
     narrow_to_odd(widened(source, request, supplied, part), patterns)
-    return patterns
+    return read_only(patterns)[0]
 
 
 def widened(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.float64]:
     """The numbers of a part times 2**scale."""
     numbers = widen(source)
-    if request.scale is not None:
-        return scaled(numbers, request.scale) if request.scale else numbers
-    assert supplied.scales is not None, "a request without a scale has one for each element"
-    return scaled(numbers, supplied.scales[part])
+    if request.scale is None:
+        assert supplied.scales is not None, "a request without a scale has one for each element"
+        numbers = scaled(numbers, supplied.scales[part])
+    elif request.scale:
+        numbers = scaled(numbers, request.scale)
+    return read_only(numbers)[0]
 
 
 def universal(request: Request, dtype: np.dtype[Any]) -> Plan:

@@ -61,6 +61,14 @@ def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> 
     return np.where(finite & (np.abs(result) < _TINY), np.copysign(_TINY, numbers), result)
 
 
+def read_only(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
+    """Arrays as a kernel reads them: those that may be written to are another type, for which it is compiled anew."""
+    views = [array.view() for array in arrays]
+    for view in views:
+        view.flags.writeable = False
+    return views
+
+
 def check_switches(**given: object) -> None:
     """Raise TypeError for what is neither True nor False: an array or a word would be kept and fail somewhere else."""
     for name, value in given.items():

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fp9.casts.plans import encoder
 from fp9.casts.request import NOTHING, Plan, Request
+from fp9.casts.sources import read_only
 from fp9.engines import Engine, Truncation
 from fp9.formats import Format, Kind
 from fp9.formats.host import BINARY32, BINARY64
@@ -24,7 +25,7 @@ from fp9.rounding import Overflow, Rounding
 from fp9.sums.general import GeneralSums
 from fp9.sums.operands import Span
 from fp9.sums.rounders import can_round, rounder
-from fp9.sums.sides import Side, read_only, some_rows
+from fp9.sums.sides import Side, some_rows
 from fp9.system.parallel import PRODUCTS
 
 Places = slice | NDArray[np.intp]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.casts.random_bits import RandomBits
+from fp9.casts.sources import read_only
 from fp9.casts.tables import Rows, Target, decode_table, rounding_rows, rounding_target
 from fp9.engines import Engine, Truncation
 from fp9.formats import FixedFormat, Format, pow2
@@ -17,7 +18,7 @@ from fp9.kernels.limbs import LIMB_BITS
 from fp9.policy import CastPolicy
 from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.sums.operands import bit_range
-from fp9.sums.sides import Side, read_only, some_rows
+from fp9.sums.sides import Side, some_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

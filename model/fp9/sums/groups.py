@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fp9.casts.sources import read_only
 from fp9.engines import Engine, Truncation, check_grouped
 from fp9.formats.host import BINARY32
 from fp9.kernels import chains as chain_kernels
@@ -15,7 +16,7 @@ from fp9.sums.fast import PRODUCTS_OF_TILES, FastSums, Places, some_columns
 from fp9.sums.general import engine_numbers, step_rounding
 from fp9.sums.operands import Span
 from fp9.sums.rounders import rounder
-from fp9.sums.sides import Side, read_only, some_rows
+from fp9.sums.sides import Side, some_rows
 
 if TYPE_CHECKING:
     from fp9.casts.random_bits import RandomBits

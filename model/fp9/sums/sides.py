@@ -101,14 +101,6 @@ def some_rows(array: NDArray[Any], rows: slice | NDArray[np.intp]) -> NDArray[An
     return array if array.shape[0] == 1 else array[rows]
 
 
-def read_only(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
-    """Arrays as a kernel reads them: those that may be written to are another type, for which it is compiled anew."""
-    views = [array.view() for array in arrays]
-    for view in views:
-        view.flags.writeable = False
-    return views
-
-
 # --- scales ---------------------------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.casts.arrays import decode_to
+from fp9.casts.sources import read_only
 from fp9.engines import NO_EXPONENT, Addend, Engine, Truncation
 from fp9.formats import FixedFormat, floor_log2, pow2
 from fp9.formats.host import BINARY32, BINARY64
@@ -26,7 +27,7 @@ from fp9.sums.groups import GroupedTiles
 from fp9.sums.lattice import lattice
 from fp9.sums.operands import Span, bit_range
 from fp9.sums.rounders import rounder
-from fp9.sums.sides import NO_POWERS, Side, read_only
+from fp9.sums.sides import NO_POWERS, Side
 
 _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.NEAREST_AWAY}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import operator
 import subprocess
 import sys
@@ -172,6 +173,24 @@ def test_strided_and_empty_arrays_are_taken() -> None:
     assert np.array_equal(fp9.encode(x[:, ::3], "e4m3"), fp9.encode(x, "e4m3")[:, ::3])
     assert fp9.encode(np.empty((0, 3), np.float32), "hif8").shape == (0, 3)
     assert fp9.encode(x.astype(">f4"), "e4m3").tolist() == fp9.encode(x, "e4m3").tolist()
+
+
+def test_kernels_are_compiled_once_for_arrays_that_may_be_written_to_and_others() -> None:
+    """To Numba they are two types; a caller's array is only read."""
+    from fp9.kernels import round32, wide
+
+    x = numbers(3000).clip(-60000, 60000)
+    for dtype, flags in itertools.product((np.float32, np.float64, np.float16), (False, True)):
+        codes = fp9.encode(x.astype(dtype), "fp16", flags=flags)
+        fp9.decode(codes[0] if flags else codes, "fp16")
+    kernels = {**dict.fromkeys(wide.ENCODE_WIDE.values(), "numbers"), round32.look_up: "codes"}
+    compiled = [
+        types[[*inspect.signature(kernel.py_func).parameters].index(read)]
+        for kernel, read in kernels.items()
+        for types in kernel.signatures
+    ]
+    assert len(compiled) > 2
+    assert not [array for array in compiled if array.mutable]
 
 
 def test_import_is_light() -> None:
