@@ -214,7 +214,7 @@ def _grade_seconds(unit: Unit, folder: Path) -> float | None:
 
 
 def _grade(unit: Unit, limit: float) -> mutants.Grade:
-    return mutants.grade(unit, timeout=limit)
+    return mutants.grade(unit, timeout=limit, proven=mutants.proven(unit))
 
 
 # --- recounts ---------------------------------------------------------------------------------------------------------

@@ -149,6 +149,7 @@ def _counterexample(found: dict[str, Any]) -> str:
     help="Seconds for comparing one mutant with the circuit; default: 60.",
 )
 @click.option("--record", is_flag=True, help="Write the record, UNIT.json; manifests of vectors state it.")
+@click.option("--again", is_flag=True, help="Prove anew what the record of the same Verilog says to be equal.")
 @click.option(
     "--to",
     "folder",
@@ -162,6 +163,7 @@ def grade(
     seeds: tuple[int, ...],
     timeout: float | None,
     record: bool,
+    again: bool,
     folder: Path | None,
     settings: tuple[str, ...],
     as_json: bool,
@@ -169,12 +171,14 @@ def grade(
     """Grade the vector suites of UNIT... by mutants.
 
     A mutant has one error put into the netlist, half of them in operators, half in gates; give --seed again for more
-    draws. Mutants proven to change nothing are left out. Exit code 1 unless `corner` notices all others and `smoke` at
+    draws. Mutants proven to change nothing are left out; those that the record of the same Verilog says so are not
+    proven again. Exit code 1 unless `corner` notices all others and `smoke` at
     least 95 %.
 
     \b
       fp9 grade cast_fp32
       fp9 grade dot8_fp32_rvbna --timeout 600
+      fp9 grade cast_fp32 --again
     """
     with extra("sim"):
         from fp9_sim import mutants  # slow to load
@@ -185,10 +189,11 @@ def grade(
     with progress_bar() as progress:
         for name in names:
             unit = load_unit(name, settings)
-            limit = timeout or mutants.EQUIVALENCE_SECONDS
-            graded.append(mutants.grade(unit, drawn=drawn, seeds=seeds, timeout=limit, progress=progress))
+            limit, records = timeout or mutants.EQUIVALENCE_SECONDS, folder or home() / GRADES
+            known = frozenset() if again else mutants.proven(unit, records)
+            graded.append(mutants.grade(unit, drawn=drawn, seeds=seeds, timeout=limit, proven=known, progress=progress))
             if record:
-                mutants.keep(graded[-1], folder or home() / GRADES)
+                mutants.keep(graded[-1], records)
     rows = [
         [g.unit, s.suite, s.operations, g.drawn, len(g.equivalent), s.killed, len(s.survivors), percent(s.rate)]
         for g in graded

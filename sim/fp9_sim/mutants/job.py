@@ -64,7 +64,8 @@ class Grade:
     """The mutants drawn of a unit, `drawn` over all seeds, and each suite's figures.
 
     `unnoticed` are mutants that no suite noticed, with inputs that tell them apart; `undecided` those for which the
-    proof did not finish. `seconds` is what the grading took.
+    proof did not finish; `reused` says how many of the `equivalent` ones had been proven before. `seconds` is what the
+    grading took.
     """
 
     unit: str
@@ -77,6 +78,7 @@ class Grade:
     undecided: tuple[Mutant, ...]
     unnoticed: tuple[tuple[Mutant, dict[str, int]], ...]
     suites: tuple[SuiteGrade, ...]
+    reused: int
     seconds: float
     provenance: dict[str, str]
 
@@ -99,11 +101,13 @@ def grade(
     seeds: tuple[int, ...] = SEEDS,
     suites: tuple[str, ...] = tuple(REQUIRED),
     timeout: float = EQUIVALENCE_SECONDS,
+    proven: frozenset[Mutant] = frozenset(),
     progress: Progress | None = None,
 ) -> Grade:
     """Grade suites of a unit's vectors by `drawn` mutants for each seed; one that two seeds draw counts once.
 
-    `timeout` are the seconds that the comparison of one mutant with the circuit may take.
+    `timeout` are the seconds that the comparison of one mutant with the circuit may take; `proven` are mutants of this
+    very text that have been found equal before (`kept.proven`), and are not compared again.
 
     Raises ValueError where the circuit itself disagrees with a vector, or `drawn` is not 2..510.
     """
@@ -112,7 +116,7 @@ def grade(
     tell, started = progress or (lambda words, done, total: None), time.monotonic()
     verilog = fp9_rtl.verilog(unit)
     made = {suite: library.generate(unit, suite) for suite in suites}
-    graded = _Graded(timeout, set(), {suite: set() for suite in made}, {})
+    graded = _Graded(timeout, proven, set(), {suite: set() for suite in made}, {})
     counts = zip(LEVELS, (drawn - drawn // 2, drawn // 2), strict=True)
     levels = [draw(unit, circuit(unit, verilog), level, count, seeds) for level, count in counts]
     for number, seed in enumerate(seeds):
@@ -130,6 +134,7 @@ def grade(
         graded.ended(State.UNFINISHED),
         tuple((m, dict(graded.compared[m].counterexample)) for m in graded.ended(State.REFUTED)),
         tuple(graded.suite(suite, vectors) for suite, vectors in made.items()),
+        len(proven & {*graded.ended(State.PROVEN)}),
         round(time.monotonic() - started, 1),
         provenance(),
     )
@@ -140,6 +145,7 @@ class _Graded:
     """What is known of the mutants so far: those that each suite noticed, and the others compared with the circuit."""
 
     timeout: float
+    proven: frozenset[Mutant]
     mutants: set[Mutant]
     noticed: dict[str, set[Mutant]]
     compared: dict[Mutant, Verdict]
@@ -156,9 +162,11 @@ class _Graded:
             # Their corner suite is every input, and knows which outputs carry no meaning where.
             self.compared |= {m: Verdict(State.PROVEN, 0.0) for m in new if m not in self.noticed["corner"]}
             return
+        missed = [mutant for mutant in new if not any(mutant in noticed for noticed in self.noticed.values())]
+        self.compared |= {mutant: Verdict(State.PROVEN, 0.0) for mutant in missed if mutant in self.proven}
         comparison = Comparison(unit, drawn.netlist, SELECT, next(reversed(made.values())).inputs)
-        for mutant in new:
-            if not any(mutant in noticed for noticed in self.noticed.values()):
+        for mutant in missed:
+            if mutant not in self.proven:
                 self.compared[mutant] = comparison.equal(mutant.number, self.timeout)
 
     def ended(self, state: State) -> tuple[Mutant, ...]:

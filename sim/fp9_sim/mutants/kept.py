@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import fp9
+import fp9_rtl
 from fp9.system import cache
 from fp9.system.files import write_whole
 from fp9.units import Unit
 from fp9.vectors import sets as vectors
 from fp9.vectors.grades import TABLE
 from fp9_rtl.tools.cache import load, store
+from fp9_rtl.tools.yosys import yosys_version
 from fp9_sim import records
+from fp9_sim.mutants.draw import Mutant
 from fp9_sim.mutants.job import Grade
 from fp9_sim.provenance import model_digest
 
 SOURCE = Path(fp9.__file__).resolve().parents[2] / records.HOME / records.GRADES
 """The records that lie with the source; beside an installed package there are none."""
 
-_NEEDED = {"verilog_sha256", "suites", "seeds"}
+_NEEDED = {"verilog_sha256", "suites", "seeds", "equivalent", "provenance"}
 
 
 def keep(graded: Grade, folder: Path) -> Path:
@@ -35,6 +39,20 @@ def keep(graded: Grade, folder: Path) -> Path:
 def read(folder: Path, unit: str) -> dict[str, Any] | None:
     """The record of a unit, or None where it has none. Raises ValueError for a file that is no record."""
     return records.read(folder, unit, _NEEDED, "grade")
+
+
+def proven(unit: Unit, folder: Path = SOURCE) -> frozenset[Mutant]:
+    """Mutants that the record of a unit's very text says equal, as the same Yosys numbers them: what a suite notices
+    may have changed since, the circuit has not. None of a damaged record, which is there to be written anew.
+    """
+    try:
+        record = read(folder, unit.name)
+    except ValueError:
+        return frozenset()
+    digest = hashlib.sha256(fp9_rtl.verilog(unit).encode()).hexdigest()
+    if not record or record["verilog_sha256"] != digest or record["provenance"].get("yosys") != yosys_version():
+        return frozenset()
+    return frozenset(Mutant(**mutant) for mutant in record["equivalent"])
 
 
 def suite_digest(unit: Unit, suite: str) -> str:

@@ -44,6 +44,10 @@ def test_what_has_no_time_to_be_compared_is_undecided() -> None:
     assert not found.undecided
     assert hurried.undecided
     assert {*found.equivalent} <= {*hurried.undecided, *hurried.equivalent}
+    known = frozenset(found.equivalent)
+    again = mutation.grade(unit, drawn=100, seeds=(1,), suites=("smoke",), timeout=1e-3, proven=known)
+    assert (again.reused, {*again.equivalent} & known) == (len(known), known)
+    assert (found.reused, hurried.reused) == (0, 0)
 
 
 def test_a_mutant_that_two_seeds_draw_counts_once() -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import fp9_rtl
+from fp9.units import CATALOGUE
 from fp9.vectors.grades import TABLE, grade_of
-from fp9_sim.mutants import Grade, SuiteGrade, keep, kept, read
+from fp9_rtl.tools.yosys import yosys_version
+from fp9_sim.mutants import Grade, SuiteGrade, keep, kept, proven, read
+from fp9_sim.mutants.draw import Mutant
 
 RECORDS = Path(__file__).parents[3] / "docs" / "verification" / "grades"
 GRADED = Grade(
-    "some", (), "f" * 64, "c" * 64, 4, (5,), (), (), (), (SuiteGrade("smoke", "a" * 64, 10, 3, ()),), 1.5, {}
+    "some", (), "f" * 64, "c" * 64, 4, (5,), (), (), (), (SuiteGrade("smoke", "a" * 64, 10, 3, ()),), 0, 1.5, {}
 )
 
 
@@ -45,6 +51,24 @@ def test_a_record_of_the_source_makes_the_table_anew(tmp_path: Path, monkeypatch
     keep(GRADED, tmp_path / "grades")
     suite = {"mutants": 3, "noticed": 3, "share": 1.0, "seeds": [5], "verilog_sha256": "f" * 64}
     assert json.loads((tmp_path / "grades.json").read_text()) == {"some": {"a" * 64: suite}}
+
+
+def test_proofs_of_mutants_count_for_the_very_text_and_its_yosys_alone(tmp_path: Path) -> None:
+    unit = CATALOGUE["decoder_ocp"]
+    digest = hashlib.sha256(fp9_rtl.verilog(unit).encode()).hexdigest()
+    mutant = Mutant("gate", 1, 2, "inv at some cell")
+    yosys = {"yosys": yosys_version()}
+    own = replace(GRADED, unit=unit.name, verilog_sha256=digest, equivalent=(mutant,), provenance=yosys)
+    assert proven(unit, tmp_path) == frozenset()
+    for record, found in (
+        (own, {mutant}),
+        (replace(own, verilog_sha256="0" * 64), set()),
+        (replace(own, provenance={"yosys": "0.1"}), set()),
+    ):
+        path = keep(record, tmp_path)
+        assert proven(unit, tmp_path) == found
+    path.write_text("{")
+    assert proven(unit, tmp_path) == frozenset()
 
 
 @pytest.mark.parametrize("text", ["{}", "[1]", "{"])
