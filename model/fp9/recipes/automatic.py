@@ -16,6 +16,9 @@ import numpy as np
 from fp9.formats import Format
 from fp9.recipes.loss import LossRule, LossScaler, check_positive, grown, shrunk
 
+_LARGEST_LOG = 1024
+"""What no logarithm of a float64 exceeds, and no number of deviations needs to."""
+
 
 @dataclass(frozen=True)
 class LogMax(LossRule):
@@ -46,6 +49,11 @@ class LogMax(LossRule):
             raise ValueError(
                 f"logmax: decays {self.mean_decay} and {self.spread_decay} given; give two between 0 and 1"
             )
+        for name, number in (("deviations", self.deviations), ("log_max", self.log_max or 0.0)):
+            if not abs(number) <= _LARGEST_LOG:
+                raise ValueError(
+                    f"logmax: {name}={number:g} given; give a number from {-_LARGEST_LOG} to {_LARGEST_LOG}"
+                )
         if self.smallest > self.largest:
             raise ValueError(f"logmax: scales in [{self.smallest:g}, {self.largest:g}] given; give the smaller first")
 

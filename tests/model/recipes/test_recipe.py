@@ -165,6 +165,14 @@ def test_any_number_in_a_rule_is_taken_or_one_sentence(known: tuple[str, type], 
     assert 0 < float(np.float32(factor)) < math.inf
 
 
+@pytest.mark.parametrize("number", ["inf", "-inf", "1e308"])
+@pytest.mark.parametrize("field", ["deviations", "log_max"])
+def test_a_rule_of_logarithms_takes_logarithms(field: str, number: str) -> None:
+    """No deviations times infinity is no exponent, nor is the square of a number beyond all floats."""
+    with pytest.raises(ValueError, match=f"logmax: {field}=.* given; give a number from -1024 to 1024"):
+        recipe(f"fp32(loss=logmax({field}={number}))")
+
+
 # --- what the papers say --------------------------------------------------------------------------------------------
 
 
