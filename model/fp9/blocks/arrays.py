@@ -180,7 +180,8 @@ def _by_casts(
     random: RandomBits | None,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Elements (blocks, block_size) and scales (blocks,)."""
-    numbers = rows.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # a NaN that signals
+        numbers = rows.astype(np.float64)
     amax = np.abs(numbers).max(axis=1, initial=0.0)
     if rule.tries:
         return _best_of_tries(numbers, amax, block, rule, policy, scale, random)

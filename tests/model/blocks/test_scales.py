@@ -66,6 +66,16 @@ def test_a_block_with_an_infinity_or_nan_has_the_scale_nan_and_zeros(block: Bloc
     assert not elements[:3].any() and elements[3].all()
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("block", list(BLOCK_FORMATS.values()), ids=str)
+def test_a_nan_that_signals_is_a_nan_like_others(block: BlockFormat) -> None:
+    """A warning came of it where numbers go to float64."""
+    x, quiet = np.ones((2, block.length), dtype=np.float32), np.ones((2, block.length), dtype=np.float32)
+    x.view(np.uint32)[0, 3], quiet[0, 3] = 0x7F800001, np.nan
+    found, expected = quantise(x, block), quantise(quiet, block)
+    assert np.array_equal(found.scales, expected.scales) and np.array_equal(found.elements, expected.elements)
+
+
 @pytest.mark.parametrize(("block", "rule"), SINGLE, ids=ids)
 def test_a_block_of_zeros_has_the_smallest_scale_and_keeps_signs(block: BlockFormat, rule: str) -> None:
     x = np.zeros((1, block.length), dtype=np.float32)
