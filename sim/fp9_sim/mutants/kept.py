@@ -25,7 +25,7 @@ from fp9_sim.provenance import model_digest
 SOURCE = Path(fp9.__file__).resolve().parents[2] / records.HOME / records.GRADES
 """The records that lie with the source; beside an installed package there are none."""
 
-_NEEDED = {"verilog_sha256", "suites", "seeds", "equivalent", "provenance"}
+_NEEDED = {"verilog_sha256", "suites", "seeds"}
 
 
 def keep(graded: Grade, folder: Path) -> Path:
@@ -50,9 +50,9 @@ def proven(unit: Unit, folder: Path = SOURCE) -> frozenset[Mutant]:
     except ValueError:
         return frozenset()
     digest = hashlib.sha256(fp9_rtl.verilog(unit).encode()).hexdigest()
-    if not record or record["verilog_sha256"] != digest or record["provenance"].get("yosys") != yosys_version():
+    if not record or record["verilog_sha256"] != digest or record.get("provenance", {}).get("yosys") != yosys_version():
         return frozenset()
-    return frozenset(Mutant(**mutant) for mutant in record["equivalent"])
+    return frozenset(Mutant(**mutant) for mutant in record.get("equivalent", ()))
 
 
 def suite_digest(unit: Unit, suite: str) -> str:
