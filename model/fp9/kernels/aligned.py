@@ -90,8 +90,8 @@ def _steps(s, t, some, ends):
     a, power_a, values, powers, panel, first, last, redo = some
     numbers, sides = (first, last - first, s.window, s.lowest, s.zero), (a, power_a, a.shape[1])
     times = panel.shape[0] // ROWS
-    whole_tiles = (*sides, values, powers, panel, 0, times, *numbers)
-    _rows_tile(whole_tiles + ends)
+    together = (*sides, values, powers, panel, 0, times, *numbers)
+    _rows_tile(together + ends)
     others = (*sides, values, powers, panel, times * ROWS, panel.shape[0] - times * ROWS, *numbers)
     _row_tile(others + ends)
     for i in range(panel.shape[0]):

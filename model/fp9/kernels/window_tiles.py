@@ -11,6 +11,7 @@ products are summed as they are.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -170,7 +171,7 @@ def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends
         bits = builder.shl(builder.add(exponent, bias), fraction)
         return code.splat(builder.bitcast(bits, code.float.element))
 
-    cut = code.splat(builder.icmp_signed("!=", step.count, step.count))
+    found = []
     for r in range(rows):
         own = builder.add(row, code.index(r))
         top = builder.add(code.load(ends.highest, own, _I64), ends.highest_b)
@@ -179,18 +180,14 @@ def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends
             top = builder.select(builder.icmp_signed(">", other, top), other, top)
         finest = builder.sub(top, step.bits)
         units, beyond = power(builder.neg(finest)), power(builder.add(lowest, builder.add(step.bits, code.index(1))))
-        below = builder.icmp_signed("<", lowest, finest)
-        found = code.splat(below)
+        found.append(code.splat(builder.icmp_signed("<", lowest, finest)))
         for v in range(VECTORS):
             c = code.load(acc, code.place(v, code.lanes, code.place(own, width)), code.float)
             steps = builder.fmul(c, units)
-            for each in (
-                builder.fcmp_unordered("!=", steps, code.truncated(steps)),
-                builder.fcmp_unordered(">=", code.magnitude(c), beyond),
-            ):
-                found = builder.or_(found, each)
-        cut = found if cut is None else builder.or_(cut, found)
-    return builder.icmp_unsigned("==", builder.bitcast(cut, ir.IntType(code.lanes)), ir.IntType(code.lanes)(0))
+            found.append(builder.fcmp_unordered("!=", steps, code.truncated(steps)))
+            found.append(builder.fcmp_unordered(">=", code.magnitude(c), beyond))
+    lanes = ir.IntType(code.lanes)
+    return builder.icmp_unsigned("==", builder.bitcast(functools.reduce(builder.or_, found), lanes), lanes(0))
 
 
 @inlined

@@ -171,9 +171,8 @@ def grade(
     """Grade the vector suites of UNIT... by mutants.
 
     A mutant has one error put into the netlist, half of them in operators, half in gates; give --seed again for more
-    draws. Mutants proven to change nothing are left out; those that the record of the same Verilog says so are not
-    proven again. Exit code 1 unless `corner` notices all others and `smoke` at
-    least 95 %.
+    draws. Mutants proven to change nothing are left out; those of which the record of the same Verilog says so are not
+    proven again. Exit code 1 unless `corner` notices all others and `smoke` at least 95 %.
 
     \b
       fp9 grade cast_fp32
