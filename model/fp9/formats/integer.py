@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.formats.base import Format, Kind, pow2
+from fp9.formats.fixed import FixedFormat, Specials
 from fp9.rounding import Rounding
 
 
@@ -36,6 +37,12 @@ class ScaledInteger(Format):
     @property
     def twos_complement(self) -> bool:
         return True
+
+    @property
+    def sign_magnitude(self) -> FixedFormat:
+        """The float of the same numbers and a negative zero: its one bit of exponent leaves every step the same."""
+        fraction_bits = self.precision - 1
+        return FixedFormat(self.name, 1, fraction_bits, self.bias - fraction_bits + 1, True, Specials.FINITE)
 
     def kind_of(self, code: int) -> Kind:
         return Kind.FINITE if code else Kind.ZERO

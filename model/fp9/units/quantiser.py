@@ -8,16 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.formats import FixedFormat, Format, format
+from fp9.formats import FixedFormat, Format, ScaledInteger, format
 from fp9.rounding import Overflow
 from fp9.scaling import BlockFormat, ScaleRule, block_format
 from fp9.units.base import Columns, Port, Unit, check_offers, check_stages, select_width
 from fp9.units.cast import Cast
 from fp9.units.clocking import SAID_WHERE_SET, told
-
-_LEAST_POWER = 4
-"""Power of two that the elements of a block reach at least: then every scale that amax asks for is below the largest,
-and that of a subnormal amax the smallest. MXINT8 alone of MX does not."""
 
 
 class FiniteCast(Cast):
@@ -57,9 +53,9 @@ class Quantiser(Unit):
         object.__setattr__(self, "block", block)
         object.__setattr__(self, "rules", tuple(block.rule(str(rule)) for rule in self.rules))
         check_offers(self.name, "scale rule", self.rules)
-        if not block.powers_of_two or block.power < _LEAST_POWER:
+        if not block.powers_of_two:
             raise ValueError(
-                f"{self.name}: {block.name} given as block; give MX blocks of floats: their scales are powers of two"
+                f"{self.name}: {block.name} given as block; give MX blocks: their scales are powers of two"
             )
         if not isinstance(self.source, FixedFormat) or not self._has_range_of_scales(self.source, block.scale):
             raise ValueError(f"{self.name}: {self.source.name} given as source; give fp32 or bf16")
@@ -79,8 +75,10 @@ class Quantiser(Unit):
 
     @property
     def element(self) -> FiniteCast:
-        """The cast of one element: its operand is multiplied by one over the block's scale."""
+        """The cast of one element, as sign and magnitude: its operand is multiplied by one over the block's scale."""
         element, rounding = self.block.element, self.block.rounding
+        if isinstance(element, ScaledInteger):
+            element = element.sign_magnitude
         return FiniteCast(self.name, self.source, (element,), (rounding,), (Overflow.SATURATE,), scale=True)
 
     @property

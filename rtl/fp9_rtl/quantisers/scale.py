@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 
 from fp9.formats import FixedFormat, floor_log2, pow2
 from fp9.scaling import BlockFormat, ScaleRule
@@ -20,11 +20,7 @@ _HALFWAY = Fraction(3, 2)
 
 
 def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> Value:
-    """The code of the scale of a finite amax, which is given without its sign; below 0 for the smallest scale.
-
-    Elements reach 4 at least: a subnormal amax has the smallest scale, as every amax of the lowest exponents has, and
-    none asks for more than the largest scale.
-    """
+    """The code of the scale of a finite amax, which is given without its sign; below 0 for the smallest scale."""
     exponent, fraction = _fields(m, amax, source, block, rule)
     divisor = block.divisor(rule)
     power = floor_log2(divisor)
@@ -39,7 +35,13 @@ def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, 
     sticky = ~(at_guard | (~lower & _equal(fraction, start, source)))
     code = Signal(signed(len(below) + 1))
     m.d.comb += code.eq(below + rounds_up(rule.rounding, 0, below[0], guard, sticky))
-    return code
+    return Mux(code > block.scale.max_code, block.scale.max_code, code) if _reaches_both_ends(block) else code
+
+
+def _reaches_both_ends(block: BlockFormat) -> bool:
+    """Whether a subnormal amax may have another scale than the smallest, and the largest one ask for more than there
+    is; elements that reach 2 keep away from both."""
+    return block.power < 2
 
 
 def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> tuple[Value, Value]:
@@ -47,9 +49,19 @@ def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rul
     elements' precision with ties up, which is half of the last place added and the places below it dropped."""
     rounded = Signal(len(amax) + 1)
     dropped = source.precision - block.element.precision if rule.amax_first else 0
-    m.d.comb += rounded.eq(amax + ((1 << dropped) >> 1))
+    m.d.comb += rounded.eq(_normalised(amax, source, block) + ((1 << dropped) >> 1))
     fraction = rounded[: source.fraction_bits] & -(1 << dropped)
     return rounded[source.fraction_bits :], fraction[: source.fraction_bits]
+
+
+def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
+    """A subnormal amax with its leading 1 in front of the fraction, as if the exponents went on: of the binade below
+    the normal numbers, and its first number for those further below, which have the smallest scale as that has."""
+    if not _reaches_both_ends(block):
+        return amax
+    exponent, fraction = amax[source.fraction_bits :], amax[: source.fraction_bits]
+    lowest = Mux(fraction[-1], Cat(Const(0, 1), fraction[:-1]), 0)
+    return Mux(exponent == 0, lowest, amax)
 
 
 def _below(fraction: Value, point: Fraction, source: FixedFormat) -> Value:

@@ -120,6 +120,12 @@ class Elements(Step):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         for place, name in enumerate(self._unit.lane_names("element")):
-            m.d.comb += self.o[name].eq(self.i[lane_name(place)].result)
+            m.d.comb += self.o[name].eq(self._code(self.i[lane_name(place)].result))
         forward(m, self.i, self.o, "scale")
         return m
+
+    def _code(self, result: Value) -> Value:
+        """An element's code; of an integer, which the cast gives as sign and magnitude, the two's complement."""
+        if not self._unit.block.element.twos_complement:
+            return result
+        return Mux(result[-1], -result[:-1], result)

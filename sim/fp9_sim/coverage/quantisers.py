@@ -66,10 +66,20 @@ def _elements(unit: Quantiser) -> Group:
     }
     crosses = (
         Cross("rounding_case", ("sign", "last_place", "position")),
-        Cross("grid", ("binade", "position"), lambda *at: impossible_position(smallest, *at)),
+        Cross(
+            "grid", ("binade", "position"), lambda *at: impossible_position(smallest, *at) or _too_few_bits(unit, *at)
+        ),
         Cross("outcome", ("sign", "result")),
     )
     return Group("element", points, crosses)
+
+
+def _too_few_bits(unit: Quantiser, binade: int, position: str) -> str | None:
+    """Why a number has no bits below half of the last place, as bfloat16 has beside MXINT8's largest elements."""
+    below = unit.source.precision - 1 - (binade - unit.block.element.quantum(binade))
+    if (below < 2 and position in ("below half", "above half")) or (below < 1 and position == "half"):
+        return "the source has no bits there"
+    return None
 
 
 def _facts(unit: Quantiser, inputs: Columns, outputs: Columns) -> Iterator[Facts]:

@@ -12,7 +12,17 @@ import pytest
 from tests.rosters import EVERY_FORMAT, SMALL
 
 import fp9
-from fp9.formats import ALIASES, FAMILIES, HFP8_BIASES, NAMED, FixedFormat, Kind, floor_log2, with_bias
+from fp9.formats import (
+    ALIASES,
+    FAMILIES,
+    HFP8_BIASES,
+    NAMED,
+    FixedFormat,
+    Kind,
+    ScaledInteger,
+    floor_log2,
+    with_bias,
+)
 
 OUTSIDE_TABLES = {
     name: np.dtype(getattr(package, alias))
@@ -52,6 +62,14 @@ PRINTED = {
         (7, 1.96875, 2.0**-6),
     )
 }
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in EVERY_FORMAT if isinstance(fmt, ScaledInteger)], ids=str)
+def test_a_sign_and_a_magnitude_have_the_numbers_of_the_integer(fmt: ScaledInteger) -> None:
+    negated = fmt.sign_magnitude.sign_mask
+    for magnitude in range(fmt.max_code + 1):
+        assert fmt.sign_magnitude.value_of(magnitude) == fmt.value_of(magnitude)
+        assert fmt.sign_magnitude.value_of(magnitude | negated) == fmt.value_of(-magnitude & 0xFF)
 
 
 def family(name: str) -> str:

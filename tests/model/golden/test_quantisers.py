@@ -90,9 +90,8 @@ def test_a_quantiser_says_what_it_does_not_take() -> None:
     with pytest.raises(ValueError, match="1 to 6"):
         Quantiser("quantiser", format("fp32"), block_format("mxfp4"), (scale_rule("rne"),), 0, lanes=4)
     for block, source, rules, said in (
-        ("nvfp4", "fp32", ("rne",), "MX blocks of floats"),
-        ("hif4", "fp32", ("hif4",), "MX blocks of floats"),
-        ("mxint8", "fp32", ("rne",), "MX blocks of floats"),
+        ("nvfp4", "fp32", ("rne",), "give MX blocks"),
+        ("hif4", "fp32", ("hif4",), "give MX blocks"),
         ("mxfp4", "fp16", ("rne",), "give fp32 or bf16"),
         ("mxfp4", "dlfloat16", ("rne",), "give fp32 or bf16"),
         ("mxfp4", "fp32", ("4over6",), "choose one of floor"),

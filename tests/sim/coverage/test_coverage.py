@@ -18,7 +18,7 @@ from fp9.oracle import casts as oracle
 from fp9.oracle import sums as dot_oracle
 from fp9.oracle.terms import ZERO
 from fp9.rounding import NanSign, Overflow, Rounding
-from fp9.scaling import block_format
+from fp9.scaling import BlockFormat, block_format
 from fp9.units import CATALOGUE, Cast, Dot, Fma, Mac, MacOp, Port, Quantiser, Results, Unit
 from fp9.vectors import sets as vectors
 from fp9_sim import coverage as functional
@@ -53,8 +53,9 @@ def test_the_corner_suite_meets_every_reachable_bin(name: str) -> None:
     assert covered.met == covered.bins > 50, "the model has points"
 
 
-def test_the_corner_suite_of_a_quantiser_meets_every_reachable_bin() -> None:
-    unit = Quantiser("quantiser", format("bf16"), MXFP4, tuple(map(MXFP4.rule, MXFP4.rules)), 1, lanes=8)
+@pytest.mark.parametrize("block", [MXFP4, block_format("mxint8")], ids=str)
+def test_the_corner_suite_of_a_quantiser_meets_every_reachable_bin(block: BlockFormat) -> None:
+    unit = Quantiser("quantiser", format("bf16"), block, tuple(map(block.rule, block.rules)), 1, lanes=8)
     made = vectors.generate(unit, "corner")
     covered = functional.measure(made.unit, made.inputs, made.expected)
     assert not covered.holes

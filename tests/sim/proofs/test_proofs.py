@@ -41,9 +41,11 @@ def test_every_deterministic_rounding_is_proven_of_a_cast() -> None:
     assert [case.control_refuted for claim in record.claims for case in claim.cases] == [True] * len(DETERMINISTIC)
 
 
-def test_scales_and_elements_of_a_quantiser_are_proven_for_all_inputs() -> None:
-    block = dataclasses.replace(block_format("mxfp4"), length=2)
-    record = prove(Quantiser("quantiser", format("bf16"), block, (block.rule("rne"),)), timeout=60)
+@pytest.mark.parametrize(("name", "rule"), [("mxfp4", "rne"), ("mxint8", "ceil")])
+def test_scales_and_elements_of_a_quantiser_are_proven_for_all_inputs(name: str, rule: str) -> None:
+    """MXINT8's elements are integers below 2: amax asks for scales beyond both ends, which ceil reaches."""
+    block = dataclasses.replace(block_format(name), length=2)
+    record = prove(Quantiser("quantiser", format("bf16"), block, (block.rule(rule),)), timeout=60)
     assert record.proven
     assert [case.control_refuted for claim in record.claims for case in claim.cases] == [True, None, True, None]
 
