@@ -42,7 +42,13 @@ _FEATURES = "-DVM_COVERAGE=0 -DVM_SC=0 -DVM_TIMING=0 -DVM_TRACE=0 -DVM_TRACE_FST
 
 _DEFINED = f"-DVERILATOR=1 -DVL_USER_FATAL {_FEATURES}"
 
-_COMPILER = f"c++ -O3 -march=native {_VECTOR_CODE} -fPIC -fvisibility=hidden -fno-gnu-unique {_DEFINED}"
+_FULL, _HURRIED = "-O3", "-Og"
+"""What g++ does to the evaluation: vector code for many operations, or half the time of compiling for few."""
+
+WORTH_OPTIMISING = 1 << 22
+"""Operations that take as long, of a unit that is compiled in a hurry, as compiling it well."""
+
+_COMPILER = f"c++ {_FULL} -march=native {_VECTOR_CODE} -fPIC -fvisibility=hidden -fno-gnu-unique {_DEFINED}"
 """Several units are loaded into one process: each keeps Verilator's library to itself."""
 
 _SHARED = "-shared -Wl,-Bsymbolic -Wl,-z,defs"
@@ -181,15 +187,21 @@ def _addresses(arrays: list[NDArray[Any]]) -> ctypes.Array[ctypes.c_void_p]:
 
 
 def verilated(
-    unit: Unit, *, threads: int | None = None, verilog: str | None = None, streams: int | None = None
+    unit: Unit,
+    *,
+    threads: int | None = None,
+    verilog: str | None = None,
+    streams: int | None = None,
+    operations: int | None = None,
 ) -> Verilated:
     """Compile a unit's Verilog, or take what was compiled before from the cache, and load it.
 
     `threads` is how many cores are used by operations that do not depend on each other: those of a combinational unit,
     and of several streams; all that the process may use by default. `verilog` is compiled in place of the generated
     text. `streams` is how many sequences of operations run side by side in a unit with stages, whose registers Yosys
-    opens for that; without it the unit is run as it stands, its clock and all. Compiled units are kept in
-    `$FP9_CACHE`/verilated, else in ~/.cache/fp9/verilated. Raises MissingTool, SimulatorError where Verilator refuses
+    opens for that; without it the unit is run as it stands, its clock and all. `operations` is about how many are to
+    come: for fewer than `WORTH_OPTIMISING` a unit that is not there yet is compiled in half the time, to give the same
+    results more slowly. Compiled units are kept in `$FP9_CACHE`/verilated, else in ~/.cache/fp9/verilated. Raises MissingTool, SimulatorError where Verilator refuses
     the design, ValueError for registers that cannot be opened and fewer than 2 streams, OSError where the cache cannot
     be written.
     """
@@ -197,21 +209,27 @@ def verilated(
         raise ValueError(f"{unit.name}: {streams} streams given; give 2 or more, or none")
     text = fp9_rtl.verilog(unit) if verilog is None else verilog
     opens = bool(unit.stages) and streams is not None
-    folder = _compiled(unit, text, verilator(), cache_folder("verilated"), opens)
+    few = operations is not None and operations < WORTH_OPTIMISING
+    folder = _compiled(unit, text, verilator(), cache_folder("verilated"), opens, few)
     return Verilated(unit, folder / LIBRARY, threads or len(os.sched_getaffinity(0)), streams or 1)
 
 
-def _compiled(unit: Unit, verilog: str, simulator: Simulator, cache: Path, opens: bool) -> Path:
-    """Folder with the compiled unit, complete whenever it exists; its registers opened or as they are."""
+def _compiled(unit: Unit, verilog: str, simulator: Simulator, cache: Path, opens: bool, few: bool) -> Path:
+    """Folder with the compiled unit, complete whenever it exists; its registers opened or as they are.
+
+    For `few` operations one that was compiled in a hurry does, too.
+    """
     options = [simulator.version, _processor(), _COMPILER]
     loop = [*recipe(), shim(unit, NO_REGISTERS)] if opens else [shim(unit)]
     key = hashlib.sha256(json.dumps([unit.name, verilog, *loop, *options, *_ARGUMENTS]).encode()).hexdigest()[:24]
-    final = cache / f"{unit.name}-{key}"
-    if final.is_dir():
-        if _is_whole(final):
-            touch(final)
-            return final
-        shutil.rmtree(final)
+    full, hurried = cache / f"{unit.name}-{key}", cache / f"{unit.name}-{key}{_HURRIED}"
+    for kept in (full, hurried) if few else (full,):
+        if kept.is_dir():
+            if _is_whole(kept):
+                touch(kept)
+                return kept
+            shutil.rmtree(kept)
+    final = hurried if few else full
     cache.mkdir(parents=True, exist_ok=True)
     working = Path(tempfile.mkdtemp(dir=cache, prefix=f".{final.name}."))
     try:
@@ -223,7 +241,7 @@ def _compiled(unit: Unit, verilog: str, simulator: Simulator, cache: Path, opens
         _call(unit, simulator, working, [str(simulator.folder / "verilator"), *arguments])
         evaluation = _lanes(working)
         (working / LANES).write_text(evaluation)
-        _compile(unit, simulator, options, working, is_class=not evaluation)
+        _compile(unit, simulator, options, working, _HURRIED if few else _FULL, is_class=not evaluation)
         (working / _DIGEST).write_text(_digest(working / LIBRARY))
         publish(working, final)
         keep_within_bound()
@@ -244,7 +262,9 @@ def _digest(library: Path) -> str:
     return hashlib.sha256(library.read_bytes()).hexdigest()
 
 
-def _compile(unit: Unit, simulator: Simulator, options: list[str], working: Path, is_class: bool) -> None:
+def _compile(
+    unit: Unit, simulator: Simulator, options: list[str], working: Path, optimise: str, is_class: bool
+) -> None:
     """Compile the shim into `LIBRARY`, and beside it what it does not include: Verilator's class and its library."""
     include = simulator.folder.parent / "include"
     compiler = [*_COMPILER.split(), "-I.", f"-I{include}", f"-I{include}/vltstd"]
@@ -262,7 +282,7 @@ def _compile(unit: Unit, simulator: Simulator, options: list[str], working: Path
     if is_class:
         (working / _CLASS).write_text("".join(f'#include "{path.name}"\n' for path in working.glob(f"{PREFIX}*.cpp")))
         parts += [_CLASS, *(str(path) for path in shared("verilator-objects", options, objects).glob("*.o"))]
-    _call(unit, simulator, working, [*compiler, *read, *_SHARED.split(), "-o", LIBRARY, *parts])
+    _call(unit, simulator, working, [*compiler, optimise, *read, *_SHARED.split(), "-o", LIBRARY, *parts])
 
 
 def _call(unit: Unit, simulator: Simulator, working: Path, command: list[str]) -> None:
@@ -294,5 +314,5 @@ def check(
     `dut` is the compiled unit where there is one already. Errors are those of `verilated` and of the unit.
     """
     vectors = from_inputs(unit, {name: np.asarray(column) for name, column in inputs.items()})
-    answers = (dut or verilated(unit))(**vectors.inputs)
+    answers = (dut or verilated(unit, operations=len(vectors)))(**vectors.inputs)
     return mismatches(vectors, Answers(answers, {}), limit)
