@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import hashlib
 import itertools
-import json
 import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,56 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import fp9_rtl
-from fp9.system.cache import folder as cache_folder
-from fp9.system.cache import keep_within_bound, touch
 from fp9.units import Unit
 from fp9.vectors.sets import from_inputs, port_dtype
-from fp9_sim.batch.opened import NO_REGISTERS, opened, recipe
-from fp9_sim.batch.shim import LANES, PREFIX, lanes, shim
+from fp9_sim.batch.compiled import WORTH_OPTIMISING, compiled
 from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatches
-from fp9_sim.simulators.build import first_error
-from fp9_sim.simulators.find import VERILATOR_ARGUMENTS, Simulator, SimulatorError, verilator
-from fp9_sim.simulators.objects import publish, shared
-
-LIBRARY = "unit.so"
-_DIGEST = "unit.so.sha256"
-
-_VECTOR_CODE = "--param max-tree-if-conversion-phi-args=1000 -fno-tree-vrp -fno-thread-jumps"
-"""What keeps g++ from making vector code of a loop over operations: choices between more than 4 values, and comparisons
-that its range analysis takes apart."""
-
-_FEATURES = "-DVM_COVERAGE=0 -DVM_SC=0 -DVM_TIMING=0 -DVM_TRACE=0 -DVM_TRACE_FST=0 -DVM_TRACE_VCD=0 -DVM_TRACE_SAIF=0"
-
-_DEFINED = f"-DVERILATOR=1 -DVL_USER_FATAL {_FEATURES}"
-
-_FULL, _HURRIED = "-O3", "-Og"
-"""What g++ does to the evaluation: vector code for many operations, or half the time of compiling for few."""
-
-WORTH_OPTIMISING = 1 << 22
-"""Operations that take as long, of a unit that is compiled in a hurry, as compiling it well."""
-
-_COMPILER = f"c++ {_FULL} -march=native {_VECTOR_CODE} -fPIC -fvisibility=hidden -fno-gnu-unique {_DEFINED}"
-"""Several units are loaded into one process: each keeps Verilator's library to itself."""
-
-_SHARED = "-shared -Wl,-Bsymbolic -Wl,-z,defs"
-
-_ARGUMENTS = (
-    *VERILATOR_ARGUMENTS,
-    *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--no-timing", "--prefix", PREFIX),
-    "-fno-table",  # a choice read from a table of bytes is one that no vector of operations can make
-)
-
-_UNCHECKED = ("-Wno-lint", "-Wno-style")
-"""For the text that Yosys writes: the unit's own is checked where it is run as it stands."""
-
-_HEADER = "runtime.h"
-"""Verilator's header, compiled once: to read it takes longer than to compile most units."""
-
-_CLASS = "class.cpp"
-"""Includes everything that Verilator generated of a design."""
-
-_SOURCES = ("verilated.cpp", "verilated_threads.cpp")
-"""What a model with state needs of Verilator's library."""
+from fp9_sim.simulators.find import SimulatorError
 
 SHARE = 1 << 16
 """Operations at least that a thread gets."""
@@ -200,110 +150,17 @@ def verilated(
     and of several streams; all that the process may use by default. `verilog` is compiled in place of the generated
     text. `streams` is how many sequences of operations run side by side in a unit with stages, whose registers Yosys
     opens for that; without it the unit is run as it stands, its clock and all. `operations` is about how many are to
-    come: for fewer than `WORTH_OPTIMISING` a unit that is not there yet is compiled in half the time, to give the same
-    results more slowly. Compiled units are kept in `$FP9_CACHE`/verilated, else in ~/.cache/fp9/verilated. Raises MissingTool, SimulatorError where Verilator refuses
-    the design, ValueError for registers that cannot be opened and fewer than 2 streams, OSError where the cache cannot
-    be written.
+    come: for few a unit that is not there yet is compiled in half the time, to give the same results more slowly.
+    Compiled units are kept in `$FP9_CACHE`/verilated, else in ~/.cache/fp9/verilated. Raises MissingTool,
+    SimulatorError where Verilator refuses the design, ValueError for registers that cannot be opened and fewer than 2
+    streams, OSError where the cache cannot be written.
     """
     if streams is not None and streams < 2:
         raise ValueError(f"{unit.name}: {streams} streams given; give 2 or more, or none")
     text = fp9_rtl.verilog(unit) if verilog is None else verilog
     opens = bool(unit.stages) and streams is not None
     few = operations is not None and operations < WORTH_OPTIMISING
-    folder = _compiled(unit, text, verilator(), cache_folder("verilated"), opens, few)
-    return Verilated(unit, folder / LIBRARY, threads or len(os.sched_getaffinity(0)), streams or 1)
-
-
-def _compiled(unit: Unit, verilog: str, simulator: Simulator, cache: Path, opens: bool, few: bool) -> Path:
-    """Folder with the compiled unit, complete whenever it exists; its registers opened or as they are.
-
-    For `few` operations one that was compiled in a hurry does, too.
-    """
-    options = [simulator.version, _processor(), _COMPILER]
-    loop = [*recipe(), shim(unit, NO_REGISTERS)] if opens else [shim(unit)]
-    key = hashlib.sha256(json.dumps([unit.name, verilog, *loop, *options, *_ARGUMENTS]).encode()).hexdigest()[:24]
-    full, hurried = cache / f"{unit.name}-{key}", cache / f"{unit.name}-{key}{_HURRIED}"
-    for kept in (full, hurried) if few else (full,):
-        if kept.is_dir():
-            if _is_whole(kept):
-                touch(kept)
-                return kept
-            shutil.rmtree(kept)
-    final = hurried if few else full
-    cache.mkdir(parents=True, exist_ok=True)
-    working = Path(tempfile.mkdtemp(dir=cache, prefix=f".{final.name}."))
-    try:
-        design = opened(unit, verilog) if opens else None
-        (working / f"{unit.name}.v").write_text(design.verilog if design else verilog)
-        (working / "shim.cpp").write_text(shim(unit, design))
-        names = [f"{unit.name}.v", "--top-module", unit.name, "--Mdir", "."]
-        arguments = [*_ARGUMENTS, *(_UNCHECKED if opens else ()), *names]
-        _call(unit, simulator, working, [str(simulator.folder / "verilator"), *arguments])
-        evaluation = _lanes(working)
-        (working / LANES).write_text(evaluation)
-        _compile(unit, simulator, options, working, _HURRIED if few else _FULL, is_class=not evaluation)
-        (working / _DIGEST).write_text(_digest(working / LIBRARY))
-        publish(working, final)
-        keep_within_bound()
-    finally:
-        shutil.rmtree(working, ignore_errors=True)
-    return final
-
-
-def _is_whole(folder: Path) -> bool:
-    """Whether a compiled unit is there as it was made; a damaged one could end this process."""
-    try:
-        return (folder / _DIGEST).read_text() == _digest(folder / LIBRARY)
-    except (OSError, UnicodeDecodeError):
-        return False
-
-
-def _digest(library: Path) -> str:
-    return hashlib.sha256(library.read_bytes()).hexdigest()
-
-
-def _compile(
-    unit: Unit, simulator: Simulator, options: list[str], working: Path, optimise: str, is_class: bool
-) -> None:
-    """Compile the shim into `LIBRARY`, and beside it what it does not include: Verilator's class and its library."""
-    include = simulator.folder.parent / "include"
-    compiler = [*_COMPILER.split(), "-I.", f"-I{include}", f"-I{include}/vltstd"]
-
-    def header(folder: Path) -> None:
-        (folder / _HEADER).write_text('#include "verilated.h"\n')
-        _call(unit, simulator, folder, [*compiler, "-x", "c++-header", _HEADER])
-
-    def objects(folder: Path) -> None:
-        for source in _SOURCES:
-            _call(unit, simulator, folder, [*compiler, "-O1", "-c", str(include / source)])
-
-    read = ["-include", str(shared("verilator-header", options, header) / _HEADER)]
-    parts = ["shim.cpp"]
-    if is_class:
-        (working / _CLASS).write_text("".join(f'#include "{path.name}"\n' for path in working.glob(f"{PREFIX}*.cpp")))
-        parts += [_CLASS, *(str(path) for path in shared("verilator-objects", options, objects).glob("*.o"))]
-    _call(unit, simulator, working, [*compiler, optimise, *read, *_SHARED.split(), "-o", LIBRARY, *parts])
-
-
-def _call(unit: Unit, simulator: Simulator, working: Path, command: list[str]) -> None:
-    """Run a step of the compilation; SimulatorError, with the first error, where it fails."""
-    done = subprocess.run(
-        command, cwd=working, env=simulator.environment(), capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise SimulatorError(f"verilator refuses {unit.name}: {first_error(done.stderr + done.stdout)}")
-
-
-def _lanes(working: Path) -> str:
-    constants = sorted(path.name for path in working.glob(f"{PREFIX}__ConstPool*.cpp"))
-    evaluation = sorted(path.name for path in working.glob(f"{PREFIX}___024root*.cpp") if "Slow" not in path.name)
-    return lanes((working / f"{PREFIX}___024root.h").read_text(), constants + evaluation)
-
-
-def _processor() -> str:
-    """What `-march=native` means here: a cache may be shared by machines of different kinds."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    return next((line for line in lines if line.startswith("flags")), "")
+    return Verilated(unit, compiled(unit, text, opens, few), threads or len(os.sched_getaffinity(0)), streams or 1)
 
 
 def check(

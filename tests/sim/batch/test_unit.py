@@ -228,6 +228,13 @@ def test_a_cast_reads_no_table_which_the_lanes_of_a_vector_could_not() -> None:
     assert "TABLE" not in evaluation
 
 
+@pytest.mark.parametrize("name", ["cast_fp32_ocp_rne", "upcast_fp32"])
+def test_operations_are_lanes_of_a_vector(name: str) -> None:
+    """Of the loop of upcast_fp32 g++ 12 makes none before it is told to leave partial redundancies."""
+    said = Path(verilated(CATALOGUE[name])._library._name).with_name("compiler.log").read_text()
+    assert "shim.cpp" in said and "loop vectorized" in said
+
+
 def test_a_design_that_ends_the_simulation_does_not_end_the_process() -> None:
     """A loop that does not settle for odd codes: Verilator aborts there."""
     loop = "wire x, y; assign x = ~(y & code[0]); assign y = x | code[1]; endmodule"

@@ -1,0 +1,173 @@
+"""How a unit's Verilog becomes a library: Verilator, then g++, kept in the cache by what they read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from fp9.system.cache import folder, keep_within_bound, touch
+from fp9.units import Unit
+from fp9_sim.batch.opened import NO_REGISTERS, opened, recipe
+from fp9_sim.batch.shim import LANES, PREFIX, lanes, shim
+from fp9_sim.simulators.build import first_error
+from fp9_sim.simulators.find import VERILATOR_ARGUMENTS, Simulator, SimulatorError, verilator
+from fp9_sim.simulators.objects import publish, shared
+
+LIBRARY, _SHIM = "unit.so", "shim.cpp"
+_DIGEST = "unit.so.sha256"
+SAID = "compiler.log"
+
+_VECTOR_CODE = "--param max-tree-if-conversion-phi-args=1000 -fno-tree-vrp -fno-thread-jumps"
+"""What keeps g++ from making vector code of a loop over operations: choices between more than 4 values, and comparisons
+that its range analysis takes apart."""
+
+_FEATURES = "-DVM_COVERAGE=0 -DVM_SC=0 -DVM_TIMING=0 -DVM_TRACE=0 -DVM_TRACE_FST=0 -DVM_TRACE_VCD=0 -DVM_TRACE_SAIF=0"
+
+_DEFINED = f"-DVERILATOR=1 -DVL_USER_FATAL {_FEATURES}"
+
+_HURRIED = "-Og"
+"""For few operations: half the time of compiling well."""
+
+WORTH_OPTIMISING = 1 << 22
+"""Operations that take as long, of a unit that is compiled in a hurry, as compiling it well."""
+
+_TELL_VECTORS, _LOOP = "-fopt-info-vec-optimized", f"{_SHIM}:"
+"""g++ says which loops it makes vector code of: that over a combinational unit's operations is the shim's only one."""
+
+_FOR_VECTORS = "-fno-tree-pre"
+"""For a loop that it made none of. What is computed early on one way of several, partial redundancy elimination, can be
+in the way of the vectors; without it others have none, or take minutes to compile."""
+
+_WORTH_AGAIN = 200_000
+"""Bytes of a generated evaluation, up to which it is then compiled again; of longer ones none was seen to gain."""
+
+_COMPILER = f"c++ -O3 -march=native {_VECTOR_CODE} -fPIC -fvisibility=hidden -fno-gnu-unique {_DEFINED}"
+"""Several units are loaded into one process: each keeps Verilator's library to itself."""
+
+_SHARED = "-shared -Wl,-Bsymbolic -Wl,-z,defs"
+
+_ARGUMENTS = (
+    *VERILATOR_ARGUMENTS,
+    *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "--no-timing", "--prefix", PREFIX),
+    "-fno-table",  # a choice read from a table of bytes is one that no vector of operations can make
+)
+
+_UNCHECKED = ("-Wno-lint", "-Wno-style")
+"""For the text that Yosys writes: the unit's own is checked where it is run as it stands."""
+
+_HEADER = "runtime.h"
+"""Verilator's header, compiled once: to read it takes longer than to compile most units."""
+
+_CLASS = "class.cpp"
+"""Includes everything that Verilator generated of a design."""
+
+_SOURCES = ("verilated.cpp", "verilated_threads.cpp")
+"""What a model with state needs of Verilator's library."""
+
+
+def compiled(unit: Unit, verilog: str, opens: bool, few: bool) -> Path:
+    """The library of a unit, its registers opened or as they are, in a folder that is complete whenever it exists.
+
+    For `few` operations one that was compiled in a hurry does, too. Errors are those of `verilated`.
+    """
+    simulator, cache = verilator(), folder("verilated")
+    options = [simulator.version, _processor(), _COMPILER, _FOR_VECTORS, str(_WORTH_AGAIN)]
+    loop = [*recipe(), shim(unit, NO_REGISTERS)] if opens else [shim(unit)]
+    key = hashlib.sha256(json.dumps([unit.name, verilog, *loop, *options, *_ARGUMENTS]).encode()).hexdigest()[:24]
+    full, hurried = cache / f"{unit.name}-{key}", cache / f"{unit.name}-{key}{_HURRIED}"
+    for kept in (full, hurried) if few else (full,):
+        if kept.is_dir():
+            if _is_whole(kept):
+                touch(kept)
+                return kept / LIBRARY
+            shutil.rmtree(kept)
+    final = hurried if few else full
+    cache.mkdir(parents=True, exist_ok=True)
+    working = Path(tempfile.mkdtemp(dir=cache, prefix=f".{final.name}."))
+    try:
+        design = opened(unit, verilog) if opens else None
+        (working / f"{unit.name}.v").write_text(design.verilog if design else verilog)
+        (working / _SHIM).write_text(shim(unit, design))
+        names = [f"{unit.name}.v", "--top-module", unit.name, "--Mdir", "."]
+        arguments = [*_ARGUMENTS, *(_UNCHECKED if opens else ()), *names]
+        _call(unit, simulator, working, [str(simulator.folder / "verilator"), *arguments])
+        evaluation = _lanes(working)
+        (working / LANES).write_text(evaluation)
+        _compile(unit, simulator, options, working, few, is_class=not evaluation)
+        (working / _DIGEST).write_text(_digest(working / LIBRARY))
+        publish(working, final)
+        keep_within_bound()
+    finally:
+        shutil.rmtree(working, ignore_errors=True)
+    return final / LIBRARY
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether a compiled unit is there as it was made; a damaged one could end this process."""
+    try:
+        return (folder / _DIGEST).read_text() == _digest(folder / LIBRARY)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _digest(library: Path) -> str:
+    return hashlib.sha256(library.read_bytes()).hexdigest()
+
+
+def _compile(unit: Unit, simulator: Simulator, options: list[str], working: Path, few: bool, is_class: bool) -> None:
+    """Compile the shim into `LIBRARY`, and beside it what it does not include: Verilator's class and its library."""
+    include = simulator.folder.parent / "include"
+    compiler = [*_COMPILER.split(), "-I.", f"-I{include}", f"-I{include}/vltstd"]
+
+    def header(folder: Path) -> None:
+        (folder / _HEADER).write_text('#include "verilated.h"\n')
+        _call(unit, simulator, folder, [*compiler, "-x", "c++-header", _HEADER])
+
+    def objects(folder: Path) -> None:
+        for source in _SOURCES:
+            _call(unit, simulator, folder, [*compiler, "-O1", "-c", str(include / source)])
+
+    read = ["-include", str(shared("verilator-header", options, header) / _HEADER)]
+    parts = [_SHIM]
+    if is_class:
+        (working / _CLASS).write_text("".join(f'#include "{path.name}"\n' for path in working.glob(f"{PREFIX}*.cpp")))
+        parts += [_CLASS, *(str(path) for path in shared("verilator-objects", options, objects).glob("*.o"))]
+    command = [*compiler, *read, *_SHARED.split(), "-o", LIBRARY, _TELL_VECTORS, *parts]
+    said = _call(unit, simulator, working, [*command, _HURRIED] if few else command)
+    if not few and not is_class and _LOOP not in said and _evaluated(working) <= _WORTH_AGAIN:
+        said = _call(unit, simulator, working, [*command, _FOR_VECTORS])
+    (working / SAID).write_text(said)
+
+
+def _evaluated(working: Path) -> int:
+    """Bytes of the generated evaluation."""
+    return sum((working / name).stat().st_size for name in _evaluation(working))
+
+
+def _call(unit: Unit, simulator: Simulator, working: Path, command: list[str]) -> str:
+    """What a step of the compilation says; SimulatorError, with the first error, where it fails."""
+    done = subprocess.run(
+        command, cwd=working, env=simulator.environment(), capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SimulatorError(f"verilator refuses {unit.name}: {first_error(done.stderr + done.stdout)}")
+    return done.stderr
+
+
+def _lanes(working: Path) -> str:
+    constants = sorted(path.name for path in working.glob(f"{PREFIX}__ConstPool*.cpp"))
+    return lanes((working / f"{PREFIX}___024root.h").read_text(), constants + _evaluation(working))
+
+
+def _evaluation(working: Path) -> list[str]:
+    return sorted(path.name for path in working.glob(f"{PREFIX}___024root*.cpp") if "Slow" not in path.name)
+
+
+def _processor() -> str:
+    """What `-march=native` means here: a cache may be shared by machines of different kinds."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line for line in lines if line.startswith("flags")), "")
