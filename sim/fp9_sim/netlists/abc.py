@@ -1,4 +1,5 @@
-"""Whether literals of a graph of ANDs agree on all inputs, by ABC, which proves what lies between equal first."""
+"""What ABC proves of literals of a graph of ANDs: that one is never 1, by SAT, or that pairs agree on all inputs, where
+it proves what lies between equal first."""
 
 from __future__ import annotations
 
@@ -43,6 +44,24 @@ def agree(graph: AndGraph, pairs: Sequence[tuple[Literal, Literal]], timeout: fl
     if "NOT EQUIVALENT" in said and (found := re.findall(r"\bx(\d+)=([01])\b", said)):
         return Verdict(State.REFUTED, seconds, {graph.text(2 * int(node)): int(bit) for node, bit in found})
     return Verdict(State.UNFINISHED, seconds)
+
+
+def never(graph: AndGraph, literal: Literal, timeout: float) -> Verdict:
+    """Whether a literal is 0 for all inputs; not finished, too, where there is no ABC.
+
+    The counterexample says 0 or 1 of every input of the graph, by name.
+    """
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="fp9-abc-") as name:
+        Path(name, "graph.blif").write_text("\n".join(_blif(graph, [literal])) + "\n")
+        said = _run("read_blif graph.blif; strash; sat; write_cex -n found.txt", Path(name), timeout)
+        seconds = time.perf_counter() - started
+        if "UNSATISFIABLE" in said:
+            return Verdict(State.PROVEN, seconds)
+        if "SATISFIABLE" not in said:
+            return Verdict(State.UNFINISHED, seconds)
+        found = re.findall(r"^x(\d+)=([01])$", Path(name, "found.txt").read_text(), re.MULTILINE)
+    return Verdict(State.REFUTED, seconds, {graph.text(2 * int(node)): int(bit) for node, bit in found})
 
 
 def _run(command: str, folder: Path, timeout: float) -> str:

@@ -1,9 +1,14 @@
 """Whether a netlist computes the same with two values of a select input, for all other inputs.
 
-SAT decides, in most cases at once. Where it takes long, ABC decides, where it is installed: it proves inner nets equal
-from the inputs on. What it leaves open, simulation narrows, as it finds where a difference ends: nets that agree on all
-patterns so far, behind one that does not. SAT then proves that these agree on all inputs, and so whatever lies behind
-them; its counterexample becomes a pattern. Last, the narrowest place on the way is given any values.
+SAT decides, in most cases at once. Where it takes long, ABC decides, where it is installed: by its own SAT, in two
+parts (below), or by proving inner nets equal from the inputs on. What it leaves open, simulation narrows, as it finds
+where a difference ends: nets that agree on all patterns so far, behind one that does not. SAT then proves that these
+agree on all inputs, and so whatever lies behind them; its counterexample becomes a pattern. Last, the narrowest place
+on the way is given any values.
+
+The two parts are the inputs on which a difference goes far, as special operands that only the last steps overrule, and
+all others. The first have some input bits in common (module `reach`): with these as constants little of the circuit is
+left. On the others the difference ends early, and that it ends there is enough.
 
 Pipeline registers are read as wires; registers that hold state, those in a loop, become inputs, and what they take next
 is an output. So equal means equal from equal states on. Some register bits are known better: those that are 0 for
@@ -27,6 +32,7 @@ from fp9_sim.netlists import abc
 from fp9_sim.netlists.and_graph import AndGraph, Literal
 from fp9_sim.netlists.cuts import narrowest
 from fp9_sim.netlists.gates import GateNetlist, Planes, bit_planes, evaluate
+from fp9_sim.netlists.reach import depths, furthest, in_common
 from fp9_sim.netlists.registers import Register, as_wires, keepers, opened
 from fp9_sim.netlists.solver import TOP, State, Verdict, run
 
@@ -43,6 +49,9 @@ _WHOLE_SECONDS = 5.0
 
 _BEHIND = 0.6
 """Share of the time for proofs of where a difference ends."""
+
+_ABC_PARTS = (0.1, 0.4, 0.5)
+"""Shares of ABC's time: by SAT, in two parts, by proving inner nets equal."""
 
 _CUT_AT = (0.5, 0.35)
 """How deep the narrowest place may lie, as parts of the longest path."""
@@ -201,9 +210,7 @@ class Comparison:
             if found := np.flatnonzero(np.bitwise_or.reduce(differs[self._compared])).tolist():
                 word = differs[self._compared, found[0]]
                 return Verdict(State.REFUTED, time.perf_counter() - started, self._pattern(found[0], word))
-            unequal = np.bitwise_or.reduce(differs, axis=1) != 0
-            ends = [row[4] for row in self._gates if not unequal[row[4]] and unequal[list(row[1:4])].any()]
-            verdict = self._agree(number, ends, left)
+            verdict = self._agree(number, self._ends(differs), left)
             if verdict.state is State.PROVEN:
                 return verdict
             if verdict.state is State.REFUTED:
@@ -265,17 +272,76 @@ class Comparison:
             value[row[4]] = self._graph.gate(row, value)
         return value
 
+    def _ends(self, differs: Planes) -> list[int]:
+        """Nets that agree on all patterns, behind one that does not."""
+        unequal = np.bitwise_or.reduce(differs, axis=1) != 0
+        return [row[4] for row in self._gates if not unequal[row[4]] and unequal[list(row[1:4])].any()]
+
     def _by_abc(self, number: int, timeout: float) -> Verdict:
         """Whether the compared nets agree, by ABC; extra biases that the unit does not take are beyond it."""
         if any(port.name.endswith("_bias") for port in self._unit.inputs):
             return Verdict(State.UNFINISHED, 0.0)
-        wrong = self._evaluated(number, 1)
-        verdict = abc.agree(self._graph, [(self._right[net], wrong[net]) for net in self._compared], timeout)
-        bits = verdict.counterexample
-        inputs = {
+        whole, parts, inner = (share * timeout for share in _ABC_PARTS)
+        verdict = abc.never(self._graph, self._difference(number, self._compared), whole)
+        if verdict.state is State.UNFINISHED:
+            verdict = self._in_two_parts(number, parts)
+        if verdict.state is State.UNFINISHED:
+            wrong = self._evaluated(number, 1)
+            verdict = abc.agree(self._graph, [(self._right[net], wrong[net]) for net in self._compared], inner)
+        return replace(verdict, counterexample=self._whole(verdict.counterexample))
+
+    def _whole(self, bits: Mapping[str, int]) -> dict[str, int]:
+        """The inputs from the bits of a counterexample; those that it does not say are 0."""
+        if not bits:
+            return {}
+        return {
             name: sum(bits.get(f"{name}[{i}]", 0) << i for i in range(len(nets))) for name, nets in self._inputs.items()
         }
-        return replace(verdict, counterexample=inputs if bits else {})
+
+    def _in_two_parts(self, number: int, timeout: float) -> Verdict:
+        """Whether the compared nets agree where a difference goes far, and everywhere else."""
+        started, graph = time.perf_counter(), self._graph
+        nets = np.array([net for nets in self._inputs.values() for net in nets])
+        while (left := timeout - time.perf_counter() + started) > 0:
+            differs = self._differing(number)
+            bits = self._of_far_differences(number, differs)
+            if not bits or differs[self._compared].any():
+                break
+            inside, elsewhere = 1, np.zeros(differs.shape[1], dtype=np.uint64)
+            for place, bit in bits.items():
+                inside = graph.both(inside, self._literals[nets[place]] ^ 1 ^ bit)
+                elsewhere |= self._patterns[place] ^ (~np.uint64(0) * np.uint64(bit))
+            ends = self._difference(number, self._ends(differs & elsewhere))
+            verdict = abc.never(graph, graph.both(ends, inside ^ 1), left)
+            if verdict.state is State.PROVEN:
+                return self._with_constants(number, {int(nets[place]): bit for place, bit in bits.items()}, left)
+            if verdict.state is State.UNFINISHED:
+                break
+            self._learn(self._whole(verdict.counterexample))
+        return Verdict(State.UNFINISHED, time.perf_counter() - started)
+
+    def _of_far_differences(self, number: int, differs: Planes) -> dict[int, int]:
+        """The bits of the inputs, by their places, that all patterns have in common whose difference goes far, and
+        without which it does not."""
+        depth = depths(self._gates, self._nets)
+        far = furthest(differs, depth)
+        if far is None:
+            return {}
+        patterns, common = self._patterns, in_common(self._patterns, far.patterns)
+        self._patterns = far.flipped(patterns)
+        stays = far.flips_that_stay(self._differing(number), depth)
+        self._patterns = patterns
+        return {place: bit for place, bit in common.items() if place not in stays}
+
+    def _with_constants(self, number: int, constants: Mapping[int, int], timeout: float) -> Verdict:
+        """Whether the compared nets agree where inputs are constants, by their nets."""
+        literals, right = self._literals, self._right
+        self._literals = {**literals, **constants}
+        self._right = self._evaluated(0, 0)
+        verdict = abc.never(self._graph, self._difference(number, self._compared), timeout)
+        found = {self._graph.text(literals[net]): bit for net, bit in constants.items()}
+        self._literals, self._right = literals, right
+        return replace(verdict, counterexample={**verdict.counterexample, **found} if verdict.counterexample else {})
 
     def _changed(self, wrong: Mapping[int, Literal]) -> Literal:
         """Whether a gate gives another value although it takes the same ones, but for the select input's."""

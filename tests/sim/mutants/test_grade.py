@@ -11,6 +11,7 @@ from fp9.units import CATALOGUE, Decoder
 from fp9.vectors import sets as vectors
 from fp9_sim.mutants import job as mutation
 from fp9_sim.mutants.draw import LEVELS, draw
+from fp9_sim.netlists import abc, equality
 from fp9_sim.netlists.clocked import circuit
 from fp9_sim.netlists.cuts import narrowest
 from fp9_sim.netlists.equality import Comparison
@@ -85,6 +86,26 @@ def test_where_a_difference_ends_decides_equality() -> None:
     refuted = comparison.equal(2, 10)
     assert refuted.state is State.REFUTED
     assert refuted.counterexample["code"] & 7 == 6, "b and c without a are the one difference"
+
+
+@pytest.mark.skipif(not abc.program(), reason="ABC is not installed")
+@pytest.mark.parametrize(("number", "state"), [(1, State.PROVEN), (2, State.REFUTED)])
+def test_far_differences_and_all_others_are_proven_apart(
+    number: int, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Operands 2 and 3 together are special, and the last gate overrules the sum of all three. Mutant 1 spoils the sum
+    # of special operands, mutant 2 what overrules it. No other way has time.
+    gates = [(AND, 2, 3, 0, 10), (AND, 10, 5, 0, 11), (XOR, 4, 11, 0, 12), (XOR, 12, 2, 0, 13), (XOR, 13, 3, 0, 14)]
+    rows = np.array([*gates, (XOR, 10, 6, 0, 15), (MUX, 14, 15, 10, 16)])
+    ports = {"code": (2, 3, 4), "mutant": (5, 6)}
+    netlist = GateNetlist(rows, np.empty((0, 2), dtype=np.int64), 17, ports, {"y": (16,)})
+    codes = np.arange(8 if number == 1 else 3, dtype=np.uint8)
+    comparison = Comparison(Decoder("special", (format("e4m3"),)), netlist, "mutant", {"code": codes})
+    monkeypatch.setattr(equality, "_WHOLE_SECONDS", 0.001)
+    monkeypatch.setattr(equality, "_ABC_PARTS", (0.0, 1.0, 0.0))
+    monkeypatch.setattr(equality, "_BEHIND", 0.0 if number == 1 else 0.6)
+    monkeypatch.setattr(equality, "_CUT_AT", ())
+    assert comparison.equal(number, 10).state is state
 
 
 def test_registers_that_stay_zero_and_those_that_decide_nothing_are_known() -> None:

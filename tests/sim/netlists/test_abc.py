@@ -24,6 +24,15 @@ def test_pairs_agree_where_each_is_the_same_for_all_inputs() -> None:
     assert abc.agree(GRAPH, [(LEFT, RIGHT ^ 1)], 10).state is State.REFUTED
 
 
+@pytest.mark.skipif(not abc.program(), reason="ABC is not installed")
+def test_a_literal_is_never_one_or_comes_with_the_inputs_for_which_it_is() -> None:
+    assert abc.never(GRAPH, GRAPH.both(LEFT, C ^ 1), 10).state is State.PROVEN
+    refuted = abc.never(GRAPH, GRAPH.both(LEFT ^ 1, GRAPH.both(A, B)), 10)
+    assert refuted.state is State.REFUTED
+    assert refuted.counterexample == {"code[0]": 1, "code[1]": 1, "code[2]": 0}
+
+
 def test_without_abc_nothing_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(abc, "PROGRAMS", ())
     assert abc.agree(GRAPH, [(LEFT, RIGHT)], 10).state is State.UNFINISHED
+    assert abc.never(GRAPH, 0, 10).state is State.UNFINISHED
