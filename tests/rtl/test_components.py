@@ -1,4 +1,4 @@
-"""The components against the golden model, in Amaranth's simulator; the Verilog is checked at length in tests/sim."""
+"""The components against the golden model, without Verilog; the Verilog is checked at length in tests/sim."""
 
 from __future__ import annotations
 
