@@ -12,14 +12,14 @@ import numpy as np
 
 from fp9.blocks.fast import fast_blocks
 from fp9.blocks.layout import Layout
-from fp9.blocks.levels import factors_of, level_bits, own_codes, with_levels
-from fp9.blocks.scales import bf16_reciprocals, scale_codes
-from fp9.casts.arrays import as_codes, as_numbers, decode_to, encode_numbers
+from fp9.blocks.levels import factors_of
+from fp9.blocks.quotients import by_casts
+from fp9.casts.arrays import as_codes, as_numbers, decode_to
 from fp9.casts.random_bits import RandomBits, random_bits_of
 from fp9.casts.sources import check_switches
 from fp9.policy import CastPolicy, cast_policy
-from fp9.rounding import PUBLISHED, Overflow, Rounding
-from fp9.scaling import BlockFormat, ScaleRule, block_format
+from fp9.rounding import Overflow, Rounding
+from fp9.scaling import BlockFormat, block_format
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -69,7 +69,7 @@ def quantise(
     random = random_bits_of(policy, random_bits, random_width, None, numbers.shape, found.element)
     rows = layout.blocks(numbers)
     fast = fast_blocks(rows, found, chosen, policy.rounding_for(found.element), scale, threads)
-    elements, scales = fast or _by_casts(rows, found, chosen, policy, scale, _in_blocks(random, layout))
+    elements, scales = fast or by_casts(rows, found, chosen, policy, scale, _in_blocks(random, layout))
     return Quantised(layout.elements(elements), layout.scales(scales))
 
 
@@ -166,82 +166,3 @@ def _in_blocks(random: RandomBits | None, layout: Layout) -> RandomBits | None:
     if random is None or random.values.size == 1:
         return random
     return RandomBits(layout.blocks(random.values.reshape(layout.shape)).reshape(-1), random.width)
-
-
-# --- elements by casts ----------------------------------------------------------------------------------------------
-
-
-def _by_casts(
-    rows: NDArray[np.float32],
-    block: BlockFormat,
-    rule: ScaleRule,
-    policy: CastPolicy,
-    scale: float,
-    random: RandomBits | None,
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Elements (blocks, block_size) and scales (blocks,)."""
-    with np.errstate(invalid="ignore"):  # a NaN that signals
-        numbers = rows.astype(np.float64)
-    amax = np.abs(numbers).max(axis=1, initial=0.0)
-    if rule.tries:
-        return _best_of_tries(numbers, amax, block, rule, policy, scale, random)
-    codes = scale_codes(amax, block, rule, scale)
-    bits = level_bits(numbers, codes, block)
-    shared = with_levels(codes, bits, block)
-    return _elements(numbers, shared, block, rule, policy, scale, random), shared
-
-
-def _best_of_tries(
-    numbers: NDArray[np.float64],
-    amax: NDArray[np.float64],
-    block: BlockFormat,
-    rule: ScaleRule,
-    policy: CastPolicy,
-    scale: float,
-    random: RandomBits | None,
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The try with the smallest squared error of each block.
-
-    Of two tries with sums d of element times block scale, sum (x - d t)^2 is smaller where t sum d^2 - 2 sum x d is;
-    float64 holds both of these sums exactly.
-    """
-    best: tuple[NDArray[Any], NDArray[Any]] | None = None
-    least = np.zeros(amax.shape)
-    for divisor in rule.tries:
-        codes = scale_codes(amax, block, rule, scale, divisor)
-        elements = _elements(numbers, codes, block, rule, policy, scale, random)
-        sums = decode_to(elements, block.element, np.float64) * factors_of(codes, block)
-        with np.errstate(invalid="ignore"):
-            error = scale * (sums**2).sum(axis=1) - 2 * (numbers * sums).sum(axis=1)
-        if best is None:
-            best, least = (elements, codes), error
-            continue
-        better = error < least
-        best = np.where(better[:, np.newaxis], elements, best[0]), np.where(better, codes, best[1])
-        least = np.where(better, error, least)
-    assert best is not None, "a rule with tries has one at least"
-    return best
-
-
-def _elements(
-    numbers: NDArray[np.float64],
-    scales: NDArray[Any],
-    block: BlockFormat,
-    rule: ScaleRule,
-    policy: CastPolicy,
-    scale: float,
-    random: RandomBits | None,
-) -> NDArray[Any]:
-    """Codes of numbers (blocks, block_size) over their scales: zeros where the scale is NaN or zero."""
-    factors = factors_of(scales, block)
-    shared = decode_to(own_codes(scales, block), block.scale, np.float64)[:, np.newaxis]
-    usable = np.isfinite(shared) & (shared > 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        if rule.reciprocals:
-            quotients = numbers * (bf16_reciprocals(shared) / (factors / shared))
-        else:
-            quotients = numbers / (factors * scale)
-    unusable = np.where(shared == 0, np.copysign(0.0, numbers), 0.0)
-    bits = (None, 16) if random is None else (random.values, random.width)
-    codes, _ = encode_numbers(np.where(usable, quotients, unusable), block.element, policy, PUBLISHED, *bits)
-    return codes

@@ -30,7 +30,7 @@ def scale_codes(
     amax: NDArray[np.float64],
     block: BlockFormat,
     rule: ScaleRule,
-    tensor_scale: float = 1.0,
+    tensor_scale: float | NDArray[np.float64] = 1.0,
     divisor: float | None = None,
 ) -> NDArray[Any]:
     """Codes of the scales of blocks by their amax (float32 numbers, infinities and NaN as float64), shape (blocks,).

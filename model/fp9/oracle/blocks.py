@@ -84,6 +84,20 @@ def element_code(x: Fraction, scale: Fraction, fmt: Format) -> int:
     return -code & 0xFF if fmt.twos_complement else code | 1 << (fmt.bits - 1)
 
 
+def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int]]:
+    """Code of the scale and of the elements that bring the largest magnitude to 6 or to 4, whichever has the smaller
+    sum of squared errors; 6 where they are equal."""
+    tries = []
+    for top in (6, 4):
+        code = nearest(max(map(abs, xs)) / top, block.scale)
+        scale = block.scale.value_of(code) if code else Fraction(0)
+        found = [element_code(x, scale, block.element) if scale else 0 for x in xs]
+        errors = [x - block.element.value_of(element) * scale for x, element in zip(xs, found, strict=True)]
+        tries.append((sum(error**2 for error in errors), code, found))
+    _, code, found = tries[tries[1][0] < tries[0][0]]
+    return code, found
+
+
 def hif4_codes(xs: list[Fraction]) -> tuple[list[int], int, list[int], list[int]]:
     """Elements, E6M2 code, 8 bits and 16 bits of a block of 64, step by step as HiF4's authors publish it."""
     e6m2 = format("e6m2")

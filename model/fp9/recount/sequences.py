@@ -13,7 +13,7 @@ from fp9.oracle.terms import Term
 from fp9.recount.choices import Row, chosen
 from fp9.recount.operations import outputs, products, scales
 from fp9.rounding import Flags
-from fp9.units import product_range
+from fp9.units import TENSOR_SCALE, product_range
 
 if TYPE_CHECKING:
     from fp9.units import Mac, Quantiser
@@ -85,17 +85,29 @@ def quantiser(unit: Quantiser, rows: Iterable[Row]) -> Iterator[Row]:
         codes += [row[x] for x in unit.lane_names("x")]
         if len(codes) < unit.block.length:
             continue
-        scale, elements = _block(unit, codes, chosen(unit.rules, row, "rule").name)
+        scale, elements = _block(unit, codes, chosen(unit.rules, row, "rule").name, row.get("tensor"))
         for first in range(0, unit.block.length, unit.width):
             yield {"scale": scale, **dict(zip(lanes, elements[first : first + unit.width], strict=True))}
         codes = []
 
 
-def _block(unit: Quantiser, codes: list[int], rule: str) -> tuple[int, list[int]]:
+def _block(unit: Quantiser, codes: list[int], rule: str, tensor: int | None) -> tuple[int, list[int]]:
     block, xs = unit.block, [casts.decode(code, unit.source) for code in codes]
-    if not {Kind.INF, Kind.NAN}.isdisjoint(x.kind for x in xs):
+    whole = Fraction(1) if tensor is None else _tensor_scale(tensor)
+    if whole is None or not {Kind.INF, Kind.NAN}.isdisjoint(x.kind for x in xs):
         return block.scale.nan_code(False) or 0, [0] * len(codes)
-    code = blocks.scale_code(max(x.magnitude for x in xs), block, rule)
-    scale, sign = block.scale.value_of(code), 1 << (block.element.bits - 1)
-    magnitudes = [blocks.element_code(Fraction(x.magnitude), scale, block.element) for x in xs]
+    sizes, sign = [x.magnitude / whole for x in xs], 1 << (block.element.bits - 1)
+    if rule == "4over6":
+        code, magnitudes = blocks.four_over_six(sizes, block)
+    else:
+        code = blocks.scale_code(max(sizes), block, rule)
+        scale = block.scale.value_of(code)
+        magnitudes = [blocks.element_code(size, scale, block.element) if scale else 0 for size in sizes]
     return code, [magnitude | sign * x.negative for magnitude, x in zip(magnitudes, xs, strict=True)]
+
+
+def _tensor_scale(code: int) -> Fraction | None:
+    """The scale of an array, a positive normal number; None for other codes."""
+    t = casts.decode(code, TENSOR_SCALE)
+    usable = t.kind is Kind.FINITE and not t.negative and t.magnitude >= TENSOR_SCALE.smallest_normal
+    return Fraction(t.magnitude) if usable else None

@@ -20,7 +20,8 @@ from fp9.formats import floor_log2, pow2
 from fp9.scaling import ScaleRule
 from fp9.suites.boundaries import special_codes, thresholds
 from fp9.suites.columns import Codes, Inputs, cycled
-from fp9.units import Quantiser
+from fp9.suites.quotients import Blocks, corner_blocks, random_blocks
+from fp9.units import TENSOR_SCALE, Quantiser
 
 _EACH = 3
 """Significands of amax that every exponent is met with under each rule."""
@@ -49,6 +50,8 @@ _RARE = 1 / 16
 
 def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
     """Every family, signs drawn; the rules in turn where a family does not concern one."""
+    if unit.block.tensor:
+        return _with_tensors(unit, corner_blocks(unit, rng), rng)
     parts = [
         *_at_steps(unit, rng),
         _each_bit(unit, rng),
@@ -69,6 +72,8 @@ def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> I
     of any codes."""
     source = unit.source
     blocks = -(-count // unit.group)
+    if unit.block.tensor:
+        return _with_tensors(unit, random_blocks(unit, blocks, rng), rng)
     shape = blocks, unit.block.length
     top = rng.integers(0, (source.max_code >> source.fraction_bits) + 1, (blocks, 1))
     field = np.maximum(top - rng.geometric(0.2, shape) + 1, 0)
@@ -279,6 +284,15 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
     uniform = np.tile(codes[:, None], (len(unit.rules), length))
     rules = np.arange(len(unit.rules))
     return np.concatenate([mixed, uniform]), np.append(np.resize(rules, len(mixed)), np.repeat(rules, len(codes)))
+
+
+def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> Inputs:
+    """The ports, signs drawn; of a block's operations the last one's scale of the array is the block's."""
+    magnitudes, tensors, rules = blocks
+    columns = _columns(unit, magnitudes | rng.choice([0, unit.source.sign_mask], magnitudes.shape), rules, rng)
+    whole = rng.integers(0, 1 << TENSOR_SCALE.bits, (len(tensors), unit.group))
+    whole[:, -1] = tensors
+    return {port.name: columns.get(port.name, whole.reshape(-1).astype(np.uint32)) for port in unit.inputs}
 
 
 def _columns(unit: Quantiser, codes: Codes, rules: Codes, rng: np.random.Generator) -> Inputs:

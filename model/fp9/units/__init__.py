@@ -27,7 +27,7 @@ from fp9.units.operands import (
     significand_bits,
     with_every_bias,
 )
-from fp9.units.quantiser import FiniteCast, Quantiser
+from fp9.units.quantiser import TENSOR_SCALE, FiniteCast, Quantiser
 from fp9.units.step import KULISCH_PRODUCTS, Dot, Fma, Mac
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "MAX_STAGES",
     "OPERAND_SIGNIFICAND_BITS",
     "SCALE_BITS",
+    "TENSOR_SCALE",
     "Cast",
     "Clocking",
     "Columns",

@@ -8,12 +8,26 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.formats import FixedFormat, Format, ScaledInteger, format
-from fp9.rounding import Overflow
+from fp9.formats import FixedFormat, ScaledInteger, UnsignedFloat, fixed_format, format
+from fp9.rounding import Overflow, Rounding
 from fp9.scaling import BlockFormat, ScaleRule, block_format
 from fp9.units.base import Columns, Port, Unit, check_offers, check_stages, select_width
 from fp9.units.cast import Cast
 from fp9.units.clocking import SAID_WHERE_SET, told
+
+_MOST_BITS = 4
+"""Bits of elements that are found by limits: these are made for each block, one for each magnitude."""
+
+TENSOR_SCALE = fixed_format("fp32")
+"""Format of the scale of a whole array."""
+
+
+def _has_limits(block: BlockFormat) -> bool:
+    """Whether scales are floats with a zero and elements few, each of whose codes is a number from a limit on."""
+    element = block.element
+    few = isinstance(element, FixedFormat) and element.signed_zero and element.max_code == element.magnitude_mask
+    few &= element.bits <= _MOST_BITS and block.rounding is Rounding.RNE
+    return few and isinstance(block.scale, UnsignedFloat) and block.scale.has_zero and block.tensor
 
 
 class FiniteCast(Cast):
@@ -29,13 +43,16 @@ class FiniteCast(Cast):
 class Quantiser(Unit):
     """A block of 16- or 32-bit floats -> its scale and its elements; the scale's rule for each block.
 
-    The scale is amax over the rule's divisor, rounded once to a power of two within its format; an element is its
-    number over the scale, rounded once, and saturates. An infinity or a NaN makes the scale NaN and all elements 0.
+    The scale is amax over the rule's divisor, rounded once within its format; an element is its number over the scale,
+    rounded once, and saturates. An infinity or a NaN makes the scale NaN and all elements 0. Where the block format has
+    a scale of the whole array, that is an operand, and amax and numbers are divided by it, too; but for a positive
+    normal number it makes the scale NaN and all elements 0. Where a scale is zero, elements are zeros with the signs of
+    their numbers.
 
-    With `lanes` a block is a sequence of operations of so many numbers, from reset on; the last one's rule is the
-    block's. Results begin when the block is complete and have its scale each; meanwhile the next block comes in, so
-    that a block takes length / lanes clocks, and an operation's result comes as many clocks after it, and one less than
-    `stages`.
+    With `lanes` a block is a sequence of operations of so many numbers, from reset on; the last one's rule and scale of
+    the array are the block's. Results begin when the block is complete and have its scale each; meanwhile the next
+    block comes in, so that a block takes length / lanes clocks, and an operation's result comes as many clocks after
+    it, and one less than `stages`.
     """
 
     kind: ClassVar[str] = "quantiser"
@@ -53,15 +70,15 @@ class Quantiser(Unit):
         object.__setattr__(self, "block", block)
         object.__setattr__(self, "rules", tuple(block.rule(str(rule)) for rule in self.rules))
         check_offers(self.name, "scale rule", self.rules)
-        if not block.powers_of_two:
-            raise ValueError(
-                f"{self.name}: {block.name} given as block; give MX blocks: their scales are powers of two"
-            )
-        if not isinstance(self.source, FixedFormat) or not self._has_range_of_scales(self.source, block.scale):
+        if not (block.powers_of_two or _has_limits(block)):
+            raise ValueError(f"{self.name}: {block.name} given as block; give MX blocks, or nvfp4")
+        if not isinstance(self.source, FixedFormat) or not self._has_range_of_fp32(self.source):
             raise ValueError(f"{self.name}: {self.source.name} given as source; give fp32 or bf16")
         check_stages(self, lowest=0 if self.lanes is None else 1)
         if self.lanes is not None and (given := [*told(self)]):
             raise ValueError(f"{self.name}: {given[0]} given beside lanes; give whole blocks, or leave it out")
+        if self.lanes is not None and any(rule.tries for rule in self.rules):
+            raise ValueError(f"{self.name}: 4over6 given beside lanes; leave one of them out: it tries whole blocks")
         if self.lanes is not None and (not 1 <= self.lanes < block.length or block.length % self.lanes):
             raise ValueError(
                 f"{self.name}: {self.lanes} lanes given; give a divisor of {block.length} below it, or none for the "
@@ -69,9 +86,9 @@ class Quantiser(Unit):
             )
 
     @staticmethod
-    def _has_range_of_scales(source: FixedFormat, scale: Format) -> bool:
-        """Whether the exponents of normal numbers are those of the scales, which E8M0 takes from FP32."""
-        return source.subnormals and source.bias == -scale.min_normal_exponent and not source.padding
+    def _has_range_of_fp32(source: FixedFormat) -> bool:
+        """Whether the exponents of normal numbers are those of FP32, which are those of E8M0, too."""
+        return source.subnormals and source.bias == TENSOR_SCALE.bias and not source.padding
 
     @property
     def element(self) -> FiniteCast:
@@ -86,6 +103,8 @@ class Quantiser(Unit):
         numbers = [
             Port(x, self.source.bits, f"a {self.source.name} number", (self.source,)) for x in self.lane_names("x")
         ]
+        if self.block.tensor:
+            numbers.append(Port("tensor", TENSOR_SCALE.bits, "scale of the whole array", (TENSOR_SCALE,)))
         if len(self.rules) == 1:
             return tuple(numbers)
         choices = tuple(rule.name for rule in self.rules)

@@ -19,7 +19,7 @@ from amaranth.lib import data
 from fp9.units import Quantiser
 from fp9_rtl.casts.lanes import largest
 from fp9_rtl.pipelines.elastic import StreamComponent
-from fp9_rtl.quantisers.steps import scale_of, scaled_layout
+from fp9_rtl.quantisers.steps import beside_scale, scaled_layout, scales_of
 
 
 class Block(StreamComponent):
@@ -42,6 +42,7 @@ class Block(StreamComponent):
         places = Array(Signal(numbers, name=f"place{number}", reset_less=True) for number in range(unit.group))
         amax = Signal(unit.source.bits - 1)
         scale = Signal(unit.block.scale.bits, reset_less=True)
+        beside = {name: Signal(width, name=name, reset_less=True) for name, width in beside_scale(unit).items()}
 
         given = Signal(range(unit.group))
         enters = i.valid & i.ready
@@ -56,7 +57,7 @@ class Block(StreamComponent):
 
         reached = Signal.like(amax)
         m.d.comb += reached.eq(largest(m, [amax, i.payload.amax]))
-        code = scale_of(m, unit, reached, i.payload)
+        code = scales_of(m, unit, reached, i.payload)["scale"]
         with m.If(enters):
             m.d.sync += [
                 *(places[taken][lane].eq(i.payload[x]) for lane, x in enumerate(unit.lane_names("x"))),
@@ -65,8 +66,10 @@ class Block(StreamComponent):
             ]
             with m.If(taken == last):
                 m.d.sync += [o.valid.eq(1), scale.eq(code)]
+                m.d.sync += [held.eq(i.payload[name]) for name, held in beside.items()]
 
         m.d.comb += o.payload.scale.eq(scale)
+        m.d.comb += [o.payload[name].eq(held) for name, held in beside.items()]
         for lane, x in enumerate(unit.lane_names("x")):
             m.d.comb += o.payload[x].eq(places[given][lane])
         return m

@@ -5,16 +5,25 @@ Where a block comes in several operations, `block` stands between the first two 
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value, signed
+import itertools
+from fractions import Fraction
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
+from fp9.rounding import Rounding
+from fp9.scaling import ScaleRule
 from fp9.units import Quantiser
 from fp9_rtl.casts.lanes import EachLane, lane_layout, lane_name, largest
 from fp9_rtl.casts.steps import lane_steps
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.step import Step, forward
+from fp9_rtl.quantisers.limits import Counted, Limits, Named
+from fp9_rtl.quantisers.quotient import is_usable, over_tensor, ratio_bits, rounded_over
+from fp9_rtl.quantisers.rules import divisor_of, scale_names, tries
 from fp9_rtl.quantisers.scale import scale_code
+from fp9_rtl.quantisers.tries import Better
 
 
 def quantiser_steps(unit: Quantiser) -> list[Step]:
@@ -24,7 +33,11 @@ def quantiser_steps(unit: Quantiser) -> list[Step]:
 
 
 def element_steps(unit: Quantiser) -> list[Step]:
-    """From the numbers of an operation and their scale to its results, the casts side by side."""
+    """From the numbers of an operation and their scale to its results, the casts side by side or by limits."""
+    if not unit.block.powers_of_two:
+        limits = Limits(unit, scaled_layout(unit))
+        counted = Counted(unit, limits.o.shape())
+        return [limits, counted, Better(unit, counted.o.shape()) if tries(unit) else Named(unit, counted.o.shape())]
     beside = {"scale": unit.block.scale.bits}
     sections = zip(*(lane_steps(unit.element) for _ in range(unit.width)), strict=True)
     casts = [EachLane(section, beside) for section in sections]
@@ -32,21 +45,65 @@ def element_steps(unit: Quantiser) -> list[Step]:
 
 
 def scaled_layout(unit: Quantiser) -> data.StructLayout:
-    """The numbers of an operation beside the code of their scale."""
+    """The numbers of an operation beside the code of their scale, and what else is their block's."""
     numbers = dict.fromkeys(unit.lane_names("x"), unit.source.bits)
-    return data.StructLayout({**numbers, "scale": unit.block.scale.bits})
+    return data.StructLayout({**numbers, "scale": unit.block.scale.bits, **beside_scale(unit)})
 
 
-def scale_of(m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]) -> Value:
-    """The code of the scale by the operation's rule; NaN where amax is infinite or NaN."""
+def beside_scale(unit: Quantiser) -> dict[str, int]:
+    """What is of use behind the scale of a block, beside its numbers: the array's scale, and for tries their scales and
+    the largest magnitude."""
+    beside = {port.name: port.width for port in unit.inputs if port.name == "tensor"}
+    if tries(unit):
+        beside |= dict.fromkeys(scale_names(unit)[1:], unit.block.scale.bits) | {"amax": unit.source.bits - 1}
+    return beside
+
+
+def scales_of(m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]) -> dict[str, Value]:
+    """The codes of the scale by the operation's rule, one for each try; NaN where amax is infinite or NaN."""
+    make = _powers_of_two if unit.block.powers_of_two else _quotients
+    return {
+        name: _chosen(m, unit, amax, operation, codes)
+        for name, codes in zip(scale_names(unit), make(m, unit, amax, operation), strict=True)
+    }
+
+
+def _chosen(
+    m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout], codes: dict[ScaleRule, Value]
+) -> Value:
     scale = unit.block.scale
-    codes = {rule: scale_code(m, amax, unit.source, unit.block, rule) for rule in unit.rules}
     chosen = Signal(signed(max(map(len, codes.values()))))
     select = operation.rule if len(unit.rules) > 1 else Const(0, 0)
     for rule in switch(m, select, unit.rules):
         m.d.comb += chosen.eq(codes[rule])
     code = Mux(chosen < 0, 0, chosen[: scale.bits])
-    return Mux(amax > unit.source.max_code, scale.nan_code(False), code)
+    special = amax > unit.source.max_code
+    if unit.block.tensor:
+        special |= ~is_usable(operation.tensor)
+    return Mux(special, scale.nan_code(False), code)
+
+
+def _powers_of_two(
+    m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]
+) -> list[dict[ScaleRule, Value]]:
+    """Codes of the scale by each rule; below 0 for the smallest."""
+    return [{rule: scale_code(m, amax, unit.source, unit.block, rule) for rule in unit.rules}]
+
+
+def _quotients(
+    m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]
+) -> list[dict[ScaleRule, Value]]:
+    """For each try codes of the scale by each rule, as signed numbers; 0 for zeros."""
+    scale, turns = unit.block.scale, range(len(scale_names(unit)))
+    divisors = [{rule: divisor_of(unit, rule, turn) for rule in unit.rules} for turn in turns]
+    bits = ratio_bits(scale, itertools.chain(*(by.values() for by in divisors)))
+    ratio = over_tensor(m, amax, operation.tensor, unit.source, bits)
+    made: dict[tuple[Fraction, Rounding], Value] = {}
+    for rule, divisor in itertools.chain(*(by.items() for by in divisors)):
+        if (divisor, rule.rounding) not in made:
+            code = rounded_over(m, ratio, divisor, scale, rule.rounding)
+            made[divisor, rule.rounding] = Cat(Mux(amax.any(), code, 0), Const(0, 1)).as_signed()
+    return [{rule: made[divisor, rule.rounding] for rule, divisor in by.items()} for by in divisors]
 
 
 class Largest(Step):
@@ -78,8 +135,10 @@ class Scale(Step):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.d.comb += self.o.scale.eq(scale_of(m, self._unit, self.i.amax, self.i))
-        forward(m, self.i, self.o, *self._unit.lane_names("x"))
+        scales = scales_of(m, self._unit, self.i.amax, self.i)
+        m.d.comb += [self.o[name].eq(code) for name, code in scales.items()]
+        passed = (*self._unit.lane_names("x"), *(name for name in beside_scale(self._unit) if name not in scales))
+        forward(m, self.i, self.o, *passed)
         return m
 
 

@@ -77,19 +77,10 @@ def test_4over6_takes_the_scale_with_the_smaller_squared_error() -> None:
     elements, scales = quantise(x, "nvfp4", rule="4over6", tensor_scale=level)
     t, fours = Fraction(float(level)), 0
     for row, codes, code in zip(x, elements, scales[:, 0], strict=True):
-        values, tries = [Fraction(float(v)) for v in row], []
-        for top in (6, 4):
-            own = oracle.nearest(max(map(abs, values)) / top / t, block.scale)
-            scale = block.scale.value_of(own) * t
-            if not scale:
-                tries.append((Fraction(0), own, [0] * 16))
-                continue
-            found = [oracle.element_code(v, scale, block.element) for v in values]
-            error = sum((v - block.element.value_of(c) * scale) ** 2 for v, c in zip(values, found, strict=True))
-            tries.append((Fraction(error), own, found))
-        best = tries[tries[1][0] < tries[0][0]]
-        fours += best is tries[1]
-        assert (int(code), codes.tolist()) == best[1:]
+        values = [Fraction(float(v)) / t for v in row]
+        expected = oracle.four_over_six(values, block)
+        fours += expected[0] != oracle.scale_code(max(map(abs, values)), block, "rne")
+        assert (int(code), codes.tolist()) == expected
     assert 20 < fours < 100
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from fp9.blocks import quantise, tensor_scale
 from fp9.formats import format
 from fp9.golden import evaluate
 from fp9.scaling import block_format, scale_rule
@@ -34,6 +35,45 @@ def test_a_stream_gives_what_the_whole_block_gives(lanes: int) -> None:
         assert np.array_equal(vectors.expected[name], elements[:, lane])
     with pytest.raises(ValueError, match="give whole blocks"):
         from_inputs(stream, {name: column[1:] for name, column in operations.items()})
+
+
+def test_blocks_with_a_scale_of_the_array_are_those_of_quantise() -> None:
+    """Blocks that share one, all at once; NVFP4's rules, `4over6` among them."""
+    block = block_format("nvfp4")
+    x = np.random.default_rng(4).standard_normal((200, block.length)).astype(np.float32)
+    for rule in map(block.rule, block.rules):
+        whole = tensor_scale(x, rule=rule.name)
+        unit = Quantiser("quantiser", format("fp32"), block, (rule,))
+        inputs = dict(zip(unit.lane_names("x"), x.view(np.uint32).T, strict=True))
+        results = evaluate(unit, inputs | {"tensor": np.full(len(x), whole).view(np.uint32)})
+        elements, scales = quantise(x, block, rule=rule.name, tensor_scale=whole)
+        assert np.array_equal(results["scale"], scales[:, 0])
+        assert np.array_equal(np.stack([results[name] for name in unit.lane_names("element")], axis=1), elements)
+
+
+@pytest.mark.parametrize("code", [0, 1, 0x007FFFFF, 0x7F800000, 0x7FC00000, 0x7F800001, 0xBF800000, 0x80000000])
+def test_a_scale_of_the_array_that_is_no_positive_normal_number_makes_the_block_nan(code: int) -> None:
+    block = replace(block_format("nvfp4"), length=2)
+    unit = Quantiser("quantiser", "bf16", block, tuple(map(block.rule, block.rules)))
+    one = np.full(3, 0x3F80, dtype=np.uint32)
+    results = evaluate(unit, {"x0": one, "x1": one, "tensor": one * 0 + np.uint32(code), "rule": np.arange(3)})
+    assert {name: set(column.tolist()) for name, column in results.items()} == {
+        "scale": {0x7F},
+        "element0": {0},
+        "element1": {0},
+    }
+
+
+def test_the_corner_suite_meets_every_scale_of_nvfp4_and_both_tries() -> None:
+    """At least a tenth of the blocks of `4over6` take each try, and ties of both are met."""
+    block = replace(block_format("nvfp4"), length=4)
+    unit = Quantiser("quantiser", "bf16", block, tuple(map(block.rule, block.rules)))
+    inputs = inputs_of(unit, "corner", None, 0)
+    tried, first = evaluate(unit, inputs), evaluate(unit, inputs | {"rule": np.zeros_like(inputs["rule"])})
+    assert set(tried["scale"].tolist()) == set(range(128))
+    by_tries = inputs["rule"] >= block.rules.index("4over6")
+    second = (tried["scale"] != first["scale"])[by_tries]
+    assert 0.1 < second.mean() < 0.9
 
 
 def test_suites_meet_every_rule_and_both_ends_of_the_scales() -> None:
@@ -89,9 +129,11 @@ def test_a_quantiser_says_what_it_does_not_take() -> None:
         Quantiser("quantiser", format("fp32"), block_format("mxfp4"), (scale_rule("rne"),), 1, lanes=5)
     with pytest.raises(ValueError, match="1 to 6"):
         Quantiser("quantiser", format("fp32"), block_format("mxfp4"), (scale_rule("rne"),), 0, lanes=4)
+    with pytest.raises(ValueError, match="4over6 given beside lanes"):
+        Quantiser("quantiser", format("fp32"), block_format("nvfp4"), (scale_rule("4over6"),), 1, lanes=4)
     for block, source, rules, said in (
-        ("nvfp4", "fp32", ("rne",), "give MX blocks"),
-        ("hif4", "fp32", ("hif4",), "give MX blocks"),
+        ("hif4", "fp32", ("hif4",), "give MX blocks, or nvfp4"),
+        ("nvfp4", "fp16", ("rne",), "give fp32 or bf16"),
         ("mxfp4", "fp16", ("rne",), "give fp32 or bf16"),
         ("mxfp4", "dlfloat16", ("rne",), "give fp32 or bf16"),
         ("mxfp4", "fp32", ("4over6",), "choose one of floor"),

@@ -124,7 +124,8 @@ def _cell(name: str, cell: Mapping[str, Any], free: _Free) -> Cell:
         path = tuple(map(_module_name, re.findall(r"\\([\w$]+)\.", place[1])))
     source = re.match(r"(.*?):(\d+)", cell["attributes"].get("src", "").partition("|")[0])
     parameters = cell["parameters"]
-    signs = [int(parameters[name], 2) for name in ("A_SIGNED", "B_SIGNED") if name in parameters]
+    shifts = kind in ("$shl", "$sshl")  # the distance is a number of its own
+    signs = [int(parameters[name], 2) for name in ("A_SIGNED", "B_SIGNED")[: 2 - shifts] if name in parameters]
     signed = bool(signs) and all(signs)
     made = Cell(kind, ports, output, path, (source[1], int(source[2])) if source else None)
     if kind == "$adff":
@@ -132,7 +133,6 @@ def _cell(name: str, cell: Mapping[str, Any], free: _Free) -> Cell:
         made.inputs = ports | {"RESET": tuple(reversed(parameters["ARST_VALUE"]))}
         made.reset_by = int(parameters["ARST_POLARITY"], 2)
     if kind in ("$and", "$or", "$xor", "$not", *ARITHMETIC, "$pos"):
-        shifts = kind in ("$shl", "$sshl")
         made.inputs = {p: b if p == "B" and shifts else extended(b, len(output), signed) for p, b in ports.items()}
     elif kind in ("$eq", "$ne", "$lt", "$le", "$gt", "$ge"):
         width = max(map(len, ports.values()))

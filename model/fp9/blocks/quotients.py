@@ -1,0 +1,124 @@
+"""Blocks of any format by any rule, each number over its scale as float64, which a cast rounds once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fp9.blocks.levels import factors_of, level_bits, own_codes, with_levels
+from fp9.blocks.scales import bf16_reciprocals, scale_codes
+from fp9.casts.arrays import decode_to, encode_numbers
+from fp9.policy import CastPolicy
+from fp9.rounding import PUBLISHED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fp9.casts.random_bits import RandomBits
+    from fp9.scaling import BlockFormat, ScaleRule
+
+
+def by_casts(
+    rows: NDArray[np.float32],
+    block: BlockFormat,
+    rule: ScaleRule,
+    policy: CastPolicy,
+    scale: float | NDArray[np.float64],
+    random: RandomBits | None,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Elements (blocks, block_size) and scales (blocks,); `scale` is the array's, or one for each block (blocks,)."""
+    with np.errstate(invalid="ignore"):  # a NaN that signals
+        numbers = rows.astype(np.float64)
+    amax = np.abs(numbers).max(axis=1, initial=0.0)
+    if rule.tries:
+        return _best_of_tries(numbers, amax, block, rule, policy, scale, random)
+    codes = scale_codes(amax, block, rule, scale)
+    bits = level_bits(numbers, codes, block)
+    shared = with_levels(codes, bits, block)
+    return _elements(numbers, shared, block, rule, policy, scale, random), shared
+
+
+class _Try(NamedTuple):
+    """Elements (blocks, block_size), scales (blocks,), and errors less the sum of squared numbers (blocks,)."""
+
+    elements: NDArray[Any]
+    scales: NDArray[Any]
+    error: NDArray[np.float64]
+
+
+def _best_of_tries(
+    numbers: NDArray[np.float64],
+    amax: NDArray[np.float64],
+    block: BlockFormat,
+    rule: ScaleRule,
+    policy: CastPolicy,
+    scale: float | NDArray[np.float64],
+    random: RandomBits | None,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The try with the smallest squared error of each block."""
+    best, *others = _tries(numbers, amax, block, rule, policy, scale, random)
+    for other in others:
+        better = other.error < best.error
+        rows = better[:, np.newaxis]
+        best = _Try(
+            np.where(rows, other.elements, best.elements),
+            np.where(better, other.scales, best.scales),
+            np.where(better, other.error, best.error),
+        )
+    return best.elements, best.scales
+
+
+def _tries(
+    numbers: NDArray[np.float64],
+    amax: NDArray[np.float64],
+    block: BlockFormat,
+    rule: ScaleRule,
+    policy: CastPolicy,
+    scale: float | NDArray[np.float64],
+    random: RandomBits | None,
+) -> Iterator[_Try]:
+    """Of two tries with sums d of element times block scale, sum (x - d t)^2 is smaller where t sum d^2 - 2 sum x d is;
+    float64 holds both of these sums exactly."""
+    for divisor in rule.tries:
+        codes = scale_codes(amax, block, rule, scale, divisor)
+        elements = _elements(numbers, codes, block, rule, policy, scale, random)
+        sums = decode_to(elements, block.element, np.float64) * factors_of(codes, block)
+        with np.errstate(invalid="ignore"):
+            error = scale * (sums**2).sum(axis=1) - 2 * (numbers * sums).sum(axis=1)
+        yield _Try(elements, codes, error)
+
+
+def errors_of_tries(
+    numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: float | NDArray[np.float64]
+) -> list[NDArray[np.float64]]:
+    """Of each try of a rule the errors of blocks (blocks, block_size), over the array's scale and less the sum of
+    squared numbers, which all of them have."""
+    amax = np.abs(numbers).max(axis=1, initial=0.0)
+    return [made.error for made in _tries(numbers, amax, block, rule, CastPolicy(block.rounding), scale, None)]
+
+
+def _elements(
+    numbers: NDArray[np.float64],
+    scales: NDArray[Any],
+    block: BlockFormat,
+    rule: ScaleRule,
+    policy: CastPolicy,
+    scale: float | NDArray[np.float64],
+    random: RandomBits | None,
+) -> NDArray[Any]:
+    """Codes of numbers (blocks, block_size) over their scales: zeros where the scale is NaN or zero."""
+    factors = factors_of(scales, block)
+    shared = decode_to(own_codes(scales, block), block.scale, np.float64)[:, np.newaxis]
+    usable = np.isfinite(shared) & (shared > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if rule.reciprocals:
+            quotients = numbers * (bf16_reciprocals(shared) / (factors / shared))
+        else:
+            quotients = numbers / (factors * np.reshape(scale, (-1, 1)))
+    unusable = np.where(shared == 0, np.copysign(0.0, numbers), 0.0)
+    bits = (None, 16) if random is None else (random.values, random.width)
+    codes, _ = encode_numbers(np.where(usable, quotients, unusable), block.element, policy, PUBLISHED, *bits)
+    return codes

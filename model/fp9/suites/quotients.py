@@ -1,0 +1,271 @@
+"""Corner blocks of quantisers with a scale of the whole array t: where scales, elements and tries change.
+
+Each family follows from the spec alone: for every scale, under every rule, amax and t at which it begins, t's last bits
+deciding; beside them numbers at and beside the middles of the elements, times both scales, and t's at which a number is
+all but such a middle; both ends of every range; blocks whose tries have all but the same error; specials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.blocks.quotients import errors_of_tries
+from fp9.casts.arrays import decode_native, decode_to, encode
+from fp9.formats import FixedFormat
+from fp9.rounding import Rounding
+from fp9.scaling import ScaleRule
+from fp9.suites.boundaries import special_codes
+from fp9.suites.columns import Codes, walking_fractions
+from fp9.units import TENSOR_SCALE, Quantiser
+
+Numbers = NDArray[np.float64]
+
+
+class Blocks(NamedTuple):
+    """Magnitudes (n, length), the array's scales and the rules (n,)."""
+
+    magnitudes: Codes
+    tensors: Codes
+    rules: Codes
+
+
+_EACH = 4
+"""Blocks for each scale and rule."""
+
+_PLACES = 12
+"""Blocks for each place and bit of amax, and for each place of what decides an element."""
+
+_ENDS = 600
+"""Blocks at the ends of the ranges."""
+
+_DRAWN, _KEPT = 60_000, 1_500
+"""Blocks drawn to find those whose tries are closest, and how many of them."""
+
+_SPREAD = 9
+"""Binades below amax in which numbers have elements that are not zero, and a few more."""
+
+
+def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
+    """Every family."""
+    families = (_one_bit, _beside_middles, _ends, _specials)
+    parts = [*_at_steps(unit, rng), *(family(unit, rng) for family in families)]
+    if any(rule.tries for rule in unit.rules):
+        parts.append(_close_tries(unit, rng))
+    return Blocks(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Blocks:
+    """Blocks of numbers within the range of the elements, some of any size; a few of any codes."""
+    rules = rng.integers(0, len(unit.rules), count)
+    tensors = _drawn_tensors(rng, count)
+    scales = rng.integers(1, unit.block.scale.max_code + 1, count)
+    amax = _source(unit, _numbers_of(unit, scales) * float(unit.block.largest) * _tensor_numbers(tensors))
+    blocks = _below(unit, amax, rng)
+    anything = rng.random(count) < 1 / 16
+    blocks[anything] = rng.integers(0, unit.source.magnitude_mask + 1, (anything.sum(), unit.block.length))
+    tensors[rng.random(count) < 1 / 64] ^= TENSOR_SCALE.sign_mask
+    return Blocks(blocks, tensors, rules)
+
+
+# --- families ---------------------------------------------------------------------------------------------------------
+
+
+def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
+    """For each rule and scale an amax at and beside the quotient that begins it, the array's scale short, long, or such
+    that its last place decides; beside it numbers at the middles of the elements times the scale."""
+    length = unit.block.length
+    for index, rule in enumerate(unit.rules):
+        for divisor in rule.tries or (float(unit.block.divisor(rule)),):
+            begins = np.tile(_begins(unit, rule) * divisor, _EACH * 3)
+            tensors = _drawn_tensors(rng, len(begins))
+            tensors[::3] &= -1 << TENSOR_SCALE.fraction_bits - 3  # short ones, of which quotients are exact
+            amax = _source(unit, begins * _tensor_numbers(tensors))
+            nearest = _tensors(_numbers(unit, amax[1::3]) / begins[1::3])
+            tensors[1::3] = np.maximum(nearest + rng.integers(-1, 2, len(nearest)), 1 << TENSOR_SCALE.fraction_bits)
+            amax = np.clip(amax + np.where(np.arange(len(amax)) % 3 == 1, 0, rng.integers(-1, 2, len(amax))), 0, None)
+            codes = np.tile(np.arange(1, unit.block.scale.max_code + 1), _EACH * 3) - rng.integers(0, 2, len(amax))
+            blocks = _at_middles(unit, amax, codes, tensors, rng)
+            blocks[np.arange(len(amax)), rng.integers(0, length, len(amax))] = amax
+            yield Blocks(blocks, tensors, np.full(len(amax), index))
+
+
+def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
+    """An amax that is the first of a scale, of which one bit decides it, each bit in every place; the others are it
+    without that bit, or one less."""
+    length, width = unit.block.length, unit.source.bits - 1
+    bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(width), np.arange(length)))
+    bits, places = np.tile(bits, _PLACES), np.tile(places, _PLACES)
+    count = len(bits)
+    rules = rng.integers(0, len(unit.rules), count)
+    amax = rng.integers(1, unit.source.max_code + 1, count) | 1 << bits
+    amax = np.minimum(amax, unit.source.max_code)
+    begins = np.empty(count)
+    for index, rule in enumerate(unit.rules):
+        here = rules == index
+        begins[here] = rng.choice(_begins(unit, rule), here.sum()) * float(unit.block.divisor(rule))
+    tensors = _tensors(_numbers(unit, amax) / begins)  # amax is at a step, as far as FP32 can say it
+    tensors = np.clip(tensors - rng.integers(0, 2, count), 1 << TENSOR_SCALE.fraction_bits, TENSOR_SCALE.max_code)
+    others = np.where(rng.random(count) < 1 / 2, amax & ~(1 << bits), amax - 1)
+    blocks = np.repeat(others[:, None], length, axis=1)
+    alone = np.arange(count) < count - count // 4
+    blocks[np.arange(count)[alone], places[alone]] = amax[alone]
+    return Blocks(blocks, tensors, rules)
+
+
+def _beside_middles(unit: Quantiser, rng: np.random.Generator) -> Blocks:
+    """For each place and middle a number that is one times both scales, or all but that: the array's scale is brought
+    to it, at every exponent, where the source's numbers are subnormal, too."""
+    length, middles = unit.block.length, _middles(unit)
+    places, which = (axis.reshape(-1) for axis in np.meshgrid(np.arange(length), np.arange(len(middles))))
+    places, which = np.tile(places, 2 * _PLACES), np.tile(which, 2 * _PLACES)
+    count = len(places)
+    source, rules = unit.source, rng.integers(0, len(unit.rules), count)
+    low = rng.random(count) < 1 / 3
+    exponent = np.where(low, rng.integers(0, 4, count), rng.integers(0, source.max_code >> source.fraction_bits, count))
+    x = np.maximum(exponent << source.fraction_bits | rng.integers(0, 1 << source.fraction_bits, count), 1)
+    codes = rng.integers(1, unit.block.scale.max_code + 1, count)
+    steps = middles[which] * _numbers_of(unit, codes)
+    tensors = _tensors(_numbers(unit, x) / steps)
+    tensors += rng.integers(-1, 2, count) * (rng.random(count) < 2 / 3)
+    tensors = np.clip(tensors, 1 << TENSOR_SCALE.fraction_bits, TENSOR_SCALE.max_code)
+    largest = float(unit.block.largest) * _numbers_of(unit, codes)
+    amax = np.maximum(_source(unit, largest * _tensor_numbers(tensors)), x)
+    blocks = _at_middles(unit, amax, codes, tensors, rng)
+    rows = np.arange(count)
+    blocks[rows, places] = x
+    blocks[rows, (places + rng.integers(1, length, count)) % length] = amax
+    return Blocks(blocks, tensors, rules)
+
+
+def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
+    """Array's scales at both ends of FP32, and largest magnitudes at every distance from them, zero among them."""
+    bits, count = TENSOR_SCALE.fraction_bits, _ENDS * 3
+    fractions = rng.choice(walking_fractions(TENSOR_SCALE), count)
+    top = TENSOR_SCALE.max_code >> bits
+    exponent = np.resize([*range(1, 25), *range(top - 24, top + 1)], count)
+    exponent[_ENDS:] = rng.integers(1, top + 1, count - _ENDS)
+    source = unit.source
+    field = np.clip(exponent + rng.integers(-16, 17, count), 0, source.max_code >> source.fraction_bits)
+    amax = field << source.fraction_bits | rng.integers(0, 1 << source.fraction_bits, count)
+    far = rng.random(count) < 1 / 6
+    amax[far] = rng.integers(0, source.max_code + 1, far.sum())
+    amax[:: _ENDS // 12] = 0
+    return Blocks(_below(unit, amax, rng), exponent << bits | fractions, np.resize(np.arange(len(unit.rules)), count))
+
+
+def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
+    """Special codes of the source in every place; of the array's scale beside any numbers, its sign and each bit of its
+    exponent alone among them; and both at once."""
+    length, bits = unit.block.length, TENSOR_SCALE.fraction_bits
+    codes = special_codes(unit.source)
+    special = np.append(np.resize(codes, len(codes) * 4), np.full(length * 2, unit.source.inf_code(False)))
+    count = len(special)
+    tensors = _drawn_tensors(rng, count)
+    blocks = _below(unit, _source(unit, _tensor_numbers(tensors) * 512), rng)
+    blocks[np.arange(count), np.resize(np.arange(length), count)] = special
+    whole = np.concatenate([special_codes(TENSOR_SCALE), 1 << np.arange(bits, TENSOR_SCALE.bits - 1)])
+    but_one = TENSOR_SCALE.magnitude_mask ^ 1 << np.arange(bits, TENSOR_SCALE.bits - 1)
+    whole = np.tile(np.concatenate([whole, whole | TENSOR_SCALE.sign_mask, but_one]), 3)
+    beside = rng.integers(0, unit.source.max_code + 1, (len(whole), length))
+    alone = np.zeros((len(codes), length), dtype=np.int64) + codes[:, None]
+    parts = np.concatenate([blocks, beside, alone])
+    tensors = np.concatenate([tensors, whole, _drawn_tensors(rng, len(codes))])
+    return Blocks(parts, tensors, np.resize(np.arange(len(unit.rules)), len(parts)))
+
+
+def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
+    """Of many blocks those whose tries have the closest errors, as parts of their squares; in half of them few numbers
+    but zeros, so that errors are few bits, and the same."""
+    index, rule = next((index, rule) for index, rule in enumerate(unit.rules) if rule.tries)
+    tensors = _drawn_tensors(rng, _DRAWN)
+    tensors[::4] &= -1 << TENSOR_SCALE.fraction_bits - 3
+    codes = rng.integers(0, unit.block.scale.max_code + 1, _DRAWN)
+    amax = _source(unit, _numbers_of(unit, codes) * float(unit.block.largest) * _tensor_numbers(tensors))
+    amax = np.clip(amax + rng.integers(-4, 5, _DRAWN), 0, unit.source.max_code)
+    blocks = _below(unit, amax, rng)
+    few = rng.random((_DRAWN, 1)) < 1 / 2
+    blocks = np.where(few & (rng.random(blocks.shape) < 3 / 4), 0, blocks)
+    first, second = errors_of_tries(_numbers(unit, blocks), unit.block, rule, _tensor_numbers(tensors))
+    size = np.abs(first) + np.abs(second)
+    apart = np.abs(first - second) / np.where(size > 0, size, 1.0)
+    apart = np.where(first == second, 1.0, apart)
+    kept = np.argsort(apart, kind="stable")[:_KEPT]
+    same = np.flatnonzero((first == second) & (size > 0))[: _KEPT // 4]
+    kept = np.concatenate([kept, same, np.arange(_KEPT // 2)])
+    return Blocks(blocks[kept], tensors[kept], np.full(len(kept), index))
+
+
+# --- what families are made of ----------------------------------------------------------------------------------------
+
+
+def _begins(unit: Quantiser, rule: ScaleRule) -> Numbers:
+    """Quotients at which each scale but zero begins under a rule."""
+    numbers = _numbers_of(unit, np.arange(unit.block.scale.max_code + 1))
+    if rule.rounding is Rounding.RUP:  # the smallest one begins with any number
+        return np.append(numbers[1] / 2, numbers[1:-1])
+    return np.asarray((numbers[:-1] + numbers[1:]) / 2)
+
+
+def _middles(unit: Quantiser) -> Numbers:
+    """What lies halfway between elements."""
+    numbers = unit.block.element.table[: unit.block.element.max_code + 1].astype(np.float64)
+    return np.asarray((numbers[:-1] + numbers[1:]) / 2)
+
+
+def _at_middles(unit: Quantiser, amax: Codes, codes: Codes, tensors: Codes, rng: np.random.Generator) -> Codes:
+    """Magnitudes (n, length), at most amax, at and just beside middles of the elements times both scales."""
+    shape = len(amax), unit.block.length
+    exact = rng.choice(_middles(unit), shape) * (_numbers_of(unit, codes) * _tensor_numbers(tensors))[:, None]
+    return np.clip(_source(unit, exact) + rng.integers(-1, 2, shape), 0, amax[:, None])
+
+
+def _below(unit: Quantiser, amax: Codes, rng: np.random.Generator) -> Codes:
+    """Magnitudes (n, length) below amax, which stands in a drawn place."""
+    source, shape = unit.source, (len(amax), unit.block.length)
+    field = np.maximum((amax >> source.fraction_bits)[:, None] - rng.integers(0, _SPREAD, shape), 0)
+    fraction = rng.integers(0, 1 << source.fraction_bits, shape)
+    blocks: Codes = np.minimum(field << source.fraction_bits | fraction, amax[:, None])
+    blocks[np.arange(len(amax)), rng.integers(0, unit.block.length, len(amax))] = amax
+    return blocks
+
+
+def _drawn_tensors(rng: np.random.Generator, count: int) -> Codes:
+    """Array's scales of any exponent, their fractions drawn."""
+    bits = TENSOR_SCALE.fraction_bits
+    return rng.integers(1, TENSOR_SCALE.max_code >> bits, count) << bits | rng.integers(0, 1 << bits, count)
+
+
+def _tensor_numbers(codes: Codes) -> Numbers:
+    return _decoded(codes, TENSOR_SCALE)
+
+
+def _tensors(numbers: Numbers) -> Codes:
+    """The array's scale at a number or just below it, a positive normal one."""
+    return np.clip(_encoded(numbers, TENSOR_SCALE), 1 << TENSOR_SCALE.fraction_bits, TENSOR_SCALE.max_code)
+
+
+def _numbers(unit: Quantiser, magnitudes: Codes) -> Numbers:
+    return _decoded(magnitudes, unit.source)
+
+
+def _source(unit: Quantiser, numbers: Numbers) -> Codes:
+    """The source's magnitude at a number or just below it, a finite one."""
+    return _encoded(numbers, unit.source)
+
+
+def _numbers_of(unit: Quantiser, codes: Codes) -> Numbers:
+    """The numbers of scales."""
+    numbers: Numbers = decode_to(codes, unit.block.scale, np.float64)
+    return numbers
+
+
+def _decoded(codes: Codes, fmt: FixedFormat) -> Numbers:
+    return np.asarray(decode_native(codes.astype(fmt.dtype), fmt), dtype=np.float64)
+
+
+def _encoded(numbers: Numbers, fmt: FixedFormat) -> Codes:
+    return np.minimum(encode(numbers, fmt, "rtz").astype(np.int64), fmt.max_code)

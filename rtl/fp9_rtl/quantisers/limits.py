@@ -1,0 +1,181 @@
+"""Elements of few codes by the limits of a block: from which source code on a number has an element or a larger one.
+
+An element is nearest to x / (s t), the block's scale s and the array's t, where x lies between the middles beside it,
+times s t. So no number is divided: middles times s t are made once for a block, exactly, and brought to codes of the
+source, which each number's code is compared with:
+
+    middle s t = 1.fffffff|rest 2^e  ->  limit = e fffffff r        r: whether anything of the rest is 1
+    x reaches it where  x 0 > limit, a tie going down, or  x 1 > limit, a tie going up, to the even element
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.lib import data
+
+from fp9.formats import FixedFormat
+from fp9.scaling import BlockFormat
+from fp9.units import TENSOR_SCALE, Quantiser
+from fp9_rtl.parts.layouts import ports_layout
+from fp9_rtl.parts.shifters import shift_left_narrow, shift_right_sticky
+from fp9_rtl.parts.step import Step, forward
+from fp9_rtl.quantisers.quotient import tensor_fields
+from fp9_rtl.quantisers.rules import scale_names
+
+
+def middles(block: BlockFormat) -> list[Fraction]:
+    """What lies halfway between each magnitude of an element and the next."""
+    element = block.element
+    numbers = [element.value_of(code) for code in range(element.max_code + 1)]
+    return [(low + high) / 2 for low, high in itertools.pairwise(numbers)]
+
+
+def limit_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
+    """Fields of the limits that come of a scale."""
+    return tuple(f"{scale}_limit{number}" for number in range(1, unit.block.element.max_code + 1))
+
+
+def code_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
+    """Fields of the elements that come of a scale, without their signs."""
+    return tuple(f"{scale}_{name}" for name in unit.lane_names("element"))
+
+
+class Limits(Step):
+    """The limits of a block beside its numbers and scales; none is reached where a scale is zero."""
+
+    name = "limits"
+
+    def __init__(self, unit: Quantiser, i: data.StructLayout) -> None:
+        self._unit = unit
+        fields = [name for scale in scale_names(unit) for name in limit_names(unit, scale)]
+        super().__init__(i, data.StructLayout({**i.members, **dict.fromkeys(fields, unit.source.bits)}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for scale in scale_names(self._unit):
+            limits = block_limits(m, self._unit, self.i[scale], self.i.tensor)
+            names = limit_names(self._unit, scale)
+            m.d.comb += [self.o[name].eq(limit) for name, limit in zip(names, limits, strict=True)]
+        forward(m, self.i, self.o, *self.i.shape().members)
+        return m
+
+
+class Counted(Step):
+    """Elements without their signs, by the limits of their block."""
+
+    name = "counted"
+
+    def __init__(self, unit: Quantiser, i: data.StructLayout) -> None:
+        self._unit = unit
+        every = [name for scale in scale_names(unit) for name in limit_names(unit, scale)]
+        self._passed = {name: shape for name, shape in i.members.items() if name not in every}
+        codes = [name for scale in scale_names(unit) for name in code_names(unit, scale)]
+        super().__init__(i, data.StructLayout({**self._passed, **dict.fromkeys(codes, unit.block.element.bits - 1)}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        unit = self._unit
+        for scale in scale_names(unit):
+            limits = [self.i[name] for name in limit_names(unit, scale)]
+            for x, name in zip(unit.lane_names("x"), code_names(unit, scale), strict=True):
+                m.d.comb += self.o[name].eq(magnitude(m, self.i[x][:-1], limits))
+        forward(m, self.i, self.o, *self._passed)
+        return m
+
+
+class Named(Step):
+    """The elements with the signs of the numbers, all 0 where the scale is NaN; and the scale."""
+
+    name = "named"
+
+    def __init__(self, unit: Quantiser, i: data.StructLayout) -> None:
+        self._unit = unit
+        super().__init__(i, ports_layout(unit.outputs))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for name, result in zip(self.o.shape().members, results(self._unit, self.i, "scale"), strict=True):
+            m.d.comb += self.o[name].eq(result)
+        return m
+
+
+def results(unit: Quantiser, i: data.View[Any], scale: str) -> list[Value]:
+    """The results of one scale, in the order of the ports."""
+    special = i[scale] == unit.block.scale.nan_code(False)
+    names = zip(unit.lane_names("x"), code_names(unit, scale), strict=True)
+    return [i[scale], *(Mux(special, 0, Cat(i[code], i[x][-1])) for x, code in names)]
+
+
+def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
+    """The code of an element without its sign: how many limits a number without its sign reaches, by halves.
+
+    Each bit is one comparison, with the limit in the middle of those that are left: behind a code that is odd, where a
+    tie goes up, but for the last comparison.
+    """
+    bits: list[Value] = []
+    while limits:
+        middle = len(limits) // 2
+        reached = Signal(name="reached")
+        m.d.comb += reached.eq(Cat(Const(middle % 2, 1), x) > limits[middle])
+        bits.insert(0, reached)
+        limits = [Mux(reached, *pair) for pair in zip(limits[middle + 1 :], limits[:middle], strict=True)]
+    return Cat(bits)
+
+
+def block_limits(m: Module, unit: Quantiser, scale: Value, tensor: Value) -> list[Value]:
+    """The limits of a scale and an array's scale, from the smallest element's on."""
+    fraction_bits = unit.block.scale.precision - 1
+    field, fraction = scale[fraction_bits:], scale[:fraction_bits]
+    normal = Signal()
+    m.d.comb += normal.eq(field.any())
+    own, _, zeros = shift_left_narrow(m, Cat(fraction, normal), fraction_bits + 1, fraction_bits)
+    whole = tensor_fields(tensor)
+    product = Signal(fraction_bits + 1 + TENSOR_SCALE.precision)
+    exponent = Signal(signed(unit.source.exponent_bits + 2))
+    m.d.comb += [
+        product.eq(own * Cat(whole.fraction, Const(1, 1))),
+        exponent.eq(whole.exponent + field + ~normal - zeros),
+    ]
+    ulp = unit.block.scale.min_normal_exponent - 1 - fraction_bits - TENSOR_SCALE.fraction_bits
+    powers = {middle: _odd_and_power(middle) for middle in middles(unit.block)}
+    multiples = {odd: _Multiple(m, product, odd, unit.source) for odd in sorted({odd for odd, _ in powers.values()})}
+    return [multiples[odd].limit(m, exponent, ulp + power, scale.any()) for odd, power in powers.values()]
+
+
+def _odd_and_power(number: Fraction) -> tuple[int, int]:
+    """A number of few binary places as an odd one times a power of two."""
+    twos = (number.numerator & -number.numerator).bit_length() - 1
+    return number.numerator >> twos, twos + 1 - number.denominator.bit_length()
+
+
+class _Multiple:
+    """A multiple of s t: its places from the leading 1 on that the source has, and whether anything lies below."""
+
+    def __init__(self, m: Module, product: Value, odd: int, source: FixedFormat) -> None:
+        self._source = source
+        length = (odd * ((1 << len(product)) - 1)).bit_length()
+        least = (odd << len(product) - 2).bit_length()  # both factors have their leading 1
+        multiple = Signal(length, name=f"times_{odd}")
+        m.d.comb += multiple.eq(product * odd)
+        self._significand, self._below, self._zeros = shift_left_narrow(m, multiple, source.precision, length - least)
+        self._top = length - 1
+
+    def limit(self, m: Module, exponent: Value, ulp: int, some: Value) -> Value:
+        """The limit at so many times 2^(exponent + ulp), exponents biased; beyond all numbers where not `some`."""
+        source = self._source
+        field = Signal(signed(len(exponent) + 1), name="field")
+        m.d.comb += field.eq(exponent - self._zeros + (self._top + ulp))
+        low = field < 1
+        distance = Signal(len(field), name="distance")
+        m.d.comb += distance.eq(Mux(low, 1 - field, 0))
+        shifted, lost = shift_right_sticky(m, self._significand, distance)
+        code = Cat(lost | self._below, shifted[:-1], Mux(low, 0, field[: source.exponent_bits]))
+        beyond = (field > source.max_code >> source.fraction_bits) | ~some
+        limit = Signal(source.bits, name="limit")
+        m.d.comb += limit.eq(Mux(beyond, (source.max_code + 1) << 1, code))
+        return limit
