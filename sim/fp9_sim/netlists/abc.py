@@ -1,5 +1,5 @@
-"""What ABC proves of literals of a graph of ANDs: that one is never 1, by SAT, or that pairs agree on all inputs, where
-it proves what lies between equal first."""
+"""What ABC proves of literals of a graph of ANDs: that one is never 1, by SAT, also of a circuit with registers, by
+invariants, or that pairs agree on all inputs, where it proves what lies between equal first."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from fp9_sim.netlists.and_graph import AndGraph, Literal
 from fp9_sim.netlists.solver import State, Verdict
@@ -64,6 +65,41 @@ def never(graph: AndGraph, literal: Literal, timeout: float) -> Verdict:
     return Verdict(State.REFUTED, seconds, {graph.text(2 * int(node)): int(bit) for node, bit in found})
 
 
+def never_reached(graph: AndGraph, literal: Literal, following: Mapping[Literal, Literal], timeout: float) -> Verdict:
+    """Whether a literal is 0 at every step of every sequence of inputs; not finished, too, where there is no ABC.
+
+    `following` says of each input that is a register what it is at the next step; all are 0 at first. Proven by
+    property-directed reachability (Bradley 2011), which ends with an invariant that is checked to be inductive. The
+    counterexample says 0 or 1 of every other input at each step, as `name@0`.
+    """
+    started = time.perf_counter()
+    following = _needed(graph, literal, following)
+    with tempfile.TemporaryDirectory(prefix="fp9-abc-") as name:
+        Path(name, "graph.blif").write_text("\n".join(_blif(graph, [literal], following)) + "\n")
+        limit = max(1, int(timeout))
+        said = _run(f"read_blif graph.blif; strash; scorr; pdr -T {limit}; write_cex -n found.txt", Path(name), timeout)
+        seconds = time.perf_counter() - started
+        if "Property proved" in said:
+            return Verdict(State.PROVEN, seconds)
+        if "was asserted in frame" not in said:
+            return Verdict(State.UNFINISHED, seconds)
+        found = re.findall(r"^x(\d+)@(\d+)=([01])$", Path(name, "found.txt").read_text(), re.MULTILINE)
+    bits = {f"{graph.text(2 * int(node))}@{step}": int(bit) for node, step, bit in found}
+    return Verdict(State.REFUTED, seconds, bits)
+
+
+def _needed(graph: AndGraph, literal: Literal, following: Mapping[Literal, Literal]) -> dict[Literal, Literal]:
+    """The registers that a literal depends on, now or later."""
+    needed: dict[Literal, Literal] = {}
+    stack = [literal]
+    while stack:
+        for register in (2 * node for node in graph.inputs_of(stack.pop())):
+            if register in following and register not in needed:
+                needed[register] = following[register]
+                stack.append(following[register])
+    return needed
+
+
 def _run(command: str, folder: Path, timeout: float) -> str:
     """What ABC says; nothing where it is missing or does not end in time."""
     if (installed := program()) is None:
@@ -77,14 +113,20 @@ def _run(command: str, folder: Path, timeout: float) -> str:
     return done.stdout
 
 
-def _blif(graph: AndGraph, outputs: Sequence[Literal]) -> Iterator[str]:
-    """Literals as outputs o0, o1 ... of a circuit of all inputs; node n is x<n>, x0 the constant 0."""
+def _blif(
+    graph: AndGraph, outputs: Sequence[Literal], following: Mapping[Literal, Literal] = MappingProxyType({})
+) -> Iterator[str]:
+    """Literals as outputs o0, o1 ... of a circuit of all inputs; node n is x<n>, x0 the constant 0. Inputs with a value
+    `following` are registers, what they take d<n>."""
     inputs = graph.inputs()
-    needed = set().union(*(graph.reached(literal) for literal in outputs))
+    needed = set().union(*(graph.reached(literal) for literal in (*outputs, *following.values())))
     yield ".model graph"
-    yield ".inputs " + " ".join(f"x{node}" for node in inputs)
+    yield ".inputs " + " ".join(f"x{node}" for node in inputs if 2 * node not in following)
     yield ".outputs " + " ".join(f"o{place}" for place in range(len(outputs)))
     yield ".names x0"
+    for register, value in following.items():
+        yield f".latch d{register // 2} x{register // 2} 0"
+        yield f".names x{value // 2} d{register // 2}\n{1 - value % 2} 1"
     for node in sorted(needed - {0, *inputs}):
         a, b = graph.literals(node)
         yield f".names x{a // 2} x{b // 2} x{node}\n{1 - a % 2}{1 - b % 2} 1"

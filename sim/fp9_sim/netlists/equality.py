@@ -11,9 +11,10 @@ all others. The first have some input bits in common (module `reach`): with thes
 left. On the others the difference ends early, and that it ends there is enough.
 
 Pipeline registers are read as wires; registers that hold state, those in a loop, become inputs, and what they take next
-is an output. So equal means equal from equal states on. Some register bits are known better: those that are 0 for
-ever, as all are at first and none but 0 comes in; those that are proven to decide nothing, neither an output nor what
-another register takes; and those that keep a value without a meaning (module `registers`), which are no state at all.
+is an output. So equal means equal from equal states on. Where that fails, the states that sequences reach are looked at
+alone (module `sequences`). Some register bits are known better: those that are 0 for ever, as all are at first and none
+but 0 comes in; those that are proven to decide nothing, neither an output nor what another register takes; and those
+that keep a value without a meaning (module `registers`), which are no state at all.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from fp9_sim.netlists.cuts import narrowest
 from fp9_sim.netlists.gates import GateNetlist, Planes, bit_planes, evaluate
 from fp9_sim.netlists.reach import depths, furthest, in_common
 from fp9_sim.netlists.registers import Register, as_wires, keepers, opened
+from fp9_sim.netlists.sequences import Sequences
 from fp9_sim.netlists.solver import TOP, State, Verdict, run
 
 STATE = "registers"
@@ -80,7 +82,7 @@ class Comparison:
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
         self._unit = unit
-        self._select = netlist.inputs[select]
+        self._select_name, self._select = select, netlist.inputs[select]
         self._ports = {port.name: netlist.inputs[port.name] for port in unit.inputs}
         self._outputs = [net for nets in netlist.outputs.values() for net in nets]
         self._source = netlist, operations
@@ -163,7 +165,8 @@ class Comparison:
     def equal(self, number: int, timeout: float) -> Verdict:
         """Whether the netlist with `number` at its input `select` computes what it computes with 0 there.
 
-        Extra biases that the unit does not take are left out. A counterexample gives the unit's inputs and `STATE`.
+        Extra biases that the unit does not take are left out. A counterexample gives the unit's inputs and `STATE`, or
+        those of a sequence, `a@0` and so on, where one tells the circuits apart from reset on.
         """
         verdict = self._equal(number, timeout)
         # What is kept without a meaning may make outputs differ, a bit that decides nothing never does.
@@ -171,7 +174,12 @@ class Comparison:
             verdict = self._equal(number, timeout)
         if verdict.state is State.REFUTED and not self._reaches_outputs(number) and self._without_idle():
             verdict = self._equal(number, timeout)
-        return verdict
+        if verdict.state is State.PROVEN or not self._state:
+            return verdict
+        # States that no sequence reaches may tell circuits apart that no user can.
+        netlist, operations = self._source
+        reached = Sequences(self._unit, netlist, self._select_name, operations).equal(number, timeout)
+        return verdict if reached.state is State.UNFINISHED else reached
 
     def _without_kept(self) -> bool:
         """Leave registers out that keep a value without a meaning, if there are some that are proven to."""

@@ -15,7 +15,7 @@ from fp9_sim.netlists import abc, equality
 from fp9_sim.netlists.clocked import circuit
 from fp9_sim.netlists.cuts import narrowest
 from fp9_sim.netlists.equality import Comparison
-from fp9_sim.netlists.gates import AND, INVERTED, MUX, OR, XOR, GateNetlist, bit_planes
+from fp9_sim.netlists.gates import AND, INVERTED, MUX, NOT, OR, XOR, GateNetlist, bit_planes
 from fp9_sim.netlists.solver import State
 
 
@@ -120,6 +120,23 @@ def test_registers_that_stay_zero_and_those_that_decide_nothing_are_known() -> N
     assert comparison.equal(1, 10).state is State.PROVEN
     assert comparison.equal(2, 10).state is State.PROVEN
     assert comparison.equal(4, 10).state is State.REFUTED
+
+
+@pytest.mark.skipif(not abc.program(), reason="ABC is not installed")
+@pytest.mark.parametrize(("number", "state"), [(1, State.PROVEN), (2, State.REFUTED)])
+def test_states_that_no_sequence_reaches_do_not_count(number: int, state: State) -> None:
+    # Registers 10 and 11 count 0, 1, 2 and 0 again while the input is 1. Mutant 1 has 2 for 3, which never comes;
+    # mutant 2 the same for 2, which the operations given do not reach.
+    gates = [(OR, 10, 11, 0, 12), (NOT, 12, 0, 0, 13), (MUX, 10, 13, 2, 14), (MUX, 11, 10, 2, 15), (AND, 10, 11, 0, 16)]
+    wrong = [(AND, 16, 5, 0, 17), (AND, 11, 6, 0, 18), (OR, 17, 18, 0, 19), (XOR, 11, 19, 0, 20)]
+    ports = {"code": (2, 3, 4), "mutant": (5, 6)}
+    netlist = GateNetlist(np.array(gates + wrong), np.array([(14, 10), (15, 11)]), 21, ports, {"y": (20,)})
+    decoder = Decoder("counter", (format("e4m3"),))
+    verdict = Comparison(decoder, netlist, "mutant", {"code": np.zeros(96, dtype=np.uint8)}).equal(number, 10)
+    assert verdict.state is state
+    if state is State.REFUTED:
+        counted = sum(code & 1 for name, code in verdict.counterexample.items())
+        assert counted >= 2, "the shortest sequence counts twice"
 
 
 def test_the_narrowest_place_of_a_circuit() -> None:

@@ -32,7 +32,17 @@ def test_a_literal_is_never_one_or_comes_with_the_inputs_for_which_it_is() -> No
     assert refuted.counterexample == {"code[0]": 1, "code[1]": 1, "code[2]": 0}
 
 
+@pytest.mark.skipif(not abc.program(), reason="ABC is not installed")
+def test_a_literal_is_never_reached_or_comes_with_the_sequence_that_reaches_it() -> None:
+    # B takes A AND C, and C stays 0; with C one, B is A of the step before.
+    assert abc.never_reached(GRAPH, B, {B: GRAPH.both(A, C), C: C}, 10).state is State.PROVEN
+    refuted = abc.never_reached(GRAPH, B, {B: A}, 10)
+    assert refuted.state is State.REFUTED
+    assert refuted.counterexample["code[0]@0"] == 1
+
+
 def test_without_abc_nothing_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(abc, "PROGRAMS", ())
     assert abc.agree(GRAPH, [(LEFT, RIGHT)], 10).state is State.UNFINISHED
     assert abc.never(GRAPH, 0, 10).state is State.UNFINISHED
+    assert abc.never_reached(GRAPH, 0, {}, 10).state is State.UNFINISHED
