@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from fp9.units import Unit
 
 _PATH = click.Path(path_type=Path)
+_LIBRARY = "Standard cells; repeat for more."
+_LEAVE_OUT = "With --liberty: cells never to use, * for any text."
 MEASURED = "what was measured is kept; run the same command again, and the rest is measured"
 """What an interrupted measurement leaves."""
 
@@ -44,11 +46,21 @@ def _libraries() -> Iterable[str]:
     return LIBRARIES
 
 
+def library_options(command: Callable[..., None]) -> Callable[..., None]:
+    """--library, --liberty and --leave-out: what `synthesis.libraries.chosen` takes, by its names."""
+    options = (
+        click.option("--library", "libraries", type=Words(_libraries), multiple=True, help=_LIBRARY),
+        click.option("--liberty", type=_PATH, multiple=True, help="Your own Liberty; several files make one library."),
+        click.option("--leave-out", metavar="CELL", multiple=True, help=_LEAVE_OUT),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @click.command(cls=Command)
 @click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
-@click.option("--library", "libraries", type=Words(_libraries), multiple=True, help="Standard cells; repeat for more.")
-@click.option("--liberty", type=_PATH, multiple=True, help="Your own Liberty; several files make one library.")
-@click.option("--leave-out", metavar="CELL", multiple=True, help="With --liberty: cells never to use, * for any text.")
+@library_options
 @click.option("--repeat", metavar="N", type=click.IntRange(2, 99), help="Median and spread over N orders of the cells.")
 @click.option("--compare", "other", metavar="UNIT", type=UNIT, help="Print the ratio of each UNIT to this one as well.")
 @click.option("--out", type=_PATH, help="Folder for JSON, CSV and charts: area over delay, area by submodule.")

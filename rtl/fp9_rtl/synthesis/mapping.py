@@ -96,15 +96,22 @@ def _file_names(library: Library) -> list[str]:
     return ["library.lib", *(f"library_{number}.lib" for number in range(1, len(library.paths)))]
 
 
-def prepare(verilog: str, top: str, library: Library, folder: Path) -> None:
-    """Leave the flat netlist of module `top` in `folder`/prepared.il, beside the library.
+def prepare_script(top: str, library: Library, share: bool = True) -> str:
+    """The script of `prepare`. `share` is whether Yosys looks for operators that never work at once, to make them one:
+    its proofs take hours where a circuit has many wide shifters."""
+    script = PREPARE.format(top=top, cells=cell_options(library))
+    return script if share else script.replace("synth ", "synth -noshare ", 1)
+
+
+def prepare(verilog: str, top: str, library: Library, folder: Path, share: bool = True) -> None:
+    """Leave the flat netlist of module `top` in `folder`/prepared.il, beside the library; `share` as in the script.
 
     Raises ValueError when Yosys cannot read the Verilog or finds no such module.
     """
     (folder / "design.v").write_text(verilog)
     copy_liberty(library, folder)
     try:
-        run_yosys(PREPARE.format(top=top, cells=cell_options(library)), folder)
+        run_yosys(prepare_script(top, library, share), folder)
     except YosysError as error:
         raise ValueError(f"cannot synthesise {top}: Yosys says: {error}") from None
 

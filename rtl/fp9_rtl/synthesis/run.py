@@ -18,12 +18,12 @@ from fp9_rtl.synthesis.libraries import Library, find_library
 from fp9_rtl.synthesis.mapping import (
     MAP,
     MAPPINGS,
-    PREPARE,
     Mapped,
     cell_options,
     delay_tool,
     map_prepared,
     prepare,
+    prepare_script,
     shuffle,
 )
 from fp9_rtl.synthesis.records import NOTE, Estimate, Ratio, RepeatedRatio, Repeats, Synthesis, ratios
@@ -44,15 +44,16 @@ def synthesise(
     mappings: Sequence[str] = ("A", "B"),
     clock: str = "clk",
     order: int = 0,
+    share: bool = True,
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Synthesis:
     """Map module `top` of a Verilog text to a library by each mapping; the same input gives the same figures.
 
     `clock` is the clock port of a unit with flip-flops. `order` is the seed of the order in which ABC meets the cells,
-    0 for the text's own. `cache` is the folder that keeps results, by default
-    `cache_folder()`. Raises ValueError for Verilog or names that do not fit, MissingTool for a missing library or
-    Yosys, OSError when the cache cannot be written.
+    0 for the text's own; without `share` Yosys does not look for operators to be shared. `cache` is the folder that
+    keeps results, by default `cache_folder()`. Raises ValueError for Verilog or names that do not fit, MissingTool for
+    a missing library or Yosys, OSError when the cache cannot be written.
     """
     if not mappings or not set(mappings) <= set(MAPPINGS):
         raise ValueError(f"mappings {', '.join(mappings) or 'none'} given; choose from {', '.join(MAPPINGS)}")
@@ -67,7 +68,7 @@ def synthesise(
         verilog_sha256=hashlib.sha256(verilog.encode()).hexdigest(),
         yosys=yosys_version(),
         delay_by=delay_tool(),
-        recipe=_recipe(top, mappings, cells),
+        recipe=_recipe(top, mappings, cells, share),
         estimates=(),
         order=order,
     )
@@ -78,7 +79,9 @@ def synthesise(
         if progress:
             progress(f"{top}: measured before", _steps(mappings), _steps(mappings))
         return Synthesis.from_dict(kept)
-    result = dataclasses.replace(blank, estimates=_measure(verilog, top, cells, mappings, clock, order, progress))
+    result = dataclasses.replace(
+        blank, estimates=_measure(verilog, top, cells, mappings, clock, order, share, progress)
+    )
     store(folder, request, result.to_dict())
     return result
 
@@ -163,10 +166,10 @@ def repeated_side_by_side(
     return measured, medians
 
 
-def _recipe(top: str, mappings: Sequence[str], library: Library) -> str:
+def _recipe(top: str, mappings: Sequence[str], library: Library, share: bool) -> str:
     """The commands that give these figures, as one text."""
     scripts = [f"# {name}\n{script}" for name in mappings for script in MAPPINGS[name]]
-    prepared = PREPARE.format(top=top, cells=cell_options(library))
+    prepared = prepare_script(top, library, share)
     mapped = MAP.format(cells=cell_options(library, "../"))
     return "\n".join([prepared, mapped, "# map.abc, the smallest result of each mapping counts:", *scripts])
 
@@ -183,6 +186,7 @@ def _measure(
     mappings: Sequence[str],
     clock: str,
     order: int,
+    share: bool,
     progress: Progress | None,
 ) -> tuple[Estimate, ...]:
     """Prepare once, then run every script of every mapping on as many cores as there are."""
@@ -190,7 +194,7 @@ def _measure(
     steps = _steps(mappings)
     with tempfile.TemporaryDirectory(prefix="fp9-synth-") as name:
         folder = Path(name)
-        prepare(verilog, top, library, folder)
+        prepare(verilog, top, library, folder, share)
         if order:
             shuffle(folder, order)
         if progress:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from fp9.cli.support import Command, UserError, extra, keeps, load_unit, progres
 from fp9.cli.words import UNIT, Words
 from fp9.system.cache import anew
 from fp9.system.files import write_whole
+from fp9_rtl.cli import library_options
 
 if TYPE_CHECKING:
     from fp9.units import Unit
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 _LAYER = "layer"
 """The layer of the demonstration, as data."""
-
-
-def _libraries() -> Iterable[str]:
-    with extra("rtl"):
-        from fp9_rtl.synthesis.libraries import LIBRARIES  # optional, slow to load
-    return LIBRARIES
 
 
 @click.command(cls=Command)
@@ -40,9 +35,7 @@ def _libraries() -> Iterable[str]:
 )
 @click.option("--count", type=click.IntRange(1, 1 << 20), default=10_240, show_default=True, help="Operations.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the operations.")
-@click.option("--library", "libraries", type=Words(_libraries), multiple=True, help="Standard cells; repeat for more.")
-@click.option("--liberty", type=_PATH, multiple=True, help="Your own Liberty; several files make one library.")
-@click.option("--leave-out", metavar="CELL", multiple=True, help="With --liberty: cells never to use, * for any text.")
+@library_options
 @click.option("--mapping", type=Words(("A", "B")), default="B", show_default=True, help="A, small, or B, balanced.")
 @click.option("--steps", is_flag=True, help="What each submodule takes, in a netlist that keeps their boundaries.")
 @click.option("--study", is_flag=True, help="Measure the study of energy instead, in osu018 and nangate45.")

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fp9.cli.support import Command, doing, extra, show, table
+from fp9.cli.support import Command, UserError, doing, extra, show, table
 from fp9.cli.words import SIMULATOR
+from fp9_rtl.cli import library_options
 
 if TYPE_CHECKING:
     from fp9_sim.foreign import Foreign
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 @click.option("--init", is_flag=True, help="Print a mapping to fill in; MAPPING is then a Verilog or VHDL file.")
 @click.option("--top", help="With --init: the module; the last one of the file by default.")
 @click.option("--area", type=click.Path(path_type=Path), help="Instead: its area beside ours, kept in this record.")
+@library_options
 @click.option("--simulator", type=SIMULATOR, default="verilator", show_default=True, help="verilator or icarus.")
 @click.option("--count", type=click.IntRange(1), default=20_000, show_default=True, help="Random operations.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of operations and stalls.")
@@ -28,6 +30,9 @@ def check_rtl(
     init: bool,
     top: str | None,
     area: Path | None,
+    libraries: tuple[str, ...],
+    liberty: tuple[Path, ...],
+    leave_out: tuple[str, ...],
     simulator: str,
     count: int,
     seed: int,
@@ -37,11 +42,12 @@ def check_rtl(
 
     MAPPING is a TOML file: files, top, unit (of the catalogue, or a table of its fields), and the tables ports
     (ours = theirs), constants, clock, reset and others where they differ; docs/peers.md has every key. Exit code 1 on
-    a difference; what explains it is said.
+    a difference; what explains it is said. --area measures in osu018 and nangate45, or in the libraries given.
 
     \b
       fp9 check-rtl --init acme_cast.sv > acme_cast.toml
       fp9 check-rtl acme_cast.toml
+      fp9 check-rtl acme_cast.toml --area areas.json --liberty sg13g2_stdcell_typ_1p20V_25C.lib
     """
     with extra("sim"):
         from fp9_sim import foreign  # slow to load
@@ -49,9 +55,11 @@ def check_rtl(
         text = foreign.draft(mapping, top)
         show({"mapping": text}, as_json, text)
         return
+    if not area and (libraries or liberty or leave_out):
+        raise UserError("libraries given without --area; give the record of areas, or leave them out")
     design = foreign.load(mapping)
     if area:
-        _measure(design, area, as_json)
+        _measure(design, area, as_json, libraries, liberty, leave_out)
         return
     doing(f"{design.top}: the suite of {design.spec.name} and {count:,} random operations on {simulator}")
     verdict = foreign.check_rtl(design, simulator, count=count, seed=seed)
@@ -82,13 +90,22 @@ def check_rtl(
         raise SystemExit(1)
 
 
-def _measure(design: Foreign, record: Path, as_json: bool) -> None:
+def _measure(
+    design: Foreign,
+    record: Path,
+    as_json: bool,
+    libraries: tuple[str, ...],
+    liberty: tuple[Path, ...],
+    leave_out: tuple[str, ...],
+) -> None:
     """Both areas into the record, and shown."""
-    from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE  # slow to load
+    from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, chosen  # slow to load
     from fp9_sim.foreign import area  # slow to load
 
-    doing(f"{design.top} and {design.spec.name} in {' and '.join(SIDE_BY_SIDE)}")
-    found = area.areas(design)
+    given = libraries or liberty or leave_out
+    cells = chosen(libraries if given else SIDE_BY_SIDE, liberty, leave_out)
+    doing(f"{design.top} and {design.spec.name} in {' and '.join(library.name for library in cells)}")
+    found = area.areas(design, cells)
     area.keep(found, record)
     rows = [
         [

@@ -15,7 +15,7 @@ from pathlib import Path
 from fp9.referee import Narrowed
 from fp9.system.files import write_whole
 from fp9_rtl.export.verilog import circuit_digest, verilog
-from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
+from fp9_rtl.synthesis.libraries import LIBRARIES, SIDE_BY_SIDE, Library
 from fp9_rtl.synthesis.run import synthesise
 from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.foreign.mapping import Foreign
@@ -26,7 +26,8 @@ from fp9_sim.foreign.wrapper import wrapped
 class Area:
     """Theirs and ours in one library by one mapping: gates (NAND2) and ns. `peer` is the name of the mapping file.
 
-    `circuit_sha256` is that of our whole unit, `verilog_sha256` that of their text as it was synthesised.
+    `circuit_sha256` is that of our whole unit, `verilog_sha256` that of their text as it was synthesised; `share` is
+    whether the flow of both looked for operators to be shared.
     """
 
     peer: str
@@ -38,6 +39,7 @@ class Area:
     ours_ns: float
     circuit_sha256: str
     verilog_sha256: str
+    share: bool
 
     @property
     def ratio(self) -> float:
@@ -45,7 +47,7 @@ class Area:
         return self.ours / self.theirs
 
 
-def areas(foreign: Foreign, libraries: Sequence[str] = SIDE_BY_SIDE) -> list[Area]:
+def areas(foreign: Foreign, libraries: Sequence[str | Library] = SIDE_BY_SIDE) -> list[Area]:
     """Both units in each library by mappings A and B, theirs as it is checked.
 
     Raises ValueError for a result that no unit of ours gives, for a pipeline that cannot wait, whose wrapper holds a
@@ -60,14 +62,14 @@ def areas(foreign: Foreign, libraries: Sequence[str] = SIDE_BY_SIDE) -> list[Are
     return [area for library in libraries for area in _measured(foreign, theirs, ours, library)]
 
 
-def _measured(foreign: Foreign, theirs: str, ours: str, library: str) -> Iterator[Area]:
-    top = foreign.spec.name
-    their, our = (synthesise(text, top, library=library) for text in (theirs, ours))
+def _measured(foreign: Foreign, theirs: str, ours: str, library: str | Library) -> Iterator[Area]:
+    top, share = foreign.spec.name, foreign.share
+    their, our = (synthesise(text, top, library=library, share=share) for text in (theirs, ours))
     for mapping in ("A", "B"):
         x, y = their.estimate(mapping), our.estimate(mapping)
         yield Area(
             peer=foreign.path.stem,
-            library=library,
+            library=their.library,
             mapping=mapping,
             theirs=round(x.nand2, 1),
             theirs_ns=round(x.delay_ns, 3),
@@ -75,6 +77,7 @@ def _measured(foreign: Foreign, theirs: str, ours: str, library: str) -> Iterato
             ours_ns=round(y.delay_ns, 3),
             circuit_sha256=circuit_digest(foreign.spec),
             verilog_sha256=their.verilog_sha256,
+            share=share,
         )
 
 
@@ -114,11 +117,21 @@ def _pin(foreign: Foreign, name: str, width: int) -> str:
 
 
 def keep(found: Sequence[Area], record: Path) -> None:
-    """Put areas into a record, in the place of what it has of the same unit. OSError where it cannot be written."""
-    peers = {area.peer for area in found}
-    kept = [area for area in read(record) if area.peer not in peers] if record.exists() else []
-    every = sorted([*kept, *found], key=lambda area: (area.peer, area.library, area.mapping))
-    write_whole(record, json.dumps([asdict(area) for area in every], indent=1) + "\n")
+    """Put areas into a record, in the place of what it has of the same unit in these libraries, and of other texts of
+    it in any. OSError where it cannot be written."""
+    places, texts = {_place(area) for area in found}, {area.peer: _text(area) for area in found}
+    before = read(record) if record.exists() else []
+    kept = [a for a in before if _place(a) not in places and _text(a) == texts.get(a.peer, _text(a))]
+    write_whole(record, json.dumps([asdict(area) for area in sorted([*kept, *found], key=_place)], indent=1) + "\n")
+
+
+def _place(area: Area) -> tuple[str, str, str]:
+    return area.peer, area.library, area.mapping
+
+
+def _text(area: Area) -> tuple[str, str, bool]:
+    """What was measured of a unit: figures of different texts are not of one comparison."""
+    return area.circuit_sha256, area.verilog_sha256, area.share
 
 
 def read(record: Path) -> list[Area]:
@@ -131,7 +144,7 @@ def read(record: Path) -> list[Area]:
 
 
 def table(areas: Sequence[Area], mapping: str) -> str:
-    """The areas of mapping A or B as a table of Markdown, a line for each unit."""
+    """The areas of mapping A or B as a table of Markdown: a line for each unit, in the libraries of studies."""
     lines = [f"| mapping {mapping} | " + " | ".join(f"{name}: theirs | ours | of it" for name in SIDE_BY_SIDE) + " |"]
     lines.append("|---|" + "---:|---:|---:|" * len(SIDE_BY_SIDE))
     found = {(area.peer, area.library): area for area in areas if area.mapping == mapping}
@@ -140,3 +153,20 @@ def table(areas: Sequence[Area], mapping: str) -> str:
         texts = [f"{cell.theirs:,.0f} | {cell.ours:,.0f} | {cell.ratio:.2f}" for cell in cells]
         lines.append(f"| `{peer}` | " + " | ".join(texts) + " |")
     return "\n".join(lines) + "\n"
+
+
+def summary(areas: Sequence[Area]) -> str:
+    """Our area over theirs as a table of Markdown: a line for each unit, A / B in a column for each library."""
+    libraries = sorted({area.library for area in areas}, key=_rank)
+    ratios = {_place(area): f"{area.ratio:.2f}" for area in areas}
+    lines = ["| A / B | " + " | ".join(libraries) + " |", "|---|" + "---:|" * len(libraries)]
+    for peer in sorted({area.peer for area in areas}):
+        cells = (" / ".join(ratios.get((peer, library, m), "-") for m in ("A", "B")) for library in libraries)
+        lines.append(f"| `{peer}` | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _rank(library: str) -> tuple[int, str]:
+    """Libraries of the catalogue in its order, then others by name."""
+    names = [*LIBRARIES]
+    return names.index(library) if library in names else len(names), library

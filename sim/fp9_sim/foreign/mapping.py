@@ -48,6 +48,7 @@ FIELDS: dict[str, Any] = {
     "reset": dict,
     "enable": dict,
     "handshake": dict,
+    "share": bool,
 }
 """Keys of a mapping, and what each holds."""
 
@@ -77,7 +78,7 @@ class Foreign:
     `latency` is the clocks from operands to result, None where it is to be found. `ports` gives for each of ours the
     parts of theirs, most significant first; `flags` the pins of single flags; `held` the codes of inputs of ours that
     they do not have. `clock`, `reset` and `enable` are a port and whether it is inverted (falling edge, active low),
-    None where there is none; so are the values of `handshake`.
+    None where there is none; so are the values of `handshake`. `share` is what `synthesise` is told of both.
     """
 
     path: Path
@@ -97,6 +98,7 @@ class Foreign:
     enable: tuple[str, bool] | None
     handshake: Mapping[str, tuple[str, bool]]
     exact: Exact | None = None
+    share: bool = True
 
     @property
     def operands(self) -> Unit:
@@ -158,6 +160,7 @@ def load(path: Path | str) -> Foreign:
         enable=_pin(path, "enable", said.get("enable"), "active", ("high", "low")),
         handshake={n: _inverted(path, f"handshake.{n}", v) for n, v in said.get("handshake", {}).items()},
         exact=exact,
+        share=said.get("share", True),
     )
 
 
@@ -165,7 +168,7 @@ def _check_fields(path: Path, said: Mapping[str, Any]) -> None:
     for field, value in said.items():
         if field not in FIELDS:
             raise ValueError(f"{path} has a field {field!r}; known are {', '.join(FIELDS)}")
-        if not isinstance(value, FIELDS[field]) or isinstance(value, bool):
+        if not isinstance(value, FIELDS[field]) or isinstance(value, bool) != (FIELDS[field] is bool):
             raise ValueError(f"{path}: {field} = {value!r} given; docs/peers.md has its form")
     for field in ("files", "top", "unit"):
         if not said.get(field):

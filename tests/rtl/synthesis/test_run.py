@@ -118,6 +118,13 @@ def test_mapping_b_is_the_faster_one(adder8: Synthesis) -> None:
     assert adder8.estimate("B").delay_ns < adder8.estimate("A").delay_ns
 
 
+def test_operators_that_never_work_at_once_are_shared_unless_told(cache: Path) -> None:
+    """One shifter behind a choice of what it shifts, or two before a choice of results."""
+    choice = "input s, input [31:0] a, b, input [4:0] c, d, output [31:0] y); assign y = s ? a << c : b << d; endmodule"
+    shared, apart = (synth.synthesise(f"module m({choice}", "m", cache=cache, share=share) for share in (True, False))
+    assert apart.estimate("A").area_um2 > 1.5 * shared.estimate("A").area_um2
+
+
 def test_measuring_again_gives_the_same_figures(adder8: Synthesis, tmp_path: Path) -> None:
     assert synth.synthesise(adder(8), "adder8", cache=tmp_path) == adder8
 

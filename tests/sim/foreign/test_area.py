@@ -14,7 +14,7 @@ from fp9.units import Fma
 from fp9_rtl import verilog
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
 from fp9_sim.foreign import load
-from fp9_sim.foreign.area import areas, keep, read, table
+from fp9_sim.foreign.area import areas, keep, read, summary, table
 
 ROOT = Path(__file__).parents[3]
 RECORD = ROOT / "docs" / "peers" / "areas.json"
@@ -40,6 +40,17 @@ def test_our_own_unit_costs_what_it_costs_with_an_input_held_in_both(tmp_path: P
     assert found[0].theirs < 150
 
 
+def test_a_mapping_says_whether_the_flow_of_both_shares_operators(tmp_path: Path) -> None:
+    """The record says it with every figure."""
+    path = ours_as_theirs(tmp_path, "[held]\nc = -0.0\n[constants]\nc = 0x8000\n")
+    assert [area.share for area in areas(load(path), ("osu018",))] == [True, True]
+    path.write_text("share = false\n" + path.read_text())
+    assert [area.share for area in areas(load(path), ("osu018",))] == [False, False]
+    path.write_text(path.read_text().replace("share = false", 'share = "no"'))
+    with pytest.raises(ValueError, match="share = 'no' given"):
+        load(path)
+
+
 def test_what_cannot_be_compared_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="areas are compared without a clock, or with a handshake of their own"):
         areas(load(stranger(tmp_path)))
@@ -52,17 +63,24 @@ def test_a_record_keeps_the_newest_of_each_unit(tmp_path: Path) -> None:
     keep(changed, path)
     assert {area.theirs for area in read(path) if area.peer == every[0].peer} == {1.0}
     assert len(read(path)) == len(every)
+    keep([replace(every[0], library="another")], path)
+    assert len(read(path)) == len(every) + 1
+    keep([replace(every[0], verilog_sha256="of another text")], path)
+    assert [area for area in read(path) if area.peer == every[0].peer] == [
+        replace(every[0], verilog_sha256="of another text")
+    ]
     path.write_text("{}")
     with pytest.raises(ValueError, match="is no record of areas"):
         read(path)
 
 
-@pytest.mark.parametrize("mapping", ["A", "B"])
-def test_the_table_of_the_page_is_that_of_the_record(mapping: str) -> None:
-    """Of all that was measured in both libraries; `make peers` measures."""
+def test_the_tables_of_the_page_are_those_of_the_record() -> None:
+    """Of all that was measured; `make peers` measures in the libraries of the catalogue."""
     found = read(RECORD)
-    assert {area.library for area in found} == set(SIDE_BY_SIDE)
-    assert table(found, mapping) in (ROOT / "docs" / "peers.md").read_text()
+    assert {area.library for area in found} > set(SIDE_BY_SIDE)
+    page = (ROOT / "docs" / "peers.md").read_text()
+    for made in (summary(found), table(found, "A"), table(found, "B")):
+        assert made in page
 
 
 def test_units_of_the_same_numbers_are_at_most_0_55_of_the_best_stranger() -> None:
