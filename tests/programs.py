@@ -21,17 +21,18 @@ def simulator() -> Simulator:
         pytest.skip(str(missing))
 
 
-def shared_library(folder: Path, flags: str) -> AbstractContextManager[None]:
-    """While a design is built in `folder`: Verilator's own library, compiled with `flags`, is there after the first."""
+def shared_library(folder: Path) -> AbstractContextManager[None]:
+    """While a design is built in `folder`: Verilator's own library is there, as builds for cocotb have it."""
     folder.mkdir(parents=True, exist_ok=True)
-    return objects.library([simulator().version, "programs of tests", flags], folder)
+    found = simulator()
+    return objects.library([found.version, found.environment()["MAKEFLAGS"]], folder)
 
 
 def built(folder: Path, *arguments: str) -> Path:
     """Folder of what `verilator --cc --exe --build` makes in `folder` of the sources named among the arguments."""
     found = simulator()
     environment, made = found.environment(), folder / "obj_dir"
-    with shared_library(made, environment["MAKEFLAGS"]):
+    with shared_library(made):
         done = subprocess.run(
             [str(found.folder / "verilator"), "--cc", "--exe", "--build", *arguments],
             cwd=folder,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import json
 import os
 import pty
@@ -44,6 +45,13 @@ def on_a_terminal(columns: int, *words: str, command: list[str] = FP9, **environ
     return b"".join(parts).decode().replace("\r\n", "\n")
 
 
+@functools.cache
+def seen_at(columns: int, *words: str) -> str:
+    """What is read on a terminal of so many columns: looked at by several tests, the command runs once."""
+    return ESCAPE.sub("", on_a_terminal(columns, *words))
+
+
+@functools.cache
 def in_a_pipe(*words: str) -> str:
     return subprocess.run([*FP9, *words], capture_output=True, text=True, check=True).stdout
 
@@ -55,7 +63,7 @@ COMMANDS = [["formats"], ["units"], ["units", "fma_fp32"], ["cast", "0.1", "3e5"
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_no_width_cuts_a_word_of_what_a_pipe_gets(words: list[str], columns: int) -> None:
     """A table may fold between words, but each of its words is there, whole, whatever the terminal's width."""
-    seen = ESCAPE.sub("", on_a_terminal(columns, *words))
+    seen = seen_at(columns, *words)
     assert "…" not in seen
     whole = {word for word in in_a_pipe(*words).split() if set(word) - set("─━")}
     assert whole <= set(seen.split())
@@ -64,12 +72,12 @@ def test_no_width_cuts_a_word_of_what_a_pipe_gets(words: list[str], columns: int
 @pytest.mark.parametrize("columns", [80, 200])
 @pytest.mark.parametrize("words", COMMANDS[:2], ids=" ".join)
 def test_a_table_keeps_within_its_terminal(words: list[str], columns: int) -> None:
-    seen = ESCAPE.sub("", on_a_terminal(columns, *words))
+    seen = seen_at(columns, *words)
     assert max(map(len, seen.splitlines())) <= columns
 
 
 def test_every_format_s_limits_stand_whole_at_80_columns() -> None:
-    seen = ESCAPE.sub("", on_a_terminal(80, "formats"))
+    seen = seen_at(80, "formats")
     for fmt in (*NAMED.values(), *(family() for family in FAMILIES.values())):
         assert {fmt.name, f"{fmt.max:.6g}", f"{fmt.smallest:.6g}"} <= set(seen.split())
 

@@ -70,7 +70,7 @@ def build_design(
     # In a folder of its own that is renamed, so that the final one is complete whenever it exists.
     working = Path(tempfile.mkdtemp(dir=final.parent, prefix=f".{final.name}."))
     try:
-        with library(options, working):
+        with library([simulator.version, simulator.environment()["MAKEFLAGS"]], working):
             said = _compile(name, ports, verilog, simulator, arguments, waves, working)
         if said is not None:
             log = final.with_suffix(".log")

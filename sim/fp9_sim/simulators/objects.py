@@ -37,9 +37,10 @@ def shared(name: str, options: list[str], make: Callable[[Path], None]) -> Path:
 
 @contextlib.contextmanager
 def library(options: list[str], working: Path) -> Iterator[None]:
-    """For a build by `make` in `working`: it finds the object files there, or those that it makes are kept.
+    """For a build by `make` in `working`: it finds the object files there, and those that it makes beside are kept.
 
-    Where the cache cannot be written, every build makes its own.
+    `options` are what they depend on: Verilator's version and the compiler's options; of the design's the library reads
+    nothing. Where the cache cannot be written, every build makes its own.
     """
     final = _place("verilator-library", options)
     with contextlib.ExitStack() as until_made:
@@ -51,7 +52,9 @@ def library(options: list[str], working: Path) -> Iterator[None]:
             _copy(final, working)
         yield
         with contextlib.suppress(OSError):
-            if not final.is_dir():
+            if final.is_dir():
+                _add(working, final)
+            else:
                 _filled(final, lambda copies: _copy(working, copies))
 
 
@@ -60,6 +63,15 @@ def _copy(source: Path, target: Path) -> None:
     for kept in source.glob(_OBJECTS):
         shutil.copyfile(kept, target / kept.name)
         os.utime(target / kept.name, (time.time() + _AHEAD,) * 2)
+
+
+def _add(working: Path, final: Path) -> None:
+    """Keep the object files that are not there yet."""
+    for made in working.glob(_OBJECTS):
+        if not (final / made.name).exists():
+            with tempfile.NamedTemporaryFile(dir=final, prefix=f".{made.name}.", delete=False) as copy:
+                copy.write(made.read_bytes())
+            Path(copy.name).rename(final / made.name)
 
 
 def _filled(final: Path, make: Callable[[Path], None]) -> None:

@@ -13,6 +13,7 @@ from tests.sim.standins import combinational, pipelined
 
 import fp9_rtl
 from fp9.golden import evaluate
+from fp9.system import cache
 from fp9.units import CATALOGUE, Unit
 from fp9.vectors import sets as vectors
 from fp9_sim import SimulatorError, Verilated, check, verilated
@@ -152,8 +153,17 @@ def test_fewer_than_two_streams_are_refused() -> None:
         verilated(UNIT, streams=1)
 
 
-def test_a_unit_is_compiled_once_also_by_concurrent_callers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.fixture
+def no_units(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A cache without units, but with what others have compiled of Verilator's own."""
+    (tmp_path / "verilated").mkdir()
+    for part in cache.folder("verilated").glob("verilator-*"):
+        (tmp_path / "verilated" / part.name).symlink_to(part.absolute())
     monkeypatch.setenv("FP9_CACHE", str(tmp_path))
+    return tmp_path
+
+
+def test_a_unit_is_compiled_once_also_by_concurrent_callers(no_units: Path) -> None:
     design = combinational(UNIT)
     with ThreadPoolExecutor(2) as pool:
         duts = list(pool.map(lambda _: verilated(UNIT, verilog=design), range(2)))
@@ -161,14 +171,11 @@ def test_a_unit_is_compiled_once_also_by_concurrent_callers(monkeypatch: pytest.
     started = time.perf_counter()
     verilated(UNIT, verilog=design)
     assert time.perf_counter() - started < 1
-    assert len([path for path in (tmp_path / "verilated").iterdir() if path.name.startswith(UNIT.name)]) == 1
+    assert len([path for path in (no_units / "verilated").iterdir() if path.name.startswith(UNIT.name)]) == 1
 
 
-def test_few_operations_wait_half_as_long_unless_the_unit_is_there(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_few_operations_wait_half_as_long_unless_the_unit_is_there(no_units: Path) -> None:
     """Compiled in a hurry it gives the same results, and is left where it has been compiled well."""
-    monkeypatch.setenv("FP9_CACHE", str(tmp_path))
     design = combinational(UNIT)
     hurried, well, few = (verilated(UNIT, verilog=design, operations=count) for count in (len(ALL), None, len(ALL)))
     for name, column in well(code=ALL).items():
@@ -176,23 +183,22 @@ def test_few_operations_wait_half_as_long_unless_the_unit_is_there(
     assert few._library._name == well._library._name != hurried._library._name
 
 
-def test_a_damaged_library_is_compiled_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("FP9_CACHE", str(tmp_path))
-    (library,) = _compiled_into(tmp_path)
+def test_a_damaged_library_is_compiled_again(no_units: Path) -> None:
+    (library,) = _compiled_into(no_units)
     whole = bytearray(library.read_bytes())
     damaged = whole.copy()
     damaged[1000] ^= 0x10
     library.unlink()  # this process has it loaded: other bytes belong to another file
     library.write_bytes(damaged)
-    (again,) = _compiled_into(tmp_path)
+    (again,) = _compiled_into(no_units)
     assert again == library
     assert again.read_bytes() == whole
 
 
-def _compiled_into(cache: Path) -> list[Path]:
+def _compiled_into(folder: Path) -> list[Path]:
     """The libraries in a cache after one has been asked for."""
     assert verilated(UNIT, verilog=combinational(UNIT))(code=[8])["significand"][0] == 8
-    return [*cache.glob("verilated/*/unit.so")]
+    return [*folder.glob("verilated/*/unit.so")]
 
 
 def test_an_unwritable_cache_is_an_error_of_its_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

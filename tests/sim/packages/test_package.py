@@ -84,7 +84,7 @@ def _spoil(path: Path) -> None:
 
 
 def test_the_cpp_bench_passes_with_assertions_and_notices_a_wrong_result(copy: Path) -> None:
-    with shared_library(copy / "build" / "verilated", "a package"):
+    with shared_library(copy / "build" / "verilated"):
         done = make(copy, "verilator")
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"PASS: [1-9]\d* vectors, 0 mismatches", done.stdout)
@@ -117,7 +117,7 @@ def test_the_golden_model_by_dpi_agrees_with_the_unit_and_another_does_not(
     kind: str, packages: dict[str, Path]
 ) -> None:
     folder, unit = packages[kind], KINDS[kind]
-    with shared_library(folder / "build" / "dpi", "a package"):
+    with shared_library(folder / "build" / "dpi"):
         done = make(folder, "dpi", f"PYTHON={sys.executable}")
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"PASS: {EXAMPLE_COUNT} operations" in done.stdout
