@@ -14,7 +14,9 @@ from fp9.vectors.sets import generate, port_dtype
 from fp9_sim import regress, verilated
 from fp9_sim.simulators.find import SIMULATORS
 
-UNITS = ("cast_fp32_ocp_rne", "cast_fp32", "fma_dlfloat16_hfp8", "fma_fp32", "mac_dlfloat16")
+UNITS = ("cast_fp32_ocp_rne", "cast_fp32", "upcast_fp32", "fma_dlfloat16_hfp8", "fma_fp32", "mac_dlfloat16")
+ALONE = ("dot2_dlfloat16_hfp8", "dot4_fp32_rvbna", "fpu_dlfloat16_hfp8")
+"""Without cocotb beside them."""
 STAGED = ("mac_dlfloat16", "mac_fp32", "cast_fp32_x4", "dot8_fp32_ocp", "mac4_kulisch_ocp", "dot16_e8m13_ocp")
 STREAMS = 2048
 OPERATIONS = 1 << 19
@@ -49,6 +51,8 @@ def run() -> list[Result]:
         for unit in (CATALOGUE[name] for name in UNITS):
             results += measure(_operation(unit), OPERATIONS, [_verilated(unit)])
             results += [_cocotb(unit, simulator, Path(folder)) for simulator in SIMULATORS]
+    for unit in (CATALOGUE[name] for name in ALONE):
+        results += measure(_operation(unit), OPERATIONS, [_verilated(unit)])
     for unit in (CATALOGUE[name] for name in STAGED):
         contenders = [_verilated(unit, streams=STREAMS), _verilated(unit, "one sequence")]
         results += measure(f"{STREAMS} streams of {unit.name}", OPERATIONS, contenders)
