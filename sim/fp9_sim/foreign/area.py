@@ -149,8 +149,8 @@ def table(areas: Sequence[Area], mapping: str) -> str:
     lines.append("|---|" + "---:|---:|---:|" * len(SIDE_BY_SIDE))
     found = {(area.peer, area.library): area for area in areas if area.mapping == mapping}
     for peer in sorted({area.peer for area in areas}):
-        cells = [found[peer, library] for library in SIDE_BY_SIDE]
-        texts = [f"{cell.theirs:,.0f} | {cell.ours:,.0f} | {cell.ratio:.2f}" for cell in cells]
+        cells = [found.get((peer, library)) for library in SIDE_BY_SIDE]
+        texts = [f"{a.theirs:,.0f} | {a.ours:,.0f} | {a.ratio:.2f}" if a else "- | - | -" for a in cells]
         lines.append(f"| `{peer}` | " + " | ".join(texts) + " |")
     return "\n".join(lines) + "\n"
 
