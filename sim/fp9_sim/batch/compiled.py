@@ -79,13 +79,9 @@ def compiled(unit: Unit, verilog: str, opens: bool, few: bool) -> Path:
     loop = [*recipe(), shim(unit, NO_REGISTERS)] if opens else [shim(unit)]
     key = hashlib.sha256(json.dumps([unit.name, verilog, *loop, *options, *_ARGUMENTS]).encode()).hexdigest()[:24]
     full, hurried = cache / f"{unit.name}-{key}", cache / f"{unit.name}-{key}{_HURRIED}"
-    for kept in (full, hurried) if few else (full,):
-        if kept.is_dir():
-            if _is_whole(kept):
-                touch(kept)
-                return kept / LIBRARY
-            shutil.rmtree(kept)
-    final = hurried if few else full
+    for final in (full, hurried) if few else (full,):
+        if _is_kept(final):
+            return final / LIBRARY
     cache.mkdir(parents=True, exist_ok=True)
     working = Path(tempfile.mkdtemp(dir=cache, prefix=f".{final.name}."))
     try:
@@ -106,8 +102,19 @@ def compiled(unit: Unit, verilog: str, opens: bool, few: bool) -> Path:
     return final / LIBRARY
 
 
+def _is_kept(final: Path) -> bool:
+    """Whether a compiled unit is there; one that is damaged is removed."""
+    if not final.is_dir():
+        return False
+    if _is_whole(final):
+        touch(final)
+        return True
+    shutil.rmtree(final)
+    return False
+
+
 def _is_whole(folder: Path) -> bool:
-    """Whether a compiled unit is there as it was made; a damaged one could end this process."""
+    """Whether a compiled unit is as it was made; a damaged one could end this process."""
     try:
         return (folder / _DIGEST).read_text() == _digest(folder / LIBRARY)
     except (OSError, UnicodeDecodeError):
