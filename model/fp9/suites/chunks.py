@@ -17,6 +17,7 @@ from fp9.suites.columns import (
     fixed,
     sign_bits,
 )
+from fp9.suites.exact import smallest_factors
 from fp9.suites.full_chunks import full_chunks
 from fp9.suites.long_chunks import Sequence, beside_specials, joined_long, onto_long
 from fp9.suites.products import ProductTable
@@ -32,6 +33,9 @@ _BEHIND = (MacOp.ACCUMULATE, MacOp.ACCUMULATE, MacOp.FOLD, MacOp.FOLD)
 _EVERY_PAIR = 16
 """Times that every operation stands behind every other."""
 
+_SMALLEST = 1000
+"""Chunks of the smallest products."""
+
 _CROSSED = 0.3
 """Share of all combinations of classes of two products in a chunk."""
 
@@ -42,14 +46,15 @@ _OPPOSITE = 0.25
 def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """The corners `step` of a single sum: as c and chunk that join, as products that meet in a chunk, and as a product
     that meets a chunk of any length; chunks of any length that join; every class of product in a chunk of every class;
-    chunks of ones; every operation behind every other; then the boundaries."""
+    chunks of ones; every operation behind every other; chunks of the smallest products; then the boundaries."""
     table = ProductTable(unit)
     parts = [_joined(unit, step, rng), _accumulated(unit, step, rng)]
     long = onto_long(unit, table, step, rng), joined_long(unit, table, rng)
     parts += [_groups(unit, *places, rng) for places in long]
     parts.append(_groups(unit, *beside_specials(unit, table, rng), rng, 2 * GROUP))
     parts += [*_class_cross(unit, rng), full_chunks(unit, GROUP), *_every_pair(unit, rng)]
-    return concatenated([*parts, _boundaries(unit, table, rng)])
+    boundaries = _boundaries(unit, table, rng)
+    return concatenated([*parts, _smallest(unit, rng), boundaries])
 
 
 def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
@@ -103,6 +108,15 @@ def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, le
     for place, (operation, columns) in given.items():
         places[place] |= {**(columns or {}), "op": np.full(count, operation, dtype=np.uint8)}
     return {port.name: np.stack([p[port.name] for p in places], axis=1).reshape(-1) for port in unit.inputs}
+
+
+def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
+    """Three of the smallest products, which nearly cancel or not, in a chunk that joins a total of zero: chunks finer
+    than any product, down to the lowest codes."""
+    nothing = {"c": np.zeros(_SMALLEST, dtype=np.uint32)}
+    first, second, third = (smallest_factors(unit, _SMALLEST, rng) | nothing for _ in range(3))
+    steps = (MacOp.LOAD, first), (MacOp.ACCUMULATE, second), (MacOp.ACCUMULATE, third), (MacOp.FOLD, None)
+    return _groups(unit, dict(enumerate(steps)), _SMALLEST, rng)
 
 
 def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inputs:

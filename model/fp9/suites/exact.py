@@ -48,7 +48,7 @@ def finite_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 def exact_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
     """Sums of several products and an addend."""
     cancelling = _cancelling(unit, rng)
-    small = _small(unit, rng)
+    small = smallest_factors(unit, COUNT, rng)
     drawn = finite_factors(unit, COUNT, rng)
     parts = [
         cancelling | {"c": _anywhere(unit, rng)},
@@ -74,11 +74,11 @@ def _cancelling(unit: Dot, rng: np.random.Generator) -> Inputs:
     return columns
 
 
-def _small(unit: Dot, rng: np.random.Generator) -> Inputs:
+def smallest_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
     """Factors of both signs among the smallest of their formats."""
-    columns = finite_factors(unit, COUNT, rng)
+    columns = finite_factors(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
-        kept = sign_bits(formats)[chosen_formats(columns, operand, formats, COUNT)] | 3
+        kept = sign_bits(formats)[chosen_formats(columns, operand, formats, count)] | 3
         for lane in unit.lane_names(operand):
             columns[lane] = columns[lane] & kept
     return columns

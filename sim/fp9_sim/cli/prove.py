@@ -48,8 +48,8 @@ def prove(
 ) -> None:
     """Prove UNIT... equal to its spec for all inputs.
 
-    By Yosys' own SAT solver. A case is proven, refuted with a counterexample, or not finished within its time limit.
-    Exit code 1 unless all are proven.
+    By Yosys' own SAT solver, and by ABC where it is installed. A case is proven, refuted with a
+    counterexample, or not finished within its time limit. Exit code 1 unless all are proven.
 
     \b
       fp9 prove cast_fp32_ocp_rne decoder_all

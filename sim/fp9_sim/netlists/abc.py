@@ -38,7 +38,7 @@ def agree(graph: AndGraph, pairs: Sequence[tuple[Literal, Literal]], timeout: fl
         for number, file in enumerate(("first.blif", "second.blif")):
             lines = _blif(graph, [pair[number] for pair in pairs])
             Path(name, file).write_text("\n".join(lines) + "\n")
-        said = _run(command, Path(name), timeout)
+        said = run(command, Path(name), timeout)
     seconds = time.perf_counter() - started
     if "Networks are equivalent" in said:
         return Verdict(State.PROVEN, seconds)
@@ -55,7 +55,7 @@ def never(graph: AndGraph, literal: Literal, timeout: float) -> Verdict:
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="fp9-abc-") as name:
         Path(name, "graph.blif").write_text("\n".join(_blif(graph, [literal])) + "\n")
-        said = _run("read_blif graph.blif; strash; sat; write_cex -n found.txt", Path(name), timeout)
+        said = run("read_blif graph.blif; strash; sat; write_cex -n found.txt", Path(name), timeout)
         seconds = time.perf_counter() - started
         if "UNSATISFIABLE" in said:
             return Verdict(State.PROVEN, seconds)
@@ -77,7 +77,7 @@ def never_reached(graph: AndGraph, literal: Literal, following: Mapping[Literal,
     with tempfile.TemporaryDirectory(prefix="fp9-abc-") as name:
         Path(name, "graph.blif").write_text("\n".join(_blif(graph, [literal], following)) + "\n")
         limit = max(1, int(timeout))
-        said = _run(f"read_blif graph.blif; strash; scorr; pdr -T {limit}; write_cex -n found.txt", Path(name), timeout)
+        said = run(f"read_blif graph.blif; strash; scorr; pdr -T {limit}; write_cex -n found.txt", Path(name), timeout)
         seconds = time.perf_counter() - started
         if "Property proved" in said:
             return Verdict(State.PROVEN, seconds)
@@ -100,7 +100,7 @@ def _needed(graph: AndGraph, literal: Literal, following: Mapping[Literal, Liter
     return needed
 
 
-def _run(command: str, folder: Path, timeout: float) -> str:
+def run(command: str, folder: Path, timeout: float) -> str:
     """What ABC says; nothing where it is missing or does not end in time."""
     if (installed := program()) is None:
         return ""

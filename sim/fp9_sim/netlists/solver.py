@@ -29,7 +29,7 @@ sat -verify -tempinduct -maxsteps {steps} -set-at 1 rst 1 -show-ports -dump_json
 """Yosys script of a proof by induction over clocks that begin with a reset: of `unit.json`, by `proof.v`."""
 
 # `-norom`: a table written as a case must not become a memory, which the solver does not read.
-_PREPARE = """\
+PREPARE = """\
 read_verilog -sv unit.v proof.v
 hierarchy -check -top proof
 proc -norom
@@ -68,7 +68,7 @@ def decide(unit: str, proof: str, timeout: float) -> Verdict:
 
     Raises YosysError for Verilog that cannot be read.
     """
-    return run(_PREPARE + _DECIDE, {"unit.v": unit, "proof.v": proof}, timeout)
+    return run(PREPARE + _DECIDE, {"unit.v": unit, "proof.v": proof}, timeout)
 
 
 def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:

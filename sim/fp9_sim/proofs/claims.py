@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from fp9.engines import ENGINES
 from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast
 from fp9_rtl.sums.gating import holds
+from fp9_sim.netlists.alike import decide_alike
 from fp9_sim.netlists.function import function
 from fp9_sim.netlists.solver import Verdict, decide
 from fp9_sim.proofs import handshake, order, stream_spec
@@ -174,9 +175,11 @@ def _handshake(unit: Unit) -> list[Claim]:
 
 
 def _values(unit: Unit, proves: str, assumes: list[str], cases: tuple[Case, ...], beside: str = "") -> Claim:
-    """The claim about the unit's function: what it computes, whatever its registers; `beside` are further modules."""
+    """The claim about the unit's function: what it computes, whatever its registers; `beside` are further modules, of
+    another circuit that computes the same."""
 
     def decide_case(verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-        return decide(function(unit, verilog) + beside, miter(unit, case, specification), timeout)
+        by = decide_alike if beside else decide
+        return by(function(unit, verilog) + beside, miter(unit, case, specification), timeout)
 
     return Claim("values", proves, (*assumes, *([_REGISTERS] if unit.stages else [])), cases, decide_case)

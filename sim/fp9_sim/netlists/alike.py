@@ -1,0 +1,51 @@
+"""Obligations about two circuits that are alike inside: ABC merges inner nets that are equal, from the inputs on, until
+the outputs are the same nets. SAT on the whole finds no end where both sides multiply and add alike."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.netlists import abc
+from fp9_sim.netlists.solver import PREPARE, TOP, State, Verdict, decide
+
+_TO_ANDS = """\
+opt -full
+techmap
+opt
+aigmap
+opt_clean
+write_blif wrong.blif
+"""
+
+
+def decide_alike(unit: str, proof: str, timeout: float) -> Verdict:
+    """As `solver.decide`, which also gives every counterexample; where ABC is installed, it proves first."""
+    started = time.perf_counter()
+    if abc.program() and _proven(unit, proof, timeout):
+        return Verdict(State.PROVEN, time.perf_counter() - started)
+    return decide(unit, proof, timeout)
+
+
+def _proven(unit: str, proof: str, timeout: float) -> bool:
+    with tempfile.TemporaryDirectory(prefix="fp9-alike-") as name:
+        folder = Path(name)
+        (folder / "unit.v").write_text(unit)
+        (folder / "proof.v").write_text(proof + _wrong(proof))
+        try:
+            run_yosys(PREPARE.replace(f"-top {TOP}", "-top wrong") + _TO_ANDS, folder, timeout)
+        except subprocess.TimeoutExpired:
+            return False
+        return "Networks are equivalent" in abc.run("read_blif wrong.blif; strash; &get; &cec -m", folder, timeout)
+
+
+def _wrong(proof: str) -> str:
+    """A module whose one output is 1 where the proof is not `ok`."""
+    inputs = re.findall(r"^  (input .*?(\w+)),?$", proof, re.MULTILINE)
+    ports = ", ".join(declared for declared, _ in inputs)
+    pins = ", ".join(f".{port}({port})" for _, port in inputs)
+    return f"module wrong({ports}, output bad);\n  {TOP} proof({pins}, .ok(ok));\n  assign bad = ~ok;\nendmodule\n"
