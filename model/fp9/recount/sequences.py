@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fp9.engines import MacOp
-from fp9.formats import Kind, pow2
+from fp9.formats import Format, Kind, pow2
 from fp9.oracle import blocks, casts, sums
 from fp9.oracle.terms import Term
 from fp9.recount.choices import Row, chosen
@@ -96,14 +96,23 @@ def _block(unit: Quantiser, codes: list[int], rule: str, tensor: int | None) -> 
     whole = Fraction(1) if tensor is None else _tensor_scale(tensor)
     if whole is None or not {Kind.INF, Kind.NAN}.isdisjoint(x.kind for x in xs):
         return block.scale.nan_code(False) or 0, [0] * len(codes)
-    sizes, sign = [x.magnitude / whole for x in xs], 1 << (block.element.bits - 1)
+    sizes = [x.magnitude / whole for x in xs]
     if rule == "4over6":
         code, magnitudes = blocks.four_over_six(sizes, block)
     else:
         code = blocks.scale_code(max(sizes), block, rule)
         scale = block.scale.value_of(code)
         magnitudes = [blocks.element_code(size, scale, block.element) if scale else 0 for size in sizes]
-    return code, [magnitude | sign * x.negative for magnitude, x in zip(magnitudes, xs, strict=True)]
+    return code, [
+        _negated(magnitude, block.element) if x.negative else magnitude
+        for magnitude, x in zip(magnitudes, xs, strict=True)
+    ]
+
+
+def _negated(code: int, element: Format) -> int:
+    """The code of the number with a minus, of zero too where it has a sign."""
+    sign = 1 << (element.bits - 1)
+    return -code & (sign << 1) - 1 if element.twos_complement else code | sign
 
 
 def _tensor_scale(code: int) -> Fraction | None:

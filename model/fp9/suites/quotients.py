@@ -212,14 +212,21 @@ def _begins(unit: Quantiser, rule: ScaleRule) -> Numbers:
 
 def _middles(unit: Quantiser) -> Numbers:
     """What lies halfway between elements."""
-    numbers = unit.block.element.table[: unit.block.element.max_code + 1].astype(np.float64)
+    numbers = _elements(unit)
     return np.asarray((numbers[:-1] + numbers[1:]) / 2)
 
 
+def _elements(unit: Quantiser) -> Numbers:
+    """The numbers of elements that are not negative, rising."""
+    return np.asarray(unit.block.element.table[: unit.block.element.max_code + 1], dtype=np.float64)
+
+
 def _at_middles(unit: Quantiser, amax: Codes, codes: Codes, tensors: Codes, rng: np.random.Generator) -> Codes:
-    """Magnitudes (n, length), at most amax, at and just beside middles of the elements times both scales."""
-    shape = len(amax), unit.block.length
-    exact = rng.choice(_middles(unit), shape) * (_numbers_of(unit, codes) * _tensor_numbers(tensors))[:, None]
+    """Magnitudes (n, length), at most amax, at and just beside middles of the elements times both scales; a third at
+    and beside the elements themselves."""
+    shape, middles = (len(amax), unit.block.length), _middles(unit)
+    points = np.concatenate([middles, middles, _elements(unit)[1:]])
+    exact = rng.choice(points, shape) * (_numbers_of(unit, codes) * _tensor_numbers(tensors))[:, None]
     return np.clip(_source(unit, exact) + rng.integers(-1, 2, shape), 0, amax[:, None])
 
 

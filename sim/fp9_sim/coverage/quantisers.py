@@ -9,7 +9,7 @@ import numpy as np
 
 from fp9.formats import Format, floor_log2, pow2
 from fp9.scaling import ScaleRule
-from fp9.units import Columns, Quantiser
+from fp9.units import TENSOR_SCALE, Columns, Quantiser
 from fp9_sim.coverage.casts import impossible_position
 from fp9_sim.coverage.model import LAST_PLACES, POSITIONS, SIGNS, Cross, Facts, Group, Model, classes_of
 from fp9_sim.coverage.values import Codes, Grid, lowest_place
@@ -18,6 +18,12 @@ _AMAX = ("zero", "subnormal", "normal", "special")
 _SCALES = ("smallest", "above", "nan")
 _SIDES = ("below", "equal", "above")
 """Where amax over the divisor stands beside the scale."""
+
+_TENSORS = ("usable", "unusable")
+"""Whether the array's scale is a positive normal number."""
+
+_FINEST = -40
+"""Exponent of the places to which a quotient by a scale that is no power of two is known; the last says of the rest."""
 
 _FINITE = ("zero", "subnormal", "smallest normal", "normal", "largest")
 _BEYOND = 2
@@ -32,12 +38,15 @@ def quantiser_model(unit: Quantiser) -> Model:
 def _blocks(unit: Quantiser) -> Group:
     rules = {rule.name: rule for rule in unit.rules}
     points = {"rule": tuple(rules), "amax": _AMAX, "scale": _SCALES, "side": _SIDES}
-    crosses = (
+    crosses = [
         Cross("amaxes", ("rule", "amax")),
         Cross("scales", ("rule", "scale")),
         Cross("sides", ("rule", "side"), lambda rule, side: _impossible_side(rules[rule], side)),
-    )
-    return Group("block", points, crosses)
+    ]
+    if unit.block.tensor:
+        points["tensor"] = _TENSORS
+        crosses.append(Cross("tensors", ("rule", "tensor")))
+    return Group("block", points, tuple(crosses))
 
 
 def _impossible_side(rule: ScaleRule, side: str) -> str | None:
@@ -85,40 +94,66 @@ def _too_few_bits(unit: Quantiser, binade: int, position: str) -> str | None:
 def _facts(unit: Quantiser, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
     """The facts of each block, and of each number of those that are finite."""
     source, element = Codes(unit.source), Codes(unit.block.element)
-    lowest = unit.block.scale.min_normal_exponent
-    ulp = lowest_place(unit.source) + lowest
-    grid, (low, high) = Grid(unit.block.element, ulp), _binades(unit.block.element)
+    over = _Over(unit)
+    grid, (low, high) = Grid(unit.block.element, over.ulp), _binades(unit.block.element)
     shape = -1, unit.block.length
     numbers = np.stack([inputs[x] for x in unit.lane_names("x")], axis=1).reshape(shape).tolist()
     results = np.stack([outputs[name] for name in unit.lane_names("element")], axis=1).reshape(shape).tolist()
     scales = outputs["scale"][:: unit.group].tolist()
     chosen = inputs["rule"][unit.group - 1 :: unit.group].tolist() if "rule" in inputs else [0] * len(scales)
-    for codes, elements, scale, choice in zip(numbers, results, scales, chosen, strict=True):
+    ones = np.full(len(inputs["x0"]), TENSOR_SCALE.code_of(Fraction(1)))
+    tensors = inputs.get("tensor", ones)[unit.group - 1 :: unit.group].tolist()
+    for codes, elements, scale, choice, tensor in zip(numbers, results, scales, chosen, tensors, strict=True):
         rule = unit.rules[min(choice, len(unit.rules) - 1)]
         block = [source[code] for code in codes]
-        yield "block", _block_facts(unit, rule, [(x.is_number, abs(x.units)) for x in block], scale)
-        if scale > unit.block.scale.max_code:
+        yield "block", _block_facts(unit, rule, [(x.is_number, abs(x.units)) for x in block], scale, tensor)
+        if scale > unit.block.scale.max_code or not (scale or unit.block.powers_of_two):
             continue
         for x, result in zip(block, elements, strict=True):
             facts: dict[str, object] = {"sign": "-" if x.negative else "+", "result": element[result].name}
             if x.units:
-                magnitude = abs(x.units) << -2 * lowest - scale  # x over its scale
-                exponent = magnitude.bit_length() - 1 + ulp
+                magnitude = over(abs(x.units), scale, tensor)
+                exponent = magnitude.bit_length() - 1 + over.ulp
                 facts["binade"] = max(low, min(exponent, high))
                 facts["position"], facts["last_place"] = grid.case(magnitude)
             yield "element", facts
 
 
-def _block_facts(unit: Quantiser, rule: ScaleRule, numbers: list[tuple[bool, int]], scale: int) -> dict[str, object]:
-    """What a block is by its magnitudes, in the source's smallest numbers, and the code of its scale."""
+class _Over:
+    """Magnitudes over the scale of their block and of the array, in units of 2^`ulp`.
+
+    By powers of two they are exact; by others the lowest unit stands for all that lies below it, too.
+    """
+
+    def __init__(self, unit: Quantiser) -> None:
+        self._unit, self._place = unit, lowest_place(unit.source)
+        exact = self._place + unit.block.scale.min_normal_exponent
+        self.ulp = exact if unit.block.powers_of_two else _FINEST
+
+    def __call__(self, units: int, scale: int, tensor: int) -> int:
+        """Of a magnitude in the source's smallest numbers; of the scales their codes."""
+        if self._unit.block.powers_of_two:
+            return units << -2 * self._unit.block.scale.min_normal_exponent - scale
+        by = self._unit.block.scale.value_of(scale) * TENSOR_SCALE.value_of(tensor)
+        places, rest = divmod(units * pow2(self._place - self.ulp) / by, 1)
+        return places | bool(rest)
+
+
+def _block_facts(
+    unit: Quantiser, rule: ScaleRule, numbers: list[tuple[bool, int]], scale: int, tensor: int
+) -> dict[str, object]:
+    """What a block is by its magnitudes, in the source's smallest numbers, and the codes of both scales."""
     top = unit.block.scale.max_code
     facts: dict[str, object] = {"rule": rule.name, "scale": "nan" if scale > top else "above" if scale else "smallest"}
+    usable = 0 < tensor >> TENSOR_SCALE.fraction_bits <= TENSOR_SCALE.max_code >> TENSOR_SCALE.fraction_bits
+    if unit.block.tensor:
+        facts["tensor"] = _TENSORS[not usable]
     if not all(finite for finite, _ in numbers):
         return facts | {"amax": "special"}
     amax = max(magnitude for _, magnitude in numbers) * pow2(lowest_place(unit.source))
     subnormal = amax < Fraction(unit.source.smallest_normal)
     facts["amax"] = "zero" if not amax else "subnormal" if subnormal else "normal"
-    if 0 < scale <= top:
-        asked = unit.block.scale.value_of(scale) * unit.block.divisor(rule)
+    if 0 < scale <= top - unit.block.tensor:  # the largest float may be too small by any rule
+        asked = unit.block.scale.value_of(scale) * unit.block.divisor(rule) * TENSOR_SCALE.value_of(tensor)
         facts["side"] = "below" if amax < asked else "equal" if amax == asked else "above"
     return facts

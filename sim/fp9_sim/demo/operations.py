@@ -116,17 +116,20 @@ def _sample(
 
 
 def _blocks(unit: Quantiser, layer: LayerTensors, generator: np.random.Generator, count: int) -> Columns:
-    """`count` blocks of each of the four factors, under every rule of the scale in turn."""
-    parts = []
+    """`count` blocks of each of the four factors, under every rule of the scale in turn; where there is a scale of the
+    array, with that of the factor."""
+    parts, wholes = [], []
     for direction in DIRECTIONS:
         x, y = factors(direction, layer)
         for rows in (x, y.T):
             blocks = rows.reshape(-1, unit.block.length)
             parts.append(blocks[generator.integers(len(blocks), size=count)])
+            wholes.append(np.full(count, tensor_scale(rows, unit.block) if unit.block.tensor else 1, np.float32))
     numbers = fp9.encode(np.concatenate(parts), unit.source)
     rules = np.repeat(np.arange(len(numbers)) % len(unit.rules), unit.group)
-    lanes = dict(zip(unit.lane_names("x"), numbers.reshape(-1, unit.width).T, strict=True))
-    return {port.name: lanes.get(port.name, rules) for port in unit.inputs}
+    lanes: dict[str, NDArray[Any]] = dict(zip(unit.lane_names("x"), numbers.reshape(-1, unit.width).T, strict=True))
+    lanes["rule"], lanes["tensor"] = rules, np.repeat(np.concatenate(wholes).view(np.uint32), unit.group)
+    return {port.name: lanes[port.name] for port in unit.inputs}
 
 
 def _scaled_sums(unit: Dot, layer: LayerTensors, generator: np.random.Generator, sums: int) -> Columns:

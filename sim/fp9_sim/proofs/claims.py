@@ -17,6 +17,7 @@ from fp9_sim.proofs.amax_spec import amax_case
 from fp9_sim.proofs.cast_spec import cast_cases
 from fp9_sim.proofs.decoder_spec import decoder_cases, upcast_cases
 from fp9_sim.proofs.handshake import decide_handshake, handshake_cases
+from fp9_sim.proofs.limit_spec import limit_cases
 from fp9_sim.proofs.miter import Case, miter
 from fp9_sim.proofs.order import decide_order, order_cases
 from fp9_sim.proofs.quantiser_spec import element_cases, quantiser_cases
@@ -90,6 +91,8 @@ def _(unit: Cast) -> list[Claim]:
 
 @claims_of.register
 def _(unit: Quantiser) -> list[Claim]:
+    if not unit.block.powers_of_two:
+        return _by_limits(unit)
     of_elements = (
         f"elements equal the oracle's thresholds for all 2^{unit.source.bits} inputs at every scale, 0 where it is NaN"
     )
@@ -98,6 +101,21 @@ def _(unit: Quantiser) -> list[Claim]:
         return _stream(unit, of_elements, assumes)
     proves = f"the scale is that of the largest magnitude, under every rule, NaN where that is no number; {of_elements}"
     return [_values(unit, proves, assumes, tuple(quantiser_cases(unit))), *_handshake(unit)]
+
+
+def _by_limits(unit: Quantiser) -> list[Claim]:
+    """The claims about a quantiser with a scale of the array."""
+    if unit.lanes is not None:
+        clocked = {claim.name: claim for claim in _stream(unit, "", [])}
+        return [clocked[name] for name in (HANDSHAKE, ORDER)]
+    proves = (
+        "elements are nearest to their numbers over both scales, for all numbers, all scales of the array and each of "
+        "the block; the scale is NaN just where amax or the array's scale is none; with amax in the first place the "
+        "scale is that of its quotient, at every code, and at one code in every other place"
+    )
+    if any(rule.tries for rule in unit.rules):
+        proves += "; of tries it is one of theirs or between, which of them is not proven"
+    return [_values(unit, proves, [], tuple(limit_cases(unit))), *_handshake(unit)]
 
 
 def _stream(unit: Quantiser, of_elements: str, assumes: list[str]) -> list[Claim]:

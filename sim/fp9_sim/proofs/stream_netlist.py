@@ -6,7 +6,7 @@ import functools
 import json
 import re
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,7 +31,7 @@ _BACK = "read_json behind.json\nopt_clean\nrename {name} {behind}\nwrite_verilog
 
 @dataclass(frozen=True)
 class BehindBlock(Unit):
-    """What follows the block of a quantiser: numbers and their scale in, elements out."""
+    """What follows the block of a quantiser: numbers and their scales in, elements out."""
 
     kind: ClassVar[str] = "elements"
     name: str
@@ -42,7 +42,8 @@ class BehindBlock(Unit):
     def inputs(self) -> tuple[Port, ...]:
         unit = self.quantiser
         numbers = unit.inputs[: unit.width]
-        return (*numbers, Port(GIVEN, unit.block.scale.bits, "their scale", (unit.block.scale,)))
+        whole = [replace(port, name=f"given_{port.name}") for port in unit.inputs if port.name == "tensor"]
+        return (*numbers, Port(GIVEN, unit.block.scale.bits, "their scale", (unit.block.scale,)), *whole)
 
     @property
     def outputs(self) -> tuple[Port, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,16 @@ def test_the_corner_suite_of_a_quantiser_meets_every_reachable_bin(block: BlockF
     covered = functional.measure(made.unit, made.inputs, made.expected)
     assert not covered.holes
     assert covered.met == covered.bins > 100
+
+
+def test_the_corner_suite_of_a_quantiser_with_a_scale_of_the_array_meets_every_reachable_bin() -> None:
+    block = replace(block_format("nvfp4"), length=2)
+    made = vectors.generate(
+        Quantiser("quantiser", format("bf16"), block, tuple(map(block.rule, block.rules))), "corner"
+    )
+    covered = functional.measure(made.unit, made.inputs, made.expected)
+    assert not covered.holes
+    assert covered.met == covered.bins > 80
 
 
 def test_what_is_left_out_is_a_hole() -> None:

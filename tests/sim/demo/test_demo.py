@@ -221,6 +221,17 @@ def test_a_quantiser_is_given_rows_of_the_factors() -> None:
     assert all(row.astype(np.uint32).tobytes() in known for row in found)
 
 
+def test_a_quantiser_with_a_scale_of_the_array_is_given_that_of_the_factor() -> None:
+    """Then no scale of a block is NaN, and the largest block of a factor has the largest scale."""
+    tensors, _ = real_layer()
+    block = block_format("nvfp4")
+    unit = Quantiser("q", "fp32", block, ("rne",))  # type: ignore[arg-type]
+    inputs = operations.of_unit(unit, tensors, 2000)
+    wholes = {float(tensor_scale(x, block)) for d in layer.DIRECTIONS for x in layer.factors(d, tensors)}
+    assert {float(t) for t in fp9.decode(np.unique(inputs["tensor"]), "fp32")} == wholes
+    assert evaluate(unit, inputs)["scale"].max() <= block.scale.max_code
+
+
 def test_a_unit_of_no_format_of_blocks_is_named() -> None:
     odd = Dot("odd", *[(fp9.format("e5m2"),)] * 2, engine("mx(G=4)"), scale=fp9.format("ue4m3"))
     with pytest.raises(ValueError, match="odd: no format of blocks has elements of e5m2"):

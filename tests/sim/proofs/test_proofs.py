@@ -50,6 +50,29 @@ def test_scales_and_elements_of_a_quantiser_are_proven_for_all_inputs(name: str,
     assert [case.control_refuted for claim in record.claims for case in claim.cases] == [True, None, True, None]
 
 
+@pytest.mark.parametrize("rule", ["rne", "rceil"])
+def test_scales_and_elements_over_a_scale_of_the_array_are_proven_case_by_case(rule: str) -> None:
+    """NVFP4, of which all cases take minutes: those whose controls are refuted, and the other place of amax."""
+    block = dataclasses.replace(block_format("nvfp4"), length=2)
+    unit = Quantiser("quantiser", format("bf16"), block, (block.rule(rule),))
+    (values,) = claims_of(unit)
+    verilog = fp9_rtl.verilog(unit)
+    chosen = [case for case in values.cases if not case.name.startswith("element of x0")]
+    chosen = [case for case in chosen if case.control or case.name.endswith("amax x1")]
+    assert len(chosen) == 5
+    for case in chosen:
+        assert values.decide(verilog, case, case.specification, 100).state is State.PROVEN, case.name
+        if case.control:
+            assert values.decide(verilog, case, case.control, 100).state is State.REFUTED, case.name
+
+
+def test_a_stream_with_a_scale_of_the_array_keeps_every_operation() -> None:
+    block = dataclasses.replace(block_format("nvfp4"), length=4)
+    unit = Quantiser("stream", format("bf16"), block, (block.rule("rne"),), stages=2, lanes=2)
+    assert [claim.name for claim in claims_of(unit)] == ["handshake", "order"]
+    assert prove(unit, timeout=60).proven
+
+
 def test_an_obligation_has_the_outputs_alone_that_it_reads() -> None:
     """The cast of one number decides nothing about another: a block is proven element by element."""
     block = dataclasses.replace(block_format("mxfp4"), length=2)
