@@ -115,8 +115,10 @@ def _unswept(unit: Unit, folder: Path, digest: str) -> tuple[str, bool] | None:
 
 
 def _sweep_seconds(unit: Unit, folder: Path) -> float | None:
+    """What a whole sweep takes, by the share that is there."""
     found = swept(unit, folder, None)
-    return sum(run["seconds"] for run in found.runs) or None
+    share = found.share if found.plan.exhaustive else 1
+    return sum(run["seconds"] for run in found.runs) / share if found.runs and share else None
 
 
 # --- proofs -----------------------------------------------------------------------------------------------------------

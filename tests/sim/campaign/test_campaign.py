@@ -23,7 +23,7 @@ from fp9_sim import recounts, verilated
 from fp9_sim.cli.campaign import _CLAIMS
 from fp9_sim.netlists.abc import program
 from fp9_sim.proofs.claims import claims_of
-from fp9_sim.records import EARLIER_CIRCUIT, EARLIER_SUITE, HOME, NO_RECORD, path_of
+from fp9_sim.records import EARLIER_CIRCUIT, EARLIER_SUITE, HOME, NO_RECORD, SWEEPS, path_of
 
 ROOT = Path(__file__).parents[3]
 UNIT = CATALOGUE["decoder_hif8"]
@@ -47,6 +47,15 @@ def edit(path: Path, **fields: Any) -> None:
 
 def test_the_command_names_every_claim() -> None:
     assert tuple(CLAIMS) == _CLAIMS
+
+
+def test_a_part_of_a_sweep_says_what_the_whole_takes(tmp_path: Path) -> None:
+    unit = CATALOGUE["cast_fp32_hfp8"]
+    (run,) = json.loads(path_of(ROOT / HOME / SWEEPS, unit.name).read_text())
+    part = run | {"first": 0, "stop": run["shards"] // 4, "count": run["count"] // 4, "seconds": 10.0}
+    (tmp_path / SWEEPS).mkdir()
+    path_of(tmp_path / SWEEPS, unit.name).write_text(json.dumps([part]))
+    assert CLAIMS["sweep"].seconds(unit, tmp_path) == 40
 
 
 @pytest.mark.parametrize("hours", ["0", "-1", "nan", "inf"])
