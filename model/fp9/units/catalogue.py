@@ -77,6 +77,7 @@ CATALOGUE: dict[str, Unit] = {
         Dot("dot4_fp32_int8", _INT8[1:], _INT8[1:], engine("fma_fp32(G=4)")),
         Dot("dot4_fp32_mxfp8", _OCP, _OCP, engine("mx(G=4)"), scale=format("e8m0")),
         Dot("dot16_fp32_nvfp4", _E2M1, _E2M1, engine("mx(G=16)"), scale=format("ue4m3")),
+        Dot("dot32_fp32_nvfp4", _E2M1, _E2M1, engine("blackwell_nvfp4(G=32)"), scale=format("ue4m3"), block=16),
         Dot("dot2_fp16_arm", _OCP, _OCP, ENGINES["arm_fdot2"]),
         Dot("dot4_fp32_rvbna", _OCP, _OCP, ENGINES["rvbna4"]),
         Dot("dot8_fp32_rvbna", _OCP, _OCP, ENGINES["rvbna8"]),
