@@ -78,8 +78,12 @@ def bfloat16(x: Fraction) -> Fraction:
 
 def element_code(x: Fraction, scale: Fraction, fmt: Format) -> int:
     """Code of x / scale to nearest, ties to even, saturated; of a negative number in sign and magnitude."""
-    code = nearest(abs(x) / scale, fmt)
-    if x >= 0:
+    return with_sign(nearest(abs(x) / scale, fmt), x < 0, fmt)
+
+
+def with_sign(code: int, negative: bool, fmt: Format) -> int:
+    """Code of a number of a sign and a magnitude's code."""
+    if not negative:
         return code
     return -code & 0xFF if fmt.twos_complement else code | 1 << (fmt.bits - 1)
 

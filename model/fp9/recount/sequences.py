@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from fp9.engines import MacOp
-from fp9.formats import Format, Kind, pow2
+from fp9.formats import Kind, pow2
 from fp9.oracle import blocks, casts, sums
 from fp9.oracle.terms import Term
 from fp9.recount.choices import Row, chosen
@@ -103,16 +103,8 @@ def _block(unit: Quantiser, codes: list[int], rule: str, tensor: int | None) -> 
         code = blocks.scale_code(max(sizes), block, rule)
         scale = block.scale.value_of(code)
         magnitudes = [blocks.element_code(size, scale, block.element) if scale else 0 for size in sizes]
-    return code, [
-        _negated(magnitude, block.element) if x.negative else magnitude
-        for magnitude, x in zip(magnitudes, xs, strict=True)
-    ]
-
-
-def _negated(code: int, element: Format) -> int:
-    """The code of the number with a minus, of zero too where it has a sign."""
-    sign = 1 << (element.bits - 1)
-    return -code & (sign << 1) - 1 if element.twos_complement else code | sign
+    signed = zip(magnitudes, xs, strict=True)
+    return code, [blocks.with_sign(magnitude, x.negative, block.element) for magnitude, x in signed]
 
 
 def _tensor_scale(code: int) -> Fraction | None:

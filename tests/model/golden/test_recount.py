@@ -5,12 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import QUANTISED, QUANTISER_SOURCES, each_kind, thinned, together
+from tests.rosters import QUANTISED, QUANTISER_SOURCES, each_kind, thinned
 
 from fp9.engines import engine
 from fp9.formats import format
@@ -34,12 +35,14 @@ OTHERS: tuple[Unit, ...] = (
     Mac("scaled_chunks", _OCP, _FP4, engine("blackwell(G=2,L=4)"), scale=format("e8m0"), stages=2),
     Mac("kulisch_hif8", (format("hif8"),), _OCP, engine("exact(G=3,result=fp16,rounding=rdn)")),
     Mac("kulisch_bias", _HFP8, _HFP8, engine("exact(result=dlfloat16,rounding=rna)"), bias_port=True),
-    *(
-        Quantiser(f"quantiser_{block.name}_{source.name}", source, replace(block, length=4), block.rules)
-        for block, source in together(QUANTISED, QUANTISER_SOURCES)
-    ),
 )
 """Specs with what the catalogue's units do not have."""
+
+QUANTISERS = tuple(
+    Quantiser(f"quantiser_{block.name}_{source.name}", source, replace(block, length=4), block.rules)
+    for block, source in zip(QUANTISED, cycle(QUANTISER_SOURCES), strict=False)
+)
+"""One for each block format, the sources in turn."""
 
 
 def operations(unit: Unit, count: int) -> dict[str, NDArray[Any]]:
@@ -58,7 +61,9 @@ def rows_of(inputs: dict[str, NDArray[Any]]) -> list[dict[str, int]]:
     return [dict(zip(inputs, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-@pytest.mark.parametrize("unit", [*each_kind(CATALOGUE.values()), *thinned(OTHERS)], ids=lambda unit: unit.name)
+@pytest.mark.parametrize(
+    "unit", [*each_kind(CATALOGUE.values()), *thinned(OTHERS), *QUANTISERS], ids=lambda unit: unit.name
+)
 def test_golden_results_are_those_of_exact_fractions(unit: Unit) -> None:
     inputs = operations(unit, 1500 if unit.name in CATALOGUE else 500)
     golden, rows = evaluate(unit, inputs), rows_of(inputs)
