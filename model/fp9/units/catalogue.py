@@ -23,7 +23,7 @@ _FNUZ = (format("e4m3fnuz"), format("e5m2fnuz"))
 _E2M1 = (format("e2m1"),)
 _ALL = (*_OCP, format("hif8"), *_HFP8)
 _FP32, _DLFLOAT = ENGINES["fma_fp32"], ENGINES["dlfloat"]
-_MXFP4 = block_format("mxfp4")
+_MXFP4, _NVFP4 = block_format("mxfp4"), block_format("nvfp4")
 _R = Rounding
 _ARM: dict[str, Any] = {
     "overflow": (Overflow.INF, Overflow.SATURATE),
@@ -60,6 +60,7 @@ CATALOGUE: dict[str, Unit] = {
         Cast("cast_fp32_arm", fixed_format("fp32"), _OCP, (_R.RNE,), **_ARM),
         Cast("cast_fp32_x4", fixed_format("fp32"), _OCP, (_R.RNE,), amax=True, lanes=4, stages=2),
         Quantiser("quantiser_mxfp4", fixed_format("bf16"), _MXFP4, tuple(map(_MXFP4.rule, _MXFP4.rules)), stages=1),
+        Quantiser("quantiser_nvfp4", fixed_format("bf16"), _NVFP4, tuple(map(_NVFP4.rule, ("rne", "rceil"))), stages=1),
         Fma("fma_fp32", _ALL, _ALL, _FP32),
         Fma("fma_fp32_ocp", _OCP, _OCP, _FP32),
         Fma("fma_fp32_e5m2", _OCP[1:], _OCP[1:], _FP32),

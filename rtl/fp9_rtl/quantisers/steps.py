@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from fractions import Fraction
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Const, Module, Mux, Shape, Signal, Value
 from amaranth.lib import data
 
 from fp9.rounding import Rounding
@@ -72,11 +72,12 @@ def _chosen(
     m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout], codes: dict[ScaleRule, Value]
 ) -> Value:
     scale = unit.block.scale
-    chosen = Signal(signed(max(map(len, codes.values()))))
+    may_be_negative = any(code.shape().signed for code in codes.values())
+    chosen = Signal(Shape(max(map(len, codes.values())), signed=may_be_negative))
     select = operation.rule if len(unit.rules) > 1 else Const(0, 0)
     for rule in switch(m, select, unit.rules):
         m.d.comb += chosen.eq(codes[rule])
-    code = Mux(chosen < 0, 0, chosen[: scale.bits])
+    code = Mux(chosen < 0, 0, chosen[: scale.bits]) if may_be_negative else chosen[: scale.bits]
     special = amax > unit.source.max_code
     if unit.block.tensor:
         special |= ~is_usable(operation.tensor)
@@ -93,7 +94,7 @@ def _powers_of_two(
 def _quotients(
     m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]
 ) -> list[dict[ScaleRule, Value]]:
-    """For each try codes of the scale by each rule, as signed numbers; 0 for zeros."""
+    """For each try codes of the scale by each rule; 0 for zeros."""
     scale, turns = unit.block.scale, range(len(scale_names(unit)))
     divisors = [{rule: divisor_of(unit, rule, turn) for rule in unit.rules} for turn in turns]
     bits = ratio_bits(scale, itertools.chain(*(by.values() for by in divisors)))
@@ -102,7 +103,7 @@ def _quotients(
     for rule, divisor in itertools.chain(*(by.items() for by in divisors)):
         if (divisor, rule.rounding) not in made:
             code = rounded_over(m, ratio, divisor, scale, rule.rounding)
-            made[divisor, rule.rounding] = Cat(Mux(amax.any(), code, 0), Const(0, 1)).as_signed()
+            made[divisor, rule.rounding] = Mux(amax.any(), code, 0)
     return [{rule: made[divisor, rule.rounding] for rule, divisor in by.items()} for by in divisors]
 
 
