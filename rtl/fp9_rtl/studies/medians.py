@@ -53,21 +53,31 @@ _MIXED = Medians(
 )
 
 
-def _rules(name: str, lanes: int) -> Medians:
-    """A quantiser of the catalogue, so many numbers in an operation: with each of its rules alone and with all, over
-    the first alone."""
+def _with_each_rule(name: str, lanes: int, prefix: str) -> list[Unit]:
+    """A quantiser of the catalogue, so many numbers in an operation: with each of its rules alone, and with all."""
     every = CATALOGUE[name]
     assert isinstance(every, Quantiser)
-    every = dataclasses.replace(every, name="quantiser_all_rules", lanes=lanes)
-    first, *others = (dataclasses.replace(every, name=f"quantiser_{rule.name}", rules=(rule,)) for rule in every.rules)
-    question = (
-        f"What does the rule of the scale cost in a quantiser of {every.source.name} to {every.block.name}, {lanes} "
-        f"numbers in an operation: each rule alone, and a choice of all, over `{first.rules[0].name}`?"
+    every = dataclasses.replace(every, lanes=lanes)
+    alone = [dataclasses.replace(every, name=f"{prefix}_{rule.name}", rules=(rule,)) for rule in every.rules]
+    return [*alone, dataclasses.replace(every, name=f"{prefix}_all_rules")]
+
+
+def _rules(lanes: int) -> Medians:
+    """What rules cost over the first of them, and what a scale that is no power of two costs over one that is."""
+    powers, floats = (
+        _with_each_rule("quantiser_mxfp4", lanes, "quantiser"),
+        _with_each_rule("quantiser_nvfp4", lanes, "quantiser_nvfp4"),
     )
-    return Medians("rules", "Rules of a block's scale, medians", question, (((*others, every), first),))
+    nearest = next(unit for unit in powers if unit.name == "quantiser_rne")
+    question = (
+        f"What does the rule of the scale cost in a quantiser of bfloat16 to MXFP4, and to NVFP4, {lanes} numbers an "
+        "operation: each rule alone, and a choice of all, over the first; and a scale in UE4M3 over one in E8M0?"
+    )
+    groups: list[_Group] = [(tuple(others), first) for first, *others in (powers, floats)]
+    return Medians("rules", "Rules of a block's scale, medians", question, (*groups, ((floats[0],), nearest)))
 
 
-MEDIANS: dict[str, Medians] = {study.name: study for study in (_MIXED, _rules("quantiser_mxfp4", 4))}
+MEDIANS: dict[str, Medians] = {study.name: study for study in (_MIXED, _rules(4))}
 """These studies by name, beside those of `STUDIES`."""
 
 Found = tuple[list[Repeats], list[RepeatedRatio]]
@@ -81,7 +91,7 @@ def measure(
     medians: list[RepeatedRatio] = []
     for done, (units, reference) in enumerate(study.groups, start=1):
         areas, ratios = repeated_side_by_side(units, reference, ORDERS, libraries)
-        repeats += areas
+        repeats += [found for found in areas if found not in repeats]  # a unit may be in several groups
         medians += ratios
         if progress:
             progress(f"{study.name}: {reference.name}", done, len(study.groups))
