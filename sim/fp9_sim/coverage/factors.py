@@ -16,24 +16,32 @@ from fp9_sim.coverage.values import Code, Codes, lowest_place
 
 
 class Scaled(NamedTuple):
-    """What the scales of an operation are, and their product, in units of their last place squared; None for NaN."""
+    """What the scales of a block are, their product, in units of their last place squared, None for NaN, and the sum of
+    their exponents."""
 
     sizes: tuple[str, ...]
     factor: int | None
+    exponent: int
+
+
+Aligned = tuple[int, bool]
+"""Exponent with which a term that is not zero is aligned, and whether it is negative."""
 
 
 class Operation(NamedTuple):
     """The factors of one operation, lane by lane, and the sum of their products, scaled; None where a product is no
-    number. `sizes` says what the scales are, where there are such."""
+    number. `terms` are the products that a window aligns, or the groups of them, None where these are zeros; `sizes`
+    says of each block what its scales are, where there are such."""
 
     format_a: str
     format_b: str
     lanes: list[tuple[Code, Code]]
     summed: int | None
-    sizes: tuple[str, ...] = ()
+    terms: list[Aligned | None]
+    sizes: list[tuple[str, ...]]
 
 
-_UNSCALED = Scaled((), 1)
+_UNSCALED = Scaled((), 1, 0)
 
 
 def sizes_of(fmt: Format) -> tuple[str, ...]:
@@ -47,18 +55,18 @@ def _size(scale: Code, one: int) -> str:
     return "1" if scale.units == one else "below 1" if scale.units < one else "above 1"
 
 
-def _scales(sum_: Sum, inputs: Columns) -> Iterator[Scaled]:
-    """The scales of all operations, without end where there are none."""
+def _scales(sum_: Sum, inputs: Columns) -> Iterator[tuple[Scaled, ...]]:
+    """The scales of all operations, block by block, without end where there are none."""
     if sum_.scale is None:
-        return itertools.repeat(_UNSCALED)
+        return itertools.repeat((_UNSCALED,))
     codes = Codes(sum_.scale)
-    one = 1 << -codes.ulp
-    pairs = zip(inputs["a_scale"].tolist(), inputs["b_scale"].tolist(), strict=True)
-    scales = ((codes[x], codes[y]) for x, y in pairs)
-    return (
-        Scaled((_size(x, one), _size(y, one)), x.units * y.units if x.is_number and y.is_number else None)
-        for x, y in scales
-    )
+    blocks = [zip(inputs[x].tolist(), inputs[y].tolist(), strict=True) for x, y in sum_.scales]
+    return zip(*([_scaled(codes[x], codes[y], 1 << -codes.ulp) for x, y in pairs] for pairs in blocks), strict=True)
+
+
+def _scaled(x: Code, y: Code, one: int) -> Scaled:
+    factor = x.units * y.units if x.is_number and y.is_number else None
+    return Scaled((_size(x, one), _size(y, one)), factor, x.exponent + y.exponent)
 
 
 def operations(sum_: Sum, inputs: Columns, lanes: Sequence[tuple[str, str]]) -> Iterator[Operation]:
@@ -70,11 +78,35 @@ def operations(sum_: Sum, inputs: Columns, lanes: Sequence[tuple[str, str]]) -> 
     formats_b = _formats(inputs, "b", sum_.b, place_b)
     columns = [(inputs[x].tolist(), inputs[y].tolist()) for x, y in lanes]
     every = zip(formats_a, formats_b, _scales(sum_, inputs), strict=False)
-    for i, ((name_a, a), (name_b, b), (sizes, factor)) in enumerate(every):
+    for i, ((name_a, a), (name_b, b), blocks) in enumerate(every):
         codes = [(a[x[i] & a.mask], b[y[i] & b.mask]) for x, y in columns]
         products = [_product(sum_.engine, a.format, x, b.format, y) for x, y in codes]
-        summed = None if factor is None or None in products else factor * sum(products)  # type: ignore[arg-type]
-        yield Operation(name_a, name_b, codes, summed, sizes)
+        scales = [scale for scale in blocks for _ in range(len(codes) // len(blocks))]
+        factors = [scale.factor for scale in scales]
+        numbers = [product for product in products if product is not None]
+        known = [factor for factor in factors if factor is not None]
+        if len(numbers) + len(known) < 2 * len(codes):
+            summed, terms = None, list[Aligned | None]()
+        else:
+            summed = sum(product * factor for product, factor in zip(numbers, known, strict=True))
+            terms = _terms(sum_.engine, codes, numbers, scales)
+        yield Operation(name_a, name_b, codes, summed, terms, [scale.sizes for scale in blocks])
+
+
+def _terms(
+    engine: Engine, codes: list[tuple[Code, Code]], products: list[int], scales: list[Scaled]
+) -> list[Aligned | None]:
+    """What a window aligns: each product with its exponent, or each group of them with that of its scales alone."""
+    if engine.window is None:
+        return []
+    if engine.group is None:
+        return [
+            (x.exponent + y.exponent + scale.exponent, product < 0) if product and scale.factor else None
+            for (x, y), product, scale in zip(codes, products, scales, strict=True)
+        ]
+    starts = range(0, len(products), engine.group)
+    groups = [(products[start : start + engine.group], scales[start]) for start in starts]
+    return [(scale.exponent, sum(some) < 0) if any(some) and scale.factor else None for some, scale in groups]
 
 
 def _product(engine: Engine, a: Format, x: Code, b: Format, y: Code) -> int | None:

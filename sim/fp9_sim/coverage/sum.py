@@ -16,7 +16,7 @@ class Sum:
     """Products of operands of some formats and an addend, summed by a step of an engine; `depth` products at most.
 
     `within` is the step of a chunk, where a whole chunk is what meets the addend: its flags are raised, too. `scale` is
-    the format of two scales, with which `products` are multiplied.
+    the format of the scales that `products` are multiplied with, and `scales` their ports, two for each block.
     """
 
     engine: Engine
@@ -26,6 +26,7 @@ class Sum:
     depth: int
     within: Sum | None = None
     scale: Format | None = None
+    scales: tuple[tuple[str, str], ...] = ()
 
     @property
     def result(self) -> FixedFormat:
@@ -112,15 +113,14 @@ class Sum:
 
 
 def sum_of(unit: Dot) -> Sum:
-    """The sum that a unit's operation is. Raises ValueError for scales of blocks of their own, and in a window."""
-    if unit.scale is not None and (unit.block is not None or unit.engine.window is not None):
-        raise ValueError(f"{unit.name}: there is no coverage model for scales of several blocks or in a window")
+    """The sum that a unit's operation is."""
     products = product_range(unit.a, unit.b, unit.bias_port)
     if unit.scale is not None:
         place, largest = 2 * lowest_place(unit.scale), unit.scale.max_magnitude**2
         products = ProductRange(products.ulp + place, products.largest * largest)
     operands = unit.a, unit.b, products, unit.products
+    scales = tuple(zip(unit.scale_names("a"), unit.scale_names("b"), strict=True)) if unit.scale else ()
     if unit.engine.chunk is None or isinstance(unit, Mac):
-        return Sum(unit.engine, *operands, scale=unit.scale)
-    within = Sum(unit.engine.within_chunk, *operands, scale=unit.scale)
-    return Sum(unit.engine.joining, *operands, within=within, scale=unit.scale)
+        return Sum(unit.engine, *operands, None, unit.scale, scales)
+    within = Sum(unit.engine.within_chunk, *operands, None, unit.scale, scales)
+    return Sum(unit.engine.joining, *operands, within, unit.scale, scales)

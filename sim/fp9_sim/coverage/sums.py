@@ -68,7 +68,7 @@ class SumCoverage:
     def step(self, operation: Operation, addend: Code) -> dict[str, Bin]:
         """How products and addend meet, and the formats that are read."""
         facts: dict[str, Bin] = {"c": addend.name, "format_a": operation.format_a, "format_b": operation.format_b}
-        facts |= dict(zip(_SCALES, operation.sizes, strict=False))
+        facts |= dict(zip(_SCALES, operation.sizes[0], strict=False))
         if operation.summed is None or not addend.is_number:
             return facts
         return facts | self.meeting.facts(operation.summed << self._product_shift, addend.units)
@@ -79,11 +79,16 @@ class SumCoverage:
         return facts if flags is None else facts | {"flags": flags_of(flags)}
 
     def lanes(self, operation: Operation, addend: Code, known: set[Known]) -> Iterator[dict[str, Bin]]:
-        """The classes of each lane, and where terms stand in a window, where they are not yet known."""
+        """The classes of each lane, the scales of further blocks, and where terms stand in a window, where they are
+        not yet known."""
         for x, y in operation.lanes:
             if (classes := (x.name, y.name, addend.name)) not in known:
                 known.add(classes)
                 yield dict(zip(("a", "b", "c"), classes, strict=True))
+        for sizes in operation.sizes[1:]:
+            if sizes not in known:
+                known.add(sizes)
+                yield dict(zip(_SCALES, sizes, strict=True))
         for facts in self._window.facts(operation, addend):
             if (shift := tuple(facts.items())) not in known:
                 known.add(shift)

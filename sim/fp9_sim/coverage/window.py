@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fp9.engines import Addend, Engine
-from fp9_sim.coverage.factors import Operation
+from fp9_sim.coverage.factors import Aligned, Operation
 from fp9_sim.coverage.model import SIGNS, Bin, Cross
 from fp9_sim.coverage.values import Code
 
 _ABOVE = 3
 """Places above the window that are told apart, where the addend may stand there."""
-
-_Term = tuple[int, bool]
-"""Exponent with which a term that is not zero is aligned, and whether it is negative."""
 
 
 class Window:
@@ -50,10 +47,7 @@ class Window:
         """The facts of each term; none where one is no number."""
         if self._engine.window is None or operation.summed is None or not addend.is_number:
             return
-        products = [
-            (x.exponent + y.exponent, x.negative != y.negative) if x.units and y.units else None
-            for x, y in operation.lanes
-        ]
+        products = operation.terms
         own = (addend.exponent, addend.negative) if addend.units else None
         halves = [products] if self._engine.joined is None else [products[::2], products[1::2]]
         tops = [self._top(half, own) for half in halves]
@@ -67,7 +61,7 @@ class Window:
             shift = max(self._lowest, min(highest - own[0], self._beyond))
             yield {"addend_shift": shift, "addend_sign": SIGNS[own[1]]}
 
-    def _top(self, products: list[_Term | None], addend: _Term | None) -> int | None:
+    def _top(self, products: list[Aligned | None], addend: Aligned | None) -> int | None:
         """The exponent that the window of some products hangs at; None where there is nothing to hang it at."""
         terms = list(products)
         if self._engine.addend is Addend.INSIDE and self._engine.joined is None:

@@ -99,14 +99,6 @@ OTHERS = (
 """Specs with what the catalogue's units do not have."""
 
 
-def test_scales_that_have_no_model_are_refused() -> None:
-    fp4 = (format("e2m1"),)
-    for name, block in (("mx(G=4)", 2), ("blackwell_nvfp4(G=4,group=2)", None)):
-        unit = Dot("unit", fp4, fp4, engine(name), scale=format("ue4m3"), block=block)
-        with pytest.raises(ValueError, match="unit: there is no coverage model for scales of several blocks or in a"):
-            functional.model_of(unit)
-
-
 @pytest.mark.parametrize("unit", [*CATALOGUE.values(), *OTHERS], ids=lambda unit: unit.name)
 def test_bins_that_cannot_occur_do_not_occur(unit: Unit) -> None:
     made = vectors.generate(unit, "random", 300)
