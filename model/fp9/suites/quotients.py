@@ -2,7 +2,8 @@
 
 Each family follows from the spec alone: for every scale, under every rule, amax and t at which it begins, t's last bits
 deciding; beside them numbers at and beside the middles of the elements, times both scales, and t's at which a number is
-all but such a middle; both ends of every range; blocks whose tries have all but the same error; specials.
+all but such a middle; both ends of every range, and the smallest numbers over the smallest t; blocks whose tries have
+all but the same error; specials.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ class Blocks(NamedTuple):
     rules: Codes
 
 
-_EACH = 4
+_EACH = 8
 """Blocks for each scale and rule."""
 
-_PLACES = 12
+_PLACES = 24
 """Blocks for each place and bit of amax, and for each place of what decides an element."""
 
 _ENDS = 600
@@ -51,7 +52,7 @@ _SPREAD = 9
 
 def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     """Every family."""
-    families = (_one_bit, _beside_middles, _ends, _specials)
+    families = (_one_bit, _beside_middles, _ends, _tiny, _specials)
     parts = [*_at_steps(unit, rng), *(family(unit, rng) for family in families)]
     if any(rule.tries for rule in unit.rules):
         parts.append(_close_tries(unit, rng))
@@ -155,6 +156,17 @@ def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     amax[far] = rng.integers(0, source.max_code + 1, far.sum())
     amax[:: _ENDS // 12] = 0
     return Blocks(_below(unit, amax, rng), exponent << bits | fractions, np.resize(np.arange(len(unit.rules)), count))
+
+
+def _tiny(unit: Quantiser, rng: np.random.Generator) -> Blocks:
+    """The source's smallest numbers over the smallest scales of an array, where limits are a few subnormal numbers and
+    what is cut off below them decides."""
+    bits, count = TENSOR_SCALE.fraction_bits, _ENDS * 3
+    fractions = np.where(rng.random(count) < 1 / 2, 0, rng.choice(walking_fractions(TENSOR_SCALE), count))
+    tensors = rng.integers(1, 5, count) << bits | fractions
+    amax = rng.integers(1, np.int64(1) << rng.integers(1, unit.source.fraction_bits + 1, count))
+    blocks = rng.integers(0, amax[:, None] + 1, (count, unit.block.length))
+    return Blocks(blocks, tensors, np.resize(np.arange(len(unit.rules)), count))
 
 
 def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:

@@ -70,11 +70,11 @@ class _Server:
     def run(self, request: dict[str, object], said: IO[str], timeout: float | None) -> int | None:
         """Exit status of a run, None where its process was ended; TimeoutExpired after `timeout` seconds."""
         with self._connect(said) as connection, connection.makefile("r") as answers:
-            connection.sendall(json.dumps(request).encode() + b"\n")
             child = answers.readline()
             if not child:
                 return None
-            with _ended_with_the_caller(int(child)):
+            with _ended_with_the_caller(int(child), connection):
+                connection.sendall(json.dumps(request).encode() + b"\n")
                 connection.settimeout(timeout)
                 try:
                     status = answers.readline()
@@ -108,13 +108,20 @@ class _Server:
 
 
 @contextlib.contextmanager
-def _ended_with_the_caller(child: int) -> Iterator[None]:
-    """Nobody would read the answer of a child whose caller was interrupted, or does not wait any longer."""
+def _ended_with_the_caller(child: int, connection: socket.socket) -> Iterator[None]:
+    """Nobody would read the answer of a child whose caller was interrupted, or does not wait any longer.
+
+    It is gone before the caller goes on, who may remove its folder.
+    """
     try:
         yield
     except BaseException:
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
+        connection.settimeout(None)
+        with contextlib.suppress(ConnectionError):
+            while connection.recv(1 << 10):
+                pass
         raise
 
 

@@ -103,16 +103,21 @@ def _compile(binary: bytes, path: Path) -> None:
 
 
 def _child(path: Path, connection: int, said: int) -> None:
-    """Do one run and end the process."""
+    """Do one run and end the process. It waits to be asked: a caller that is gone by then asks for nothing."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.dup2(said, 1)
     os.dup2(said, 2)
-    with socket.socket(fileno=connection) as answers, answers.makefile("r") as requests:
-        request = json.loads(requests.readline())
+    with (
+        contextlib.suppress(ConnectionError),
+        socket.socket(fileno=connection) as answers,
+        answers.makefile("r") as requests,
+    ):
         answers.sendall(b"%d\n" % os.getpid())
-        os.chdir(request["folder"])
-        status = _run(path, request["arguments"])
-        answers.sendall(b"%d\n" % status)
+        if line := requests.readline():
+            request = json.loads(line)
+            os.chdir(request["folder"])
+            status = _run(path, request["arguments"])
+            answers.sendall(b"%d\n" % status)
     os._exit(0)
 
 

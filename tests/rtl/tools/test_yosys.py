@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -78,6 +82,49 @@ def test_one_server_serves_all_threads(tmp_path: Path, monkeypatch: pytest.Monke
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda name: run_yosys(READ, folder_of(tmp_path, name)), ["a", "b", "c", "d"]))
     assert len(started) == 1
+
+
+def test_a_caller_that_goes_before_it_asks_leaves_no_run() -> None:
+    """As by Ctrl-C while the server starts: its child has been asked for nothing, and ends."""
+    server = yosys._Server()
+    with tempfile.TemporaryFile("w+") as said:
+        connection = server._connect(said)
+        with connection, connection.makefile("r") as answers:
+            child = int(answers.readline())
+            connection.shutdown(socket.SHUT_WR)
+            assert not answers.readline()
+    _await_the_end(child)
+
+
+def test_an_interrupted_run_is_gone_before_its_folder_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+    ended = yosys._ended_with_the_caller
+
+    def interrupted(child: int, connection: socket.socket) -> contextlib.AbstractContextManager[None]:
+        started.append(child)
+        return ended(child, connection)
+
+    monkeypatch.setattr(yosys, "_ended_with_the_caller", interrupted)
+    folder = folder_of(tmp_path, "hard", HARD)
+    with pytest.raises(subprocess.TimeoutExpired):
+        run_yosys(f"{READ}synth\nsat -prove z 0 hard\n", folder, timeout=1)
+    _await_the_end(started[0])
+
+
+def _await_the_end(process: int) -> None:
+    """Whether a process has ended, but for what the kernel still does."""
+    until = time.monotonic() + 5
+    while (state := _state(process)) not in ("Z", ""):
+        assert time.monotonic() < until, f"process {process} is in state {state}"
+        time.sleep(0.01)
+
+
+def _state(process: int) -> str:
+    """The state of a process; Z for one that only waits for its parent, nothing for none."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return ""
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
