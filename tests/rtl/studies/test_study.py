@@ -237,8 +237,8 @@ def test_a_page_of_medians_has_every_pair_in_both_libraries(name: str) -> None:
     text = (PAGES / f"{name}.md").read_text()
     pairs = [(unit, over) for units, over in MEDIANS[name].groups for unit in units]
     for (unit, over), library, mapping in itertools.product(pairs, SIDE_BY_SIDE, "AB"):
-        assert text.count(f"| {unit.name} | {over.name} | {library} | {mapping} |") == 1
-        assert text.count(f"| {unit.name} | {library} | {mapping} |") == 1
+        assert text.count(f"\n| {unit.name} | {over.name} | {library} | {mapping} |") == 1
+        assert text.count(f"\n| {unit.name} | {library} | {mapping} |") == 1
     assert f"Measure again: `fp9 study {name}`" in text
 
 
