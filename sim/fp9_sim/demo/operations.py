@@ -148,22 +148,22 @@ def _scaled_sums(unit: Dot, layer: LayerTensors, generator: np.random.Generator,
 
 def _steps(unit: Dot, side: str, x: Matrix, rows: NDArray[np.int64]) -> Columns:
     """Elements and scales of some rows of a matrix, (rows, steps) for each port."""
-    block = _format_of_blocks(unit, side)
+    block, ports = _format_of_blocks(unit, side), unit.scale_names(side)
     scale = tensor_scale(x, block) if block.tensor else None
     made = in_blocks(x[rows], block, -1, tensor_scale=scale)
     elements = {name: made.elements[:, n :: unit.products] for n, name in enumerate(unit.lane_names(side))}
-    scales = np.repeat(made.scales, block.length // unit.products, axis=1)
-    return elements | dict.fromkeys(unit.scale_names(side), scales)
+    scales = np.repeat(made.scales, block.length * len(ports) // unit.products, axis=1)
+    return elements | {name: scales[:, n :: len(ports)] for n, name in enumerate(ports)}
 
 
 def _format_of_blocks(unit: Dot, side: str) -> BlockFormat:
     element = (unit.a if side == "a" else unit.b)[0]
     for block in BLOCK_FORMATS.values():
-        if (block.element, block.scale) == (element, unit.scale) and block.length % unit.products == 0:
+        if (block.element, block.scale) == (element, unit.scale) and block.length % (unit.block or unit.products) == 0:
             return block
     raise ValueError(
         f"{unit.name}: no format of blocks has elements of {element.name}, scales of {unit.scale} and a length that "
-        f"{unit.products} products divide; give a unit of MX or NVFP4"
+        f"{unit.block or unit.products} products divide; give a unit of MX or NVFP4"
     )
 
 

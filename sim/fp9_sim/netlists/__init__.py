@@ -5,4 +5,4 @@ Others use its modules `function` (a unit as a function of its data ports), `clo
 (decided by SAT), `abc` (by ABC) and `toggles` (counted).
 """
 
-__all__ = ["abc", "cells", "clocked", "equality", "function", "gates", "solver", "timed", "toggles"]
+__all__ = ["abc", "alike", "cells", "clocked", "equality", "function", "gates", "solver", "timed", "toggles"]
