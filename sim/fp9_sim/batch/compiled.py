@@ -29,12 +29,6 @@ _FEATURES = "-DVM_COVERAGE=0 -DVM_SC=0 -DVM_TIMING=0 -DVM_TRACE=0 -DVM_TRACE_FST
 
 _DEFINED = f"-DVERILATOR=1 -DVL_USER_FATAL {_FEATURES}"
 
-_HURRIED = "-Og"
-"""For few operations: half the time of compiling well."""
-
-WORTH_OPTIMISING = 1 << 22
-"""Operations that take as long, of a unit that is compiled in a hurry, as compiling it well."""
-
 _TELL_VECTORS, _LOOP = "-fopt-info-vec-optimized", f"{_SHIM}:"
 """g++ says which loops it makes vector code of: that over a combinational unit's operations is the shim's only one."""
 
@@ -69,19 +63,18 @@ _SOURCES = ("verilated.cpp", "verilated_threads.cpp")
 """What a model with state needs of Verilator's library."""
 
 
-def compiled(unit: Unit, verilog: str, opens: bool, few: bool) -> Path:
+def compiled(unit: Unit, verilog: str, opens: bool) -> Path:
     """The library of a unit, its registers opened or as they are, in a folder that is complete whenever it exists.
 
-    For `few` operations one that was compiled in a hurry does, too. Errors are those of `verilated`.
+    Errors are those of `verilated`.
     """
     simulator, cache = verilator(), folder("verilated")
     options = [simulator.version, _processor(), _COMPILER, _FOR_VECTORS, str(_WORTH_AGAIN)]
     loop = [*recipe(), shim(unit, NO_REGISTERS)] if opens else [shim(unit)]
     key = hashlib.sha256(json.dumps([unit.name, verilog, *loop, *options, *_ARGUMENTS]).encode()).hexdigest()[:24]
-    full, hurried = cache / f"{unit.name}-{key}", cache / f"{unit.name}-{key}{_HURRIED}"
-    for final in (full, hurried) if few else (full,):
-        if _is_kept(final):
-            return final / LIBRARY
+    final = cache / f"{unit.name}-{key}"
+    if _is_kept(final):
+        return final / LIBRARY
     cache.mkdir(parents=True, exist_ok=True)
     working = Path(tempfile.mkdtemp(dir=cache, prefix=f".{final.name}."))
     try:
@@ -93,7 +86,7 @@ def compiled(unit: Unit, verilog: str, opens: bool, few: bool) -> Path:
         _call(unit, simulator, working, [str(simulator.folder / "verilator"), *arguments])
         evaluation = _lanes(working)
         (working / LANES).write_text(evaluation)
-        _compile(unit, simulator, options, working, few, is_class=not evaluation)
+        _compile(unit, simulator, options, working, is_class=not evaluation)
         (working / _DIGEST).write_text(_digest(working / LIBRARY))
         publish(working, final)
         keep_within_bound()
@@ -125,7 +118,7 @@ def _digest(library: Path) -> str:
     return hashlib.sha256(library.read_bytes()).hexdigest()
 
 
-def _compile(unit: Unit, simulator: Simulator, options: list[str], working: Path, few: bool, is_class: bool) -> None:
+def _compile(unit: Unit, simulator: Simulator, options: list[str], working: Path, is_class: bool) -> None:
     """Compile the shim into `LIBRARY`, and beside it what it does not include: Verilator's class and its library."""
     include = simulator.folder.parent / "include"
     compiler = [*_COMPILER.split(), "-I.", f"-I{include}", f"-I{include}/vltstd"]
@@ -144,8 +137,8 @@ def _compile(unit: Unit, simulator: Simulator, options: list[str], working: Path
         (working / _CLASS).write_text("".join(f'#include "{path.name}"\n' for path in working.glob(f"{PREFIX}*.cpp")))
         parts += [_CLASS, *(str(path) for path in shared("verilator-objects", options, objects).glob("*.o"))]
     command = [*compiler, *read, *_SHARED.split(), "-o", LIBRARY, _TELL_VECTORS, *parts]
-    said = _call(unit, simulator, working, [*command, _HURRIED] if few else command)
-    if not few and not is_class and _LOOP not in said and _evaluated(working) <= _WORTH_AGAIN:
+    said = _call(unit, simulator, working, command)
+    if not is_class and _LOOP not in said and _evaluated(working) <= _WORTH_AGAIN:
         said = _call(unit, simulator, working, [*command, _FOR_VECTORS])
     (working / SAID).write_text(said)
 

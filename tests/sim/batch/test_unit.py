@@ -174,15 +174,6 @@ def test_a_unit_is_compiled_once_also_by_concurrent_callers(no_units: Path) -> N
     assert len([path for path in (no_units / "verilated").iterdir() if path.name.startswith(UNIT.name)]) == 1
 
 
-def test_few_operations_wait_half_as_long_unless_the_unit_is_there(no_units: Path) -> None:
-    """Compiled in a hurry it gives the same results, and is left where it has been compiled well."""
-    design = combinational(UNIT)
-    hurried, well, few = (verilated(UNIT, verilog=design, operations=count) for count in (len(ALL), None, len(ALL)))
-    for name, column in well(code=ALL).items():
-        assert np.array_equal(hurried(code=ALL)[name], column)
-    assert few._library._name == well._library._name != hurried._library._name
-
-
 def test_a_damaged_library_is_compiled_again(no_units: Path) -> None:
     (library,) = _compiled_into(no_units)
     whole = bytearray(library.read_bytes())

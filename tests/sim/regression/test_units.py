@@ -82,7 +82,7 @@ def test_exact_numbers_never_move_under_stochastic_rounding() -> None:
     """Whatever the random bits, a number of the target is cast to itself, without a flag (docs/numerics.md)."""
     unit = CATALOGUE["cast_fp32_sr"]
     assert isinstance(unit, Cast)
-    dut = verilated(unit, operations=0)
+    dut = verilated(unit)
     for index, fmt in enumerate(unit.targets):
         codes = np.flatnonzero(np.isfinite(fmt.table)).astype(np.uint32)
         bits = [0, 1, 0x7FFF, 0x8000, 0xFFFE, 0xFFFF, *range(3, 1 << unit.random_bits, 997)]
