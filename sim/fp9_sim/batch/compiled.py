@@ -160,7 +160,9 @@ def _call(unit: Unit, simulator: Simulator, working: Path, command: list[str]) -
 
 def _lanes(working: Path) -> str:
     constants = sorted(path.name for path in working.glob(f"{PREFIX}__ConstPool*.cpp"))
-    return lanes((working / f"{PREFIX}___024root.h").read_text(), constants + _evaluation(working))
+    sources = {name: (working / name).read_text() for name in constants + _evaluation(working)}
+    initial = "".join(path.read_text() for path in sorted(working.glob(f"{PREFIX}___024root*Slow.cpp")))
+    return lanes((working / f"{PREFIX}___024root.h").read_text(), sources, initial)
 
 
 def _evaluation(working: Path) -> list[str]:

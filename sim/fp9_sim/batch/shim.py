@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from fp9.units import Port, Unit
 from fp9.vectors.sets import port_dtype
@@ -87,13 +87,14 @@ def _buffer(port: Port) -> str:
     return f"        {port_dtype(port).name}_t {port.name}[{SIDE_BY_SIDE}];"
 
 
-def lanes(root: str, sources: Sequence[str]) -> str:
-    """The text of `LANES`, from the generated header of the root class and the names of the generated sources.
+def lanes(root: str, sources: Mapping[str, str], initial: str) -> str:
+    """The text of `LANES`, from the generated header of the root class, the sources by name, and those of the start.
 
     A combinational design keeps nothing from one evaluation to the next: its root class holds the ports and Verilator's
     own bookkeeping (members that start with two underscores) and every other signal is local. Then each operation can
-    have a root of its own, and the compiler evaluates many of them at once in the lanes of a vector register. For any
-    other design the text is empty, and operations pass through one model one by one.
+    have a root of its own, and the compiler evaluates many of them at once in the lanes of a vector register. Outputs
+    that are constants are given once, at the start (`initial`), and by no evaluation: a root gets them when it is made.
+    For any other design the text is empty, and operations pass through one model one by one.
     """
     state = root.partition("// DESIGN SPECIFIC STATE")[2].partition("// INTERNAL VARIABLES")[0]
     members = [line.strip() for line in state.splitlines() if line.strip()]
@@ -101,8 +102,17 @@ def lanes(root: str, sources: Sequence[str]) -> str:
     marked = "__VicoTriggered" in root  # without it no output depends on an input
     if not members or not marked or "// CELLS" in root or not all(bookkeeping.match(member) for member in members):
         return ""
+    outputs = re.findall(r"VL_OUT\w*\(&?(\w+)", state)
+    constants = {place: value for place, value in _CONSTANT.findall(initial) if place.partition("[")[0] in outputs}
+    given = " ".join([*sources.values(), *(f"{place} = {value}" for place, value in constants.items())])
+    if not all(re.search(rf"\b{name}(\[\w+\])? = ", given) for name in outputs):
+        return ""
+    start = " ".join(f"root.{place} = {value};" for place, value in constants.items())
     text = "\n".join(f'#include "{name}"' for name in sources)
-    return f"#define FP9_LANES\nnamespace {{\n{text}\n}}\n"
+    return f"#define FP9_LANES\n#define FP9_CONSTANTS {start}\nnamespace {{\n{text}\n}}\n"
+
+
+_CONSTANT = re.compile(r"^ *vlSelfRef\.(\w+(?:\[\w+\])?) = (\w+);$", re.MULTILINE)
 
 
 def _pointer(port: Port, index: int, array: str, const: str) -> str:
@@ -234,7 +244,7 @@ struct Model {{}};
 /* Ports and marks of one operation. What is no port stays as it is, but for the mark that the inputs have changed. */
 union Lane {{
     {prefix}___024root root;
-    Lane() {{ root.__VicoTriggered[0] = 1; }}
+    Lane() {{ root.__VicoTriggered[0] = 1; FP9_CONSTANTS }}
     ~Lane() {{}}
 }};
 inline void evaluate({prefix}___024root &root) {{ {prefix}___024root___eval_ico(&root); }}

@@ -137,21 +137,17 @@ def _addresses(arrays: list[NDArray[Any]]) -> ctypes.Array[ctypes.c_void_p]:
 
 
 def verilated(
-    unit: Unit,
-    *,
-    threads: int | None = None,
-    verilog: str | None = None,
-    streams: int | None = None,
+    unit: Unit, *, threads: int | None = None, verilog: str | None = None, streams: int | None = None
 ) -> Verilated:
     """Compile a unit's Verilog, or take what was compiled before from the cache, and load it.
 
     `threads` is how many cores are used by operations that do not depend on each other: those of a combinational unit,
     and of several streams; all that the process may use by default. `verilog` is compiled in place of the generated
     text. `streams` is how many sequences of operations run side by side in a unit with stages, whose registers Yosys
-    opens for that; without it the unit is run as it stands, its clock and all.
-    Compiled units are kept in `$FP9_CACHE`/verilated, else in ~/.cache/fp9/verilated. Raises MissingTool,
-    SimulatorError where Verilator refuses the design, ValueError for registers that cannot be opened and fewer than 2
-    streams, OSError where the cache cannot be written.
+    opens for that; without it the unit is run as it stands, its clock and all. Compiled units are kept in
+    `$FP9_CACHE`/verilated, else in ~/.cache/fp9/verilated. Raises MissingTool, SimulatorError where Verilator refuses
+    the design, ValueError for registers that cannot be opened and fewer than 2 streams, OSError where the cache cannot
+    be written.
     """
     if streams is not None and streams < 2:
         raise ValueError(f"{unit.name}: {streams} streams given; give 2 or more, or none")

@@ -210,11 +210,23 @@ ROOT = """
 """The members that Verilator 5.48 gives a combinational design."""
 
 
+EVALUATION = {"root.cpp": "    vlSelfRef.result = (vlSelfRef.a << 1U);\n"}
+
+
 def test_operations_are_evaluated_side_by_side_only_where_the_design_keeps_nothing() -> None:
-    assert '#include "root.cpp"' in lanes(ROOT, ["root.cpp"])
+    assert '#include "root.cpp"' in lanes(ROOT, EVALUATION, "")
     kept = ROOT.replace("    // INTERNAL", "    CData/*7:0*/ unit__DOT__accumulator;\n    // INTERNAL")
-    assert lanes(kept, ["root.cpp"]) == ""
-    assert lanes("", ["root.cpp"]) == ""
+    assert lanes(kept, EVALUATION, "") == ""
+    assert lanes("", EVALUATION, "") == ""
+
+
+def test_side_by_side_an_output_that_no_evaluation_gives_is_what_it_is_at_the_start() -> None:
+    wide = ROOT.replace("    CData", "    VL_OUTW(&flags,39,0,2);\n    CData", 1)
+    assert lanes(wide, EVALUATION, "") == ""
+    initial = "".join(f"    vlSelfRef.{given};\n" for given in ("flags[0U] = 5U", "flags[1U] = 0x0aU", "b = 1U"))
+    text = lanes(wide, EVALUATION, initial)
+    assert "root.flags[0U] = 5U; root.flags[1U] = 0x0aU;" in text
+    assert "root.b" not in text
 
 
 def test_a_cast_reads_no_table_which_the_lanes_of_a_vector_could_not() -> None:
