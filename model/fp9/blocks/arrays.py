@@ -13,7 +13,7 @@ import numpy as np
 from fp9.blocks.fast import fast_blocks
 from fp9.blocks.layout import Layout
 from fp9.blocks.levels import factors_of
-from fp9.blocks.quotients import by_casts
+from fp9.blocks.quotients import Quotients, by_casts
 from fp9.casts.arrays import as_codes, as_numbers, decode_to
 from fp9.casts.random_bits import RandomBits, random_bits_of
 from fp9.casts.sources import check_switches
@@ -69,7 +69,7 @@ def quantise(
     random = random_bits_of(policy, random_bits, random_width, None, numbers.shape, found.element)
     rows = layout.blocks(numbers)
     fast = fast_blocks(rows, found, chosen, policy.rounding_for(found.element), scale, threads)
-    elements, scales = fast or by_casts(rows, found, chosen, policy, scale, _in_blocks(random, layout))
+    elements, scales = fast or by_casts(rows, Quotients(found, chosen, policy, scale, _in_blocks(random, layout)))
     return Quantised(layout.elements(elements), layout.scales(scales))
 
 

@@ -21,24 +21,27 @@ if TYPE_CHECKING:
     from fp9.scaling import BlockFormat, ScaleRule
 
 
-def by_casts(
-    rows: NDArray[np.float32],
-    block: BlockFormat,
-    rule: ScaleRule,
-    policy: CastPolicy,
-    scale: float | NDArray[np.float64],
-    random: RandomBits | None,
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Elements (blocks, block_size) and scales (blocks,); `scale` is the array's, or one for each block (blocks,)."""
+class Quotients(NamedTuple):
+    """How numbers become elements: `scale` is the array's, or one for each block (blocks,)."""
+
+    block: BlockFormat
+    rule: ScaleRule
+    policy: CastPolicy
+    scale: float | NDArray[np.float64]
+    random: RandomBits | None
+
+
+def by_casts(rows: NDArray[np.float32], how: Quotients) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Elements (blocks, block_size) and scales (blocks,)."""
     with np.errstate(invalid="ignore"):  # a NaN that signals
         numbers = rows.astype(np.float64)
     amax = np.abs(numbers).max(axis=1, initial=0.0)
-    if rule.tries:
-        return _best_of_tries(numbers, amax, block, rule, policy, scale, random)
-    codes = scale_codes(amax, block, rule, scale)
-    bits = level_bits(numbers, codes, block)
-    shared = with_levels(codes, bits, block)
-    return _elements(numbers, shared, block, rule, policy, scale, random), shared
+    if how.rule.tries:
+        return _best_of_tries(numbers, amax, how)
+    codes = scale_codes(amax, how.block, how.rule, how.scale)
+    bits = level_bits(numbers, codes, how.block)
+    shared = with_levels(codes, bits, how.block)
+    return _elements(numbers, shared, how), shared
 
 
 class _Try(NamedTuple):
@@ -50,16 +53,10 @@ class _Try(NamedTuple):
 
 
 def _best_of_tries(
-    numbers: NDArray[np.float64],
-    amax: NDArray[np.float64],
-    block: BlockFormat,
-    rule: ScaleRule,
-    policy: CastPolicy,
-    scale: float | NDArray[np.float64],
-    random: RandomBits | None,
+    numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotients
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """The try with the smallest squared error of each block."""
-    best, *others = _tries(numbers, amax, block, rule, policy, scale, random)
+    best, *others = _tries(numbers, amax, how)
     for other in others:
         better = other.error < best.error
         rows = better[:, np.newaxis]
@@ -71,23 +68,15 @@ def _best_of_tries(
     return best.elements, best.scales
 
 
-def _tries(
-    numbers: NDArray[np.float64],
-    amax: NDArray[np.float64],
-    block: BlockFormat,
-    rule: ScaleRule,
-    policy: CastPolicy,
-    scale: float | NDArray[np.float64],
-    random: RandomBits | None,
-) -> Iterator[_Try]:
+def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotients) -> Iterator[_Try]:
     """Of two tries with sums d of element times block scale, sum (x - d t)^2 is smaller where t sum d^2 - 2 sum x d is;
     float64 holds both of these sums exactly."""
-    for divisor in rule.tries:
-        codes = scale_codes(amax, block, rule, scale, divisor)
-        elements = _elements(numbers, codes, block, rule, policy, scale, random)
-        sums = decode_to(elements, block.element, np.float64) * factors_of(codes, block)
+    for divisor in how.rule.tries:
+        codes = scale_codes(amax, how.block, how.rule, how.scale, divisor)
+        elements = _elements(numbers, codes, how)
+        sums = decode_to(elements, how.block.element, np.float64) * factors_of(codes, how.block)
         with np.errstate(invalid="ignore"):
-            error = scale * (sums**2).sum(axis=1) - 2 * (numbers * sums).sum(axis=1)
+            error = how.scale * (sums**2).sum(axis=1) - 2 * (numbers * sums).sum(axis=1)
         yield _Try(elements, codes, error)
 
 
@@ -97,19 +86,13 @@ def errors_of_tries(
     """Of each try of a rule the errors of blocks (blocks, block_size), over the array's scale and less the sum of
     squared numbers, which all of them have."""
     amax = np.abs(numbers).max(axis=1, initial=0.0)
-    return [made.error for made in _tries(numbers, amax, block, rule, CastPolicy(block.rounding), scale, None)]
+    how = Quotients(block, rule, CastPolicy(block.rounding), scale, None)
+    return [made.error for made in _tries(numbers, amax, how)]
 
 
-def _elements(
-    numbers: NDArray[np.float64],
-    scales: NDArray[Any],
-    block: BlockFormat,
-    rule: ScaleRule,
-    policy: CastPolicy,
-    scale: float | NDArray[np.float64],
-    random: RandomBits | None,
-) -> NDArray[Any]:
+def _elements(numbers: NDArray[np.float64], scales: NDArray[Any], how: Quotients) -> NDArray[Any]:
     """Codes of numbers (blocks, block_size) over their scales: zeros where the scale is NaN or zero."""
+    block, rule, policy, scale, random = how
     factors = factors_of(scales, block)
     shared = decode_to(own_codes(scales, block), block.scale, np.float64)[:, np.newaxis]
     usable = np.isfinite(shared) & (shared > 0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.blocks import quantise
-from fp9.blocks.quotients import by_casts
+from fp9.blocks.quotients import Quotients, by_casts
 from fp9.casts.arrays import decode_native, decode_to
 from fp9.golden.selects import chosen, places
 from fp9.policy import CastPolicy
@@ -45,7 +45,7 @@ def _over_tensor_scales(
     one, lowest = TENSOR_SCALE.code_of(Fraction(1)), TENSOR_SCALE.code_of(Fraction(TENSOR_SCALE.smallest_normal))
     usable = (codes >= lowest) & (codes <= TENSOR_SCALE.max_code)
     whole = decode_to(np.where(usable, codes, one), TENSOR_SCALE, np.float64)
-    elements, scales = by_casts(numbers, unit.block, rule, CastPolicy(unit.block.rounding), whole, None)
+    elements, scales = by_casts(numbers, Quotients(unit.block, rule, CastPolicy(unit.block.rounding), whole, None))
     nan = unit.block.scale.nan_code(False)
     assert nan is not None, "every scale has a NaN"
     return np.where(usable[:, np.newaxis], elements, 0), np.where(usable, scales, nan)
