@@ -47,13 +47,13 @@ _MIXED = Medians(
     (
         ((CATALOGUE["fpu_dlfloat16_hfp8"],), CATALOGUE["fpu_dlfloat16_hfp8_152"]),
         ((CATALOGUE["fma_dlfloat16_hfp8"],), CATALOGUE["fma_dlfloat16_hfp8_152"]),
-        ((_staged("fma_dlfloat16_hfp8", 3),), _staged("fma_dlfloat16_hfp8_152", 3)),
+        *(((_staged("fma_dlfloat16_hfp8", n),), _staged("fma_dlfloat16_hfp8_152", n)) for n in (3, 4)),
         ((CATALOGUE["fma_fp32_ocp"],), CATALOGUE["fma_fp32_e5m2"]),
     ),
 )
 
 
-def _with_each_rule(name: str, lanes: int, prefix: str) -> list[Unit]:
+def _with_each_rule(name: str, lanes: int, prefix: str) -> list[Quantiser]:
     """A quantiser of the catalogue, so many numbers in an operation: with each of its rules alone, and with all."""
     every = CATALOGUE[name]
     assert isinstance(every, Quantiser)
