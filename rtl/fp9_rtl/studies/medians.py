@@ -69,9 +69,11 @@ def _rules(lanes: int) -> Medians:
         _with_each_rule("quantiser_nvfp4", lanes, "quantiser_nvfp4"),
     )
     nearest = next(unit for unit in powers if unit.name == "quantiser_rne")
+    power, other = powers[0].block, floats[0].block
     question = (
-        f"What does the rule of the scale cost in a quantiser of bfloat16 to MXFP4, and to NVFP4, {lanes} numbers an "
-        "operation: each rule alone, and a choice of all, over the first; and a scale in UE4M3 over one in E8M0?"
+        f"What does the rule of the scale cost in a quantiser of {nearest.source.name} to {power.name}, and to "
+        f"{other.name}, {lanes} numbers an operation: each rule alone, and a choice of all, over the first; and a "
+        f"scale in {other.scale.name} over one in {power.scale.name}?"
     )
     groups: list[_Group] = [(tuple(others), first) for first, *others in (powers, floats)]
     return Medians("rules", "Rules of a block's scale, medians", question, (*groups, ((floats[0],), nearest)))
