@@ -130,7 +130,7 @@ def synth(
             for library in chosen:
                 folder = out if len(chosen) == 1 else out / library.name
                 synth_report.write([result for result in results if result.library == library.name], folder)
-                parts = study_submodules.measure(units, library=library, progress=progress)
+                parts = study_submodules.measure(units, (library,), progress=progress)
                 study_submodules.write_chart(parts, folder)
     record = {
         "results": [result.to_dict() for result in results],

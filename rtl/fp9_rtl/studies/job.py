@@ -40,9 +40,9 @@ def run(
 ) -> dict[str, list[Path]]:
     """Measure the studies named, all when there is none, into a folder; what was written, by study.
 
-    Libraries stand side by side; areas by submodule are in the first. The index lists every study that the folder then
-    holds. Raises ValueError for an unknown name, before anything is measured, MissingTool where a library or Yosys is
-    missing, OSError where the folder does not take files.
+    Libraries stand side by side. The index lists every study that the folder then holds. Raises ValueError for an
+    unknown name, before anything is measured, MissingTool where a library or Yosys is missing, OSError where the folder
+    does not take files.
     """
     known = questions()
     unknown = [name for name in names if name not in known]
@@ -62,7 +62,7 @@ def run(
 def _one(name: str, folder: Path, progress: Progress | None, libraries: Sequence[str | Library]) -> list[Path]:
     """Measure and write one study."""
     if name == study_submodules.NAME:
-        return study_submodules.write(study_submodules.measure(library=libraries[0], progress=progress), folder)
+        return study_submodules.write(study_submodules.measure(libraries=libraries, progress=progress), folder)
     if name in MEDIANS:
         return study_medians.write(MEDIANS[name], study_medians.measure(MEDIANS[name], libraries, progress), folder)
     measured = []
@@ -75,7 +75,7 @@ def _one(name: str, folder: Path, progress: Progress | None, libraries: Sequence
 def _steps(name: str, libraries: int) -> int:
     """Steps that a study counts."""
     if name == study_submodules.NAME:
-        return len(CATALOGUE)
+        return libraries * len(CATALOGUE)
     return len(MEDIANS[name].groups) if name in MEDIANS else libraries * len(STUDIES[name].variants)
 
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fp9.system.files import write_whole
 from fp9.units import CATALOGUE, Unit
 from fp9_rtl.synthesis.breakdown import Breakdown, as_record, breakdown
-from fp9_rtl.synthesis.libraries import Library
+from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, Library
 from fp9_rtl.synthesis.records import NOTE
-from fp9_rtl.synthesis.report import markdown_row, svg
+from fp9_rtl.synthesis.report import changes, markdown_row, svg, um2
 from fp9_rtl.synthesis.run import Progress
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 NAME = "submodules"
 """What this study is called beside those of `STUDIES`."""
@@ -28,17 +33,17 @@ COLUMNS = ("unit", "submodule", "mapping", "area_um2", "library", "note")
 
 def measure(
     units: Sequence[Unit] = tuple(CATALOGUE.values()),
+    libraries: Sequence[str | Library] = SIDE_BY_SIDE,
     *,
-    library: str | Library = "osu018",
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> list[Breakdown]:
-    """The breakdown of each unit in mapping A. Raises as `breakdown` does."""
-    found = []
-    for done, unit in enumerate(units, start=1):
+    """The breakdown of each unit in mapping A, in one library after the other. Raises as `breakdown` does."""
+    found: list[Breakdown] = []
+    for unit, library in itertools.product(units, libraries):
         found.append(breakdown(unit, library=library, cache=cache))
         if progress:
-            progress(f"{NAME}: {unit.name}", done, len(units))
+            progress(f"{NAME}: {unit.name}", len(found), len(units) * len(libraries))
     return found
 
 
@@ -59,21 +64,25 @@ def write_chart(found: Sequence[Breakdown], folder: Path) -> Path:
 
 def page(found: Sequence[Breakdown]) -> str:
     """The study as a Markdown page."""
-    names = _submodules(found)
-    heads = ["unit", *names, "sum", "flat", "sum / flat"]
-    lines = [markdown_row(heads), markdown_row(["---", *(["---:"] * (len(heads) - 1))])]
+    names, libraries = _submodules(found), _libraries(found)
+    heads = ["unit", "library", *names, "sum", "flat", "sum / flat"]
+    lines = [markdown_row(heads), markdown_row(["---", "---", *(["---:"] * (len(heads) - 2))])]
     for result in found:
         areas = dict(result.submodules)
-        cells = [f"{areas[name]:.0f}" if name in areas else "" for name in names]
-        sums = [f"{result.total_um2:.0f}", f"{result.flat_um2:.0f}", f"{result.over_flat:.3f}"]
-        lines.append(markdown_row([result.top, *cells, *sums]))
+        cells = [um2(areas[name]) if name in areas else "" for name in names]
+        sums = [um2(result.total_um2), um2(result.flat_um2), f"{result.over_flat:.3f}"]
+        lines.append(markdown_row([result.top, result.library, *cells, *sums]))
+    parts = [f"# {TITLE}", QUESTION, "\n".join(lines)]
+    if len(libraries) > 1:
+        of_units = zip(*([b for b in found if b.library == library] for library in libraries), strict=True)
+        over_flat = [(of[0].top, [b.over_flat for b in of]) for of in of_units]
+        parts.append("\n".join(changes(libraries, over_flat)))
     basis = (
-        f"Areas in um2, library {found[0].library}, mapping {found[0].mapping}; {NOTE}. They are measured on a mapping "
+        f"Areas in um2, mapping {found[0].mapping}; {NOTE}. They are measured on a mapping "
         "that keeps the boundaries of submodules: nothing is shared or simplified across them, so that the sum differs "
         "from the flat netlist that every other figure is taken from; the last columns give both."
     )
-    parts = [f"# {TITLE}", QUESTION, "\n".join(lines), f"![{TITLE}]({NAME}.svg)", basis]
-    return "\n\n".join([*parts, f"Measure again: `fp9 study {NAME}`"]) + "\n"
+    return "\n\n".join([*parts, f"![{TITLE}]({NAME}.svg)", basis, f"Measure again: `fp9 study {NAME}`"]) + "\n"
 
 
 def as_json(found: Sequence[Breakdown]) -> str:
@@ -92,23 +101,32 @@ def as_csv(found: Sequence[Breakdown]) -> str:
 
 
 def draw(found: Sequence[Breakdown]) -> str:
-    """A stacked bar for each unit, as SVG text."""
+    """A stacked bar for each unit, the libraries beside each other, as SVG text."""
     from matplotlib.figure import Figure  # slow to load
 
-    figure = Figure(figsize=(7, 1.8 + 0.3 * len(found)), layout="constrained")
-    figure.suptitle(f"{TITLE}, mapping {found[0].mapping}, boundaries kept\n{found[0].library}; {NOTE}", fontsize=8)
-    axes = figure.add_subplot()
+    libraries = _libraries(found)
+    height = 1.8 + 0.3 * len(found) / len(libraries)
+    figure = Figure(figsize=(2 + 5 * len(libraries), height), layout="constrained")
+    figure.suptitle(f"{TITLE}, mapping {found[0].mapping}, boundaries kept\n{NOTE}", fontsize=8)
+    panels = figure.subplots(1, len(libraries), sharey=True, squeeze=False)[0]
+    for axes, library in zip(panels, libraries, strict=True):
+        _stack(axes, [b for b in found if b.library == library], _submodules(found))
+        axes.set_title(library, fontsize=8)
+    panels[0].invert_yaxis()
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=7)
+    return svg(figure)
+
+
+def _stack(axes: Axes, found: Sequence[Breakdown], names: Sequence[str]) -> None:
+    """A bar for each unit, made of the areas of submodules."""
     units = [result.top for result in found]
     left = [0.0] * len(found)
-    for number, name in enumerate(_submodules(found)):
+    for number, name in enumerate(names):
         areas = [dict(result.submodules).get(name, 0.0) for result in found]
         hatch = "//" if number >= _COLOURS else None
         axes.barh(units, areas, left=left, label=name, color=f"C{number % _COLOURS}", hatch=hatch)
         left = [before + area for before, area in zip(left, areas, strict=True)]
-    axes.invert_yaxis()
     axes.set_xlabel("area, um2")
-    figure.legend(loc="outside lower center", ncols=6, fontsize=7)
-    return svg(figure)
 
 
 _COLOURS = 10
@@ -118,3 +136,8 @@ _COLOURS = 10
 def _submodules(found: Sequence[Breakdown]) -> list[str]:
     """Every submodule's name once, in the order in which they appear."""
     return list(dict.fromkeys(name for result in found for name, _ in result.submodules))
+
+
+def _libraries(found: Sequence[Breakdown]) -> list[str]:
+    """Every library's name once, in the order in which they appear."""
+    return list(dict.fromkeys(result.library for result in found))

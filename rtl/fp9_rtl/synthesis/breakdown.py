@@ -7,6 +7,7 @@ boundaries are counted apart here. The total therefore differs from the flat one
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import math
@@ -73,7 +74,7 @@ class Breakdown:
 def breakdown(
     unit: Unit, *, library: str | Library = "osu018", mapping: str = "A", cache: Path | None = None
 ) -> Breakdown:
-    """Area by submodule in one mapping; of mapping A's scripts the one whose total is the smallest.
+    """Area by submodule in one mapping, by the one of its scripts that gives the flat figure.
 
     Submodules are those of the datapath: of the unit, and with `stages` of its pipeline and accumulator. Raises
     TypeError for a unit without hardware, ValueError for an unknown mapping, MissingTool without library or Yosys.
@@ -81,24 +82,31 @@ def breakdown(
     if mapping not in MAPPINGS:
         raise ValueError(f"mapping {mapping!r} given; choose from {', '.join(MAPPINGS)}")
     cells = find_library(library)
-    text = rtlil.convert(build(unit), name=unit.name, emit_src=False)
+    flat = synthesise_unit(unit, library=cells, cache=cache).estimate(mapping)
+    text = _text(unit)
     request = {
         "rtlil": hashlib.sha256(text.encode()).hexdigest(),
         "stages": unit.stages,
-        "recipe": [KEEP_BOUNDARIES, _MAP, *MAPPINGS[mapping], cell_options(cells)],
+        "recipe": [KEEP_BOUNDARIES, _MAP, flat.script, cell_options(cells)],
         "library": cells.sha256,
         "yosys": yosys_version(),
     }
     folder = cache or cache_folder()
     kept = load(folder, request)
-    areas: dict[str, float] = kept["areas"] if kept else _measure(text, unit, cells, MAPPINGS[mapping])
+    areas: dict[str, float] = kept["areas"] if kept else _measure(text, unit, cells, flat.script)
     if kept is None:
         store(folder, request, {"areas": areas})
-    flat = synthesise_unit(unit, library=cells, cache=cache).estimate(mapping).area_um2
-    return Breakdown(unit.name, cells.name, mapping, tuple(areas.items()), flat)
+    return Breakdown(unit.name, cells.name, mapping, tuple(areas.items()), flat.area_um2)
 
 
-def _measure(text: str, unit: Unit, library: Library, scripts: tuple[str, ...]) -> dict[str, float]:
+@functools.lru_cache(maxsize=4)
+def _text(unit: Unit) -> str:
+    """A unit's RTLIL, which is the same for every library."""
+    text: str = rtlil.convert(build(unit), name=unit.name, emit_src=False)
+    return text
+
+
+def _measure(text: str, unit: Unit, library: Library, script: str) -> dict[str, float]:
     """Name and area of every submodule, in the order in which the RTLIL instantiates them."""
     kept = boundaries(text, unit)
     with tempfile.TemporaryDirectory(prefix="fp9-area-") as name:
@@ -106,12 +114,12 @@ def _measure(text: str, unit: Unit, library: Library, scripts: tuple[str, ...]) 
         (folder / "unit.il").write_text(text)
         copy_liberty(library, folder)
         run_yosys(KEEP_BOUNDARIES.format(top=unit.name, kept=" ".join(kept), cells=cell_options(library)), folder)
-        results = [_areas_by_module(folder, script, library) for script in scripts]
-    best = min(results, key=lambda areas: math.fsum(areas.values()))
+        areas = _areas_by_module(folder, script, library)
     named: dict[str, float] = {}
     for module in (*kept, unit.name):
-        label = module.rpartition(".")[2] if module in kept else OWN
-        named[label] = named.get(label, 0.0) + best.get(module, 0.0)
+        # Amaranth numbers a submodule that is called as a port is.
+        label = module.rpartition(".")[2].partition("$")[0] if module in kept else OWN
+        named[label] = named.get(label, 0.0) + areas.get(module, 0.0)
     return {label: area for label, area in named.items() if area}
 
 

@@ -278,12 +278,22 @@ def test_registers_of_a_pipeline_are_submodules(cache: Path) -> None:
 
 @with_library
 def test_the_submodules_page_states_how_it_was_measured(cache: Path, tmp_path: Path) -> None:
-    found = study_submodules.measure([CATALOGUE["decoder_hif8"]], cache=cache)
+    found = study_submodules.measure([CATALOGUE["decoder_hif8"]], ["osu018"], cache=cache)
     paths = study_submodules.write(found, tmp_path)
     assert [path.name for path in paths] == [f"submodules.{suffix}" for suffix in ("md", "json", "csv", "svg")]
     page = paths[0].read_text()
     assert "keeps the boundaries of submodules" in page
     assert f"| {found[0].total_um2:.0f} | {found[0].flat_um2:.0f} | {found[0].over_flat:.3f} |" in page
+    assert "between the libraries" not in page
+
+
+@with_library
+def test_a_submodule_that_is_called_as_a_port_is_keeps_its_name(cache: Path) -> None:
+    """The stage of a running maximum, beside the port `amax`."""
+    unit = dataclasses.replace(CATALOGUE["cast_fp32_x4"], name="cast_amax", lanes=1, stages=1)  # type: ignore[call-arg]
+    named = [name for name, _ in synth_area.breakdown(unit, cache=cache).submodules]
+    assert "amax" in named
+    assert all(name.isidentifier() for name in named)
 
 
 def test_an_unknown_mapping_is_named() -> None:
