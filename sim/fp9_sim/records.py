@@ -15,7 +15,7 @@ ELSEWHERE = Path("build/verification")
 """Their folder where the current one is not the repository."""
 PLACE = f"{HOME} where one stands in the repository, else {ELSEWHERE}"
 """`home()` in words."""
-SWEEPS, PROOFS, GRADES, TEXTS, RECOUNTS = "sweeps", "proofs", "grades", "texts", "recounts"
+SWEEPS, PROOFS, GRADES, TEXTS, RECOUNTS, MAPPED = "sweeps", "proofs", "grades", "texts", "recounts", "mapped"
 """Folders of each kind in it."""
 NO_RECORD, EARLIER_CIRCUIT, EARLIER_SUITE = "no record", "earlier circuit", "earlier suite"
 """Why a record says nothing of a unit as it is."""

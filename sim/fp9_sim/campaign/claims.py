@@ -7,6 +7,7 @@ again in the same way does not pay: it is named and left.
 
 from __future__ import annotations
 
+import functools
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import fp9_rtl
 from fp9.units import Unit
 from fp9_sim import mutants, proofs, records, recounts
 from fp9_sim.proofs import State, claims_of
-from fp9_sim.records import EARLIER_CIRCUIT, EARLIER_SUITE, NO_RECORD
+from fp9_sim.records import EARLIER_CIRCUIT, NO_RECORD
 from fp9_sim.sweeps import swept
 
 
@@ -190,18 +191,11 @@ def _tie(unit: Unit, limit: float) -> proofs.TextRecord:
 # --- grades -----------------------------------------------------------------------------------------------------------
 
 
-def _ungraded(unit: Unit, folder: Path, digest: str) -> tuple[str, bool] | None:
-    record = mutants.read(folder / records.GRADES, unit.name)
-    if record is None:
-        return NO_RECORD, True
-    if record.get("circuit_sha256") != digest:
-        return EARLIER_CIRCUIT, True
+def _ungraded(kind: mutants.Kind, unit: Unit, folder: Path, digest: str) -> tuple[str, bool] | None:
+    record, why = mutants.standing(unit, kind, folder, digest)
+    if record is None or why:
+        return why or NO_RECORD, True
     graded = {suite["suite"]: suite for suite in record["suites"]}
-    if any(
-        suite not in graded or graded[suite].get("sha256") != mutants.suite_digest(unit, suite)
-        for suite in mutants.REQUIRED
-    ):
-        return EARLIER_SUITE, True
     short = [
         f"{suite} misses {len(graded[suite]['survivors'])}"
         for suite, share in mutants.REQUIRED.items()
@@ -210,13 +204,25 @@ def _ungraded(unit: Unit, folder: Path, digest: str) -> tuple[str, bool] | None:
     return (", ".join(short), False) if short else None
 
 
-def _grade_seconds(unit: Unit, folder: Path) -> float | None:
-    record = mutants.read(folder / records.GRADES, unit.name)
+def _grade_seconds(kind: mutants.Kind, unit: Unit, folder: Path) -> float | None:
+    record = mutants.read(folder / kind.folder, unit.name)
     return record.get("seconds") if record else None
 
 
-def _grade(unit: Unit, limit: float) -> mutants.Grade:
-    return mutants.grade(unit, timeout=limit, proven=mutants.proven(unit))
+def _grade(kind: mutants.Kind, unit: Unit, limit: float) -> mutants.Grade:
+    return mutants.grade(unit, kind=kind, timeout=limit, proven=mutants.proven(unit, kind))
+
+
+def _grading(name: str, kind: mutants.Kind) -> Claim:
+    return Claim(
+        name,
+        f"the suites notice {kind.says}",
+        kind.folder,
+        functools.partial(_ungraded, kind),
+        functools.partial(_grade_seconds, kind),
+        functools.partial(_grade, kind),
+        mutants.keep,
+    )
 
 
 # --- recounts ---------------------------------------------------------------------------------------------------------
@@ -263,15 +269,8 @@ CLAIMS = (
         _prove,
         _keep,
     ),
-    Claim(
-        "grade",
-        "the suites notice single errors in the circuit",
-        records.GRADES,
-        _ungraded,
-        _grade_seconds,
-        _grade,
-        mutants.keep,
-    ),
+    _grading("grade", mutants.NETLIST),
+    _grading("mapped", mutants.KINDS["mapped"]),
     Claim(
         "sweep",
         "the circuit agrees with the model on every input, or on a stratified sample",

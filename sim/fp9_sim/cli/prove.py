@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fp9.cli.support import SEED, Command, Seconds, extra, keeps, load_unit, progress_bar, settings_option, show, table
-from fp9.cli.words import UNIT
-from fp9_sim.records import GRADES, PLACE, PROOFS, TEXTS, home, write
+from fp9.cli.words import UNIT, Words
+from fp9_sim.records import PLACE, PROOFS, TEXTS, home, write
 
 if TYPE_CHECKING:
     from fp9.units import Unit
     from fp9_sim.proofs import ProofRecord
 
+_KINDS = ("netlist", "mapped")
 _PATH = click.Path(path_type=Path)
 _KEPT = "with --record the units that ended have their records; run the same command for the others"
 
@@ -132,6 +133,14 @@ def _counterexample(found: dict[str, Any]) -> str:
 @click.command(cls=Command)
 @click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
 @click.option(
+    "--kind",
+    "named",
+    type=Words(_KINDS),
+    default="netlist",
+    show_default=True,
+    help=f"Where the errors are: {' or '.join(_KINDS)}.",
+)
+@click.option(
     "--mutants",
     "drawn",
     type=click.IntRange(2, 1_000_000),
@@ -139,9 +148,7 @@ def _counterexample(found: dict[str, Any]) -> str:
     show_default=True,
     help="Errors drawn of each UNIT for each seed.",
 )
-@click.option(
-    "--seed", "seeds", type=SEED, multiple=True, default=(1, 2, 3), show_default=True, help="Seeds of the errors."
-)
+@click.option("--seed", "seeds", type=SEED, multiple=True, help="Seeds of the errors; default: those of the records.")
 @click.option(
     "--timeout",
     type=Seconds(),
@@ -154,11 +161,12 @@ def _counterexample(found: dict[str, Any]) -> str:
     "--to",
     "folder",
     type=_PATH,
-    help=f"Folder of the record; default: {GRADES} in {PLACE}.",
+    help=f"Folder of the record; default: that of the kind in {PLACE}.",
 )
 @settings_option
 def grade(
     names: tuple[str, ...],
+    named: str,
     drawn: int,
     seeds: tuple[int, ...],
     timeout: float | None,
@@ -170,27 +178,34 @@ def grade(
 ) -> None:
     """Grade the vector suites of UNIT... by mutants.
 
-    A mutant has one error put into the netlist, half of them in operators, half in gates; give --seed again for more
-    draws. Mutants proven to change nothing are left out; those of which the record of the same Verilog says so are not
-    proven again. Exit code 1 unless `corner` notices all others and `smoke` at least 95 %.
+    A mutant has one error put into the netlist, half of them in operators, half in gates; with --kind mapped, into the
+    cells that it is mapped to, half of them nets stuck at 0 or 1, half pairs of nets exchanged. Give --seed again for
+    more draws. Mutants proven to change nothing are left out; those of which the record of the same Verilog says so are
+    not proven again. Exit code 1 unless `corner` notices all others and `smoke` at least 95 %.
 
     \b
       fp9 grade cast_fp32
       fp9 grade dot8_fp32_rvbna --timeout 600
       fp9 grade cast_fp32 --again
+      fp9 grade cast_fp32 --kind mapped
     """
     with extra("sim"):
         from fp9_sim import mutants  # slow to load
     from fp9.vectors.grades import percent  # slow to load
 
+    if named not in mutants.KINDS:
+        raise ValueError(f"kind {named!r} given; give {' or '.join(mutants.KINDS)}")
+    kind = mutants.KINDS[named]
     keeps(_KEPT)
     graded = []
     with progress_bar() as progress:
         for name in names:
             unit = load_unit(name, settings)
-            limit, records = timeout or mutants.EQUIVALENCE_SECONDS, folder or home() / GRADES
-            known = frozenset() if again else mutants.proven(unit, records)
-            graded.append(mutants.grade(unit, drawn=drawn, seeds=seeds, timeout=limit, proven=known, progress=progress))
+            limit, records = timeout or mutants.EQUIVALENCE_SECONDS, folder or home() / kind.folder
+            known = frozenset() if again else mutants.proven(unit, kind, records)
+            graded.append(
+                mutants.grade(unit, kind=kind, drawn=drawn, seeds=seeds, timeout=limit, proven=known, progress=progress)
+            )
             if record:
                 mutants.keep(graded[-1], records)
     rows = [

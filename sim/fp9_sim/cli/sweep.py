@@ -141,10 +141,11 @@ def _operation(unit: Unit, text: str) -> dict[str, int]:
 @click.option("--records", type=_PATH, default=HOME, show_default=True, help="Folder of records.")
 @click.option("--functional", is_flag=True, help="Draw functional.md instead; takes minutes.")
 def coverage(records: Path, functional: bool, as_json: bool) -> None:
-    """Draw the page of what is checked.
+    """Draw the pages of what is checked.
 
     coverage.md in the folder of records says for each unit of the catalogue what is swept, proven and graded;
-    functional.md, what its suites meet of the situations that its spec has, with the outputs of the golden model.
+    mutants.md, how many errors of every kind its suites notice; functional.md, what its suites meet of the situations
+    that its spec has, with the outputs of the golden model.
 
     \b
       fp9 coverage
@@ -155,8 +156,10 @@ def coverage(records: Path, functional: bool, as_json: bool) -> None:
     if functional:
         return _functional(records, as_json)
     with extra("sim"):
-        from fp9_sim import sweeps as library  # slow to load
+        from fp9_sim import mutants  # slow to load
+        from fp9_sim import sweeps as library
     rows = library.coverage(records)
+    mutants.draw_page(records)
     columns = list(library.COLUMNS)
     shown = [{"complete": row.complete, **dict(zip(columns, (row.unit, *row.cells), strict=True))} for row in rows]
     show(shown, as_json, table("Coverage", columns, [(row.unit, *row.cells) for row in rows]))

@@ -1,6 +1,23 @@
 """Single errors drawn in a circuit, and the share of them that a suite notices."""
 
 from fp9_sim.mutants.job import EQUIVALENCE_SECONDS, REQUIRED, Grade, SuiteGrade, grade
-from fp9_sim.mutants.kept import keep, proven, read, suite_digest
+from fp9_sim.mutants.kept import keep, proven, read, standing, suite_digest
+from fp9_sim.mutants.kinds import KINDS, NETLIST, Kind
+from fp9_sim.mutants.page import draw_page
 
-__all__ = ["EQUIVALENCE_SECONDS", "REQUIRED", "Grade", "SuiteGrade", "grade", "keep", "proven", "read", "suite_digest"]
+__all__ = [
+    "EQUIVALENCE_SECONDS",
+    "KINDS",
+    "NETLIST",
+    "REQUIRED",
+    "Grade",
+    "Kind",
+    "SuiteGrade",
+    "draw_page",
+    "grade",
+    "keep",
+    "proven",
+    "read",
+    "standing",
+    "suite_digest",
+]

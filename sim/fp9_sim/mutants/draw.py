@@ -20,7 +20,7 @@ SELECT_BITS = 8
 MOST = (1 << SELECT_BITS) - 1
 """Most mutants of one netlist."""
 
-_READ = """\
+READ = """\
 read_verilog unit.v
 hierarchy -check -top {name}
 proc
@@ -29,7 +29,7 @@ opt -full -nodffe -nosdff
 opt_clean
 """
 _TO_GATES = "techmap\nopt -full -nodffe -nosdff\nabc -g AND,OR,XOR,NAND,NOR,XNOR,MUX\nopt_clean\n"
-_TO_JSON = "techmap\nopt_expr\nopt_merge\nopt_clean\nwrite_json mutants.json\n"
+TO_JSON = "techmap\nopt_expr\nopt_merge\nopt_clean\nwrite_json mutants.json\n"
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) 
 
     The circuit, whose mapping to gates takes the most time, is made once.
     """
-    prepare = _READ.format(name=unit.name) + (_TO_GATES if level == "gate" else "")
+    prepare = READ.format(name=unit.name) + (_TO_GATES if level == "gate" else "")
     lists = (f"mutate -list {count} -seed {seed} -o {_list(place)}\n" for place, seed in enumerate(seeds))
     with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
         folder = Path(name)
@@ -78,7 +78,7 @@ def _list(place: int) -> str:
 def _inserted(unit: Unit, drawn: list[str], folder: Path) -> GateNetlist:
     """The prepared circuit with all mutants drawn."""
     insert = [f"{line} -ctrl {SELECT} {SELECT_BITS} {i}\n" for i, line in enumerate(drawn, start=1)]
-    run_yosys("read_rtlil prepared.il\n" + "".join(insert) + _TO_JSON, folder)
+    run_yosys("read_rtlil prepared.il\n" + "".join(insert) + TO_JSON, folder)
     return GateNetlist.from_json(json.loads((folder / "mutants.json").read_text())["modules"][unit.name])
 
 

@@ -1,8 +1,8 @@
-"""Grading of vectors by mutation: what share of single-gate and single-operator errors a suite notices.
+"""Grading of vectors by mutation: what share of single errors a suite notices.
 
-Yosys draws the mutants, half of them in the operators as the Verilog has them (an adder, a comparison, a multiplexer)
-and half in a netlist of two-input gates. A mutant that no vector notices is compared with the circuit by SAT and ABC:
-equal ones are no errors and leave the count.
+What the mutants are is their kind (module `kinds`): errors in operators as the Verilog has them and in two-input gates,
+or in library cells. A mutant that no vector notices is compared with the circuit by SAT and ABC: equal ones are no
+errors and leave the count.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ import fp9_rtl
 from fp9.units import Decoder, Unit, Upcast
 from fp9.vectors import sets as library
 from fp9.vectors.sets import VectorSet
-from fp9_sim.mutants.draw import LEVELS, MOST, SELECT, SELECT_BITS, Mutant, MutantSet, draw
+from fp9_sim.mutants.draw import MOST, SELECT, SELECT_BITS, Mutant, MutantSet
+from fp9_sim.mutants.kinds import NETLIST, Kind
 from fp9_sim.netlists.clocked import circuit, keeps_registers
 from fp9_sim.netlists.equality import Comparison
 from fp9_sim.netlists.gates import WORD, Planes, bit_planes
@@ -28,9 +29,7 @@ from fp9_sim.netlists.solver import State, Verdict
 from fp9_sim.provenance import provenance
 
 DRAWN = 240
-"""Mutants of a unit for each seed, both levels together."""
-
-SEEDS = (1, 2, 3)
+"""Mutants of a unit for each seed, all levels of a kind together."""
 
 REQUIRED = {"smoke": 0.95, "corner": 1.0}
 """Suites that are graded, and the share of mutants that each has to notice."""
@@ -61,7 +60,7 @@ class SuiteGrade:
 
 @dataclass(frozen=True)
 class Grade:
-    """The mutants drawn of a unit, `drawn` over all seeds, and each suite's figures.
+    """The mutants of a kind drawn of a unit, `drawn` over all seeds, and each suite's figures.
 
     `unnoticed` are mutants that no suite noticed, with inputs that tell them apart; `undecided` those for which the
     proof did not finish; `reused` says how many of the `equivalent` ones had been proven before. `seconds` is what the
@@ -69,6 +68,7 @@ class Grade:
     """
 
     unit: str
+    kind: str
     spec: tuple[str, ...]
     verilog_sha256: str
     circuit_sha256: str
@@ -97,34 +97,41 @@ class Grade:
 def grade(
     unit: Unit,
     *,
+    kind: Kind = NETLIST,
     drawn: int = DRAWN,
-    seeds: tuple[int, ...] = SEEDS,
+    seeds: tuple[int, ...] | None = None,
     suites: tuple[str, ...] = tuple(REQUIRED),
     timeout: float = EQUIVALENCE_SECONDS,
     proven: frozenset[Mutant] = frozenset(),
     progress: Progress | None = None,
 ) -> Grade:
-    """Grade suites of a unit's vectors by `drawn` mutants for each seed; one that two seeds draw counts once.
+    """Grade suites of a unit's vectors by `drawn` mutants of a kind for each seed, the levels of the kind taking equal
+    shares; one that two seeds draw counts once. Without `seeds` these are the kind's.
 
     `timeout` are the seconds that the comparison of one mutant with the circuit may take; `proven` are mutants of this
     very text that have been found equal before (`kept.proven`), and are not compared again.
 
-    Raises ValueError where the circuit itself disagrees with a vector, or `drawn` is not 2..510.
+    Raises ValueError where the circuit itself disagrees with a vector, or `drawn` is beyond 255 for each level or none.
     """
-    if not 2 <= drawn <= 2 * MOST:
-        raise ValueError(f"{drawn} mutants given; give 2 to {2 * MOST}")
+    seeds, levels = seeds or kind.seeds, len(kind.levels)
+    if not levels <= drawn <= levels * MOST:
+        raise ValueError(f"{drawn} mutants given; give {levels} to {levels * MOST}")
     tell, started = progress or (lambda words, done, total: None), time.monotonic()
     verilog = fp9_rtl.verilog(unit)
     made = {suite: library.generate(unit, suite) for suite in suites}
-    graded = _Graded(timeout, proven, set(), {suite: set() for suite in made}, {})
-    counts = zip(LEVELS, (drawn - drawn // 2, drawn // 2), strict=True)
-    levels = [draw(unit, circuit(unit, verilog), level, count, seeds) for level, count in counts]
+    graded = _Graded(kind, timeout, proven, set(), {suite: set() for suite in made}, {})
+    counts = [(drawn + levels - 1 - place) // levels for place in range(levels)]
+    drawings = [
+        kind.draw(unit, circuit(unit, verilog), level, count, seeds)
+        for level, count in zip(kind.levels, counts, strict=True)
+    ]
     for number, seed in enumerate(seeds):
         tell(f"{unit.name}: seed {seed}", number, len(seeds))
-        for drawings in levels:
-            graded.add(unit, next(drawings), made)
+        for drawing in drawings:
+            graded.add(unit, next(drawing), made)
     return Grade(
         unit.name,
+        kind.name,
         tuple(unit.describe()),
         hashlib.sha256(verilog.encode()).hexdigest(),
         fp9_rtl.circuit_digest(unit),
@@ -136,7 +143,7 @@ def grade(
         tuple(graded.suite(suite, vectors) for suite, vectors in made.items()),
         len(proven & {*graded.ended(State.PROVEN)}),
         round(time.monotonic() - started, 1),
-        provenance(),
+        provenance() | kind.tools(),
     )
 
 
@@ -144,6 +151,7 @@ def grade(
 class _Graded:
     """What is known of the mutants so far: those that each suite noticed, and the others compared with the circuit."""
 
+    kind: Kind
     timeout: float
     proven: frozenset[Mutant]
     mutants: set[Mutant]
@@ -176,7 +184,7 @@ class _Graded:
     def suite(self, name: str, vectors: VectorSet) -> SuiteGrade:
         noticed = self.noticed[name]
         missed = self.mutants - noticed - {*self.ended(State.PROVEN)}
-        order = sorted(missed, key=lambda m: (m.seed, LEVELS.index(m.level), m.number))
+        order = sorted(missed, key=lambda m: (m.seed, self.kind.levels.index(m.level), m.number))
         return SuiteGrade(name, library.digest(vectors), len(vectors), len(noticed), tuple(order))
 
 

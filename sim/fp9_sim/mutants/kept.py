@@ -16,13 +16,13 @@ from fp9.units import Unit
 from fp9.vectors import sets as vectors
 from fp9.vectors.grades import TABLE
 from fp9_rtl.tools.cache import load, store
-from fp9_rtl.tools.yosys import yosys_version
 from fp9_sim import records
 from fp9_sim.mutants.draw import Mutant
-from fp9_sim.mutants.job import Grade
+from fp9_sim.mutants.job import REQUIRED, Grade
+from fp9_sim.mutants.kinds import NETLIST, Kind
 from fp9_sim.provenance import model_digest
 
-SOURCE = Path(fp9.__file__).resolve().parents[2] / records.HOME / records.GRADES
+SOURCE = Path(fp9.__file__).resolve().parents[2] / records.HOME
 """The records that lie with the source; beside an installed package there are none."""
 
 _NEEDED = {"verilog_sha256", "suites", "seeds"}
@@ -31,7 +31,7 @@ _NEEDED = {"verilog_sha256", "suites", "seeds"}
 def keep(graded: Grade, folder: Path) -> Path:
     """Write the record of a unit; where it lies with the source, the model's table anew, too. Returns its path."""
     path = records.write(folder, graded.unit, graded.to_dict())
-    if folder.resolve() == SOURCE:
+    if folder.resolve() == SOURCE / NETLIST.folder:
         write_whole(TABLE, table(folder))
     return path
 
@@ -41,18 +41,34 @@ def read(folder: Path, unit: str) -> dict[str, Any] | None:
     return records.read(folder, unit, _NEEDED, "grade")
 
 
-def proven(unit: Unit, folder: Path = SOURCE) -> frozenset[Mutant]:
-    """Mutants that the record of a unit's very text says equal, as the same Yosys numbers them: what a suite notices
+def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> frozenset[Mutant]:
+    """Mutants that the record of a unit's very text says equal, as the same tools number them: what a suite notices
     may have changed since, the circuit has not. None of a damaged record, which is there to be written anew.
     """
     try:
-        record = read(folder, unit.name)
+        record = read(folder or SOURCE / kind.folder, unit.name)
     except ValueError:
         return frozenset()
     digest = hashlib.sha256(fp9_rtl.verilog(unit).encode()).hexdigest()
-    if not record or record["verilog_sha256"] != digest or record.get("provenance", {}).get("yosys") != yosys_version():
+    if not record or record["verilog_sha256"] != digest:
+        return frozenset()
+    if not kind.tools().items() <= record.get("provenance", {}).items():
         return frozenset()
     return frozenset(Mutant(**mutant) for mutant in record.get("equivalent", ()))
+
+
+def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple[dict[str, Any] | None, str | None]:
+    """The record of a unit in the folder of all records, and why it says nothing of the circuit, or of the suites, that
+    the unit has today; None where it does. Raises ValueError for a file that is no record.
+    """
+    record = read(folder / kind.folder, unit.name)
+    if record is None:
+        return None, records.NO_RECORD
+    if record.get("circuit_sha256") != circuit_digest:
+        return record, records.EARLIER_CIRCUIT
+    graded = {suite["suite"]: suite.get("sha256") for suite in record["suites"]}
+    current = all(graded.get(suite) == suite_digest(unit, suite) for suite in REQUIRED)
+    return record, None if current else records.EARLIER_SUITE
 
 
 def suite_digest(unit: Unit, suite: str) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import fp9_rtl
 from fp9.system.files import write_whole
 from fp9.units import CATALOGUE, Unit
 from fp9.vectors.grades import percent
 from fp9_sim import mutants, recounts
-from fp9_sim.records import EARLIER_CIRCUIT, EARLIER_SUITE, GRADES, PROOFS, SWEEPS, path_of, read
+from fp9_sim.records import EARLIER_CIRCUIT, NO_RECORD, PROOFS, SWEEPS, path_of, read
 from fp9_sim.sweeps import records
 from fp9_sim.sweeps.plan import Plan
 
@@ -79,7 +78,7 @@ def covered(unit: Unit, folder: Path) -> Covered:
     plan = found.plan
     space = "with state" if not plan.exhaustive and unit.kind == "mac" else _power(plan.space)
     proof = _proof(unit, folder / PROOFS, digest)
-    cells = (space, *_cells(found), proof, *_grades(unit, folder / GRADES, digest), _recounted(unit, folder))
+    cells = (space, *_cells(found), proof, *_grades(unit, folder, digest), _recounted(unit, folder))
     return Covered(unit.name, cells, found.share == 1 and not found.mismatches)
 
 
@@ -160,21 +159,12 @@ def _proof(unit: Unit, folder: Path, digest: str) -> str:
 
 def _grades(unit: Unit, folder: Path, digest: str) -> tuple[str, str]:
     """The shares of mutants that `corner` and `smoke` notice."""
-    record = mutants.read(folder, unit.name)
-    if record is None:
-        return "-", "-"
-    if record.get("circuit_sha256") != digest:
-        return EARLIER_CIRCUIT, EARLIER_CIRCUIT
-    suites = {suite["suite"]: suite for suite in record["suites"]}
-    return _share(unit, suites.get("corner")), _share(unit, suites.get("smoke"))
-
-
-def _share(unit: Unit, suite: dict[str, Any] | None) -> str:
-    if suite is None:
-        return "-"
-    if suite.get("sha256") != mutants.suite_digest(unit, suite["suite"]):
-        return EARLIER_SUITE
-    return percent(suite["rate"])
+    record, why = mutants.standing(unit, mutants.NETLIST, folder, digest)
+    if record is None or why:
+        said = "-" if why in (None, NO_RECORD) else why
+        return said, said
+    rates = {suite["suite"]: percent(suite["rate"]) for suite in record["suites"]}
+    return rates["corner"], rates["smoke"]
 
 
 def _recounted(unit: Unit, folder: Path) -> str:

@@ -13,13 +13,12 @@ import fp9_rtl
 from fp9.units import CATALOGUE
 from fp9.vectors.grades import TABLE, grade_of
 from fp9_rtl.tools.yosys import yosys_version
-from fp9_sim.mutants import Grade, SuiteGrade, keep, kept, proven, read
+from fp9_sim.mutants import NETLIST, Grade, SuiteGrade, keep, kept, proven, read
 from fp9_sim.mutants.draw import Mutant
 
 RECORDS = Path(__file__).parents[3] / "docs" / "verification" / "grades"
-GRADED = Grade(
-    "some", (), "f" * 64, "c" * 64, 4, (5,), (), (), (), (SuiteGrade("smoke", "a" * 64, 10, 3, ()),), 0, 1.5, {}
-)
+_SUITES = (SuiteGrade("smoke", "a" * 64, 10, 3, ()),)
+GRADED = Grade("some", "netlist", (), "f" * 64, "c" * 64, 4, (5,), (), (), (), _SUITES, 0, 1.5, {})
 
 
 def test_the_models_table_is_that_of_the_records() -> None:
@@ -46,7 +45,7 @@ def test_a_record_elsewhere_leaves_the_models_table_alone(tmp_path: Path) -> Non
 
 
 def test_a_record_of_the_source_makes_the_table_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "SOURCE", tmp_path / "grades")
+    monkeypatch.setattr(kept, "SOURCE", tmp_path)
     monkeypatch.setattr(kept, "TABLE", tmp_path / "grades.json")
     keep(GRADED, tmp_path / "grades")
     suite = {"mutants": 3, "noticed": 3, "share": 1.0, "seeds": [5], "verilog_sha256": "f" * 64}
@@ -59,16 +58,16 @@ def test_proofs_of_mutants_count_for_the_very_text_and_its_yosys_alone(tmp_path:
     mutant = Mutant("gate", 1, 2, "inv at some cell")
     yosys = {"yosys": yosys_version()}
     own = replace(GRADED, unit=unit.name, verilog_sha256=digest, equivalent=(mutant,), provenance=yosys)
-    assert proven(unit, tmp_path) == frozenset()
+    assert proven(unit, NETLIST, tmp_path) == frozenset()
     for record, found in (
         (own, {mutant}),
         (replace(own, verilog_sha256="0" * 64), set()),
         (replace(own, provenance={"yosys": "0.1"}), set()),
     ):
         path = keep(record, tmp_path)
-        assert proven(unit, tmp_path) == found
+        assert proven(unit, NETLIST, tmp_path) == found
     path.write_text("{")
-    assert proven(unit, tmp_path) == frozenset()
+    assert proven(unit, NETLIST, tmp_path) == frozenset()
 
 
 @pytest.mark.parametrize("text", ["{}", "[1]", "{"])

@@ -268,14 +268,16 @@ def test_a_grade_counts_for_the_circuit_and_the_suite_that_it_was_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fp9_rtl.circuit_digest", lambda unit: "this circuit")
-    corner = vectors.generate(UNIT, "corner")
-    suite = {"suite": "corner", "sha256": vectors.digest(corner), "killed": 1999, "survivors": [{}], "rate": 0.9995}
-    record = {"verilog_sha256": "0" * 64, "circuit_sha256": "this circuit", "seeds": [1], "suites": [suite]}
+    suites = [
+        {"suite": suite, "sha256": vectors.digest(vectors.generate(UNIT, suite)), "survivors": [{}], "rate": rate}
+        for suite, rate in (("smoke", 0.5), ("corner", 0.9995))
+    ]
+    record = {"verilog_sha256": "0" * 64, "circuit_sha256": "this circuit", "seeds": [1], "suites": suites}
     path = tmp_path / "grades" / f"{UNIT.name}.json"
     path.parent.mkdir()
     path.write_text(json.dumps(record))
-    assert coverage(tmp_path, [UNIT])[0].cells[-3:-1] == ("99.9 %", "-"), "one mutant missed is not 100.0 %"
-    path.write_text(json.dumps({**record, "suites": [{**suite, "sha256": "0" * 64}]}))
+    assert coverage(tmp_path, [UNIT])[0].cells[-3:-1] == ("99.9 %", "50.0 %"), "one mutant missed is not 100.0 %"
+    path.write_text(json.dumps({**record, "suites": [{**suites[0], "sha256": "0" * 64}, suites[1]]}))
     assert coverage(tmp_path, [UNIT])[0].cells[-3] == "earlier suite"
     path.write_text(json.dumps({**record, "circuit_sha256": "another circuit"}))
     assert coverage(tmp_path, [UNIT])[0].cells[-3] == "earlier circuit"

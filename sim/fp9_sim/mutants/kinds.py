@@ -1,0 +1,66 @@
+"""The kinds of errors that suites are graded by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from fp9.units import Unit
+from fp9_rtl.tools.yosys import yosys_version
+from fp9_sim.mutants import draw, mapped
+from fp9_sim.mutants.draw import MutantSet
+from fp9_sim.records import GRADES, MAPPED
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of errors: what they are, in words; the folder of its records; and the seeds that these are of.
+
+    `draw` takes a unit, the Verilog of its circuit, one of the `levels`, how many and seeds, and gives the mutants of
+    one seed after the other. `tools` are, by name, the versions of what decides which mutants a seed draws.
+    """
+
+    name: str
+    says: str
+    folder: str
+    levels: tuple[str, ...]
+    seeds: tuple[int, ...]
+    draw: Callable[[Unit, str, str, int, tuple[int, ...]], Iterator[MutantSet]]
+    tools: Callable[[], dict[str, str]]
+
+
+def _of_yosys() -> dict[str, str]:
+    return {"yosys": yosys_version()}
+
+
+def _of_mapping() -> dict[str, str]:
+    cells = mapped.cells()
+    return _of_yosys() | {"library": f"{cells.name} {cells.sha256[:12]}"}
+
+
+NETLIST = Kind(
+    "netlist",
+    "single errors in its operators and in its gates",
+    GRADES,
+    draw.LEVELS,
+    (1, 2, 3),
+    draw.draw,
+    _of_yosys,
+)
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        NETLIST,
+        Kind(
+            "mapped",
+            "nets stuck at 0 or 1, and pairs of nets exchanged, after its mapping to library cells",
+            MAPPED,
+            mapped.LEVELS,
+            (1,),
+            mapped.draw,
+            _of_mapping,
+        ),
+    )
+}
+"""Every kind by its name."""

@@ -1,0 +1,182 @@
+"""Errors in a unit's netlist after its mapping to library cells: nets stuck at 0 or 1, and pairs of nets exchanged.
+
+They are what a defect, or a wire of a hand-made netlist that goes to the wrong place, would be. All errors of a level
+and a seed stand in one netlist, chosen by one input; a net of which there is an error comes out of multiplexers.
+
+    stuck at v:  net = select == i ? v   : what its cell gives
+    exchanged:   net = select == i ? what the other net's cell gives : what its cell gives, and so the other
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fp9.units import Unit
+from fp9_rtl.synthesis.libraries import LIBRARIES, Library, library
+from fp9_rtl.synthesis.mapping import cell_options, copy_liberty
+from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.mutants.draw import READ, SELECT, SELECT_BITS, TO_JSON, Mutant, MutantSet
+from fp9_sim.netlists.gates import REGISTER, GateNetlist
+
+STUCK, SWAPPED = "stuck", "swapped"
+
+_MAP = (
+    READ
+    + """\
+techmap
+opt -full -nodffe -nosdff
+read_liberty -lib library.lib
+abc {cells}
+opt_clean -purge
+write_json mapped.json
+"""
+)
+_TO_GATES = (
+    """\
+read_liberty -ignore_miss_func library.lib
+read_json changed.json
+hierarchy -top {name}
+flatten
+"""
+    + TO_JSON
+)
+
+Bit = int | str
+"""A net as Yosys' JSON numbers it, or a constant."""
+Change = tuple[str, tuple[tuple[Bit, Bit], ...]]
+"""What an error is called, and the nets that it changes, each with what it has instead."""
+
+
+def cells() -> Library:
+    """The library that circuits are mapped to, the first of the catalogue. Raises MissingTool where it is missing."""
+    return library(next(iter(LIBRARIES)))
+
+
+def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
+    """Draw mutants of a level of the mapped circuit that `text` describes, for one seed after the other, and put those
+    of a seed into one netlist; fewer where the circuit has no more."""
+    mapped = _mapped(unit, text)
+    for seed in seeds:
+        module = json.loads(mapped)["modules"][unit.name]
+        changes = _DRAWN[level](_Nets(module), count, np.random.default_rng(seed))
+        mutants = tuple(Mutant(level, seed, i, name) for i, (name, _) in enumerate(changes, start=1))
+        _insert(module, changes)
+        yield MutantSet(mutants, _simple_gates(unit, module))
+
+
+@functools.lru_cache(maxsize=1)
+def _mapped(unit: Unit, text: str) -> str:
+    """The circuit in cells of the library, as `write_json` gives it. Its registers are Yosys' own."""
+    with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
+        folder = Path(name)
+        (folder / "unit.v").write_text(text)
+        copy_liberty(cells(), folder)
+        run_yosys(_MAP.format(name=unit.name, cells=cell_options(cells())), folder)
+        return (folder / "mapped.json").read_text()
+
+
+def _simple_gates(unit: Unit, module: dict[str, Any]) -> GateNetlist:
+    """The netlist of a module of library cells, each made of simple gates."""
+    with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
+        folder = Path(name)
+        copy_liberty(cells(), folder)
+        (folder / "changed.json").write_text(json.dumps({"modules": {unit.name: module}}))
+        run_yosys(_TO_GATES.format(name=unit.name), folder)
+        return GateNetlist.from_json(json.loads((folder / "mutants.json").read_text())["modules"][unit.name])
+
+
+# --- drawing ----------------------------------------------------------------------------------------------------------
+
+
+class _Nets:
+    """The nets that cells drive, in the order of the netlist, and how many cells each has before it at most."""
+
+    def __init__(self, module: Mapping[str, Any]) -> None:
+        drivers: dict[Bit, str] = {}
+        read: dict[str, set[Bit]] = {}
+        for name, cell in module["cells"].items():
+            if cell["type"] != REGISTER:
+                pins: dict[str, set[Bit]] = {"input": set(), "output": set()}
+                for pin, (bit,) in cell["connections"].items():
+                    pins[cell["port_directions"][pin]].add(bit)
+                drivers |= dict.fromkeys(pins["output"], name)
+                read[name] = pins["input"]
+        self.driver = {bit: f"{module['cells'][name]['type']} {name}" for bit, name in drivers.items()}
+        before = {name: {drivers[bit] for bit in bits if bit in drivers} for name, bits in read.items()}
+        depth: dict[str, int] = {}
+        for name in TopologicalSorter(before).static_order():
+            depth[name] = 1 + max((depth[other] for other in before[name]), default=0)
+        self.depth = {bit: depth[name] for bit, name in drivers.items()}
+
+
+def _stuck(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
+    """Nets and the constants that they are stuck at, none twice."""
+    sites = [(bit, value) for bit in nets.driver for value in "01"]
+    drawn = rng.permutation(len(sites))[:count]
+    return [(f"stuck at {value}: {nets.driver[bit]}", ((bit, value),)) for bit, value in (sites[i] for i in drawn)]
+
+
+def _swapped(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
+    """Pairs of nets, none twice, with as many cells before the one as before the other: all pairs together then close
+    no loop."""
+    level: dict[int, list[Bit]] = defaultdict(list)
+    for bit, depth in nets.depth.items():
+        level[depth].append(bit)
+    pairs: dict[tuple[Bit, Bit], None] = {}
+    for first in rng.permutation(list(nets.driver)).tolist():
+        others = [bit for bit in level[nets.depth[first]] if bit != first]
+        if others and len(pairs) < count:
+            pairs[tuple(sorted((first, others[rng.integers(len(others))])))] = None
+    return [(f"exchanged: {nets.driver[a]} and {nets.driver[b]}", ((a, b), (b, a))) for a, b in pairs]
+
+
+_DRAWN = {STUCK: _stuck, SWAPPED: _swapped}
+LEVELS = tuple(_DRAWN)
+
+
+# --- inserting --------------------------------------------------------------------------------------------------------
+
+
+def _insert(module: dict[str, Any], changes: list[Change]) -> None:
+    """Put changes into a module, chosen by their numbers from 1 on at the input SELECT."""
+    free = 1 + max(bit for net in module["netnames"].values() for bit in net["bits"] if isinstance(bit, int))
+    select = list(range(free, free + SELECT_BITS))
+    module["ports"][SELECT] = {"direction": "input", "bits": select}
+    given = {bit: free + SELECT_BITS + i for i, bit in enumerate(dict.fromkeys(b for _, c in changes for b, _ in c))}
+    for cell in module["cells"].values():
+        for pin, direction in cell["port_directions"].items():
+            if direction == "output":
+                cell["connections"][pin] = [given.get(bit, bit) for bit in cell["connections"][pin]]
+    shown = dict(given)
+    """What each net shows behind the changes so far."""
+    following = free + SELECT_BITS + len(given)
+    for number, (_, nets) in enumerate(changes, start=1):
+        chosen, following = following, following + 1
+        module["cells"][f"is_{number}"] = _equals(select, number, chosen)
+        for bit, instead in nets:
+            pins = {"A": shown[bit], "B": given.get(instead, instead), "S": chosen, "Y": following}
+            module["cells"][f"{bit}_in_{number}"] = _cell("$_MUX_", {pin: [net] for pin, net in pins.items()})
+            shown[bit], following = following, following + 1
+    for bit, last in shown.items():
+        module["cells"][f"{bit}_at_last"] = _cell("$_OR_", {"A": [last], "B": ["0"], "Y": [bit]})
+
+
+def _equals(select: list[int], number: int, to: int) -> dict[str, Any]:
+    """A cell that says whether the input is a number."""
+    number_bits = [str(number >> i & 1) for i in range(len(select))]
+    widths = {"A_WIDTH": len(select), "B_WIDTH": len(select), "Y_WIDTH": 1, "A_SIGNED": 0, "B_SIGNED": 0}
+    return _cell("$eq", {"A": select, "B": number_bits, "Y": [to]}) | {"parameters": widths}
+
+
+def _cell(kind: str, pins: Mapping[str, Sequence[Bit]]) -> dict[str, Any]:
+    directions = {pin: "output" if pin == "Y" else "input" for pin in pins}
+    return {"type": kind, "port_directions": directions, "connections": dict(pins)}
