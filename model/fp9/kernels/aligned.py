@@ -9,16 +9,27 @@ import numpy as np
 from fp9.engines import NO_EXPONENT
 from fp9.kernels.compiled import called, inlined, kernel
 from fp9.kernels.floats import masked, rounded
-from fp9.kernels.vectors import Code, give_panel, join_panel, take_panel, tile_columns, vector_function
+from fp9.kernels.vectors import (
+    TOWARD_ZERO,
+    Code,
+    give_panel,
+    join_panel,
+    marks_of,
+    take_panel,
+    tile_columns,
+    vector_function,
+)
 from fp9.kernels.window_tiles import (
     PLANES,
     ROWS,
     Ends,
+    Losses,
     Window,
     ends_of_columns,
     ends_of_steps,
     is_whole,
     pack,
+    pack_bytes,
     whole_sums,
     window_sums,
 )
@@ -34,28 +45,32 @@ class Aligned(NamedTuple):
     truncates: bool
     smallest: Any  # magnitudes within which no sum meets an edge of result or carrier; 0 always does well
     largest: Any
+    tiny: Any  # sums below it may underflow; asked where flags are
 
 
 def _tile(rows: int) -> Any:
     def tile(
         code: Code, a: Any, power_a: Any, depth: Any, b: Any, power_b: Any, acc: Any, row: Any,
-        times: Any, first: Any, count: Any, window: Any, lowest: Any, zero: Any, *ends: Any,
+        times: Any, first: Any, count: Any, window: Any, lowest: Any, zero: Any, *others: Any,
     ) -> None:  # fmt: skip
-        """Carry the accumulators of `rows` rows, so many times, through a step; with `ends` it may be found whole."""
+        """Carry the accumulators of `rows` rows, so many times, through a step; with `Ends` it may be found whole, with
+        `Losses` behind these it marks what it drops.
+        """
+        ends, losses = others[: len(Ends._fields)], Losses(*others[len(Ends._fields) :]) if len(others) > len(Ends._fields) else None
         step = Window(b, power_b, first, count, window, lowest, zero)
         with code.loop(times) as turn:
             place = code.place(turn, rows, row)
             if not ends:
-                window_sums(code, rows, a, power_a, depth, place, step, acc, acc)
+                window_sums(code, rows, a, power_a, depth, place, step, acc, acc, losses)
             else:
                 with code.builder.if_else(is_whole(code, rows, acc, place, step, Ends(*ends))) as (whole, cut):
                     with whole:
                         whole_sums(code, rows, a, depth, place, step, acc)
                     with cut:
-                        window_sums(code, rows, a, power_a, depth, place, step, acc, acc)
+                        window_sums(code, rows, a, power_a, depth, place, step, acc, acc, losses)
 
     tile.__qualname__ = f"aligned_tile_{rows}"
-    return vector_function(tile, carrier=0, toward_zero=True)
+    return vector_function(tile, carrier=0, rounding=TOWARD_ZERO)
 
 
 _rows_tile, _row_tile = _tile(ROWS), _tile(1)
@@ -75,6 +90,16 @@ def _close(s, t, row):
 
 
 @inlined
+def _mark(s, t, row, lost):
+    """Mark sums of a step that are not what they are rounded to; whether one of them may underflow."""
+    tiny = False
+    for j in range(row.size):
+        lost[j] |= (masked(row[j], t.mask) if s.truncates else rounded(row[j], t)) != row[j]
+        tiny |= abs(row[j]) < s.tiny and row[j] != 0.0
+    return tiny
+
+
+@inlined
 def _edges(s, row):
     """Whether a number is too large or too small for these sums, or none."""
     met = False
@@ -85,8 +110,8 @@ def _edges(s, row):
 
 
 @called
-def _steps(s, t, some, ends):
-    """One step of all rows of a panel; `ends`, if any, as of `Ends`."""
+def _steps(s, t, some, ends, marks):
+    """One step of all rows of a panel; `ends`, if any, as of `Ends`, and of `Losses`, of which are the `marks`."""
     a, power_a, values, powers, panel, first, last, redo = some
     numbers, sides = (first, last - first, s.window, s.lowest, s.zero), (a, power_a, a.shape[1])
     times = panel.shape[0] // ROWS
@@ -95,17 +120,20 @@ def _steps(s, t, some, ends):
     others = (*sides, values, powers, panel, times * ROWS, panel.shape[0] - times * ROWS, *numbers)
     _row_tile(others + ends)
     for i in range(panel.shape[0]):
+        if marks is not None:
+            redo[i] |= _mark(s, t, panel[i], marks[i])
         redo[i] |= _close(s, t, panel[i])
 
 
 @kernel
-def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, redo, length, join):
+def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, redo, length, join, lost):
     """Steps of s.products products with a window, a (m, k) and b (k, n), all finite.
 
     `power_a` are bytes of a's shape, exponents with which numbers are aligned, and `low_a` those of their lowest bits,
     or None where windows are so short that hardly a step lies in one; `power_b` and `low_b` are b's. `out` gets the
     accumulators. `redo` (m, panels) is set where sums met an edge: these are wrong. With `join`, a rounding, `length`
-    products at a time are summed from zero, and their sums join accumulators in float64.
+    products at a time are summed from zero, and their sums join accumulators in float64. `lost`, if it is not None, are
+    integers as wide as the carrier's numbers, of the accumulators' shape: those of inexact steps are set.
     """
     m, width = acc.shape[0], tile_columns(b.itemsize)
     panel, totals = np.zeros((m, width), b.dtype), np.empty((m, width), acc.dtype)
@@ -115,6 +143,7 @@ def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, re
         left = number * width
         values = np.zeros((s.products, PLANES, width), b.dtype)
         powers = np.full((s.products, width), np.int8(NO_EXPONENT))
+        lows, marks = np.full((s.products, width), np.int8(-NO_EXPONENT - 1)), marks_of(lost, panel)
         if join is None:
             take_panel(panel, acc, left)
             for i in range(m):
@@ -129,15 +158,22 @@ def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, re
                 pack(values, powers, b[first:last], power_b[first:last], left)
                 some = (a, power_a, values, powers, panel, first, last, redo[:, number])
                 if low_a is None:
-                    _steps(s, t, some, ())
+                    _steps(s, t, some, (), None)
                 else:
                     columns = slice(left, min(left + width, b.shape[1]))
                     highest, lowest = ends_of_columns(power_b[first:last, columns], low_b[first:last, columns])
-                    _steps(s, t, some, (ends[step, 0], ends[step, 1], highest, lowest))
+                    own = (ends[step, 0], ends[step, 1], highest, lowest)
+                    if lost is None:
+                        _steps(s, t, some, own, None)
+                    else:
+                        pack_bytes(lows, low_b[first:last], left)
+                        _steps(s, t, some, own + (low_a, lows, marks), marks)
                 step += 1
             if join is not None:
-                join_panel(totals, panel, join)
+                join_panel(totals, panel, join, marks)
         if join is None:
             give_panel(panel, out, left)
         else:
             give_panel(totals, out, left)
+        if lost is not None:
+            give_panel(marks, lost, left)

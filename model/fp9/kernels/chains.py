@@ -14,7 +14,20 @@ import numpy as np
 
 from fp9.kernels.compiled import inlined, kernel
 from fp9.kernels.floats import largest
-from fp9.kernels.vectors import VECTORS, WIDE, Code, give_panel, join_panel, take_panel, tile_columns, vector_function
+from fp9.kernels.vectors import (
+    DOWNWARD,
+    TO_NEAREST,
+    UPWARD,
+    VECTORS,
+    WIDE,
+    Code,
+    give_panel,
+    join_panel,
+    marks_of,
+    take_panel,
+    tile_columns,
+    vector_function,
+)
 
 _ROWS = 5 if WIDE else 2
 BLOCK = 64
@@ -63,17 +76,19 @@ def _away(code: Code, x: Any, scale: Any) -> Any:
     return code.as_numbers(code.builder.and_(code.builder.add(code.as_bits(x), half), mask))
 
 
-def _chain(rows: int, rounding: Any, several: bool) -> Any:
-    """A tile: accumulators = round(accumulators + products), a whole number of steps."""
+def _chain(rows: int, rounding: Any, several: bool, mode: int = TO_NEAREST) -> Any:
+    """A tile: accumulators = round(accumulators + products), a whole number of steps, and marks of inexact ones."""
 
     def tile(
-        code: Code, a: Any, depth: Any, b: Any, acc: Any, first: Any, row: Any, steps: Any, products: Any, scale: Any
-    ) -> None:
+        code: Code, a: Any, depth: Any, b: Any, acc: Any, first: Any, row: Any, steps: Any, products: Any, scale: Any,
+        *lost: Any,
+    ) -> None:  # fmt: skip
         width = VECTORS * code.lanes
         left = [code.place(code.builder.add(row, code.index(r)), depth, first) for r in range(rows)]
         places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
         cells = [code.place(v, code.lanes, place) for place in places for v in range(VECTORS)]
         sums = [code.variable(code.load(acc, cell, code.float)) for cell in cells]
+        marks = [code.variable(code.load(x, cell, code.int)) for x in lost for cell in cells]
         factor = code.splat(scale)
 
         def add(k: Any) -> None:
@@ -90,16 +105,23 @@ def _chain(rows: int, rounding: Any, several: bool) -> Any:
                     add(code.place(step, products, turn))
             else:
                 add(step)
-            for total in sums:
-                total.set(rounding(code, total.get(), factor))
-        for total, cell in zip(sums, cells, strict=True):
-            code.store(total.get(), acc, cell)
+            for place, total in enumerate(sums):
+                exact, rounded = total.get(), rounding(code, total.get(), factor)
+                total.set(rounded)
+                if marks:
+                    changed = code.builder.xor(code.as_bits(exact), code.as_bits(rounded))
+                    marks[place].set(code.builder.or_(marks[place].get(), changed))
+        for values, array in ((sums, acc), *((marks, x) for x in lost)):
+            for value, cell in zip(values, cells, strict=True):
+                code.store(value.get(), array, cell)
 
     tile.__qualname__ = f"chain_{rows}{rounding.__name__}{'_several' if several else ''}"
-    return vector_function(tile, carrier=0)
+    return vector_function(tile, carrier=0, rounding=mode)
 
 
 _plain_rows, _plain_row = (_chain(rows, _none, several=False) for rows in (_ROWS, 1))
+_up_rows, _up_row = (_chain(rows, _none, several=False, mode=UPWARD) for rows in (_ROWS, 1))
+_down_rows, _down_row = (_chain(rows, _none, several=False, mode=DOWNWARD) for rows in (_ROWS, 1))
 _even_rows, _even_row = (_chain(rows, _to_even, several=False) for rows in (_ROWS, 1))
 _away_rows, _away_row = (_chain(rows, _away, several=False) for rows in (_ROWS, 1))
 _even_steps_rows, _even_steps_row = (_chain(rows, _to_even, several=True) for rows in (_ROWS, 1))
@@ -116,9 +138,23 @@ def _pack(values, b, left):
             own[j] = x[left + j]
 
 
-@kernel
-def plain(a, b, acc, begin, end):
-    """acc = acc + a[:, k] * b[k], in the order of k: each sum exact before it is rounded to the carrier."""
+@inlined
+def _nearest(whole, some):
+    _plain_rows(some) if whole else _plain_row(some)
+
+
+@inlined
+def _up(whole, some):
+    _up_rows(some) if whole else _up_row(some)
+
+
+@inlined
+def _down(whole, some):
+    _down_rows(some) if whole else _down_row(some)
+
+
+@inlined
+def _added(tile, a, b, acc, begin, end):
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panel, values = np.zeros((m, width), acc.dtype), np.zeros((BLOCK, width), acc.dtype)
     one = acc.dtype.type(1.0)
@@ -131,9 +167,22 @@ def plain(a, b, acc, begin, end):
             while row < m:
                 count = _ROWS if row + _ROWS <= m else 1
                 some = (a, a.shape[1], values, panel, first, row, last - first, 1, one)
-                _plain_rows(some) if count == _ROWS else _plain_row(some)
+                tile(count == _ROWS, some)
                 row += count
         give_panel(panel, acc, left)
+
+
+@kernel
+def plain(a, b, acc, begin, end):
+    """acc = acc + a[:, k] * b[k], in the order of k: each sum exact before it is rounded to the carrier."""
+    _added(_nearest, a, b, acc, begin, end)
+
+
+@kernel
+def bounded(a, b, lower, upper, begin, end):
+    """The same for two accumulators, one rounded down at every step, one up: equal where every step is exact."""
+    _added(_down, a, b, lower, begin, end)
+    _added(_up, a, b, upper, begin, end)
 
 
 @inlined
@@ -163,7 +212,15 @@ def _starts_at_edge(s, row):
 
 
 @inlined
-def _block(tile, s, a, bounds, values, panel, first, last, redo):
+def _marked(tile, s, whole, some, marks):
+    if marks is None:
+        tile(s.mode, whole, some)
+    else:
+        tile(s.mode, whole, some + (marks,))
+
+
+@inlined
+def _block(tile, s, a, bounds, values, panel, first, last, redo, marks):
     """Steps of a block of K of all rows of a panel."""
     top, scale = panel.dtype.type(0.0), panel.dtype.type(1 << s.drop)
     for k in range(last - first):
@@ -176,20 +233,21 @@ def _block(tile, s, a, bounds, values, panel, first, last, redo):
         for i in range(row, row + count):
             redo[i] |= not (largest(panel[i]) + bounds[i] * top) * s.growth < s.ceiling
         some = (a, a.shape[1], values, panel, first, row, steps, s.products, scale)
-        tile(s.mode, count == _ROWS, some)
+        _marked(tile, s, count == _ROWS, some, marks)
         if rest:
             some = (a, a.shape[1], values[last - first - rest :], panel, last - rest, row, 1, rest, scale)
-            tile(s.mode, count == _ROWS, some)
+            _marked(tile, s, count == _ROWS, some, marks)
         row += count
 
 
 @inlined
-def _blocks(tile, s, a, bounds, b, acc, out, begin, end, redo, length, join):
+def _blocks(tile, s, a, bounds, b, acc, out, begin, end, redo, length, join, lost):
     m, width, block = acc.shape[0], tile_columns(b.itemsize), block_of(s.products)
     panel, values = np.zeros((m, width), b.dtype), np.zeros((block, width), b.dtype)
     totals = np.empty((m, width), acc.dtype)
     for number in range(redo.shape[1]):
         left = number * width
+        marks = marks_of(lost, panel)
         values[:] = 0.0
         if join is None:
             take_panel(panel, acc, left)
@@ -202,26 +260,29 @@ def _blocks(tile, s, a, bounds, b, acc, out, begin, end, redo, length, join):
             for first in range(start, stop, block):
                 last = min(first + block, stop)
                 _pack(values, b[first:last], left)
-                _block(tile, s, a, bounds, values, panel, first, last, redo[:, number])
+                _block(tile, s, a, bounds, values, panel, first, last, redo[:, number], marks)
             if join is not None:
-                join_panel(totals, panel, join)
+                join_panel(totals, panel, join, marks)
         if join is None:
             give_panel(panel, out, left)
         else:
             give_panel(totals, out, left)
+        if lost is not None:
+            give_panel(marks, lost, left)
 
 
 @kernel
-def rounded(s, a, bounds, b, acc, out, begin, end, redo, length, join):
+def rounded(s, a, bounds, b, acc, out, begin, end, redo, length, join, lost):
     """out = round(acc + a[:, k] * b[k]), in the order of k, all finite, the sum rounded to the carrier before.
 
     `bounds` (m,) are the largest sums of magnitudes of a over `block_of` products; `redo` (m, panels) is set where sums
-    may have met an edge: these are wrong. `length` and `join` as of `aligned.aligned`.
+    may have met an edge: these are wrong. `length`, `join` and `lost` as of `aligned.aligned`, but no mark is set where
+    sums that the carrier cannot hold were rounded to an accumulator.
     """
-    _blocks(_one_product, s, a, bounds, b, acc, out, begin, end, redo, length, join)
+    _blocks(_one_product, s, a, bounds, b, acc, out, begin, end, redo, length, join, lost)
 
 
 @kernel
-def rounded_steps(s, a, bounds, b, acc, out, begin, end, redo, length, join):
+def rounded_steps(s, a, bounds, b, acc, out, begin, end, redo, length, join, lost):
     """As `rounded`, s.products products a step, whose sum with the accumulator is exact."""
-    _blocks(_several_products, s, a, bounds, b, acc, out, begin, end, redo, length, join)
+    _blocks(_several_products, s, a, bounds, b, acc, out, begin, end, redo, length, join, lost)

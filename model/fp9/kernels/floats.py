@@ -159,11 +159,17 @@ def _joined(x, y, t):
 
 
 @inlined
-def rounded_sum_of_three(x, y, z, t):
-    """round(x + y + z), three terms to odd (Boldo and Melquiond, 2008); the rest as `rounded_sum`."""
+def odd_sum_of_three(x, y, z):
+    """x + y + z rounded to odd (Boldo and Melquiond, 2008)."""
     high, low = two_sum(x, y)
     middle, rest = two_sum(z, low)
     top, next_top = two_sum(high, middle)
-    total = odd_sum(top, odd_sum(rest, next_top))
+    return odd_sum(top, odd_sum(rest, next_top))
+
+
+@inlined
+def rounded_sum_of_three(x, y, z, t):
+    """round(x + y + z), the rest as `rounded_sum`."""
+    total = odd_sum_of_three(x, y, z)
     plain = (x + y) + z
     return round64(total if abs(plain) < np.inf and total != 0.0 else plain, t)

@@ -14,8 +14,18 @@ from fp9.formats.host import BINARY64
 from fp9.kernels.bits import bits_float64, float64_bits
 from fp9.kernels.compiled import called, inlined, kernel
 from fp9.kernels.floats import floor, rounded
-from fp9.kernels.vectors import VECTORS, Code, give_panel, take_panel, tile_columns, vector_function
-from fp9.kernels.window_tiles import BYTE, PLANES, ROWS, Window, pack, window_sums
+from fp9.kernels.vectors import (
+    TOWARD_ZERO,
+    VECTORS,
+    Code,
+    give_panel,
+    marks_of,
+    marks_of_row,
+    take_panel,
+    tile_columns,
+    vector_function,
+)
+from fp9.kernels.window_tiles import BYTE, PLANES, ROWS, Losses, Window, pack, pack_bytes, window_sums
 
 _BIAS, _FRACTION_BITS, _EXPONENT_FIELD = BINARY64.bias, BINARY64.fraction_bits, BINARY64.top_field
 
@@ -28,6 +38,7 @@ class Halves(NamedTuple):
     joined: int
     lowest: int  # exponent of the result's lowest binade
     largest: Any  # addends beyond it are no numbers
+    tiny: Any  # sums below it may underflow; asked where flags are
 
 
 @inlined
@@ -44,26 +55,37 @@ def _exponent(s, x):
 
 @inlined
 def _joined(s, even, odd, top, c):
-    """The sum of both halves, whose larger exponent is `top`, and C, floored to `joined` fraction bits."""
+    """The sum of both halves, whose larger exponent is `top`, and C, floored to `joined` fraction bits; whether a floor
+    dropped bits.
+    """
     power = _exponent(s, c)
     last, finer = max(top, power), np.int64(s.joined + 1 - s.window)
     units = _power(s.window - top)
-    both = floor(even * units) + floor(odd * units)
-    own = floor(c * _power(s.window - last)) if power >= last - s.window - 1 else 0.0
-    total = floor(both * _power(top - last + finer)) + own * _power(finer)
+    first, second = even * units, odd * units
+    addend = c * _power(s.window - last)
+    own = floor(addend) if power >= last - s.window - 1 else 0.0
+    both = (floor(first) + floor(second)) * _power(top - last + finer)
+    total = floor(both) + own * _power(finer)
+    dropped = (floor(first) != first) | (floor(second) != second) | (own != addend) | (floor(both) != both)
     total *= _power(last - (s.joined + 1))
     place = _exponent(s, total) - s.joined
-    return floor(total * _power(-place)) * _power(place)
+    steps = total * _power(-place)
+    return floor(steps) * _power(place), dropped | (floor(steps) != steps)
 
 
 @inlined
-def _close(s, t, row, even, odd, tops_even, tops_odd):
-    """Join the halves of a step to the accumulators of a row; whether one of these is no number."""
+def _close(s, t, row, even, odd, tops_even, tops_odd, lost):
+    """Join the halves of a step to the accumulators of a row; whether one of these is no number, or may underflow."""
+    tiny = False
     for j in range(row.size):
         top = np.int64(max(tops_even[j], tops_odd[j]))
+        total, dropped = _joined(s, even[j], odd[j], top, row[j])
         # An aligned sum's zero has no sign.
-        row[j] = rounded(_joined(s, even[j], odd[j], top, row[j]), t) + 0.0
-    return _special(s, row)
+        row[j] = rounded(total, t) + 0.0
+        if lost is not None:
+            lost[j] |= dropped | (row[j] != total)
+            tiny |= abs(total) < s.tiny and total != 0.0
+    return tiny | _special(s, row)
 
 
 @inlined
@@ -78,8 +100,11 @@ def _tile(rows: int) -> Any:
     def tile(
         code: Code, a: Any, power_a: Any, depth: Any, b: Any, power_b: Any, row: Any, times: Any,
         first: Any, half: Any, rest: Any, window: Any, lowest: Any, even: Any, odd: Any, tops_even: Any, tops_odd: Any,
+        *lost: Any,
     ) -> None:  # fmt: skip
-        """Sums and largest exponents of both halves of a step, of `rows` rows, so many times."""
+        """Sums and largest exponents of both halves of a step, of `rows` rows, so many times; `lost`, if any, as of
+        `Losses`.
+        """
         width, none = VECTORS * code.lanes, code.index(NO_EXPONENT)
         other = (
             code.behind(b, code.place(half, PLANES * width), code.float.element),
@@ -88,37 +113,43 @@ def _tile(rows: int) -> Any:
         )
         first_half = Window(b, power_b, first, half, window, lowest, none)
         second_half = Window(*other, rest, window, lowest, none)
-        for step, sums, tops in ((first_half, even, tops_even), (second_half, odd, tops_odd)):
+        losses: list[Losses | None] = [None, None]
+        if lost:
+            low_a, low_b, marks = lost
+            losses = [Losses(*lost), Losses(low_a, code.behind(low_b, code.place(half, width), BYTE), marks)]
+        halves = ((first_half, even, tops_even), (second_half, odd, tops_odd))
+        for (step, sums, tops), own in zip(halves, losses, strict=True):
             with code.loop(times) as turn:
                 place = code.place(turn, rows, row)
-                found = window_sums(code, rows, a, power_a, depth, place, step, None, sums)
+                found = window_sums(code, rows, a, power_a, depth, place, step, None, sums, own)
                 for r, top in enumerate(found):
                     code.store(top, tops, code.place(code.builder.add(place, code.index(r)), width))
 
     tile.__qualname__ = f"halves_tile_{rows}"
-    return vector_function(tile, carrier=0, toward_zero=True)
+    return vector_function(tile, carrier=0, rounding=TOWARD_ZERO)
 
 
 _rows_tile, _row_tile = _tile(ROWS), _tile(1)
 
 
 @called
-def _step(s, t, a, power_a, values, powers, panel, sums, tops, first, last, redo):
-    """One step of all rows of a panel."""
+def _step(s, t, a, power_a, values, powers, panel, sums, tops, first, last, redo, losses, marks):
+    """One step of all rows of a panel; `losses`, if any, as of `Losses`, of which are the `marks`."""
     half = (last - first + 1) // 2
     numbers = (first, half, last - first - half, s.window, s.lowest, sums[0], sums[1], tops[0], tops[1])
     times = panel.shape[0] // ROWS
     some = (a, power_a, a.shape[1], values, powers, 0, times, *numbers)
-    _rows_tile(some)
+    _rows_tile(some + losses)
     rest = panel.shape[0] - times * ROWS
     others = (a, power_a, a.shape[1], values, powers, times * ROWS, rest, *numbers)
-    _row_tile(others)
+    _row_tile(others + losses)
     for i in range(panel.shape[0]):
-        redo[i] |= _close(s, t, panel[i], sums[0, i], sums[1, i], tops[0, i], tops[1, i])
+        own = marks_of_row(marks, i)
+        redo[i] |= _close(s, t, panel[i], sums[0, i], sums[1, i], tops[0, i], tops[1, i], own)
 
 
 @kernel
-def halves(s, t, a, power_a, b, power_b, acc, out, begin, end, redo):
+def halves(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, redo, lost):
     """Steps of s.products products, those of even places first in each; arguments as of `aligned`, in float64."""
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panel, sums = np.empty((m, width)), np.empty((2, m, width))
@@ -127,11 +158,19 @@ def halves(s, t, a, power_a, b, power_b, acc, out, begin, end, redo):
         left = number * width
         values = np.zeros((s.products, PLANES, width))
         powers = np.full((s.products, width), np.int8(NO_EXPONENT))
+        lows, marks = np.full((s.products, width), np.int8(-NO_EXPONENT - 1)), marks_of(lost, panel)
         take_panel(panel, acc, left)
         for i in range(m):
             redo[i, number] |= _special(s, panel[i])
         for first in range(begin, end, s.products):
             last = min(first + s.products, end)
             pack(values, powers, b[first:last], power_b[first:last], left)
-            _step(s, t, a, power_a, values, powers, panel, sums, tops, first, last, redo[:, number])
+            some = (a, power_a, values, powers, panel, sums, tops, first, last, redo[:, number])
+            if lost is None:
+                _step(s, t, *some, (), None)
+            else:
+                pack_bytes(lows, low_b[first:last], left)
+                _step(s, t, *some, (low_a, lows, marks), marks)
         give_panel(panel, out, left)
+        if lost is not None:
+            give_panel(marks, lost, left)

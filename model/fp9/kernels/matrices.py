@@ -10,7 +10,7 @@ import numpy as np
 
 from fp9.kernels.bits import float64_bits
 from fp9.kernels.compiled import inlined, kernel
-from fp9.kernels.floats import round32, rounded_sum, rounded_sum_of_three
+from fp9.kernels.floats import odd_sum, odd_sum_of_three, round32, rounded_sum, rounded_sum_of_three
 from fp9.kernels.fused import code_value, finish
 from fp9.kernels.limbs import deposit, limbs_to_odd
 
@@ -110,8 +110,23 @@ def join_parts(totals, first, second, t):
 
 
 @kernel
-def combine(binades, order, t, mode, table, base, limbs, parts, totals):
-    """totals = round(totals + parts[0] + parts[1] + ...), the sum exact; parts of shape (p, m, n)."""
+def join_parts_flagged(binades, order, t, mode, table, first, second, totals, flags):
+    """As `join_parts`, by a rounding table, and flags of sums that are numbers."""
+    for i in range(totals.shape[0]):
+        for j in range(totals.shape[1]):
+            c = totals[i, j]
+            if second is None:
+                total, plain = odd_sum(first[i, j], c), first[i, j] + c
+            else:
+                total, plain = odd_sum_of_three(first[i, j], second[i, j], c), (first[i, j] + second[i, j]) + c
+            x = total if abs(plain) < np.inf and total != 0.0 else plain
+            code, flags[i, j] = finish(binades, order, t, mode, float64_bits(x), 0, 1, True)
+            totals[i, j] = code_value(table, code)
+
+
+@kernel
+def combine(binades, order, t, mode, table, base, limbs, parts, totals, flags):
+    """totals = round(totals + parts[0] + parts[1] + ...), the sum exact, and flags; parts of shape (p, m, n)."""
     for i in range(totals.shape[0]):
         for j in range(totals.shape[1]):
             c = totals[i, j]
@@ -124,5 +139,5 @@ def combine(binades, order, t, mode, table, base, limbs, parts, totals):
                     deposit(limbs, base, parts[p, i, j])
                 value = limbs_to_odd(limbs, base)
                 plain = value if value != 0.0 else plain
-            code, _ = finish(binades, order, t, mode, float64_bits(plain), 0, 1, True)
+            code, flags[i, j] = finish(binades, order, t, mode, float64_bits(plain), 0, 1, True)
             totals[i, j] = code_value(table, code)

@@ -15,11 +15,11 @@ from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils as _cgutils
 from numba.core import config as _config
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 from numba.np import arrayobj as _arrayobj
 
 from fp9.kernels.compiled import inlined
-from fp9.kernels.floats import joined
+from fp9.kernels.floats import joined, two_sum
 
 config: Any = _config
 cgutils: Any = _cgutils
@@ -27,7 +27,8 @@ make_array: Any = _arrayobj.make_array
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _FLOATS = {4: (ir.FloatType(), "f32"), 8: (ir.DoubleType(), "f64")}
-_TO_NEAREST, _TOWARD_ZERO = 1, 0  # of `llvm.set.rounding`
+TOWARD_ZERO, TO_NEAREST, UPWARD, DOWNWARD = range(4)
+"""How sums and products are rounded, as `llvm.set.rounding` numbers it."""
 
 
 def _has_wide_registers() -> bool:
@@ -190,11 +191,11 @@ def _size(scalar: Any) -> int:
 Body = Callable[..., None]
 
 
-def vector_function(body: Body, carrier: int, toward_zero: bool = False) -> Any:
+def vector_function(body: Body, carrier: int, rounding: int = TO_NEAREST) -> Any:
     """A function of Numba's kernels from `body(code, *arguments)`: arrays come as pointers, numbers as they are.
 
-    `carrier`: which argument's numbers say the width of the vectors. `toward_zero`: sums and products are rounded so;
-    the mode is set around a function that is not inlined, so that no instruction of either leaves its side.
+    `carrier`: which argument's numbers say the width of the vectors. `rounding`: how sums and products are rounded; the
+    mode is set around a function that is not inlined, so that no instruction of either leaves its side.
     """
 
     def typed(_context: Any, arguments: Any) -> Any:
@@ -205,11 +206,11 @@ def vector_function(body: Body, carrier: int, toward_zero: bool = False) -> Any:
             values = cgutils.unpack_tuple(builder, packed[0])
             plain = [_pointer_or_number(context, builder, *pair) for pair in zip(given, values, strict=True)]
             function = _defined(builder.module, f"{body.__module__}.{body.__qualname__}", body, itemsize, plain)
-            if toward_zero:
-                _set_rounding(builder, _TOWARD_ZERO)
+            if rounding != TO_NEAREST:
+                _set_rounding(builder, rounding)
             builder.call(function, plain)
-            if toward_zero:
-                _set_rounding(builder, _TO_NEAREST)
+            if rounding != TO_NEAREST:
+                _set_rounding(builder, TO_NEAREST)
             return context.get_dummy_value()
 
         return types.void(arguments), emit
@@ -270,11 +271,46 @@ def give_panel(panel, acc, left):
 
 
 @inlined
-def join_panel(totals, parts, t):
-    """totals = round(totals + parts) as `joined` rounds, both panels, and the parts are zero again."""
+def join_panel(totals, parts, t, lost):
+    """totals = round(totals + parts) as `joined` rounds, both panels, and the parts are zero again; `lost` as of
+    `marks_of`.
+    """
     zero = parts.dtype.type(0.0)
     for i in range(parts.shape[0]):
         row, part = totals[i], parts[i]
+        if lost is not None:
+            mark_joined(lost[i], row, part, t)
         for j in range(row.size):
             row[j] = joined(np.float64(part[j]), row[j], t)
             part[j] = zero
+
+
+@inlined
+def mark_joined(lost, row, part, t):
+    """Mark sums of two numbers that are not what they are rounded to."""
+    for j in range(row.size):
+        total, error = two_sum(np.float64(part[j]), row[j])
+        lost[j] |= (error != 0.0) | (joined(np.float64(part[j]), row[j], t) != total)
+
+
+def marks_of(lost: Any, panel: Any) -> Any:
+    """A panel of integers, not 0 where a step was inexact; None where nobody asks, which `lost` says: an array or None.
+    """
+    raise NotImplementedError("a part of kernels")
+
+
+def marks_of_row(marks: Any, row: int) -> Any:
+    """One row of them."""
+    raise NotImplementedError("a part of kernels")
+
+
+@overload(marks_of)
+def _marks_of(lost, panel):
+    if isinstance(lost, types.NoneType):
+        return lambda lost, panel: None
+    return lambda lost, panel: np.zeros(panel.shape, lost.dtype)
+
+
+@overload(marks_of_row, jit_options={"forceinline": True})
+def _marks_of_row(marks, row):
+    return (lambda marks, row: None) if isinstance(marks, types.NoneType) else lambda marks, row: marks[row]

@@ -51,8 +51,18 @@ class Ends(NamedTuple):
     lowest_b: Any
 
 
+class Losses(NamedTuple):
+    """Exponents of lowest bits, of a (bytes of its shape) and of a packed b, and integers that are set where truncation
+    drops bits.
+    """
+
+    low_a: Any
+    low_b: Any
+    marks: Any
+
+
 def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: Any, step: Window,
-                acc: Any, out: Any) -> list[Any]:  # fmt: skip
+                acc: Any, out: Any, losses: Losses | None = None) -> list[Any]:  # fmt: skip
     """Sums of one step of `rows` rows and their addends in `acc`, none where it is None, to `out`; the largest
     exponents of their products."""
     width = VECTORS * code.lanes
@@ -61,15 +71,24 @@ def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: An
     exponents = _Exponents(code, power_a, left, step.power_b, step.count)
     tops = exponents.tops()
     exponents.raise_to(tops, step.zero)
+    ends = [] if losses is None else _Exponents(code, losses.low_a, left, losses.low_b, step.count).bottoms()
     cells = [(r, v) for r in range(rows) for v in range(VECTORS)]
     bases, alls, negatives = {}, {}, {}
     for r, v in cells:
         c = code.constant(0.0, code.float)
         if acc is not None:
             c = code.load(acc, code.place(v, code.lanes, places[r]), code.float)
-        base, magnitude, below = _start(code, c, code.part(tops[r].get(), v), step.bits, step.lowest, step.zero)
+        start = _start(code, c, code.part(tops[r].get(), v), step.bits, step.lowest, step.zero)
+        base, magnitude, below, finest = start
         bases[r, v] = base
         alls[r, v] = code.variable(code.builder.fadd(base, magnitude))
+        if losses is not None:
+            dropped = code.builder.icmp_signed("<", code.part(ends[r].get(), v), finest)
+            kept = code.builder.fsub(alls[r, v].get(), base)
+            dropped = code.builder.or_(dropped, code.builder.fcmp_unordered("!=", kept, magnitude))
+            cell = code.place(v, code.lanes, places[r])
+            mark = code.builder.or_(code.load(losses.marks, cell, code.int), code.builder.zext(dropped, code.int))
+            code.store(mark, losses.marks, cell)
         negatives[r, v] = code.variable(code.builder.fadd(base, below))
     with code.loop(step.count) as k:
         start = code.place(k, PLANES * width)
@@ -125,12 +144,16 @@ class _Exponents:
         """The largest of each row and column."""
         return self._ends(NO_EXPONENT, self._code.larger)
 
+    def bottoms(self) -> list[Variable]:
+        """The smallest of each row and column."""
+        return self._ends(-NO_EXPONENT - 1, self._code.smaller)
+
     def raise_to(self, tops: list[Variable], zero: Any) -> None:
         """Let a zero among the products count with its exponent, where it has one."""
         code, builder = self._code, self._code.builder
         with builder.if_then(builder.icmp_signed("!=", zero, code.index(NO_EXPONENT))):
             own = code.splat(builder.trunc(zero, BYTE), self._vector.count)
-            for top, bottom in zip(tops, self._ends(-NO_EXPONENT - 1, code.smaller), strict=True):
+            for top, bottom in zip(tops, self.bottoms(), strict=True):
                 has_zero = builder.icmp_signed("<", bottom.get(), code.constant(-SAFE_EXPONENT, self._vector))
                 top.set(builder.select(has_zero, code.larger(top.get(), own), top.get()))
 
@@ -145,8 +168,8 @@ class _Exponents:
         return ends
 
 
-def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any, zero: Any) -> tuple[Any, Any, Any]:
-    """What sums start from, the addend's magnitude, and this where it is negative."""
+def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any, zero: Any) -> tuple[Any, Any, Any, Any]:
+    """What sums start from, the addend's magnitude, this where it is negative, and the exponent of the last place."""
     builder, fraction, field = code.builder, code.constant(code.fraction_bits), code.exponent_field
     bias = field >> 1
     bits = code.as_bits(c)
@@ -159,7 +182,8 @@ def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any, zero: Any) ->
     base = code.as_numbers(builder.shl(builder.add(top, scale), fraction))
     is_negative = builder.icmp_signed("<", bits, code.constant(0))
     numbers = code.as_numbers(magnitude)
-    return base, numbers, builder.select(is_negative, numbers, code.constant(0.0, code.float))
+    below = builder.select(is_negative, numbers, code.constant(0.0, code.float))
+    return base, numbers, below, builder.sub(top, code.splat_integer(window))
 
 
 def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends) -> Any:
@@ -203,6 +227,16 @@ def pack(values, powers, b, power_b, left):
             negatives[j] = max(-x[left + j], zero)
             positives[j] = max(x[left + j], zero)
             own[j] = power[left + j]
+
+
+@inlined
+def pack_bytes(lows, low_b, left):
+    """The same of exponents of lowest bits; those of zeros beyond the last one."""
+    count = min(lows.shape[1], low_b.shape[1] - left)
+    for k in range(low_b.shape[0]):
+        own, low = lows[k], low_b[k]
+        for j in range(count):
+            own[j] = low[left + j]
 
 
 @inlined

@@ -6,31 +6,26 @@ import abc
 import functools
 import itertools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.casts.plans import encoder
-from fp9.casts.request import NOTHING, Plan, Request
 from fp9.casts.sources import read_only
 from fp9.engines import Engine, Truncation
-from fp9.formats import Format, Kind
 from fp9.formats.host import BINARY32, BINARY64
 from fp9.kernels import chains as chain_kernels
 from fp9.kernels import matrices as matmul_kernels
 from fp9.kernels import windows as window_kernels
-from fp9.policy import cast_policy
-from fp9.rounding import Overflow, Rounding
+from fp9.rounding import Flags, Rounding
 from fp9.sums.general import GeneralSums
 from fp9.sums.operands import Span
 from fp9.sums.rounders import can_round, rounder
-from fp9.sums.sides import Side, some_rows
+from fp9.sums.sides import Places, Side, some_rows
 from fp9.system.parallel import PRODUCTS
 
-Places = slice | NDArray[np.intp]
-"""Some rows or columns."""
 EVERY = slice(None)
+INEXACT = np.uint8(Flags.INEXACT)
 
 
 def some_columns(array: NDArray[Any], columns: Places) -> NDArray[Any]:
@@ -51,6 +46,21 @@ def some_of(pair: Pair, rows: Places, columns: Places, begin: int, end: int) -> 
         return a, b, begin, end
     a, b = read_only(*(np.ascontiguousarray(x) for x in (a[rows, begin:end], b[begin:end, columns])))
     return a, b, 0, end - begin
+
+
+class Flagged(NamedTuple):
+    """Sums as numbers, their flags, and for which these are not known, as they are not for sums that are no numbers;
+    each (rows, n).
+    """
+
+    numbers: NDArray[Any]
+    flags: NDArray[np.uint8]
+    unsure: NDArray[np.bool_]
+
+    @property
+    def open(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Rows and columns of sums whose flags are not known."""
+        return np.nonzero(self.unsure | ~np.isfinite(self.numbers))
 
 
 class FastSums(abc.ABC):
@@ -101,6 +111,15 @@ class FastSums(abc.ABC):
             matmul_kernels.join(totals, parts, *map(np.ascontiguousarray, (of_rows, of_columns)), self._total)
         return totals
 
+    @property
+    def has_flags(self) -> bool:
+        """Whether there is `flagged`."""
+        return False
+
+    def flagged(self, rows: slice, start: NDArray[np.float64]) -> Flagged:
+        """As `run`, with flags."""
+        raise NotImplementedError(f"{type(self).__name__} has no flags")
+
     @functools.cached_property
     def _total(self) -> Any:
         """The rounding of totals."""
@@ -146,6 +165,21 @@ class Chain(FastSums):
         a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
         chain_kernels.plain(a, b, acc, *ends)
         return acc
+
+    @property
+    def has_flags(self) -> bool:
+        return not self.joins
+
+    def flagged(self, rows: slice, start: NDArray[np.float64]) -> Flagged:
+        """As the base class has it. The first inexact step leads the sums that are rounded down and up apart, and no
+        later one leads them together. A sum of multiples of the smallest number never underflows.
+        """
+        lower, upper = start.astype(self.carrier), start.astype(self.carrier)
+        a, b, *ends = some_of((self.a, self.b), rows, EVERY, 0, self.depth)
+        chain_kernels.bounded(a, b, lower, upper, *ends)
+        inexact = lower != upper
+        numbers = self.run(rows, start) if inexact.any() else upper
+        return Flagged(numbers, inexact * INEXACT, np.zeros(start.shape, dtype=np.bool_))
 
 
 def _is_exact(engine: Engine) -> bool:
@@ -244,18 +278,42 @@ class Exact(FastSums):
         """Parts of infinities and NaN are none."""
         return _parts(a.span, b.span, depth_bits) == (1, 1) or (a.is_finite and b.is_finite)
 
-    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
-        parts = np.full((len(self._pairs), *acc.shape), -0.0)
+    def _sums_of_parts(
+        self, rows: Places, columns: Places, shape: tuple[int, ...], begin: int, end: int
+    ) -> NDArray[np.float64]:
+        """The sums of every pair of parts, (pairs, rows, columns)."""
+        parts = np.full((len(self._pairs), *shape), -0.0)
         for part, pair in zip(parts, self._pairs, strict=True):
             a, b, *ends = some_of(pair, rows, columns, begin, end)
             chain_kernels.plain(a, b, part, *ends)
+        return parts
+
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
+        parts = self._sums_of_parts(rows, columns, acc.shape, begin, end)
         if len(parts) <= 2 and can_round(self.engine.result, self.engine.rounding):
             t = rounder(self.engine.result, self.engine.rounding, np.float64)
             matmul_kernels.join_parts(acc, parts[0], parts[1] if len(parts) == 2 else None, t)
         else:
-            base, limbs = self._general.sums.base, self._general.limbs()
-            matmul_kernels.combine(*self._general.rounding, base, limbs, parts, acc)
+            self._combine(parts, acc, np.empty(acc.shape, dtype=np.uint8))
         return acc
+
+    @property
+    def has_flags(self) -> bool:
+        return True
+
+    def flagged(self, rows: slice, start: NDArray[np.float64]) -> Flagged:
+        parts = self._sums_of_parts(rows, EVERY, start.shape, 0, self.depth)
+        sums, flags = start.copy(), np.empty(start.shape, dtype=np.uint8)
+        if len(parts) <= 2:
+            second = parts[1] if len(parts) == 2 else None
+            matmul_kernels.join_parts_flagged(*self._general.rounding, parts[0], second, sums, flags)
+        else:
+            self._combine(parts, sums, flags)
+        return Flagged(sums, flags, np.zeros(start.shape, dtype=np.bool_))
+
+    def _combine(self, parts: NDArray[np.float64], acc: NDArray[np.float64], flags: NDArray[np.uint8]) -> None:
+        base, limbs = self._general.sums.base, self._general.limbs()
+        matmul_kernels.combine(*self._general.rounding, base, limbs, parts, acc, flags)
 
 
 MAX_PARTS = 4
@@ -314,40 +372,3 @@ def fitting(
     if bypasses or special or not rounds or not rounds_totals:
         return ()
     return tuple(strategy for strategy in strategies if strategy.fits(engine, a, b, depth_bits))
-
-
-# --- codes ----------------------------------------------------------------------------------------------------------
-
-
-def codes_of(values: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Codes of numbers of a format, in a contiguous array of any shape; NaN is the canonical one."""
-    if fmt.bits == 32:
-        codes = values.astype(np.float32, copy=False).view(np.uint32)
-    else:
-        codes = np.empty(values.shape, dtype=fmt.dtype)
-        source, flat, plan = values.reshape(-1), codes.reshape(-1), _writing(fmt, values.dtype, values.size)
-        for start in range(0, source.size, plan.part):
-            part = slice(start, start + plan.part)
-            plan.encode(NOTHING, part, source[part], flat[part], _NO_FLAGS)
-    codes[np.isnan(values)] = _canonical_nan(fmt)
-    return codes
-
-
-@functools.lru_cache(maxsize=64)
-def _canonical_nan(fmt: Format) -> int:
-    nan = fmt.nan_code(False)
-    assert nan is not None and fmt.kind_of(nan) is Kind.NAN
-    return nan
-
-
-_NO_FLAGS = np.empty(0, dtype=np.uint8)
-
-
-def _writing(fmt: Format, dtype: np.dtype[Any], size: int) -> Plan:
-    """The cast of a format's own numbers to their codes."""
-    return encoder(_request(fmt), dtype, size)
-
-
-@functools.lru_cache(maxsize=64)
-def _request(fmt: Format) -> Request:
-    return Request(fmt, cast_policy(fmt, Rounding.RTZ, Overflow.INF, nan_to_zero=False, inf_clip=False))

@@ -18,7 +18,7 @@ from fp9.kernels.limbs import LIMB_BITS
 from fp9.policy import CastPolicy
 from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.sums.operands import bit_range
-from fp9.sums.sides import Side, some_rows
+from fp9.sums.sides import Places, Side, some_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -142,8 +142,8 @@ class GeneralSums:
 
     def run(
         self,
-        rows_a: slice,
-        rows_b: slice,
+        rows_a: Places,
+        rows_b: Places,
         start: NDArray[np.float64],
         scales: NDArray[np.float64],
         random: RandomBits,

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 WORTH_A_THREAD_STEPWISE = 1 << 15
 """Products from which a thread gains more than its start costs, in the general kernel."""
 
+_NUMBERS_AT_A_TIME = 1 << 20
+"""Of one side, copied for single sums."""
+_ONE = np.ones((1, 1))
+
 
 class Options(NamedTuple):
     """What `dot` and `matmul` take beside operands and engine; `joins`: chunks, or scaled sums, join a total."""
@@ -107,19 +111,38 @@ class Products:
 
     def _prepared(self, number: int) -> tuple[Callable[[slice], None], int, int]:
         """How to compute rows of a product, and how many products are worth a thread, and make a part."""
-        from fp9.sums.fast import codes_of  # slow to load
+        from fp9.sums.codes import codes_of  # slow to load
         from fp9.sums.tiles import fast_sums  # slow to load
 
         a, b = self._a.item(number, self._engine), self._b.item(number, self._engine)
-        fast = None if self._options.flags else fast_sums(self._engine, a, b, self._options.joins)
-        if fast is None:
+        fast = fast_sums(self._engine, a, b, self._options.joins)
+        if fast is None or (self._options.flags and not fast.has_flags):
             return self._stepwise(number, a, b), WORTH_A_THREAD_STEPWISE, PRODUCTS
         codes, start, output = self.codes[number], self._start[number], self._engine.output
 
         def work(rows: slice) -> None:
             codes[rows] = codes_of(fast.run(rows, start[rows]), output)
 
-        return work, WORTH_A_THREAD, fast.part
+        def flagged(rows: slice) -> None:
+            found = fast.flagged(rows, start[rows])
+            codes[rows] = codes_of(found.numbers, output)
+            self.flags[number, rows] = found.flags
+            self._again(number, a, b, rows.start + found.open[0], found.open[1])
+
+        return flagged if self._options.flags else work, WORTH_A_THREAD, fast.part
+
+    def _again(self, number: int, a: Side, b: Side, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
+        """Single sums by the general kernel."""
+        if not rows.size:
+            return
+        sums = row_sums(self._engine, a, b, self._options.joins)
+        step = max(_NUMBERS_AT_A_TIME // self._depth, 1)
+        for first in range(0, rows.size, step):
+            own = slice(first, first + step)
+            place = (number, rows[own], columns[own])
+            codes, flags = self.codes[place], self.flags[place]
+            sums.run(*place[1:], self._start[place], _ONE, self._options.random, codes, flags)
+            self.codes[place], self.flags[place] = codes, flags
 
     def _stepwise(self, number: int, a: Side, b: Side) -> Callable[[slice], None]:
         """Rows of a product by the general kernel."""

@@ -5,19 +5,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fp9.engines import Engine, Scaling
 from fp9.sums.operands import Operand, Span, finite_table
 from fp9.sums.scales import Scales
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 NO_POWERS = np.zeros((1, 1))
 _ONE = np.ones((1, 1))
+
+Places = slice | NDArray[np.intp]
+"""Some rows or columns."""
 
 View = Callable[["NDArray[Any]"], "NDArray[Any]"]
 """Which part of an array of an operand's shape is meant, as a matrix."""
@@ -96,7 +97,7 @@ def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scale
     return replace(made, at_sums=_at_chunks(scales, engine, block, depth))
 
 
-def some_rows(array: NDArray[Any], rows: slice | NDArray[np.intp]) -> NDArray[Any]:
+def some_rows(array: NDArray[Any], rows: Places) -> NDArray[Any]:
     """Some rows; all of them where there is one, which stands for all."""
     return array if array.shape[0] == 1 else array[rows]
 

@@ -21,13 +21,13 @@ from fp9.kernels import halves as half_kernels
 from fp9.kernels.vectors import tile_columns
 from fp9.kernels.window_tiles import SAFE_EXPONENT
 from fp9.rounding import Rounding
-from fp9.sums.fast import PRODUCTS_OF_TILES, STRATEGIES, FastSums, Places, RoundedChain, depth_bits, fitting
+from fp9.sums.fast import INEXACT, PRODUCTS_OF_TILES, STRATEGIES, FastSums, Flagged, RoundedChain, depth_bits, fitting
 from fp9.sums.general import NO_RANDOM, GeneralSums
 from fp9.sums.groups import GroupedTiles
 from fp9.sums.lattice import lattice
-from fp9.sums.operands import Span, bit_range
+from fp9.sums.operands import Span, bit_range, lowest_bits
 from fp9.sums.rounders import rounder
-from fp9.sums.sides import NO_POWERS, Side
+from fp9.sums.sides import NO_POWERS, Places, Side
 
 _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.NEAREST_AWAY}
 
@@ -37,6 +37,10 @@ class Chunks(NamedTuple):
 
     length: int
     total: Any
+
+
+Lost = NDArray[Any] | None
+"""Integers as wide as the carrier's numbers, set where a step is inexact; None where nobody asks."""
 
 
 class Tiled(FastSums):
@@ -59,9 +63,11 @@ class Tiled(FastSums):
 
     @abc.abstractmethod
     def tiles(
-        self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks
+        self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
     ) -> NDArray[Any]:
-        """Accumulators (rows, n) carried through products; sets `redo` (rows, panels) where they are wrong."""
+        """Accumulators (rows, n) carried through products; sets `redo` (rows, panels) where they are wrong, or where
+        flags are asked for, of which inexact steps set `lost`, other flags than this may be raised.
+        """
 
     @functools.cached_property
     def _others(self) -> FastSums:
@@ -80,12 +86,39 @@ class Tiled(FastSums):
 
     def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
         """As the base class has it, all columns at once; where scales do not enter, chunks join inside the tiles."""
-        if not self.joins_inside or any((scales != 1).any() for scales in self._scales):
+        if not self._chunks_in_tiles:
             return super().join(rows, columns, totals)
         chunks = Chunks(self.engine.chunk or self.depth, self._joining)
         return self._mended(rows, totals, 0, self.depth, chunks, lambda *cells: self._others.join(*cells))
 
     joins_inside = True
+
+    @functools.cached_property
+    def _chunks_in_tiles(self) -> bool:
+        return self.joins_inside and all((scales == 1).all() for scales in self._scales)
+
+    @property
+    def has_flags(self) -> bool:
+        """Where chunks join, their sums are multiples of the total's lowest step, so that what is tiny is exact."""
+        result, output = self.engine.result, self.engine.output
+        stepped = self.engine.window is None or (result.subnormals and output.subnormals)
+        return not self.joins or (
+            self._chunks_in_tiles and stepped and _lowest_step(result) >= _lowest_step(output)
+        )
+
+    def flagged(self, rows: slice, start: NDArray[np.float64]) -> Flagged:
+        redo = self._no_redo(rows, start)
+        lost = np.zeros(start.shape, dtype=f"i{self.b.itemsize}")
+        if self.joins:
+            chunks, acc = Chunks(self.engine.chunk or self.depth, self._joining), start
+        else:
+            chunks, acc = Chunks(self.depth, None), start.astype(self.carrier)
+        sums = self.tiles(rows, acc, 0, self.depth, redo, chunks, lost)
+        unsure = np.repeat(redo, self._panel, axis=1)[:, : start.shape[1]] | self._special_columns
+        if self.joins:
+            steps = start / 2.0 ** _lowest_step(self.engine.output)
+            unsure |= np.floor(steps) != steps
+        return Flagged(sums, (lost != 0) * INEXACT, unsure)
 
     @property
     def _joining(self) -> Any:
@@ -94,6 +127,16 @@ class Tiled(FastSums):
         narrow = lowest >= BINARY32.lowest_quantum and highest <= BINARY32.bias
         own = output.native_dtype == "float32" and self.engine.output_rounding is Rounding.RNE
         return np.float32(0) if own and narrow and self.engine.result.precision <= BINARY32.precision else self._total
+
+    @property
+    def _panel(self) -> int:
+        """Columns of a panel."""
+        return int(tile_columns.py_func(self.b.itemsize))
+
+    def _no_redo(self, rows: Places, acc: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which rows and panels tiles give no sums of at all."""
+        redo = np.zeros((acc.shape[0], -(-acc.shape[1] // self._panel)), dtype=np.bool_)
+        return redo | self._special_rows[rows, None]
 
     def _mended(
         self,
@@ -105,10 +148,8 @@ class Tiled(FastSums):
         again: Callable[[NDArray[np.intp], NDArray[np.intp], NDArray[Any]], NDArray[Any]],
     ) -> NDArray[Any]:
         """Sums by tiles, and once more by `again` (rows, columns, accumulators) where these are wrong."""
-        width = tile_columns.py_func(self.b.itemsize)
-        redo = np.zeros((acc.shape[0], -(-acc.shape[1] // width)), dtype=np.bool_)
-        redo |= self._special_rows[rows, None]
-        sums, own = self.tiles(rows, acc, begin, end, redo, chunks), np.arange(self.a.shape[0])[rows]
+        redo, width = self._no_redo(rows, acc), self._panel
+        sums, own = self.tiles(rows, acc, begin, end, redo, chunks, None), np.arange(self.a.shape[0])[rows]
         everywhere = redo.all(axis=1)
         redo[everywhere] = False
         cells = [(np.flatnonzero(everywhere), np.arange(acc.shape[1]))] if everywhere.any() else []
@@ -194,10 +235,10 @@ class Rounded(Tiled):
         return usual and lattice(a, b, _lowest_step(engine.result)) is not None
 
     def tiles(
-        self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks
+        self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
     ) -> NDArray[Any]:
         sums, (a, b) = np.empty_like(acc), read_only(self.a[rows], self.b)
-        self._kernel(self._numbers, a, self._bounds[rows], b, acc, sums, begin, end, redo, *chunks)
+        self._kernel(self._numbers, a, self._bounds[rows], b, acc, sums, begin, end, redo, *chunks, lost)
         return sums
 
     _kernel = staticmethod(chain_kernels.rounded_steps)
@@ -211,6 +252,22 @@ class RoundedNarrow(Rounded):
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         return RoundedChain.fits(engine, a, b, depth_bits) and Rounded.fits(engine, a, b, depth_bits)
+
+    def flagged(self, rows: slice, start: NDArray[np.float64]) -> Flagged:
+        """As the base class has it; sums of which no mark is set are exact where float32 holds every one on the way."""
+        found = super().flagged(rows, start)
+        unmarked = np.nonzero((found.flags == 0) & ~found.unsure)
+        if unmarked[0].size:
+            own, columns = unmarked[0] + rows.start, unmarked[1]
+            found.unsure[unmarked] = ~self._are_held(own, columns, start[unmarked])
+        return found
+
+    def _are_held(self, rows: NDArray[np.intp], columns: NDArray[np.intp], c: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether float32 holds all sums of some of the products and c, (cells,)."""
+        a, b = (side.rows("lowest bits").min(axis=1).astype(np.int64) for side in self._given)
+        last = np.minimum(a[rows] + b[columns], np.where(c == 0, BINARY32.bias, lowest_bits(np.where(c == 0, 1.0, c))))
+        sizes = np.abs(self.a).sum(axis=1, dtype=np.float64)[rows] * np.abs(self.b).max(axis=0)[columns]
+        return np.asarray((sizes + np.abs(c)) * 2.0**-BINARY32.precision < 2.0**last)
 
     _kernel = staticmethod(chain_kernels.rounded)
 
@@ -250,12 +307,12 @@ class Aligned(Tiled):
             truncates,
             self.carrier(max(safe, 2.0**lowest) if truncates else safe),
             self.carrier(min(2.0**SAFE_EXPONENT, float(engine.result.max))),
+            _tiny(engine.result, self.carrier),
         )
         self._rounder = rounder(engine.result, engine.rounding, self.carrier)  # type: ignore[arg-type]
         self._exponents = a.rows("exponents"), b.columns("exponents")
         fraction_bits = max(engine.result.precision, engine.addend_format.precision) - 1
-        whole = self._is_often_whole and engine.window >= fraction_bits
-        self._lowest_bits = (a.rows("lowest bits"), b.columns("lowest bits")) if whole else (None, None)
+        self._looks_for_whole = self._is_often_whole and engine.window >= fraction_bits
 
     _is_often_whole = True
     """Whether a window often holds all bits of a step; asked where it holds those of the addend that it begins with."""
@@ -265,14 +322,26 @@ class Aligned(Tiled):
         return _aligns(engine, a, b) and engine.joined is None and _holds(engine, BINARY64.precision)
 
     def tiles(
-        self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks
+        self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
     ) -> NDArray[Any]:
-        (exponents_a, exponents_b), (bits_a, bits_b) = self._exponents, self._lowest_bits
+        exponents_a, exponents_b = self._exponents
         sums, numbers = np.empty_like(acc), (self._numbers, self._rounder)
+        bits_a, bits_b = (None, None) if lost is None and not self._looks_for_whole else self._lowest_bits
         a, b = read_only(self.a[rows], self.b)
         left, right = (a, exponents_a[rows], None if bits_a is None else bits_a[rows]), (b, exponents_b, bits_b)
-        aligned_kernels.aligned(*numbers, *left, *right, acc, sums, begin, end, redo, *chunks)
+        aligned_kernels.aligned(*numbers, *left, *right, acc, sums, begin, end, redo, *chunks, lost)
         return sums
+
+    @functools.cached_property
+    def _lowest_bits(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        a, b = self._given
+        return a.rows("lowest bits"), b.columns("lowest bits")
+
+    @property
+    def has_flags(self) -> bool:
+        """The byte that stands for a zero's lowest bit, and a number's, are above all last places of windows."""
+        zero = -NO_EXPONENT - 1
+        return super().has_flags and all(zero + side.span.lowest > SAFE_EXPONENT for side in self._given)
 
 
 class AlignedNarrow(Aligned):
@@ -293,12 +362,21 @@ class Joined(Aligned):
         super().__init__(engine, a, b, joins)
         assert engine.window is not None and engine.joined is not None
         lowest, largest = engine.result.lowest_exponent, self.carrier(float(engine.result.max))
-        self._numbers = half_kernels.Halves(engine.products, engine.window, engine.joined, lowest, largest)
+        tiny = _tiny(engine.result, self.carrier)
+        self._numbers = half_kernels.Halves(engine.products, engine.window, engine.joined, lowest, largest, tiny)
         places = np.arange(self.depth)
-        order = np.lexsort((places, places % engine.products % 2, places // engine.products))
-        exponents_a, exponents_b = self._exponents
-        self.a, exponents_a = (x.take(order, axis=1) for x in (self.a, exponents_a))
-        self.b, self._exponents = self.b[order], (exponents_a, exponents_b[order])
+        self._order = np.lexsort((places, places % engine.products % 2, places // engine.products))
+        self.a, self.b = self.a.take(self._order, axis=1), self.b[self._order]
+        self._exponents = self._ordered(self._exponents)
+
+    def _ordered(self, pair: tuple[NDArray[Any], NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Arrays of a (rows, k) and b (k, columns), places of even numbers first in each step."""
+        return pair[0].take(self._order, axis=1), pair[1][self._order]
+
+    @functools.cached_property
+    def _lowest_bits(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        a, b = self._given
+        return self._ordered((a.rows("lowest bits"), b.columns("lowest bits")))
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
@@ -307,12 +385,19 @@ class Joined(Aligned):
     joins_inside = False
 
     def tiles(
-        self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks
+        self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
     ) -> NDArray[Any]:
         exponents_a, exponents_b = self._exponents
-        sums, left = np.empty_like(acc), (self.a[rows], exponents_a[rows])
-        half_kernels.halves(self._numbers, self._rounder, *left, self.b, exponents_b, acc, sums, begin, end, redo)
+        bits_a, bits_b = (None, None) if lost is None else self._lowest_bits
+        left = self.a[rows], exponents_a[rows], None if bits_a is None else bits_a[rows]
+        sums, right = np.empty_like(acc), (self.b, exponents_b, bits_b)
+        half_kernels.halves(self._numbers, self._rounder, *left, *right, acc, sums, begin, end, redo, lost)
         return sums
+
+
+def _tiny(result: FixedFormat, carrier: type[np.floating[Any]]) -> Any:
+    """What all numbers that may be tiny are below, before they are rounded or after."""
+    return carrier(max(pow2(result.lowest_exponent), result.value_of(result.smallest_code)))
 
 
 def _aligns(engine: Engine, a: Span, b: Span) -> bool:
