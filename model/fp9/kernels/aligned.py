@@ -28,6 +28,7 @@ from fp9.kernels.window_tiles import (
     ends_of_columns,
     ends_of_steps,
     is_whole,
+    losses_of,
     pack,
     pack_bytes,
     whole_sums,
@@ -56,7 +57,8 @@ def _tile(rows: int) -> Any:
         """Carry the accumulators of `rows` rows, so many times, through a step; with `Ends` it may be found whole, with
         `Losses` behind these it marks what it drops.
         """
-        ends, losses = others[: len(Ends._fields)], Losses(*others[len(Ends._fields) :]) if len(others) > len(Ends._fields) else None
+        ends, lost = others[: len(others) // 4 * 4], others[len(others) // 4 * 4 :]
+        losses = Losses(*lost) if lost else None
         step = Window(b, power_b, first, count, window, lowest, zero)
         with code.loop(times) as turn:
             place = code.place(turn, rows, row)
@@ -110,15 +112,15 @@ def _edges(s, row):
 
 
 @called
-def _steps(s, t, some, ends, marks):
-    """One step of all rows of a panel; `ends`, if any, as of `Ends`, and of `Losses`, of which are the `marks`."""
+def _steps(s, t, some, others, marks):
+    """One step of all rows of a panel; `others` are those of `Ends`, of `Losses`, of both or none."""
     a, power_a, values, powers, panel, first, last, redo = some
     numbers, sides = (first, last - first, s.window, s.lowest, s.zero), (a, power_a, a.shape[1])
     times = panel.shape[0] // ROWS
     together = (*sides, values, powers, panel, 0, times, *numbers)
-    _rows_tile(together + ends)
-    others = (*sides, values, powers, panel, times * ROWS, panel.shape[0] - times * ROWS, *numbers)
-    _row_tile(others + ends)
+    _rows_tile(together + others)
+    single = (*sides, values, powers, panel, times * ROWS, panel.shape[0] - times * ROWS, *numbers)
+    _row_tile(single + others)
     for i in range(panel.shape[0]):
         if marks is not None:
             redo[i] |= _mark(s, t, panel[i], marks[i])
@@ -132,8 +134,9 @@ def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, re
     `power_a` are bytes of a's shape, exponents with which numbers are aligned, and `low_a` those of their lowest bits,
     or None where windows are so short that hardly a step lies in one; `power_b` and `low_b` are b's. `out` gets the
     accumulators. `redo` (m, panels) is set where sums met an edge: these are wrong. With `join`, a rounding, `length`
-    products at a time are summed from zero, and their sums join accumulators in float64. `lost`, if it is not None, are
-    integers as wide as the carrier's numbers, of the accumulators' shape: those of inexact steps are set.
+    products at a time are summed from zero, and their sums join accumulators in float64. `lost`, if it is not None, are the
+    exponents of lowest bits of a and b, and integers of the accumulators' shape, as wide as the carrier's numbers: those
+    of inexact steps are set.
     """
     m, width = acc.shape[0], tile_columns(b.itemsize)
     panel, totals = np.zeros((m, width), b.dtype), np.empty((m, width), acc.dtype)
@@ -157,17 +160,15 @@ def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, re
                 last = min(first + s.products, stop)
                 pack(values, powers, b[first:last], power_b[first:last], left)
                 some = (a, power_a, values, powers, panel, first, last, redo[:, number])
+                if lost is not None:
+                    pack_bytes(lows, lost[1][first:last], left)
+                losses = losses_of(lost, lows, marks)
                 if low_a is None:
-                    _steps(s, t, some, (), None)
+                    _steps(s, t, some, losses, marks)
                 else:
                     columns = slice(left, min(left + width, b.shape[1]))
                     highest, lowest = ends_of_columns(power_b[first:last, columns], low_b[first:last, columns])
-                    own = (ends[step, 0], ends[step, 1], highest, lowest)
-                    if lost is None:
-                        _steps(s, t, some, own, None)
-                    else:
-                        pack_bytes(lows, low_b[first:last], left)
-                        _steps(s, t, some, own + (low_a, lows, marks), marks)
+                    _steps(s, t, some, (ends[step, 0], ends[step, 1], highest, lowest) + losses, marks)
                 step += 1
             if join is not None:
                 join_panel(totals, panel, join, marks)
@@ -176,4 +177,4 @@ def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, re
         else:
             give_panel(totals, out, left)
         if lost is not None:
-            give_panel(marks, lost, left)
+            give_panel(marks, lost[-1], left)

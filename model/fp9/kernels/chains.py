@@ -268,7 +268,7 @@ def _blocks(tile, s, a, bounds, b, acc, out, begin, end, redo, length, join, los
         else:
             give_panel(totals, out, left)
         if lost is not None:
-            give_panel(marks, lost, left)
+            give_panel(marks, lost[-1], left)
 
 
 @kernel

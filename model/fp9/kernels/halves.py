@@ -25,7 +25,7 @@ from fp9.kernels.vectors import (
     tile_columns,
     vector_function,
 )
-from fp9.kernels.window_tiles import BYTE, PLANES, ROWS, Losses, Window, pack, pack_bytes, window_sums
+from fp9.kernels.window_tiles import BYTE, PLANES, ROWS, Losses, Window, losses_of, pack, pack_bytes, window_sums
 
 _BIAS, _FRACTION_BITS, _EXPONENT_FIELD = BINARY64.bias, BINARY64.fraction_bits, BINARY64.top_field
 
@@ -149,7 +149,7 @@ def _step(s, t, a, power_a, values, powers, panel, sums, tops, first, last, redo
 
 
 @kernel
-def halves(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, redo, lost):
+def halves(s, t, a, power_a, b, power_b, acc, out, begin, end, redo, lost):
     """Steps of s.products products, those of even places first in each; arguments as of `aligned`, in float64."""
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panel, sums = np.empty((m, width)), np.empty((2, m, width))
@@ -166,11 +166,9 @@ def halves(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, red
             last = min(first + s.products, end)
             pack(values, powers, b[first:last], power_b[first:last], left)
             some = (a, power_a, values, powers, panel, sums, tops, first, last, redo[:, number])
-            if lost is None:
-                _step(s, t, *some, (), None)
-            else:
-                pack_bytes(lows, low_b[first:last], left)
-                _step(s, t, *some, (low_a, lows, marks), marks)
+            if lost is not None:
+                pack_bytes(lows, lost[1][first:last], left)
+            _step(s, t, *some, losses_of(lost, lows, marks), marks)
         give_panel(panel, out, left)
         if lost is not None:
-            give_panel(marks, lost, left)
+            give_panel(marks, lost[-1], left)

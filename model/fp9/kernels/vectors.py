@@ -294,7 +294,8 @@ def mark_joined(lost, row, part, t):
 
 
 def marks_of(lost: Any, panel: Any) -> Any:
-    """A panel of integers, not 0 where a step was inexact; None where nobody asks, which `lost` says: an array or None.
+    """A panel of integers, set where a step was inexact; None where nobody asks, which `lost` says: None, or a tuple that
+    ends with the array for all panels.
     """
     raise NotImplementedError("a part of kernels")
 
@@ -308,7 +309,7 @@ def marks_of_row(marks: Any, row: int) -> Any:
 def _marks_of(lost, panel):
     if isinstance(lost, types.NoneType):
         return lambda lost, panel: None
-    return lambda lost, panel: np.zeros(panel.shape, lost.dtype)
+    return lambda lost, panel: np.zeros(panel.shape, lost[-1].dtype)
 
 
 @overload(marks_of_row, jit_options={"forceinline": True})

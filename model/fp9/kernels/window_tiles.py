@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
+from numba import types
+from numba.extending import overload
 
 from fp9.engines import NO_EXPONENT
 from fp9.kernels.compiled import inlined
@@ -237,6 +239,18 @@ def pack_bytes(lows, low_b, left):
         own, low = lows[k], low_b[k]
         for j in range(count):
             own[j] = low[left + j]
+
+
+def losses_of(lost: Any, lows: Any, marks: Any) -> Any:
+    """What a tile takes as `Losses`; nothing where nobody asks (`vectors.marks_of`)."""
+    raise NotImplementedError("a part of kernels")
+
+
+@overload(losses_of, jit_options={"forceinline": True})
+def _losses_of(lost, lows, marks):
+    if isinstance(lost, types.NoneType):
+        return lambda lost, lows, marks: ()
+    return lambda lost, lows, marks: (lost[0], lows, marks)
 
 
 @inlined

@@ -238,7 +238,7 @@ class Rounded(Tiled):
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
     ) -> NDArray[Any]:
         sums, (a, b) = np.empty_like(acc), read_only(self.a[rows], self.b)
-        self._kernel(self._numbers, a, self._bounds[rows], b, acc, sums, begin, end, redo, *chunks, lost)
+        self._kernel(self._numbers, a, self._bounds[rows], b, acc, sums, begin, end, redo, *chunks, None if lost is None else (lost,))
         return sums
 
     _kernel = staticmethod(chain_kernels.rounded_steps)
@@ -312,7 +312,8 @@ class Aligned(Tiled):
         self._rounder = rounder(engine.result, engine.rounding, self.carrier)  # type: ignore[arg-type]
         self._exponents = a.rows("exponents"), b.columns("exponents")
         fraction_bits = max(engine.result.precision, engine.addend_format.precision) - 1
-        self._looks_for_whole = self._is_often_whole and engine.window >= fraction_bits
+        whole = self._is_often_whole and engine.window >= fraction_bits
+        self._whole_bits = self._lowest_bits if whole else (None, None)
 
     _is_often_whole = True
     """Whether a window often holds all bits of a step; asked where it holds those of the addend that it begins with."""
@@ -326,11 +327,15 @@ class Aligned(Tiled):
     ) -> NDArray[Any]:
         exponents_a, exponents_b = self._exponents
         sums, numbers = np.empty_like(acc), (self._numbers, self._rounder)
-        bits_a, bits_b = (None, None) if lost is None and not self._looks_for_whole else self._lowest_bits
+        bits_a, bits_b = self._whole_bits
         a, b = read_only(self.a[rows], self.b)
         left, right = (a, exponents_a[rows], None if bits_a is None else bits_a[rows]), (b, exponents_b, bits_b)
-        aligned_kernels.aligned(*numbers, *left, *right, acc, sums, begin, end, redo, *chunks, lost)
+        aligned_kernels.aligned(*numbers, *left, *right, acc, sums, begin, end, redo, *chunks, self._losses(rows, lost))
         return sums
+
+    def _losses(self, rows: Places, lost: Lost) -> Any:
+        """As kernels of windows take it."""
+        return None if lost is None else (self._lowest_bits[0][rows], self._lowest_bits[1], lost)
 
     @functools.cached_property
     def _lowest_bits(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -357,6 +362,8 @@ class AlignedNarrow(Aligned):
 
 class Joined(Aligned):
     """Steps that sum even and odd products apart."""
+
+    _is_often_whole = False
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -388,10 +395,9 @@ class Joined(Aligned):
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
     ) -> NDArray[Any]:
         exponents_a, exponents_b = self._exponents
-        bits_a, bits_b = (None, None) if lost is None else self._lowest_bits
-        left = self.a[rows], exponents_a[rows], None if bits_a is None else bits_a[rows]
-        sums, right = np.empty_like(acc), (self.b, exponents_b, bits_b)
-        half_kernels.halves(self._numbers, self._rounder, *left, *right, acc, sums, begin, end, redo, lost)
+        sums, left = np.empty_like(acc), (self.a[rows], exponents_a[rows])
+        losses = self._losses(rows, lost)
+        half_kernels.halves(self._numbers, self._rounder, *left, self.b, exponents_b, acc, sums, begin, end, redo, losses)
         return sums
 
 
