@@ -212,15 +212,29 @@ def _starts_at_edge(s, row):
 
 
 @inlined
-def _marked(tile, s, whole, some, marks):
+def _are_set(marks, row, count, columns):
+    """Whether all marks of some rows are set, of those columns that a panel has."""
+    clear = False
+    for i in range(row, row + count):
+        own = marks[i]
+        for j in range(columns):
+            clear |= own[j] == 0
+    return not clear
+
+
+@inlined
+def _marked(tile, s, whole, some, marks, columns):
+    """A tile, with marks where somebody asks and not all of them are set."""
     if marks is None:
+        tile(s.mode, whole, some)
+    elif _are_set(marks, some[5], _ROWS if whole else 1, columns):
         tile(s.mode, whole, some)
     else:
         tile(s.mode, whole, some + (marks,))
 
 
 @inlined
-def _block(tile, s, a, bounds, values, panel, first, last, redo, marks):
+def _block(tile, s, a, bounds, values, panel, first, last, redo, marks, columns):
     """Steps of a block of K of all rows of a panel."""
     top, scale = panel.dtype.type(0.0), panel.dtype.type(1 << s.drop)
     for k in range(last - first):
@@ -233,10 +247,10 @@ def _block(tile, s, a, bounds, values, panel, first, last, redo, marks):
         for i in range(row, row + count):
             redo[i] |= not (largest(panel[i]) + bounds[i] * top) * s.growth < s.ceiling
         some = (a, a.shape[1], values, panel, first, row, steps, s.products, scale)
-        _marked(tile, s, count == _ROWS, some, marks)
+        _marked(tile, s, count == _ROWS, some, marks, columns)
         if rest:
             some = (a, a.shape[1], values[last - first - rest :], panel, last - rest, row, 1, rest, scale)
-            _marked(tile, s, count == _ROWS, some, marks)
+            _marked(tile, s, count == _ROWS, some, marks, columns)
         row += count
 
 
@@ -260,7 +274,7 @@ def _blocks(tile, s, a, bounds, b, acc, out, begin, end, redo, length, join, los
             for first in range(start, stop, block):
                 last = min(first + block, stop)
                 _pack(values, b[first:last], left)
-                _block(tile, s, a, bounds, values, panel, first, last, redo[:, number], marks)
+                _block(tile, s, a, bounds, values, panel, first, last, redo[:, number], marks, min(width, b.shape[1] - left))
             if join is not None:
                 join_panel(totals, panel, join, marks)
         if join is None:

@@ -110,18 +110,23 @@ def join_parts(totals, first, second, t):
 
 
 @kernel
-def join_parts_flagged(binades, order, t, mode, table, first, second, totals, flags):
-    """As `join_parts`, by a rounding table, and flags of sums that are numbers."""
+def join_parts_flagged(totals, first, second, t, below, inexact, tiny):
+    """As `join_parts`; which sums are inexact, and which lie below a magnitude, but zeros."""
     for i in range(totals.shape[0]):
-        for j in range(totals.shape[1]):
-            c = totals[i, j]
-            if second is None:
-                total, plain = odd_sum(first[i, j], c), first[i, j] + c
-            else:
-                total, plain = odd_sum_of_three(first[i, j], second[i, j], c), (first[i, j] + second[i, j]) + c
-            x = total if abs(plain) < np.inf and total != 0.0 else plain
-            code, flags[i, j] = finish(binades, order, t, mode, float64_bits(x), 0, 1, True)
-            totals[i, j] = code_value(table, code)
+        row, x, met, small = totals[i], first[i], inexact[i], tiny[i]
+        if second is None:
+            for j in range(row.size):
+                total = odd_sum(x[j], row[j])
+                row[j] = rounded_sum(x[j], row[j], t)
+                met[j] = row[j] != total
+                small[j] = abs(total) < below and total != 0.0
+        else:
+            y = second[i]
+            for j in range(row.size):
+                total = odd_sum_of_three(x[j], y[j], row[j])
+                row[j] = rounded_sum_of_three(x[j], y[j], row[j], t)
+                met[j] = row[j] != total
+                small[j] = abs(total) < below and total != 0.0
 
 
 @kernel

@@ -20,7 +20,7 @@ from fp9.kernels import windows as window_kernels
 from fp9.rounding import Flags, Rounding
 from fp9.sums.general import GeneralSums
 from fp9.sums.operands import Span
-from fp9.sums.rounders import can_round, rounder
+from fp9.sums.rounders import can_round, rounder, tiny_below
 from fp9.sums.sides import Places, Side, some_rows
 from fp9.system.parallel import PRODUCTS
 
@@ -48,6 +48,9 @@ def some_of(pair: Pair, rows: Places, columns: Places, begin: int, end: int) -> 
     return a, b, 0, end - begin
 
 
+_NO_PLACES = (np.empty(0, dtype=np.intp),) * 2
+
+
 class Flagged(NamedTuple):
     """Sums as numbers, their flags, and for which these are not known, as they are not for sums that are no numbers;
     each (rows, n).
@@ -60,7 +63,8 @@ class Flagged(NamedTuple):
     @property
     def open(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Rows and columns of sums whose flags are not known."""
-        return np.nonzero(self.unsure | ~np.isfinite(self.numbers))
+        some = self.unsure | ~np.isfinite(self.numbers)
+        return np.nonzero(some) if some.any() else _NO_PLACES
 
 
 class FastSums(abc.ABC):
@@ -290,9 +294,9 @@ class Exact(FastSums):
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         parts = self._sums_of_parts(rows, columns, acc.shape, begin, end)
-        if len(parts) <= 2 and can_round(self.engine.result, self.engine.rounding):
+        if self._joins_parts:
             t = rounder(self.engine.result, self.engine.rounding, np.float64)
-            matmul_kernels.join_parts(acc, parts[0], parts[1] if len(parts) == 2 else None, t)
+            matmul_kernels.join_parts(acc, *self._one_or_two(parts), t)
         else:
             self._combine(parts, acc, np.empty(acc.shape, dtype=np.uint8))
         return acc
@@ -303,13 +307,23 @@ class Exact(FastSums):
 
     def flagged(self, rows: slice, start: NDArray[np.float64]) -> Flagged:
         parts = self._sums_of_parts(rows, EVERY, start.shape, 0, self.depth)
-        sums, flags = start.copy(), np.empty(start.shape, dtype=np.uint8)
-        if len(parts) <= 2:
-            second = parts[1] if len(parts) == 2 else None
-            matmul_kernels.join_parts_flagged(*self._general.rounding, parts[0], second, sums, flags)
+        sums = start.copy()
+        flags, unsure = np.zeros((2, *start.shape), dtype=np.uint8)
+        if self._joins_parts:
+            t, below = rounder(self.engine.result, self.engine.rounding, np.float64), tiny_below(self.engine.result)
+            matmul_kernels.join_parts_flagged(sums, *self._one_or_two(parts), t, below, flags, unsure)
         else:
             self._combine(parts, sums, flags)
-        return Flagged(sums, flags, np.zeros(start.shape, dtype=np.bool_))
+        return Flagged(sums, flags, unsure.view(np.bool_))
+
+    @property
+    def _joins_parts(self) -> bool:
+        """Whether vectors join and round the sums of parts."""
+        return len(self._pairs) <= 2 and can_round(self.engine.result, self.engine.rounding)
+
+    @staticmethod
+    def _one_or_two(parts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        return parts[0], parts[1] if len(parts) == 2 else None
 
     def _combine(self, parts: NDArray[np.float64], acc: NDArray[np.float64], flags: NDArray[np.uint8]) -> None:
         base, limbs = self._general.sums.base, self._general.limbs()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fp9.formats import FixedFormat, Format
+from fp9.formats import FixedFormat, Format, pow2
 from fp9.kernels.floats import Rounder
 from fp9.rounding import Rounding
 
@@ -41,6 +41,11 @@ def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]])
         largest=carrier(result.max),
         overflow=carrier(np.inf if result.has_inf else np.nan),
     )
+
+
+def tiny_below(result: Format) -> float:
+    """What all numbers that may be tiny are below, before they are rounded or after."""
+    return float(max(pow2(result.min_normal_exponent), result.value_of(result.smallest_code)))
 
 
 def _lowest_numbers(result: FixedFormat, to_even: bool, carrier: type[np.floating[Any]]) -> tuple[Any, Any, Any]:

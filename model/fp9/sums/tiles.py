@@ -26,7 +26,7 @@ from fp9.sums.general import NO_RANDOM, GeneralSums
 from fp9.sums.groups import GroupedTiles
 from fp9.sums.lattice import lattice
 from fp9.sums.operands import Span, bit_range, lowest_bits
-from fp9.sums.rounders import rounder
+from fp9.sums.rounders import rounder, tiny_below
 from fp9.sums.sides import NO_POWERS, Places, Side
 
 _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.NEAREST_AWAY}
@@ -256,8 +256,9 @@ class RoundedNarrow(Rounded):
     def flagged(self, rows: slice, start: NDArray[np.float64]) -> Flagged:
         """As the base class has it; sums of which no mark is set are exact where float32 holds every one on the way."""
         found = super().flagged(rows, start)
-        unmarked = np.nonzero((found.flags == 0) & ~found.unsure)
-        if unmarked[0].size:
+        some = (found.flags == 0) & ~found.unsure
+        if some.any():
+            unmarked = np.nonzero(some)
             own, columns = unmarked[0] + rows.start, unmarked[1]
             found.unsure[unmarked] = ~self._are_held(own, columns, start[unmarked])
         return found
@@ -307,7 +308,7 @@ class Aligned(Tiled):
             truncates,
             self.carrier(max(safe, 2.0**lowest) if truncates else safe),
             self.carrier(min(2.0**SAFE_EXPONENT, float(engine.result.max))),
-            _tiny(engine.result, self.carrier),
+            self.carrier(tiny_below(engine.result)),
         )
         self._rounder = rounder(engine.result, engine.rounding, self.carrier)  # type: ignore[arg-type]
         self._exponents = a.rows("exponents"), b.columns("exponents")
@@ -369,7 +370,7 @@ class Joined(Aligned):
         super().__init__(engine, a, b, joins)
         assert engine.window is not None and engine.joined is not None
         lowest, largest = engine.result.lowest_exponent, self.carrier(float(engine.result.max))
-        tiny = _tiny(engine.result, self.carrier)
+        tiny = self.carrier(tiny_below(engine.result))
         self._numbers = half_kernels.Halves(engine.products, engine.window, engine.joined, lowest, largest, tiny)
         places = np.arange(self.depth)
         self._order = np.lexsort((places, places % engine.products % 2, places // engine.products))
@@ -399,11 +400,6 @@ class Joined(Aligned):
         losses = self._losses(rows, lost)
         half_kernels.halves(self._numbers, self._rounder, *left, self.b, exponents_b, acc, sums, begin, end, redo, losses)
         return sums
-
-
-def _tiny(result: FixedFormat, carrier: type[np.floating[Any]]) -> Any:
-    """What all numbers that may be tiny are below, before they are rounded or after."""
-    return carrier(max(pow2(result.lowest_exponent), result.value_of(result.smallest_code)))
 
 
 def _aligns(engine: Engine, a: Span, b: Span) -> bool:
