@@ -134,9 +134,9 @@ def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, re
     `power_a` are bytes of a's shape, exponents with which numbers are aligned, and `low_a` those of their lowest bits,
     or None where windows are so short that hardly a step lies in one; `power_b` and `low_b` are b's. `out` gets the
     accumulators. `redo` (m, panels) is set where sums met an edge: these are wrong. With `join`, a rounding, `length`
-    products at a time are summed from zero, and their sums join accumulators in float64. `lost`, if it is not None, are the
-    exponents of lowest bits of a and b, and integers of the accumulators' shape, as wide as the carrier's numbers: those
-    of inexact steps are set.
+    products at a time are summed from zero, and their sums join accumulators in float64. `lost`, if it is not None, are
+    the exponents of lowest bits of a and b, and integers of the accumulators' shape, as wide as the carrier's numbers:
+    those of inexact steps are set.
     """
     m, width = acc.shape[0], tile_columns(b.itemsize)
     panel, totals = np.zeros((m, width), b.dtype), np.empty((m, width), acc.dtype)
@@ -168,7 +168,7 @@ def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, re
                 else:
                     columns = slice(left, min(left + width, b.shape[1]))
                     highest, lowest = ends_of_columns(power_b[first:last, columns], low_b[first:last, columns])
-                    _steps(s, t, some, (ends[step, 0], ends[step, 1], highest, lowest) + losses, marks)
+                    _steps(s, t, some, (ends[step, 0], ends[step, 1], highest, lowest, *losses), marks)
                 step += 1
             if join is not None:
                 join_panel(totals, panel, join, marks)

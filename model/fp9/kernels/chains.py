@@ -154,35 +154,78 @@ def _down(whole, some):
 
 
 @inlined
-def _added(tile, a, b, acc, begin, end):
-    m, width = acc.shape[0], tile_columns(acc.itemsize)
-    panel, values = np.zeros((m, width), acc.dtype), np.zeros((BLOCK, width), acc.dtype)
-    one = acc.dtype.type(1.0)
-    for left in range(0, acc.shape[1], width):
-        take_panel(panel, acc, left)
-        for first in range(begin, end, BLOCK):
-            last = min(first + BLOCK, end)
-            _pack(values, b[first:last], left)
-            row = 0
-            while row < m:
-                count = _ROWS if row + _ROWS <= m else 1
-                some = (a, a.shape[1], values, panel, first, row, last - first, 1, one)
-                tile(count == _ROWS, some)
-                row += count
-        give_panel(panel, acc, left)
+def _group(row, rows):
+    """Rows of the tile that begins with a row."""
+    return _ROWS if row + _ROWS <= rows else 1
+
+
+@inlined
+def _added(tile, a, b, panel, values, left, begin, end, some):
+    """Carry a panel, columns from `left` on, through products: those tiles of it whose first row is in `some`."""
+    one = panel.dtype.type(1.0)
+    for first in range(begin, end, BLOCK):
+        last = min(first + BLOCK, end)
+        _pack(values, b[first:last], left)
+        row = 0
+        while row < panel.shape[0]:
+            count = _group(row, panel.shape[0])
+            if some[row]:
+                tile(count == _ROWS, (a, a.shape[1], values, panel, first, row, last - first, 1, one))
+            row += count
 
 
 @kernel
 def plain(a, b, acc, begin, end):
     """acc = acc + a[:, k] * b[k], in the order of k: each sum exact before it is rounded to the carrier."""
-    _added(_nearest, a, b, acc, begin, end)
+    m, width = acc.shape[0], tile_columns(acc.itemsize)
+    panel, values, every = np.zeros((m, width), acc.dtype), np.zeros((BLOCK, width), acc.dtype), np.ones(m, np.bool_)
+    for left in range(0, acc.shape[1], width):
+        take_panel(panel, acc, left)
+        _added(_nearest, a, b, panel, values, left, begin, end, every)
+        give_panel(panel, acc, left)
+
+
+@inlined
+def _differing(lower, upper, found):
+    """Set which numbers of two panels differ, and give the tiles in which some do."""
+    m = lower.shape[0]
+    some, row = np.zeros(m, np.bool_), 0
+    while row < m:
+        first = row
+        for row in range(first, first + _group(first, m)):
+            own, x, y, met = found[row], lower[row], upper[row], False
+            for j in range(own.size):
+                own[j] = x[j] != y[j]
+                met |= x[j] != y[j]
+            some[first] |= met
+        row += 1
+    return some
 
 
 @kernel
-def bounded(a, b, lower, upper, begin, end):
-    """The same for two accumulators, one rounded down at every step, one up: equal where every step is exact."""
-    _added(_down, a, b, lower, begin, end)
-    _added(_up, a, b, upper, begin, end)
+def plain_flagged(a, b, acc, inexact, begin, end):
+    """As `plain`, and which accumulators met an inexact step: the first one leads sums that are rounded down and sums
+    that are rounded up apart, and no later one leads them together.
+    """
+    m, width = acc.shape[0], tile_columns(acc.itemsize)
+    panels, values = np.zeros((3, m, width), acc.dtype), np.zeros((BLOCK, width), acc.dtype)
+    lower, upper, nearest = panels[0], panels[1], panels[2]
+    every, found = np.ones(m, np.bool_), np.zeros((m, width), np.bool_)
+    for left in range(0, acc.shape[1], width):
+        take_panel(lower, acc, left)
+        take_panel(upper, acc, left)
+        _added(_down, a, b, lower, values, left, begin, end, every)
+        _added(_up, a, b, upper, values, left, begin, end, every)
+        some = _differing(lower, upper, found)
+        if some.any():
+            take_panel(nearest, acc, left)
+            _added(_nearest, a, b, nearest, values, left, begin, end, some)
+            for row in range(m):
+                if some[row]:
+                    last = row + _group(row, m)
+                    upper[row:last] = nearest[row:last]
+        give_panel(upper, acc, left)
+        give_panel(found, inexact, left)
 
 
 @inlined
@@ -224,13 +267,20 @@ def _are_set(marks, row, count, columns):
 
 @inlined
 def _marked(tile, s, whole, some, marks, columns):
-    """A tile, with marks where somebody asks and not all of them are set."""
+    """A tile, with marks where somebody asks."""
     if marks is None:
         tile(s.mode, whole, some)
-    elif _are_set(marks, some[5], _ROWS if whole else 1, columns):
+    else:
+        _marked_once(tile, s, whole, some, marks, columns)
+
+
+@inlined
+def _marked_once(tile, s, whole, some, marks, columns):
+    """A tile with marks, as long as not all of them are set."""
+    if _are_set(marks, some[5], _ROWS if whole else 1, columns):
         tile(s.mode, whole, some)
     else:
-        tile(s.mode, whole, some + (marks,))
+        tile(s.mode, whole, (*some, marks))
 
 
 @inlined
@@ -274,7 +324,19 @@ def _blocks(tile, s, a, bounds, b, acc, out, begin, end, redo, length, join, los
             for first in range(start, stop, block):
                 last = min(first + block, stop)
                 _pack(values, b[first:last], left)
-                _block(tile, s, a, bounds, values, panel, first, last, redo[:, number], marks, min(width, b.shape[1] - left))
+                _block(
+                    tile,
+                    s,
+                    a,
+                    bounds,
+                    values,
+                    panel,
+                    first,
+                    last,
+                    redo[:, number],
+                    marks,
+                    min(width, b.shape[1] - left),
+                )
             if join is not None:
                 join_panel(totals, panel, join, marks)
         if join is None:

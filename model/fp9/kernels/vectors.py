@@ -294,7 +294,7 @@ def mark_joined(lost, row, part, t):
 
 
 def marks_of(lost: Any, panel: Any) -> Any:
-    """A panel of integers, set where a step was inexact; None where nobody asks, which `lost` says: None, or a tuple that
+    """A panel of integers, set where a step was inexact; None where nobody asks. `lost` is None then, else a tuple that
     ends with the array for all panels.
     """
     raise NotImplementedError("a part of kernels")

@@ -12,11 +12,11 @@ from fp9.engines import Engine, Truncation, check_grouped
 from fp9.formats.host import BINARY32
 from fp9.kernels import chains as chain_kernels
 from fp9.kernels import groups as kernels
-from fp9.sums.fast import PRODUCTS_OF_TILES, FastSums, some_columns
 from fp9.sums.general import engine_numbers, step_rounding
 from fp9.sums.operands import Span
 from fp9.sums.rounders import rounder
 from fp9.sums.sides import Places, Side, some_rows
+from fp9.sums.strategy import PRODUCTS_OF_TILES, FastSums, some_columns
 
 if TYPE_CHECKING:
     from fp9.casts.random_bits import RandomBits

@@ -1,4 +1,4 @@
-"""Matrix products by register tiles: the bits of sums made one by one, in tiles, beside them and at every edge."""
+"""Matrix products by register tiles: bits and flags of single sums, in tiles, beside them and at every edge."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from fp9.kernels import aligned, chains
 from fp9.rounding import Rounding
 from fp9.scaling import block_format
 from fp9.sums import fast, tiles
+from fp9.sums.general import GeneralSums
 
 PAIRS = (("e4m3", "e4m3"), ("e4m3", "e5m2"), ("hif8", "hif8"), ("hfp8_143", "hfp8_152"))
 ENGINES = [name for name in PRESETS if engine(name).group is None]
@@ -42,6 +43,13 @@ def some_special(fmt: str, shape: tuple[int, ...], rng: np.random.Generator) -> 
     return np.where(rng.random(shape) < 0.001, any_code(fmt, shape, rng), ordinary(fmt, shape, rng))
 
 
+def small_integers(fmt: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
+    """Of which sums are exact in all engines; some rows are zero."""
+    numbers = rng.integers(-3, 4, shape)
+    numbers[::4] = 0
+    return np.asarray(fp9.encode(numbers.astype(np.float32), fmt))
+
+
 def addends(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
     """Numbers of one size a row, from one end of FP32 to the other; in some rows also -0, infinities and NaN."""
     numbers = rng.standard_normal(shape) * np.exp2(np.linspace(-140, 120, shape[0]))[:, None]
@@ -50,20 +58,25 @@ def addends(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDAr
     return np.asarray(fp9.encode(numbers.astype(np.float32), engine(name).addend_format))
 
 
-def one_by_one(a: NDArray[Any], b: NDArray[Any], formats: tuple[str, str], name: str, **c: Any) -> NDArray[Any]:
-    return fp9.dot(a[:, None, :], b.T[None], *formats, name, **c)
+def check(a: NDArray[Any], b: NDArray[Any], formats: tuple[str, str], name: str, **c: Any) -> None:
+    """A product, without flags and with them, is the sums one by one."""
+    expected, raised = fp9.dot(a[:, None, :], b.T[None], *formats, name, flags=True, **c)
+    assert np.array_equal(fp9.matmul(a, b, *formats, name, **c), expected)
+    codes, flags = fp9.matmul(a, b, *formats, name, flags=True, **c)
+    assert np.array_equal(codes, expected)
+    assert np.array_equal(flags, raised)
 
 
-@pytest.mark.parametrize("made", [ordinary, any_number, any_code, some_special])
+@pytest.mark.parametrize("made", [ordinary, any_number, any_code, some_special, small_integers])
 @pytest.mark.parametrize("formats", PAIRS, ids="x".join)
 @pytest.mark.parametrize("name", ENGINES)
 def test_products_of_matrices_are_sums_one_by_one(name: str, formats: tuple[str, str], made: Any) -> None:
     rng = np.random.default_rng(5)
     a, b = made(formats[0], SHAPE[::2], rng), made(formats[1], SHAPE[:0:-1], rng)
-    assert np.array_equal(fp9.matmul(a, b, *formats, name), one_by_one(a, b, formats, name))
+    check(a, b, formats, name)
     a, b = a[:, :_FEW], b[:_FEW]
     c: Any = {"c": addends(name, SHAPE[:2], rng), "format_c": engine(name).addend_format}
-    assert np.array_equal(fp9.matmul(a, b, *formats, name, **c), one_by_one(a, b, formats, name, **c))
+    check(a, b, formats, name, **c)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +102,7 @@ def test_sums_near_every_edge_of_the_result(name: str, exponent: int) -> None:
     shape, half = (7, 70), exponent // 2
     a = fp9.encode(np.ldexp(rng.standard_normal(shape, np.float32), half), "e5m2")
     b = fp9.encode(np.ldexp(rng.standard_normal(shape[::-1], np.float32), exponent - half), "e5m2")
-    assert np.array_equal(fp9.matmul(a, b, "e5m2", "e5m2", name), one_by_one(a, b, ("e5m2", "e5m2"), name))
+    check(a, b, ("e5m2", "e5m2"), name)
 
 
 @pytest.mark.parametrize("name", ["blackwell(window={})", "blackwell_fp16(window={})", "hopper_mma(window={})"])
@@ -100,12 +113,12 @@ def test_windows_that_hold_all_bits_of_some_steps(formats: tuple[str, str], wind
     name = name.format(window)
     rng = np.random.default_rng(window)
     a, b = ordinary(formats[0], (64, 64), rng), ordinary(formats[1], (64, 80), rng)
-    assert np.array_equal(fp9.matmul(a, b, *formats, name), one_by_one(a, b, formats, name))
+    check(a, b, formats, name)
     a, b = a[:, :16], b[:16]
     powers, output = np.exp2(rng.integers(-30, 14, (64, 1))), engine(name).addend_format
     for numbers in (rng.standard_normal((64, 80)), rng.choice([-1.0, 1.0], (64, 80))):  # of many bits, and of one
         own: Any = {"c": fp9.encode((numbers * powers).astype(np.float32), output), "format_c": output}
-        assert np.array_equal(fp9.matmul(a, b, *formats, name, **own), one_by_one(a, b, formats, name, **own))
+        check(a, b, formats, name, **own)
 
 
 @pytest.mark.parametrize("fmt", ["e5m2", "hif8"])
@@ -117,7 +130,7 @@ def test_numbers_below_the_last_place_in_a_few_rows_and_columns(name: str, fmt: 
     a, b = fp9.encode(a, fmt), fp9.encode(b, fmt)
     smallest = fp9.format(fmt).smallest_code
     a[5], a[30, 4], b[:, 7], b[60, 100] = smallest, smallest, smallest, smallest
-    assert np.array_equal(fp9.matmul(a, b, fmt, fmt, name), one_by_one(a, b, (fmt, fmt), name))
+    check(a, b, (fmt, fmt), name)
 
 
 @pytest.mark.parametrize("binades", range(12, 32, 2))
@@ -130,7 +143,7 @@ def test_exact_sums_of_numbers_that_span_so_many_binades(fmt: str, binades: int)
     a, b = (rng.choice(some, shape) | rng.choice([0, 128], shape) for shape in ((20, 150), (150, 70)))
     a[0, 0], b[0, 0] = some[0], some[-1]
     formats = (fmt, fmt)
-    assert np.array_equal(fp9.matmul(a, b, *formats, "exact"), one_by_one(a, b, formats, "exact"))
+    check(a, b, formats, "exact")
 
 
 def test_the_span_that_an_operand_meets() -> None:
@@ -164,11 +177,32 @@ def test_ordinary_numbers_meet_no_edge(name: str, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("name", ENGINES)
-def test_threads_share_the_rows(name: str) -> None:
+def test_flags_of_ordinary_numbers_are_those_of_tiles(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hardly a sum is computed once more by single steps."""
+    again: list[int] = []
+    run = GeneralSums.run
+
+    def seen(sums: GeneralSums, *arguments: Any) -> None:
+        again.append(arguments[2].size)
+        run(sums, *arguments)
+
+    monkeypatch.setattr(GeneralSums, "run", seen)
+    rng = np.random.default_rng(0)
+    a, b = (ordinary("e4m3", shape, rng) for shape in ((64, 512), (512, 64)))
+    chosen = engine(name)
+    fp9.matmul(a, b, "e4m3", "e4m3", name, flags=True)
+    if chosen.ends_plainly and chosen.truncation is Truncation.ZERO and chosen.rounding is not Rounding.RTO:
+        assert sum(again) <= 0.02 * 64 * 64
+
+
+@pytest.mark.parametrize("flags", [False, True], ids=["", "flags"])
+@pytest.mark.parametrize("name", ENGINES)
+def test_threads_share_the_rows(name: str, flags: bool) -> None:
     rng = np.random.default_rng(1)
     a, b = (some_special("e4m3", shape, rng) for shape in ((300, 128), (128, 90)))
-    alone = fp9.matmul(a, b, "e4m3", "e4m3", name, threads=1)
-    assert np.array_equal(fp9.matmul(a, b, "e4m3", "e4m3", name, threads=3), alone)
+    options: Any = {"engine": name, "flags": flags}
+    alone = fp9.matmul(a, b, "e4m3", "e4m3", threads=1, **options)
+    assert np.array_equal(fp9.matmul(a, b, "e4m3", "e4m3", threads=3, **options), alone)
 
 
 def test_the_rounding_of_the_processor_is_as_it_was() -> None:

@@ -1,0 +1,144 @@
+"""What a strategy for matrix products is: an engine and two sides made ready, whose rows are summed as numbers."""
+
+from __future__ import annotations
+
+import abc
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.sources import read_only
+from fp9.engines import Engine
+from fp9.kernels import matrices as matmul_kernels
+from fp9.rounding import Flags
+from fp9.sums.operands import Span
+from fp9.sums.rounders import rounder
+from fp9.sums.sides import Places, Side, some_rows
+from fp9.system.parallel import PRODUCTS
+
+PRODUCTS_OF_TILES = 1 << 28
+"""As `PRODUCTS`, for kernels of register tiles."""
+
+EVERY = slice(None)
+INEXACT = np.uint8(Flags.INEXACT)
+
+
+def some_columns(array: NDArray[Any], columns: Places) -> NDArray[Any]:
+    """Columns of a matrix, contiguous."""
+    return array if columns is EVERY else np.ascontiguousarray(array[:, columns])
+
+
+Pair = tuple["NDArray[Any]", "NDArray[Any]"]
+
+
+def some_of(pair: Pair, rows: Places, columns: Places, begin: int, end: int) -> tuple[*Pair, int, int]:
+    """Rows of one matrix (rows, k) and columns of another (k, columns), and between which places of k the products
+    begin..end-1 are in them: what has to be copied is copied of these alone.
+    """
+    a, b = pair
+    if isinstance(rows, slice) and columns is EVERY:
+        a, b = read_only(a[rows], b)
+        return a, b, begin, end
+    a, b = read_only(*(np.ascontiguousarray(x) for x in (a[rows, begin:end], b[begin:end, columns])))
+    return a, b, 0, end - begin
+
+
+_NO_PLACES = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
+
+
+class Flagged(NamedTuple):
+    """Sums as numbers, their flags, and for which these are not known, as they are not for sums that are no numbers;
+    each (rows, n).
+    """
+
+    numbers: NDArray[Any]
+    flags: NDArray[np.uint8]
+    unsure: NDArray[np.bool_]
+
+    @property
+    def open(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Rows and columns of sums whose flags are not known."""
+        some = self.unsure | ~np.isfinite(self.numbers)
+        if not some.any():
+            return _NO_PLACES
+        rows, columns = np.nonzero(some)
+        return rows, columns
+
+
+class FastSums(abc.ABC):
+    """An engine and two sides, a (m, k) and b (n, k), made ready for products of rows of a with all of b."""
+
+    carrier: type[np.floating[Any]] = np.float64
+    part = PRODUCTS
+
+    def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
+        self.engine, self.joins = engine, joins
+        self.depth = a.depth
+        self.a, self.b = read_only(a.rows(self.carrier.__name__), b.columns(self.carrier.__name__))
+        self._scales = a.at_sums, b.at_sums
+
+    @staticmethod
+    @abc.abstractmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        """Whether the kernel gives the engine's bits for numbers of these ranges and at most 2^depth_bits products."""
+
+    @classmethod
+    def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
+        """Whether it does for these very codes, where the engine and the ranges fit."""
+        return True
+
+    @abc.abstractmethod
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
+        """Accumulators (rows, columns) carried through the products begin..end-1, in their own place or another."""
+
+    def run(self, rows: slice, start: NDArray[np.float64]) -> NDArray[Any]:
+        """The sums of some rows from the numbers `start` (rows, n), as numbers."""
+        if not self.joins:
+            return self.accumulate(rows, EVERY, start.astype(self.carrier), 0, self.depth)
+        totals = start.copy()
+        for first in range(rows.start, rows.stop, _JOINED_ROWS):
+            some = slice(first, min(first + _JOINED_ROWS, rows.stop))
+            own = slice(some.start - rows.start, some.stop - rows.start)
+            totals[own] = self.join(some, EVERY, totals[own])
+        return totals
+
+    def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Totals (rows, columns) with the sums of all chunks added, in their own place or another."""
+        length = self.engine.chunk or self.depth
+        for chunk, begin in enumerate(range(0, self.depth, length)):
+            zeros = np.zeros(totals.shape, dtype=self.carrier)
+            parts = self.accumulate(rows, columns, zeros, begin, min(begin + length, self.depth))
+            scale_a, scale_b = (scales[:, min(chunk, scales.shape[1] - 1)] for scales in self._scales)
+            of_rows, of_columns = some_rows(scale_a, rows), np.broadcast_to(scale_b, self.b.shape[1:])[columns]
+            matmul_kernels.join(totals, parts, *map(np.ascontiguousarray, (of_rows, of_columns)), self._total)
+        return totals
+
+    @property
+    def has_flags(self) -> bool:
+        """Whether there is `flagged`."""
+        return False
+
+    def flagged(self, rows: slice, start: NDArray[np.float64]) -> Flagged:
+        """As `run`, with flags."""
+        raise NotImplementedError(f"{type(self).__name__} has no flags")
+
+    @functools.cached_property
+    def _total(self) -> Any:
+        """The rounding of totals."""
+        return rounder(self.engine.output, self.engine.output_rounding, np.float64)
+
+
+_JOINED_ROWS = 128
+"""Rows whose totals stay in the second-level cache from chunk to chunk."""
+
+
+def depth_bits(depth: int) -> int:
+    """Bits by which a sum of so many numbers may be longer than one."""
+    return max(depth - 1, 0).bit_length()
+
+
+def range_bits(x: Span) -> int:
+    """Bits of the fixed-point numbers of a range of exponents."""
+    return x.highest - x.lowest + 1
