@@ -13,9 +13,13 @@ from fp9.kernels.compiled import inlined, kernel
 from fp9.kernels.floats import odd_sum, odd_sum_of_three, round32, rounded_sum, rounded_sum_of_three
 from fp9.kernels.fused import code_value, finish
 from fp9.kernels.limbs import deposit, limbs_to_odd
+from fp9.rounding import FLAG_BITS, Flags
 
 TILE = 1024
 """Columns at a time: a row of accumulators and its temporaries stay in the first-level cache."""
+_INEXACT, _UNDERFLOW = int(Flags.INEXACT), int(Flags.UNDERFLOW)
+DOUBTFUL = 1 << FLAG_BITS
+"""A mark of sums that may have underflowed, or not."""
 _BLOCK = 64
 """Rows of b that all rows of a meet before the next: they stay in the second-level cache."""
 
@@ -82,6 +86,54 @@ def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
                         _pair(row, a0, a1, b0, b1, t)
 
 
+@inlined
+def _mark(marks, total, r, lowest):
+    """Flags of a sum, rounded to odd, that became r; DOUBTFUL where r is the smallest normal number and it is less."""
+    inexact = r != total
+    flags = marks | (_INEXACT if inexact else 0) | (_UNDERFLOW if inexact and abs(r) < lowest else 0)
+    return flags | (DOUBTFUL if abs(r) == lowest and abs(total) < lowest else 0)
+
+
+@inlined
+def _flagged_product(row, marks, a0, b0, lowest, t):
+    """row = round(row + a0 b0), and marks."""
+    for j in range(row.size):
+        p = a0 * b0[j]
+        total, r = odd_sum(p, row[j]), rounded_sum(p, row[j], t)
+        marks[j] = _mark(marks[j], total, r, lowest)
+        row[j] = r
+
+
+@inlined
+def _flagged_pair(row, marks, a0, a1, b0, b1, lowest, t):
+    """row = round(row + a0 b0 + a1 b1), and marks."""
+    for j in range(row.size):
+        p, q = a0 * b0[j], a1 * b1[j]
+        total, r = odd_sum_of_three(p, q, row[j]), rounded_sum_of_three(p, q, row[j], t)
+        marks[j] = _mark(marks[j], total, r, lowest)
+        row[j] = r
+
+
+@kernel
+def rounded_pairs_flagged(a, b, acc, marks, begin, end, step, lowest, t):
+    """As `rounded_pairs`; `marks` (int64) get the flags of sums that are numbers, or DOUBTFUL; `lowest` is the smallest
+    normal number.
+    """
+    m, n = acc.shape
+    for left in range(0, n, TILE):
+        right = min(left + TILE, n)
+        for first in range(begin, end, _BLOCK):
+            last = min(first + _BLOCK, end)
+            for i in range(m):
+                row, own = acc[i, left:right], marks[i, left:right]
+                for k in range(first, last, step):
+                    if step == 2 and k + 1 < last:
+                        pair = a[i, k], a[i, k + 1], b[k, left:right], b[k + 1, left:right]
+                        _flagged_pair(row, own, *pair, lowest, t)
+                    else:
+                        _flagged_product(row, own, a[i, k], b[k, left:right], lowest, t)
+
+
 # --- sums of sums ----------------------------------------------------------------------------------------------------
 
 
@@ -93,6 +145,19 @@ def join(totals, parts, scale_a, scale_b, t):
         row, part = totals[i], parts[i]
         for j in range(row.size):
             row[j] = rounded_sum(part[j] * (row_scale * scale_b[j]), row[j], t)
+
+
+@kernel
+def join_flagged(totals, parts, scale_a, scale_b, t, lowest, marks):
+    """As `join`, with marks as of `rounded_pairs_flagged`."""
+    for i in range(totals.shape[0]):
+        row_scale = scale_a[i if scale_a.size > 1 else 0]
+        row, part, own = totals[i], parts[i], marks[i]
+        for j in range(row.size):
+            x = part[j] * (row_scale * scale_b[j])
+            total, r = odd_sum(x, row[j]), rounded_sum(x, row[j], t)
+            own[j] = _mark(own[j], total, r, lowest)
+            row[j] = r
 
 
 @kernel

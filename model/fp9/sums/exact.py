@@ -18,7 +18,7 @@ from fp9.sums.general import GeneralSums
 from fp9.sums.operands import Span
 from fp9.sums.rounders import can_round, rounder, tiny_below
 from fp9.sums.sides import Places, Side
-from fp9.sums.strategy import EVERY, PRODUCTS_OF_TILES, FastSums, Flagged, depth_bits, range_bits, some_of
+from fp9.sums.strategy import PRODUCTS_OF_TILES, FastSums, Flagged, depth_bits, range_bits, some_of
 
 
 class Exact(FastSums):
@@ -70,8 +70,8 @@ class Exact(FastSums):
     def has_flags(self) -> bool:
         return True
 
-    def flagged(self, rows: slice, start: NDArray[np.float64]) -> Flagged:
-        parts = self._sums_of_parts(rows, EVERY, start.shape, 0, self.depth)
+    def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
+        parts = self._sums_of_parts(rows, columns, start.shape, 0, self.depth)
         sums = start.copy()
         flags, unsure = np.zeros((2, *start.shape), dtype=np.uint8)
         if self._joins_parts:

@@ -19,7 +19,7 @@ from fp9.sums.general import GeneralSums
 from fp9.sums.operands import Span
 from fp9.sums.rounders import can_round, rounder
 from fp9.sums.sides import Places, Side
-from fp9.sums.strategy import EVERY, INEXACT, PRODUCTS_OF_TILES, FastSums, Flagged, range_bits, some_of
+from fp9.sums.strategy import INEXACT, PRODUCTS_OF_TILES, FastSums, Flagged, depth_bits, range_bits, some_of
 
 
 def _product_bits(a: Span, b: Span) -> int:
@@ -58,10 +58,10 @@ class Chain(FastSums):
     def has_flags(self) -> bool:
         return not self.joins
 
-    def flagged(self, rows: slice, start: NDArray[np.float64]) -> Flagged:
+    def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
         """As the base class has it. A sum of multiples of the smallest number never underflows."""
         sums, inexact = start.astype(self.carrier), np.empty(start.shape, dtype=np.bool_)
-        a, b, *ends = some_of((self.a, self.b), rows, EVERY, 0, self.depth)
+        a, b, *ends = some_of((self.a, self.b), rows, columns, 0, self.depth)
         chain_kernels.plain_flagged(a, b, sums, inexact, *ends)
         return Flagged(sums, inexact * INEXACT, np.zeros(start.shape, dtype=np.bool_))
 
@@ -111,6 +111,30 @@ class RoundedPairs(FastSums):
         matmul_kernels.rounded_pairs(a, b, acc, *ends, products, self._narrow, neutral, self._rounder)
         return acc
 
+    @property
+    def has_flags(self) -> bool:
+        return True
+
+    def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
+        sums, marks = start.copy(), np.zeros(start.shape, dtype=np.int64)
+        if self.joins:
+            lowest = 2.0**self.engine.output.min_normal_exponent
+            for begin, end, scales in self._chunks(rows, columns):
+                parts = np.zeros(start.shape)
+                self._mark(rows, columns, parts, marks, begin, end)
+                matmul_kernels.join_flagged(sums, parts, *scales, self._total, lowest, marks)
+        else:
+            self._mark(rows, columns, sums, marks, 0, self.depth)
+        return Flagged(sums, marks.astype(np.uint8), marks >= matmul_kernels.DOUBTFUL)
+
+    def _mark(
+        self, rows: Places, columns: Places, acc: NDArray[Any], marks: NDArray[np.int64], begin: int, end: int
+    ) -> None:
+        """Carry accumulators in their place through products, and their flags."""
+        a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
+        lowest = 2.0**self.engine.result.min_normal_exponent
+        matmul_kernels.rounded_pairs_flagged(a, b, acc, marks, *ends, self.engine.products, lowest, self._rounder)
+
 
 class Windowed(FastSums):
     """Steps with a window."""
@@ -152,3 +176,16 @@ def fitting(
     if bypasses or special or not rounds or not rounds_totals:
         return ()
     return tuple(strategy for strategy in strategies if strategy.fits(engine, a, b, depth_bits))
+
+
+def first_fitting(
+    strategies: tuple[type[FastSums], ...], engine: Engine, a: Side, b: Side, joins: bool, flags: bool
+) -> FastSums | None:
+    """The first of some strategies that is right for an engine and two sides; with flags, if they are asked for."""
+    bits = depth_bits(a.depth)
+    for strategy in fitting(strategies, engine, a.span, b.span, joins, bits):
+        if strategy.takes(engine, a, b, bits):
+            made = strategy(engine, a, b, joins)
+            if made.has_flags or not flags:
+                return made
+    return None

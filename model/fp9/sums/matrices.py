@@ -115,8 +115,8 @@ class Products:
         from fp9.sums.tiles import fast_sums  # slow to load
 
         a, b = self._a.item(number, self._engine), self._b.item(number, self._engine)
-        fast = fast_sums(self._engine, a, b, self._options.joins)
-        if fast is None or (self._options.flags and not fast.has_flags):
+        fast = fast_sums(self._engine, a, b, self._options.joins, self._options.flags)
+        if fast is None:
             return self._stepwise(number, a, b), WORTH_A_THREAD_STEPWISE, PRODUCTS
         codes, start, output = self.codes[number], self._start[number], self._engine.output
 
@@ -124,7 +124,7 @@ class Products:
             codes[rows] = codes_of(fast.run(rows, start[rows]), output)
 
         def flagged(rows: slice) -> None:
-            found = fast.flagged(rows, start[rows])
+            found = fast.flagged(rows, slice(None), start[rows])
             codes[rows] = codes_of(found.numbers, output)
             self.flags[number, rows] = found.flags
             self._again(number, a, b, rows.start + found.open[0], found.open[1])

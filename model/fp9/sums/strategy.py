@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import functools
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,22 +107,28 @@ class FastSums(abc.ABC):
 
     def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
         """Totals (rows, columns) with the sums of all chunks added, in their own place or another."""
+        for begin, end, scales in self._chunks(rows, columns):
+            zeros = np.zeros(totals.shape, dtype=self.carrier)
+            parts = self.accumulate(rows, columns, zeros, begin, end)
+            matmul_kernels.join(totals, parts, *scales, self._total)
+        return totals
+
+    def _chunks(self, rows: Places, columns: Places) -> Iterator[tuple[int, int, Pair]]:
+        """Where each chunk begins and ends, and the scales of its sums for some rows and columns."""
         length = self.engine.chunk or self.depth
         for chunk, begin in enumerate(range(0, self.depth, length)):
-            zeros = np.zeros(totals.shape, dtype=self.carrier)
-            parts = self.accumulate(rows, columns, zeros, begin, min(begin + length, self.depth))
             scale_a, scale_b = (scales[:, min(chunk, scales.shape[1] - 1)] for scales in self._scales)
             of_rows, of_columns = some_rows(scale_a, rows), np.broadcast_to(scale_b, self.b.shape[1:])[columns]
-            matmul_kernels.join(totals, parts, *map(np.ascontiguousarray, (of_rows, of_columns)), self._total)
-        return totals
+            scales = np.ascontiguousarray(of_rows), np.ascontiguousarray(of_columns)
+            yield begin, min(begin + length, self.depth), scales
 
     @property
     def has_flags(self) -> bool:
         """Whether there is `flagged`."""
         return False
 
-    def flagged(self, rows: slice, start: NDArray[np.float64]) -> Flagged:
-        """As `run`, with flags."""
+    def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
+        """As `run`, with flags, for the sums of some rows and columns from `start` (rows, columns)."""
         raise NotImplementedError(f"{type(self).__name__} has no flags")
 
     @functools.cached_property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,11 +16,11 @@ from fp9.formats import FixedFormat, floor_log2, pow2
 from fp9.formats.host import BINARY32
 from fp9.kernels.vectors import tile_columns
 from fp9.rounding import Rounding
-from fp9.sums.fast import STRATEGIES, fitting
+from fp9.sums.fast import STRATEGIES, first_fitting
 from fp9.sums.general import NO_RANDOM, GeneralSums
 from fp9.sums.operands import Span, bit_range
 from fp9.sums.sides import NO_POWERS, Places, Side
-from fp9.sums.strategy import INEXACT, PRODUCTS_OF_TILES, FastSums, Flagged, depth_bits
+from fp9.sums.strategy import INEXACT, PRODUCTS_OF_TILES, FastSums, Flagged
 
 
 class Chunks(NamedTuple):
@@ -63,9 +63,14 @@ class Tiled(FastSums):
     @functools.cached_property
     def _others(self) -> FastSums:
         """The strategy for all numbers."""
-        a, b = self._given
-        found = fitting((*STRATEGIES, Stepwise), self.engine, a.span, b.span, self.joins, depth_bits(self.depth))
-        return found[0](self.engine, a, b, self.joins)
+        found = first_fitting((*STRATEGIES, Stepwise), self.engine, *self._given, self.joins, flags=False)
+        assert found is not None
+        return found
+
+    @functools.cached_property
+    def _flagging(self) -> FastSums | None:
+        """That which has flags, too."""
+        return first_fitting(STRATEGIES, self.engine, *self._given, self.joins, flags=True)
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         """As the base class has it, all columns at once."""
@@ -95,8 +100,21 @@ class Tiled(FastSums):
         stepped = self.engine.window is None or (result.subnormals and output.subnormals)
         return not self.joins or (self._chunks_in_tiles and stepped and lowest_step(result) >= lowest_step(output))
 
-    def flagged(self, rows: slice, start: NDArray[np.float64]) -> Flagged:
+    def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
+        """As the base class has it, all columns at once; where tiles are not right, by another strategy with flags."""
         redo = self._no_redo(rows, start)
+        found, own = self._flagged(rows, start, redo), np.arange(self.a.shape[0])[rows]
+        for some, of_columns in self._cells(redo):
+            if self._flagging is None:
+                break
+            cells = np.ix_(some, of_columns)
+            again = self._flagging.flagged(own[some], of_columns, start[cells])
+            for array, part in zip(found, again, strict=True):
+                array[cells] = part
+        return found
+
+    def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
+        """The same by tiles; sets `redo` as these do."""
         lost = np.zeros(start.shape, dtype=f"i{self.b.itemsize}")
         if self.joins:
             chunks, acc = Chunks(self.engine.chunk or self.depth, self._joining), start
@@ -138,20 +156,23 @@ class Tiled(FastSums):
         again: Callable[[NDArray[np.intp], NDArray[np.intp], NDArray[Any]], NDArray[Any]],
     ) -> NDArray[Any]:
         """Sums by tiles, and once more by `again` (rows, columns, accumulators) where these are wrong."""
-        redo, width = self._no_redo(rows, acc), self._panel
+        redo = self._no_redo(rows, acc)
         sums, own = self.tiles(rows, acc, begin, end, redo, chunks, None), np.arange(self.a.shape[0])[rows]
-        everywhere = redo.all(axis=1)
-        redo[everywhere] = False
-        cells = [(np.flatnonzero(everywhere), np.arange(acc.shape[1]))] if everywhere.any() else []
-        cells += [
-            (np.flatnonzero(redo[:, panel]), np.arange(panel * width, min((panel + 1) * width, acc.shape[1])))
-            for panel in np.flatnonzero(redo.any(axis=0))
-        ]
-        if self._special_columns.any():
-            cells.append((np.arange(acc.shape[0]), np.flatnonzero(self._special_columns)))
-        for some, columns in cells:
+        for some, columns in self._cells(redo):
             sums[np.ix_(some, columns)] = again(own[some], columns, acc[np.ix_(some, columns)])
         return sums
+
+    def _cells(self, redo: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Rows and columns that tiles are not right for; rows that are not for all columns are cleared in `redo`."""
+        columns, width = self.b.shape[1], self._panel
+        everywhere = redo.all(axis=1)
+        redo[everywhere] = False
+        if everywhere.any():
+            yield np.flatnonzero(everywhere), np.arange(columns)
+        for panel in np.flatnonzero(redo.any(axis=0)):
+            yield np.flatnonzero(redo[:, panel]), np.arange(panel * width, min((panel + 1) * width, columns))
+        if self._special_columns.any():
+            yield np.arange(redo.shape[0]), np.flatnonzero(self._special_columns)
 
 
 def _cleared(x: NDArray[Any], special: NDArray[np.bool_]) -> NDArray[Any]:

@@ -15,12 +15,12 @@ from fp9.kernels import chains as chain_kernels
 from fp9.kernels.window_tiles import SAFE_EXPONENT
 from fp9.rounding import Rounding
 from fp9.sums.aligned import Aligned, AlignedNarrow, Joined
-from fp9.sums.fast import STRATEGIES, RoundedChain, fitting
+from fp9.sums.fast import STRATEGIES, RoundedChain, first_fitting
 from fp9.sums.groups import GroupedTiles
 from fp9.sums.lattice import lattice
 from fp9.sums.operands import Span, lowest_bits
 from fp9.sums.sides import Places, Side
-from fp9.sums.strategy import FastSums, Flagged, depth_bits
+from fp9.sums.strategy import FastSums, Flagged
 from fp9.sums.tiled import Chunks, Lost, Tiled, lowest_step
 
 _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.NEAREST_AWAY}
@@ -82,13 +82,13 @@ class RoundedNarrow(Rounded):
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         return RoundedChain.fits(engine, a, b, depth_bits) and Rounded.fits(engine, a, b, depth_bits)
 
-    def flagged(self, rows: slice, start: NDArray[np.float64]) -> Flagged:
+    def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
         """As the base class has it; sums of which no mark is set are exact where float32 holds every one on the way."""
-        found = super().flagged(rows, start)
+        found = super()._flagged(rows, start, redo)
         some = (found.flags == 0) & ~found.unsure
         if some.any():
             unmarked = np.nonzero(some)
-            own, columns = unmarked[0] + rows.start, unmarked[1]
+            own, columns = np.arange(self.a.shape[0])[rows][unmarked[0]], unmarked[1]
             found.unsure[unmarked] = ~self._are_held(own, columns, start[unmarked])
         return found
 
@@ -110,9 +110,6 @@ TILED: tuple[type[FastSums], ...] = (RoundedNarrow, Rounded, AlignedNarrow, Alig
 """In the order in which they are tried, before the strategies for all numbers."""
 
 
-def fast_sums(engine: Engine, a: Side, b: Side, joins: bool) -> FastSums | None:
-    """The first strategy that fits; None where only the general kernel does."""
-    bits = depth_bits(a.depth)
-    found = fitting((*STRATEGIES[:1], *TILED, *STRATEGIES[1:]), engine, a.span, b.span, joins, bits)
-    chosen = next((strategy for strategy in found if strategy.takes(engine, a, b, bits)), None)
-    return chosen(engine, a, b, joins) if chosen else None
+def fast_sums(engine: Engine, a: Side, b: Side, joins: bool, flags: bool = False) -> FastSums | None:
+    """The first strategy that fits, and has flags where they are asked for; None where only the general kernel does."""
+    return first_fitting((*STRATEGIES[:1], *TILED, *STRATEGIES[1:]), engine, a, b, joins, flags)
