@@ -8,17 +8,19 @@ import numpy as np
 
 import fp9
 from benchmarks.matmul import ENGINES
-from benchmarks.measure import Contender, Result, measure
+from benchmarks.measure import Clock, Contender, Result, measure
 
 
-def compare(size: int, formats: tuple[str, str], what: str, ways: dict[str, dict[str, Any]]) -> list[Result]:
-    """Multiply-adds per second of each way: its name, fp9's own first, and the options of `fp9.matmul`."""
+def compare(
+    size: int, formats: tuple[str, str], what: str, ways: dict[str, dict[str, Any]], clock: Clock
+) -> list[Result]:
+    """Multiply-adds per second of each way: its name, fp9's own first, and the options of `fp9.matmul`, by a clock."""
     rng = np.random.default_rng(0)
     a, b = (fp9.operand(fp9.encode(rng.normal(size=(size, size)), fmt), fmt) for fmt in formats)
     results: list[Result] = []
     for engine in ENGINES:
         contenders = [Contender(way, _product(a, b, engine, options)) for way, options in ways.items()]
-        results += measure(f"{engine}, {' x '.join(formats)}, {size}^3, {what}", size**3, contenders)
+        results += measure(f"{engine}, {' x '.join(formats)}, {size}^3, {what}", size**3, contenders, clock)
     return results
 
 
