@@ -2,8 +2,8 @@
 
 Each family follows from the spec alone: for every scale, under every rule, amax and t at which it begins, t's last bits
 deciding; beside them numbers at and beside the middles of the elements, times both scales, and t's at which a number is
-all but such a middle; both ends of every range, and the smallest numbers over the smallest t; blocks whose tries have
-all but the same error; specials.
+all but such a middle, or a power of two of t's places off it; both ends of every range, and the smallest numbers over
+the smallest t; blocks whose tries have all but the same error; specials.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     parts = [*_at_steps(unit, rng), *(family(unit, rng) for family in families)]
     if any(rule.tries for rule in unit.rules):
         parts.append(_close_tries(unit, rng))
+    parts.append(_beside_middles(unit, rng, TENSOR_SCALE.fraction_bits - unit.source.fraction_bits))
     return Blocks(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
@@ -117,9 +118,10 @@ def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     return Blocks(blocks, tensors, rules)
 
 
-def _beside_middles(unit: Quantiser, rng: np.random.Generator) -> Blocks:
+def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) -> Blocks:
     """For each place and middle a number that is one times both scales, or all but that: the array's scale is brought
-    to it, at every exponent, where the source's numbers are subnormal, too."""
+    to it, or off it by so many powers of two of its last places, at every exponent, where the source's numbers are
+    subnormal, too."""
     length, middles = unit.block.length, _middles(unit)
     places, which = (axis.reshape(-1) for axis in np.meshgrid(np.arange(length), np.arange(len(middles))))
     places, which = np.tile(places, 2 * _PLACES), np.tile(which, 2 * _PLACES)
@@ -131,7 +133,7 @@ def _beside_middles(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     codes = rng.integers(1, unit.block.scale.max_code + 1, count)
     steps = middles[which] * _numbers_of(unit, codes)
     tensors = _tensors(_numbers(unit, x) / steps)
-    tensors += rng.integers(-1, 2, count) * (rng.random(count) < 2 / 3)
+    tensors += (rng.integers(-1, 2, count) * (rng.random(count) < 2 / 3)) << rng.integers(0, powers, count)
     tensors = np.clip(tensors, 1 << TENSOR_SCALE.fraction_bits, TENSOR_SCALE.max_code)
     largest = float(unit.block.largest) * _numbers_of(unit, codes)
     amax = np.maximum(_source(unit, largest * _tensor_numbers(tensors)), x)
@@ -154,7 +156,7 @@ def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     amax = field << source.fraction_bits | rng.integers(0, 1 << source.fraction_bits, count)
     far = rng.random(count) < 1 / 6
     amax[far] = rng.integers(0, source.max_code + 1, far.sum())
-    amax[:: _ENDS // 12] = 0
+    amax[np.arange(count) % (_ENDS // 12) < len(unit.rules)] = 0  # by every rule
     return Blocks(_below(unit, amax, rng), exponent << bits | fractions, np.resize(np.arange(len(unit.rules)), count))
 
 
