@@ -1,0 +1,50 @@
+"""Corner suites of quantisers with a scale of the whole array: the situations that they are made for are there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fp9
+from fp9.golden import evaluate
+from fp9.scaling import BLOCK_FORMATS
+from fp9.suites.corner import corner
+from fp9.units import CATALOGUE, TENSOR_SCALE, Quantiser
+
+NVFP4 = CATALOGUE["quantiser_nvfp4"]
+assert isinstance(NVFP4, Quantiser)
+UNITS = [NVFP4, replace(NVFP4, name="every_rule", rules=BLOCK_FORMATS["nvfp4"].rules)]
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_numbers_stand_off_the_middles_by_every_power_of_two_that_the_scales_can_say(unit: Quantiser) -> None:
+    """Above and below, a hundred times each: from half a place of the source on, down to the last one of the array's
+    scale. What a circuit's wrong carry makes of a limit shows at one of them alone."""
+    columns = corner(unit, np.random.default_rng(0))
+    scale = fp9.decode(evaluate(unit, columns)["scale"], unit.block.scale).astype(float)
+    with np.errstate(invalid="ignore"):  # a NaN that signals
+        tensor = fp9.decode(columns["tensor"], TENSOR_SCALE).astype(float)
+    elements = unit.block.element.table[: unit.block.element.max_code + 1].astype(float)
+    middles = np.multiply.outer((elements[:-1] + elements[1:]) / 2, scale * tensor)
+    off: Counter[float] = Counter()
+    for lane in unit.lane_names("x"):
+        x = np.abs(fp9.decode(columns[lane], unit.source).astype(float))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = (x - middles) / x
+        usable = np.isfinite(apart) & (apart != 0)
+        off.update((np.sign(apart[usable]) * -np.floor(np.log2(np.abs(apart[usable])))).tolist())
+    powers = range(unit.source.precision + 1, TENSOR_SCALE.precision)
+    assert min(off[sign * power] for sign in (-1, 1) for power in powers) >= 100
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+def test_blocks_of_zeros_meet_every_rule(unit: Quantiser) -> None:
+    columns = corner(unit, np.random.default_rng(0))
+    zero = np.all([columns[lane] & unit.source.magnitude_mask == 0 for lane in unit.lane_names("x")], axis=0)
+    usable = np.isfinite(fp9.decode(columns["tensor"], TENSOR_SCALE)) & (
+        columns["tensor"] & TENSOR_SCALE.sign_mask == 0
+    )
+    assert {*columns["rule"][zero & usable].tolist()} >= {*range(len(unit.rules))}
