@@ -57,7 +57,8 @@ def _tile(rows: int) -> Any:
         """Carry the accumulators of `rows` rows, so many times, through a step; with `Ends` it may be found whole, with
         `Losses` behind these it marks what it drops.
         """
-        ends, lost = others[: len(others) // 4 * 4], others[len(others) // 4 * 4 :]
+        count_of_ends = len(Ends._fields) if len(others) >= len(Ends._fields) else 0
+        ends, lost = others[:count_of_ends], others[count_of_ends:]
         losses = Losses(*lost) if lost else None
         step = Window(b, power_b, first, count, window, lowest, zero)
         with code.loop(times) as turn:

@@ -311,7 +311,7 @@ def _blocks(tile, s, a, bounds, b, acc, out, begin, end, redo, length, join, los
     totals = np.empty((m, width), acc.dtype)
     for number in range(redo.shape[1]):
         left = number * width
-        marks = marks_of(lost, panel)
+        marks, columns = marks_of(lost, panel), min(width, b.shape[1] - left)
         values[:] = 0.0
         if join is None:
             take_panel(panel, acc, left)
@@ -324,19 +324,7 @@ def _blocks(tile, s, a, bounds, b, acc, out, begin, end, redo, length, join, los
             for first in range(start, stop, block):
                 last = min(first + block, stop)
                 _pack(values, b[first:last], left)
-                _block(
-                    tile,
-                    s,
-                    a,
-                    bounds,
-                    values,
-                    panel,
-                    first,
-                    last,
-                    redo[:, number],
-                    marks,
-                    min(width, b.shape[1] - left),
-                )
+                _block(tile, s, a, bounds, values, panel, first, last, redo[:, number], marks, columns)
             if join is not None:
                 join_panel(totals, panel, join, marks)
         if join is None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fp9.kernels.bits import float64_bits
 from fp9.kernels.compiled import inlined, kernel
-from fp9.kernels.floats import odd_sum, odd_sum_of_three, round32, rounded_sum, rounded_sum_of_three
+from fp9.kernels.floats import odd_sum, odd_sum_of_three, round32, rounded_sum, rounded_sum_of_three, two_sum
 from fp9.kernels.fused import code_value, finish
 from fp9.kernels.limbs import deposit, limbs_to_odd
 from fp9.rounding import FLAG_BITS, Flags
@@ -44,6 +44,33 @@ def rounded_chain(a, b, acc, begin, end, t):
                     a0, b0 = a[i, k], b[k, left:right]
                     for j in range(row.size):
                         row[j] = round32(row[j] + a0 * b0[j], t)
+
+
+@inlined
+def _marked_sum(row, marks, a0, b0, lowest, t):
+    """row = round(row + a0 b0), and marks."""
+    for j in range(row.size):
+        total, error = two_sum(a0 * b0[j], row[j])
+        r = round32(total, t)
+        inexact = r != total or error != 0.0
+        small = (_UNDERFLOW if abs(r) < lowest else 0) | (DOUBTFUL if abs(r) == lowest else 0)
+        marks[j] |= (_INEXACT | small) if inexact else 0
+        row[j] = r
+
+
+@kernel
+def rounded_chain_flagged(a, b, acc, marks, begin, end, lowest, t):
+    """As `rounded_chain`; `marks` (int32) get the flags of sums that are numbers, or DOUBTFUL; `lowest` is the smallest
+    normal number.
+    """
+    m, n = acc.shape
+    for left in range(0, n, TILE):
+        right = min(left + TILE, n)
+        for first in range(begin, end, _BLOCK):
+            for i in range(m):
+                row, own = acc[i, left:right], marks[i, left:right]
+                for k in range(first, min(first + _BLOCK, end)):
+                    _marked_sum(row, own, a[i, k], b[k, left:right], lowest, t)
 
 
 # --- two products and the addend, exactly ----------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import functools
 from typing import Any
 
@@ -71,7 +72,34 @@ def _is_exact(engine: Engine) -> bool:
     return engine.window is None and not engine.whole
 
 
-class RoundedChain(FastSums):
+class _Marked(FastSums):
+    """Strategies whose steps mark sums with their flags."""
+
+    @property
+    def has_flags(self) -> bool:
+        return True
+
+    def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
+        sums, marks = start.astype(self.carrier), np.zeros(start.shape, dtype=f"i{np.dtype(self.carrier).itemsize}")
+        if self.joins:
+            sums = start.copy()
+            lowest = 2.0**self.engine.output.min_normal_exponent
+            for begin, end, scales in self._chunks(rows, columns):
+                parts = np.zeros(start.shape, dtype=self.carrier)
+                self._mark(rows, columns, parts, marks, begin, end)
+                matmul_kernels.join_flagged(sums, parts, *scales, self._total, lowest, marks)
+        else:
+            self._mark(rows, columns, sums, marks, 0, self.depth)
+        return Flagged(sums, marks.astype(np.uint8), marks >= matmul_kernels.DOUBTFUL)
+
+    @abc.abstractmethod
+    def _mark(
+        self, rows: Places, columns: Places, acc: NDArray[Any], marks: NDArray[Any], begin: int, end: int
+    ) -> None:
+        """Carry accumulators in their place through products, and their flags."""
+
+
+class RoundedChain(_Marked):
     """One product a step and a result of at most 11 bits, carried in float32."""
 
     carrier = np.float32
@@ -92,8 +120,15 @@ class RoundedChain(FastSums):
         matmul_kernels.rounded_chain(a, b, acc, *ends, self._rounder)
         return acc
 
+    def _mark(
+        self, rows: Places, columns: Places, acc: NDArray[Any], marks: NDArray[Any], begin: int, end: int
+    ) -> None:
+        a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
+        lowest = np.float32(2.0**self.engine.result.min_normal_exponent)
+        matmul_kernels.rounded_chain_flagged(a, b, acc, marks, *ends, lowest, self._rounder)
 
-class RoundedPairs(FastSums):
+
+class RoundedPairs(_Marked):
     """One or two products a step, summed with the addend in float64 to odd."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
@@ -111,26 +146,9 @@ class RoundedPairs(FastSums):
         matmul_kernels.rounded_pairs(a, b, acc, *ends, products, self._narrow, neutral, self._rounder)
         return acc
 
-    @property
-    def has_flags(self) -> bool:
-        return True
-
-    def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
-        sums, marks = start.copy(), np.zeros(start.shape, dtype=np.int64)
-        if self.joins:
-            lowest = 2.0**self.engine.output.min_normal_exponent
-            for begin, end, scales in self._chunks(rows, columns):
-                parts = np.zeros(start.shape)
-                self._mark(rows, columns, parts, marks, begin, end)
-                matmul_kernels.join_flagged(sums, parts, *scales, self._total, lowest, marks)
-        else:
-            self._mark(rows, columns, sums, marks, 0, self.depth)
-        return Flagged(sums, marks.astype(np.uint8), marks >= matmul_kernels.DOUBTFUL)
-
     def _mark(
-        self, rows: Places, columns: Places, acc: NDArray[Any], marks: NDArray[np.int64], begin: int, end: int
+        self, rows: Places, columns: Places, acc: NDArray[Any], marks: NDArray[Any], begin: int, end: int
     ) -> None:
-        """Carry accumulators in their place through products, and their flags."""
         a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
         lowest = 2.0**self.engine.result.min_normal_exponent
         matmul_kernels.rounded_pairs_flagged(a, b, acc, marks, *ends, self.engine.products, lowest, self._rounder)
