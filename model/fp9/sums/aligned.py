@@ -46,6 +46,8 @@ class Aligned(Tiled):
         whole = self._is_often_whole and engine.window >= fraction_bits
         self._whole_bits = self._lowest_bits if whole else (None, None)
 
+    _flagging = None  # no other strategy for windows has flags
+
     _is_often_whole = True
     """Whether a window often holds all bits of a step; asked where it holds those of the addend that it begins with."""
 

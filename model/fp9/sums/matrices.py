@@ -28,7 +28,6 @@ WORTH_A_THREAD_STEPWISE = 1 << 15
 
 _NUMBERS_AT_A_TIME = 1 << 20
 """Of one side, copied for single sums."""
-_ONE = np.ones((1, 1))
 
 
 class Options(NamedTuple):
@@ -141,7 +140,8 @@ class Products:
             own = slice(first, first + step)
             place = (number, rows[own], columns[own])
             codes, flags = self.codes[place], self.flags[place]
-            sums.run(*place[1:], self._start[place], _ONE, self._options.random, codes, flags)
+            scales = some_rows(a.at_sums, rows[own]) * some_rows(b.at_sums, columns[own])
+            sums.run(*place[1:], self._start[place], scales, self._options.random, codes, flags)
             self.codes[place], self.flags[place] = codes, flags
 
     def _stepwise(self, number: int, a: Side, b: Side) -> Callable[[slice], None]:

@@ -195,6 +195,20 @@ def test_flags_of_ordinary_numbers_are_those_of_tiles(name: str, monkeypatch: py
         assert sum(again) <= 0.02 * 64 * 64
 
 
+@pytest.mark.parametrize("scaling", ["sums", "products"])
+@pytest.mark.parametrize("name", ["fma_fp32", "fma_fp16", "dlfloat", "chunked", "fmma", "hopper", "exact"])
+def test_flags_of_scaled_sums(name: str, scaling: str) -> None:
+    """Some overflow by their scales alone, some underflow."""
+    rng = np.random.default_rng(4)
+    a, b = some_special("e4m3", SHAPE[::2], rng), some_special("e5m2", SHAPE[:0:-1], rng)
+    scales = rng.integers(-40, 20, SHAPE[0])
+    ways = {"engine": f"{name}(scaling={scaling})", "flags": True}
+    expected, raised = fp9.dot(a[:, None, :], b.T[None], "e4m3", "e5m2", **ways, scale_a=scales[:, None])
+    codes, flags = fp9.matmul(a, b, "e4m3", "e5m2", **ways, scale_a=scales)
+    assert np.array_equal(codes, expected)
+    assert np.array_equal(flags, raised)
+
+
 @pytest.mark.parametrize("flags", [False, True], ids=["", "flags"])
 @pytest.mark.parametrize("name", ENGINES)
 def test_threads_share_the_rows(name: str, flags: bool) -> None:
