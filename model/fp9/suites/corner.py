@@ -18,7 +18,7 @@ from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value, fi
 from fp9.suites.exact import exact_corner, kulisch_corner
 from fp9.suites.infinite import infinite_corner
 from fp9.suites.quantisers import quantiser_corner
-from fp9.suites.scaled import scaled_corner
+from fp9.suites.scaled import paired_corner, scaled_corner
 from fp9.suites.sums import OPERATIONS, sum_corner
 from fp9.suites.wide import wide_corner
 from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Quantiser, Unit, Upcast
@@ -44,14 +44,16 @@ corner.register(Quantiser, quantiser_corner)
 @corner.register
 def _(unit: Dot, rng: np.random.Generator) -> Inputs:
     """The sums' corners; where several products are summed exactly, those of `exact` as well, and of `scaled` where
-    scales multiply them; what is `beyond` the largest result, `behind` what a step keeps, beside the `infinite`."""
+    scales multiply them; what is `beyond` the largest result, `behind` what a step keeps, beside the `infinite`; pairs
+    of scales."""
     several = unit.products > 1
     parts = [sum_corner(unit, rng)]
     if several and unit.engine.window is None:
         parts.append(exact_corner(unit, rng))
     if several and unit.scale is not None:
         parts.append(scaled_corner(unit, rng))
-    return concatenated([*parts, *beyond_corner(unit, rng), *behind_corner(unit, rng), *infinite_corner(unit, rng)])
+    parts += [*beyond_corner(unit, rng), *behind_corner(unit, rng), *infinite_corner(unit, rng)]
+    return concatenated([*parts, *paired_corner(unit, rng)])
 
 
 @corner.register

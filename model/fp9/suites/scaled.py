@@ -1,7 +1,8 @@
 """Corner operations of sums that scales multiply: hardly any bits, at every place that scales can put them.
 
 Without scales the range of the products keeps their sum near the addend's exponents. With scales a sum stands anywhere:
-so does its leading 1, and whatever is left of it where it meets the addend.
+so does its leading 1, and whatever is left of it where it meets the addend. And each scale may be special, or at an end
+of its format, beside any other.
 """
 
 from __future__ import annotations
@@ -9,16 +10,19 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fp9.casts.arrays import decode, encode
 from fp9.formats import Format, floor_log2
-from fp9.suites.columns import Codes, Inputs, concatenated, fixed
+from fp9.suites.columns import Codes, Inputs, concatenated, drawn_port, fixed
+from fp9.suites.exact import finite_factors
 from fp9.suites.families import by_size, product
 from fp9.suites.lanes import by_exponent
-from fp9.suites.scales import drawn_scales, scales_of
+from fp9.suites.scales import drawn_scales, scales_of, with_scales
+from fp9.suites.sums import near_product
 from fp9.units import Dot
 
 COUNT = 3000
@@ -34,6 +38,31 @@ def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
     parts = [_lone_bits(unit, first, second, rng) for first, second in pairs]
     parts += [part for pair in pairs for part in _borrowed(unit, *pair, rng)]
     return concatenated([*parts, *(part for pair in pairs for part in _tiny(unit, *pair, rng))])
+
+
+def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+    """In one block every pair of scales that are NaN, 1, or at an end of their format, zero among them, beside drawn
+    numbers, and addends near their products or any. Nothing without scales."""
+    if unit.scale is None:
+        return
+    columns = {port.name: drawn_port(port, COUNT, rng) for port in unit.inputs} | finite_factors(unit, COUNT, rng)
+    ends = _ends(unit.scale)
+    pairs = np.resize(np.array([*itertools.product(ends, repeat=2)], dtype=np.uint32), (COUNT, 2))
+    names = np.array([unit.scale_names(operand) for operand in "ab"])
+    block = rng.integers(0, names.shape[1], COUNT)
+    for number, (operand, place) in enumerate(np.ndindex(*names.shape)):
+        name = str(names.flat[number])
+        columns[name] = np.where(block == place, pairs[:, operand], columns[name])
+    near = with_scales(unit, columns, near_product(unit, columns, rng))
+    columns["c"] = np.where(rng.random(COUNT) < 1 / 2, near, columns["c"])
+    yield {port.name: columns[port.name] for port in unit.inputs}
+
+
+def _ends(scale: Format) -> list[int]:
+    """Codes of 1, NaN, zero or the smallest number, the smallest and the largest."""
+    nan = scale.nan_code(False)
+    codes = {0, scale.smallest_code, scale.code_of(Fraction(1)), scale.max_code, *(() if nan is None else (nan,))}
+    return sorted(codes)
 
 
 def _tiny(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
