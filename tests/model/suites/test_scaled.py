@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,8 +15,11 @@ from fp9.engines import engine
 from fp9.formats import Format, format
 from fp9.golden import evaluate
 from fp9.suites.columns import Inputs
+from fp9.suites.corner import corner
 from fp9.suites.scaled import scaled_corner
-from fp9.units import Dot
+from fp9.units import CATALOGUE, Dot
+
+SCALED = [unit for unit in CATALOGUE.values() if isinstance(unit, Dot) and unit.scale is not None]
 
 
 def numbers(unit: Dot, columns: Inputs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -70,3 +75,16 @@ def test_a_sum_that_is_rounded_by_itself_stands_in_all_places_below_the_smallest
     taken = (np.abs(rest * scales) == normal) & (bit * rest < 0) & (columns["c"] == 0)
     results = {*fp9.decode(evaluate(unit, columns)["result"][taken], "fp32").tolist()}
     assert results == {-normal, 0.0, normal}
+
+
+@pytest.mark.parametrize("unit", SCALED, ids=lambda unit: unit.name)
+def test_every_pair_of_nan_1_and_the_ends_multiplies_every_block(unit: Dot) -> None:
+    """Beside addends that are numbers, where nothing but the scales can make the result a NaN."""
+    scale = unit.scale
+    assert scale is not None
+    columns = corner(unit, np.random.default_rng(0))
+    number = np.isfinite(fp9.decode(columns["c"], "fp32"))
+    ends = {0, scale.smallest_code, scale.code_of(Fraction(1)), scale.max_code, scale.nan_code(False)}
+    for block in zip(unit.scale_names("a"), unit.scale_names("b"), strict=True):
+        met = {*zip(*(columns[name][number].tolist() for name in block), strict=True)}
+        assert met >= {*itertools.product(ends, repeat=2)}
