@@ -55,6 +55,7 @@ def figures(unit: str) -> dict[str, str]:
     a, b, parts = _sheet(unit)["A"], _sheet(unit)["B"], _submodules(unit)
     return {
         **parts,
+        "sum": parts["all"],
         "place / align": parts["place"] or parts["align"],
         "flat": a["area um2"],
         "stages": str(CATALOGUE[unit].stages),

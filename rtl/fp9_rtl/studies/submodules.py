@@ -65,7 +65,7 @@ def write_chart(found: Sequence[Breakdown], folder: Path) -> Path:
 def page(found: Sequence[Breakdown]) -> str:
     """The study as a Markdown page."""
     names, libraries = _submodules(found), _libraries(found)
-    heads = ["unit", "library", *names, "sum", "flat", "sum / flat"]
+    heads = ["unit", "library", *names, "all", "flat", "all / flat"]
     lines = [markdown_row(heads), markdown_row(["---", "---", *(["---:"] * (len(heads) - 2))])]
     for result in found:
         areas = dict(result.submodules)
@@ -75,12 +75,12 @@ def page(found: Sequence[Breakdown]) -> str:
     parts = [f"# {TITLE}", QUESTION, "\n".join(lines)]
     if len(libraries) > 1:
         of_units = zip(*([b for b in found if b.library == library] for library in libraries), strict=True)
-        over_flat = [(of[0].top, [b.over_flat for b in of]) for of in of_units]
+        over_flat = [(f"{of[0].top}, all / flat", [b.over_flat for b in of]) for of in of_units]
         parts.append("\n".join(changes(libraries, over_flat)))
     basis = (
         f"Areas in um2, mapping {found[0].mapping}; {NOTE}. They are measured on a mapping "
-        "that keeps the boundaries of submodules: nothing is shared or simplified across them, so that the sum differs "
-        "from the flat netlist that every other figure is taken from; the last columns give both."
+        "that keeps the boundaries of submodules: nothing is shared or simplified across them, so that all "
+        "of them differ from the flat netlist that every other figure is taken from; the last columns give both."
     )
     return "\n\n".join([*parts, f"![{TITLE}]({NAME}.svg)", basis, f"Measure again: `fp9 study {NAME}`"]) + "\n"
 
@@ -119,13 +119,15 @@ def draw(found: Sequence[Breakdown]) -> str:
 
 def _stack(axes: Axes, found: Sequence[Breakdown], names: Sequence[str]) -> None:
     """A bar for each unit, made of the areas of submodules."""
-    units = [result.top for result in found]
     left = [0.0] * len(found)
     for number, name in enumerate(names):
-        areas = [dict(result.submodules).get(name, 0.0) for result in found]
+        areas = {place: dict(b.submodules)[name] for place, b in enumerate(found) if name in dict(b.submodules)}
         hatch = "//" if number >= _COLOURS else None
-        axes.barh(units, areas, left=left, label=name, color=f"C{number % _COLOURS}", hatch=hatch)
-        left = [before + area for before, area in zip(left, areas, strict=True)]
+        starts = [left[place] for place in areas]
+        axes.barh([*areas], [*areas.values()], left=starts, label=name, color=f"C{number % _COLOURS}", hatch=hatch)
+        for place, area in areas.items():
+            left[place] += area
+    axes.set_yticks(range(len(found)), [result.top for result in found])
     axes.set_xlabel("area, um2")
 
 

@@ -287,8 +287,15 @@ def test_the_submodules_page_states_how_it_was_measured(cache: Path, tmp_path: P
     assert "between the libraries" not in page
 
 
+def test_the_submodules_page_has_every_unit_in_both_libraries() -> None:
+    text = (PAGES / "submodules.md").read_text()
+    for unit, library in itertools.product(CATALOGUE, SIDE_BY_SIDE):
+        assert text.count(f"\n| {unit} | {library} |") == 1
+    assert "between the libraries" in text
+
+
 @with_library
-def test_a_submodule_that_is_called_as_a_port_is_keeps_its_name(cache: Path) -> None:
+def test_a_submodule_with_the_name_of_a_port_keeps_it(cache: Path) -> None:
     """The stage of a running maximum, beside the port `amax`."""
     unit = dataclasses.replace(CATALOGUE["cast_fp32_x4"], name="cast_amax", lanes=1, stages=1)  # type: ignore[call-arg]
     named = [name for name, _ in synth_area.breakdown(unit, cache=cache).submodules]
