@@ -90,7 +90,8 @@ class AlignedNarrow(Aligned):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        return _aligns(engine, a, b) and engine.joined is None and _holds(engine, BINARY32.precision)
+        rounds = engine.rounding is Rounding.RTZ or engine.result.precision < BINARY32.precision
+        return rounds and _aligns(engine, a, b) and engine.joined is None and _holds(engine, BINARY32.precision)
 
 
 class Joined(Aligned):

@@ -195,6 +195,14 @@ def test_flags_of_ordinary_numbers_are_those_of_tiles(name: str, monkeypatch: py
         assert sum(again) <= 0.02 * 64 * 64
 
 
+@pytest.mark.parametrize("rounding", ["rne", "rtz"])
+def test_short_windows_with_results_as_wide_as_float32(rounding: str) -> None:
+    """Rounded to nearest inside float32, they have no bit below their last place."""
+    rng = np.random.default_rng(6)
+    a, b = ordinary("e4m3", SHAPE[::2], rng), ordinary("e4m3", SHAPE[:0:-1], rng)
+    check(a, b, ("e4m3", "e4m3"), f"hopper(result=fp32,rounding={rounding})")
+
+
 @pytest.mark.parametrize("scaling", ["sums", "products"])
 @pytest.mark.parametrize("name", ["fma_fp32", "fma_fp16", "dlfloat", "chunked", "fmma", "hopper", "exact"])
 def test_flags_of_scaled_sums(name: str, scaling: str) -> None:
