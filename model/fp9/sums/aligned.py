@@ -19,6 +19,7 @@ from fp9.rounding import Rounding
 from fp9.sums.operands import Span
 from fp9.sums.rounders import rounder, tiny_below
 from fp9.sums.sides import Places, Side
+from fp9.sums.strategy import zeros_count
 from fp9.sums.tiled import Chunks, Lost, Tiled
 
 
@@ -146,7 +147,7 @@ def _aligns(engine: Engine, a: Span, b: Span) -> bool:
 def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
     """The exponent with which a zero is aligned, where it is above that of some number."""
     zero = engine.zero_exponent
-    return NO_EXPONENT if zero is None or zero <= a.lowest + b.lowest else zero
+    return zero if zero is not None and zeros_count(engine, a, b) else NO_EXPONENT
 
 
 def _holds(engine: Engine, precision: int) -> bool:

@@ -20,7 +20,16 @@ from fp9.sums.general import GeneralSums
 from fp9.sums.operands import Span
 from fp9.sums.rounders import can_round, rounder
 from fp9.sums.sides import Places, Side
-from fp9.sums.strategy import INEXACT, PRODUCTS_OF_TILES, FastSums, Flagged, depth_bits, range_bits, some_of
+from fp9.sums.strategy import (
+    INEXACT,
+    PRODUCTS_OF_TILES,
+    FastSums,
+    Flagged,
+    depth_bits,
+    range_bits,
+    some_of,
+    zeros_count,
+)
 
 
 def _product_bits(a: Span, b: Span) -> int:
@@ -167,9 +176,8 @@ class Windowed(FastSums):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        """A zero's exponent is not looked at: no product may lie below it."""
-        zeros_matter = engine.zero_exponent is not None and a.lowest + b.lowest < engine.zero_exponent
-        return engine.window is not None and engine.group is None and not zeros_matter
+        """A zero's exponent is not looked at: no number may lie below it."""
+        return engine.window is not None and engine.group is None and not zeros_count(engine, a, b)
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)

@@ -146,6 +146,12 @@ def depth_bits(depth: int) -> int:
     return max(depth - 1, 0).bit_length()
 
 
+def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
+    """Whether a zero is aligned as some number, a product or an addend, is not: with a larger exponent."""
+    lowest = min(a.lowest + b.lowest, engine.result.min_normal_exponent)
+    return engine.zero_exponent is not None and lowest < engine.zero_exponent
+
+
 def range_bits(x: Span) -> int:
     """Bits of the fixed-point numbers of a range of exponents."""
     return x.highest - x.lowest + 1

@@ -122,6 +122,7 @@ class Tiled(FastSums):
             chunks, acc = Chunks(self.depth, None), start.astype(self.carrier)
         sums = self.tiles(rows, acc, 0, self.depth, redo, chunks, lost)
         unsure = np.repeat(redo, self._panel, axis=1)[:, : start.shape[1]] | self._special_columns
+        sums[unsure] = 0
         if self.joins:
             steps = start / 2.0 ** lowest_step(self.engine.output)
             unsure |= np.floor(steps) != steps

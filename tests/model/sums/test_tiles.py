@@ -203,6 +203,16 @@ def test_short_windows_with_results_as_wide_as_float32(rounding: str) -> None:
     check(a, b, ("e4m3", "e4m3"), f"hopper(result=fp32,rounding={rounding})")
 
 
+@pytest.mark.parametrize("exponent", [-3, -10, -60])
+@pytest.mark.parametrize("window", [13, 25])
+def test_zeros_that_are_aligned_above_an_addend(window: int, exponent: int) -> None:
+    """Rows of zeros cut it off, however large the other products."""
+    rng = np.random.default_rng(7)
+    a, b = small_integers("e2m3", SHAPE[::2], rng), small_integers("e2m3", SHAPE[:0:-1], rng)
+    name = f"hopper(result=bf16,rounding=rne,window={window},zero_exponent={exponent})"
+    check(a, b, ("e2m3", "e2m3"), name, c=addends(name, SHAPE[:2], rng), format_c="bf16")
+
+
 @pytest.mark.parametrize("scaling", ["sums", "products"])
 @pytest.mark.parametrize("name", ["fma_fp32", "fma_fp16", "dlfloat", "chunked", "fmma", "hopper", "exact"])
 def test_flags_of_scaled_sums(name: str, scaling: str) -> None:
