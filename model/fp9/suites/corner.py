@@ -17,6 +17,7 @@ from fp9.suites.chunks import chunk_corner
 from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value, fixed, table_columns
 from fp9.suites.exact import exact_corner, kulisch_corner
 from fp9.suites.infinite import infinite_corner
+from fp9.suites.lost import lost_addend_corner, lost_corner
 from fp9.suites.quantisers import quantiser_corner
 from fp9.suites.scaled import paired_corner, scaled_corner
 from fp9.suites.sums import OPERATIONS, sum_corner
@@ -45,15 +46,15 @@ corner.register(Quantiser, quantiser_corner)
 def _(unit: Dot, rng: np.random.Generator) -> Inputs:
     """The sums' corners; where several products are summed exactly, those of `exact` as well, and of `scaled` where
     scales multiply them; what is `beyond` the largest result, `behind` what a step keeps, beside the `infinite`; pairs
-    of scales."""
+    of scales; what is `lost` below a window."""
     several = unit.products > 1
     parts = [sum_corner(unit, rng)]
     if several and unit.engine.window is None:
         parts.append(exact_corner(unit, rng))
     if several and unit.scale is not None:
         parts.append(scaled_corner(unit, rng))
-    parts += [*beyond_corner(unit, rng), *behind_corner(unit, rng), *infinite_corner(unit, rng)]
-    return concatenated([*parts, *paired_corner(unit, rng)])
+    families = (beyond_corner, behind_corner, infinite_corner, paired_corner, lost_corner, lost_addend_corner)
+    return concatenated([*parts, *(columns for family in families for columns in family(unit, rng))])
 
 
 @corner.register

@@ -58,13 +58,13 @@ def families(
     for apart in (_two, _carried):
         x, y = apart(a, b, engine, count // 5, rng)
         yield x, y, _meeting(x, y, a, b, result, rng)
-    x, y = _zeros(a, b, products, count // 10, rng)
+    x, y = zeros(a, b, products, count // 10, rng)
     walking, few = (rng.choice(codes, len(x)) for codes in (walking_codes(result), classes(result)))
     yield x, y, np.where(rng.random(len(x)) < 0.3, few, walking)
     x, y = (rng.choice(_mostly_finite(fmt, rng), (count // 10, products)) for fmt in (a, b))
     yield x, y, rng.choice(classes(result), len(x))
     c = _single_bits(result)
-    yield *_zeros(a, b, products, len(c), rng), c
+    yield *zeros(a, b, products, len(c), rng), c
     x, y = _lone(a, b, products, count // 5, rng)
     yield x, y, _powers_around(x, y, a, b, result, rng)
     x, y = _special(a, b, products, rng)
@@ -113,7 +113,7 @@ def _equal(a: Format, b: Format, products: int, count: int, rng: np.random.Gener
     return x[:, None] | negative << (a.bits - 1), np.repeat(y[:, None], products, axis=1)
 
 
-def _zeros(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
+def zeros(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
     """Products that are all zero: all positive, all negative, all but one of one sign, or of drawn signs."""
     of_a = rng.integers(0, 2, (count, products)).astype(np.bool_)
     x, y = (
@@ -163,7 +163,7 @@ def of_exponent(a: Format, b: Format, wanted: NDArray[np.int64], rng: np.random.
 
 def _lone(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
     """One product of a drawn exponent; zeros of drawn signs in the other lanes."""
-    x, y = _zeros(a, b, products, count, rng)
+    x, y = zeros(a, b, products, count, rng)
     rows, lane = np.arange(count), rng.integers(0, products, count)
     _, _, exponents = by_exponent(a, b)
     one, other = of_exponent(a, b, rng.integers(exponents[0], exponents[-1] + 1, count), rng)
@@ -246,7 +246,7 @@ def _special(a: Format, b: Format, products: int, rng: np.random.Generator) -> L
         codes = [code for code in range(1 << fmt.bits) if not np.isfinite(fmt.table[code])]
         grid = np.meshgrid(codes, classes(its), np.arange(products), indexing="ij")
         code, beside, lane = (axis.reshape(-1) for axis in grid)
-        rows, pair = np.arange(len(code)), list(_zeros(a, b, products, len(code), rng))
+        rows, pair = np.arange(len(code)), list(zeros(a, b, products, len(code), rng))
         for i, other in enumerate((a, b)):
             drawn = rng.choice(finite(other), pair[i].shape)
             pair[i] = np.where((rows % 3 == 0)[:, None], drawn, pair[i])

@@ -18,6 +18,7 @@ from fp9.suites.behind import behind_corner
 from fp9.suites.beyond import beyond_corner
 from fp9.suites.columns import Inputs, concatenated, fixed
 from fp9.suites.infinite import infinite_corner
+from fp9.suites.lost import lost_addend_corner, lost_corner
 from fp9.units import CATALOGUE, Dot
 
 Family = Callable[[Dot, np.random.Generator], Iterator[Inputs]]
@@ -38,7 +39,8 @@ def units_of(family: Family) -> list[Dot]:
 
 
 def test_families_have_units() -> None:
-    assert units_of(behind_corner) and units_of(beyond_corner) and units_of(infinite_corner)
+    families = (behind_corner, beyond_corner, infinite_corner, lost_corner, lost_addend_corner)
+    assert all(units_of(family) for family in families)
     assert all(unit.engine.steps_of_chunk > 1 for unit in units_of(behind_corner))
 
 
@@ -96,3 +98,28 @@ def test_an_infinity_counts_although_another_product_cancels_its_bits() -> None:
         results = fp9.decode(evaluate(unit, made)["result"], unit.engine.output)
         assert not np.isfinite(results).any(), unit.name
         assert {*results[np.isinf(results)].tolist()} == {-np.inf, np.inf}, unit.name
+
+
+def test_in_every_lane_what_one_product_loses_decides_inexact_alone() -> None:
+    """Where the lane is zero instead, nothing is lost."""
+    for unit in units_of(lost_corner):
+        made = operations(lost_corner, unit)
+        inexact = (evaluate(unit, made)["flags"] & Flags.INEXACT) != 0
+        decides = np.zeros((unit.products, len(inexact)), dtype=np.bool_)
+        for place, lane in enumerate(unit.lane_names("a")):
+            without = evaluate(unit, made | {lane: np.zeros_like(made[lane])})
+            decides[place] = inexact & (without["flags"] & Flags.INEXACT == 0)
+        assert np.all(decides.any(axis=0) == inexact) and 0.6 < inexact.mean() < 0.9, unit.name
+        formats = made["a_format"] * 2 + made["b_format"]
+        assert all(decides[:, formats == pair].sum(axis=1).min() > 50 for pair in np.unique(formats)), unit.name
+
+
+def test_every_lost_bit_of_an_addend_decides_inexact_alone() -> None:
+    """Without it, its lowest bit, nothing is lost."""
+    for unit in units_of(lost_addend_corner):
+        made = operations(lost_addend_corner, unit)
+        lowest = made["c"] & -made["c"]
+        without = made | {"c": made["c"] ^ lowest}
+        decides = np.not_equal(*(evaluate(unit, columns)["flags"] & Flags.INEXACT for columns in (made, without)))
+        below = range(fixed(unit.engine.output).padding)
+        assert all(np.any(decides & (lowest == 1 << place)) for place in below), unit.name

@@ -1,0 +1,105 @@
+"""Corner operations of windows: one bit of one product, or of the addend, alone below the last place of the window.
+
+What a window cuts off shows in no result, only in `inexact`, and any other bit that is lost would say the same. So all
+else is exact: one large term, which sets where the window ends, and zeros, whose other factors are as large as any. In
+some operations the bit is among the last ones kept, and nothing is lost; in some the large term is taken away again.
+
+    large term   1 0 0 0 0 0 0 0 |
+    product                  1 0 | 1        the bit that alone decides
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.arrays import encode
+from fp9.formats import Format
+from fp9.suites import lanes
+from fp9.suites.columns import Inputs, addend, fixed
+from fp9.suites.families import product
+from fp9.suites.sums import Operand, operand_pairs, ports
+from fp9.units import Dot
+
+_COUNT = 2000
+"""Operations of each pair of formats."""
+
+_DEEPEST, _ABOVE = 8, 4
+"""Most places below the window's last one that the bit stands, and above it."""
+
+
+def lost_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+    """Operations of every pair of formats, where a window of several products has no more places than the result: there
+    what it cuts off is all that a result lacks. A wider one is rounded behind it, which other families look at.
+    """
+    if _is_narrow(unit):
+        yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
+
+
+def lost_addend_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+    """Such operations of the addend, where it may have more places than the result."""
+    if _is_narrow(unit) and unit.engine.addend_format != unit.engine.output:
+        yield from (_lost_of_addend(unit, a, b, rng) for a, b in operand_pairs(unit))
+
+
+def _is_narrow(unit: Dot) -> bool:
+    engine = unit.engine
+    narrow = engine.window is not None and engine.window <= fixed(engine.output).fraction_bits
+    return narrow and unit.products > 1 and engine.chunk is None
+
+
+def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
+    """Each lane in turn has a product whose lowest bit stands below the window, or in its last places, half of them
+    powers of two; the large term is the addend or, where there is one so large, a product, half of these beside the
+    opposite addend."""
+    formats, rows = (a.format, b.format), np.arange(_COUNT)
+    x, y, exponents = lanes.by_exponent(*formats)
+    lowest = np.round(np.log2(_lowest_bit(product(x, y, *formats)))).astype(np.int64)
+    powers = rng.choice(np.flatnonzero(lowest == exponents), _COUNT)
+    some = np.where(rng.random(_COUNT) < 0.5, powers, rng.integers(0, len(x), _COUNT))
+    assert unit.engine.window is not None
+    top = lowest[some] + unit.engine.window + rng.integers(-_ABOVE, _DEEPEST + 1, _COUNT)
+    factors = np.array(lanes.zeros(*formats, unit.products, _COUNT, rng))
+    lane = rows % unit.products
+    factors[:, rows, lane] = x[some] | _signs(a.format, _COUNT, rng), y[some]
+    as_product = (top <= exponents[-1]) & (rng.random(_COUNT) < 0.5)
+    large = rows[as_product], (lane + rng.integers(1, unit.products, _COUNT))[as_product] % unit.products
+    one, other = lanes.of_exponent(*formats, top[as_product], rng)
+    one = one | _signs(a.format, len(one), rng)
+    factors[:, *large] = one, other
+    result, zeros = fixed(unit.engine.output), np.zeros_like(top)
+    c = addend(result, np.exp2(top), zeros, zeros, rng.integers(0, 2, _COUNT))
+    opposite = encode(-product(one, other, *formats), result, "rtz")
+    c[as_product] = np.where(rng.random(len(one)) < 0.5, opposite, c[as_product] & result.sign_mask)
+    return ports(unit, a, b, factors[0], factors[1], c)
+
+
+def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
+    """One product, and an addend of two bits from far below it to above it."""
+    formats, rows, addends = (a.format, b.format), np.arange(_COUNT), fixed(unit.engine.addend_format)
+    assert unit.engine.window is not None
+    x, y, exponents = lanes.by_exponent(*formats)
+    some = rng.integers(0, len(x), _COUNT)
+    factors = np.array(lanes.zeros(*formats, unit.products, _COUNT, rng))
+    factors[:, rows, rows % unit.products] = x[some] | _signs(a.format, _COUNT, rng), y[some]
+    difference = rng.integers(-unit.engine.window - 1, _ABOVE, _COUNT)
+    fraction = 1 << rng.integers(0, addends.fraction_bits, _COUNT)
+    c = addend(addends, np.exp2(exponents[some]), difference, fraction, rng.integers(0, 2, _COUNT))
+    return ports(unit, a, b, factors[0], factors[1], c)
+
+
+def _signs(fmt: Format, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    return rng.choice([0, 1 << (fmt.bits - 1)], count)
+
+
+def _lowest_bit(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The value of the lowest bit that is set."""
+    mantissas, exponents = np.frexp(numbers)
+    bits = np.ldexp(mantissas, 53).astype(np.int64)
+    lowest: NDArray[np.float64] = np.ldexp((bits & -bits).astype(np.float64), exponents - 53)
+    return lowest
+
+
+__all__ = ["lost_addend_corner", "lost_corner"]
