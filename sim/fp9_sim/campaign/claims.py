@@ -205,7 +205,7 @@ def _ungraded(kind: mutants.Kind, unit: Unit, folder: Path, digest: str) -> tupl
 
 
 def _grade_seconds(kind: mutants.Kind, unit: Unit, folder: Path) -> float | None:
-    record = mutants.read(folder / kind.folder, unit.name)
+    record = mutants.read(folder / kind.folder, unit.name, kind)
     return record.get("seconds") if record else None
 
 

@@ -36,9 +36,9 @@ def keep(graded: Grade, folder: Path) -> Path:
     return path
 
 
-def read(folder: Path, unit: str) -> dict[str, Any] | None:
+def read(folder: Path, unit: str, kind: Kind = NETLIST) -> dict[str, Any] | None:
     """The record of a unit, or None where it has none. Raises ValueError for a file that is no record."""
-    return records.read(folder, unit, _NEEDED, "grade")
+    return records.read(folder, unit, _NEEDED, f"grade --kind {kind.name}")
 
 
 def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> frozenset[Mutant]:
@@ -46,7 +46,7 @@ def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> froz
     may have changed since, the circuit has not. None of a damaged record, which is there to be written anew.
     """
     try:
-        record = read(folder or SOURCE / kind.folder, unit.name)
+        record = read(folder or SOURCE / kind.folder, unit.name, kind)
     except ValueError:
         return frozenset()
     digest = hashlib.sha256(fp9_rtl.verilog(unit).encode()).hexdigest()
@@ -61,7 +61,7 @@ def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple
     """The record of a unit in the folder of all records, and why it says nothing of the circuit, or of the suites, that
     the unit has today; None where it does. Raises ValueError for a file that is no record.
     """
-    record = read(folder / kind.folder, unit.name)
+    record = read(folder / kind.folder, unit.name, kind)
     if record is None:
         return None, records.NO_RECORD
     if record.get("circuit_sha256") != circuit_digest:

@@ -13,7 +13,7 @@ import fp9_rtl
 from fp9.units import CATALOGUE
 from fp9.vectors.grades import TABLE, grade_of
 from fp9_rtl.tools.yosys import yosys_version
-from fp9_sim.mutants import NETLIST, Grade, SuiteGrade, keep, kept, proven, read
+from fp9_sim.mutants import KINDS, NETLIST, Grade, Kind, SuiteGrade, keep, kept, proven, read
 from fp9_sim.mutants.draw import Mutant
 
 RECORDS = Path(__file__).parents[3] / "docs" / "verification" / "grades"
@@ -71,7 +71,15 @@ def test_proofs_of_mutants_count_for_the_very_text_and_its_yosys_alone(tmp_path:
 
 
 @pytest.mark.parametrize("text", ["{}", "[1]", "{"])
-def test_a_damaged_record_is_named_with_the_command_that_writes_it(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_a_damaged_record_is_named_with_the_command_that_writes_it(kind: Kind, text: str, tmp_path: Path) -> None:
     (tmp_path / "some.json").write_text(text)
-    with pytest.raises(ValueError, match=r"some.json is no record; write it anew with `fp9 grade some --record`"):
+    says = rf"some.json is no record; write it anew with `fp9 grade --kind {kind.name} some --record`"
+    with pytest.raises(ValueError, match=says):
+        kept.read(tmp_path, "some", kind)
+
+
+def test_no_table_is_made_of_a_damaged_record(tmp_path: Path) -> None:
+    (tmp_path / "some.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"some.json is no record"):
         kept.table(tmp_path)
