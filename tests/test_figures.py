@@ -46,8 +46,10 @@ def _sheet(unit: str) -> dict[str, dict[str, str]]:
 
 
 def _submodules(unit: str) -> dict[str, str]:
+    """The row of the study in osu018, and the area of each submodule by its name."""
     head, rows = _tables((DOCS / "study" / "submodules.md").read_text())[0]
-    return next(dict(zip(head, row, strict=True)) for row in rows if row[0] == unit)
+    row = next(dict(zip(head, row, strict=True)) for row in rows if row[:2] == [unit, "osu018"])
+    return row | dict(part.rsplit(" ", 1) for part in row["submodules"].split(", "))
 
 
 def figures(unit: str) -> dict[str, str]:
@@ -56,7 +58,7 @@ def figures(unit: str) -> dict[str, str]:
     return {
         **parts,
         "sum": parts["all"],
-        "place / align": parts["place"] or parts["align"],
+        "place / align": parts.get("place") or parts.get("align", ""),
         "flat": a["area um2"],
         "stages": str(CATALOGUE[unit].stages),
         "A um2": a["area um2"],

@@ -64,14 +64,13 @@ def write_chart(found: Sequence[Breakdown], folder: Path) -> Path:
 
 def page(found: Sequence[Breakdown]) -> str:
     """The study as a Markdown page."""
-    names, libraries = _submodules(found), _libraries(found)
-    heads = ["unit", "library", *names, "all", "flat", "all / flat"]
-    lines = [markdown_row(heads), markdown_row(["---", "---", *(["---:"] * (len(heads) - 2))])]
+    libraries = _libraries(found)
+    heads = ["unit", "library", "submodules", "all", "flat", "all / flat"]
+    lines = [markdown_row(heads), markdown_row(["---", "---", "---", "---:", "---:", "---:"])]
     for result in found:
-        areas = dict(result.submodules)
-        cells = [um2(areas[name]) if name in areas else "" for name in names]
+        areas = ", ".join(f"{name} {um2(area)}" for name, area in result.submodules)
         sums = [um2(result.total_um2), um2(result.flat_um2), f"{result.over_flat:.3f}"]
-        lines.append(markdown_row([result.top, result.library, *cells, *sums]))
+        lines.append(markdown_row([result.top, result.library, areas, *sums]))
     parts = [f"# {TITLE}", QUESTION, "\n".join(lines)]
     if len(libraries) > 1:
         of_units = zip(*([b for b in found if b.library == library] for library in libraries), strict=True)
