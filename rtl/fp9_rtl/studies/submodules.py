@@ -121,17 +121,20 @@ def _stack(axes: Axes, found: Sequence[Breakdown], names: Sequence[str]) -> None
     left = [0.0] * len(found)
     for number, name in enumerate(names):
         areas = {place: dict(b.submodules)[name] for place, b in enumerate(found) if name in dict(b.submodules)}
-        hatch = "//" if number >= _COLOURS else None
+        hatch = _HATCHES[number // _COLOURS % len(_HATCHES)]
         starts = [left[place] for place in areas]
         axes.barh([*areas], [*areas.values()], left=starts, label=name, color=f"C{number % _COLOURS}", hatch=hatch)
         for place, area in areas.items():
             left[place] += area
     axes.set_yticks(range(len(found)), [result.top for result in found])
+    axes.margins(y=0.01)
     axes.set_xlabel("area, um2")
 
 
 _COLOURS = 10
-"""Colours in a chart before they repeat, hatched."""
+"""Colours in a chart before they repeat, in the next of `_HATCHES`."""
+
+_HATCHES = ("", "//", "..", "xx")
 
 
 def _submodules(found: Sequence[Breakdown]) -> list[str]:
