@@ -103,6 +103,19 @@ def test_an_area_in_a_sentence_on_units_is_in_their_records(line: str) -> None:
         assert set(_AREA.findall(line)) <= known
 
 
+_FLAT = re.compile(r" ([\d,]+) @ ([\d.]+)")
+README_LINES = [line for line in (DOCS.parent / "README.md").read_text().splitlines() if _FLAT.search(line)]
+
+
+@pytest.mark.parametrize("line", README_LINES)
+def test_areas_and_delays_of_the_readme_are_those_of_the_data_sheets(line: str) -> None:
+    unit = next(word for word in line.split() if word in CATALOGUE)
+    rows = _sheet(unit)
+    assert [(area.replace(",", ""), ns) for area, ns in _FLAT.findall(line)] == [
+        (rows[mapping]["area um2"], f"{float(rows[mapping]['delay ns']):.1f}") for mapping in "AB"
+    ]
+
+
 def _in_gates() -> list[tuple[str, dict[str, str]]]:
     """The units of docs/accumulators.md with the figures that stand there."""
     tables = _tables((DOCS / "accumulators.md").read_text())
