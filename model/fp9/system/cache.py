@@ -24,6 +24,7 @@ KINDS = {
     "verilog": "Verilog of units, by the source that writes it",
     "suites": "digests of vectors, by the model that makes them",
     "regressions": "simulations of the main job that passed",
+    "proofs": "verdicts on the cases of proofs, by what the solver was asked",
     "synth": "area and delay of circuits that were measured",
     "verilated": "units compiled for sweeps and proofs by simulation",
     "durations": "how long commands took",

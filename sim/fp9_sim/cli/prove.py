@@ -9,6 +9,7 @@ import click
 
 from fp9.cli.support import SEED, Command, Seconds, extra, keeps, load_unit, progress_bar, settings_option, show, table
 from fp9.cli.words import UNIT, Words
+from fp9.system.cache import anew
 from fp9_sim.records import PLACE, PROOFS, TEXTS, home, write
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _KINDS = ("netlist", "mapped")
 _PATH = click.Path(path_type=Path)
+_PROVEN = "verdicts that were reached are kept; run the same command again, and it goes on from there"
 _KEPT = "with --record the units that ended have their records; run the same command for the others"
 
 
@@ -27,6 +29,7 @@ _KEPT = "with --record the units that ended have their records; run the same com
     "--timeout", type=Seconds(), metavar="SECONDS", help="Seconds for one case, or one text; default: 120, or 900."
 )
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Solvers at once.")
+@click.option("--again", is_flag=True, help="Decide again what was decided before and kept.")
 @click.option("--text", "of_text", is_flag=True, help="Prove instead that the text handed out is the circuit.")
 @click.option("--record", is_flag=True, help="Write the record, UNIT.json.")
 @click.option(
@@ -41,6 +44,7 @@ def prove(
     path: Path | None,
     timeout: float | None,
     jobs: int,
+    again: bool,
     of_text: bool,
     record: bool,
     folder: Path | None,
@@ -50,24 +54,26 @@ def prove(
     """Prove UNIT... equal to its spec for all inputs.
 
     By Yosys' own SAT solver, and by ABC where it is installed. A case is proven, refuted with a
-    counterexample, or not finished within its time limit. Exit code 1 unless all are proven.
+    counterexample, or not finished within its time limit. Verdicts are kept in the cache: the command goes on where it
+    was stopped, and tries again what did not end within a shorter limit. Exit code 1 unless all are proven.
 
     \b
       fp9 prove cast_fp32_ocp_rne decoder_all
+      fp9 prove cast_fp32_ocp_rne --again
       fp9 prove fma_fp32_e5m2 --timeout 60
       fp9 prove fma_fp32_ocp --text
     """
     with extra("sim"):
         from fp9_sim import proofs  # slow to load
     text = path.read_text() if path else None
-    keeps(_KEPT)
+    keeps(_KEPT if of_text else _PROVEN)
     if of_text:
         units = [load_unit(name, settings) for name in names]
         limit = timeout or proofs.TEXT_SECONDS
         _prove_texts(units, text, limit, folder or home() / TEXTS, record, as_json)
         return
     records = []
-    with progress_bar() as progress:
+    with anew(again), progress_bar() as progress:
         for name in names:
             unit = load_unit(name, settings)
             records.append(
@@ -117,6 +123,7 @@ def _notes(records: list[ProofRecord]) -> list[str]:
         lines.append(f"{claim.name}: {claim.proves}")
         lines += [f"  assumed: {assumption}" for assumption in claim.assumes]
     for record in records:
+        lines += record.complaints
         for claim in record.claims:
             for case in claim.cases:
                 if case.counterexample:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.netlists import abc
-from fp9_sim.netlists.solver import PREPARE, TOP, State, Verdict, decide
+from fp9_sim.netlists.solver import PREPARE, TOP, Obligation, State, Verdict, combinational
 
 _TO_ANDS = """\
 opt -full
@@ -23,12 +23,21 @@ write_blif wrong.blif
 """
 
 
-def decide_alike(unit: str, proof: str, timeout: float) -> Verdict:
-    """As `solver.decide`, which also gives every counterexample; where ABC is installed, it proves first."""
-    started = time.perf_counter()
-    if abc.program() and _proven(unit, proof, timeout):
-        return Verdict(State.PROVEN, time.perf_counter() - started)
-    return decide(unit, proof, timeout)
+def alike(unit: str, proof: str) -> Obligation:
+    """As `solver.combinational`; where ABC is installed, it proves first, and SAT gives every counterexample."""
+    plain = combinational(unit, proof)
+    return _Alike(plain.script, plain.files)
+
+
+class _Alike(Obligation):
+    def decide(self, timeout: float) -> Verdict:
+        started = time.perf_counter()
+        if abc.program() and _proven(self.files["unit.v"], self.files["proof.v"], timeout):
+            return Verdict(State.PROVEN, time.perf_counter() - started)
+        return super().decide(timeout)
+
+    def tools(self) -> dict[str, str]:
+        return super().tools() | {"abc": abc.program() or ""}
 
 
 def _proven(unit: str, proof: str, timeout: float) -> bool:

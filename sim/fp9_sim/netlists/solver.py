@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from fp9_rtl.tools.yosys import YosysError, run_yosys
+from fp9_rtl.tools.yosys import YosysError, run_yosys, yosys_version
 
 TOP = "proof"
 """Name of an obligation's top module; its output `ok` has to be 1."""
@@ -63,12 +63,25 @@ class Verdict:
     counterexample: Mapping[str, int] = field(default_factory=dict)
 
 
-def decide(unit: str, proof: str, timeout: float) -> Verdict:
-    """Whether `ok` of the combinational module `proof` is 1 for all inputs; both texts are Verilog.
+@dataclass(frozen=True)
+class Obligation:
+    """What a solver is asked, whole: a Yosys script that ends in `sat -verify`, and the files that it reads."""
 
-    Raises YosysError for Verilog that cannot be read.
-    """
-    return run(PREPARE + _DECIDE, {"unit.v": unit, "proof.v": proof}, timeout)
+    script: str
+    files: Mapping[str, str]
+
+    def decide(self, timeout: float) -> Verdict:
+        """Whether it holds, found within `timeout` seconds. Raises YosysError for Verilog that cannot be read."""
+        return run(self.script, self.files, timeout)
+
+    def tools(self) -> dict[str, str]:
+        """The versions of what decides it."""
+        return {"yosys": yosys_version()}
+
+
+def combinational(unit: str, proof: str) -> Obligation:
+    """That `ok` of the combinational module `proof` is 1 for all inputs; both texts are Verilog."""
+    return Obligation(PREPARE + _DECIDE, {"unit.v": unit, "proof.v": proof})
 
 
 def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:

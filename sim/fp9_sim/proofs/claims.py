@@ -9,23 +9,23 @@ from dataclasses import dataclass, replace
 from fp9.engines import ENGINES
 from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast
 from fp9_rtl.sums.gating import holds
-from fp9_sim.netlists.alike import decide_alike
+from fp9_sim.netlists.alike import alike
 from fp9_sim.netlists.function import function
-from fp9_sim.netlists.solver import Verdict, decide
+from fp9_sim.netlists.solver import Obligation, Verdict, combinational
 from fp9_sim.proofs import handshake, order, stream_spec
 from fp9_sim.proofs.amax_spec import amax_case
 from fp9_sim.proofs.cast_spec import cast_cases
 from fp9_sim.proofs.decoder_spec import decoder_cases, upcast_cases
-from fp9_sim.proofs.handshake import decide_handshake, handshake_cases
+from fp9_sim.proofs.handshake import handshake_cases, oblige_handshake
 from fp9_sim.proofs.limit_spec import limit_cases
 from fp9_sim.proofs.miter import Case, miter
-from fp9_sim.proofs.order import decide_order, order_cases
+from fp9_sim.proofs.order import oblige_order, order_cases
 from fp9_sim.proofs.quantiser_spec import element_cases, quantiser_cases
 from fp9_sim.proofs.step_spec import step_cases, step_of, step_verilog
 from fp9_sim.proofs.sum_spec import sum_cases
 
-Decide = Callable[[str, Case, str, float], Verdict]
-"""From the unit's Verilog, a case, its specification or control, and a time limit in seconds to the verdict."""
+Oblige = Callable[[str, Case, str], Obligation]
+"""From the unit's Verilog, a case, and its specification or control to what a solver is asked."""
 
 HANDSHAKE, ORDER, SCALES = "handshake", "order", "scales"
 CLOCKED = (HANDSHAKE, ORDER, SCALES)
@@ -44,7 +44,11 @@ class Claim:
     proves: str
     assumes: tuple[str, ...]
     cases: tuple[Case, ...]
-    decide: Decide
+    oblige: Oblige
+
+    def decide(self, verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
+        """Whether a case's specification, or its control, holds, found within `timeout` seconds."""
+        return self.oblige(verilog, case, specification).decide(timeout)
 
 
 @functools.singledispatch
@@ -121,21 +125,17 @@ def _by_limits(unit: Quantiser) -> list[Claim]:
 def _stream(unit: Quantiser, of_elements: str, assumes: list[str]) -> list[Claim]:
     """The claims about a quantiser whose blocks come in several operations."""
 
-    def decide_clocked(verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-        return stream_spec.decide_stream(unit, verilog, case, specification, timeout)
-
-    def decide_elements(verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-        return stream_spec.decide_behind(unit, verilog, case, specification, timeout)
+    clocks = functools.partial(stream_spec.oblige_stream, unit)
 
     named = (stream_spec.BY_NAME,)
-    elements = tuple(element_cases(unit))
+    elements, behind = tuple(element_cases(unit)), functools.partial(stream_spec.oblige_behind, unit)
     clocked = (
         (SCALES, stream_spec.PROVES_SCALES, (*assumes, *named), tuple(stream_spec.stream_scale_cases(unit))),
         (HANDSHAKE, stream_spec.PROVES_HANDSHAKE, handshake.ASSUMES, stream_spec.stream_handshake_cases(unit)),
         (ORDER, stream_spec.PROVES_ORDER, order.ASSUMES, stream_spec.stream_order_cases(unit)),
     )
-    values = Claim("values", of_elements, (*assumes, *named, stream_spec.FINITE, _REGISTERS), elements, decide_elements)
-    return [values, *(Claim(*claim, decide_clocked) for claim in clocked)]
+    values = Claim("values", of_elements, (*assumes, *named, stream_spec.FINITE, _REGISTERS), elements, behind)
+    return [values, *(Claim(*claim, clocks) for claim in clocked)]
 
 
 _PLAIN = ENGINES["fma_fp32"]
@@ -179,16 +179,11 @@ def _handshake(unit: Unit) -> list[Claim]:
     if not unit.stages:
         return []
 
-    def decide_case(verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-        return decide_handshake(unit, verilog, case, specification, timeout)
-
-    def decide_tags(verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-        return decide_order(unit, verilog, case, specification, timeout)
-
-    claims = [Claim(HANDSHAKE, handshake.PROVES[unit.handshake], handshake.ASSUMES, handshake_cases(unit), decide_case)]
+    proves, oblige = handshake.PROVES[unit.handshake], functools.partial(oblige_handshake, unit)
+    claims = [Claim(HANDSHAKE, proves, handshake.ASSUMES, handshake_cases(unit), oblige)]
     # A held factor is another operation's by intent, and a Kulisch register is read by more than one stage.
     if not (isinstance(unit, Dot) and (holds(unit) or unit.engine.whole)):
-        claims.append(Claim(ORDER, order.PROVES, order.ASSUMES, order_cases(), decide_tags))
+        claims.append(Claim(ORDER, order.PROVES, order.ASSUMES, order_cases(), functools.partial(oblige_order, unit)))
     return claims
 
 
@@ -196,8 +191,8 @@ def _values(unit: Unit, proves: str, assumes: list[str], cases: tuple[Case, ...]
     """The claim about the unit's function: what it computes, whatever its registers; `beside` are further modules, of
     another circuit that computes the same."""
 
-    def decide_case(verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-        by = decide_alike if beside else decide
-        return by(function(unit, verilog) + beside, miter(unit, case, specification), timeout)
+    def oblige(verilog: str, case: Case, specification: str) -> Obligation:
+        by = alike if beside else combinational
+        return by(function(unit, verilog) + beside, miter(unit, case, specification))
 
-    return Claim("values", proves, (*assumes, *([_REGISTERS] if unit.stages else [])), cases, decide_case)
+    return Claim("values", proves, (*assumes, *([_REGISTERS] if unit.stages else [])), cases, oblige)

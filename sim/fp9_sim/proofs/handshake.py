@@ -17,7 +17,7 @@ from pathlib import Path
 
 from fp9.units import Handshake, Unit
 from fp9_rtl.tools.yosys import run_yosys
-from fp9_sim.netlists.solver import INDUCT, TOP, Verdict, run
+from fp9_sim.netlists.solver import INDUCT, TOP, Obligation
 from fp9_sim.proofs.miter import Case
 
 PROVES = {
@@ -81,15 +81,15 @@ def _properties(unit: Unit, most: int) -> str:
     )
 
 
-def decide_handshake(unit: Unit, verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-    """Whether `ok` holds in every clock of every sequence."""
+def oblige_handshake(unit: Unit, verilog: str, case: Case, specification: str) -> Obligation:
+    """That `ok` holds in every clock of every sequence."""
     shown = [f"[{port.width - 1}:0] {port.name}" for port in (*unit.control_outputs, *unit.outputs)]
     lines, connected = top(unit, (), shown)
     connected |= {port.name: port.name for port in unit.outputs} | {"occupied": "occupied"}
     pins = ", ".join(f".{port}({wire})" for port, wire in connected.items())
     lines += [specification, f"  {unit.name} unit ({pins});", "endmodule", ""]
     script = INDUCT.format(steps=2 * unit.stages + 2)
-    return run(script, {"unit.json": _with_occupancy(unit, verilog), "proof.v": "\n".join(lines)}, timeout)
+    return Obligation(script, {"unit.json": _with_occupancy(unit, verilog), "proof.v": "\n".join(lines)})
 
 
 @functools.lru_cache(maxsize=4)

@@ -1,7 +1,8 @@
 """Proofs about a unit's Verilog: `prove` decides every case of every claim and gives a record of it.
 
 A case is proven, refuted with a counterexample, or not finished within its time limit; nothing is claimed for the last.
-Controls are cases with one deliberate error in the specification. One that is not refuted makes its claim void.
+Controls are cases with one deliberate error in the specification. One that is not refuted makes its claim void. Each
+verdict is kept in a journal as it comes, from which a proof that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from fp9.units import HANDSHAKE, Unit
 from fp9.vectors.sets import port_dtype
 from fp9_sim.netlists.solver import State, Verdict
 from fp9_sim.proofs.claims import CLOCKED, Claim, claims_of
+from fp9_sim.proofs.journal import Journal, Part, journal
 from fp9_sim.proofs.miter import Case
 from fp9_sim.provenance import provenance
 
@@ -31,7 +33,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class CaseRecord:
-    """How a case ended; `control_refuted` is None where it has no control."""
+    """How a case ended; `control_refuted` is None where it has no control, `seconds` are all that were spent on it."""
 
     name: str
     state: str
@@ -54,13 +56,17 @@ class ClaimRecord:
 
 @dataclass(frozen=True)
 class ProofRecord:
-    """Everything that was proven of one Verilog text; `circuit_sha256` is None for a text from elsewhere."""
+    """Everything that was proven of one Verilog text; `circuit_sha256` is None for a text from elsewhere.
+
+    `complaints` are sentences about the journal: what of it is damaged and does not count.
+    """
 
     unit: str
     spec: tuple[str, ...]
     verilog_sha256: str
     circuit_sha256: str | None
     claims: tuple[ClaimRecord, ...]
+    complaints: tuple[str, ...]
     provenance: dict[str, str]
 
     @property
@@ -82,37 +88,56 @@ def prove(
 ) -> ProofRecord:
     """Decide every claim about `unit`, for the given Verilog or the one generated for it.
 
-    `timeout` is a case's limit in seconds, `jobs` the solvers that run at once. Raises ValueError for a unit about
-    which there are no claims and for Verilog that cannot be read, MissingTool where Yosys is not installed.
+    `timeout` is a case's limit in seconds, `jobs` the solvers that run at once. What the journal in the cache says is
+    taken from there, except within `fp9.system.cache.anew`; what did not end within a shorter limit is tried again.
+
+    Raises ValueError for a unit about which there are no claims and for Verilog that cannot be read, MissingTool where
+    Yosys is not installed.
     """
     claims = claims_of(unit)
     text = fp9_rtl.verilog(unit) if verilog is None else verilog
     total = sum(len(claim.cases) for claim in claims)
     records: dict[str, list[CaseRecord]] = {claim.name: [] for claim in claims}
+    kept = journal(unit, text)
     with ThreadPoolExecutor(jobs) as pool:
         ends = [
-            (claim, pool.submit(decided, unit, claim, case, text, timeout)) for claim in claims for case in claim.cases
+            (claim, pool.submit(decided, unit, claim, case, text, timeout, kept))
+            for claim in claims
+            for case in claim.cases
         ]
-        for done, (claim, end) in enumerate(ends, start=1):
-            records[claim.name].append(end.result())
-            if progress:
-                progress(f"{unit.name}: {records[claim.name][-1].name}", done, total)
+        try:
+            for done, (claim, end) in enumerate(ends, start=1):
+                records[claim.name].append(end.result())
+                if progress:
+                    progress(f"{unit.name}: {records[claim.name][-1].name}", done, total)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return ProofRecord(
         unit.name,
         tuple(unit.describe()),
         hashlib.sha256(text.encode()).hexdigest(),
         fp9_rtl.circuit_digest(unit) if verilog is None else None,
         tuple(_summary(claim, tuple(records[claim.name])) for claim in claims),
+        tuple(kept.complaints),
         provenance(),
     )
 
 
-def decided(unit: Unit, claim: Claim, case: Case, verilog: str, timeout: float) -> CaseRecord:
-    """A case of a claim about a unit's Verilog, decided within `timeout` seconds, and its control."""
-    verdict = claim.decide(verilog, case, case.specification, timeout)
-    control: Verdict | None = None
-    if case.control is not None:
-        control = claim.decide(verilog, case, case.control, timeout)
+def decided(
+    unit: Unit, claim: Claim, case: Case, verilog: str, timeout: float, kept: Journal | None = None
+) -> CaseRecord:
+    """A case of a claim about a unit's Verilog, decided within `timeout` seconds, and its control; with a journal, what
+    it says is not decided again."""
+
+    def ended(specification: str, *, control: bool) -> Verdict:
+        obligation = claim.oblige(verilog, case, specification)
+        if kept is None:
+            return obligation.decide(timeout)
+        return kept.decide(obligation, Part(claim.name, case.name, control), timeout)
+
+    verdict = ended(case.specification, control=False)
+    control = None if case.control is None else ended(case.control, control=True)
     return CaseRecord(
         case.name,
         verdict.state.value,

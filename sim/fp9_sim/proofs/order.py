@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from fp9.units import Unit
-from fp9_sim.netlists.solver import INDUCT, Verdict, run
+from fp9_sim.netlists.solver import INDUCT, Obligation
 from fp9_sim.proofs.handshake import top
 from fp9_sim.proofs.miter import Case
 from fp9_sim.proofs.tagging import TAG_BITS, UNSTALLED, Tagged, tagged_design
@@ -59,12 +59,12 @@ def _occupied(stages: Iterable[int]) -> str:
     return " + ".join(["4'd0", *(f"occupied[{i}]" for i in stages)])
 
 
-def decide_order(unit: Unit, verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-    """Whether `ok` holds in every clock of every sequence."""
-    return decide_tagged(unit, tagged_design(unit, verilog), specification, timeout)
+def oblige_order(unit: Unit, verilog: str, case: Case, specification: str) -> Obligation:
+    """That `ok` holds in every clock of every sequence."""
+    return oblige_tagged(unit, tagged_design(unit, verilog), specification)
 
 
-def decide_tagged(unit: Unit, tagged: Tagged, specification: str, timeout: float) -> Verdict:
+def oblige_tagged(unit: Unit, tagged: Tagged, specification: str) -> Obligation:
     """The same of a design that is cut already."""
     names = [name for stage in tagged.stages for name in stage]
     wires = {port.name: 1 for port in unit.control_outputs} | {"occupied": unit.stages}
@@ -83,7 +83,7 @@ def decide_tagged(unit: Unit, tagged: Tagged, specification: str, timeout: float
     lines += [f"  {unit.name} unit ({_connected(pins)});", f"  {UNSTALLED} unstalled ({_connected(unstalled)});"]
     lines += [_properties(unit, tagged, specification), "endmodule", ""]
     script = INDUCT.format(steps=2 * unit.stages + 2)
-    return run(script, {"unit.json": tagged.design, "proof.v": "\n".join(lines)}, timeout)
+    return Obligation(script, {"unit.json": tagged.design, "proof.v": "\n".join(lines)})
 
 
 def _connected(pins: Mapping[str, str]) -> str:

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 from fp9.units import Quantiser
 from fp9_sim.netlists.function import function
-from fp9_sim.netlists.solver import INDUCT, Verdict, decide, run
+from fp9_sim.netlists.solver import INDUCT, Obligation, combinational
 from fp9_sim.proofs.handshake import top
 from fp9_sim.proofs.miter import Case, miter, selected
-from fp9_sim.proofs.order import decide_order, order_cases
+from fp9_sim.proofs.order import oblige_order, order_cases
 from fp9_sim.proofs.quantiser_spec import scale_specifications
 from fp9_sim.proofs.stream_netlist import GIVEN, behind, behind_block, exposed
 
@@ -194,10 +194,10 @@ def _scale(unit: Quantiser, place: int, condition: str, steps: str) -> str:
 # --- deciding ---------------------------------------------------------------------------------------------------------
 
 
-def decide_stream(unit: Quantiser, verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-    """Whether `ok` holds in every clock of every sequence."""
+def oblige_stream(unit: Quantiser, verilog: str, case: Case, specification: str) -> Obligation:
+    """That `ok` holds in every clock of every sequence."""
     if case.name == _BEHIND:
-        return decide_order(behind_block(unit), behind(unit, verilog), case, specification, timeout)
+        return oblige_order(behind_block(unit), behind(unit, verilog), case, specification)
     design, widths = exposed(unit, verilog)
     ports = (*unit.control_outputs, *unit.outputs)
     shown = [f"[{port.width - 1}:0] {port.name}" for port in ports]
@@ -207,11 +207,11 @@ def decide_stream(unit: Quantiser, verilog: str, case: Case, specification: str,
     connected = ", ".join(f".{port}({wire})" for port, wire in pins.items())
     lines += [specification, f"  {unit.name} unit ({connected});", "endmodule", ""]
     script = INDUCT.format(steps=2 * (unit.group + unit.stages) + 2)
-    return run(script, {"unit.json": design, "proof.v": "\n".join(lines)}, timeout)
+    return Obligation(script, {"unit.json": design, "proof.v": "\n".join(lines)})
 
 
-def decide_behind(unit: Quantiser, verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-    """Whether `ok` holds for all numbers and scales that a block gives, and the scale is the one that was given."""
+def oblige_behind(unit: Quantiser, verilog: str, case: Case, specification: str) -> Obligation:
+    """That `ok` holds for all numbers and scales that a block gives, and the scale is the one that was given."""
     rest, top_bit = behind_block(unit), unit.source.bits - 2
     finite = " && ".join(f"{x}[{top_bit}:0] <= {unit.source.max_code}" for x in unit.lane_names("x"))
     body = [
@@ -220,4 +220,4 @@ def decide_behind(unit: Quantiser, verilog: str, case: Case, specification: str,
         f"  wire comes = {GIVEN} == {unit.block.scale.nan_code(False)} || ({finite});",
         f"  assign ok = !comes || (right && scale == {GIVEN});",
     ]
-    return decide(function(rest, behind(unit, verilog)), miter(rest, case, "\n".join(body)), timeout)
+    return combinational(function(rest, behind(unit, verilog)), miter(rest, case, "\n".join(body)))

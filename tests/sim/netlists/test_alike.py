@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fp9_sim.netlists import abc
-from fp9_sim.netlists.alike import decide_alike
+from fp9_sim.netlists.alike import alike
 from fp9_sim.netlists.solver import State
 
 UNIT = "module unit(input [9:0] a, b, c, output [29:0] y);\n  assign y = a * b * c;\nendmodule\n"
@@ -27,10 +27,10 @@ endmodule
 
 @pytest.mark.skipif(not abc.program(), reason="ABC is not installed")
 def test_products_of_two_texts_are_proven_equal_by_what_lies_inside() -> None:
-    assert decide_alike(UNIT, PROOF.replace("WRONG", "1'b0"), 30).state is State.PROVEN
+    assert alike(UNIT, PROOF.replace("WRONG", "1'b0")).decide(30).state is State.PROVEN
 
 
 def test_an_error_comes_with_the_inputs_that_show_it() -> None:
-    refuted = decide_alike(UNIT, PROOF.replace("WRONG", "a == 10'd777 && c[0]"), 60)
+    refuted = alike(UNIT, PROOF.replace("WRONG", "a == 10'd777 && c[0]")).decide(60)
     assert refuted.state is State.REFUTED
     assert (refuted.counterexample["a"], refuted.counterexample["c"] & 1) == (777, 1)

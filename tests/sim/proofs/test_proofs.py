@@ -19,7 +19,7 @@ from fp9.units import CATALOGUE, Cast, Fma, Quantiser, Unit
 from fp9_sim.proofs import State, prove
 from fp9_sim.proofs.claims import HANDSHAKE, claims_of
 from fp9_sim.proofs.miter import miter
-from fp9_sim.proofs.order import decide_tagged
+from fp9_sim.proofs.order import oblige_tagged
 from fp9_sim.proofs.tagging import tagged_design
 
 QUICK = ["decoder_ocp", "decoder_hif8", "upcast_fp32", "cast_fp32_ocp_rne"]
@@ -218,7 +218,7 @@ def test_a_register_that_does_not_wait_is_refuted(stage: int) -> None:
     register = next(cell for cell in module["cells"].values() if cell["connections"].get("Q") == held)
     register["connections"]["EN"] = module["ports"][f"takes_{name}"]["bits"] = ["1"]
     broken = dataclasses.replace(tagged, design=json.dumps(design))
-    assert decide_tagged(unit, broken, "tag", 60).state is State.REFUTED
+    assert oblige_tagged(unit, broken, "tag").decide(60).state is State.REFUTED
 
 
 def test_the_command_prints_claims_and_their_state() -> None:

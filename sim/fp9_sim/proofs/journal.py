@@ -1,0 +1,144 @@
+"""The journal of proofs: a line of JSON for each verdict, from which a proof that was stopped goes on.
+
+A verdict is kept by everything that it depends on: what the solver was asked, to the letter, and the versions of the
+tools that decided it. A line counts when it ends in a newline and its digest is that of its content; what a kill left
+of the last one is cut off. One that ended for want of time is asked again under a longer limit.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import hashlib
+import json
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fp9.system import cache
+from fp9.units import Unit
+from fp9_sim.netlists.solver import Obligation, State, Verdict
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a verdict is about: a claim's case, or its control."""
+
+    claim: str
+    case: str
+    control: bool
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A verdict, all seconds that were spent on it, and the longest limit of them."""
+
+    part: Part
+    verdict: Verdict
+    limit: float
+
+    def settles(self, limit: float) -> bool:
+        """Whether nothing more would be found within a limit."""
+        return self.verdict.state is not State.UNFINISHED or self.limit >= limit
+
+
+class Journal:
+    """The verdicts about one Verilog text. Several processes and threads may write into it at once.
+
+    `complaints` are sentences about lines that are damaged and do not count, and about a journal that cannot be
+    written. Within `cache.anew` what it says is not read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.complaints: list[str] = []
+        self.kept: dict[str, Kept] = {}
+        self._writing = threading.Lock()
+        if not cache.is_anew():
+            self._read()
+
+    def decide(self, obligation: Obligation, part: Part, limit: float) -> Verdict:
+        """The verdict that is kept, or a new one, found within `limit` seconds; its seconds are all that were spent."""
+        key = _key(obligation)
+        kept = self.kept.get(key)
+        if kept is None or not kept.settles(limit):
+            verdict = obligation.decide(limit)
+            verdict = dataclasses.replace(verdict, seconds=round(verdict.seconds, 3))
+            with self._writing:
+                self._write({"key": key, "limit": limit, **dataclasses.asdict(part), **_words(verdict)})
+                kept = self._add(key, Kept(part, verdict, limit))
+        return kept.verdict
+
+    def _add(self, key: str, new: Kept) -> Kept:
+        """Add a try to those before it, of which the last that did not end for want of time says what is known."""
+        before = self.kept.get(key)
+        if before is not None:
+            seconds = before.verdict.seconds + new.verdict.seconds
+            known = before.verdict if new.verdict.state is State.UNFINISHED else new.verdict
+            verdict = dataclasses.replace(known, seconds=seconds)
+            new = Kept(new.part, verdict, max(before.limit, new.limit))
+        self.kept[key] = new
+        return new
+
+    def _read(self) -> None:
+        try:
+            data = self.path.read_bytes()
+        except OSError:
+            return
+        for number, line in enumerate(data.split(b"\n")[:-1], start=1):
+            try:
+                self._add(*_understood(line))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                self.complaints.append(f"{self.path}, line {number}: damaged; it does not count")
+
+    def _write(self, fields: dict[str, Any]) -> None:
+        line = json.dumps({"sha256": _digest(fields), **fields}).encode() + b"\n"
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a+b", buffering=0) as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                _cut_off(file.fileno())
+                if os.write(file.fileno(), line) != len(line):
+                    raise OSError(28, "No space left on device")
+                os.fsync(file.fileno())
+        except OSError as error:
+            complaint = f"{self.path}: verdicts are not kept: {error.strerror}"
+            if complaint not in self.complaints:
+                self.complaints.append(complaint)
+
+
+def journal(unit: Unit, verilog: str) -> Journal:
+    """The journal of a unit's Verilog in the cache."""
+    digest = hashlib.sha256(verilog.encode()).hexdigest()
+    return Journal(cache.folder("proofs") / f"{unit.name}-{digest[:16]}.jsonl")
+
+
+def _key(obligation: Obligation) -> str:
+    kind = type(obligation).__name__
+    return _digest({"kind": kind, **dataclasses.asdict(obligation), "tools": obligation.tools()})
+
+
+def _digest(fields: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+
+
+def _words(verdict: Verdict) -> dict[str, Any]:
+    return dataclasses.asdict(verdict) | {"state": verdict.state.value}
+
+
+def _understood(line: bytes) -> tuple[str, Kept]:
+    """What a line says. Raises ValueError, KeyError, TypeError or AttributeError for one that is damaged."""
+    fields = json.loads(line)
+    if fields.pop("sha256") != _digest(fields):
+        raise ValueError
+    verdict = Verdict(State(fields["state"]), fields["seconds"], fields["counterexample"])
+    return fields["key"], Kept(Part(fields["claim"], fields["case"], fields["control"]), verdict, fields["limit"])
+
+
+def _cut_off(file: int) -> None:
+    """Cut off what a kill left of the last line."""
+    size = os.fstat(file).st_size
+    if size and os.pread(file, 1, size - 1) != b"\n":
+        os.ftruncate(file, os.pread(file, size, 0).rfind(b"\n") + 1)
