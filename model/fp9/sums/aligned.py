@@ -21,6 +21,7 @@ from fp9.sums.rounders import rounder, tiny_below
 from fp9.sums.sides import Places, Side
 from fp9.sums.strategy import zeros_count
 from fp9.sums.tiled import Chunks, Lost, Tiled
+from fp9.system.scratch import scratch
 
 
 class Aligned(Tiled):
@@ -60,7 +61,7 @@ class Aligned(Tiled):
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
     ) -> NDArray[Any]:
         exponents_a, exponents_b = self._exponents
-        sums, numbers = np.empty_like(acc), (self._numbers, self._rounder)
+        sums, numbers = scratch(acc.shape, acc.dtype), (self._numbers, self._rounder)
         bits_a, bits_b = self._whole_bits
         a, b = read_only(self.a[rows], self.b)
         left, right = (a, exponents_a[rows], None if bits_a is None else bits_a[rows]), (b, exponents_b, bits_b)
@@ -130,7 +131,7 @@ class Joined(Aligned):
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
     ) -> NDArray[Any]:
         exponents_a, exponents_b = self._exponents
-        sums, left = np.empty_like(acc), (self.a[rows], exponents_a[rows])
+        sums, left = scratch(acc.shape, acc.dtype), (self.a[rows], exponents_a[rows])
         numbers, losses = (self._numbers, self._rounder), self._losses(rows, lost)
         half_kernels.halves(*numbers, *left, self.b, exponents_b, acc, sums, begin, end, redo, losses)
         return sums

@@ -19,6 +19,7 @@ from fp9.sums.operands import Span
 from fp9.sums.rounders import can_round, rounder, tiny_below
 from fp9.sums.sides import Places, Side
 from fp9.sums.strategy import PRODUCTS_OF_TILES, FastSums, Flagged, depth_bits, range_bits, some_of
+from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Exact(FastSums):
@@ -51,7 +52,7 @@ class Exact(FastSums):
         self, rows: Places, columns: Places, shape: tuple[int, ...], begin: int, end: int
     ) -> NDArray[np.float64]:
         """The sums of every pair of parts, (pairs, rows, columns)."""
-        parts = np.full((len(self._pairs), *shape), -0.0)
+        parts = scratch_full((len(self._pairs), *shape), -0.0, np.float64)
         for part, pair in zip(parts, self._pairs, strict=True):
             a, b, *ends = some_of(pair, rows, columns, begin, end)
             chain_kernels.plain(a, b, part, *ends)
@@ -63,7 +64,7 @@ class Exact(FastSums):
             t = rounder(self.engine.result, self.engine.rounding, np.float64)
             matmul_kernels.join_parts(acc, *self._one_or_two(parts), t)
         else:
-            self._combine(parts, acc, np.empty(acc.shape, dtype=np.uint8))
+            self._combine(parts, acc, scratch(acc.shape, np.uint8))
         return acc
 
     @property
@@ -72,7 +73,7 @@ class Exact(FastSums):
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
         parts = self._sums_of_parts(rows, columns, start.shape, 0, self.depth)
-        sums = start.copy()
+        sums = scratch_copy(start, np.float64)
         flags, unsure = np.zeros((2, *start.shape), dtype=np.uint8)
         if self._joins_parts:
             t, below = rounder(self.engine.result, self.engine.rounding, np.float64), tiny_below(self.engine.result)

@@ -30,6 +30,7 @@ from fp9.sums.strategy import (
     some_of,
     zeros_count,
 )
+from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 def _product_bits(a: Span, b: Span) -> int:
@@ -70,7 +71,7 @@ class Chain(FastSums):
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
         """As the base class has it. A sum of multiples of the smallest number never underflows."""
-        sums, inexact = start.astype(self.carrier), np.empty(start.shape, dtype=np.bool_)
+        sums, inexact = scratch_copy(start, self.carrier), scratch(start.shape, np.bool_)
         a, b, *ends = some_of((self.a, self.b), rows, columns, 0, self.depth)
         chain_kernels.plain_flagged(a, b, sums, inexact, *ends)
         return Flagged(sums, inexact * INEXACT, np.zeros(start.shape, dtype=np.bool_))
@@ -89,12 +90,13 @@ class _Marked(FastSums):
         return True
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
-        sums, marks = start.astype(self.carrier), np.zeros(start.shape, dtype=f"i{np.dtype(self.carrier).itemsize}")
+        sums = scratch_copy(start, self.carrier)
+        marks = scratch_full(start.shape, 0, f"i{sums.itemsize}")
         if self.joins:
-            sums = start.copy()
+            sums = scratch_copy(start, start.dtype)
             lowest = 2.0**self.engine.output.min_normal_exponent
             for begin, end, scales in self._chunks(rows, columns):
-                parts = np.zeros(start.shape, dtype=self.carrier)
+                parts = scratch_full(start.shape, 0.0, self.carrier)
                 self._mark(rows, columns, parts, marks, begin, end)
                 matmul_kernels.join_flagged(sums, parts, *scales, self._total, lowest, marks)
         else:

@@ -17,6 +17,7 @@ from fp9.sums.operands import Span
 from fp9.sums.rounders import rounder
 from fp9.sums.sides import Places, Side, some_rows
 from fp9.sums.strategy import PRODUCTS_OF_TILES, FastSums, some_columns
+from fp9.system.scratch import scratch_full
 
 if TYPE_CHECKING:
     from fp9.casts.random_bits import RandomBits
@@ -128,7 +129,7 @@ class GroupedTiles(FastSums):
         end: int,
     ) -> NDArray[np.float32]:
         """The sums of groups, (groups, rows, columns), exact in float32."""
-        sums = np.zeros((len(starts), *shape), dtype=np.float32)
+        sums = scratch_full((len(starts), *shape), 0.0, np.float32)
         a, b = read_only(pair[0][rows], some_columns(pair[1], columns))
         for own, start in zip(sums, starts, strict=True):
             chain_kernels.plain(a, b, own, start, min(start + self._group, end))

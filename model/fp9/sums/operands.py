@@ -15,6 +15,7 @@ from fp9.engines import NO_EXPONENT, Engine, alignment_exponent
 from fp9.formats import Format, floor_log2, format
 from fp9.formats.dtypes import named_or_carried
 from fp9.formats.host import BINARY64
+from fp9.system.scratch import scratch
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -272,14 +273,18 @@ def _looked_up(codes: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
     """A table's entries for contiguous codes."""
     from fp9.kernels.round32 import look_up  # slow to load
 
-    found = np.empty(codes.shape, dtype=table.dtype)
+    found = scratch(codes.shape, table.dtype)
     look_up(codes.reshape(-1), table, found.reshape(-1))
     return found
 
 
+def _decoded(codes: NDArray[Any], fmt: Format, dtype: Any) -> NDArray[Any]:
+    return decode_to(codes, fmt, dtype, out=scratch(codes.shape, dtype))
+
+
 _MADE: dict[str, Callable[[NDArray[Any], Format], NDArray[Any]]] = {
-    "float32": lambda codes, fmt: decode_to(codes, fmt, np.dtype(np.float32)),
-    "float64": lambda codes, fmt: decode_to(codes, fmt, np.dtype(np.float64)),
+    "float32": lambda codes, fmt: _decoded(codes, fmt, np.float32),
+    "float64": lambda codes, fmt: _decoded(codes, fmt, np.float64),
     "integers": lambda codes, fmt: _looked_up(codes, integer_table(fmt)),
     "exponents": lambda codes, fmt: _looked_up(codes, exponent_table(fmt)),
     "lowest bits": lambda codes, fmt: _looked_up(codes, lowest_bit_table(fmt)),

@@ -19,6 +19,7 @@ from fp9.sums.operands import Operand, as_operand, check_filled, dealt
 from fp9.sums.scales import Scales, broadcasts, scale_rows
 from fp9.sums.sides import side, some_rows
 from fp9.system.parallel import Progress, row_parts, run_parts
+from fp9.system.scratch import scratch_full
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -291,7 +292,7 @@ def _start(
 ) -> NDArray[np.float64]:
     """The numbers that sums of a shape start from; of its axes, those of the batch broadcast."""
     if c is None:
-        return np.zeros(shape)
+        return scratch_full(shape, 0.0, np.float64)
     fmt = engine.addend_format
     _check_addend(c, named, fmt)
     codes = as_codes(c, fmt)

@@ -18,6 +18,7 @@ from fp9.sums.operands import Span
 from fp9.sums.rounders import rounder
 from fp9.sums.sides import Places, Side, some_rows
 from fp9.system.parallel import PRODUCTS
+from fp9.system.scratch import scratch_copy, scratch_full
 
 PRODUCTS_OF_TILES = 1 << 28
 """As `PRODUCTS`, for kernels of register tiles."""
@@ -97,8 +98,8 @@ class FastSums(abc.ABC):
     def run(self, rows: slice, start: NDArray[np.float64]) -> NDArray[Any]:
         """The sums of some rows from the numbers `start` (rows, n), as numbers."""
         if not self.joins:
-            return self.accumulate(rows, EVERY, start.astype(self.carrier), 0, self.depth)
-        totals = start.copy()
+            return self.accumulate(rows, EVERY, scratch_copy(start, self.carrier), 0, self.depth)
+        totals = scratch_copy(start, start.dtype)
         for first in range(rows.start, rows.stop, _JOINED_ROWS):
             some = slice(first, min(first + _JOINED_ROWS, rows.stop))
             own = slice(some.start - rows.start, some.stop - rows.start)
@@ -108,7 +109,7 @@ class FastSums(abc.ABC):
     def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
         """Totals (rows, columns) with the sums of all chunks added, in their own place or another."""
         for begin, end, scales in self._chunks(rows, columns):
-            zeros = np.zeros(totals.shape, dtype=self.carrier)
+            zeros = scratch_full(totals.shape, 0.0, self.carrier)
             parts = self.accumulate(rows, columns, zeros, begin, end)
             matmul_kernels.join(totals, parts, *scales, self._total)
         return totals

@@ -21,6 +21,7 @@ from fp9.sums.general import NO_RANDOM, GeneralSums
 from fp9.sums.operands import Span, bit_range
 from fp9.sums.sides import NO_POWERS, Places, Side
 from fp9.sums.strategy import INEXACT, PRODUCTS_OF_TILES, FastSums, Flagged
+from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Chunks(NamedTuple):
@@ -34,6 +35,11 @@ Lost = NDArray[Any] | None
 """Integers as wide as the carrier's numbers, set where a step is inexact; None where nobody asks."""
 
 
+def _magnitudes(numbers: NDArray[Any]) -> NDArray[Any]:
+    magnitudes: NDArray[Any] = np.abs(numbers, out=scratch(numbers.shape, numbers.dtype))
+    return magnitudes
+
+
 class Tiled(FastSums):
     """Sums of finite numbers; what meets an edge, an infinity or NaN is computed once more by another strategy."""
 
@@ -42,9 +48,9 @@ class Tiled(FastSums):
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
         self._given = a, b
-        self._tops = np.abs(self.a).max(axis=1)
+        self._tops = _magnitudes(self.a).max(axis=1)
         self._special_rows = ~np.isfinite(self._tops)
-        self._special_columns = ~np.isfinite(np.abs(self.b).max(axis=0))
+        self._special_columns = ~np.isfinite(_magnitudes(self.b).max(axis=0))
         self.a, self.b = (_cleared(x, y) for x, y in ((self.a, self._special_rows), (self.b, self._special_columns)))
 
     @classmethod
@@ -115,11 +121,11 @@ class Tiled(FastSums):
 
     def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
         """The same by tiles; sets `redo` as these do."""
-        lost = np.zeros(start.shape, dtype=f"i{self.b.itemsize}")
+        lost = scratch_full(start.shape, 0, f"i{self.b.itemsize}")
         if self.joins:
             chunks, acc = Chunks(self.engine.chunk or self.depth, self._joining), start
         else:
-            chunks, acc = Chunks(self.depth, None), start.astype(self.carrier)
+            chunks, acc = Chunks(self.depth, None), scratch_copy(start, self.carrier)
         sums = self.tiles(rows, acc, 0, self.depth, redo, chunks, lost)
         unsure = np.repeat(redo, self._panel, axis=1)[:, : start.shape[1]] | self._special_columns
         sums[unsure] = 0

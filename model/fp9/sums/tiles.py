@@ -22,6 +22,7 @@ from fp9.sums.operands import Span, lowest_bits
 from fp9.sums.sides import Places, Side
 from fp9.sums.strategy import FastSums, Flagged
 from fp9.sums.tiled import Chunks, Lost, Tiled, lowest_step
+from fp9.system.scratch import scratch
 
 _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.NEAREST_AWAY}
 
@@ -65,7 +66,7 @@ class Rounded(Tiled):
     def tiles(
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
     ) -> NDArray[Any]:
-        sums, (a, b) = np.empty_like(acc), read_only(self.a[rows], self.b)
+        sums, (a, b) = scratch(acc.shape, acc.dtype), read_only(self.a[rows], self.b)
         marks = None if lost is None else (lost,)
         self._kernel(self._numbers, a, self._bounds[rows], b, acc, sums, begin, end, redo, *chunks, marks)
         return sums
