@@ -63,10 +63,13 @@ def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> 
 
 def read_only(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
     """Arrays as a kernel reads them: those that may be written to are another type, for which it is compiled anew."""
-    views = [array.view() for array in arrays]
-    for view in views:
-        view.flags.writeable = False
-    return views
+    return [_read_only(array) if array.flags.writeable else array for array in arrays]
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def check_switches(**given: object) -> None:

@@ -20,6 +20,8 @@ from numba import njit
 from numba.core import event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
+from fp9.kernels.parts import Part
+
 _ROOMS = ("kernels", "formats", "engines", "rounding.py")
 """What kernels are made of: this room and those that it may import."""
 
@@ -101,12 +103,12 @@ class _Cache(FunctionCache):
 
 def inlined(function: Callable[..., Any]) -> Any:
     """A part of kernels that is written out wherever it is called."""
-    return njit(function, forceinline=True, error_model="numpy")
+    return Part(function, forceinline=True)
 
 
 def called(function: Callable[..., Any]) -> Any:
-    """A part of kernels that is compiled for itself."""
-    return njit(function, error_model="numpy")
+    """A part of kernels that stays a function."""
+    return Part(function)
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -8,12 +8,16 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from numba import njit
 from numba.core import event
+from numba.core.codegen import JITCodeLibrary
 
 import fp9
 import fp9.kernels.compiled
+from fp9.kernels.compiled import called, inlined
 
 EXPORT = """from fp9.cli import main
 main(['vectors', 'export', 'fma_fp32_e5m2', '--suite', 'random', '--count', '4000', '--out', OUT])"""
@@ -53,3 +57,27 @@ def test_an_interrupt_waits_until_a_compilation_ends() -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     assert reached == ["the end"]
+
+
+def test_what_kernels_call_is_compiled_with_them_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of parts within parts, each would be optimised with all that it calls."""
+    compiled: list[str] = []
+    optimise = JITCodeLibrary._optimize_final_module
+
+    def seen(library: JITCodeLibrary) -> None:
+        compiled.append(library.name)
+        optimise(library)
+
+    monkeypatch.setattr(JITCodeLibrary, "_optimize_final_module", seen)
+    inner = inlined(lambda x: x + 1.0)
+    outer = called(lambda x: inner(x) * 2.0)
+    assert njit(lambda x: outer(inner(x)))(1.0) == 6.0
+    assert len([name for name in compiled if name != "nrt"]) == 1  # Numba's own reference counts
+
+
+@pytest.mark.parametrize("kind", [inlined, called])
+def test_a_part_of_kernels_is_not_called_from_python(kind: Any) -> None:
+    part = kind(lambda x: x + 1.0)
+    with pytest.raises(TypeError, match="a part of kernels"):
+        part(1.0)
+    assert part.py_func(1.0) == 2.0

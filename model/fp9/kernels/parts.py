@@ -1,0 +1,76 @@
+"""Parts of kernels: functions that are translated, but not optimised as a whole nor made machine code.
+
+Numba compiles each function that a kernel calls as if it were called from Python, with all it calls in turn: the
+innermost of five is optimised five times, and its machine code thrown away. Only the kernel's is run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import _dynfunc  # type: ignore[attr-defined]
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.registry import CPUDispatcher
+from numba.core.typed_passes import NativeLowering
+
+_NO_CODE = 0
+
+
+class _Text(JITCodeLibrary):
+    """A function's instructions, simplified for themselves, for others to link.
+
+    Without that, loops are written out in kernels as Numba wrote them, and LLVM makes vectors of fewer.
+    """
+
+    def _optimize_final_module(self) -> None:
+        """The kernel's is, with this in it."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Translation(NativeLowering):
+    """Numba's lowering, without machine code at its end."""
+
+    _name = "translation"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = _Text(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        made, libraries = state["cr"], (state.library,)
+        name = made.fndesc.qualname.rpartition(".")[2]
+        # What callers are found by.
+        key = _dynfunc.make_function(made.fndesc.lookup_module(), name, "", _NO_CODE, made.env, libraries)
+        state.targetctx.insert_user_function(key, made.fndesc, libraries)
+        state.reload_init.extend(state.library._reload_init)
+        state["cr"] = made._replace(cfunc=key)
+        return True
+
+
+class _Translator(CompilerBase):
+    """Numba's compiler with that lowering."""
+
+    def define_pipelines(self) -> list[Any]:
+        build, manager = DefaultPassBuilder, PassManager("part of kernels")
+        front = build.define_untyped_pipeline, build.define_typed_pipeline
+        for some in (*front, build.define_nopython_lowering_pipeline):
+            for station, purpose in some(self.state).passes:
+                manager.add_pass(_Translation if station is NativeLowering else station, purpose)
+        manager.finalize()
+        return [manager]
+
+
+class Part(CPUDispatcher):
+    """A function that kernels and other parts call; `py_func` is what Python may call."""
+
+    def __init__(self, function: Any, **options: Any) -> None:
+        wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        given = {"nopython": True, "error_model": "numpy"} | wrappers | options
+        super().__init__(function, targetoptions=given, pipeline_class=_Translator)
+
+    def __call__(self, *_arguments: Any, **_options: Any) -> None:
+        raise TypeError(f"{self.py_func.__name__} called from Python; it is a part of kernels, and has no machine code")
