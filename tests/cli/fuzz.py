@@ -137,11 +137,14 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def run(words: list[str], folder: Path, temporary: Path) -> Ended:
     """A command line in a process of its own, interrupted after `LONGEST` seconds, killed `GRACE` later."""
-    said, started, interrupted = folder.with_suffix(".said"), time.monotonic(), False
+    said, interrupted, (ready, told) = folder.with_suffix(".said"), False, os.pipe()
     child = os.fork()
     if not child:
-        _be(words, folder, temporary, said)
-    patience = LONGEST
+        _be(words, folder, temporary, said, told)
+    os.close(told)
+    os.read(ready, 1)  # an interrupt that came before would be met by what called this
+    os.close(ready)
+    started, patience = time.monotonic(), LONGEST
     while time.monotonic() - started < LONGEST + GRACE:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
@@ -157,8 +160,8 @@ def run(words: list[str], folder: Path, temporary: Path) -> Ended:
     return Ended(-signal.SIGKILL, said.read_text(errors="replace"), True, time.monotonic() - started)
 
 
-def _be(words: list[str], folder: Path, temporary: Path, said: Path) -> None:
-    """In the child: become the command; never returns."""
+def _be(words: list[str], folder: Path, temporary: Path, said: Path, told: int) -> None:
+    """In the child: become the command, and write a byte to `told` when it is; never returns."""
     os.setsid()
     gc.callbacks.clear()  # those of Hypothesis
     os.chdir(folder)
@@ -172,6 +175,7 @@ def _be(words: list[str], folder: Path, temporary: Path, said: Path) -> None:
         os.dup2(file, number)
     code = 1
     try:
+        os.write(told, b"1")
         main(words, prog_name="fp9")
         code = 0
     except SystemExit as error:
