@@ -17,7 +17,7 @@ from fp9.suites.chunks import chunk_corner
 from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value, fixed, table_columns
 from fp9.suites.exact import exact_corner, kulisch_corner
 from fp9.suites.infinite import infinite_corner
-from fp9.suites.lost import lost_addend_corner, lost_corner
+from fp9.suites.lost import lost_addend_corner, lost_corner, lost_sum_corner
 from fp9.suites.quantisers import quantiser_corner
 from fp9.suites.scaled import paired_corner, scaled_corner
 from fp9.suites.sums import OPERATIONS, sum_corner
@@ -53,8 +53,19 @@ def _(unit: Dot, rng: np.random.Generator) -> Inputs:
         parts.append(exact_corner(unit, rng))
     if several and unit.scale is not None:
         parts.append(scaled_corner(unit, rng))
-    families = (beyond_corner, behind_corner, infinite_corner, paired_corner, lost_corner, lost_addend_corner)
-    return concatenated([*parts, *(columns for family in families for columns in family(unit, rng))])
+    return concatenated([*parts, *(columns for family in _FURTHER for columns in family(unit, rng))])
+
+
+_FURTHER = (
+    beyond_corner,
+    behind_corner,
+    infinite_corner,
+    paired_corner,
+    lost_corner,
+    lost_addend_corner,
+    lost_sum_corner,
+)
+"""Families of the dot products whose engines call for them."""
 
 
 @corner.register

@@ -1,4 +1,5 @@
-"""Corner operations of windows: one bit of one product, or of the addend, alone below the last place of the window.
+"""Corner operations of windows: one bit of one product, of the addend, or of the sum of products that meets the addend,
+alone below the last place that is kept.
 
 What a window cuts off shows in no result, only in `inexact`, and any other bit that is lost would say the same. So all
 else is exact: one large term, which sets where the window ends, and zeros, whose other factors are as large as any. In
@@ -6,20 +7,30 @@ some operations the bit is among the last ones kept, and nothing is lost; in som
 
     large term   1 0 0 0 0 0 0 0 |
     product                  1 0 | 1        the bit that alone decides
+
+Where a sum of products is made first, its bits come out of carries: two products, neither a power of two, give it.
+
+    addend       1 x x x x x x x |
+    product                    1 | 0 1 1
+    product                      | 1 0 1 0 1
+    their sum                  1 | 0 0 0 0 1
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fp9.casts.arrays import encode
+from fp9.engines import Addend
 from fp9.formats import Format
 from fp9.suites import lanes
 from fp9.suites.columns import Inputs, addend, fixed
-from fp9.suites.families import product
+from fp9.suites.families import by_size, product
 from fp9.suites.sums import Operand, operand_pairs, ports
 from fp9.units import Dot
 
@@ -42,6 +53,13 @@ def lost_addend_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Such operations of the addend, where it may have more places than the result."""
     if _is_narrow(unit) and unit.engine.addend_format != unit.engine.output:
         yield from (_lost_of_addend(unit, a, b, rng) for a, b in operand_pairs(unit))
+
+
+def lost_sum_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+    """Such operations of the sum of products, where a window of these alone is before the addend."""
+    engine = unit.engine
+    if engine.window is not None and engine.addend is not Addend.INSIDE and unit.products > 1 and engine.chunk is None:
+        yield from (_lost_of_sum(unit, a, b, engine.window, rng) for a, b in operand_pairs(unit))
 
 
 def _is_narrow(unit: Dot) -> bool:
@@ -90,6 +108,48 @@ def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator)
     return ports(unit, a, b, factors[0], factors[1], c)
 
 
+def _lost_of_sum(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
+    """Two products whose sum has two bits, in drawn lanes, and an addend whose last place stands from just below the
+    lower one to a window above it."""
+    rows, result = np.arange(_COUNT), fixed(unit.engine.output)
+    found = _sums_of_two_bits(a.format, b.format, window)
+    some = rng.integers(0, len(found.lowest), _COUNT)
+    factors = np.array(lanes.zeros(a.format, b.format, unit.products, _COUNT, rng))
+    lane, sign = rng.integers(0, unit.products, _COUNT), _signs(a.format, _COUNT, rng)
+    other = (lane + rng.integers(1, unit.products, _COUNT)) % unit.products
+    for place, x, y in ((lane, found.x[0], found.y[0]), (other, found.x[1], found.y[1])):
+        factors[:, rows, place] = x[some] ^ sign, y[some]
+    distance = result.fraction_bits + rng.integers(-2, window + 1, _COUNT)
+    fraction = rng.integers(0, 1 << result.fraction_bits, _COUNT)
+    c = addend(result, np.exp2(found.lowest[some]), distance, fraction, rng.integers(0, 2, _COUNT))
+    return ports(unit, a, b, factors[0], factors[1], c)
+
+
+class _Pairs(NamedTuple):
+    """Codes of the factors of two products, (2, n) each, and the exponents of the lower bits of their sums."""
+
+    x: NDArray[Any]
+    y: NDArray[Any]
+    lowest: NDArray[np.float64]
+
+
+@functools.lru_cache(maxsize=16)
+def _sums_of_two_bits(a: Format, b: Format, window: int) -> _Pairs:
+    """Every size of a positive product with a product of either sign that makes it 2^i + 2^j, where i is its exponent
+    or up to two more, and j down to a window lower."""
+    x, y, products = by_size(a, b)
+    sizes, first = np.unique(products, return_index=True)
+    x, y = x[first], y[first]
+    upper = np.floor(np.log2(sizes))[:, None, None] + np.arange(3.0)[:, None]
+    lower = upper - np.arange(1.0, window + 1)
+    rest = np.exp2(upper) + np.exp2(lower) - sizes[:, None, None]
+    at = np.minimum(np.searchsorted(sizes, np.abs(rest)), len(sizes) - 1)
+    found = np.nonzero(sizes[at] == np.abs(rest))
+    one, other, sign = found[0], at[found], 1 << (a.bits - 1)
+    negative = np.where(rest[found] < 0, sign, 0)
+    return _Pairs(np.stack([x[one], x[other] | negative]), np.stack([y[one], y[other]]), lower[found])
+
+
 def _signs(fmt: Format, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
     return rng.choice([0, 1 << (fmt.bits - 1)], count)
 
@@ -102,4 +162,4 @@ def _lowest_bit(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     return lowest
 
 
-__all__ = ["lost_addend_corner", "lost_corner"]
+__all__ = ["lost_addend_corner", "lost_corner", "lost_sum_corner"]

@@ -18,8 +18,8 @@ from fp9.suites.behind import behind_corner
 from fp9.suites.beyond import beyond_corner
 from fp9.suites.columns import Inputs, concatenated, fixed
 from fp9.suites.infinite import infinite_corner
-from fp9.suites.lost import lost_addend_corner, lost_corner
-from fp9.units import CATALOGUE, Dot
+from fp9.suites.lost import lost_addend_corner, lost_corner, lost_sum_corner
+from fp9.units import CATALOGUE, Dot, code_tables
 
 Family = Callable[[Dot, np.random.Generator], Iterator[Inputs]]
 
@@ -39,7 +39,7 @@ def units_of(family: Family) -> list[Dot]:
 
 
 def test_families_have_units() -> None:
-    families = (behind_corner, beyond_corner, infinite_corner, lost_corner, lost_addend_corner)
+    families = (behind_corner, beyond_corner, infinite_corner, lost_corner, lost_addend_corner, lost_sum_corner)
     assert all(units_of(family) for family in families)
     assert all(unit.engine.steps_of_chunk > 1 for unit in units_of(behind_corner))
 
@@ -123,3 +123,23 @@ def test_every_lost_bit_of_an_addend_decides_inexact_alone() -> None:
         decides = np.not_equal(*(evaluate(unit, columns)["flags"] & Flags.INEXACT for columns in (made, without)))
         below = range(fixed(unit.engine.output).padding)
         assert all(np.any(decides & (lowest == 1 << place)) for place in below), unit.name
+
+
+def test_of_a_sum_of_products_the_lower_bit_alone_is_lost() -> None:
+    """It has two bits, of which the upper one is in the result; the addend has none below that."""
+    for unit in units_of(lost_sum_corner):
+        made, result = operations(lost_sum_corner, unit), fixed(unit.engine.output)
+        a, b = (
+            [code_tables(formats)[np.minimum(made[f"{name}_format"], len(formats) - 1), made[lane]] for lane in lanes]
+            for name, formats, lanes in (("a", unit.a, unit.lane_names("a")), ("b", unit.b, unit.lane_names("b")))
+        )
+        sums = np.abs(np.sum(np.multiply(a, b), axis=0))
+        upper = np.exp2(np.floor(np.log2(sums)))
+        lower = sums - upper
+        assert np.all(np.frexp(lower)[0] == 0.5), unit.name
+        c = np.abs(fp9.decode(made["c"], result).astype(np.float64))
+        last = np.exp2(np.floor(np.log2(np.maximum(c, result.smallest_normal))) - result.fraction_bits)
+        alone = (lower < last) & (last <= upper)
+        inexact = (evaluate(unit, made)["flags"] & Flags.INEXACT) != 0
+        # A sum that falls by a binade has one more place.
+        assert alone.mean() > 0.2 and inexact[alone].mean() > 0.9, unit.name
