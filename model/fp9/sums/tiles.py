@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fp9.casts.sources import read_only
 from fp9.engines import Engine
 from fp9.formats import FixedFormat
-from fp9.formats.host import BINARY32
+from fp9.formats.host import BINARY32, BINARY64
 from fp9.kernels import chains as chain_kernels
 from fp9.kernels.window_tiles import SAFE_EXPONENT
 from fp9.rounding import Rounding
@@ -20,7 +20,7 @@ from fp9.sums.groups import GroupedTiles
 from fp9.sums.lattice import lattice
 from fp9.sums.operands import Span, lowest_bits
 from fp9.sums.sides import Places, Side
-from fp9.sums.strategy import FastSums, Flagged
+from fp9.sums.strategy import FastSums, Flagged, depth_bits
 from fp9.sums.tiled import Chunks, Lost, Tiled, lowest_step
 from fp9.system.scratch import scratch
 
@@ -37,10 +37,12 @@ class Rounded(Tiled):
         assert found is not None, "sides that are taken have one"
         self._special_rows |= found.finer_a
         self._special_columns |= found.finer_b
-        host, lowest = np.finfo(self.carrier), found.a + found.b
+        host, lowest, exact = np.finfo(self.carrier), found.a + found.b, np.inf
         drop = host.nmant - engine.result.fraction_bits
         # Sums are exact before they are rounded, and 2^drop times one is a number of the carrier.
-        exact = 2.0 ** (lowest + host.nmant + 1) if self.carrier is np.float64 else np.inf
+        if self.carrier is np.float64:
+            lowest = max(lowest, min(self._met_step, self._wanted_step))
+            exact = 2.0 ** (lowest + BINARY64.precision)
         self._numbers = chain_kernels.Rounded(
             engine.products,
             _MODES[engine.rounding],
@@ -51,6 +53,19 @@ class Rounded(Tiled):
         )
         length = chain_kernels.block_of.py_func(engine.products)
         self._bounds = np.where(self._special_rows, self.carrier(0), self._tops) * self.carrier(length)
+
+    @property
+    def _met_step(self) -> int:
+        """The exponent of a power of two of which all products are multiples."""
+        return sum(side.met_span.lowest for side in self._given)
+
+    @property
+    def _wanted_step(self) -> int:
+        """That of one of which float64 holds all sums, though each number were the largest; those of a larger one would
+        be of use to no sum, and fewer addends are multiples of it.
+        """
+        longest = depth_bits(max(self.depth, chain_kernels.BLOCK))
+        return sum(side.met_span.highest + 1 for side in self._given) + longest + 1 - BINARY64.precision
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:

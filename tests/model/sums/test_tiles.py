@@ -18,6 +18,7 @@ from fp9.rounding import Rounding
 from fp9.scaling import block_format
 from fp9.sums import fast, tiles
 from fp9.sums.general import GeneralSums
+from fp9.sums.sides import side
 
 PAIRS = (("e4m3", "e4m3"), ("e4m3", "e5m2"), ("hif8", "hif8"), ("hfp8_143", "hfp8_152"))
 ENGINES = [name for name in PRESETS if engine(name).group is None]
@@ -174,6 +175,22 @@ def test_ordinary_numbers_meet_no_edge(name: str, monkeypatch: pytest.MonkeyPatc
     steps = not chosen.whole and chosen.ends_plainly and chosen.truncation is Truncation.ZERO and chosen.joined is None
     if steps and chosen.rounding is not Rounding.RTO:
         assert isinstance(taken[0], (tiles.Tiled, fast.Chain))
+
+
+@pytest.mark.parametrize("formats", PAIRS, ids="x".join)
+@pytest.mark.parametrize("name", ["mx", "mx(products=4)"])
+def test_steps_of_formats_with_many_binades_are_held_by_float64(name: str, formats: tuple[str, str]) -> None:
+    """Of all that HiFloat8 has, sums would be held up to 512 alone; of those of ordinary numbers many more."""
+    rng = np.random.default_rng(0)
+    a, b = ordinary(formats[0], (64, 512), rng), ordinary(formats[1], (512, 64), rng)
+    left, right = (
+        side(fp9.operand(codes, fmt), lambda array: array, 512, engine(name), None, None)
+        for codes, fmt in ((a, formats[0]), (b.T, formats[1]))
+    )
+    sums = tiles.fast_sums(engine(name), left, right, joins=False)
+    sums.run(slice(0, 64), np.zeros((64, 64)))
+    assert isinstance(sums, tiles.Rounded)
+    assert "_others" not in vars(sums)
 
 
 @pytest.mark.parametrize("name", ENGINES)
