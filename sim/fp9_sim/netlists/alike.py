@@ -11,7 +11,8 @@ from pathlib import Path
 
 from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.netlists import abc
-from fp9_sim.netlists.solver import PREPARE, TOP, Obligation, State, Verdict, combinational
+from fp9_sim.netlists.combinational import Combinational, combinational
+from fp9_sim.netlists.solver import PREPARE, TOP, Obligation, State, Verdict
 
 _TO_ANDS = """\
 opt -full
@@ -29,7 +30,7 @@ def alike(unit: str, proof: str) -> Obligation:
     return _Alike(plain.script, plain.files)
 
 
-class _Alike(Obligation):
+class _Alike(Combinational):
     def decide(self, timeout: float) -> Verdict:
         started = time.perf_counter()
         if abc.program() and _proven(self.files["unit.v"], self.files["proof.v"], timeout):

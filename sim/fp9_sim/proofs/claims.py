@@ -10,8 +10,9 @@ from fp9.engines import ENGINES
 from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast
 from fp9_rtl.sums.gating import holds
 from fp9_sim.netlists.alike import alike
+from fp9_sim.netlists.combinational import combinational
 from fp9_sim.netlists.function import function
-from fp9_sim.netlists.solver import Obligation, Verdict, combinational
+from fp9_sim.netlists.solver import Obligation, Verdict
 from fp9_sim.proofs import handshake, order, stream_spec
 from fp9_sim.proofs.amax_spec import amax_case
 from fp9_sim.proofs.cast_spec import cast_cases

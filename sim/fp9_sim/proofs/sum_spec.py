@@ -1,9 +1,8 @@
 """The specification of a multiply-add: decode by table, shift everything into one wide integer, round once.
 
-A case fixes the formats of both operands and the distance between the last places of addend and product, so that all
-shifts of the terms are constant; far distances, where one term is only sticky to the other, are one case each side.
-Operands that are zero, infinite or NaN are a case of their own, which follows IEEE 754-2019 6.1 to 6.3 and 7.2 line by
-line.
+A case fixes the formats of both operands, and whether magnitudes are added or subtracted. Terms so far apart that one is
+only sticky to the other are moved to the least such distance. Operands that are zero, infinite or NaN are a case of
+their own, which follows IEEE 754-2019 6.1 to 6.3 and 7.2 line by line.
 
 The result is FP32, to nearest even: no sum with an 8-bit product overflows it or ends below its normal numbers.
 """
@@ -25,7 +24,7 @@ _PRODUCT_BITS = 8
 
 
 def sum_cases(unit: Fma) -> Iterator[Case]:
-    """Cases by formats: special operands, then distances and effective subtraction; two controls for each pair."""
+    """Cases by formats: special operands, sums, differences; each with a control."""
     result = unit.engine.result
     assert isinstance(result, FixedFormat)
     widths = {port.name: port.width for port in unit.inputs}
@@ -35,18 +34,10 @@ def sum_cases(unit: Fma) -> Iterator[Case]:
         chosen = f"{chosen_a} && {chosen_b}"
         texts = [_special(a, b, result, chosen, broken) for broken in (False, True)]
         yield Case(f"{a.name} x {b.name}, zero, infinity or NaN", fixed_a | fixed_b, *texts)
-        low, high = -2 * result.fraction_bits - 4, _PRODUCT_BITS + 4
-        for distance in range(low, high + 1):
-            for subtract in (False, True):
-                side = "<=" if distance == low else ">=" if distance == high else "=="
-                place = f"distance {side} {distance}"
-                condition = f"{chosen} && ordinary && {place} && subtract == {int(subtract)}"
-                text = _specification(a, b, result, distance, condition, broken=False)
-                # A difference of short operands may have no tie at this distance, a sum has.
-                controlled = distance == -4 and not subtract
-                control = _specification(a, b, result, distance, condition, broken=True) if controlled else None
-                kind = "difference" if subtract else "sum"
-                yield Case(f"{a.name} x {b.name}, {place}, {kind}", fixed_a | fixed_b, text, control)
+        for kind, subtract in (("sum", False), ("difference", True)):
+            condition = f"{chosen} && ordinary && subtract == {int(subtract)}"
+            texts = [_specification(a, b, result, condition, broken) for broken in (False, True)]
+            yield Case(f"{a.name} x {b.name}, {kind}", fixed_a | fixed_b, *texts)
 
 
 def _terms(a: Format, b: Format, result: FixedFormat) -> list[str]:
@@ -95,24 +86,29 @@ def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: boo
     return "\n".join(lines)
 
 
-def _specification(a: Format, b: Format, result: FixedFormat, distance: int, condition: str, broken: bool) -> str:
-    """Decode, add, round; `broken` rounds ties away."""
+def _specification(a: Format, b: Format, result: FixedFormat, condition: str, broken: bool) -> str:
+    """Decode, add, round; `broken` rounds ties away.
+
+    The wide sum's last place is the product's, less the farthest distance that tells below it.
+    """
     p, bits = result.fraction_bits, result.bits
-    width = p + 1 + _PRODUCT_BITS + abs(distance) + 2
-    up, left = max(0, distance), max(0, -distance)
+    below, above = 2 * p + 4, _PRODUCT_BITS + 4
+    width = p + 1 + _PRODUCT_BITS + below + above + 2
     lowest = result.lowest_exponent - p
     up_rule = "guard" if broken else "guard && (rest || kept[0])"
     e = f"signed [{_EXPONENT_BITS - 1}:0]"
     lines = [
         *_terms(a, b, result),
         "  wire subtract = product_sign ^ addend_sign;",
+        f"  wire far_below = distance < -{below}; wire far_above = distance > {above};",
+        f"  wire {e} up = far_below ? 0 : far_above ? {below + above} : distance + {below};",
         f"  wire [{width - 1}:0] x = product; wire [{width - 1}:0] y = addend;",
-        f"  wire [{width - 1}:0] wide_product = x << {left}; wire [{width - 1}:0] wide_addend = y << {up};",
+        f"  wire [{width - 1}:0] wide_product = x << {below}; wire [{width - 1}:0] wide_addend = y << up;",
         "  wire addend_larger = wide_addend > wide_product;",
         f"  wire [{width - 1}:0] total = !subtract ? wide_product + wide_addend",
         "    : addend_larger ? wide_addend - wide_product : wide_product - wide_addend;",
         "  wire negative = subtract && addend_larger ? addend_sign : product_sign;",
-        f"  wire {e} place = {f'addend_place - {up}' if distance >= 0 else f'product_place - {left}'};",
+        f"  wire {e} place = far_above ? addend_place - {below + above} : product_place - {below};",
         f"  reg {e} leading; integer i;",
         f"  always @* begin leading = 0; for (i = 0; i < {width}; i = i + 1) if (total[i]) leading = i; end",
         f"  wire {e} normal_place = place + leading - {p};",
