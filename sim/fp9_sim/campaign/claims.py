@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import fp9_rtl
-from fp9.units import Unit
+from fp9.units import CATALOGUE, Unit
 from fp9_sim import mutants, proofs, records, recounts
 from fp9_sim.proofs import State, claims_of
 from fp9_sim.records import EARLIER_CIRCUIT, NO_RECORD
@@ -27,9 +27,9 @@ class Claim:
     """A kind of evidence.
 
     `lacks` says of a unit, the folder of all records and the digest of its circuit what is owed, None where nothing is,
-    and whether making the record pays it. `seconds` is what an earlier record took, None where none says. `make` gives
-    the result, in any process, within a limit of seconds for one case; `keep` writes its record. Both are None for what
-    is made by processes of its own.
+    and whether making the record pays it. `seconds` is what an earlier record took, None where none says; `left`, where
+    a record is made in pieces that are kept, what the others will take. `make` gives the result, in any process, within
+    a limit of seconds for one case; `keep` writes its record. Both are None for what is made by processes of its own.
     """
 
     name: str
@@ -39,14 +39,15 @@ class Claim:
     seconds: Callable[[Unit, Path], float | None]
     make: Callable[[Unit, float], Any] | None = None
     keep: Callable[[Any, Path], Path] | None = None
+    left: Callable[[Unit, Path], float | None] | None = None
 
 
 @dataclass(frozen=True)
 class Debt:
     """What a unit owes: the claim, why, whether making its record pays it, and the seconds that this may take.
 
-    `seconds` is that of the unit's earlier record, else the median of the records of its kind, else of all; None where
-    no record says.
+    `seconds` is what is left by the pieces that are kept, where the claim says so, else that of the unit's earlier
+    record, else the median of the records of its kind, else of all; None where no record says.
     """
 
     unit: Unit
@@ -85,7 +86,9 @@ def owed(
         for claim in every:
             found = claim.lacks(unit, folder, digest)
             if found:
-                debts.append(Debt(unit, claim, *found, _estimate(unit, known[claim.name])))
+                left = claim.left(unit, folder) if claim.left else None
+                seconds = _estimate(unit, known[claim.name]) if left is None else left
+                debts.append(Debt(unit, claim, *found, seconds))
     return sorted(debts, key=_rank)
 
 
@@ -152,6 +155,11 @@ def _has_claims(unit: Unit) -> bool:
 def _proof_seconds(unit: Unit, folder: Path) -> float | None:
     record = _proof_record(unit, folder)
     return sum(claim["seconds"] for claim in record["claims"]) if record else None
+
+
+def _proof_left(unit: Unit, folder: Path) -> float | None:
+    known = ((other.kind, _proof_record(other, folder)) for other in CATALOGUE.values())
+    return proofs.seconds_left(unit, [(kind, record) for kind, record in known if record])
 
 
 def _prove(unit: Unit, limit: float) -> proofs.ProofRecord:
@@ -268,6 +276,7 @@ CLAIMS = (
         _proof_seconds,
         _prove,
         _keep,
+        _proof_left,
     ),
     _grading("grade", mutants.NETLIST),
     _grading("mapped", mutants.KINDS["mapped"]),

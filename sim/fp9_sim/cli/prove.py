@@ -53,7 +53,7 @@ def prove(
 ) -> None:
     """Prove UNIT... equal to its spec for all inputs.
 
-    By Yosys' own SAT solver, and by ABC where it is installed. A case is proven, refuted with a
+    By Yosys' own SAT solver, sums by CaDiCaL, and by ABC where it is installed. A case is proven, refuted with a
     counterexample, or not finished within its time limit. Verdicts are kept in the cache: the command goes on where it
     was stopped, and tries again what did not end within a shorter limit. Exit code 1 unless all are proven.
 

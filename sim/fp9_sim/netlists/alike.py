@@ -11,8 +11,7 @@ from pathlib import Path
 
 from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.netlists import abc
-from fp9_sim.netlists.combinational import Combinational, combinational
-from fp9_sim.netlists.solver import PREPARE, TOP, Obligation, State, Verdict
+from fp9_sim.netlists.solver import PREPARE, TOP, Obligation, State, Verdict, combinational
 
 _TO_ANDS = """\
 opt -full
@@ -30,7 +29,7 @@ def alike(unit: str, proof: str) -> Obligation:
     return _Alike(plain.script, plain.files)
 
 
-class _Alike(Combinational):
+class _Alike(Obligation):
     def decide(self, timeout: float) -> Verdict:
         started = time.perf_counter()
         if abc.program() and _proven(self.files["unit.v"], self.files["proof.v"], timeout):
@@ -38,7 +37,7 @@ class _Alike(Combinational):
         return super().decide(timeout)
 
     def tools(self) -> dict[str, str]:
-        return super().tools() | {"abc": abc.program() or ""}
+        return super().tools() | {"abc": Path(abc.program() or "none").name}
 
 
 def _proven(unit: str, proof: str, timeout: float) -> bool:

@@ -1,5 +1,4 @@
-"""Proof obligations, and how they end: proven, refuted with a counterexample, or not finished. Yosys' own SAT solver
-decides those about clocks."""
+"""Obligations given to Yosys' own SAT solver: proven, refuted with a counterexample, or not finished."""
 
 from __future__ import annotations
 
@@ -38,6 +37,11 @@ flatten
 opt_clean
 """
 
+_DECIDE = """\
+opt -full
+sat -verify -show-ports -dump_json counterexample.json -prove ok 1 proof
+"""
+
 _PROVEN = ("SAT proof finished - no model found: SUCCESS!", "Induction step proven: SUCCESS!")
 _REFUTED = "Called with -verify and proof did fail!"
 
@@ -61,7 +65,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Obligation:
-    """What a solver is asked, whole: a Yosys script that ends in `sat -verify`, and the files that it reads."""
+    """What a solver is asked, whole: a Yosys script, which here ends in `sat -verify`, and the files that it reads."""
 
     script: str
     files: Mapping[str, str]
@@ -73,6 +77,11 @@ class Obligation:
     def tools(self) -> dict[str, str]:
         """The versions of what decides it."""
         return {"yosys": yosys_version()}
+
+
+def combinational(unit: str, proof: str) -> Obligation:
+    """That `ok` of the combinational module `proof` is 1 for all inputs; both texts are Verilog."""
+    return Obligation(PREPARE + _DECIDE, {"unit.v": unit, "proof.v": proof})
 
 
 def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:

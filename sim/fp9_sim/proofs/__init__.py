@@ -3,6 +3,7 @@
 from fp9_sim.netlists.solver import State
 from fp9_sim.proofs.claims import claims_of
 from fp9_sim.proofs.job import CASE_SECONDS, CaseRecord, ClaimRecord, ProofRecord, decided, explain, prove
+from fp9_sim.proofs.left import seconds_left
 from fp9_sim.proofs.text import TEXT_SECONDS, TextRecord, prove_text
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "explain",
     "prove",
     "prove_text",
+    "seconds_left",
 ]

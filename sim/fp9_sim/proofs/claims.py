@@ -10,9 +10,9 @@ from fp9.engines import ENGINES
 from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast
 from fp9_rtl.sums.gating import holds
 from fp9_sim.netlists.alike import alike
-from fp9_sim.netlists.combinational import combinational
 from fp9_sim.netlists.function import function
-from fp9_sim.netlists.solver import Obligation, Verdict
+from fp9_sim.netlists.hard import hard
+from fp9_sim.netlists.solver import Obligation, Verdict, combinational
 from fp9_sim.proofs import handshake, order, stream_spec
 from fp9_sim.proofs.amax_spec import amax_case
 from fp9_sim.proofs.cast_spec import cast_cases
@@ -152,7 +152,7 @@ def _(unit: Dot) -> list[Claim]:
             "result and flags equal the wide exact sum rounded once to nearest even, for all a, b and c; what IEEE 754 "
             "says where one is zero, infinite or NaN"
         )
-        return [_values(unit, proves, [], tuple(sum_cases(unit))), *_handshake(unit)]
+        return [_values(unit, proves, [], tuple(sum_cases(unit)), hard), *_handshake(unit)]
     if not unit.stages or (unit.engine.chunk is not None and isinstance(unit, Mac)) or unit.engine.whole:
         return _only_handshake(unit, "this kind of sum")
     what = f"the {step_of(unit).kind} of the same spec without stages"
@@ -160,7 +160,7 @@ def _(unit: Dot) -> list[Claim]:
     if isinstance(unit, Mac):
         proves += ", its addend the accumulator, or c with LOAD; CLEAR gives +0 and HOLD the accumulator"
     assumes = [f"the values of {what} are a claim, or a sweep, of their own"]
-    return [_values(unit, proves, assumes, step_cases(unit), step_verilog(unit)), *_handshake(unit)]
+    return [_values(unit, proves, assumes, step_cases(unit), alike, step_verilog(unit)), *_handshake(unit)]
 
 
 @claims_of.register
@@ -188,12 +188,18 @@ def _handshake(unit: Unit) -> list[Claim]:
     return claims
 
 
-def _values(unit: Unit, proves: str, assumes: list[str], cases: tuple[Case, ...], beside: str = "") -> Claim:
-    """The claim about the unit's function: what it computes, whatever its registers; `beside` are further modules, of
-    another circuit that computes the same."""
+def _values(
+    unit: Unit,
+    proves: str,
+    assumes: list[str],
+    cases: tuple[Case, ...],
+    by: Callable[[str, str], Obligation] = combinational,
+    beside: str = "",
+) -> Claim:
+    """The claim about the unit's function: what it computes, whatever its registers; `by` says who decides it, and
+    `beside` are further modules, of another circuit that computes the same."""
 
     def oblige(verilog: str, case: Case, specification: str) -> Obligation:
-        by = alike if beside else combinational
         return by(function(unit, verilog) + beside, miter(unit, case, specification))
 
     return Claim("values", proves, (*assumes, *([_REGISTERS] if unit.stages else [])), cases, oblige)

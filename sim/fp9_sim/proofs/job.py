@@ -120,7 +120,7 @@ def prove(
         fp9_rtl.circuit_digest(unit) if verilog is None else None,
         tuple(_summary(claim, tuple(records[claim.name])) for claim in claims),
         tuple(kept.complaints),
-        provenance(),
+        provenance() | kept.tools,
     )
 
 

@@ -48,12 +48,13 @@ class Journal:
     """The verdicts about one Verilog text. Several processes and threads may write into it at once.
 
     `complaints` are sentences about lines that are damaged and do not count, and about a journal that cannot be
-    written. Within `cache.anew` what it says is not read.
+    written; `tools` the versions of all that decided. Within `cache.anew` what it says is not read.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.complaints: list[str] = []
+        self.tools: dict[str, str] = {}
         self.kept: dict[str, Kept] = {}
         self._writing = threading.Lock()
         if not cache.is_anew():
@@ -62,6 +63,7 @@ class Journal:
     def decide(self, obligation: Obligation, part: Part, limit: float) -> Verdict:
         """The verdict that is kept, or a new one, found within `limit` seconds; its seconds are all that were spent."""
         key = _key(obligation)
+        self.tools |= obligation.tools()
         kept = self.kept.get(key)
         if kept is None or not kept.settles(limit):
             verdict = obligation.decide(limit)
@@ -116,8 +118,7 @@ def journal(unit: Unit, verilog: str) -> Journal:
 
 
 def _key(obligation: Obligation) -> str:
-    kind = type(obligation).__name__
-    return _digest({"kind": kind, **dataclasses.asdict(obligation), "tools": obligation.tools()})
+    return _digest(dataclasses.asdict(obligation) | {"tools": obligation.tools()})
 
 
 def _digest(fields: dict[str, Any]) -> str:

@@ -11,9 +11,8 @@ import dataclasses
 from collections.abc import Iterator
 
 from fp9.units import Quantiser
-from fp9_sim.netlists.combinational import combinational
 from fp9_sim.netlists.function import function
-from fp9_sim.netlists.solver import INDUCT, Obligation
+from fp9_sim.netlists.solver import INDUCT, Obligation, combinational
 from fp9_sim.proofs.handshake import top
 from fp9_sim.proofs.miter import Case, miter, selected
 from fp9_sim.proofs.order import oblige_order, order_cases

@@ -1,7 +1,7 @@
 """The specification of a multiply-add: decode by table, shift everything into one wide integer, round once.
 
-A case fixes the formats of both operands, and whether magnitudes are added or subtracted. Terms so far apart that one is
-only sticky to the other are moved to the least such distance. Operands that are zero, infinite or NaN are a case of
+A case fixes the formats of both operands, and whether magnitudes are added or subtracted. Terms so far apart that one
+is only sticky to the other are moved to the least such distance. Operands that are zero, infinite or NaN are a case of
 their own, which follows IEEE 754-2019 6.1 to 6.3 and 7.2 line by line.
 
 The result is FP32, to nearest even: no sum with an 8-bit product overflows it or ends below its normal numbers.

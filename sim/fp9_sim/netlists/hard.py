@@ -1,4 +1,7 @@
-"""Obligations about circuits without registers: Yosys makes gates of them, CaDiCaL decides the clauses of the gates."""
+"""Obligations about circuits without registers that are hard: Yosys makes gates of them, CaDiCaL decides their clauses.
+
+Where Yosys' own solver needs less time than the gates take, that is the better way.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,7 @@ write_json gates.json
 """
 
 
-class Combinational(Obligation):
-    """That `ok` of the module `proof` is 1 for all inputs."""
-
+class _Hard(Obligation):
     def decide(self, timeout: float) -> Verdict:
         started = time.perf_counter()
 
@@ -57,9 +58,9 @@ class Combinational(Obligation):
             return GateNetlist.from_json(json.loads((folder / "gates.json").read_text())["modules"][TOP])
 
 
-def combinational(unit: str, proof: str) -> Obligation:
-    """That `ok` of the combinational module `proof` is 1 for all inputs; both texts are Verilog."""
-    return Combinational(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
+def hard(unit: str, proof: str) -> Obligation:
+    """As `solver.combinational`, for what takes Yosys' solver more than seconds."""
+    return _Hard(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
 
 
 def _variable(net: int) -> int:
