@@ -280,6 +280,7 @@ CLAIMS = (
     ),
     _grading("grade", mutants.NETLIST),
     _grading("mapped", mutants.KINDS["mapped"]),
+    _grading("constants", mutants.KINDS["constants"]),
     Claim(
         "sweep",
         "the circuit agrees with the model on every input, or on a stratified sample",

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from fp9.units import Unit
 from fp9_rtl.tools.yosys import yosys_version
-from fp9_sim.mutants import draw, mapped
+from fp9_sim.mutants import constants, draw, mapped
 from fp9_sim.mutants.draw import MutantSet
-from fp9_sim.records import GRADES, MAPPED
+from fp9_sim.records import CONSTANTS, GRADES, MAPPED
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,15 @@ KINDS = {
             (1,),
             mapped.draw,
             _of_mapping,
+        ),
+        Kind(
+            "constants",
+            "wrong constants in its circuit as it is written: the next number, or one with a bit flipped",
+            CONSTANTS,
+            constants.LEVELS,
+            (1,),
+            constants.draw,
+            _of_yosys,
         ),
     )
 }

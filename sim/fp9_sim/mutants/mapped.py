@@ -13,7 +13,7 @@ import functools
 import json
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,8 @@ from fp9.units import Unit
 from fp9_rtl.synthesis.libraries import LIBRARIES, Library, library
 from fp9_rtl.synthesis.mapping import cell_options, copy_liberty
 from fp9_rtl.tools.yosys import run_yosys
-from fp9_sim.mutants.draw import READ, SELECT, SELECT_BITS, TO_JSON, Mutant, MutantSet
+from fp9_sim.mutants.chosen import Bit, Choice, cell
+from fp9_sim.mutants.draw import READ, TO_JSON, Mutant, MutantSet
 from fp9_sim.netlists.gates import REGISTER, GateNetlist
 
 STUCK, SWAPPED = "stuck", "swapped"
@@ -50,8 +51,6 @@ flatten
     + TO_JSON
 )
 
-Bit = int | str
-"""A net as Yosys' JSON numbers it, or a constant."""
 Change = tuple[str, tuple[tuple[Bit, Bit], ...]]
 """What an error is called, and the nets that it changes, each with what it has instead."""
 
@@ -103,11 +102,11 @@ class _Nets:
     def __init__(self, module: Mapping[str, Any]) -> None:
         drivers: dict[Bit, str] = {}
         read: dict[str, set[Bit]] = {}
-        for name, cell in module["cells"].items():
-            if cell["type"] != REGISTER:
+        for name, placed in module["cells"].items():
+            if placed["type"] != REGISTER:
                 pins: dict[str, set[Bit]] = {"input": set(), "output": set()}
-                for pin, (bit,) in cell["connections"].items():
-                    pins[cell["port_directions"][pin]].add(bit)
+                for pin, (bit,) in placed["connections"].items():
+                    pins[placed["port_directions"][pin]].add(bit)
                 drivers |= dict.fromkeys(pins["output"], name)
                 read[name] = pins["input"]
         self.driver = {bit: f"{module['cells'][name]['type']} {name}" for bit, name in drivers.items()}
@@ -147,36 +146,19 @@ LEVELS = tuple(_DRAWN)
 
 
 def _insert(module: dict[str, Any], changes: list[Change]) -> None:
-    """Put changes into a module, chosen by their numbers from 1 on at the input SELECT."""
-    free = 1 + max(bit for net in module["netnames"].values() for bit in net["bits"] if isinstance(bit, int))
-    select = list(range(free, free + SELECT_BITS))
-    module["ports"][SELECT] = {"direction": "input", "bits": select}
-    given = {bit: free + SELECT_BITS + i for i, bit in enumerate(dict.fromkeys(b for _, c in changes for b, _ in c))}
-    for cell in module["cells"].values():
-        for pin, direction in cell["port_directions"].items():
+    """Put changes into a module, chosen by their numbers from 1 on."""
+    choice = Choice(module)
+    changed = dict.fromkeys(bit for _, nets in changes for bit, _ in nets)
+    given: dict[Bit, Bit] = dict(zip(changed, choice.nets(len(changed)), strict=True))
+    for driver in module["cells"].values():
+        for pin, direction in driver["port_directions"].items():
             if direction == "output":
-                cell["connections"][pin] = [given.get(bit, bit) for bit in cell["connections"][pin]]
+                driver["connections"][pin] = [given.get(bit, bit) for bit in driver["connections"][pin]]
     shown = dict(given)
     """What each net shows behind the changes so far."""
-    following = free + SELECT_BITS + len(given)
     for number, (_, nets) in enumerate(changes, start=1):
-        chosen, following = following, following + 1
-        module["cells"][f"is_{number}"] = _equals(select, number, chosen)
+        chosen = choice.chosen(number)
         for bit, instead in nets:
-            pins = {"A": shown[bit], "B": given.get(instead, instead), "S": chosen, "Y": following}
-            module["cells"][f"{bit}_in_{number}"] = _cell("$_MUX_", {pin: [net] for pin, net in pins.items()})
-            shown[bit], following = following, following + 1
+            (shown[bit],) = choice.instead(f"{bit}_in_{number}", chosen, [shown[bit]], [given.get(instead, instead)])
     for bit, last in shown.items():
-        module["cells"][f"{bit}_at_last"] = _cell("$_OR_", {"A": [last], "B": ["0"], "Y": [bit]})
-
-
-def _equals(select: list[int], number: int, to: int) -> dict[str, Any]:
-    """A cell that says whether the input is a number."""
-    number_bits = [str(number >> i & 1) for i in range(len(select))]
-    widths = {"A_WIDTH": len(select), "B_WIDTH": len(select), "Y_WIDTH": 1, "A_SIGNED": 0, "B_SIGNED": 0}
-    return _cell("$eq", {"A": select, "B": number_bits, "Y": [to]}) | {"parameters": widths}
-
-
-def _cell(kind: str, pins: Mapping[str, Sequence[Bit]]) -> dict[str, Any]:
-    directions = {pin: "output" if pin == "Y" else "input" for pin in pins}
-    return {"type": kind, "port_directions": directions, "connections": dict(pins)}
+        module["cells"][f"{bit}_at_last"] = cell("$_OR_", {"A": [last], "B": ["0"], "Y": [bit]})

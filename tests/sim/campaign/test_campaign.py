@@ -104,7 +104,7 @@ def test_after_it_nothing_is_owed_and_each_record_is_signed(paid: Path) -> None:
         assert claim.seconds(UNIT, paid) is not None
 
 
-OF_SUITES = ("grade", "mapped", "recount")
+OF_SUITES = ("grade", "mapped", "constants", "recount")
 """Claims about vectors; of a circuit, too, are the grades."""
 
 OF_CIRCUITS = [claim for claim in HERE if claim.name != "recount"]

@@ -1,0 +1,53 @@
+"""What chooses an error in a netlist as Yosys' JSON has it: one more input, cells that compare it, multiplexers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fp9_sim.mutants.draw import SELECT, SELECT_BITS
+
+Bit = int | str
+"""A net as Yosys' JSON numbers it, or a constant."""
+
+
+class Choice:
+    """The input SELECT of a module, and new nets; number i at the input chooses error i."""
+
+    def __init__(self, module: dict[str, Any]) -> None:
+        self._cells = module["cells"]
+        used = (bit for net in module["netnames"].values() for bit in net["bits"] if isinstance(bit, int))
+        self._free = itertools.count(1 + max(used))
+        self._select = self.nets(SELECT_BITS)
+        module["ports"][SELECT] = {"direction": "input", "bits": self._select}
+
+    def nets(self, width: int) -> list[int]:
+        """New nets."""
+        return [next(self._free) for _ in range(width)]
+
+    def chosen(self, number: int) -> int:
+        """A net that is 1 where an error is chosen."""
+        (net,) = self.nets(1)
+        constant = [str(number >> i & 1) for i in range(SELECT_BITS)]
+        widths = {"A_WIDTH": SELECT_BITS, "B_WIDTH": SELECT_BITS, "Y_WIDTH": 1, "A_SIGNED": 0, "B_SIGNED": 0}
+        self._cells[f"is_{number}"] = cell("$eq", {"A": self._select, "B": constant, "Y": [net]}, widths)
+        return net
+
+    def instead(self, name: str, chosen: int, bits: Sequence[Bit], others: Sequence[Bit]) -> list[int]:
+        """Nets, driven by cells of that name, that show `others` where an error is chosen, else `bits`."""
+        shown = self.nets(len(bits))
+        pins = {"A": bits, "B": others, "S": [chosen], "Y": shown}
+        self._cells[name] = cell("$mux", pins, {"WIDTH": len(bits)})
+        return shown
+
+
+def cell(kind: str, pins: Mapping[str, Sequence[Bit]], parameters: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """A cell whose output is Y."""
+    directions = {pin: "output" if pin == "Y" else "input" for pin in pins}
+    return {
+        "type": kind,
+        "parameters": dict(parameters or {}),
+        "port_directions": directions,
+        "connections": {pin: list(bits) for pin, bits in pins.items()},
+    }

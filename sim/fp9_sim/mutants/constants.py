@@ -1,0 +1,131 @@
+"""Errors in a unit's constants: those of two bits or more in its circuit as it is written, before it is optimised.
+
+They are what a wrong number in the source would be: a bias, a limit, a code, a width. All errors of a level and a seed
+stand in one netlist, chosen by one input; a constant of which there are errors comes out of multiplexers.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fp9.units import Unit
+from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.mutants.chosen import Bit, Choice
+from fp9_sim.mutants.draw import TO_JSON, Mutant, MutantSet
+from fp9_sim.netlists.gates import GateNetlist
+
+STEP, FLIP = "step", "flip"
+
+_READ = """\
+read_verilog unit.v
+hierarchy -check -top {name}
+proc
+flatten
+opt_clean
+write_json read.json
+"""
+_TO_GATES = (
+    """\
+read_json changed.json
+hierarchy -top {name}
+opt -full -nodffe -nosdff
+opt_clean
+"""
+    + TO_JSON
+)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A pin of a cell that has a constant, the constant's bits, least significant first, and another value for it."""
+
+    cell: str
+    pin: str
+    bits: tuple[str, ...]
+    other: int
+
+    @property
+    def change(self) -> str:
+        """What the error is called."""
+        width, value = len(self.bits), int("".join(reversed(self.bits)), 2)
+        return f"{self.cell} {self.pin}: {width}'d{value} is {width}'d{self.other}"
+
+
+def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
+    """Draw mutants of a level of the circuit that `text` describes, for one seed after the other, and put those of a
+    seed into one netlist; fewer where the circuit has no more."""
+    read = _read(unit, text)
+    for seed in seeds:
+        module = json.loads(read)["modules"][unit.name]
+        every = list(_constants(module, level))
+        order = np.random.default_rng(seed).permutation(len(every))[:count]
+        changes = [every[i] for i in order]
+        _insert(module, changes)
+        mutants = tuple(Mutant(level, seed, i, changed.change) for i, changed in enumerate(changes, start=1))
+        yield MutantSet(mutants, _simple_gates(unit, module))
+
+
+@functools.lru_cache(maxsize=1)
+def _read(unit: Unit, text: str) -> str:
+    """The circuit as it is written, as `write_json` gives it."""
+    with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
+        folder = Path(name)
+        (folder / "unit.v").write_text(text)
+        run_yosys(_READ.format(name=unit.name), folder)
+        return (folder / "read.json").read_text()
+
+
+def _simple_gates(unit: Unit, module: dict[str, Any]) -> GateNetlist:
+    with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
+        folder = Path(name)
+        (folder / "changed.json").write_text(json.dumps({"modules": {unit.name: module}}))
+        run_yosys(_TO_GATES.format(name=unit.name), folder)
+        return GateNetlist.from_json(json.loads((folder / "mutants.json").read_text())["modules"][unit.name])
+
+
+# --- drawing ----------------------------------------------------------------------------------------------------------
+
+
+def _constants(module: Mapping[str, Any], level: str) -> Iterator[Constant]:
+    """Every error of a level, in the order of the netlist."""
+    for name, cell in module["cells"].items():
+        for pin, bits in cell["connections"].items():
+            if cell["port_directions"][pin] == "input" and len(bits) > 1 and {*bits} <= {"0", "1"}:
+                value = int("".join(reversed(bits)), 2)
+                for other in _OTHERS[level](value, len(bits)):
+                    yield Constant(name, pin, tuple(bits), other)
+
+
+def _steps(value: int, width: int) -> list[int]:
+    """The next value above and below."""
+    return [(value + step) % (1 << width) for step in (1, -1)]
+
+
+def _flips(value: int, width: int) -> list[int]:
+    """The values with one bit flipped but the last, which is a step."""
+    return [value ^ (1 << bit) for bit in range(1, width)]
+
+
+_OTHERS = {STEP: _steps, FLIP: _flips}
+LEVELS = tuple(_OTHERS)
+
+
+# --- inserting --------------------------------------------------------------------------------------------------------
+
+
+def _insert(module: dict[str, Any], changes: list[Constant]) -> None:
+    """Put changes into a module, chosen by their numbers from 1 on."""
+    choice = Choice(module)
+    for number, changed in enumerate(changes, start=1):
+        pins = module["cells"][changed.cell]["connections"]
+        other: list[Bit] = [str(changed.other >> i & 1) for i in range(len(changed.bits))]
+        shown = choice.instead(f"constant_{number}", choice.chosen(number), pins[changed.pin], other)
+        pins[changed.pin] = shown
