@@ -30,6 +30,8 @@ from fp9.kernels.vectors import (
 )
 
 _ROWS = 5 if WIDE else 2
+_FEWER_ROWS = 4 if WIDE else 2
+"""Of a rounding that needs more registers."""
 BLOCK = 64
 """Products between two looks at the accumulators, or somewhat fewer, or one step."""
 
@@ -51,20 +53,32 @@ class Rounded(NamedTuple):
     ceiling: Any  # sums whose magnitudes stay below it meet no edge
     unit: Any  # what all numbers are multiples of
     growth: Any  # by which roundings of a block may enlarge a sum
+    least: Any  # the smallest normal number
 
 
-def _none(_code: Code, x: Any, _scale: Any) -> Any:
+def _none(_code: Code, x: Any, _scale: Any, _least: Any) -> Any:
     return x
 
 
-def _to_even(code: Code, x: Any, scale: Any) -> Any:
+def _to_even(code: Code, x: Any, scale: Any, _least: Any) -> Any:
     """x + s and back, s its power of two times 2^drop: the sum's last place is that of the result."""
     sign_and_exponent = code.constant(-1 << code.fraction_bits)
     power = code.as_numbers(code.builder.and_(code.as_bits(x), sign_and_exponent))
     return code.fma(power, code.builder.fneg(scale), code.fma(power, scale, x))
 
 
-def _away(code: Code, x: Any, scale: Any) -> Any:
+def _gradually(code: Code, x: Any, scale: Any, least: Any) -> Any:
+    """As `_to_even`, of the smallest normal number's power of two for smaller sums: their last place is a subnormal's.
+    Of magnitudes, so that no sum is smaller than its power of two times `scale`, and what becomes 0 has a sign.
+    """
+    bits, sign = code.as_bits(x), code.constant(-1 << (code.bits - 1))
+    exponent = code.builder.and_(bits, code.constant(code.exponent_field << code.fraction_bits))
+    power = code.as_numbers(code.larger(exponent, code.as_bits(least)))
+    rounded = code.fma(power, code.builder.fneg(scale), code.fma(power, scale, code.magnitude(x)))
+    return code.as_numbers(code.builder.or_(code.as_bits(rounded), code.builder.and_(bits, sign)))
+
+
+def _away(code: Code, x: Any, scale: Any, _least: Any) -> Any:
     """Half a last place more, by magnitude, and cut; `scale` is 2^drop."""
     one = code.constant(1)
     drop = code.builder.sub(
@@ -81,7 +95,7 @@ def _chain(rows: int, rounding: Any, several: bool, mode: int = TO_NEAREST) -> A
 
     def tile(
         code: Code, a: Any, depth: Any, b: Any, acc: Any, first: Any, row: Any, steps: Any, products: Any, scale: Any,
-        *lost: Any,
+        least: Any, *lost: Any,
     ) -> None:  # fmt: skip
         width = VECTORS * code.lanes
         left = [code.place(code.builder.add(row, code.index(r)), depth, first) for r in range(rows)]
@@ -89,7 +103,7 @@ def _chain(rows: int, rounding: Any, several: bool, mode: int = TO_NEAREST) -> A
         cells = [code.place(v, code.lanes, place) for place in places for v in range(VECTORS)]
         sums = [code.variable(code.load(acc, cell, code.float)) for cell in cells]
         marks = [code.variable(code.load(x, cell, code.int)) for x in lost for cell in cells]
-        factor = code.splat(scale)
+        factor, smallest = code.splat(scale), code.splat(least)
 
         def add(k: Any) -> None:
             start = code.place(k, width)
@@ -106,7 +120,7 @@ def _chain(rows: int, rounding: Any, several: bool, mode: int = TO_NEAREST) -> A
             else:
                 add(step)
             for place, total in enumerate(sums):
-                exact, rounded = total.get(), rounding(code, total.get(), factor)
+                exact, rounded = total.get(), rounding(code, total.get(), factor, smallest)
                 total.set(rounded)
                 if marks:
                     changed = code.builder.xor(code.as_bits(exact), code.as_bits(rounded))
@@ -123,6 +137,7 @@ _plain_rows, _plain_row = (_chain(rows, _none, several=False) for rows in (_ROWS
 _up_rows, _up_row = (_chain(rows, _none, several=False, mode=UPWARD) for rows in (_ROWS, 1))
 _down_rows, _down_row = (_chain(rows, _none, several=False, mode=DOWNWARD) for rows in (_ROWS, 1))
 _even_rows, _even_row = (_chain(rows, _to_even, several=False) for rows in (_ROWS, 1))
+_gradual_rows, _gradual_row = (_chain(rows, _gradually, several=False) for rows in (_FEWER_ROWS, 1))
 _away_rows, _away_row = (_chain(rows, _away, several=False) for rows in (_ROWS, 1))
 _even_steps_rows, _even_steps_row = (_chain(rows, _to_even, several=True) for rows in (_ROWS, 1))
 _away_steps_rows, _away_steps_row = (_chain(rows, _away, several=True) for rows in (_ROWS, 1))
@@ -170,7 +185,7 @@ def _added(tile, a, b, panel, values, left, begin, end, some):
         while row < panel.shape[0]:
             count = _group(row, panel.shape[0])
             if some[row]:
-                tile(count == _ROWS, (a, a.shape[1], values, panel, first, row, last - first, 1, one))
+                tile(count == _ROWS, (a, a.shape[1], values, panel, first, row, last - first, 1, one, one))
             row += count
 
 
@@ -237,6 +252,11 @@ def _one_product(mode, whole, some):
 
 
 @inlined
+def _one_product_gradually(_mode, whole, some):
+    _gradual_rows(some) if whole else _gradual_row(some)
+
+
+@inlined
 def _several_products(mode, whole, some):
     if mode == NEAREST_EVEN:
         _even_steps_rows(some) if whole else _even_steps_row(some)
@@ -266,25 +286,25 @@ def _are_set(marks, row, count, columns):
 
 
 @inlined
-def _marked(tile, s, whole, some, marks, columns):
+def _marked(tile, rows, s, whole, some, marks, columns):
     """A tile, with marks where somebody asks."""
     if marks is None:
         tile(s.mode, whole, some)
     else:
-        _marked_once(tile, s, whole, some, marks, columns)
+        _marked_once(tile, rows, s, whole, some, marks, columns)
 
 
 @inlined
-def _marked_once(tile, s, whole, some, marks, columns):
+def _marked_once(tile, rows, s, whole, some, marks, columns):
     """A tile with marks, as long as not all of them are set."""
-    if _are_set(marks, some[5], _ROWS if whole else 1, columns):
+    if _are_set(marks, some[5], rows if whole else 1, columns):
         tile(s.mode, whole, some)
     else:
         tile(s.mode, whole, (*some, marks))
 
 
 @inlined
-def _block(tile, s, a, bounds, values, panel, first, last, redo, marks, columns):
+def _block(tile, rows, s, a, bounds, values, panel, first, last, redo, marks, columns):
     """Steps of a block of K of all rows of a panel."""
     top, scale = panel.dtype.type(0.0), panel.dtype.type(1 << s.drop)
     for k in range(last - first):
@@ -293,19 +313,19 @@ def _block(tile, s, a, bounds, values, panel, first, last, redo, marks, columns)
     rest = last - first - steps * s.products
     row = 0
     while row < panel.shape[0]:
-        count = _ROWS if row + _ROWS <= panel.shape[0] else 1
+        count = rows if row + rows <= panel.shape[0] else 1
         for i in range(row, row + count):
             redo[i] |= not (largest(panel[i]) + bounds[i] * top) * s.growth < s.ceiling
-        some = (a, a.shape[1], values, panel, first, row, steps, s.products, scale)
-        _marked(tile, s, count == _ROWS, some, marks, columns)
+        some = (a, a.shape[1], values, panel, first, row, steps, s.products, scale, s.least)
+        _marked(tile, rows, s, count == rows, some, marks, columns)
         if rest:
-            some = (a, a.shape[1], values[last - first - rest :], panel, last - rest, row, 1, rest, scale)
-            _marked(tile, s, count == _ROWS, some, marks, columns)
+            some = (a, a.shape[1], values[last - first - rest :], panel, last - rest, row, 1, rest, scale, s.least)
+            _marked(tile, rows, s, count == rows, some, marks, columns)
         row += count
 
 
 @inlined
-def _blocks(tile, s, a, bounds, b, acc, out, begin, end, redo, length, join, lost):
+def _blocks(tile, rows, s, a, bounds, b, acc, out, begin, end, redo, length, join, lost):
     m, width, block = acc.shape[0], tile_columns(b.itemsize), block_of(s.products)
     panel, values = np.zeros((m, width), b.dtype), np.zeros((block, width), b.dtype)
     totals = np.empty((m, width), acc.dtype)
@@ -324,7 +344,7 @@ def _blocks(tile, s, a, bounds, b, acc, out, begin, end, redo, length, join, los
             for first in range(start, stop, block):
                 last = min(first + block, stop)
                 _pack(values, b[first:last], left)
-                _block(tile, s, a, bounds, values, panel, first, last, redo[:, number], marks, columns)
+                _block(tile, rows, s, a, bounds, values, panel, first, last, redo[:, number], marks, columns)
             if join is not None:
                 join_panel(totals, panel, join, marks)
         if join is None:
@@ -343,10 +363,16 @@ def rounded(s, a, bounds, b, acc, out, begin, end, redo, length, join, lost):
     may have met an edge: these are wrong. `length`, `join` and `lost` as of `aligned.aligned`, but no mark is set where
     sums that the carrier cannot hold were rounded to an accumulator.
     """
-    _blocks(_one_product, s, a, bounds, b, acc, out, begin, end, redo, length, join, lost)
+    _blocks(_one_product, _ROWS, s, a, bounds, b, acc, out, begin, end, redo, length, join, lost)
+
+
+@kernel
+def rounded_gradually(s, a, bounds, b, acc, out, begin, end, redo, length, join, lost):
+    """As `rounded`, to nearest even, of a format whose subnormal numbers sums may round to; without marks."""
+    _blocks(_one_product_gradually, _FEWER_ROWS, s, a, bounds, b, acc, out, begin, end, redo, length, join, lost)
 
 
 @kernel
 def rounded_steps(s, a, bounds, b, acc, out, begin, end, redo, length, join, lost):
     """As `rounded`, s.products products a step, whose sum with the accumulator is exact."""
-    _blocks(_several_products, s, a, bounds, b, acc, out, begin, end, redo, length, join, lost)
+    _blocks(_several_products, _ROWS, s, a, bounds, b, acc, out, begin, end, redo, length, join, lost)

@@ -25,8 +25,8 @@ class Lattice(NamedTuple):
     finer_b: NDArray[np.bool_]
 
 
-def lattice(a: Side, b: Side, lowest: int) -> Lattice | None:
-    """Powers whose product is at least 2^lowest, with the fewest rows that are no multiples; None if these are many."""
+def lattice(a: Side, b: Side, lowest: int, few: float) -> Lattice | None:
+    """Powers whose product is at least 2^lowest, with the fewest rows that are no multiples; None above `few`."""
     if a.span.lowest + b.span.lowest >= lowest:
         nothing = np.zeros(1, dtype=np.bool_)
         return Lattice(a.span.lowest, b.span.lowest, nothing, nothing)
@@ -35,7 +35,7 @@ def lattice(a: Side, b: Side, lowest: int) -> Lattice | None:
     shares = _shares_below(bits[0])[ends - NO_EXPONENT] + _shares_below(bits[1])[lowest - ends - NO_EXPONENT]
     best = int(shares.argmin())
     end = int(ends[best])
-    if shares[best] > FEW:
+    if shares[best] > few:
         return None
     return Lattice(end, lowest - end, bits[0] < end, bits[1] < lowest - end)
 

@@ -17,7 +17,7 @@ from fp9.rounding import Rounding
 from fp9.sums.aligned import Aligned, AlignedNarrow, Joined
 from fp9.sums.fast import STRATEGIES, RoundedChain, first_fitting
 from fp9.sums.groups import GroupedTiles
-from fp9.sums.lattice import lattice
+from fp9.sums.lattice import FEW, lattice
 from fp9.sums.operands import Span, lowest_bits
 from fp9.sums.sides import Places, Side
 from fp9.sums.strategy import FastSums, Flagged, depth_bits
@@ -30,14 +30,13 @@ _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.
 class Rounded(Tiled):
     """Steps of one product or several whose sum the carrier holds exactly, rounded to nearest."""
 
+    few = FEW
+    """Share of rows whose sums may round to numbers below the lowest binade: they are computed once more."""
+
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
         assert isinstance(engine.result, FixedFormat)
-        found = lattice(a, b, lowest_step(engine.result))
-        assert found is not None, "sides that are taken have one"
-        self._special_rows |= found.finer_a
-        self._special_columns |= found.finer_b
-        host, lowest, exact = np.finfo(self.carrier), found.a + found.b, np.inf
+        host, lowest, exact = np.finfo(self.carrier), self._lowest_step(a, b), np.inf
         drop = host.nmant - engine.result.fraction_bits
         # Sums are exact before they are rounded, and 2^drop times one is a number of the carrier.
         if self.carrier is np.float64:
@@ -50,6 +49,7 @@ class Rounded(Tiled):
             self.carrier(min(float(engine.result.max), exact, 2.0 ** (host.maxexp - 1 - drop))),
             self.carrier(2.0**lowest),
             self.carrier((1 + 2.0**-engine.result.precision) ** (chain_kernels.BLOCK + 1)),
+            self.carrier(2.0**engine.result.min_normal_exponent),
         )
         length = chain_kernels.block_of.py_func(engine.products)
         self._bounds = np.where(self._special_rows, self.carrier(0), self._tops) * self.carrier(length)
@@ -67,6 +67,14 @@ class Rounded(Tiled):
         longest = depth_bits(max(self.depth, chain_kernels.BLOCK))
         return sum(side.met_span.highest + 1 for side in self._given) + longest + 1 - BINARY64.precision
 
+    def _lowest_step(self, a: Side, b: Side) -> int:
+        """Exponent of what all numbers are multiples of; rows and columns of which they are not count as special."""
+        found = lattice(a, b, lowest_step(self.engine.result), self.few)
+        assert found is not None, "sides that are taken have one"
+        self._special_rows |= found.finer_a
+        self._special_columns |= found.finer_b
+        return found.a + found.b
+
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         plain = engine.window is None and not engine.whole and engine.rounding in _MODES
@@ -76,7 +84,7 @@ class Rounded(Tiled):
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
         """Most numbers are multiples of a power of two that no rounding of the lowest binades changes."""
         usual = super().takes(engine, a, b, depth_bits)
-        return usual and lattice(a, b, lowest_step(engine.result)) is not None
+        return usual and lattice(a, b, lowest_step(engine.result), cls.few) is not None
 
     def tiles(
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
@@ -118,11 +126,52 @@ class RoundedNarrow(Rounded):
     _kernel = staticmethod(chain_kernels.rounded)
 
 
+class RoundedAbove(RoundedNarrow):
+    """The same where no sum rounds to a number below the lowest binade."""
+
+    few = 0.0
+
+
+class RoundedGradually(RoundedNarrow):
+    """The same where sums may round to subnormal numbers. Rounding to float32 first changes none: products of at
+    least a quarter of the last place, of at most 11 bits, add to an accumulator below 24 bits, and smaller ones stay
+    away from half of it.
+    """
+
+    def _lowest_step(self, a: Side, b: Side) -> int:
+        return lowest_step(self.engine.result)
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        gradual = engine.rounding is Rounding.RNE and engine.result.subnormals
+        return gradual and RoundedNarrow.fits(engine, a, b, depth_bits)
+
+    @classmethod
+    def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
+        return Tiled.takes(engine, a, b, depth_bits)
+
+    @property
+    def has_flags(self) -> bool:
+        """What underflows is not marked."""
+        return False
+
+    _kernel = staticmethod(chain_kernels.rounded_gradually)
+
+
 def _range(x: Span) -> int:
     return max(abs(x.lowest), abs(x.highest))
 
 
-TILED: tuple[type[FastSums], ...] = (RoundedNarrow, Rounded, AlignedNarrow, Aligned, Joined, GroupedTiles)
+TILED: tuple[type[FastSums], ...] = (
+    RoundedAbove,
+    RoundedGradually,
+    RoundedNarrow,
+    Rounded,
+    AlignedNarrow,
+    Aligned,
+    Joined,
+    GroupedTiles,
+)
 """In the order in which they are tried, before the strategies for all numbers."""
 
 

@@ -51,6 +51,12 @@ def small_integers(fmt: str, shape: tuple[int, ...], rng: np.random.Generator) -
     return np.asarray(fp9.encode(numbers.astype(np.float32), fmt))
 
 
+def small(fmt: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
+    """Numbers of one size a row, down to those of which products are subnormal numbers of FP16, and far below."""
+    numbers = rng.standard_normal(shape) * np.exp2(np.linspace(0, -14, shape[0]))[:, None]
+    return np.asarray(fp9.encode(numbers.astype(np.float32), fmt))
+
+
 def addends(name: str, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[Any]:
     """Numbers of one size a row, from one end of FP32 to the other; in some rows also -0, infinities and NaN."""
     numbers = rng.standard_normal(shape) * np.exp2(np.linspace(-140, 120, shape[0]))[:, None]
@@ -68,7 +74,7 @@ def check(a: NDArray[Any], b: NDArray[Any], formats: tuple[str, str], name: str,
     assert np.array_equal(flags, raised)
 
 
-@pytest.mark.parametrize("made", [ordinary, any_number, any_code, some_special, small_integers])
+@pytest.mark.parametrize("made", [ordinary, any_number, any_code, some_special, small_integers, small])
 @pytest.mark.parametrize("formats", PAIRS, ids="x".join)
 @pytest.mark.parametrize("name", ENGINES)
 def test_products_of_matrices_are_sums_one_by_one(name: str, formats: tuple[str, str], made: Any) -> None:
