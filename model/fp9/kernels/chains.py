@@ -148,9 +148,9 @@ def _pack(values, b, left):
     """Columns of b from `left` on, as a tile reads them, zeros beyond the last one."""
     count = min(values.shape[1], b.shape[1] - left)
     for k in range(b.shape[0]):
-        own, x = values[k], b[k]
+        own, x = values[k], b[k, left : left + count]
         for j in range(count):
-            own[j] = x[left + j]
+            own[j] = x[j]
 
 
 @inlined

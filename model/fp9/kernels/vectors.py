@@ -250,14 +250,17 @@ def _set_rounding(builder: Any, mode: int) -> None:
 
 @inlined
 def take_panel(panel, acc, left):
-    """Columns of accumulators from `left` on into a panel, zeros beyond the last one."""
+    """Columns of accumulators from `left` on into a panel, zeros beyond the last one.
+
+    Of slices: an index like `left + j` might be negative, for all that LLVM knows, and it gathers numbers one by one.
+    """
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):
-        own, x = panel[i], acc[i]
+        own, x, rest = panel[i], acc[i, left : left + count], panel[i, count:]
         for j in range(count):
-            own[j] = x[left + j]
-        for j in range(count, own.size):
-            own[j] = 0.0
+            own[j] = x[j]
+        for j in range(rest.size):
+            rest[j] = 0.0
 
 
 @inlined
@@ -265,9 +268,9 @@ def give_panel(panel, acc, left):
     """And back."""
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):
-        own, x = panel[i], acc[i]
+        own, x = panel[i], acc[i, left : left + count]
         for j in range(count):
-            x[left + j] = own[j]
+            x[j] = own[j]
 
 
 @inlined

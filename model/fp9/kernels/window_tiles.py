@@ -222,13 +222,13 @@ def pack(values, powers, b, power_b, left):
     zero = b.dtype.type(0.0)
     count = min(values.shape[2], b.shape[1] - left)
     for k in range(b.shape[0]):
-        x, power, own = b[k], power_b[k], powers[k]
+        x, power, own = b[k, left : left + count], power_b[k, left : left + count], powers[k]
         numbers, negatives, positives = values[k, 0], values[k, _NEGATIVE_B], values[k, _POSITIVE_B]
         for j in range(count):
-            numbers[j] = x[left + j]
-            negatives[j] = max(-x[left + j], zero)
-            positives[j] = max(x[left + j], zero)
-            own[j] = power[left + j]
+            numbers[j] = x[j]
+            negatives[j] = max(-x[j], zero)
+            positives[j] = max(x[j], zero)
+            own[j] = power[j]
 
 
 @inlined
@@ -236,9 +236,9 @@ def pack_bytes(lows, low_b, left):
     """The same of exponents of lowest bits; those of zeros beyond the last one."""
     count = min(lows.shape[1], low_b.shape[1] - left)
     for k in range(low_b.shape[0]):
-        own, low = lows[k], low_b[k]
+        own, low = lows[k], low_b[k, left : left + count]
         for j in range(count):
-            own[j] = low[left + j]
+            own[j] = low[j]
 
 
 def losses_of(lost: Any, lows: Any, marks: Any) -> Any:
