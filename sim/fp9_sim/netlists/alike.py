@@ -7,13 +7,16 @@ import re
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.netlists import abc
 from fp9_sim.netlists.solver import PREPARE, TOP, Obligation, State, Verdict, combinational
 
-_TO_ANDS = """\
+TO_BLIF = (
+    PREPARE.replace(f"-top {TOP}", "-top wrong")
+    + """\
 opt -full
 techmap
 opt
@@ -21,6 +24,8 @@ aigmap
 opt_clean
 write_blif wrong.blif
 """
+)
+"""Yosys script that writes the circuit of `with_wrong`."""
 
 
 def alike(unit: str, proof: str) -> Obligation:
@@ -32,7 +37,7 @@ def alike(unit: str, proof: str) -> Obligation:
 class _Alike(Obligation):
     def decide(self, timeout: float) -> Verdict:
         started = time.perf_counter()
-        if abc.program() and _proven(self.files["unit.v"], self.files["proof.v"], timeout):
+        if abc.program() and _proven(self.files, timeout):
             return Verdict(State.PROVEN, time.perf_counter() - started)
         return super().decide(timeout)
 
@@ -40,20 +45,24 @@ class _Alike(Obligation):
         return super().tools() | {"abc": Path(abc.program() or "none").name}
 
 
-def _proven(unit: str, proof: str, timeout: float) -> bool:
+def with_wrong(files: Mapping[str, str]) -> dict[str, str]:
+    """The files of an obligation, and in them the module `wrong`, whose one output is 1 where the proof is not `ok`."""
+    return {**files, "proof.v": files["proof.v"] + _wrong(files["proof.v"])}
+
+
+def _proven(files: Mapping[str, str], timeout: float) -> bool:
     with tempfile.TemporaryDirectory(prefix="fp9-alike-") as name:
         folder = Path(name)
-        (folder / "unit.v").write_text(unit)
-        (folder / "proof.v").write_text(proof + _wrong(proof))
+        for file, text in with_wrong(files).items():
+            (folder / file).write_text(text)
         try:
-            run_yosys(PREPARE.replace(f"-top {TOP}", "-top wrong") + _TO_ANDS, folder, timeout)
+            run_yosys(TO_BLIF, folder, timeout)
         except subprocess.TimeoutExpired:
             return False
         return "Networks are equivalent" in abc.run("read_blif wrong.blif; strash; &get; &cec -m", folder, timeout)
 
 
 def _wrong(proof: str) -> str:
-    """A module whose one output is 1 where the proof is not `ok`."""
     inputs = re.findall(r"^  (input .*?(\w+)),?$", proof, re.MULTILINE)
     ports = ", ".join(declared for declared, _ in inputs)
     pins = ", ".join(f".{port}({port})" for _, port in inputs)

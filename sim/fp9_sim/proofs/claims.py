@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import fp9_rtl
 from fp9.engines import ENGINES
 from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast
 from fp9_rtl.sums.gating import holds
@@ -13,7 +14,7 @@ from fp9_sim.netlists.alike import alike
 from fp9_sim.netlists.function import function
 from fp9_sim.netlists.hard import hard
 from fp9_sim.netlists.solver import Obligation, Verdict, combinational
-from fp9_sim.proofs import handshake, order, stream_spec
+from fp9_sim.proofs import handshake, order, stream_spec, window_spec
 from fp9_sim.proofs.amax_spec import amax_case
 from fp9_sim.proofs.cast_spec import cast_cases
 from fp9_sim.proofs.decoder_spec import decoder_cases, upcast_cases
@@ -21,6 +22,7 @@ from fp9_sim.proofs.handshake import handshake_cases, oblige_handshake
 from fp9_sim.proofs.limit_spec import limit_cases
 from fp9_sim.proofs.miter import Case, miter
 from fp9_sim.proofs.order import oblige_order, order_cases
+from fp9_sim.proofs.parts import oblige_part, part_cases
 from fp9_sim.proofs.quantiser_spec import element_cases, quantiser_cases
 from fp9_sim.proofs.step_spec import step_cases, step_of, step_verilog
 from fp9_sim.proofs.sum_spec import sum_cases
@@ -153,19 +155,34 @@ def _(unit: Dot) -> list[Claim]:
             "says where one is zero, infinite or NaN"
         )
         return [_values(unit, proves, [], tuple(sum_cases(unit)), hard), *_handshake(unit)]
+    if window_spec.is_offered(unit):
+        return [_by_parts("values", unit)]
     if not unit.stages or (unit.engine.chunk is not None and isinstance(unit, Mac)) or unit.engine.whole:
         return _only_handshake(unit, "this kind of sum")
-    what = f"the {step_of(unit).kind} of the same spec without stages"
+    step = step_of(unit)
+    what = f"the {step.kind} of the same spec without stages"
     proves = f"result and flags equal those of {what}"
     if isinstance(unit, Mac):
         proves += ", its addend the accumulator, or c with LOAD; CLEAR gives +0 and HOLD the accumulator"
-    assumes = [f"the values of {what} are a claim, or a sweep, of their own"]
-    return [_values(unit, proves, assumes, step_cases(unit), alike, step_verilog(unit)), *_handshake(unit)]
+    of_step = [_by_parts("values of the step", step)] if window_spec.is_offered(step) else []
+    assumes = [f"the values of {what} are a claim{'' if of_step else ', or a sweep,'} of their own"]
+    return [_values(unit, proves, assumes, step_cases(unit), alike, step_verilog(unit)), *of_step, *_handshake(unit)]
 
 
 @claims_of.register
 def _(unit: Fpu) -> list[Claim]:
     return _only_handshake(unit, "operands of two widths")
+
+
+def _by_parts(name: str, unit: Dot) -> Claim:
+    """The claim about a unit without stages whose circuit is proven step by step; of a step its own Verilog is read."""
+    lemmas, passed = window_spec.lemmas(unit), window_spec.passed(unit)
+
+    def oblige(verilog: str, case: Case, specification: str) -> Obligation:
+        text = verilog if name == "values" else fp9_rtl.verilog(unit)
+        return oblige_part(unit, lemmas, passed, text, case, specification)
+
+    return Claim(name, window_spec.PROVES, (), part_cases(lemmas), oblige)
 
 
 def _only_handshake(unit: Unit, without: str) -> list[Claim]:

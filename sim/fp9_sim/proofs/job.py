@@ -23,6 +23,7 @@ from fp9_sim.netlists.solver import State, Verdict
 from fp9_sim.proofs.claims import CLOCKED, Claim, claims_of
 from fp9_sim.proofs.journal import Journal, Part, journal
 from fp9_sim.proofs.miter import Case
+from fp9_sim.proofs.parts import PartCase
 from fp9_sim.provenance import provenance
 
 CASE_SECONDS = 120.0
@@ -156,7 +157,9 @@ def _summary(claim: Claim, cases: tuple[CaseRecord, ...]) -> ClaimRecord:
 
 
 def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[str, Any]:
-    """The counterexample; where no model of one operation answers, the last clock's ports alone."""
+    """The counterexample; where no model of one operation answers, the last clock's ports alone; of a part its nets."""
+    if isinstance(case, PartCase):
+        return {"inputs": {name: f"0x{value:x}" for name, value in verdict.counterexample.items()}, "outputs": {}}
     if claim.name not in CLOCKED and unit.group == 1:
         return explain(unit, case, verdict.counterexample)
     names = ["rst", *HANDSHAKE, *(port.name for port in unit.inputs)]

@@ -1,0 +1,64 @@
+"""Obligations about additions of many terms: a decision diagram of each bit, in ABC.
+
+Sums formed in different orders have no inner nets in common, and SAT finds no end. A diagram whose inputs stand in the
+order of their places, all lowest bits first, has little to remember from one place to the next: the carries.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.netlists import abc
+from fp9_sim.netlists.alike import TO_BLIF, with_wrong
+from fp9_sim.netlists.solver import Obligation, State, Verdict, combinational
+
+_BLIF = "wrong.blif"
+
+
+def by_diagrams(unit: str, proof: str) -> Obligation:
+    """As `solver.combinational`; where ABC is installed, a diagram proves first, and SAT gives every counterexample."""
+    plain = combinational(unit, proof)
+    return _ByDiagrams(plain.script, plain.files)
+
+
+class _ByDiagrams(Obligation):
+    def decide(self, timeout: float) -> Verdict:
+        started = time.perf_counter()
+        if abc.program() and self._holds(timeout):
+            return Verdict(State.PROVEN, time.perf_counter() - started)
+        return super().decide(timeout)
+
+    def tools(self) -> dict[str, str]:
+        return super().tools() | {"abc": abc.program() or ""}
+
+    def _holds(self, timeout: float) -> bool:
+        with tempfile.TemporaryDirectory(prefix="fp9-diagram-") as name:
+            folder = Path(name)
+            for file, text in with_wrong(self.files).items():
+                (folder / file).write_text(text)
+            try:
+                run_yosys(TO_BLIF, folder, timeout)
+            except subprocess.TimeoutExpired:
+                return False
+            (folder / _BLIF).write_text(by_places((folder / _BLIF).read_text()))
+            said = abc.run(f"read_blif {_BLIF}; strash; collapse -r; strash; sat", folder, timeout)
+        return "UNSATISFIABLE" in said
+
+
+def by_places(blif: str) -> str:
+    """A circuit with its inputs in the order of their places in words, single bits first."""
+    joined = blif.replace("\\\n", " ")
+    found = re.search(r"^\.inputs (.*)$", joined, re.MULTILINE)
+    if found is None:
+        return joined
+    return joined.replace(found[0], ".inputs " + " ".join(sorted(found[1].split(), key=_place)))
+
+
+def _place(name: str) -> tuple[int, str]:
+    index = re.search(r"\[(\d+)\]$", name)
+    return (int(index[1]) if index else -1, name)

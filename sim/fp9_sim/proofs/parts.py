@@ -1,0 +1,214 @@
+"""Proofs by parts: a circuit is cut between its steps, and lemmas say what each group of steps does with any values.
+
+A lemma speaks of the nets between steps, as `align.product0`, and of the unit's ports. Nets that its steps read become
+free inputs, so that no lemma rests on how they came about; what it assumes of them another lemma gives. `Netlist.check`
+reads off the circuit that the lemmas together cover it: every step stands in one group, what a specification reads of
+another group a lemma before has said, every assumption has been given, and every output is said. So the unit computes
+what the specifications do, each on the results of those before.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fp9.units import Unit
+from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.netlists.diagrams import by_diagrams
+from fp9_sim.netlists.solver import TOP, Obligation, combinational
+from fp9_sim.proofs.miter import Case
+
+_FIELD = re.compile(r"\b[a-z]\w*\.\w+\b")
+"""A field of what a step gives, as specifications name it."""
+
+Bits = tuple[int | str, ...]
+
+_HIERARCHY = "read_verilog -sv unit.v\nhierarchy -check -top {name}\nproc\nwrite_json unit.json\n"
+
+
+@dataclass(frozen=True)
+class Lemma:
+    """What a group of steps does with any values that satisfy `assumes`.
+
+    `lines` are Verilog that the conditions read. `says` has for every net or output that it determines the condition
+    that does; `gives` are further conditions that lemmas behind may assume. `control` is a text of the specification
+    and the error that stands in its place. `adds`: additions of many terms, for decision diagrams.
+    """
+
+    name: str
+    steps: tuple[str, ...]
+    lines: tuple[str, ...]
+    says: Mapping[str, str]
+    control: tuple[str, str]
+    assumes: tuple[str, ...] = ()
+    gives: tuple[str, ...] = ()
+    adds: bool = False
+
+    @property
+    def text(self) -> str:
+        """The specification: its last line drives `ok`."""
+        right = " && ".join(f"({condition})" for condition in (*self.says.values(), *self.gives))
+        wrong = "".join(f"!({condition}) || " for condition in self.assumes)
+        return "\n".join([*self.lines, f"  assign ok = {wrong}({right});"])
+
+    @property
+    def broken(self) -> str:
+        """The same with its one deliberate error."""
+        found, error = self.control
+        if self.text.count(found) == 0:
+            raise ValueError(f"lemma {self.name}: its control changes {found}, which it does not say")
+        return self.text.replace(found, error, 1)
+
+
+@dataclass(frozen=True)
+class PartCase(Case):
+    """A lemma as a case."""
+
+    lemma: Lemma
+
+
+def part_cases(lemmas: Iterable[Lemma]) -> tuple[PartCase, ...]:
+    return tuple(PartCase(lemma.name, {}, lemma.text, lemma.broken, lemma) for lemma in lemmas)
+
+
+def oblige_part(
+    unit: Unit, lemmas: Sequence[Lemma], instead: Mapping[str, str], verilog: str, case: Case, specification: str
+) -> Obligation:
+    """That a lemma holds. `instead` names the nets that pass a step, where the circuit leads them past it.
+
+    Raises ValueError where the lemmas do not cover the circuit.
+    """
+    assert isinstance(case, PartCase)
+    netlist = dismantled(unit, verilog)
+    netlist.check(lemmas, instead)
+    by = by_diagrams if case.lemma.adds else combinational
+    return by(verilog, netlist.proof(case.lemma.steps, netlist.present(specification, instead)))
+
+
+@dataclass(frozen=True)
+class Netlist:
+    """The steps of a unit, and what they read and give; bits are Yosys' numbers.
+
+    `drives` has the bits of every net by its name, an input port or `step.field`; `outputs` those of output ports,
+    `pins` those of a step's inputs, `gives` those of its outputs, `modules` the name of its module.
+    """
+
+    unit: Unit
+    drives: Mapping[str, Bits]
+    outputs: Mapping[str, Bits]
+    pins: Mapping[str, Mapping[str, Bits]]
+    gives: Mapping[str, Mapping[str, Bits]]
+    modules: Mapping[str, str]
+
+    def present(self, text: str, instead: Mapping[str, str]) -> str:
+        """A specification with what stands for fields that the circuit does not carry: what passed, or 0."""
+
+        def resolved(match: re.Match[str]) -> str:
+            name = match[0]
+            while name not in self.drives and name in instead:
+                name = instead[name]
+            return name if name in self.drives or "." not in name else "1'b0"
+
+        return _FIELD.sub(resolved, text)
+
+    def check(self, lemmas: Sequence[Lemma], instead: Mapping[str, str]) -> None:
+        """Raise ValueError where the lemmas do not cover the circuit, or one of them rests on what none has shown."""
+        groups = list(dict.fromkeys(lemma.steps for lemma in lemmas))
+        if sorted(step for group in groups for step in group) != sorted(self.modules):
+            raise self._error(f"the steps of its Verilog are {', '.join(self.modules)}, not those of the lemmas")
+        said: set[str] = set()
+        given: set[str] = set()
+        for group in groups:
+            own = [lemma for lemma in lemmas if lemma.steps == group]
+            shown = said | {name for lemma in own for name in lemma.says}
+            for lemma in own:
+                rests = {name for name in _fields(self.present(lemma.text, instead)) if name not in shown}
+                rests |= {text for text in lemma.assumes if text not in given}
+                if rests:
+                    raise self._error(f"lemma {lemma.name} rests on {min(rests)}, which none before shows")
+            said = shown
+            given |= {text for lemma in own for text in lemma.gives}
+        if unsaid := self.outputs.keys() - said:
+            raise self._error(f"no lemma says what {min(unsaid)} is")
+
+    def proof(self, steps: Sequence[str], text: str) -> str:
+        """The Verilog of an obligation: the steps, what they and the specification `text` read of others, and that."""
+        shown = {name: bits for name, bits in self.drives.items() if name.split(".")[0] in steps}
+        words = set(re.findall(r"(?<!')\b[\w.]+", text))
+        outputs = {name: bits for name, bits in self.outputs.items() if name in words}
+        read = {bit for step in steps for bits in self.pins[step].values() for bit in bits}
+        read |= {bit for bits in outputs.values() for bit in bits}
+        free = {n: bits for n, bits in self.drives.items() if n not in shown and (read & set(bits) or n in words)}
+        spelled = {
+            bit: f"{_word(name)}[{i}]" if len(bits) > 1 else _word(name)
+            for name, bits in {**free, **shown}.items()
+            for i, bit in enumerate(bits)
+        }
+        ports = [f"  input {_declared(name, bits)}" for name, bits in free.items()]
+        ports += [f"  output {_declared(name, bits)}" for name, bits in {**shown, **outputs}.items()]
+        lines = [f"module {TOP} (", ",\n".join([*ports, "  output ok"]), ");"]
+        for step in steps:
+            into = {pin: _joined(bits, spelled) for pin, bits in self.pins[step].items()}
+            out = {pin: _joined(bits, spelled) for pin, bits in self.gives[step].items()}
+            pins = ", ".join(f".{pin}({value})" for pin, value in {**into, **out}.items())
+            lines.append(f"  {self.modules[step]} u_{step} ({pins});")
+        lines += [f"  assign {name} = {_joined(bits, spelled)};" for name, bits in outputs.items()]
+        return "\n".join([*lines, _FIELD.sub(lambda match: _word(match[0]), text), "endmodule", ""])
+
+    def _error(self, what: str) -> ValueError:
+        return ValueError(f"{self.unit.name}: no proof by parts: {what}")
+
+
+def _fields(text: str) -> set[str]:
+    return {match[0] for match in _FIELD.finditer(text)}
+
+
+def _word(name: str) -> str:
+    return name.replace(".", "_")
+
+
+def _declared(name: str, bits: Bits) -> str:
+    return f"[{len(bits) - 1}:0] {_word(name)}" if len(bits) > 1 else _word(name)
+
+
+def _joined(bits: Bits, spelled: Mapping[int | str, str]) -> str:
+    """Bits as an expression; a bit that nothing drives is 0, as the port of a step that is not read."""
+    words = [spelled.get(bit, f"1'b{bit}") for bit in reversed(bits)]
+    return f"{{{', '.join(words)}}}"
+
+
+@functools.lru_cache(maxsize=4)
+def dismantled(unit: Unit, verilog: str) -> Netlist:
+    """The steps of a unit's Verilog. Raises ValueError where its top module has gates of its own."""
+    with tempfile.TemporaryDirectory(prefix="fp9-parts-") as name:
+        folder = Path(name)
+        (folder / "unit.v").write_text(verilog)
+        run_yosys(_HIERARCHY.format(name=unit.name), folder)
+        modules = json.loads((folder / "unit.json").read_text())["modules"]
+    top = modules[unit.name]
+    steps = {cell.removeprefix("u_"): content for cell, content in top["cells"].items()}
+    gates = sorted(step for step, cell in steps.items() if cell["type"] not in modules)
+    if gates:
+        raise ValueError(f"{unit.name}: no proof by parts: its Verilog is no chain of steps")
+
+    def pins(cell: Mapping[str, Any], direction: str) -> dict[str, Bits]:
+        ports = modules[cell["type"]]["ports"]
+        return {pin: tuple(bits) for pin, bits in cell["connections"].items() if ports[pin]["direction"] == direction}
+
+    gives = {step: pins(cell, "output") for step, cell in steps.items()}
+    ports = {
+        direction: {
+            port: tuple(content["bits"]) for port, content in top["ports"].items() if content["direction"] == direction
+        }
+        for direction in ("input", "output")
+    }
+    fields = {f"{step}.{pin}": bits for step, outputs in gives.items() for pin, bits in outputs.items()}
+    into = {step: pins(cell, "input") for step, cell in steps.items()}
+    types = {step: cell["type"] for step, cell in steps.items()}
+    return Netlist(unit, ports["input"] | fields, ports["output"], into, gives, types)

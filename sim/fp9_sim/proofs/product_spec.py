@@ -1,0 +1,131 @@
+"""The products of a sum, by parts: from operand codes to significands, exponents and kinds, by the formats' tables.
+
+Significands are integers that keep the places of their format, subnormal numbers at its lowest exponent.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fp9.engines import alignment_exponent
+from fp9.formats import Format, Kind, floor_log2, pow2
+from fp9.oracle import casts as oracle
+from fp9.units import Dot, significand_bits
+from fp9_sim.proofs.parts import Lemma
+from fp9_sim.proofs.round_spec import PLACE
+
+STEPS = ("decode", "multiply")
+
+
+@dataclass(frozen=True)
+class Products:
+    """The products of a unit; the circuit counts the exponent of their first place from -`bias`."""
+
+    unit: Dot
+    bias: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.unit.lane_names("product")
+
+    @property
+    def bits(self) -> int:
+        """Bits of a product's significand."""
+        return significand_bits(self.unit.a) + significand_bits(self.unit.b)
+
+    @property
+    def exponents(self) -> range:
+        """The exponents of first places, as the circuit counts them."""
+        sides = [set(_exponents(formats)) for formats in (self.unit.a, self.unit.b)]
+        first = 1 + self.bias
+        return range(sum(map(min, sides)) + first, sum(map(max, sides)) + first + 1)
+
+    def number(self, net: str) -> str:
+        """A net that holds an exponent as a number: it has a sign where one below all products needs one."""
+        return f"$signed({net})" if self.exponents.start < 1 else f"$signed({{1'b0, {net}}})"
+
+    def facts(self, product: str) -> tuple[str, str]:
+        """What holds of every product: zero has no significand, and its exponents are known."""
+        net = f"multiply.{product}"
+        number, special = self.number(f"{net}_exponent"), f"{net}_zero || {net}_inf || {net}_nan"
+        within = f"{number} >= {self.exponents.start} && {number} <= {self.exponents[-1]}"
+        return f"!{net}_zero || {net}_significand == 0", f"{special} || {within}"
+
+    def significand(self, product: str) -> str:
+        """A product's significand, with the last bits that are 0 in all products and that a circuit does not carry."""
+        net = f"multiply.{product}_significand"
+        return f"({{{self.bits}'d0, {net}}} << ({self.bits} - $bits({net})))"
+
+    def lemmas(self) -> Iterator[Lemma]:
+        """A lemma for each lane."""
+        lanes = zip(*(self.unit.lane_names(name) for name in ("a", "b", "product")), strict=True)
+        for a, b, product in lanes:
+            field = f"multiply.{product}"
+            special = f"{a}_nan || {b}_nan || {a}_inf || {b}_inf"
+            nothing = f"{special} || {a}_zero || {b}_zero"
+            yield Lemma(
+                f"{product}: significand, exponent, kind",
+                STEPS,
+                (
+                    *_operand(a, "a_format", self.unit.a),
+                    *_operand(b, "b_format", self.unit.b),
+                    f"  wire {PLACE} rank = {a}_exponent + {b}_exponent + {1 + self.bias};",
+                    f"  wire [{self.bits - 1}:0] exact = {a}_significand * {b}_significand;",
+                ),
+                {
+                    f"{field}_significand": f"{special} || {self.significand(product)} == exact",
+                    f"{field}_exponent": f"{nothing} || {self.number(f'{field}_exponent')} == rank",
+                    f"{field}_sign": f"{a}_nan || {b}_nan || {field}_sign == ({a}_sign ^ {b}_sign)",
+                    f"{field}_zero": f"{field}_zero == ({a}_zero || {b}_zero)",
+                    f"{field}_inf": f"{field}_inf == ({a}_inf || {b}_inf)",
+                    f"{field}_nan": f"{field}_nan == ({a}_nan || {b}_nan)",
+                    f"{field}_invalid": f"{field}_invalid == ({a}_inf && {b}_zero || {a}_zero && {b}_inf)",
+                },
+                (f"{a}_significand * {b}_significand", f"({a}_significand * {b}_significand | 1)"),
+                gives=self.facts(product),
+            )
+
+
+def _exponents(formats: tuple[Format, ...]) -> Iterator[int]:
+    for fmt in formats:
+        for code in range(1 << fmt.bits):
+            number = oracle.decode(code, fmt)
+            if number.kind is Kind.FINITE:
+                yield alignment_exponent(fmt, floor_log2(number.magnitude))
+
+
+@functools.lru_cache(maxsize=64)
+def _operand(name: str, select: str, formats: tuple[Format, ...]) -> tuple[str, ...]:
+    """An operand's fields by table, a subnormal number at its format's lowest exponent."""
+    bits = significand_bits(formats)
+    index = f"({select} >= {len(formats) - 1} ? {len(formats) - 1} : {select})" if len(formats) > 1 else "0"
+    kinds = ", ".join(f"{name}_{kind}" for kind in ("zero", "inf", "nan"))
+    rows = [
+        f"    {place << 8 | code}: begin {name}_sign = {sign}; {name}_exponent = {exponent}; "
+        f"{name}_significand = {significand}; {{{kinds}}} = 3'b{flags}; end"
+        for place, fmt in enumerate(formats)
+        for code in range(256)
+        for sign, exponent, significand, flags in [_fields(fmt, code & ((1 << fmt.bits) - 1), bits)]
+    ]
+    return (
+        f"  reg {name}_sign, {kinds}; reg {PLACE} {name}_exponent; reg [{2 * bits - 1}:0] {name}_significand;",
+        f"  wire [15:0] {name}_row = {index} << 8 | {name};",
+        f"  always @* case ({name}_row)",
+        *rows,
+        f"    default: begin {name}_sign = 0; {name}_exponent = 0; {name}_significand = 0; {{{kinds}}} = 0; end",
+        "  endcase",
+    )
+
+
+def _fields(fmt: Format, code: int, bits: int) -> tuple[int, int, int, str]:
+    number = oracle.decode(code, fmt)
+    exponent = significand = 0
+    if number.kind is Kind.FINITE:
+        exponent = alignment_exponent(fmt, floor_log2(number.magnitude))
+        scaled = number.magnitude / pow2(exponent - bits + 1)
+        assert scaled.denominator == 1, f"{fmt.name} has more than {bits} significand bits"
+        significand = int(scaled)
+    kinds = "".join(str(int(number.kind is kind)) for kind in (Kind.ZERO, Kind.INF, Kind.NAN))
+    return int(number.negative), exponent, significand, kinds

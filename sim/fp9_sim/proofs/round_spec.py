@@ -1,0 +1,67 @@
+"""The specification of a rounding: from a sum's exact magnitude to its code, by the place of its first 1."""
+
+from __future__ import annotations
+
+from fp9.engines import Engine
+from fp9.policy import CastPolicy
+from fp9.rounding import Rounding
+
+PLACE = "signed [15:0]"
+"""The type of an exponent or place."""
+
+DECIDED = {
+    Rounding.RNE: "guard && (rest || kept[0])",
+    Rounding.RNA: "guard",
+    Rounding.RTZ: "1'b0",
+    Rounding.RUP: "(guard || rest) && !negative",
+    Rounding.RDN: "(guard || rest) && negative",
+    Rounding.RTO: "(guard || rest) && !kept[0]",
+}
+"""When a magnitude becomes the next one above (IEEE 754-2019, 4.3; to odd: Boldo and Melquiond 2008)."""
+
+
+def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: str) -> tuple[str, ...]:
+    """Verilog of the wires `finite`, the code of a sum that is no infinity or NaN, and `inexact`, `tiny` and `over`.
+
+    The sum is `magnitude`, of `width` bits, times 2^`place`; that of zero is +0. `tiny`: below the normal numbers
+    after rounding as if these had no lowest exponent. The result's format has subnormal numbers.
+    """
+    fmt, policy = engine.result, CastPolicy(engine.rounding, engine.overflow)
+    f, up = fmt.fraction_bits, DECIDED[engine.rounding]
+    lowest = fmt.lowest_exponent - f
+    largest, infinity = fmt.max_code, fmt.inf_code(False)
+    ends = [largest if policy.saturates(fmt, side) else infinity for side in (True, False)]
+    return (
+        f"  wire [{width - 1}:0] magnitude = {magnitude}; wire negative = {negative}; wire {PLACE} place = {place};",
+        f"  reg {PLACE} leading; integer i;",
+        f"  always @* begin leading = 0; for (i = 0; i < {width}; i = i + 1) if (magnitude[i]) leading = i; end",
+        f"  wire {PLACE} normal_place = place + leading - {f};",
+        f"  wire {PLACE} last_place = normal_place < {lowest} ? {lowest} : normal_place;",
+        *_cut_at("normal_place", "normal_", width, fmt.precision, up),
+        *_cut_at("last_place", "", width, fmt.precision, up),
+        f"  wire [{fmt.bits + 1}:0] code = (upper + ((last_place - ({lowest})) << {f})) << {fmt.padding};",
+        "  wire inexact = guard || rest;",
+        f"  wire tiny = magnitude != 0 && "
+        f"$signed(normal_place + {f} + $signed({{1'b0, normal_upper[{fmt.precision}]}})) < {fmt.min_normal_exponent};",
+        f"  wire over = magnitude != 0 && code > {largest};",
+        f"  wire [{fmt.bits - 2}:0] ended = magnitude == 0 ? 0 : !over ? code : negative ? {ends[0]} : {ends[1]};",
+        f"  wire [{fmt.bits - 1}:0] finite = {{negative && ended != 0, ended}};",
+    )
+
+
+def _cut_at(last: str, name: str, width: int, precision: int, up: str) -> tuple[str, ...]:
+    """The magnitude rounded to a multiple of 2^`last`, as the wire `upper`, its names beginning with `name`."""
+    wide = width + precision
+    names = ("kept", "guard", "rest")
+    for word in names:
+        up = up.replace(word, name + word)
+    unit = f"({width}'d1 << ({name}dropped - 1))"
+    return (
+        f"  wire {PLACE} {name}dropped = {last} - place; wire [{wide - 1}:0] {name}long = magnitude;",
+        f"  wire [{wide - 1}:0] {name}moved = {name}dropped < 0 ? {name}long << -{name}dropped"
+        f" : {name}long >> {name}dropped;",
+        f"  wire [{precision - 1}:0] {name}kept = {name}moved;",
+        f"  wire {name}guard = {name}dropped > 0 && |(magnitude & {unit});",
+        f"  wire {name}rest = {name}dropped > 1 && |(magnitude & ({unit} - 1));",
+        f"  wire [{precision}:0] {name}upper = {name}kept + ({up});",
+    )

@@ -1,0 +1,267 @@
+"""The specification of sums in a window, by parts: products, the window they are cut to, their sum, its rounding.
+
+Products are those of the formats' exact values, by table. The window hangs at the largest exponent of all terms that
+are not zero, as the engine's record says; every term loses its bits below it. What is left are integers: their sum is
+plain, for any number of terms, and is rounded once. Special operands are told apart from the first part on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fp9.engines import Addend, Truncation
+from fp9.rounding import Flags
+from fp9.units import Dot, Mac
+from fp9_rtl.sums.steps import has_integers
+from fp9_sim.proofs.parts import Lemma
+from fp9_sim.proofs.product_spec import Products
+from fp9_sim.proofs.round_spec import DECIDED, PLACE, rounded
+
+PROVES = (
+    "result and flags equal the sum in the window of the engine's record: exact products, each term cut below the "
+    "largest exponent, their plain sum, one rounding; for all operands and addends"
+)
+_ALIGN, _ADD, _ROUND = ("align",), ("add",), ("normalise", "round")
+_SPARE = 24
+_NONE = -(1 << 14)
+"""Below all exponents."""
+_LOWEST_ADDEND = 2
+"""The exponent of an addend's lowest binade, and one place above."""
+_NO_NUMBER = "!align.invalid || align.nan"
+
+
+def is_offered(unit: Dot) -> bool:
+    """Whether the lemmas speak of a unit: a window for all terms, cut toward zero, without scales."""
+    engine = unit.engine
+    plain = engine.window is not None and engine.addend is Addend.INSIDE and engine.truncation is Truncation.ZERO
+    others = (unit.scale, engine.joined, engine.group, engine.chunk, engine.nan, engine.invalid_nan)
+    flags = (engine.flush_result, engine.flush_addend, engine.zero_bypass, unit.bias_port, unit.gate_zeros)
+    kinds = not isinstance(unit, Mac) and engine.result.subnormals and engine.result.inf_code(False) is not None
+    known = engine.rounding in DECIDED and not has_integers(unit)
+    return plain and kinds and known and not unit.stages and all(other is None for other in others) and not any(flags)
+
+
+def lemmas(unit: Dot) -> tuple[Lemma, ...]:
+    """The lemmas in the order of the steps."""
+    return (*_products(unit).lemmas(), *_aligned(unit), *_added(unit), _rounded(unit))
+
+
+def passed(unit: Dot) -> dict[str, str]:
+    """Nets that a circuit may lead past a step."""
+    signs = {f"align.{name}_sign": f"multiply.{name}_sign" for name in unit.lane_names("product")}
+    return {**signs, "align.addend_sign": f"c[{unit.engine.addend_format.bits - 1}]"}
+
+
+def _products(unit: Dot) -> Products:
+    return Products(unit, unit.engine.result.bias)
+
+
+# --- the window -------------------------------------------------------------------------------------------------------
+
+
+def _aligned(unit: Dot) -> Iterator[Lemma]:
+    """The special results and the window's exponent; what every term keeps below it; whether one lost bits."""
+    of = _products(unit)
+    terms = (*of.names, "addend")
+    facts = tuple(fact for product in of.names for fact in of.facts(product))
+    lines = tuple(_terms(unit))
+    yield Lemma(
+        "special results, the window's exponent",
+        _ALIGN,
+        (*lines, *_largest(unit, terms)),
+        {
+            "align.nan": "align.nan == (quiet || invalid)",
+            "align.invalid": "align.invalid == (invalid && !quiet)",
+            "align.inf": "align.inf == (plus || minus)",
+            "align.sign_of_infinity": "quiet || invalid || align.sign_of_infinity == minus",
+            "align.exponent": f"special || nothing || {_products(unit).number('align.exponent')} == largest",
+            **{f"align.{term}_sign": f"align.{term}_sign == {term}_sign" for term in terms},
+        },
+        (" || addend_nan;", ";"),
+        assumes=facts,
+        gives=(_NO_NUMBER, _hangs(unit, _nothing_kept(unit))),
+    )
+    for term in terms:
+        kept = f"special || align.{term} == kept"
+        yield Lemma(
+            f"{term}: what the window keeps",
+            _ALIGN,
+            (*lines, *_cut(unit, term, "")),
+            {f"align.{term}": kept},
+            ("== kept", "== (kept | (lost && kept != 0))"),
+            assumes=facts,
+            gives=(_of_term(unit, term),),
+        )
+    lost = " || ".join(f"{term}_lost" for term in terms)
+    yield Lemma(
+        "whether bits were dropped",
+        _ALIGN,
+        (*lines, *(line for term in terms for line in _cut(unit, term, f"{term}_"))),
+        {"align.dropped": f"special || align.dropped == ({lost})"},
+        (lost, lost.replace("addend_lost", "(addend_lost && addend_kept != 0)")),
+        assumes=facts,
+    )
+
+
+_SPECIAL = "align.nan || align.inf"
+
+
+def _is_below(unit: Dot) -> str:
+    """That the window hangs so low that a product can stand in it."""
+    return f"{_products(unit).number('align.exponent')} < {_products(unit).exponents[-1] + _window_bits(unit)}"
+
+
+def _hangs(unit: Dot, nothing: str) -> str:
+    """That the window hangs no lower than at the smallest addend, or where there is none at the smallest product or
+    at what zero counts; unless there is `nothing`."""
+    without = max(_products(unit).exponents.start, _zero(unit))
+    lowest = min(without, _LOWEST_ADDEND)
+    return f"{_SPECIAL} || {nothing} || {_products(unit).number('align.exponent')} >= {lowest}"
+
+
+def _nothing_kept(unit: Dot) -> str:
+    return " && ".join(f"align.{term} == 0" for term in (*unit.lane_names("product"), "addend"))
+
+
+def _of_term(unit: Dot, term: str) -> str:
+    """What holds of every cut term: the addend leaves the first place free, and high above all products has none."""
+    if term == "addend":
+        return f"{_SPECIAL} || !align.addend[{_window_bits(unit) - 1}]"
+    return f"{_SPECIAL} || {_is_below(unit)} || align.{term} == 0"
+
+
+def _of_sum(unit: Dot) -> str:
+    """High above all products the sum is no more than the addend."""
+    return f"{_SPECIAL} || {_is_below(unit)} || add.sum >> {_window_bits(unit) - 1} == 0"
+
+
+def _terms(unit: Dot) -> Iterator[str]:
+    """The terms' values, exponents, signs and kinds: products from their nets, the addend from its code."""
+    fmt, of = unit.engine.addend_format, _products(unit)
+    f, top, exponent = fmt.fraction_bits, fmt.bits - 2, fmt.bits - 1 - fmt.exponent_bits
+    for name in of.names:
+        net = f"multiply.{name}"
+        yield f"  wire [{of.bits - 1}:0] {name}_value = {of.significand(name)}; wire {name}_sign = {net}_sign;"
+        yield f"  wire {PLACE} rank_of_{name} = {of.number(f'{net}_exponent')}; wire {name}_zero = {net}_zero;"
+    field, fraction = f"c[{top}:{exponent}]", f"c[{exponent - 1}:{fmt.padding}]"
+    yield f"  wire [{f}:0] addend_value = {{{field} != 0, {fraction}}}; wire addend_sign = c[{fmt.bits - 1}];"
+    yield f"  wire {PLACE} rank_of_addend = {{1'b0, {field} == 0 ? 1 : {field}}} + 1;"
+    yield f"  wire addend_zero = addend_value == 0; wire addend_special = &{field};"
+    yield f"  wire addend_inf = addend_special && {fraction} == 0; wire addend_nan = addend_special && {fraction} != 0;"
+    yield f"  wire quiet = {_any(unit, 'nan')} || addend_nan;"
+    for name, sign in (("plus", "!"), ("minus", "")):
+        infinite = [f"multiply.{p}_inf && {sign}multiply.{p}_sign" for p in unit.lane_names("product")]
+        yield f"  wire {name} = {' || '.join(infinite)} || addend_inf && {sign}addend_sign;"
+    yield f"  wire invalid = {_any(unit, 'invalid')} || plus && minus;"
+    yield "  wire special = quiet || invalid || plus || minus;"
+
+
+def _any(unit: Dot, kind: str) -> str:
+    return " || ".join(f"multiply.{product}_{kind}" for product in unit.lane_names("product"))
+
+
+def _largest(unit: Dot, terms: tuple[str, ...]) -> Iterator[str]:
+    """The largest exponent of terms that are not zero; zeros count with the engine's exponent, where it has one."""
+    yield f"  wire nothing = {' && '.join(f'{term}_zero' for term in terms)};"
+    before = f"{_NONE}"
+    for place, term in enumerate(reversed(terms)):
+        rank = f"({term}_zero ? {_zero(unit)} : rank_of_{term})"
+        yield f"  wire {PLACE} largest_{place} = $signed({rank}) > $signed({before}) ? {rank} : {before};"
+        before = f"largest_{place}"
+    yield f"  wire {PLACE} largest = {before};"
+
+
+def _zero(unit: Dot) -> int:
+    """What a zero counts for the window."""
+    zero = unit.engine.zero_exponent
+    return _NONE if zero is None else zero + unit.engine.result.bias + 1
+
+
+def _cut(unit: Dot, term: str, name: str) -> Iterator[str]:
+    """What is left of a term below the largest exponent, and whether bits were lost."""
+    bits = _window_bits(unit)
+    # Products have one place above that of their exponent, the addend has none.
+    value = f"{{1'b0, {term}_value}}" if term == "addend" else f"{term}_value"
+    wide = max(bits, unit.engine.addend_format.precision + 1, _products(unit).bits)
+    above = wide - (unit.engine.addend_format.precision + 1 if term == "addend" else _products(unit).bits)
+    below = wide - bits
+    yield f"  wire [{wide - 1}:0] {name}whole = {value} << {above};"
+    yield f"  wire {PLACE} {name}distance = {_products(unit).number('align.exponent')} - rank_of_{term};"
+    yield f"  wire [{wide - 1}:0] {name}moved = {term}_zero ? 0 : {name}whole >> {name}distance;"
+    yield f"  wire [{bits - 1}:0] {name}kept = {name}moved >> {below};"
+    yield f"  wire [{wide - 1}:0] {name}back = ({name}kept << {below}) << {name}distance;"
+    yield f"  wire {name}lost = !{term}_zero && {name}back != {name}whole;"
+
+
+def _window_bits(unit: Dot) -> int:
+    """Two integer places of a product, and the fraction bits that are kept."""
+    assert unit.engine.window is not None
+    return 2 + unit.engine.window
+
+
+# --- sum and rounding -------------------------------------------------------------------------------------------------
+
+
+def _sum_bits(unit: Dot) -> int:
+    """Bits that hold the sum of all terms, and any net of it: a circuit may have places above that stay 0."""
+    return _window_bits(unit) + unit.products.bit_length() + _SPARE
+
+
+def _fits(unit: Dot) -> str:
+    return f"add.sum >> {_window_bits(unit) + unit.products.bit_length()} == 0"
+
+
+def _added(unit: Dot) -> Iterator[Lemma]:
+    """The sum of the terms, as magnitude and sign: for any integers in the window."""
+    terms = (*unit.lane_names("product"), "addend")
+    bits, window = _sum_bits(unit) + 2, _window_bits(unit)
+    lines, before = [], f"{bits}'d0"
+    for term in terms:
+        wide = f"{{{bits - window}'d0, align.{term}}}"
+        lines.append(f"  wire signed [{bits - 1}:0] with_{term} = {before} + (align.{term}_sign ? -{wide} : {wide});")
+        before = f"with_{term}"
+    lines.append(f"  wire signed [{bits - 1}:0] magnitude = add.sum;")
+    yield Lemma(
+        "the sum of all terms",
+        _ADD,
+        tuple(lines),
+        {
+            "add.sum": f"align.inf || (add.sign ? -magnitude : magnitude) == {before}",
+            "add.sign": "!align.inf || add.sign == align.sign_of_infinity",
+        },
+        ("-magnitude", "~magnitude"),
+        gives=(_fits(unit),),
+        adds=True,
+    )
+    yield Lemma(
+        "the sum high above all products, and of nothing",
+        _ADD,
+        (),
+        {},
+        (f">> {window - 1}", f">> {window - 2}"),
+        assumes=(_hangs(unit, _nothing_kept(unit)), *(_of_term(unit, term) for term in terms)),
+        gives=(_of_sum(unit), _hangs(unit, "add.sum == 0")),
+    )
+
+
+def _rounded(unit: Dot) -> Lemma:
+    """One rounding of the sum, and the special results before it."""
+    engine = unit.engine
+    fmt = engine.result
+    width, place = _sum_bits(unit), fmt.bias + _window_bits(unit) - 1
+    number = _products(unit).number("align.exponent")
+    raised = "{1'b0, 1'b0, over, under, inexact || align.dropped || over}"
+    return Lemma(
+        "the rounding, result and flags",
+        _ROUND,
+        (
+            *rounded(engine, width, "add.sum", f"{number} - {place}", "add.sign"),
+            "  wire under = tiny && !over && (inexact || align.dropped);",
+            f"  wire [{fmt.bits - 1}:0] value = align.nan ? {fmt.nan_code(False)}",
+            f"    : align.inf ? {{add.sign, {fmt.bits - 1}'d{fmt.inf_code(False)}}} : finite;",
+            f"  wire [4:0] raised = align.nan ? (align.invalid ? {int(Flags.INVALID)} : 0) : align.inf ? 0 : {raised};",
+        ),
+        {"result": "result == value", "flags": "flags == raised"},
+        ("inexact || align.dropped || over", "inexact || over"),
+        assumes=(_NO_NUMBER, _fits(unit), _of_sum(unit), _hangs(unit, "add.sum == 0")),
+    )

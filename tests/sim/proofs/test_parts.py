@@ -1,0 +1,94 @@
+"""Proofs by parts cover a circuit, step by step, and refute every step, and every wire between steps, that is wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+import fp9_rtl
+from fp9.engines import engine
+from fp9.formats import format
+from fp9.units import Dot
+from fp9_sim.netlists.diagrams import by_diagrams, by_places
+from fp9_sim.netlists.solver import State
+from fp9_sim.proofs import claims_of, decided, prove, window_spec
+from fp9_sim.proofs.parts import dismantled
+
+_UNIT = Dot("dot", (format("e4m3"),), (format("e4m3"),), engine("hopper(G=2)"))
+
+
+@pytest.mark.parametrize(("operand", "name"), [("e5m2", "hopper_fp16(G=2)"), ("hif8", "blackwell(G=2)")])
+def test_sums_in_a_window_are_proven_by_parts(operand: str, name: str) -> None:
+    """Results with and without a sign on the window's exponent, operands with 3 and 4 significand bits."""
+    fmt = format(operand)
+    record = prove(Dot("dot", (fmt,), (fmt,), engine(name)), timeout=100)
+    assert record.proven
+    assert [case.control_refuted for claim in record.claims for case in claim.cases] == [True] * 10
+
+
+_WRONG = [
+    (".a0_sign(a0[7])", ".a0_sign(a1[7])", "product0: significand"),
+    ("assign operand_nan = code ==", "assign operand_nan = code[5:0] ==", "product1: significand"),
+    ("product0_significand(multiply_product0_s", "product0_significand(multiply_product1_s", "product0: what"),
+    ("rank_of_product0 > rank_of_product1", "rank_of_product0 < rank_of_product1", "special results"),
+    ("assign addend = shifted_addend[24:10]", "assign addend = shifted_addend[23:9]", "addend"),
+    ("assign dropped =", "assign dropped = c[0] |", "whether bits were dropped"),
+    (".product1(align_product1)", ".product1(align_product0)", "the sum of all"),
+    ("assign sign = inf ?", "assign sign = ~inf ?", "the sum of all"),
+    ("assign flags_inexact = ", "assign flags_inexact = nan ^ ", "the rounding"),
+    ("assign flags = {align_invalid", "assign flags = {align_nan", "the rounding"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "lemma"), _WRONG)
+def test_a_wrong_step_or_wire_is_refuted_where_it_is(right: str, wrong: str, lemma: str) -> None:
+    verilog = fp9_rtl.verilog(_UNIT)
+    assert right in verilog, verilog
+    (claim,) = claims_of(_UNIT)
+    (case,) = (case for case in claim.cases if case.name.startswith(lemma))
+    record = decided(_UNIT, claim, case, verilog.replace(right, wrong), 100)
+    assert record.state == State.REFUTED.value
+    assert record.counterexample
+
+
+def test_a_unit_with_stages_has_its_step_proven_by_parts() -> None:
+    staged = dataclasses.replace(_UNIT, name="staged", stages=1)
+    record = prove(staged, timeout=100)
+    assert record.proven
+    assert [claim.name for claim in record.claims] == ["values", "values of the step", "handshake", "order"]
+
+
+def test_lemmas_have_to_cover_the_circuit() -> None:
+    """Without one of them the proof ends with a sentence that says what is missing."""
+    netlist, passed = dismantled(_UNIT, fp9_rtl.verilog(_UNIT)), window_spec.passed(_UNIT)
+    lemmas = window_spec.lemmas(_UNIT)
+    netlist.check(lemmas, passed)
+    for place, lemma in enumerate(lemmas):
+        with pytest.raises(ValueError, match=r"dot: no proof by parts: .*(steps|rests on|no lemma says)"):
+            netlist.check([*lemmas[:place], *lemmas[place + 1 :]], passed)
+        assert lemma.broken != lemma.text
+
+
+def test_gates_between_steps_are_no_chain_of_steps() -> None:
+    verilog = fp9_rtl.verilog(_UNIT)
+    changed = verilog.replace(".sum(add_sum),\n    .i_exponent", ".sum(add_sum ^ c[0]),\n    .i_exponent")
+    assert changed != verilog
+    with pytest.raises(ValueError, match="no chain of steps"):
+        prove(_UNIT, changed)
+
+
+def test_a_diagram_takes_inputs_by_their_places() -> None:
+    """Words side by side, the lowest bits first: sums of many words are short diagrams then, and without end else."""
+    blif = ".model m\n.inputs a[0] a[1] \\\n b[0] b[1] c\n.outputs o\n"
+    assert by_places(blif).splitlines()[1] == ".inputs c a[0] b[0] a[1] b[1]"
+
+
+@pytest.mark.parametrize(("order", "state"), [("z + y + x", State.PROVEN), ("z + y + (x | 1)", State.REFUTED)])
+def test_sums_in_two_orders_are_compared_by_diagrams(order: str, state: State) -> None:
+    proof = (
+        "module proof (\n  input [15:0] x,\n  input [15:0] y,\n  input [15:0] z,\n  output ok\n);\n"
+        f"  wire [15:0] xy = x + y; wire [15:0] one = xy + z; wire [15:0] other = {order};\n"
+        "  assign ok = one == other;\nendmodule\n"
+    )
+    assert by_diagrams("", proof).decide(60).state is state
