@@ -33,7 +33,7 @@ _WRONG = [
     ("product0_significand(multiply_product0_s", "product0_significand(multiply_product1_s", "product0: what"),
     ("rank_of_product0 > rank_of_product1", "rank_of_product0 < rank_of_product1", "special results"),
     ("assign addend = shifted_addend[24:10]", "assign addend = shifted_addend[23:9]", "addend"),
-    ("assign dropped =", "assign dropped = c[0] |", "whether bits were dropped"),
+    ("assign dropped =", "assign dropped = c[22] |", "whether bits were dropped"),
     (".product1(align_product1)", ".product1(align_product0)", "the sum of all"),
     ("assign sign = inf ?", "assign sign = ~inf ?", "the sum of all"),
     ("assign flags_inexact = ", "assign flags_inexact = nan ^ ", "the rounding"),
