@@ -86,7 +86,7 @@ def oblige_part(
     """
     assert isinstance(case, PartCase)
     netlist = dismantled(unit, verilog)
-    netlist.check(lemmas, instead)
+    netlist.check(lemmas)
     by = by_diagrams if case.lemma.adds else combinational
     return by(verilog, netlist.proof(case.lemma.steps, netlist.present(specification, instead)))
 
@@ -117,8 +117,11 @@ class Netlist:
 
         return _FIELD.sub(resolved, text)
 
-    def check(self, lemmas: Sequence[Lemma], instead: Mapping[str, str]) -> None:
-        """Raise ValueError where the lemmas do not cover the circuit, or one of them rests on what none has shown."""
+    def check(self, lemmas: Sequence[Lemma]) -> None:
+        """Raise ValueError where the lemmas do not cover the circuit, or one of them rests on what none has shown.
+
+        A field that the circuit does not carry has to be said like any other.
+        """
         groups = list(dict.fromkeys(lemma.steps for lemma in lemmas))
         if sorted(step for group in groups for step in group) != sorted(self.modules):
             raise self._error(f"the steps of its Verilog are {', '.join(self.modules)}, not those of the lemmas")
@@ -128,7 +131,7 @@ class Netlist:
             own = [lemma for lemma in lemmas if lemma.steps == group]
             shown = said | {name for lemma in own for name in lemma.says}
             for lemma in own:
-                rests = {name for name in _fields(self.present(lemma.text, instead)) if name not in shown}
+                rests = {name for name in _fields(lemma.text) if name not in shown}
                 rests |= {text for text in lemma.assumes if text not in given}
                 if rests:
                     raise self._error(f"lemma {lemma.name} rests on {min(rests)}, which none before shows")

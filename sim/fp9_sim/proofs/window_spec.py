@@ -22,7 +22,6 @@ PROVES = (
     "largest exponent, their plain sum, one rounding; for all operands and addends"
 )
 _ALIGN, _ADD, _ROUND = ("align",), ("add",), ("normalise", "round")
-_SPARE = 24
 _NONE = -(1 << 14)
 """Below all exponents."""
 _LOWEST_ADDEND = 2
@@ -203,12 +202,13 @@ def _window_bits(unit: Dot) -> int:
 
 
 def _sum_bits(unit: Dot) -> int:
-    """Bits that hold the sum of all terms, and any net of it: a circuit may have places above that stay 0."""
-    return _window_bits(unit) + unit.products.bit_length() + _SPARE
+    """Bits that hold the sum of all terms."""
+    return _window_bits(unit) + unit.products.bit_length()
 
 
 def _fits(unit: Dot) -> str:
-    return f"add.sum >> {_window_bits(unit) + unit.products.bit_length()} == 0"
+    """Places that a circuit has above the sum of all terms stay 0."""
+    return f"add.sum >> {_sum_bits(unit)} == 0"
 
 
 def _added(unit: Dot) -> Iterator[Lemma]:
