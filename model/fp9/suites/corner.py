@@ -17,6 +17,7 @@ from fp9.suites.chunks import chunk_corner
 from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value, fixed, table_columns
 from fp9.suites.exact import exact_corner, kulisch_corner
 from fp9.suites.infinite import infinite_corner
+from fp9.suites.left import left_corner
 from fp9.suites.lost import lost_addend_corner, lost_corner, lost_sum_corner
 from fp9.suites.quantisers import quantiser_corner
 from fp9.suites.scaled import paired_corner, scaled_corner
@@ -46,7 +47,7 @@ corner.register(Quantiser, quantiser_corner)
 def _(unit: Dot, rng: np.random.Generator) -> Inputs:
     """The sums' corners; where several products are summed exactly, those of `exact` as well, and of `scaled` where
     scales multiply them; what is `beyond` the largest result, `behind` what a step keeps, beside the `infinite`; pairs
-    of scales; what is `lost` below a window."""
+    of scales; what is `lost` below a window; what is `left` of large products."""
     several = unit.products > 1
     parts = [sum_corner(unit, rng)]
     if several and unit.engine.window is None:
@@ -64,6 +65,7 @@ _FURTHER = (
     lost_corner,
     lost_addend_corner,
     lost_sum_corner,
+    left_corner,
 )
 """Families of the dot products whose engines call for them."""
 

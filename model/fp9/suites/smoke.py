@@ -107,8 +107,20 @@ def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
     classes = np.stack([*selects, *uppers], axis=1)
     if isinstance(unit, Dot) and unit.products > 1:
         # Without the selects, which would leave one operation a class, but with what the lanes have in common.
-        classes = np.stack([_all_zero(unit, columns), *uppers], axis=1)
+        classes = np.stack([_all_zero(unit, columns), *uppers, *_subnormal_places(unit, outputs)], axis=1)
     return np.unique(classes.reshape(len(classes) // span, -1), axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
+    """Where the leading bit of a subnormal result stands, which tells it as an exponent does another; 0 elsewhere. For
+    scales that are powers of two, which bring any result there; of an accumulator there would be too many pairs.
+    """
+    if unit.scale is None or unit.scale.precision > 1 or isinstance(unit, Mac):
+        return []
+    result = fixed(unit.engine.output)
+    magnitudes = outputs["result"].astype(np.int64) & result.magnitude_mask
+    normal = magnitudes >= 1 << (result.fraction_bits + result.padding)
+    return [np.frexp(np.where(normal, 0, magnitudes))[1].astype(np.int64)]
 
 
 def _all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import fp9
 from fp9.engines import Truncation
@@ -18,6 +19,7 @@ from fp9.suites.behind import behind_corner
 from fp9.suites.beyond import beyond_corner
 from fp9.suites.columns import Inputs, concatenated, fixed
 from fp9.suites.infinite import infinite_corner
+from fp9.suites.left import left_corner
 from fp9.suites.lost import lost_addend_corner, lost_corner, lost_sum_corner
 from fp9.units import CATALOGUE, Dot, code_tables
 
@@ -38,8 +40,18 @@ def units_of(family: Family) -> list[Dot]:
     return [unit for unit in DOTS if operations(family, unit)]
 
 
+def exact_products(unit: Dot, made: Inputs) -> NDArray[np.float64]:
+    """Shape (products, n), without scales."""
+    a, b = (
+        [code_tables(formats)[np.minimum(made[f"{name}_format"], len(formats) - 1), made[lane]] for lane in lanes]
+        for name, formats, lanes in (("a", unit.a, unit.lane_names("a")), ("b", unit.b, unit.lane_names("b")))
+    )
+    return np.multiply(a, b)
+
+
 def test_families_have_units() -> None:
-    families = (behind_corner, beyond_corner, infinite_corner, lost_corner, lost_addend_corner, lost_sum_corner)
+    lost = (lost_corner, lost_addend_corner, lost_sum_corner)
+    families = (behind_corner, beyond_corner, infinite_corner, *lost, left_corner)
     assert all(units_of(family) for family in families)
     assert all(unit.engine.steps_of_chunk > 1 for unit in units_of(behind_corner))
 
@@ -129,11 +141,7 @@ def test_of_a_sum_of_products_the_lower_bit_alone_is_lost() -> None:
     """It has two bits, of which the upper one is in the result; the addend has none below that."""
     for unit in units_of(lost_sum_corner):
         made, result = operations(lost_sum_corner, unit), fixed(unit.engine.output)
-        a, b = (
-            [code_tables(formats)[np.minimum(made[f"{name}_format"], len(formats) - 1), made[lane]] for lane in lanes]
-            for name, formats, lanes in (("a", unit.a, unit.lane_names("a")), ("b", unit.b, unit.lane_names("b")))
-        )
-        sums = np.abs(np.sum(np.multiply(a, b), axis=0))
+        sums = np.abs(exact_products(unit, made).sum(axis=0))
         upper = np.exp2(np.floor(np.log2(sums)))
         lower = sums - upper
         assert np.all(np.frexp(lower)[0] == 0.5), unit.name
@@ -143,3 +151,23 @@ def test_of_a_sum_of_products_the_lower_bit_alone_is_lost() -> None:
         inexact = (evaluate(unit, made)["flags"] & Flags.INEXACT) != 0
         # A sum that falls by a binade has one more place.
         assert alone.mean() > 0.2 and inexact[alone].mean() > 0.9, unit.name
+
+
+def test_what_is_left_of_large_products_is_normal_subnormal_or_too_small() -> None:
+    """The smallest product of a sum alone decides result or flags: these are others where it is zero instead."""
+    for unit in units_of(left_corner):
+        made, result = operations(left_corner, unit), fixed(unit.engine.output)
+        rows, products = np.arange(len(made["c"])), np.abs(exact_products(unit, made))
+        smallest = np.where(products > 0, products, np.inf).argmin(axis=0)
+        without = dict(made)
+        for place, lane in enumerate(unit.lane_names("a")):
+            without[lane] = np.where(smallest == place, 0, made[lane])
+        right, other = evaluate(unit, made), evaluate(unit, without)
+        decides = (right["result"] != other["result"]) | (right["flags"] != other["flags"])
+        alone = products[smallest, rows] == products.sum(axis=0)
+        size = np.abs(fp9.decode(right["result"], result).astype(np.float64))
+        beside = np.isfinite(size) & decides & ~alone
+        assert decides.mean() > 0.4, unit.name
+        for kind in (size >= result.smallest_normal, size < result.smallest_normal):
+            assert (beside & kind).mean() > 0.03, unit.name
+        assert (decides & alone & (right["flags"] == Flags.INEXACT)).any(), unit.name
