@@ -24,6 +24,8 @@ def as_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
     ValueError for codes that do not exist and arrays of another format's type.
     """
     array = stored_codes(codes, fmt)
+    if array.dtype == fmt.dtype and fmt.bits == 8 * array.itemsize and not fmt.padding:
+        return array
     if array.dtype.kind not in "iu":
         raise TypeError(f"codes of {fmt.name} are unsigned integers of {fmt.bits} bits; {array.dtype.name} given")
     if array.dtype.kind == "u" and array.dtype.itemsize < fmt.dtype.itemsize:

@@ -121,6 +121,10 @@ class Engine:
     invalid_nan: int | None = None
     infinity_run: int | None = None
 
+    def __hash__(self) -> int:
+        """Of the name alone: strategies are kept by engine, and looked up at every call."""
+        return hash(self.name)
+
     def __post_init__(self) -> None:
         given: dict[str, Any] = {
             "result": format(self.result),

@@ -33,6 +33,10 @@ class Format(abc.ABC):
     default_rounding: Rounding
     source: str
 
+    def __hash__(self) -> int:
+        """Of the name alone: tables are kept by format, and looked up at every call."""
+        return hash(self.name)
+
     # --- what a code means -------------------------------------------------------------------------------------
 
     @property
@@ -117,7 +121,7 @@ class Format(abc.ABC):
         """Largest finite number, exactly."""
         return _max_magnitude(self)
 
-    @property
+    @functools.cached_property
     def dtype(self) -> np.dtype[Any]:
         """Smallest unsigned NumPy type that holds a code."""
         return np.dtype(np.uint8 if self.bits <= 8 else np.uint16 if self.bits <= 16 else np.uint32)

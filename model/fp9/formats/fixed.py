@@ -48,6 +48,8 @@ class FixedFormat(Format):
     padding: int = 0
     programmable_bias: bool = False
 
+    __hash__ = Format.__hash__
+
     def __post_init__(self) -> None:
         if not 1 <= self.exponent_bits <= 8 or not 0 <= self.fraction_bits <= 23:
             raise ValueError(

@@ -26,6 +26,8 @@ class HiFloat8(Format):
     default_rounding: Rounding = Rounding.RNA
     source: str = "HiF8"
 
+    __hash__ = Format.__hash__
+
     DENORMAL_OFFSET: ClassVar[int] = 23
     LOWEST_NORMAL: ClassVar[int] = -15
     INF: ClassVar[int] = 0x6F

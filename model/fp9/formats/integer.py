@@ -22,6 +22,8 @@ class ScaledInteger(Format):
     default_rounding: Rounding = Rounding.RNE
     source: str = "GC"
 
+    __hash__ = Format.__hash__
+
     def __post_init__(self) -> None:
         if abs(self.bias) > 512:
             raise ValueError(f"{self.name}: bias {self.bias} given; give one in -512..512")

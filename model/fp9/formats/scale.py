@@ -24,6 +24,8 @@ class PowerOfTwo(Format):
     default_rounding: Rounding = Rounding.RNE
     source: str = "MX"
 
+    __hash__ = Format.__hash__
+
     BIAS: ClassVar[int] = 127
     NAN: ClassVar[int] = 0xFF
 

@@ -33,6 +33,8 @@ class UnsignedFloat(Format):
     infinity: bool = False
     bounded: bool = False
 
+    __hash__ = Format.__hash__
+
     @property
     def ends_at_zero(self) -> bool:
         return self.bounded

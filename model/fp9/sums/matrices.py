@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -110,21 +111,19 @@ class Products:
 
     def _prepared(self, number: int) -> tuple[Callable[[slice], None], int, int]:
         """How to compute rows of a product, and how many products are worth a thread, and make a part."""
-        from fp9.sums.codes import codes_of  # slow to load
-        from fp9.sums.tiles import fast_sums  # slow to load
-
+        codes_module, tiles = _slow_to_load()
         a, b = self._a.item(number, self._engine), self._b.item(number, self._engine)
-        fast = fast_sums(self._engine, a, b, self._options.joins, self._options.flags)
+        fast = tiles.fast_sums(self._engine, a, b, self._options.joins, self._options.flags)
         if fast is None:
             return self._stepwise(number, a, b), WORTH_A_THREAD_STEPWISE, PRODUCTS
         codes, start, output = self.codes[number], self._start[number], self._engine.output
 
         def work(rows: slice) -> None:
-            codes[rows] = codes_of(fast.run(rows, start[rows]), output)
+            codes[rows] = codes_module.codes_of(fast.run(rows, start[rows]), output)
 
         def flagged(rows: slice) -> None:
             found = fast.flagged(rows, slice(None), start[rows])
-            codes[rows] = codes_of(found.numbers, output)
+            codes[rows] = codes_module.codes_of(found.numbers, output)
             self.flags[number, rows] = found.flags
             self._again(number, a, b, rows.start + found.open[0], found.open[1])
 
@@ -160,6 +159,14 @@ class Products:
                 sums.run(row, slice(None), start[i], scales, random, codes[i], raised)
 
         return work
+
+
+@functools.cache
+def _slow_to_load() -> tuple[Any, Any]:
+    """Modules that only products need: even an import that finds its module takes a share of a small product's time."""
+    from fp9.sums import codes, tiles
+
+    return codes, tiles
 
 
 def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | GroupedSums:

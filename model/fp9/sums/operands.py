@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fp9.casts.arrays import as_codes, decode_to
+from fp9.casts.arrays import as_codes
+from fp9.casts.sources import read_only
+from fp9.casts.tables import decode_table
 from fp9.engines import NO_EXPONENT, Engine, alignment_exponent
 from fp9.formats import Format, floor_log2, format
 from fp9.formats.dtypes import named_or_carried
@@ -269,22 +271,24 @@ def integer_table(fmt: Format) -> NDArray[np.int32]:
     return integers
 
 
-def _looked_up(codes: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
-    """A table's entries for contiguous codes."""
+@functools.cache
+def _look_up() -> Any:
     from fp9.kernels.round32 import look_up  # slow to load
 
+    return look_up
+
+
+def _looked_up(codes: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
+    """A table's entries for contiguous codes."""
     found = scratch(codes.shape, table.dtype)
-    look_up(codes.reshape(-1), table, found.reshape(-1))
+    _look_up()(*read_only(codes.reshape(-1)), table, found.reshape(-1))
     return found
 
 
-def _decoded(codes: NDArray[Any], fmt: Format, dtype: Any) -> NDArray[Any]:
-    return decode_to(codes, fmt, dtype, out=scratch(codes.shape, dtype))
-
-
+_FLOAT32 = np.dtype(np.float32)
 _MADE: dict[str, Callable[[NDArray[Any], Format], NDArray[Any]]] = {
-    "float32": lambda codes, fmt: _decoded(codes, fmt, np.float32),
-    "float64": lambda codes, fmt: _decoded(codes, fmt, np.float64),
+    "float32": lambda codes, fmt: _looked_up(codes, decode_table(fmt, _FLOAT32)),
+    "float64": lambda codes, fmt: _looked_up(codes, decode_table(fmt)),
     "integers": lambda codes, fmt: _looked_up(codes, integer_table(fmt)),
     "exponents": lambda codes, fmt: _looked_up(codes, exponent_table(fmt)),
     "lowest bits": lambda codes, fmt: _looked_up(codes, lowest_bit_table(fmt)),
