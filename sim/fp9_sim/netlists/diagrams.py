@@ -18,6 +18,8 @@ from fp9_sim.netlists.alike import TO_BLIF, with_wrong
 from fp9_sim.netlists.solver import Obligation, State, Verdict, combinational
 
 _BLIF = "wrong.blif"
+_NODES = 50_000_000
+"""Most nodes of all diagrams, some two gigabytes."""
 
 
 def by_diagrams(unit: str, proof: str) -> Obligation:
@@ -46,7 +48,7 @@ class _ByDiagrams(Obligation):
             except subprocess.TimeoutExpired:
                 return False
             (folder / _BLIF).write_text(by_places((folder / _BLIF).read_text()))
-            said = abc.run(f"read_blif {_BLIF}; strash; collapse -r; strash; sat", folder, timeout)
+            said = abc.run(f"read_blif {_BLIF}; strash; collapse -B {_NODES} -r; strash; sat", folder, timeout)
         return "UNSATISFIABLE" in said
 
 

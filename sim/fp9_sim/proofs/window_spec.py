@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from fp9.engines import Addend, Truncation
 from fp9.rounding import Flags
 from fp9.units import Dot, Mac
+from fp9_rtl.sums.adder import EXTRA_BITS
 from fp9_rtl.sums.steps import has_integers
 from fp9_sim.proofs.parts import Lemma
 from fp9_sim.proofs.product_spec import Products
@@ -30,14 +31,24 @@ _NO_NUMBER = "!align.invalid || align.nan"
 
 
 def is_offered(unit: Dot) -> bool:
-    """Whether the lemmas speak of a unit: a window for all terms, cut toward zero, without scales."""
+    """Whether the lemmas speak of a unit: a window for all terms, cut toward zero, without scales, and no shorter than
+    what rounding looks at."""
     engine = unit.engine
     plain = engine.window is not None and engine.addend is Addend.INSIDE and engine.truncation is Truncation.ZERO
     others = (unit.scale, engine.joined, engine.group, engine.chunk, engine.nan, engine.invalid_nan)
     flags = (engine.flush_result, engine.flush_addend, engine.zero_bypass, unit.bias_port, unit.gate_zeros)
     kinds = not isinstance(unit, Mac) and engine.result.subnormals and engine.result.inf_code(False) is not None
     known = engine.rounding in DECIDED and not has_integers(unit)
-    return plain and kinds and known and not unit.stages and all(other is None for other in others) and not any(flags)
+    filled = engine.window is None or _sum_bits(unit) >= engine.result.precision + EXTRA_BITS
+    return (
+        plain
+        and kinds
+        and known
+        and filled
+        and not unit.stages
+        and all(other is None for other in others)
+        and not any(flags)
+    )
 
 
 def lemmas(unit: Dot) -> tuple[Lemma, ...]:

@@ -79,6 +79,12 @@ def test_a_field_that_no_lemma_says_carries_none(field: str) -> None:
         netlist.check([silent, *others])
 
 
+def test_no_lemmas_speak_of_a_window_that_is_filled_up() -> None:
+    """One shorter than its result: the sum then has places below that no term has."""
+    assert not window_spec.is_offered(dataclasses.replace(_UNIT, engine=engine("hopper(result=fp32,G=2)")))
+    assert window_spec.is_offered(dataclasses.replace(_UNIT, engine=engine("blackwell(G=2)")))
+
+
 def test_gates_between_steps_are_no_chain_of_steps() -> None:
     verilog = fp9_rtl.verilog(_UNIT)
     changed = verilog.replace(".sum(add_sum),\n    .i_exponent", ".sum(add_sum ^ c[0]),\n    .i_exponent")
