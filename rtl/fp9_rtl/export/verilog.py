@@ -24,7 +24,7 @@ from fp9_rtl.export.port_types import port_types
 from fp9_rtl.export.text.digest import digest
 from fp9_rtl.export.text.steps import Steps
 from fp9_rtl.export.text.types import Types
-from fp9_rtl.export.text.writer import write_modules
+from fp9_rtl.export.text.writer import Writer
 from fp9_rtl.tools.cache import load, store
 from fp9_rtl.tools.rtlil import sourced_rtlil
 from fp9_rtl.tools.yosys import run_yosys
@@ -96,7 +96,7 @@ def component_digest(component: wiring.Component, name: str) -> str:
 
 def component_verilog(component: wiring.Component, name: str) -> str:
     """Verilog of a component, its submodules behind it."""
-    texts, _ = write_modules(*_words(component, name), Types(name, {}))
+    texts, _ = Writer(*_words(component, name), Types(name, {})).modules()
     return "\n".join(texts.values())
 
 
@@ -111,8 +111,9 @@ def _made(unit: Unit, flat: bool = False) -> dict[str, Any]:
     if made is None:
         words, name, docs = _words(build(unit), unit.name)
         types = Types(name, port_types(unit))
-        plain, steps = write_modules(words, name, docs, types, flat)
-        system, _ = write_modules(words, name, docs, types, flat, system=True)
+        writer = Writer(words, name, docs, types, flat)
+        plain, steps = writer.modules()
+        system, _ = writer.modules(system=True)
         declared = [f"{text}\n" for text in types.declarations()]
         made = {
             "plain": {"types": [], "modules": plain},

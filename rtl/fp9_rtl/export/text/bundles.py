@@ -69,7 +69,7 @@ def bundle(top: Part, typed: Collection[Bits]) -> dict[Path, Crossing]:
 
 def _made(part: Part, crossing: set[int], typed: Collection[Bits]) -> list[Bundle]:
     """Bundles of the structures whose fields these nets are in a module."""
-    sources = Sources(part.wires)
+    sources = part.sources
     runs = list(sources.runs(crossing, "o"))
     count = Counter(name for name, _, _ in runs)
     groups: defaultdict[str, list[tuple[str, Bits]]] = defaultdict(list)

@@ -6,6 +6,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from fp9_rtl.export.text.circuit import (
     BITWISE,
@@ -20,6 +21,7 @@ from fp9_rtl.export.text.circuit import (
     readers,
     readers_first,
 )
+from fp9_rtl.export.text.signals import Sources
 
 
 @dataclass
@@ -32,6 +34,11 @@ class Part:
     children: dict[str, Part] = field(default_factory=dict)
     entering: set[int] = field(default_factory=set)
     leaving: set[int] = field(default_factory=set)
+
+    @cached_property
+    def sources(self) -> Sources:
+        """What the source calls the module's nets."""
+        return Sources(self.wires)
 
     def walk(self, children_first: bool = True) -> Iterator[Part]:
         """The module and all below it."""

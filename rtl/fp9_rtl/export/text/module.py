@@ -9,7 +9,7 @@ from fp9_rtl.export.text.circuit import Bits, Cell
 from fp9_rtl.export.text.hierarchy import Part
 from fp9_rtl.export.text.naming import said
 from fp9_rtl.export.text.reading import Reading
-from fp9_rtl.export.text.signals import Names, Signal, Sources, named_runs, structure
+from fp9_rtl.export.text.signals import Names, Signal, named_runs, structure
 from fp9_rtl.export.text.types import Struct, Types
 from fp9_rtl.export.text.uses import Uses
 
@@ -20,7 +20,7 @@ class Module:
     def __init__(self, part: Part, children: Mapping[str, Module], types: Types | None) -> None:
         self.part, self.children, self._types = part, children, types
         self.names = Names(f"u_{child}" for child in children)
-        self._sources = Sources(part.wires)
+        self._sources = part.sources
         inner = [port for child in children.values() for port in child.pins]
         self.uses = Uses(part, self._sources, inner)
         self.reading = Reading(self.uses.driver)

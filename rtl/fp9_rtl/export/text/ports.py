@@ -16,7 +16,7 @@ def ports(
     part: Part, crossing: Crossing, names: Names, lent: Sequence[Sources], types: Types, typed: bool
 ) -> list[Signal]:
     """Ports for what enters and leaves, `typed` or not; `lent` names what has no name here, the first before others."""
-    sources = Sources(part.wires)
+    sources = part.sources
     found: list[Signal] = []
     structs: dict[Bits, Bundle] = {}
     both = ((part.entering, crossing.taken, "input", "i"), (part.leaving, crossing.given, "output", "o"))

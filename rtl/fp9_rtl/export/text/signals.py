@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections import Counter, defaultdict
@@ -11,13 +12,14 @@ from dataclasses import dataclass
 from fp9_rtl.export.text.circuit import Bit, Bits, Wire
 from fp9_rtl.export.text.types import Struct, Type
 
-_KEYWORDS = """
+_WORDS = """
     always and assign begin buf case casex casez default disable edge else end endcase endmodule event for force
     forever fork function if initial inout input integer join module nand negedge nor not or output parameter
     posedge real reg release repeat signed table task time tri unsigned use wait wand while wire wor xnor xor
     bit byte char const do enum final int logic longint new packed priority static string struct type union unique
     void with within
 """
+_KEYWORDS = frozenset(_WORDS.split())
 """What Verilog and SystemVerilog keep for themselves."""
 
 
@@ -84,7 +86,7 @@ class Names:
     """Names of one module, each given once."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = {*_KEYWORDS.split(), *taken}
+        self._taken = {*_KEYWORDS, *taken}
 
     def give(self, wanted: str) -> str:
         """The name wanted, or it with a number behind it."""
@@ -102,6 +104,7 @@ class Names:
         self._taken.add(new)
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def clean(name: str) -> str | None:
     """A name of the source as one of Verilog; None for those that Amaranth makes."""
     if name.startswith(("port$", "$")):
@@ -112,11 +115,12 @@ def clean(name: str) -> str | None:
     return name if re.match(r"[A-Za-z]", name) else None
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def _field(name: str) -> tuple[str, str] | None:
     """The structure and the field of it that a name of the source is; a module's whole interface is none."""
     parent, _, field = name.rpartition(".")
     called = clean(field)
-    if called is None or called in _KEYWORDS.split() or re.fullmatch(r"([io](\$\d+)?)?", parent):
+    if called is None or called in _KEYWORDS or re.fullmatch(r"([io](\$\d+)?)?", parent):
         return None
     return parent, called
 

@@ -22,38 +22,48 @@ from fp9_rtl.export.text.steps import Steps, steps
 from fp9_rtl.export.text.types import Types
 
 
-def write_modules(
-    words: Mapping[str, Any],
-    name: str,
-    docs: Mapping[Path, str],
-    types: Types,
-    flat: bool = False,
-    system: bool = False,
-) -> tuple[dict[str, str], Steps]:
-    """Texts of the modules of a flat circuit by name, what holds others before them; `flat`: of one that holds all. And
-    the steps that they are.
+class Writer:
+    """The texts of a flat circuit, in plain Verilog and in SystemVerilog."""
 
-    `words` is the module of Yosys' JSON, `docs` what modules of the source say of themselves, in the order in which
-    they are to stand. `types` has those of the circuit's ports; `system` writes SystemVerilog with these and those
-    added to them. Deterministic.
-    """
-    circuit = read_circuit(words)
-    circuit = flattened(circuit) if flat else circuit
-    split_structures(circuit)
-    types.find(circuit)
-    top = parts(circuit, docs)
-    texts, named = _Writer(circuit, name, docs, types, system).write(top)
-    return texts, steps(circuit, top, named)
+    def __init__(
+        self, words: Mapping[str, Any], name: str, docs: Mapping[Path, str], types: Types, flat: bool = False
+    ) -> None:
+        """`words` is the module of Yosys' JSON, `docs` what modules of the source say of themselves, in the order in
+        which they are to stand; `flat` makes one of them that holds all. `types` has those of the circuit's ports, and
+        gets others.
+        """
+        circuit = read_circuit(words)
+        self._circuit = flattened(circuit) if flat else circuit
+        split_structures(self._circuit)
+        types.find(self._circuit)
+        self._name, self._docs, self._types = name, docs, types
+        cells = self._circuit.cells
+        local = [(source.value_name(c.source, c.kind) or source.context_name(c.source), c) for c in cells]
+        unnamed = [Wire(cell.path, name or "value", cell.output) for name, cell in local]
+        self._lent = (Sources(self._circuit.wires), Sources(unnamed))
+
+    def modules(self, system: bool = False) -> tuple[dict[str, str], Steps]:
+        """Texts of the modules by name, what holds others before them, and the steps that they are; `system` writes
+        SystemVerilog with the types. Deterministic.
+        """
+        top = parts(self._circuit, self._docs)
+        texts, named = _Texts(self._circuit, self._name, self._docs, self._types, self._lent, system).write(top)
+        return texts, steps(self._circuit, top, named)
 
 
-class _Writer:
-    def __init__(self, circuit: Circuit, name: str, docs: Mapping[Path, str], types: Types, system: bool) -> None:
-        self._circuit, self._name, self._docs, self._types = circuit, name, docs, types
+class _Texts:
+    def __init__(
+        self,
+        circuit: Circuit,
+        name: str,
+        docs: Mapping[Path, str],
+        types: Types,
+        lent: tuple[Sources, Sources],
+        system: bool,
+    ) -> None:
+        self._circuit, self._name, self._docs, self._types, self._lent = circuit, name, docs, types, lent
         self._dialect = SYSTEM if system else PLAIN
         self._typed = system
-        local = [(source.value_name(c.source, c.kind) or source.context_name(c.source), c) for c in circuit.cells]
-        unnamed = [Wire(cell.path, name or "value", cell.output) for name, cell in local]
-        self._lent = (Sources(circuit.wires), Sources(unnamed))
 
     def write(self, top: Part) -> tuple[dict[str, str], dict[Path, str]]:
         """The texts, and which of them each part is."""
