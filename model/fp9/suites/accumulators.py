@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from fp9.formats import Format
 from fp9.suites.columns import Inputs, classes, concatenated, drawn_port, finite, fixed
-from fp9.suites.scales import drawn_scales, with_scales
-from fp9.suites.sums import near_product, sum_corner
+from fp9.suites.scales import drawn_scales, scales_of_one, with_scales
+from fp9.suites.sums import near_product
 from fp9.units import Mac, MacOp
 
 SPAN = 2
@@ -24,11 +24,10 @@ _SUCCESSIONS = 0.15
 """Share of successions, measured by the other sequences."""
 
 
-def mac_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """The sums' corners, half as LOAD, with a drawn operation on what it left behind; half as ACCUMULATE, onto their
-    addend loaded with zeros of its sign. And successions: a product of every class after an ordinary one, and every
-    operation behind every other."""
-    step = sum_corner(unit, rng, 1 / SPAN)
+def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
+    """Operations of a step, every other one as LOAD, with a drawn operation on what it left behind; the others as
+    ACCUMULATE, onto their addend loaded with zeros of its sign. And successions: a product of every class after an
+    ordinary one, and every operation behind every other."""
     count = len(step["c"])
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
     loads: Inputs = {"op": np.full(count, MacOp.LOAD), **step}
@@ -48,10 +47,12 @@ def _sequences(first: Inputs, second: Inputs) -> Inputs:
 
 
 def _zeros(unit: Mac, columns: Inputs) -> Inputs:
-    """Factors of zero in all lanes, of products that have the sign of the addend, so that one of -0 stays."""
+    """Factors of zero in all lanes, of products that have the sign of the addend, so that one of -0 stays; scales of 1,
+    as one that is NaN would leave NaN."""
     negative = (columns["c"].astype(np.int64) & fixed(unit.engine.output).sign_mask) != 0
     zeros = {name: np.zeros_like(columns[name]) for operand in "ab" for name in unit.lane_names(operand)}
     signs = np.where(negative, 1 << (unit.a[0].bits - 1), 0)
+    zeros |= scales_of_one(unit, len(columns["c"]))
     return columns | zeros | {name: signs.astype(columns[name].dtype) for name in unit.lane_names("a")}
 
 

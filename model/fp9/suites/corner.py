@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 
 from fp9.formats import Rounding
 from fp9.rounding import Overflow
-from fp9.suites.accumulators import mac_corner
+from fp9.suites.accumulators import SPAN, mac_corner
 from fp9.suites.behind import behind_corner
 from fp9.suites.beyond import beyond_corner
 from fp9.suites.casts import cast_corner
 from fp9.suites.chunks import chunk_corner
 from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value, fixed, table_columns
 from fp9.suites.exact import exact_corner, kulisch_corner
+from fp9.suites.far import far_corner
 from fp9.suites.infinite import infinite_corner
 from fp9.suites.left import left_corner
 from fp9.suites.lost import lost_addend_corner, lost_corner, lost_sum_corner
@@ -45,16 +47,18 @@ corner.register(Quantiser, quantiser_corner)
 
 @corner.register
 def _(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """The sums' corners; where several products are summed exactly, those of `exact` as well, and of `scaled` where
-    scales multiply them; what is `beyond` the largest result, `behind` what a step keeps, beside the `infinite`; pairs
-    of scales; what is `lost` below a window; what is `left` of large products."""
-    several = unit.products > 1
-    parts = [sum_corner(unit, rng)]
-    if several and unit.engine.window is None:
-        parts.append(exact_corner(unit, rng))
-    if several and unit.scale is not None:
-        parts.append(scaled_corner(unit, rng))
-    return concatenated([*parts, *(columns for family in _FURTHER for columns in family(unit, rng))])
+    """The sums' corners and those of several products; what is `beyond` the largest result, `behind` what a step keeps,
+    beside the `infinite`; pairs of scales; what is `lost` below a window; what is `left` of large products."""
+    further = (columns for family in (_several_corner, *_FURTHER) for columns in family(unit, rng))
+    return concatenated([sum_corner(unit, rng), *further])
+
+
+def _several_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+    """Where several products are summed exactly, the operations of `exact`; where scales multiply them, of `scaled`."""
+    if unit.products > 1 and unit.engine.window is None:
+        yield exact_corner(unit, rng)
+    if unit.products > 1 and unit.scale is not None:
+        yield scaled_corner(unit, rng)
 
 
 _FURTHER = (
@@ -72,12 +76,21 @@ _FURTHER = (
 
 @corner.register
 def _(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Sequences around the sums' corners; with chunks as `chunks` says, and for a Kulisch accumulator as `exact`."""
+    """Sequences around the sums' corners, those of several products, pairs of scales and what is `far`; with chunks as
+    `chunks` says, and for a Kulisch accumulator as `exact`."""
     if unit.engine.whole:
         return kulisch_corner(unit, rng)
     if unit.chunk_steps:
         return chunk_corner(unit, sum_corner(unit, rng, 1 / 3 if unit.products == 1 else 1 / 6), rng)
-    return mac_corner(unit, rng)
+    step = sum_corner(unit, rng, 1 / SPAN)
+    further = (part for family in (_several_corner, paired_corner, far_corner) for part in family(unit, rng))
+    return mac_corner(unit, concatenated([step, *(_shuffled(part, rng) for part in further)]), rng)
+
+
+def _shuffled(columns: Inputs, rng: np.random.Generator) -> Inputs:
+    """The operations in a drawn order, so that what a family does in turn meets all that their places decide."""
+    order = rng.permutation(len(columns["c"]))
+    return {name: column[order] for name, column in columns.items()}
 
 
 @corner.register

@@ -45,7 +45,8 @@ def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     numbers, and addends near their products or any. Nothing without scales."""
     if unit.scale is None:
         return
-    columns = {port.name: drawn_port(port, COUNT, rng) for port in unit.inputs} | finite_factors(unit, COUNT, rng)
+    columns = {port.name: drawn_port(port, COUNT, rng) for port in unit.operand_inputs}
+    columns |= finite_factors(unit, COUNT, rng)
     ends = _ends(unit.scale)
     pairs = np.resize(np.array([*itertools.product(ends, repeat=2)], dtype=np.uint32), (COUNT, 2))
     names = np.array([unit.scale_names(operand) for operand in "ab"])
@@ -55,7 +56,7 @@ def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
         columns[name] = np.where(block == place, pairs[:, operand], columns[name])
     near = with_scales(unit, columns, near_product(unit, columns, rng))
     columns["c"] = np.where(rng.random(COUNT) < 1 / 2, near, columns["c"])
-    yield {port.name: columns[port.name] for port in unit.inputs}
+    yield {port.name: columns[port.name] for port in unit.operand_inputs}
 
 
 def _ends(scale: Format) -> list[int]:
@@ -72,7 +73,7 @@ def _tiny(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Itera
     scale = unit.scale
     if unit.engine.chunk is None or scale is None or scale.precision > 1:
         return
-    largest_product = int(_powers(unit.a[first], unit.b[second])[2][-1])
+    largest_product = int(powers(unit.a[first], unit.b[second])[2][-1])
     normal = fixed(unit.engine.result).min_normal_exponent - largest_product
     lowest = 2 * floor_log2(scale.value_of(scale.smallest_code))
     yield _lone_bits(unit, first, second, rng, range(lowest, normal + 1))
@@ -93,7 +94,7 @@ def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, rea
     exponents of both scales together are in `reach`.
     """
     rows, lanes = np.arange(COUNT), unit.products
-    x, y, exponents = _powers(unit.a[first], unit.b[second])
+    x, y, exponents = powers(unit.a[first], unit.b[second])
     distance = np.resize(np.arange(len(x)), COUNT)
     large = rng.integers(distance, len(x))
     small = large - distance
@@ -109,7 +110,7 @@ def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, rea
         size = np.where(present, np.exp2(exponents[chosen].astype(np.float64)), 0.0)
         terms.append(np.where(negative, -size, size) * _scale_of(unit, columns, place))
     columns["c"] = _opposite(unit, terms, rng)
-    return _ports(unit, (first, second), a, b, columns)
+    return on_ports(unit, (first, second), a, b, columns)
 
 
 def _borrowed(
@@ -120,24 +121,24 @@ def _borrowed(
     alone is left. Nothing for two products, or where blocks have scales of their own.
     """
     formats, lanes = (unit.a[first], unit.b[second]), unit.products
-    full = _full_sums(*formats, lanes - 1) if unit.products_of_scales == lanes else []
+    full = full_sums(*formats, lanes - 1) if unit.products_of_scales == lanes else []
     if not full:
         return
-    x, y, exponents = _powers(*formats)
+    x, y, exponents = powers(*formats)
     which, small = np.divmod(rng.permutation(COUNT) % (len(full) * len(x)), len(x))
     negative, rest = rng.integers(0, 2, COUNT), np.stack([x[small], y[small]], axis=1)
     codes = np.concatenate([np.array(full)[which], rest[:, None]], axis=1)
     codes[:, :, 0] |= (negative[:, None] ^ (np.arange(lanes) == lanes - 1)) << (formats[0].bits - 1)
-    codes = np.take_along_axis(codes, rng.permuted(np.tile(np.arange(lanes), (COUNT, 1)), axis=1)[..., None], axis=1)
+    codes = in_any_lanes(codes, rng)
     columns = _scales(unit, reach, rng)
     size = np.where(negative, -1.0, 1.0) * _scale_of(unit, columns, np.zeros(COUNT, dtype=np.int64))
     sums = np.array([product(lane[:, 0], lane[:, 1], *formats).sum() for lane in map(np.array, full)])
     columns["c"] = _opposite(unit, [size * sums[which], -size * np.exp2(exponents[small].astype(np.float64))], rng)
-    yield _ports(unit, (first, second), codes[..., 0], codes[..., 1], columns)
+    yield on_ports(unit, (first, second), codes[..., 0], codes[..., 1], columns)
 
 
 @functools.lru_cache(maxsize=16)
-def _full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
+def full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
     """Factors of so many positive products whose sum is a power of two, for each one above the largest product: equal
     products but for one."""
     x, y, sizes = by_size(a, b)
@@ -150,16 +151,22 @@ def _full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
     return found
 
 
-def _ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[np.int64], columns: Inputs) -> Inputs:
+def in_any_lanes(codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Factors of every lane, (n, lanes, 2), in an order of lanes that is drawn for each operation."""
+    order = rng.permuted(np.tile(np.arange(codes.shape[1]), (len(codes), 1)), axis=1)
+    return np.take_along_axis(codes, order[..., None], axis=1)
+
+
+def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[np.int64], columns: Inputs) -> Inputs:
     """Scales and addends with operands of a pair of formats, (n, products), on the ports of a unit."""
-    columns = columns | _selects(unit, *pair)
+    columns = columns | _selects(*pair, len(a))
     for codes, operand in ((a, "a"), (b, "b")):
         columns |= {name: codes[:, i].astype(np.uint32) for i, name in enumerate(unit.lane_names(operand))}
     return {port.name: columns[port.name] for port in unit.inputs if port.name in columns}
 
 
 @functools.lru_cache(maxsize=16)
-def _powers(a: Format, b: Format) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def powers(a: Format, b: Format) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Factors x and y whose products are all powers of two that there are, and their exponents, which rise."""
     x, y, exponents = by_exponent(a, b)
     of_power = np.flatnonzero(np.abs(product(x, y, a, b)) == np.exp2(exponents.astype(np.float64)))
@@ -167,9 +174,9 @@ def _powers(a: Format, b: Format) -> tuple[NDArray[np.int64], NDArray[np.int64],
     return x[of_power[first]], y[of_power[first]], exponents[of_power[first]]
 
 
-def _selects(unit: Dot, first: int, second: int) -> Inputs:
+def _selects(first: int, second: int, count: int) -> Inputs:
     """What the ports say that choose a pair of formats."""
-    return {f"{operand}_format": np.full(COUNT, index, np.uint32) for operand, index in (("a", first), ("b", second))}
+    return {f"{operand}_format": np.full(count, index, np.uint32) for operand, index in (("a", first), ("b", second))}
 
 
 def _scale_of(unit: Dot, columns: Inputs, lane: Codes) -> NDArray[np.float64]:

@@ -44,6 +44,14 @@ def drawn_scales(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
     }
 
 
+def scales_of_one(unit: Dot, count: int) -> Inputs:
+    """Scales of 1; none for a unit without scales."""
+    if unit.scale is None:
+        return {}
+    one = np.uint32(unit.scale.code_of(Fraction(1)))
+    return {name: np.full(count, one) for operand in "ab" for name in unit.scale_names(operand)}
+
+
 def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator) -> Inputs:
     """Scales that are powers of two alone, and together of given exponents: one of them of any size that leaves the
     other one, those of an operand's blocks alike."""

@@ -93,6 +93,7 @@ CATALOGUE: dict[str, Unit] = {
         Mac("mac_dlfloat16", _ALL, _ALL, _DLFLOAT, stages=2),
         Mac("mac_dlfloat16_gated", _HFP8, _HFP8, _DLFLOAT, stages=3, gate_zeros=True),
         Mac("mac4_e8m13_ocp", _OCP, _OCP, engine("hopper(G=4)"), stages=2),
+        Mac("mac4_fp32_mxfp8", _OCP, _OCP, engine("mx(G=4)"), stages=2, scale=format("e8m0")),
         Mac("mac4_kulisch_ocp", _OCP, _OCP, engine("exact(G=4)"), stages=4),
         Mac("mac_dlfloat16_chunked", _HFP8, _HFP8, ENGINES["chunked"], stages=3),
         Mac("mac4_deepseek_ocp", _OCP, _OCP, engine("deepseek(G=4)"), stages=3),

@@ -11,7 +11,7 @@ from fp9_sim.proofs.miter import Case
 def step_of(unit: Dot) -> Dot:
     """The stateless unit without stages that a unit's values are compared with."""
     kind = Fma if unit.products == 1 else Dot
-    fields = {name: getattr(unit, name) for name in ("a", "b", "engine", "flags", "bias_port")}
+    fields = {name: getattr(unit, name) for name in ("a", "b", "engine", "flags", "bias_port", "scale", "block")}
     return kind(name=f"{unit.name}_step", **fields)
 
 

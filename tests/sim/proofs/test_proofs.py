@@ -15,12 +15,15 @@ from fp9.engines import engine
 from fp9.formats import format
 from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.scaling import block_format
-from fp9.units import CATALOGUE, Cast, Fma, Quantiser, Unit
+from fp9.units import CATALOGUE, Cast, Dot, Fma, Quantiser, Unit
 from fp9_sim.proofs import State, prove
 from fp9_sim.proofs.claims import HANDSHAKE, claims_of
 from fp9_sim.proofs.miter import miter
 from fp9_sim.proofs.order import oblige_tagged
+from fp9_sim.proofs.step_spec import step_of
 from fp9_sim.proofs.tagging import tagged_design
+
+STEPS = [u for u in CATALOGUE.values() if isinstance(u, Dot) and u.stages and not (u.engine.chunk or u.engine.whole)]
 
 QUICK = ["decoder_ocp", "decoder_hif8", "upcast_fp32", "cast_fp32_ocp_rne"]
 
@@ -275,6 +278,13 @@ def test_the_running_maximum_is_that_of_all_operands(lanes: int) -> None:
     assert forgets.state is State.REFUTED
     last = forgets.counterexample[unit.lane_names("x")[-1]]
     assert forgets.counterexample["amax"] == last & 0x7FFFFFFF, "the lane that the control forgets was the largest"
+
+
+@pytest.mark.parametrize("unit", STEPS, ids=lambda unit: unit.name)
+def test_the_step_that_values_are_compared_with_has_every_operand(unit: Dot) -> None:
+    """Scales among them: a step without would refute the circuit."""
+    read = [port for port in unit.inputs if port.name != "op"]
+    assert read == [port for port in step_of(unit).inputs if port in unit.inputs]
 
 
 @pytest.mark.parametrize("name", ["mac_dlfloat16_gated", "mac4_kulisch_ocp"])
