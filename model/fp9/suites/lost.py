@@ -35,7 +35,7 @@ from fp9.suites.sums import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 2000
-"""Operations of each pair of formats."""
+"""Operations of each pair of formats; for a window, where halves of the products have their own."""
 
 _DEEPEST, _ABOVE = 8, 4
 """Most places below the window's last one that the bit stands, and above it."""
@@ -43,9 +43,10 @@ _DEEPEST, _ABOVE = 8, 4
 
 def lost_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Operations of every pair of formats, where a window of several products has no more places than the result: there
-    what it cuts off is all that a result lacks. A wider one is rounded behind it, which other families look at.
+    what it cuts off is all that a result lacks. A wider one is rounded behind it, which other families look at; but
+    where halves of the products have windows of their own, no result shows what one of these has cut off.
     """
-    if _is_narrow(unit):
+    if _is_narrow(unit) or (unit.engine.joined is not None and unit.products > 2):
         yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
@@ -71,24 +72,32 @@ def _is_narrow(unit: Dot) -> bool:
 def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
     """Each lane in turn has a product whose lowest bit stands below the window, or in its last places, half of them
     powers of two; the large term is the addend or, where there is one so large, a product, half of these beside the
-    opposite addend."""
-    formats, rows = (a.format, b.format), np.arange(_COUNT)
+    opposite addend. Where halves of the products have windows of their own, which no addend is in, that is always so,
+    the two in one half, and half of them any distance apart."""
+    halves, share = (1, 0.5) if unit.engine.joined is None else (2, 1.0)
+    formats, count = (a.format, b.format), halves * _COUNT
     x, y, exponents = lanes.by_exponent(*formats)
     lowest = np.round(np.log2(_lowest_bit(product(x, y, *formats)))).astype(np.int64)
-    powers = rng.choice(np.flatnonzero(lowest == exponents), _COUNT)
-    some = np.where(rng.random(_COUNT) < 0.5, powers, rng.integers(0, len(x), _COUNT))
     assert unit.engine.window is not None
-    top = lowest[some] + unit.engine.window + rng.integers(-_ABOVE, _DEEPEST + 1, _COUNT)
-    factors = np.array(lanes.zeros(*formats, unit.products, _COUNT, rng))
-    lane = rows % unit.products
-    factors[:, rows, lane] = x[some] | _signs(a.format, _COUNT, rng), y[some]
-    as_product = (top <= exponents[-1]) & (rng.random(_COUNT) < 0.5)
-    large = rows[as_product], (lane + rng.integers(1, unit.products, _COUNT))[as_product] % unit.products
+    first = lowest + unit.engine.window - _ABOVE
+    low = np.arange(len(x)) if halves == 1 else np.flatnonzero(first <= max(exponents[-1], first.min()))
+    powers = rng.choice(low[(lowest == exponents)[low]], count)
+    some = np.where(rng.random(count) < 0.5, powers, rng.choice(low, count))
+    top = first[some] + rng.integers(0, _ABOVE + _DEEPEST + 1, count)
+    if halves > 1:
+        highest = rng.integers(first[some], np.maximum(exponents[-1], first[some]) + 1)
+        top = np.where(rng.random(count) < 0.5, highest, top)
+    factors = np.array(lanes.zeros(*formats, unit.products, count, rng))
+    rows, lane = np.arange(count), np.arange(count) % unit.products
+    factors[:, rows, lane] = x[some] | _signs(a.format, count, rng), y[some]
+    as_product = (top <= exponents[-1]) & (rng.random(count) < share)
+    beside = lane + halves * rng.integers(1, unit.products // halves, count)
+    large = rows[as_product], beside[as_product] % unit.products
     one, other = lanes.of_exponent(*formats, top[as_product], rng)
     one = one | _signs(a.format, len(one), rng)
     factors[:, *large] = one, other
     result, zeros = fixed(unit.engine.output), np.zeros_like(top)
-    c = addend(result, np.exp2(top), zeros, zeros, rng.integers(0, 2, _COUNT))
+    c = addend(result, np.exp2(top), zeros, zeros, rng.integers(0, 2, count))
     opposite = encode(-product(one, other, *formats), result, "rtz")
     c[as_product] = np.where(rng.random(len(one)) < 0.5, opposite, c[as_product] & result.sign_mask)
     return ports(unit, a, b, factors[0], factors[1], c)
