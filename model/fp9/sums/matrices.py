@@ -164,7 +164,7 @@ class Products:
 @functools.cache
 def _slow_to_load() -> tuple[Any, Any]:
     """Modules that only products need: even an import that finds its module takes a share of a small product's time."""
-    from fp9.sums import codes, tiles
+    from fp9.sums import codes, tiles  # slow to load
 
     return codes, tiles
 
