@@ -80,7 +80,8 @@ def _tie(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterat
     codes[:, :4, 0] = x[chosen] | signs << (unit.a[first].bits - 1)
     codes[:, :4, 1] = y[chosen]
     codes = in_any_lanes(codes, rng)
-    top = rng.integers(result.min_normal_exponent + distance, result.highest_exponent + 1)
+    highest = result.highest_exponent
+    top = rng.integers(np.minimum(result.min_normal_exponent + distance, highest), highest + 1)
     columns = scales_of(unit, top - exponents[large], rng)
     bit: NDArray[np.int64] = 1 << (places - apart)
     fraction = bit + rng.integers(0, bit) - rng.integers(0, 2, _COUNT) * (bit >> 1)

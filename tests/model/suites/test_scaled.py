@@ -135,3 +135,10 @@ def test_one_bit_far_below_an_addend_is_all_that_is_lost_and_decides_a_tie() -> 
     results = evaluate(unit, ties)["result"]
     flipped = [evaluate(unit, ties | {"c": ties["c"] ^ np.uint32(1 << place)})["result"] for place in range(12)]
     assert all(np.count_nonzero(results != other) for other in flipped)
+
+
+def test_results_of_few_exponents_have_such_operations_too() -> None:
+    """FP16 spans less than the products of e5m2: addends end at zero there."""
+    e5m2 = (format("e5m2"),)
+    unit = Mac("scaled", e5m2, e5m2, engine("fma_fp16(G=4)"), scale=format("e8m0"))
+    assert all(len(part["c"]) for part in far_corner(unit, np.random.default_rng(0)))
