@@ -16,7 +16,7 @@ from typing import Any
 
 import fp9_rtl
 from fp9.units import CATALOGUE, Unit
-from fp9_sim import mutants, proofs, records, recounts
+from fp9_sim import areas, mutants, proofs, records, recounts
 from fp9_sim.proofs import State, claims_of
 from fp9_sim.records import EARLIER_CIRCUIT, NO_RECORD
 from fp9_sim.sweeps import swept
@@ -249,6 +249,25 @@ def _recount(unit: Unit, limit: float) -> recounts.Recount:
     return recounts.recount(unit)
 
 
+# --- areas ------------------------------------------------------------------------------------------------------------
+
+
+def _unmeasured(unit: Unit, folder: Path, digest: str) -> tuple[str, bool] | None:
+    record = areas.read(unit, folder)
+    if record is None:
+        return NO_RECORD, True
+    return None if record["circuit_sha256"] == digest else (EARLIER_CIRCUIT, True)
+
+
+def _area_seconds(unit: Unit, folder: Path) -> float | None:
+    record = areas.read(unit, folder)
+    return record["seconds"] if record else None
+
+
+def _measure(unit: Unit, limit: float) -> areas.Area:
+    return areas.measure(unit)
+
+
 CLAIMS = (
     Claim(
         "text",
@@ -281,6 +300,15 @@ CLAIMS = (
     _grading("grade", mutants.NETLIST),
     _grading("mapped", mutants.KINDS["mapped"]),
     _grading("constants", mutants.KINDS["constants"]),
+    Claim(
+        "area",
+        "area and delay in two libraries, as its data sheet states them",
+        records.AREAS,
+        _unmeasured,
+        _area_seconds,
+        _measure,
+        _keep,
+    ),
     Claim(
         "sweep",
         "the circuit agrees with the model on every input, or on a stratified sample",

@@ -18,7 +18,7 @@ from tests.sim.standins import combinational
 
 from fp9.cli import main
 from fp9.units import CATALOGUE, Unit
-from fp9_rtl.synthesis.libraries import LIBRARIES
+from fp9_rtl.synthesis.libraries import LIBRARIES, SIDE_BY_SIDE
 from fp9_sim import campaign as library
 from fp9_sim import recounts, verilated
 from fp9_sim.cli.campaign import _CLAIMS
@@ -29,9 +29,13 @@ from fp9_sim.records import EARLIER_CIRCUIT, EARLIER_SUITE, HOME, NO_RECORD, SWE
 ROOT = Path(__file__).parents[3]
 UNIT = CATALOGUE["decoder_hif8"]
 CLAIMS = {claim.name: claim for claim in library.CLAIMS}
-_LACKING = {"text": program() is None, "mapped": not LIBRARIES["osu018"].file.path().is_file()}
+_LACKING = {
+    "text": program() is None,
+    "mapped": not LIBRARIES["osu018"].file.path().is_file(),
+    "area": not all(LIBRARIES[name].file.path().is_file() for name in SIDE_BY_SIDE),
+}
 HERE = [claim for claim in library.CLAIMS if not _LACKING.get(claim.name)]
-"""The claims that this machine can decide: texts need ABC, mapped netlists the library."""
+"""The claims that this machine can decide: texts need ABC, mapped netlists and areas the libraries."""
 
 
 def reasons(folder: Path) -> dict[str, tuple[str, bool]]:

@@ -1,0 +1,54 @@
+"""Area and delay of a unit as a record: measured of which circuit, in which libraries, by what."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import fp9_rtl
+from fp9.units import Unit
+from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
+from fp9_rtl.synthesis.records import Synthesis
+from fp9_rtl.synthesis.run import synthesise_unit
+from fp9_sim import records
+from fp9_sim.provenance import provenance
+
+
+@dataclass(frozen=True)
+class Area:
+    """The record of a unit: what was measured in each library, and how many seconds it took."""
+
+    unit: str
+    spec: tuple[str, ...]
+    circuit_sha256: str
+    measured: tuple[Synthesis, ...]
+    seconds: float
+    provenance: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def measure(unit: Unit) -> Area:
+    """Area and delay of a unit in the libraries of data sheets.
+
+    Raises ValueError for a unit without hardware, MissingTool without Yosys or a library.
+    """
+    started = time.perf_counter()
+    measured = tuple(synthesise_unit(unit, library=library) for library in SIDE_BY_SIDE)
+    seconds = max(sum(e.seconds for one in measured for e in one.estimates), time.perf_counter() - started)
+    circuit = fp9_rtl.circuit_digest(unit)
+    return Area(unit.name, tuple(unit.describe()), circuit, measured, round(seconds, 1), provenance())
+
+
+def read(unit: Unit, folder: Path) -> dict[str, Any] | None:
+    """The record of a unit in the folder of all records, or None. Raises ValueError for a file that is no record."""
+    needed = {"circuit_sha256", "measured", "seconds"}
+    return records.read(folder / records.AREAS, unit.name, needed, "campaign --claim area")
+
+
+def measured(record: dict[str, Any]) -> list[Synthesis]:
+    """What a record says of each library."""
+    return [Synthesis.from_dict(one) for one in record["measured"]]
