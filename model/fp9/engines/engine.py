@@ -122,8 +122,12 @@ class Engine:
     infinity_run: int | None = None
 
     def __hash__(self) -> int:
-        """Of the name alone: strategies are kept by engine, and looked up at every call."""
-        return hash(self.name)
+        """Without what takes long, as strategies are looked up by engine at every call; and not of the name alone, as a
+        search tries hundreds of engines of one name.
+        """
+        numbers = (self.products, self.window, self.zero_exponent, self.joined, self.chunk, self.interleave, self.group)
+        choices = (id(self.rounding), id(self.truncation), id(self.addend), self.whole, self.flush_result, self.nan)
+        return hash((self.name, self.result.name, numbers, choices))
 
     def __post_init__(self) -> None:
         given: dict[str, Any] = {

@@ -46,7 +46,6 @@ class _Translation(NativeLowering):
         # What callers are found by.
         key = _dynfunc.make_function(made.fndesc.lookup_module(), name, "", _NO_CODE, made.env, libraries)
         state.targetctx.insert_user_function(key, made.fndesc, libraries)
-        state.reload_init.extend(state.library._reload_init)
         state["cr"] = made._replace(cfunc=key)
         return True
 

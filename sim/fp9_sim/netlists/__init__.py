@@ -2,7 +2,21 @@
 
 Others use its modules `function` (a unit as a function of its data ports), `clocked` (with its registers), `gates`
 (evaluated), `cells` (run clock by clock), `timed` (with glitches), `equality` (compared), `solver`
-(decided by Yosys' SAT solver), `hard` (by CaDiCaL), `alike` and `abc` (by ABC) and `toggles` (counted).
+(decided by Yosys' SAT solver), `hard` (by CaDiCaL), `alike` and `abc` (by ABC), `diagrams` (by its decision diagrams)
+and `toggles` (counted).
 """
 
-__all__ = ["abc", "alike", "cells", "clocked", "equality", "function", "gates", "hard", "solver", "timed", "toggles"]
+__all__ = [
+    "abc",
+    "alike",
+    "cells",
+    "clocked",
+    "diagrams",
+    "equality",
+    "function",
+    "gates",
+    "hard",
+    "solver",
+    "timed",
+    "toggles",
+]
