@@ -3,6 +3,8 @@
 The inputs are always valid and the results always taken, so that pipeline registers pass each operation on; they become
 wires. A unit with an accumulator, or a running maximum, gets it as the input `accumulator`, and its outputs are the
 values that its registers take next. What the handshake does with operations is left out; `proofs` treats it apart.
+
+The function is one module, or a chain of the unit's steps, whose modules stay whole.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Any
 from fp9.units import Cast, Dot, Mac, Port, Unit
 from fp9_rtl.sums.gating import holds
 from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.netlists.between import gather
 from fp9_sim.netlists.tied import TIED, tied
 
 ACCUMULATOR = "accumulator"
@@ -40,7 +43,7 @@ _FLATTEN = """\
 read_verilog unit.v tied.v
 hierarchy -check -top tied
 proc
-flatten
+{kept}flatten
 async2sync
 opt_expr
 opt_clean
@@ -61,6 +64,9 @@ rename tied {name}
 write_verilog -noattr function.v
 """
 
+_KEPT = "setattr -mod -set keep_hierarchy 1 {modules}\n"
+"""Keeps modules whole."""
+
 _ALL_BUT_SHOWN = "t:$dff o:{output} %ci2:+$dff[Q] t:$dff %i %d"
 """Selects every register but the one that an output shows: the accumulator."""
 
@@ -75,8 +81,11 @@ endmodule
 
 
 @functools.lru_cache(maxsize=16)
-def function(unit: Unit, verilog: str) -> str:
-    """Verilog of the unit's function, named as the unit, its ports `function_inputs` and the unit's outputs."""
+def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
+    """Verilog of the unit's function, named as the unit, its ports `function_inputs` and the unit's outputs.
+
+    With `steps` it is a chain of them, and what stands between them (module `between`).
+    """
     if not unit.stages:
         return verilog
     if isinstance(unit, Dot) and holds(unit):
@@ -87,9 +96,13 @@ def function(unit: Unit, verilog: str) -> str:
         (folder / "tied.v").write_text(tied(unit, clocked=False))
         (folder / "wires.v").write_text(_WIRES)
         kept = _accumulator(unit)
-        run_yosys(_FLATTEN.format(registers=_ALL_BUT_SHOWN.format(output=kept.name) if kept else ""), folder)
+        registers = _ALL_BUT_SHOWN.format(output=kept.name) if kept else ""
+        whole = _KEPT.format(modules=" ".join(f"{unit.name}_*_{step}" for step in steps)) if steps else ""
+        run_yosys(_FLATTEN.format(kept=whole, registers=registers), folder)
         design = json.loads((folder / "function.json").read_text())
         _open_registers(unit, design["modules"][TIED])
+        if steps:
+            gather(design["modules"], TIED)
         (folder / "function.json").write_text(json.dumps(design))
         run_yosys(_BACK.format(name=unit.name), folder)
         return (folder / "function.v").read_text()

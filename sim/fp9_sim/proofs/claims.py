@@ -37,6 +37,7 @@ _BIASES = "extra biases are -8..8"
 _REGISTERS = (
     "pipeline registers are read as wires; that operations pass them whole and in order is the claim of the order"
 )
+_OPERATIONS = ", its addend the accumulator, or c with LOAD; CLEAR gives +0 and HOLD the accumulator"
 
 
 @dataclass(frozen=True)
@@ -156,14 +157,12 @@ def _(unit: Dot) -> list[Claim]:
         )
         return [_values(unit, proves, [], tuple(sum_cases(unit)), hard), *_handshake(unit)]
     if window_spec.is_offered(unit):
-        return [_by_parts("values", unit)]
+        return [_by_parts("values", unit), *_handshake(unit)]
     if not unit.stages or (unit.engine.chunk is not None and isinstance(unit, Mac)) or unit.engine.whole:
         return _only_handshake(unit, "this kind of sum")
     step = step_of(unit)
     what = f"the {step.kind} of the same spec without stages"
-    proves = f"result and flags equal those of {what}"
-    if isinstance(unit, Mac):
-        proves += ", its addend the accumulator, or c with LOAD; CLEAR gives +0 and HOLD the accumulator"
+    proves = f"result and flags equal those of {what}{_OPERATIONS if isinstance(unit, Mac) else ''}"
     of_step = [_by_parts("values of the step", step)] if window_spec.is_offered(step) else []
     assumes = [f"the values of {what} are a claim{'' if of_step else ', or a sweep,'} of their own"]
     return [_values(unit, proves, assumes, step_cases(unit), alike, step_verilog(unit)), *of_step, *_handshake(unit)]
@@ -175,14 +174,15 @@ def _(unit: Fpu) -> list[Claim]:
 
 
 def _by_parts(name: str, unit: Dot) -> Claim:
-    """The claim about a unit without stages whose circuit is proven step by step; of a step its own Verilog is read."""
+    """The claim about a unit whose circuit is proven step by step; of a step its own Verilog is read."""
     lemmas, passed = window_spec.lemmas(unit), window_spec.passed(unit)
 
     def oblige(verilog: str, case: Case, specification: str) -> Obligation:
         text = verilog if name == "values" else fp9_rtl.verilog(unit)
         return oblige_part(unit, lemmas, passed, text, case, specification)
 
-    return Claim(name, window_spec.PROVES, (), part_cases(lemmas), oblige)
+    proves = window_spec.PROVES + (_OPERATIONS if isinstance(unit, Mac) else "")
+    return Claim(name, proves, (_REGISTERS,) if unit.stages else (), part_cases(lemmas), oblige)
 
 
 def _only_handshake(unit: Unit, without: str) -> list[Claim]:

@@ -20,7 +20,9 @@ from typing import Any
 
 from fp9.units import Unit
 from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.netlists.between import ENTER, LEAVE
 from fp9_sim.netlists.diagrams import by_diagrams
+from fp9_sim.netlists.function import function
 from fp9_sim.netlists.solver import TOP, Obligation, combinational
 from fp9_sim.proofs.miter import Case
 
@@ -80,11 +82,14 @@ def part_cases(lemmas: Iterable[Lemma]) -> tuple[PartCase, ...]:
 def oblige_part(
     unit: Unit, lemmas: Sequence[Lemma], instead: Mapping[str, str], verilog: str, case: Case, specification: str
 ) -> Obligation:
-    """That a lemma holds. `instead` names the nets that pass a step, where the circuit leads them past it.
+    """That a lemma holds, pipeline registers read as wires. `instead` names the nets that pass a step, where the
+    circuit leads them past it.
 
     Raises ValueError where the lemmas do not cover the circuit.
     """
     assert isinstance(case, PartCase)
+    steps = dict.fromkeys(step for lemma in lemmas for step in lemma.steps if step not in (ENTER, LEAVE))
+    verilog = function(unit, verilog, tuple(steps))
     netlist = dismantled(unit, verilog)
     netlist.check(lemmas)
     by = by_diagrams if case.lemma.adds else combinational
@@ -113,7 +118,7 @@ class Netlist:
             name = match[0]
             while name not in self.drives and name in instead:
                 name = instead[name]
-            return name if name in self.drives or "." not in name else "1'b0"
+            return name if name.split("[")[0] in self.drives else "1'b0"
 
         return _FIELD.sub(resolved, text)
 
@@ -195,7 +200,7 @@ def dismantled(unit: Unit, verilog: str) -> Netlist:
         run_yosys(_HIERARCHY.format(name=unit.name), folder)
         modules = json.loads((folder / "unit.json").read_text())["modules"]
     top = modules[unit.name]
-    steps = {cell.removeprefix("u_"): content for cell, content in top["cells"].items()}
+    steps = {cell.split(".")[-1].removeprefix("u_"): content for cell, content in top["cells"].items()}
     gates = sorted(step for step, cell in steps.items() if cell["type"] not in modules)
     if gates:
         raise ValueError(f"{unit.name}: no proof by parts: its Verilog is no chain of steps")

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 
 from fp9.engines import Addend, Truncation
 from fp9.rounding import Flags
-from fp9.units import Dot, Mac
+from fp9.units import Dot, Mac, MacOp
 from fp9_rtl.sums.adder import EXTRA_BITS
 from fp9_rtl.sums.steps import has_integers
+from fp9_sim.netlists.between import ENTER, LEAVE
+from fp9_sim.netlists.function import ACCUMULATOR
 from fp9_sim.proofs.parts import Lemma
 from fp9_sim.proofs.product_spec import Products
 from fp9_sim.proofs.round_spec import DECIDED, PLACE, rounded
@@ -32,38 +34,45 @@ _NO_NUMBER = "!align.invalid || align.nan"
 
 def is_offered(unit: Dot) -> bool:
     """Whether the lemmas speak of a unit: a window for all terms, cut toward zero, without scales, and no shorter than
-    what rounding looks at."""
+    what rounding looks at; its steps whole."""
     engine = unit.engine
     plain = engine.window is not None and engine.addend is Addend.INSIDE and engine.truncation is Truncation.ZERO
     others = (unit.scale, engine.joined, engine.group, engine.chunk, engine.nan, engine.invalid_nan)
     flags = (engine.flush_result, engine.flush_addend, engine.zero_bypass, unit.bias_port, unit.gate_zeros)
-    kinds = not isinstance(unit, Mac) and engine.result.subnormals and engine.result.inf_code(False) is not None
+    kinds = engine.result.subnormals and engine.result.inf_code(False) is not None
+    # With one stage more a register stands within the products' steps.
+    whole = unit.stages <= 2 if isinstance(unit, Mac) else not unit.stages
     known = engine.rounding in DECIDED and not has_integers(unit)
     filled = engine.window is None or _sum_bits(unit) >= engine.result.precision + EXTRA_BITS
-    return (
-        plain
-        and kinds
-        and known
-        and filled
-        and not unit.stages
-        and all(other is None for other in others)
-        and not any(flags)
-    )
+    return plain and kinds and known and filled and whole and all(other is None for other in others) and not any(flags)
 
 
 def lemmas(unit: Dot) -> tuple[Lemma, ...]:
     """The lemmas in the order of the steps."""
-    return (*_products(unit).lemmas(), *_aligned(unit), *_added(unit), _rounded(unit))
+    return (*_entering(unit), *_products(unit).lemmas(), *_aligned(unit), *_added(unit), _rounded(unit))
 
 
 def passed(unit: Dot) -> dict[str, str]:
     """Nets that a circuit may lead past a step."""
     signs = {f"align.{name}_sign": f"multiply.{name}_sign" for name in unit.lane_names("product")}
-    return {**signs, "align.addend_sign": f"c[{unit.engine.addend_format.bits - 1}]"}
+    return {**signs, "align.addend_sign": f"{_addend(unit)}[{unit.engine.addend_format.bits - 1}]"}
 
 
 def _products(unit: Dot) -> Products:
     return Products(unit, unit.engine.result.bias)
+
+
+def _addend(unit: Dot) -> str:
+    """The net of the addend."""
+    return f"{ENTER}.c" if isinstance(unit, Mac) else "c"
+
+
+def _entering(unit: Dot) -> Iterator[Lemma]:
+    """What an accumulator's step adds to."""
+    if isinstance(unit, Mac):
+        loads, net = f"op == {int(MacOp.LOAD)}", _addend(unit)
+        says = f"!({loads} || op == {int(MacOp.ACCUMULATE)}) || {net} == ({loads} ? c : {ACCUMULATOR})"
+        yield Lemma("the addend of an operation", (ENTER,), (), {net: says}, (f": {ACCUMULATOR}", ": c"))
 
 
 # --- the window -------------------------------------------------------------------------------------------------------
@@ -153,8 +162,9 @@ def _terms(unit: Dot) -> Iterator[str]:
         net = f"multiply.{name}"
         yield f"  wire [{of.bits - 1}:0] {name}_value = {of.significand(name)}; wire {name}_sign = {net}_sign;"
         yield f"  wire {PLACE} rank_of_{name} = {of.number(f'{net}_exponent')}; wire {name}_zero = {net}_zero;"
-    field, fraction = f"c[{top}:{exponent}]", f"c[{exponent - 1}:{fmt.padding}]"
-    yield f"  wire [{f}:0] addend_value = {{{field} != 0, {fraction}}}; wire addend_sign = c[{fmt.bits - 1}];"
+    c = _addend(unit)
+    field, fraction = f"{c}[{top}:{exponent}]", f"{c}[{exponent - 1}:{fmt.padding}]"
+    yield f"  wire [{f}:0] addend_value = {{{field} != 0, {fraction}}}; wire addend_sign = {c}[{fmt.bits - 1}];"
     yield f"  wire {PLACE} rank_of_addend = {{1'b0, {field} == 0 ? 1 : {field}}} + 1;"
     yield f"  wire addend_zero = addend_value == 0; wire addend_special = &{field};"
     yield f"  wire addend_inf = addend_special && {fraction} == 0; wire addend_nan = addend_special && {fraction} != 0;"
@@ -262,9 +272,10 @@ def _rounded(unit: Dot) -> Lemma:
     width, place = _sum_bits(unit), fmt.bias + _window_bits(unit) - 1
     number = _products(unit).number("align.exponent")
     raised = "{1'b0, 1'b0, over, under, inexact || align.dropped || over}"
+    stateful = isinstance(unit, Mac)
     return Lemma(
         "the rounding, result and flags",
-        _ROUND,
+        (*_ROUND, LEAVE) if stateful else _ROUND,
         (
             *rounded(engine, width, "add.sum", f"{number} - {place}", "add.sign"),
             "  wire under = tiny && !over && (inexact || align.dropped);",
@@ -272,7 +283,14 @@ def _rounded(unit: Dot) -> Lemma:
             f"    : align.inf ? {{add.sign, {fmt.bits - 1}'d{fmt.inf_code(False)}}} : finite;",
             f"  wire [4:0] raised = align.nan ? (align.invalid ? {int(Flags.INVALID)} : 0) : align.inf ? 0 : {raised};",
         ),
-        {"result": "result == value", "flags": "flags == raised"},
+        _after(fmt.bits) if stateful else {"result": "result == value", "flags": "flags == raised"},
         ("inexact || align.dropped || over", "inexact || over"),
         assumes=(_NO_NUMBER, _fits(unit), _of_sum(unit), _hangs(unit, "add.sum == 0")),
     )
+
+
+def _after(bits: int) -> dict[str, str]:
+    """What an accumulator holds after an operation, and its flags: the sum, or what the operation says."""
+    adds = f"op == {int(MacOp.ACCUMULATE)} || op == {int(MacOp.LOAD)}"
+    kept = f"op == {int(MacOp.HOLD)} ? {ACCUMULATOR} : {bits}'d0"
+    return {"result": f"result == ({adds} ? value : {kept})", "flags": f"flags == ({adds} ? raised : 0)"}

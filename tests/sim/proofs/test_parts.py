@@ -9,7 +9,7 @@ import pytest
 import fp9_rtl
 from fp9.engines import engine
 from fp9.formats import format
-from fp9.units import Dot
+from fp9.units import Dot, Mac
 from fp9_sim.netlists.diagrams import by_diagrams, by_places
 from fp9_sim.netlists.solver import State
 from fp9_sim.proofs import claims_of, decided, prove, window_spec
@@ -57,6 +57,52 @@ def test_a_unit_with_stages_has_its_step_proven_by_parts() -> None:
     record = prove(staged, timeout=100)
     assert record.proven
     assert [claim.name for claim in record.claims] == ["values", "values of the step", "handshake", "order"]
+
+
+_MAC = Mac("mac", (format("e4m3"),), (format("e4m3"),), engine("hopper(G=2)"), stages=2)
+
+
+def test_a_unit_with_an_accumulator_is_proven_by_parts() -> None:
+    """What it adds to and what it holds after every operation are lemmas beside those of the sum."""
+    record = prove(_MAC, timeout=100)
+    assert record.proven
+    assert [claim.name for claim in record.claims] == ["values", "handshake", "order"]
+    assert "HOLD the accumulator" in record.claims[0].proves
+    assert all(case.control_refuted for claim in record.claims for case in claim.cases)
+
+
+_WRONG_AROUND = [
+    ("i_c = (payload_op == 2'd0) ?", "i_c = (payload_op == 2'd1) ?", "the addend"),
+    ("default: next_payload_result = payload_result", "default: next_payload_result = payload_c", "the rounding"),
+    ("2'd2: next_payload_result = 32'd0", "2'd2: next_payload_result = round_result", "the rounding"),
+    ("2'd0, 2'd1: value_by_payload_op = {align_invalid", "2'd0: value_by_payload_op = {align_invalid", "the rounding"),
+    (".product0_sign(pipeline_payload_product0_s", ".product0_sign(pipeline_payload_product1_s", "the sum of all"),
+    (".addend_sign(i_c[31])", ".addend_sign(i_c[31] ^ payload_op[0])", "the sum of all"),
+    ("payload_product0_zero <= ", "payload_product0_zero <= ~", "product0: significand"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "lemma"), _WRONG_AROUND)
+def test_what_is_wrong_around_the_steps_of_an_accumulator_is_refuted(right: str, wrong: str, lemma: str) -> None:
+    """Operations, what stands between steps, and registers, which are read as wires."""
+    verilog = fp9_rtl.verilog(_MAC)
+    assert right in verilog, verilog
+    values = claims_of(_MAC)[0]
+    (case,) = (case for case in values.cases if case.name.startswith(lemma))
+    assert decided(_MAC, values, case, verilog.replace(right, wrong), 100).state == State.REFUTED.value
+
+
+def test_gates_between_steps_drive_all_that_is_read_of_them() -> None:
+    verilog = fp9_rtl.verilog(_MAC)
+    changed = verilog.replace(".c(i_c)", ".c({i_c[31:1], payload_c[0]})")
+    assert changed != verilog
+    with pytest.raises(ValueError, match="no chain of steps: gates drive a part of what they read as c"):
+        prove(_MAC, changed)
+
+
+def test_an_accumulator_whose_products_are_cut_within_a_step_is_compared_with_its_step() -> None:
+    deeper = dataclasses.replace(_MAC, stages=3)
+    assert [claim.name for claim in claims_of(deeper)][:2] == ["values", "values of the step"]
 
 
 def test_lemmas_have_to_cover_the_circuit() -> None:

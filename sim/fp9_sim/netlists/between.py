@@ -1,0 +1,89 @@
+"""What stands between the steps of a circuit, as two modules: what a step reads of gates, and the outputs they drive.
+
+So a circuit with gates of its own, as the choice of what an accumulator adds, is a chain of steps too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from typing import Any
+
+ENTER, LEAVE = "enter", "leave"
+"""The modules; an output of the first is named by the pin of the step that reads it."""
+
+_Cells = Mapping[str, dict[str, Any]]
+
+
+def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
+    """Move the gates of a module of a Yosys design, given as JSON, into the modules ENTER and LEAVE.
+
+    Raises ValueError where gates drive a part of what a step reads.
+    """
+    top = modules[name]
+    gates = {key: cell for key, cell in top["cells"].items() if cell["type"] not in modules}
+    steps = {key: cell for key, cell in top["cells"].items() if key not in gates}
+    driver = {bit: key for key, cell in gates.items() for bit in _bits(cell, "output")}
+    read = _read(name, modules, steps.values(), driver.keys())
+    shown = {
+        port: content["bits"]
+        for port, content in top["ports"].items()
+        if content["direction"] == "output" and set(content["bits"]) & driver.keys()
+    }
+    for group, given in ((ENTER, read), (LEAVE, shown)):
+        if given:
+            modules[group] = _module(gates, driver, given)
+            ports = {port: content["bits"] for port, content in modules[group]["ports"].items()}
+            steps[f"u_{group}"] = {"type": group, "parameters": {}, "attributes": {}, "connections": ports}
+    # Outputs may be constants or nets that others drive: behind their module they are nets of their own.
+    free = 1 + max(bit for cell in top["cells"].values() for bit in _bits(cell, "input", "output"))
+    for port, bits in shown.items():
+        top["ports"][port]["bits"] = list(range(free, free + len(bits)))
+        free += len(bits)
+        steps[f"u_{LEAVE}"]["connections"][port] = top["ports"][port]["bits"]
+        top["netnames"].pop(port, None)
+    top["cells"] = steps
+
+
+def _read(
+    name: str, modules: Mapping[str, dict[str, Any]], steps: Iterable[dict[str, Any]], driven: Set[Any]
+) -> dict[str, list[Any]]:
+    """What gates give to steps, by the widest pin that reads it."""
+    pins = [
+        (pin, cell["connections"].get(pin, []))
+        for cell in steps
+        for pin, port in modules[cell["type"]]["ports"].items()
+        if port["direction"] == "input"
+    ]
+    read: dict[str, list[Any]] = {}
+    for pin, bits in sorted(pins, key=lambda item: -len(item[1])):
+        known = {bit for found in read.values() for bit in found}
+        if not driven & (set(bits) - known):
+            continue
+        if pin in read or known & set(bits) or not driven >= set(bits):
+            raise ValueError(f"{name}: no chain of steps: gates drive a part of what they read as {pin}")
+        read[pin] = bits
+    return read
+
+
+def _module(gates: _Cells, driver: Mapping[Any, str], given: Mapping[str, list[Any]]) -> dict[str, Any]:
+    """The gates that nets depend on, with these as outputs and all that they read as the input `i`."""
+    cells: dict[str, dict[str, Any]] = {}
+    reads: dict[Any, None] = {}
+    waiting = [bit for bits in given.values() for bit in bits]
+    while waiting:
+        bit = waiting.pop()
+        key = driver.get(bit)
+        if key is None and not isinstance(bit, str):
+            reads[bit] = None
+        elif key is not None and key not in cells:
+            cells[key] = gates[key]
+            waiting += _bits(gates[key], "input")
+    ports = {port: {"direction": "output", "bits": bits} for port, bits in given.items()}
+    inputs = {"i": {"direction": "input", "bits": list(reads)}}
+    return {"attributes": {}, "ports": {**inputs, **ports}, "cells": cells, "netnames": {}}
+
+
+def _bits(cell: Mapping[str, Any], *directions: str) -> list[int]:
+    """The nets at a cell's pins, no constants."""
+    pins: Iterable[tuple[str, list[Any]]] = cell["connections"].items()
+    return [b for pin, bits in pins if cell["port_directions"][pin] in directions for b in bits if isinstance(b, int)]
