@@ -1,11 +1,13 @@
 """Obligations about additions of many terms: a decision diagram of each bit, in ABC.
 
 Sums formed in different orders have no inner nets in common, and SAT finds no end. A diagram whose inputs stand in the
-order of their places, all lowest bits first, has little to remember from one place to the next: the carries.
+order of their places, all lowest bits first, has little to remember from one place to the next: the carries. Signs, as
+other single bits, come last.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 import tempfile
@@ -53,7 +55,7 @@ class _ByDiagrams(Obligation):
 
 
 def by_places(blif: str) -> str:
-    """A circuit with its inputs in the order of their places in words, single bits first."""
+    """A circuit with its inputs in the order of their places in words, single bits last."""
     joined = blif.replace("\\\n", " ")
     found = re.search(r"^\.inputs (.*)$", joined, re.MULTILINE)
     if found is None:
@@ -61,6 +63,6 @@ def by_places(blif: str) -> str:
     return joined.replace(found[0], ".inputs " + " ".join(sorted(found[1].split(), key=_place)))
 
 
-def _place(name: str) -> tuple[int, str]:
+def _place(name: str) -> tuple[float, str]:
     index = re.search(r"\[(\d+)\]$", name)
-    return (int(index[1]) if index else -1, name)
+    return (int(index[1]) if index else math.inf, name)

@@ -14,7 +14,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,8 @@ class Lemma:
 
     `lines` are Verilog that the conditions read. `says` has for every net or output that it determines the condition
     that does; `gives` are further conditions that lemmas behind may assume. `control` is a text of the specification
-    and the error that stands in its place. `adds`: additions of many terms, for decision diagrams.
+    and the error that stands in its place. `adds` has the signs of terms, of which there are many, by the terms' nets:
+    for decision diagrams, whose inputs are the terms as ones' complements, so that signs matter at the end alone.
     """
 
     name: str
@@ -50,7 +51,7 @@ class Lemma:
     control: tuple[str, str]
     assumes: tuple[str, ...] = ()
     gives: tuple[str, ...] = ()
-    adds: bool = False
+    adds: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -93,7 +94,8 @@ def oblige_part(
     netlist = dismantled(unit, verilog)
     netlist.check(lemmas)
     by = by_diagrams if case.lemma.adds else combinational
-    return by(verilog, netlist.proof(case.lemma.steps, netlist.present(specification, instead)))
+    adds = {term: netlist.present(sign, instead) for term, sign in case.lemma.adds.items()}
+    return by(verilog, netlist.proof(case.lemma.steps, netlist.present(specification, instead), adds))
 
 
 @dataclass(frozen=True)
@@ -145,8 +147,12 @@ class Netlist:
         if unsaid := self.outputs.keys() - said:
             raise self._error(f"no lemma says what {min(unsaid)} is")
 
-    def proof(self, steps: Sequence[str], text: str) -> str:
-        """The Verilog of an obligation: the steps, what they and the specification `text` read of others, and that."""
+    def proof(self, steps: Sequence[str], text: str, adds: Mapping[str, str]) -> str:
+        """The Verilog of an obligation: the steps, what they and the specification `text` read of others, and that.
+
+        Its inputs are the nets read, but for terms that it `adds` their ones' complements: whatever the sign, the term
+        takes every value.
+        """
         shown = {name: bits for name, bits in self.drives.items() if name.split(".")[0] in steps}
         words = set(re.findall(r"(?<!')\b[\w.]+", text))
         outputs = {name: bits for name, bits in self.outputs.items() if name in words}
@@ -158,9 +164,12 @@ class Netlist:
             for name, bits in {**free, **shown}.items()
             for i, bit in enumerate(bits)
         }
-        ports = [f"  input {_declared(name, bits)}" for name, bits in free.items()]
+        ports = [f"  input {_declared(f'of_{name}' if name in adds else name, bits)}" for name, bits in free.items()]
         ports += [f"  output {_declared(name, bits)}" for name, bits in {**shown, **outputs}.items()]
         lines = [f"module {TOP} (", ",\n".join([*ports, "  output ok"]), ");"]
+        for term, sign in adds.items():
+            signs = f"{{{len(free[term])}{{{_FIELD.sub(lambda match: _word(match[0]), sign)}}}}}"
+            lines.append(f"  wire {_declared(term, free[term])} = of_{_word(term)} ^ {signs};")
         for step in steps:
             into = {pin: _joined(bits, spelled) for pin, bits in self.pins[step].items()}
             out = {pin: _joined(bits, spelled) for pin, bits in self.gives[step].items()}

@@ -252,7 +252,7 @@ def _added(unit: Dot) -> Iterator[Lemma]:
         },
         ("-magnitude", "~magnitude"),
         gives=(_fits(unit),),
-        adds=True,
+        adds={f"align.{term}": f"align.{term}_sign" for term in terms},
     )
     yield Lemma(
         "the sum high above all products, and of nothing",
