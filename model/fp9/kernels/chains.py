@@ -35,7 +35,7 @@ _FEWER_ROWS = 4 if WIDE else 2
 BLOCK = 64
 """Products between two looks at the accumulators, or somewhat fewer, or one step."""
 
-NEAREST_EVEN, NEAREST_AWAY = range(2)
+NEAREST_EVEN, NEAREST_AWAY, GRADUALLY = range(3)
 
 
 @inlined
@@ -90,7 +90,19 @@ def _away(code: Code, x: Any, scale: Any, _least: Any) -> Any:
     return code.as_numbers(code.builder.and_(code.builder.add(code.as_bits(x), half), mask))
 
 
-def _chain(rows: int, rounding: Any, several: bool, mode: int = TO_NEAREST) -> Any:
+def _changed(code: Code, exact: Any, rounded: Any, _least: Any) -> Any:
+    """Bits of what a rounding changed."""
+    return code.builder.xor(code.as_bits(exact), code.as_bits(rounded))
+
+
+def _changed_or_tiny(code: Code, exact: Any, rounded: Any, least: Any) -> Any:
+    """The same, negative for a sum that may be tiny."""
+    changed = _changed(code, exact, rounded, least)
+    tiny = code.builder.icmp_signed("<=", code.as_bits(code.magnitude(exact)), code.as_bits(least))
+    return code.builder.select(tiny, code.builder.neg(changed), changed)
+
+
+def _chain(rows: int, rounding: Any, several: bool, mode: int = TO_NEAREST, mark: Any = _changed) -> Any:
     """A tile: accumulators = round(accumulators + products), a whole number of steps, and marks of inexact ones."""
 
     def tile(
@@ -123,7 +135,7 @@ def _chain(rows: int, rounding: Any, several: bool, mode: int = TO_NEAREST) -> A
                 exact, rounded = total.get(), rounding(code, total.get(), factor, smallest)
                 total.set(rounded)
                 if marks:
-                    changed = code.builder.xor(code.as_bits(exact), code.as_bits(rounded))
+                    changed = mark(code, exact, rounded, smallest)
                     marks[place].set(code.builder.or_(marks[place].get(), changed))
         for values, array in ((sums, acc), *((marks, x) for x in lost)):
             for value, cell in zip(values, cells, strict=True):
@@ -137,7 +149,9 @@ _plain_rows, _plain_row = (_chain(rows, _none, several=False) for rows in (_ROWS
 _up_rows, _up_row = (_chain(rows, _none, several=False, mode=UPWARD) for rows in (_ROWS, 1))
 _down_rows, _down_row = (_chain(rows, _none, several=False, mode=DOWNWARD) for rows in (_ROWS, 1))
 _even_rows, _even_row = (_chain(rows, _to_even, several=False) for rows in (_ROWS, 1))
-_gradual_rows, _gradual_row = (_chain(rows, _gradually, several=False) for rows in (_FEWER_ROWS, 1))
+_gradual_rows, _gradual_row = (
+    _chain(rows, _gradually, several=False, mark=_changed_or_tiny) for rows in (_FEWER_ROWS, 1)
+)
 _away_rows, _away_row = (_chain(rows, _away, several=False) for rows in (_ROWS, 1))
 _even_steps_rows, _even_steps_row = (_chain(rows, _to_even, several=True) for rows in (_ROWS, 1))
 _away_steps_rows, _away_steps_row = (_chain(rows, _away, several=True) for rows in (_ROWS, 1))
@@ -296,8 +310,8 @@ def _marked(tile, rows, s, whole, some, marks, columns):
 
 @inlined
 def _marked_once(tile, rows, s, whole, some, marks, columns):
-    """A tile with marks, as long as not all of them are set."""
-    if _are_set(marks, some[5], rows if whole else 1, columns):
+    """A tile with marks, as long as not all of them are set and say all that they may."""
+    if s.mode != GRADUALLY and _are_set(marks, some[5], rows if whole else 1, columns):
         tile(s.mode, whole, some)
     else:
         tile(s.mode, whole, (*some, marks))
@@ -368,7 +382,9 @@ def rounded(s, a, bounds, b, acc, out, begin, end, redo, length, join, lost):
 
 @kernel
 def rounded_gradually(s, a, bounds, b, acc, out, begin, end, redo, length, join, lost):
-    """As `rounded`, to nearest even, of a format whose subnormal numbers sums may round to; without marks."""
+    """As `rounded`, to nearest even, of a format whose subnormal numbers sums may round to; marks of inexact sums that
+    may be tiny are negative.
+    """
     _blocks(_one_product_gradually, _FEWER_ROWS, s, a, bounds, b, acc, out, begin, end, redo, length, join, lost)
 
 

@@ -95,6 +95,9 @@ class Tiled(FastSums):
 
     joins_inside = True
 
+    marks_tiny = False
+    """Whether marks of inexact sums that may be tiny are negative; elsewhere none is tiny and inexact."""
+
     @functools.cached_property
     def _chunks_in_tiles(self) -> bool:
         return self.joins_inside and all((scales == 1).all() for scales in self._scales)
@@ -132,6 +135,8 @@ class Tiled(FastSums):
         if self.joins:
             steps = start / 2.0 ** lowest_step(self.engine.output)
             unsure |= np.floor(steps) != steps
+        if self.marks_tiny:
+            unsure |= lost < 0
         return Flagged(sums, (lost != 0) * INEXACT, unsure)
 
     @property

@@ -44,7 +44,7 @@ class Rounded(Tiled):
             exact = 2.0 ** (lowest + BINARY64.precision)
         self._numbers = chain_kernels.Rounded(
             engine.products,
-            _MODES[engine.rounding],
+            self._mode,
             drop,
             self.carrier(min(float(engine.result.max), exact, 2.0 ** (host.maxexp - 1 - drop))),
             self.carrier(2.0**lowest),
@@ -53,6 +53,10 @@ class Rounded(Tiled):
         )
         length = chain_kernels.block_of.py_func(engine.products)
         self._bounds = np.where(self._special_rows, self.carrier(0), self._tops) * self.carrier(length)
+
+    @property
+    def _mode(self) -> int:
+        return _MODES[self.engine.rounding]
 
     @property
     def _met_step(self) -> int:
@@ -150,11 +154,8 @@ class RoundedGradually(RoundedNarrow):
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
         return Tiled.takes(engine, a, b, depth_bits)
 
-    @property
-    def has_flags(self) -> bool:
-        """What underflows is not marked."""
-        return False
-
+    marks_tiny = True
+    _mode = chain_kernels.GRADUALLY
     _kernel = staticmethod(chain_kernels.rounded_gradually)
 
 
