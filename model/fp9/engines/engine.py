@@ -122,8 +122,8 @@ class Engine:
     infinity_run: int | None = None
 
     def __hash__(self) -> int:
-        """Without what takes long, as strategies are looked up by engine at every call; and not of the name alone, as a
-        search tries hundreds of engines of one name.
+        """Strategies are looked up by engine at every call, so that choices, whose own hash takes long, count by their
+        places in memory; not of the name alone, as a search tries hundreds of engines of one name.
         """
         numbers = (self.products, self.window, self.zero_exponent, self.joined, self.chunk, self.interleave, self.group)
         choices = (id(self.rounding), id(self.truncation), id(self.addend), self.whole, self.flush_result, self.nan)

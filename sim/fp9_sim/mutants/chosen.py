@@ -1,12 +1,19 @@
-"""What chooses an error in a netlist as Yosys' JSON has it: one more input, cells that compare it, multiplexers."""
+"""What chooses an error in a netlist as Yosys' JSON has it, one more input, cells that compare it, multiplexers; and
+the simple gates that are made of it."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from fp9.units import Unit
+from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.mutants.draw import SELECT, SELECT_BITS
+from fp9_sim.netlists.gates import GateNetlist
 
 Bit = int | str
 """A net as Yosys' JSON numbers it, or a constant."""
@@ -40,6 +47,21 @@ class Choice:
         pins = {"A": bits, "B": others, "S": [chosen], "Y": shown}
         self._cells[name] = cell("$mux", pins, {"WIDTH": len(bits)})
         return shown
+
+
+def simple_gates(
+    unit: Unit, module: dict[str, Any], script: str, furnish: Callable[[Path], object] = lambda folder: None
+) -> GateNetlist:
+    """The netlist that Yosys' script for a unit makes of its changed module; `furnish` adds what else the script reads.
+
+    The script reads changed.json and ends with `draw.TO_JSON`.
+    """
+    with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
+        folder = Path(name)
+        furnish(folder)
+        (folder / "changed.json").write_text(json.dumps({"modules": {unit.name: module}}))
+        run_yosys(script.format(name=unit.name), folder)
+        return GateNetlist.from_json(json.loads((folder / "mutants.json").read_text())["modules"][unit.name])
 
 
 def cell(kind: str, pins: Mapping[str, Sequence[Bit]], parameters: Mapping[str, int] | None = None) -> dict[str, Any]:

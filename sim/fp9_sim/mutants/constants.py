@@ -18,9 +18,8 @@ import numpy as np
 
 from fp9.units import Unit
 from fp9_rtl.tools.yosys import run_yosys
-from fp9_sim.mutants.chosen import Bit, Choice
+from fp9_sim.mutants.chosen import Bit, Choice, simple_gates
 from fp9_sim.mutants.draw import TO_JSON, Mutant, MutantSet
-from fp9_sim.netlists.gates import GateNetlist
 
 STEP, FLIP = "step", "flip"
 
@@ -70,7 +69,7 @@ def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) 
         changes = [every[i] for i in order]
         _insert(module, changes)
         mutants = tuple(Mutant(level, seed, i, changed.change) for i, changed in enumerate(changes, start=1))
-        yield MutantSet(mutants, _simple_gates(unit, module))
+        yield MutantSet(mutants, simple_gates(unit, module, _TO_GATES))
 
 
 @functools.lru_cache(maxsize=1)
@@ -81,14 +80,6 @@ def _read(unit: Unit, text: str) -> str:
         (folder / "unit.v").write_text(text)
         run_yosys(_READ.format(name=unit.name), folder)
         return (folder / "read.json").read_text()
-
-
-def _simple_gates(unit: Unit, module: dict[str, Any]) -> GateNetlist:
-    with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
-        folder = Path(name)
-        (folder / "changed.json").write_text(json.dumps({"modules": {unit.name: module}}))
-        run_yosys(_TO_GATES.format(name=unit.name), folder)
-        return GateNetlist.from_json(json.loads((folder / "mutants.json").read_text())["modules"][unit.name])
 
 
 # --- drawing ----------------------------------------------------------------------------------------------------------

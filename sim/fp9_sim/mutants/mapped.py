@@ -24,7 +24,7 @@ from fp9.units import Unit
 from fp9_rtl.synthesis.libraries import LIBRARIES, Library, library
 from fp9_rtl.synthesis.mapping import cell_options, copy_liberty
 from fp9_rtl.tools.yosys import run_yosys
-from fp9_sim.mutants.chosen import Bit, Choice, cell
+from fp9_sim.mutants.chosen import Bit, Choice, cell, simple_gates
 from fp9_sim.mutants.draw import READ, TO_JSON, Mutant, MutantSet
 from fp9_sim.netlists.gates import REGISTER, GateNetlist
 
@@ -69,7 +69,7 @@ def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) 
         changes = _DRAWN[level](_Nets(module), count, np.random.default_rng(seed))
         mutants = tuple(Mutant(level, seed, i, name) for i, (name, _) in enumerate(changes, start=1))
         _insert(module, changes)
-        yield MutantSet(mutants, _simple_gates(unit, module))
+        yield MutantSet(mutants, _in_gates(unit, module))
 
 
 @functools.lru_cache(maxsize=1)
@@ -83,14 +83,9 @@ def _mapped(unit: Unit, text: str) -> str:
         return (folder / "mapped.json").read_text()
 
 
-def _simple_gates(unit: Unit, module: dict[str, Any]) -> GateNetlist:
+def _in_gates(unit: Unit, module: dict[str, Any]) -> GateNetlist:
     """The netlist of a module of library cells, each made of simple gates."""
-    with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
-        folder = Path(name)
-        copy_liberty(cells(), folder)
-        (folder / "changed.json").write_text(json.dumps({"modules": {unit.name: module}}))
-        run_yosys(_TO_GATES.format(name=unit.name), folder)
-        return GateNetlist.from_json(json.loads((folder / "mutants.json").read_text())["modules"][unit.name])
+    return simple_gates(unit, module, _TO_GATES, lambda folder: copy_liberty(cells(), folder))
 
 
 # --- drawing ----------------------------------------------------------------------------------------------------------

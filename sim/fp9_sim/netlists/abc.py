@@ -27,6 +27,11 @@ def program() -> str | None:
     return next((found for name in PROGRAMS if (found := shutil.which(name))), None)
 
 
+def version() -> dict[str, str]:
+    """The name of the program that is installed, which does not state its version, by what records call it."""
+    return {"abc": Path(program() or "none").name}
+
+
 def agree(graph: AndGraph, pairs: Sequence[tuple[Literal, Literal]], timeout: float) -> Verdict:
     """Whether the literals of every pair are the same for all inputs; not finished, too, where there is no ABC.
 

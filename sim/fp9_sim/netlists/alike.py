@@ -42,7 +42,7 @@ class _Alike(Obligation):
         return super().decide(timeout)
 
     def tools(self) -> dict[str, str]:
-        return super().tools() | {"abc": Path(abc.program() or "none").name}
+        return super().tools() | abc.version()
 
 
 def with_wrong(files: Mapping[str, str]) -> dict[str, str]:

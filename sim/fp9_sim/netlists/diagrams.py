@@ -38,7 +38,7 @@ class _ByDiagrams(Obligation):
         return super().decide(timeout)
 
     def tools(self) -> dict[str, str]:
-        return super().tools() | {"abc": abc.program() or ""}
+        return super().tools() | abc.version()
 
     def _holds(self, timeout: float) -> bool:
         with tempfile.TemporaryDirectory(prefix="fp9-diagram-") as name:

@@ -48,7 +48,7 @@ def test_nets_are_stuck_and_exchanged() -> None:
     }
     changes = [((4, "0"),), ((4, "1"),), ((5, "0"),), ((4, 5), (5, 4))]
     mapped._insert(module, [(str(change), change) for change in changes])
-    netlist = mapped._simple_gates(Decoder("two", (format("e4m3"),)), module)
+    netlist = mapped._in_gates(Decoder("two", (format("e4m3"),)), module)
     a, b = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
     both, either, one = a & b, a | b, np.ones(4, dtype=int)
     expected = [(both, either), (0 * one, either), (one, either), (both, 0 * one), (either, both), (both, either)]

@@ -12,7 +12,7 @@ from fp9.formats import format
 from fp9.units import Dot, Mac
 from fp9_sim.netlists.diagrams import by_diagrams, by_places
 from fp9_sim.netlists.solver import State
-from fp9_sim.proofs import claims_of, decided, prove, window_spec
+from fp9_sim.proofs import CaseRecord, claims_of, decided, prove, window_spec
 from fp9_sim.proofs.parts import dismantled
 
 _UNIT = Dot("dot", (format("e4m3"),), (format("e4m3"),), engine("hopper(G=2)"))
@@ -43,13 +43,17 @@ _WRONG = [
 
 @pytest.mark.parametrize(("right", "wrong", "lemma"), _WRONG)
 def test_a_wrong_step_or_wire_is_refuted_where_it_is(right: str, wrong: str, lemma: str) -> None:
-    verilog = fp9_rtl.verilog(_UNIT)
+    assert _changed(_UNIT, right, wrong, lemma).counterexample
+
+
+def _changed(unit: Dot | Mac, right: str, wrong: str, lemma: str) -> CaseRecord:
+    """A lemma of the claim about a unit's values, refuted for its Verilog with a text changed."""
+    verilog, claim = fp9_rtl.verilog(unit), claims_of(unit)[0]
     assert right in verilog, verilog
-    (claim,) = claims_of(_UNIT)
     (case,) = (case for case in claim.cases if case.name.startswith(lemma))
-    record = decided(_UNIT, claim, case, verilog.replace(right, wrong), 100)
+    record = decided(unit, claim, case, verilog.replace(right, wrong), 100)
     assert record.state == State.REFUTED.value
-    assert record.counterexample
+    return record
 
 
 def test_a_unit_with_stages_has_its_step_proven_by_parts() -> None:
@@ -85,11 +89,7 @@ _WRONG_AROUND = [
 @pytest.mark.parametrize(("right", "wrong", "lemma"), _WRONG_AROUND)
 def test_what_is_wrong_around_the_steps_of_an_accumulator_is_refuted(right: str, wrong: str, lemma: str) -> None:
     """Operations, what stands between steps, and registers, which are read as wires."""
-    verilog = fp9_rtl.verilog(_MAC)
-    assert right in verilog, verilog
-    values = claims_of(_MAC)[0]
-    (case,) = (case for case in values.cases if case.name.startswith(lemma))
-    assert decided(_MAC, values, case, verilog.replace(right, wrong), 100).state == State.REFUTED.value
+    _changed(_MAC, right, wrong, lemma)
 
 
 def test_gates_between_steps_drive_all_that_is_read_of_them() -> None:
