@@ -61,7 +61,7 @@ def _verdict(mapping: str, row: dict[str, Any]) -> dict[str, Any]:
 
     foreign = load(FOLDER / f"{mapping}.toml")
     found = check_rtl(foreign)
-    unit = verilated(foreign.spec, verilog=wrapped(foreign, foreign.latency or 0))
+    unit = verilated(foreign.spec, verilog=wrapped(foreign, foreign.latency or 0), operations=found.checked)
     single = {}
     for operation in row["asked"]:
         given = {name: int(code, 16) for name, code in re.findall(r"(\w+) = (0x\w+)", operation)}

@@ -39,8 +39,14 @@ in the way of the vectors; without it others have none, or take minutes to compi
 _WORTH_AGAIN = 200_000
 """Bytes of a generated evaluation, up to which it is then compiled again; of longer ones none was seen to gain."""
 
-_COMPILER = f"c++ -O3 -march=native {_VECTOR_CODE} -fPIC -fvisibility=hidden -fno-gnu-unique {_DEFINED}"
+_COMPILER = f"c++ -march=native {_VECTOR_CODE} -fPIC -fvisibility=hidden -fno-gnu-unique {_DEFINED}"
 """Several units are loaded into one process: each keeps Verilator's library to itself."""
+
+_THOROUGHLY, _QUICKLY = "-O3", "-O1"
+"""How much is made of the code: vectors, where there can be some, in a second to a minute, or none in half a second."""
+
+FEW = 1 << 24
+"""Operations up to which code without vectors has run them before the other would be compiled."""
 
 _SHARED = "-shared -Wl,-Bsymbolic -Wl,-z,defs"
 
@@ -63,18 +69,21 @@ _SOURCES = ("verilated.cpp", "verilated_threads.cpp")
 """What a model with state needs of Verilator's library."""
 
 
-def compiled(unit: Unit, verilog: str, opens: bool) -> Path:
+def compiled(unit: Unit, verilog: str, opens: bool, operations: int | None) -> Path:
     """The library of a unit, its registers opened or as they are, in a folder that is complete whenever it exists.
 
-    Errors are those of `verilated`.
+    Where it is to run few `operations` it is compiled quickly, if it was not compiled for many before. Errors are those
+    of `verilated`.
     """
     simulator, cache = verilator(), folder("verilated")
     options = [simulator.version, _processor(), _COMPILER, _FOR_VECTORS, str(_WORTH_AGAIN)]
     loop = [*recipe(), shim(unit, NO_REGISTERS)] if opens else [shim(unit)]
-    key = hashlib.sha256(json.dumps([unit.name, verilog, *loop, *options, *_ARGUMENTS]).encode()).hexdigest()[:24]
-    final = cache / f"{unit.name}-{key}"
-    if _is_kept(final):
-        return final / LIBRARY
+    levels = (_THOROUGHLY,) if operations is None or operations > FEW else (_THOROUGHLY, _QUICKLY)
+    for level in levels:
+        key = hashlib.sha256(json.dumps([unit.name, verilog, *loop, *options, level, *_ARGUMENTS]).encode()).hexdigest()
+        final = cache / f"{unit.name}-{key[:24]}"
+        if _is_kept(final):
+            return final / LIBRARY
     cache.mkdir(parents=True, exist_ok=True)
     working = Path(tempfile.mkdtemp(dir=cache, prefix=f".{final.name}."))
     try:
@@ -86,7 +95,7 @@ def compiled(unit: Unit, verilog: str, opens: bool) -> Path:
         _call(unit, simulator, working, [str(simulator.folder / "verilator"), *arguments])
         evaluation = _lanes(working)
         (working / LANES).write_text(evaluation)
-        _compile(unit, simulator, options, working, is_class=not evaluation)
+        _compile(unit, simulator, options, level, working, is_class=not evaluation)
         (working / _DIGEST).write_text(_digest(working / LIBRARY))
         publish(working, final)
         keep_within_bound()
@@ -118,27 +127,27 @@ def _digest(library: Path) -> str:
     return hashlib.sha256(library.read_bytes()).hexdigest()
 
 
-def _compile(unit: Unit, simulator: Simulator, options: list[str], working: Path, is_class: bool) -> None:
+def _compile(unit: Unit, simulator: Simulator, options: list[str], level: str, working: Path, is_class: bool) -> None:
     """Compile the shim into `LIBRARY`, and beside it what it does not include: Verilator's class and its library."""
     include = simulator.folder.parent / "include"
     compiler = [*_COMPILER.split(), "-I.", f"-I{include}", f"-I{include}/vltstd"]
 
     def header(folder: Path) -> None:
         (folder / _HEADER).write_text('#include "verilated.h"\n')
-        _call(unit, simulator, folder, [*compiler, "-x", "c++-header", _HEADER])
+        _call(unit, simulator, folder, [*compiler, level, "-x", "c++-header", _HEADER])
 
     def objects(folder: Path) -> None:
         for source in _SOURCES:
             _call(unit, simulator, folder, [*compiler, "-O1", "-c", str(include / source)])
 
-    read = ["-include", str(shared("verilator-header", options, header) / _HEADER)]
+    read = ["-include", str(shared("verilator-header", [*options, level], header) / _HEADER)]
     parts = [_SHIM]
     if is_class:
         (working / _CLASS).write_text("".join(f'#include "{path.name}"\n' for path in working.glob(f"{PREFIX}*.cpp")))
         parts += [_CLASS, *(str(path) for path in shared("verilator-objects", options, objects).glob("*.o"))]
-    command = [*compiler, *read, *_SHARED.split(), "-o", LIBRARY, _TELL_VECTORS, *parts]
+    command = [*compiler, level, *read, *_SHARED.split(), "-o", LIBRARY, _TELL_VECTORS, *parts]
     said = _call(unit, simulator, working, command)
-    if not is_class and _LOOP not in said and _evaluated(working) <= _WORTH_AGAIN:
+    if level == _THOROUGHLY and not is_class and _LOOP not in said and _evaluated(working) <= _WORTH_AGAIN:
         said = _call(unit, simulator, working, [*command, _FOR_VECTORS])
     (working / SAID).write_text(said)
 

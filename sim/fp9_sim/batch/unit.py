@@ -137,14 +137,20 @@ def _addresses(arrays: list[NDArray[Any]]) -> ctypes.Array[ctypes.c_void_p]:
 
 
 def verilated(
-    unit: Unit, *, threads: int | None = None, verilog: str | None = None, streams: int | None = None
+    unit: Unit,
+    *,
+    threads: int | None = None,
+    verilog: str | None = None,
+    streams: int | None = None,
+    operations: int | None = None,
 ) -> Verilated:
     """Compile a unit's Verilog, or take what was compiled before from the cache, and load it.
 
     `threads` is how many cores are used by operations that do not depend on each other: those of a combinational unit,
     and of several streams; all that the process may use by default. `verilog` is compiled in place of the generated
     text. `streams` is how many sequences of operations run side by side in a unit with stages, whose registers Yosys
-    opens for that; without it the unit is run as it stands, its clock and all. Compiled units are kept in
+    opens for that; without it the unit is run as it stands, its clock and all. `operations` is about how many it is to
+    run: few are not worth the time in which the compiler looks for vector code. Compiled units are kept in
     `$FP9_CACHE`/verilated, else in ~/.cache/fp9/verilated. Raises MissingTool, SimulatorError where Verilator refuses
     the design, ValueError for registers that cannot be opened and fewer than 2 streams, OSError where the cache cannot
     be written.
@@ -153,7 +159,8 @@ def verilated(
         raise ValueError(f"{unit.name}: {streams} streams given; give 2 or more, or none")
     text = fp9_rtl.verilog(unit) if verilog is None else verilog
     opens = bool(unit.stages) and streams is not None
-    return Verilated(unit, compiled(unit, text, opens), threads or len(os.sched_getaffinity(0)), streams or 1)
+    library = compiled(unit, text, opens, operations)
+    return Verilated(unit, library, threads or len(os.sched_getaffinity(0)), streams or 1)
 
 
 def check(
@@ -164,5 +171,5 @@ def check(
     `dut` is the compiled unit where there is one already. Errors are those of `verilated` and of the unit.
     """
     vectors = from_inputs(unit, {name: np.asarray(column) for name, column in inputs.items()})
-    answers = (dut or verilated(unit))(**vectors.inputs)
+    answers = (dut or verilated(unit, operations=len(vectors)))(**vectors.inputs)
     return mismatches(vectors, Answers(answers, {}), limit)

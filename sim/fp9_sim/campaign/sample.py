@@ -14,7 +14,7 @@ from fp9.suites import inputs_of
 from fp9.units import Unit
 from fp9.vectors import sets as vectors
 from fp9_sim import mutants, recounts
-from fp9_sim.batch.unit import check, verilated
+from fp9_sim.batch.unit import check
 from fp9_sim.proofs import State, claims_of, decided
 
 DRAWN = 1 << 18
@@ -62,7 +62,7 @@ def samples(unit: Unit, seed: int, limit: float) -> Iterator[Sample]:
 
 def _agree(unit: Unit, suite: str, count: int | None, seed: int) -> tuple[str, bool]:
     inputs = inputs_of(unit, suite, count, seed)
-    first, wrong = check(unit, inputs, dut=verilated(unit))
+    first, wrong = check(unit, inputs)
     operations = len(next(iter(inputs.values())))
     shown = f"; {first[0]}" if first else ""
     return f"{operations:,} operations, {wrong:,} mismatches{shown}", not wrong

@@ -112,7 +112,7 @@ def _only(unit: Unit, verilog: str | None, texts: Iterable[str], as_json: bool) 
     from fp9_sim.sweeps.shrink import columns  # slow to load
 
     operations = [_operation(unit, text) for text in texts]
-    dut = verilated(unit, threads=1, verilog=verilog)
+    dut = verilated(unit, threads=1, verilog=verilog, operations=len(operations))
     found, total = check(unit, columns(unit, operations), dut=dut)
     said = [str(mismatch) for mismatch in found] or [f"{unit.name}: {len(operations)} operations, no mismatch"]
     show({"unit": unit.name, "mismatches": [m.to_dict() for m in found]}, as_json, *said)

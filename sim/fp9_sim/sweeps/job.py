@@ -65,7 +65,7 @@ def sweep(
     """
     text = fp9_rtl.verilog(plan.unit) if verilog is None else verilog
     shards = range(plan.shards) if chosen is None else chosen
-    dut = verilated(plan.unit, threads=1, verilog=text)
+    dut = verilated(plan.unit, threads=1, verilog=text, operations=plan.operations)
     folder = home() / SWEEPS if folder is None else Path(folder)
     started = time.perf_counter()
     with checkpoint.opened(folder / f".{plan.unit.name}-{_key(plan, shards, text)}.jsonl") as kept:

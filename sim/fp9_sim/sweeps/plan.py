@@ -81,6 +81,11 @@ class Plan:
         return "exhaustive" if self.exhaustive else "stratified"
 
     @property
+    def operations(self) -> int:
+        """About how many operations all shards have."""
+        return self.space if self.exhaustive else self.count
+
+    @property
     def shard_size(self) -> int:
         """Operations of a shard; the last one of an enumeration may have fewer, the corner suite has its own number."""
         return self.shard if self.exhaustive else min(self.shard, DRAWN_SHARD)
@@ -92,8 +97,7 @@ class Plan:
 
     def streams(self, index: int) -> int | None:
         """How many sequences of a shard run side by side; the first shard runs in the unit as it stands."""
-        many = (self.space if self.exhaustive else self.count) >= _STREAMED
-        return STREAMS if self.unit.stages and many and index else None
+        return STREAMS if self.unit.stages and self.operations >= _STREAMED and index else None
 
     def blocks(self, index: int) -> Iterator[Columns]:
         """A shard's operations in parts to be evaluated one by one: columns of shape (n,) for each input port."""

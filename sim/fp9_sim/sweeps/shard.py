@@ -6,7 +6,6 @@ import functools
 import time
 from dataclasses import dataclass
 
-from fp9.units import Unit
 from fp9.vectors.sets import from_inputs
 from fp9_sim.batch.unit import Verilated, verilated
 from fp9_sim.benches.scoreboard import Answers, mismatches
@@ -42,7 +41,7 @@ class ShardResult:
 
 def run_shard(task: Task) -> ShardResult:
     """Hold a shard's results against the golden model. Raises what `verilated` raises."""
-    dut = _compiled(task.plan.unit, task.verilog, task.plan.streams(task.index))
+    dut = _compiled(task.plan, task.verilog, task.plan.streams(task.index))
     count = wrong = 0
     model_seconds = verilog_seconds = 0.0
     failing: list[tuple[int, dict[str, int]]] = []
@@ -62,5 +61,5 @@ def run_shard(task: Task) -> ShardResult:
 
 
 @functools.lru_cache(maxsize=8)
-def _compiled(unit: Unit, verilog: str, streams: int | None) -> Verilated:
-    return verilated(unit, threads=1, verilog=verilog, streams=streams)
+def _compiled(plan: Plan, verilog: str, streams: int | None) -> Verilated:
+    return verilated(plan.unit, threads=1, verilog=verilog, streams=streams, operations=plan.operations)

@@ -17,6 +17,7 @@ from fp9.system import cache
 from fp9.units import CATALOGUE, Unit
 from fp9.vectors import sets as vectors
 from fp9_sim import SimulatorError, Verilated, check, verilated
+from fp9_sim.batch.compiled import FEW
 from fp9_sim.batch.shim import lanes
 
 UNIT = CATALOGUE["decoder_hif8"]
@@ -174,6 +175,17 @@ def test_a_unit_is_compiled_once_also_by_concurrent_callers(no_units: Path) -> N
     assert len([path for path in (no_units / "verilated").iterdir() if path.name.startswith(UNIT.name)]) == 1
 
 
+def test_few_operations_are_not_worth_vectors_but_take_them_where_they_are(no_units: Path) -> None:
+    unit = CATALOGUE["upcast_fp32"]
+
+    def library(operations: int | None) -> Path:
+        return Path(verilated(unit, operations=operations)._library._name)
+
+    quick, many = library(FEW), library(None)
+    assert [_LANES in path.with_name("compiler.log").read_text() for path in (quick, many)] == [False, True]
+    assert library(FEW) == library(FEW + 1) == many
+
+
 def test_a_damaged_library_is_compiled_again(no_units: Path) -> None:
     (library,) = _compiled_into(no_units)
     whole = bytearray(library.read_bytes())
@@ -237,11 +249,14 @@ def test_a_cast_reads_no_table_which_the_lanes_of_a_vector_could_not() -> None:
     assert "TABLE" not in evaluation
 
 
+_LANES = "loop vectorized"
+
+
 @pytest.mark.parametrize("name", ["cast_fp32_ocp_rne", "upcast_fp32"])
 def test_operations_are_lanes_of_a_vector(name: str) -> None:
     """Of the loop of upcast_fp32 g++ 12 makes none before it is told to leave partial redundancies."""
     said = Path(verilated(CATALOGUE[name])._library._name).with_name("compiler.log").read_text()
-    assert "shim.cpp" in said and "loop vectorized" in said
+    assert "shim.cpp" in said and _LANES in said
 
 
 def test_a_design_that_ends_the_simulation_does_not_end_the_process() -> None:

@@ -20,7 +20,7 @@ from fp9.cli import main
 from fp9.units import CATALOGUE, Unit
 from fp9_rtl.synthesis.libraries import LIBRARIES, SIDE_BY_SIDE
 from fp9_sim import campaign as library
-from fp9_sim import recounts, verilated
+from fp9_sim import recounts
 from fp9_sim.cli.campaign import _CLAIMS
 from fp9_sim.netlists.abc import program
 from fp9_sim.proofs.claims import claims_of
@@ -226,7 +226,6 @@ def test_a_sample_of_a_sound_unit_passes() -> None:
 
 def test_a_sample_of_a_wrong_unit_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = combinational(UNIT, significand="significand_of[code * 4 +: 4] ^ {3'd0, &code[6:5] & code[1]}")
-    monkeypatch.setattr("fp9_sim.campaign.sample.verilated", lambda unit: verilated(unit, verilog=wrong))
     monkeypatch.setattr("fp9_rtl.verilog", lambda unit: wrong)
     drawn = library.samples(UNIT, 1, 60)
     assert [next(drawn).passed, next(drawn).passed] == [False, False]

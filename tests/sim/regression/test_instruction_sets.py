@@ -19,15 +19,22 @@ from tests.model.sums import test_instruction_sets as sums
 from tests.outside import reference
 
 import fp9
-from fp9.units import CATALOGUE, Cast, Dot
-from fp9_sim import verilated
+from fp9.units import CATALOGUE, Cast, Dot, Unit
+from fp9_sim import Verilated, verilated
 
 Columns = dict[str, NDArray[Any]]
 
 SPIKE = {"f32": "cast_fp32_riscv", "bf16": "cast_bf16_riscv"}
 RVBNA = {n: f"dot{n}_fp32_rvbna" for n in (4, 8, 16)}
+ROWS = 40_960
+"""Of the longest reference."""
 FP8 = {"0": "e5m2", "1": "e4m3"}
 """Arm's codes of the formats."""
+
+
+def circuit(unit: Unit) -> Verilated:
+    """The unit for so many operations as all rows of a reference are."""
+    return verilated(unit, operations=ROWS)
 
 
 def spike(source: str, rows: Iterable[Sequence[Any]]) -> None:
@@ -40,7 +47,7 @@ def spike(source: str, rows: Iterable[Sequence[Any]]) -> None:
     assert tuple(m.value for m in unit.roundings) == casts.FRM
     names = [fmt.name for fmt in unit.targets]
     chosen = {"target": np.array([names.index(name) for name in target]), "rounding": np.array(mode)}
-    got = verilated(unit)(x=x, overflow=np.array(saturates), **chosen)
+    got = circuit(unit)(x=x, overflow=np.array(saturates), **chosen)
     assert np.array_equal(got["result"], [int(word, 16) for word in want])
     finite = np.isfinite(fp9.decode(x.astype(unit.source.dtype), unit.source))
     assert np.array_equal(got["flags"][finite], np.array(raised)[finite])
@@ -55,7 +62,7 @@ def test_some_casts_are_those_of_spike() -> None:
 def test_casts_are_those_of_spike(source: str) -> None:
     for target in ("e4m3", "e5m2"):
         rows = casts.lines(reference("isa", "riscv", f"zvfofp8min_{source}_to_{target}.txt"))
-        assert len(rows) == 40_960
+        assert len(rows) == ROWS
         spike(source, [(target, int(r[1]), int(r[2]), r[0], r[3], int(r[4], 16)) for r in rows])
 
 
@@ -67,7 +74,7 @@ def test_casts_are_those_of_arm() -> None:
     target, scale, saturates, x, want, _ = (
         np.array([int(row[place], 16) for row in rows]) for place in range(len(rows[0]))
     )
-    got = verilated(unit)(x=x, target=1 - target, overflow=saturates, scale=scale & 0xFF)
+    got = circuit(unit)(x=x, target=1 - target, overflow=saturates, scale=scale & 0xFF)
     assert np.array_equal(got["result"], want)
 
 
@@ -96,7 +103,7 @@ def arm(unit: Dot, saturating: bool) -> None:
         if unit.scale is not None:
             one = unit.scale.code_of(Fraction(1))
             ports |= {"a_scale": one - (np.array([int(row[2]) for row in own]) & 15), "b_scale": np.full(len(own), one)}
-        got = verilated(unit)(c=sums.words(row[6] for row in own), **ports)
+        got = circuit(unit)(c=sums.words(row[6] for row in own), **ports)
         assert np.array_equal(got["result"], sums.words(row[7] for row in own))
 
 
@@ -124,7 +131,7 @@ def ace(unit: Dot, formats: Sequence[str], rows: Iterable[Sequence[str]]) -> Non
     """Rows of both scales, codes of a and of b, addend and result."""
     scale_a, scale_b, a, b, c, want = zip(*rows, strict=True)
     ports = {"a_scale": sums.words(scale_a), "b_scale": sums.words(scale_b), "c": sums.words(c)}
-    got = verilated(unit)(**ports, **lanes(unit, formats, sums.codes(a), sums.codes(b)))
+    got = circuit(unit)(**ports, **lanes(unit, formats, sums.codes(a), sums.codes(b)))
     assert np.array_equal(got["result"], sums.words(want))
 
 
@@ -158,7 +165,7 @@ def test_dot_products_are_those_of_amx(kinds: str) -> None:
     unit = Dot("amx", both, both, fp9.engine("amx_fp8(G=4, L=4)"))
     a, b, c, want = zip(*rows, strict=True)
     ports = lanes(unit, [sums.X86[letter] for letter in kinds], sums.codes(a), sums.codes(b))
-    assert np.array_equal(verilated(unit)(c=sums.words(c), **ports)["result"], sums.words(want))
+    assert np.array_equal(circuit(unit)(c=sums.words(c), **ports)["result"], sums.words(want))
 
 
 def dot_unit(name: str) -> Dot:
@@ -169,7 +176,7 @@ def dot_unit(name: str) -> Dot:
 
 def rvbna(n: int, formats: Sequence[str], x: Columns) -> None:
     unit = dot_unit(RVBNA[n])
-    got = verilated(unit)(c=x["c"], **lanes(unit, formats, x["a"], x["b"]))
+    got = circuit(unit)(c=x["c"], **lanes(unit, formats, x["a"], x["b"]))
     assert np.array_equal(got["result"], x["result"])
 
 

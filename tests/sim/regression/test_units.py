@@ -27,6 +27,10 @@ def combinations(columns: dict[str, range | list[int]]) -> Columns:
     return {name: grid.ravel() for name, grid in zip(columns, grids, strict=True)}
 
 
+FEW = 1 << 20
+"""More operations than any of these tests has."""
+
+
 def every(port: Port) -> range | list[int]:
     """All values of a select port that mean something, all biases of a bias port, all codes of an operand."""
     if port.choices:
@@ -82,7 +86,7 @@ def test_exact_numbers_never_move_under_stochastic_rounding() -> None:
     """Whatever the random bits, a number of the target is cast to itself, without a flag (docs/numerics.md)."""
     unit = CATALOGUE["cast_fp32_sr"]
     assert isinstance(unit, Cast)
-    dut = verilated(unit)
+    dut = verilated(unit, operations=FEW)
     for index, fmt in enumerate(unit.targets):
         codes = np.flatnonzero(np.isfinite(fmt.table)).astype(np.uint32)
         bits = [0, 1, 0x7FFF, 0x8000, 0xFFFE, 0xFFFF, *range(3, 1 << unit.random_bits, 997)]
@@ -102,7 +106,7 @@ def addends(fmt: Format) -> list[int]:
 
 @pytest.mark.parametrize("unit", [u for u in units(Fma) if not u.stages], ids=lambda unit: unit.name)
 def test_multiply_adders_form_every_product_of_each_operand_pair(unit: Fma) -> None:
-    dut = verilated(unit)
+    dut = verilated(unit, operations=FEW)
     selects = [port for port in unit.inputs if port.choices]
     for choice in itertools.product(*(every(port) for port in selects)):
         chosen = {port.name: [value] for port, value in zip(selects, choice, strict=True)}
