@@ -25,6 +25,7 @@ KINDS = {
     "suites": "digests of vectors, by the model that makes them",
     "regressions": "simulations of the main job that passed",
     "proofs": "verdicts on the cases of proofs, by what the solver was asked",
+    "cases": "parts of what is asked of two circuits that are compared, by their clauses",
     "synth": "area and delay of circuits that were measured",
     "verilated": "units compiled for sweeps and proofs by simulation",
     "durations": "how long commands took",

@@ -108,8 +108,8 @@ def grade(
     """Grade suites of a unit's vectors by `drawn` mutants of a kind for each seed, the levels of the kind taking equal
     shares; one that two seeds draw counts once. Without `seeds` these are the kind's.
 
-    `timeout` are the seconds that the comparison of one mutant with the circuit may take; `proven` are mutants of this
-    very text that have been found equal before (`kept.proven`), and are not compared again.
+    `timeout` are the seconds that the comparison of one mutant with the circuit may take, whole and again by cases;
+    `proven` are mutants of this very text that have been found equal before (`kept.proven`), and are not compared.
 
     Raises ValueError where the circuit itself disagrees with a vector, or `drawn` is beyond 255 for each level or none.
     """

@@ -26,15 +26,17 @@ def version() -> str:
         raise MissingTool(f"{PACKAGE} is not installed; install it with: {install_hint('sim')}") from None
 
 
-def model(clauses: Sequence[Clause], timeout: float) -> frozenset[int] | None:
+def model(clauses: Sequence[Clause], timeout: float, *, processor: bool = False) -> frozenset[int] | None:
     """The true variables of an assignment that satisfies all clauses, None where there is none.
 
-    Raises TimeoutError where neither is found within `timeout` seconds, MissingTool where the solver is not installed.
+    Raises TimeoutError where neither is found within `timeout` seconds, with `processor` of the processor alone,
+    MissingTool where the solver is not installed.
     """
     version()
     command = [sys.executable, "-P", str(Path(__file__).with_name("cadical_process.py")), str(max(timeout, 1e-3))]
+    command += ["processor"] if processor else []
     done = subprocess.run(command, input=json.dumps(clauses), capture_output=True, text=True, check=False)
-    if done.returncode == -signal.SIGALRM:
+    if -done.returncode in (signal.SIGALRM, signal.SIGPROF):
         raise TimeoutError
     if done.returncode:
         raise RuntimeError(f"CaDiCaL ended with exit code {done.returncode}: {done.stderr.strip()[-200:]}")

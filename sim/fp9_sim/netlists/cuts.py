@@ -6,13 +6,14 @@ A claim that holds whatever values these nodes take holds for the circuit; what 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 Operands = Mapping[int, tuple[int, ...]]
 """The nodes that a node is made of, for every node that is no input."""
 
 _Residual = dict[int, dict[int, int]]
 _UNLIMITED = 1 << 30
+_FIRST, _LAST = -1, -2
 
 
 def levels(operands: Operands, root: int) -> dict[int, int]:
@@ -33,27 +34,51 @@ def levels(operands: Operands, root: int) -> dict[int, int]:
 
 def narrowest(operands: Operands, root: int, part: float, most: int) -> set[int] | None:
     """The fewest nodes that all paths from inputs to the root lead through, no path of a node longer than `part` of the
-    root's; of several such cuts the one nearest to the inputs. None where it takes more than `most`.
-
-    A minimum vertex cut by shortest augmenting paths (Edmonds and Karp 1972). Node n is entered at 2 n and left at
-    2 n + 1; -1 is before all inputs.
-    """
+    root's; of several such cuts the one nearest to the inputs. None where it takes more than `most`."""
     level = levels(operands, root)
     highest = part * level[root]
-    residual: _Residual = {-1: {}}
-    for node in level:
-        residual.setdefault(2 * node, {})[2 * node + 1] = 1 if level[node] <= highest else _UNLIMITED
+    return _fewest(operands, {node: 1 if level[node] <= highest else _UNLIMITED for node in level}, {root}, most)
+
+
+def narrowest_near(operands: Operands, ends: Set[int]) -> set[int]:
+    """The fewest nodes that all paths from inputs to the ends lead through, none of them further before an end than
+    half of what any node is; of several such cuts the one nearest to the inputs."""
+    distance = dict.fromkeys(ends, 0)
+    waiting = deque(ends)
+    while waiting:
+        node = waiting.popleft()
+        for before in operands.get(node, ()):
+            if before not in distance:
+                distance[before] = distance[node] + 1
+                waiting.append(before)
+    furthest = max(distance.values(), default=0) // 2
+    capacity = {node: 1 if far <= furthest else _UNLIMITED for node, far in distance.items()}
+    return _fewest(operands, capacity, ends, len(ends)) or set()
+
+
+def _fewest(operands: Operands, capacity: Mapping[int, int], ends: Set[int], most: int) -> set[int] | None:
+    """The least cut before the ends, the one nearest to the inputs; None where it takes more than `most` nodes.
+
+    By shortest augmenting paths (Edmonds and Karp 1972). Node n is entered at 2 n and left at 2 n + 1; _FIRST is before
+    all inputs, _LAST behind all ends.
+    """
+    residual: _Residual = {_FIRST: {}, _LAST: {}}
+    for node in capacity:
+        residual.setdefault(2 * node, {})[2 * node + 1] = capacity[node]
         residual.setdefault(2 * node + 1, {}).setdefault(2 * node, 0)
         for before in operands.get(node, (None,)):
-            source = -1 if before is None else 2 * before + 1
+            source = _FIRST if before is None else 2 * before + 1
             residual.setdefault(source, {})[2 * node] = _UNLIMITED
             residual[2 * node].setdefault(source, 0)
+    for end in ends:
+        residual[2 * end + 1][_LAST] = _UNLIMITED
+        residual[_LAST][2 * end + 1] = 0
     for _ in range(most + 1):
-        came = _reached(residual, 2 * root + 1)
-        if 2 * root + 1 not in came:
-            return {node for node in level if 2 * node in came and 2 * node + 1 not in came}
-        place = 2 * root + 1
-        while place != -1:
+        came = _reached(residual, _LAST)
+        if _LAST not in came:
+            return {node for node in capacity if 2 * node in came and 2 * node + 1 not in came}
+        place = _LAST
+        while place != _FIRST:
             residual[came[place]][place] -= 1
             residual[place][came[place]] += 1
             place = came[place]
@@ -62,7 +87,7 @@ def narrowest(operands: Operands, root: int, part: float, most: int) -> set[int]
 
 def _reached(residual: _Residual, last: int) -> dict[int, int]:
     """The places that more can flow to from the inputs, with the place before each; as far as `last`."""
-    came, waiting = {-1: -1}, deque([-1])
+    came, waiting = {_FIRST: _FIRST}, deque([_FIRST])
     while waiting and last not in came:
         place = waiting.pop()
         for following, left in residual[place].items():

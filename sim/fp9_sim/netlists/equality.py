@@ -3,8 +3,9 @@
 SAT decides, in most cases at once. Where it takes long, ABC decides, where it is installed: by its own SAT, in two
 parts (below), or by proving inner nets equal from the inputs on. What it leaves open, simulation narrows, as it finds
 where a difference ends: nets that agree on all patterns so far, behind one that does not. SAT then proves that these
-agree on all inputs, and so whatever lies behind them; its counterexample becomes a pattern. Last, the narrowest place
-on the way is given any values.
+agree on all inputs, and so whatever lies behind them; its counterexample becomes a pattern. Then the narrowest place
+on the way is given any values. Last, what the circuits do behind the place where they part is taken case by case
+(module `cases`).
 
 The two parts are the inputs on which a difference goes far, as special operands that only the last steps overrule, and
 all others. The first have some input bits in common (module `reach`): with these as constants little of the circuit is
@@ -27,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.units import Unit
-from fp9_sim.netlists import abc
-from fp9_sim.netlists.cuts import narrowest
+from fp9_sim.netlists import abc, cases
+from fp9_sim.netlists.cuts import narrowest, narrowest_near
 from fp9_sim.netlists.gates import GateNetlist, Planes
 from fp9_sim.netlists.pair import Pair
 from fp9_sim.netlists.reach import depths, furthest, in_common
@@ -41,6 +42,9 @@ _WHOLE_SECONDS = 5.0
 
 _BEHIND = 0.6
 """Share of the time for proofs of where a difference ends."""
+
+_WITHOUT_CASES = 300.0
+"""Most seconds for all ways but the cases: what they do not decide in minutes they do not decide in an hour."""
 
 _ABC_PARTS = (0.1, 0.4, 0.5)
 """Shares of ABC's time: by SAT, in two parts, by proving inner nets equal."""
@@ -68,8 +72,9 @@ class Comparison:
     def equal(self, number: int, timeout: float) -> Verdict:
         """Whether the netlist with `number` at its input `select` computes what it computes with 0 there.
 
-        Extra biases that the unit does not take are left out. A counterexample gives the unit's inputs and those of
-        module `pair`, or those of a sequence, `a@0` and so on, where one tells the circuits apart from reset on.
+        `timeout` are the seconds for what is asked of the circuits whole, and as many again for cases. Extra biases
+        that the unit does not take are left out. A counterexample gives the unit's inputs and those of module `pair`,
+        or those of a sequence, `a@0` and so on, where one tells the circuits apart from reset on.
         """
         pair = self._pair
         verdict = self._equal(number, timeout)
@@ -146,14 +151,14 @@ class Comparison:
 
     def _equal(self, number: int, timeout: float) -> Verdict:
         pair = self._pair
-        started = time.perf_counter()
+        started, most = time.perf_counter(), min(timeout, _WITHOUT_CASES)
         if not pair.differing(number)[pair.compared].any():
             verdict = self._agree(number, pair.compared, min(_WHOLE_SECONDS, timeout))
             if verdict.state is State.UNFINISHED:
-                verdict = self._by_abc(number, timeout)
+                verdict = self._by_abc(number, most)
             if verdict.state is not State.UNFINISHED:
                 return verdict
-        while (left := _BEHIND * timeout - time.perf_counter() + started) > 0:
+        while (left := _BEHIND * most - time.perf_counter() + started) > 0:
             differs = pair.differing(number)
             if found := np.flatnonzero(np.bitwise_or.reduce(differs[pair.compared])).tolist():
                 word = differs[pair.compared, found[0]]
@@ -163,7 +168,8 @@ class Comparison:
                 return verdict
             if verdict.state is State.REFUTED:
                 pair.learn(verdict.counterexample)
-        return self._behind_cut(number, started + timeout)
+        verdict = self._behind_cut(number, started + most)
+        return verdict if verdict.state is State.PROVEN else self._case_by_case(number, timeout)
 
     def _behind_cut(self, number: int, until: float) -> Verdict:
         """Whether the compared nets agree whatever values the narrowest place before the difference has, where few nets
@@ -179,10 +185,26 @@ class Comparison:
                 return Verdict(State.PROVEN, time.perf_counter() - started)
         return Verdict(State.UNFINISHED, time.perf_counter() - started)
 
+    def _case_by_case(self, number: int, timeout: float) -> Verdict:
+        """Whether the compared nets agree, by cases of what lies behind the narrowest place before the circuits part;
+        extra biases that the unit does not take are beyond it."""
+        pair = self._pair
+        if pair.takes_biases:
+            return Verdict(State.UNFINISHED, 0.0)
+        graph, differs, wrong = pair.graph, pair.difference(number, pair.compared), pair.evaluated(number, 1)
+        operands = graph.operands()
+        own, of_mutant = (
+            set().union(*(graph.reached(value[net]) for net in pair.compared)) for value in (pair.right, wrong)
+        )
+        apart = graph.reached(differs) - (own & of_mutant)
+        common = {operand for node in apart for operand in operands.get(node, ()) if operand not in apart}
+        verdict = cases.never(graph, differs, narrowest_near(operands, common - {0}), timeout)
+        return replace(verdict, counterexample=pair.whole(verdict.counterexample))
+
     def _by_abc(self, number: int, timeout: float) -> Verdict:
         """Whether the compared nets agree, by ABC; extra biases that the unit does not take are beyond it."""
         pair = self._pair
-        if any(port.name.endswith("_bias") for port in pair.unit.inputs):
+        if pair.takes_biases:
             return Verdict(State.UNFINISHED, 0.0)
         whole, parts, inner = (share * timeout for share in _ABC_PARTS)
         verdict = abc.never(pair.graph, pair.difference(number, pair.compared), whole)

@@ -84,6 +84,11 @@ class Pair:
         """Nets that have to agree: the outputs, and what registers take that are not known to decide nothing."""
         return self.outputs + [d for d, q in self.state if q not in (self.ignored or ())]
 
+    @property
+    def takes_biases(self) -> bool:
+        """Whether the unit has inputs for extra biases, of which it does not take all."""
+        return any(port.name.endswith("_bias") for port in self.unit.inputs)
+
     def _never_set(self) -> set[int]:
         """Register bits that stay 0 while all of them are 0, whatever the inputs: by induction over clocks, 0 for
         ever."""
