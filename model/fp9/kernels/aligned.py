@@ -129,7 +129,7 @@ def _steps(s, t, some, others, marks):
 
 
 @kernel
-def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, redo, length, join, lost):
+def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, redo, length, join, tiny, lost):
     """Steps of s.products products with a window, a (m, k) and b (k, n), all finite.
 
     `power_a` are bytes of a's shape, exponents with which numbers are aligned, and `low_a` those of their lowest bits,
@@ -137,7 +137,7 @@ def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, re
     accumulators. `redo` (m, panels) is set where sums met an edge: these are wrong. With `join`, a rounding, `length`
     products at a time are summed from zero, and their sums join accumulators in float64. `lost`, if it is not None, are
     the exponents of lowest bits of a and b, and integers of the accumulators' shape, as wide as the carrier's numbers:
-    those of inexact steps are set.
+    those of inexact steps are set, and negative where a total of at most `tiny` was inexact.
     """
     m, width = acc.shape[0], tile_columns(b.itemsize)
     panel, totals = np.zeros((m, width), b.dtype), np.empty((m, width), acc.dtype)
@@ -172,7 +172,7 @@ def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, re
                     _steps(s, t, some, (ends[step, 0], ends[step, 1], highest, lowest, *losses), marks)
                 step += 1
             if join is not None:
-                join_panel(totals, panel, join, marks)
+                join_panel(totals, panel, join, tiny, marks)
         if join is None:
             give_panel(panel, out, left)
         else:

@@ -206,6 +206,13 @@ def look_up(codes, table, numbers):
         numbers[i] = table[codes[i]]
 
 
+@kernel
+def note(codes, met):
+    """Set which unsigned integers of a shape (n,) occur."""
+    for i in range(codes.size):
+        met[codes[i]] = True
+
+
 @inlined
 def _narrowed(number):
     """A float64 as a float32 pattern, rounded to odd."""

@@ -274,7 +274,7 @@ def give_panel(panel, acc, left):
 
 
 @inlined
-def join_panel(totals, parts, t, lost):
+def join_panel(totals, parts, t, tiny, lost):
     """totals = round(totals + parts) as `joined` rounds, both panels, and the parts are zero again; `lost` as of
     `marks_of`.
     """
@@ -282,18 +282,19 @@ def join_panel(totals, parts, t, lost):
     for i in range(parts.shape[0]):
         row, part = totals[i], parts[i]
         if lost is not None:
-            mark_joined(lost[i], row, part, t)
+            mark_joined(lost[i], row, part, t, tiny)
         for j in range(row.size):
             row[j] = joined(np.float64(part[j]), row[j], t)
             part[j] = zero
 
 
 @inlined
-def mark_joined(lost, row, part, t):
-    """Mark sums of two numbers that are not what they are rounded to."""
+def mark_joined(lost, row, part, t, tiny):
+    """Mark sums of two numbers that are not what they are rounded to, those to `tiny` with negative marks."""
     for j in range(row.size):
         total, error = two_sum(np.float64(part[j]), row[j])
-        lost[j] |= (error != 0.0) | (joined(np.float64(part[j]), row[j], t) != total)
+        if error != 0.0 or joined(np.float64(part[j]), row[j], t) != total:
+            lost[j] |= -1 if abs(total) <= tiny else 1
 
 
 def marks_of(lost: Any, panel: Any) -> Any:

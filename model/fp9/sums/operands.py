@@ -47,11 +47,16 @@ class _Kept:
         self._making = threading.Lock()
 
     @functools.cached_property
+    def met(self) -> NDArray[np.bool_]:
+        """Which codes of the format occur."""
+        met = np.zeros(self.format.table.size, dtype=np.bool_)
+        _look_ups().note(*read_only(np.ascontiguousarray(self.codes).reshape(-1)), met)
+        return met
+
+    @functools.cached_property
     def met_span(self) -> Span:
         """The span of the numbers among the codes."""
-        met = np.zeros(self.format.table.size, dtype=np.bool_)
-        met[self.codes] = True
-        numbers = np.abs(self.format.table[met])
+        numbers = np.abs(self.format.table[self.met])
         numbers = numbers[np.isfinite(numbers) & (numbers > 0)]
         if not numbers.size:
             return self.span._replace(highest=self.span.lowest)
@@ -93,6 +98,12 @@ class Operand:
     def met_span(self) -> Span:
         """The same of the numbers that occur."""
         return self._kept.met_span
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether no code stands for an infinity or NaN."""
+        every = finite_table(self.format)
+        return bool(every.all() or every[self._kept.met].all())
 
     @property
     def codes(self) -> NDArray[Any]:
@@ -272,16 +283,16 @@ def integer_table(fmt: Format) -> NDArray[np.int32]:
 
 
 @functools.cache
-def _look_up() -> Any:
-    from fp9.kernels.round32 import look_up  # slow to load
+def _look_ups() -> Any:
+    from fp9.kernels import round32  # slow to load
 
-    return look_up
+    return round32
 
 
 def _looked_up(codes: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
     """A table's entries for contiguous codes."""
     found = scratch(codes.shape, table.dtype)
-    _look_up()(*read_only(codes.reshape(-1)), table, found.reshape(-1))
+    _look_ups().look_up(*read_only(codes.reshape(-1)), table, found.reshape(-1))
     return found
 
 

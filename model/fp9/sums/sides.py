@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.engines import Engine, Scaling
-from fp9.sums.operands import Operand, Span, finite_table
+from fp9.sums.operands import Operand, Span
 from fp9.sums.scales import Scales
 
 NO_POWERS = np.zeros((1, 1))
@@ -80,9 +80,7 @@ class Side:
         """Whether no code stands for an infinity or NaN, nor one of the scales."""
         if self.scales is not None and not self.scales.is_finite:
             return False
-        if finite_table(self.operand.format).all():
-            return True
-        return bool(self.view(self.operand.array("finite")).all())
+        return self.operand.is_finite or bool(self.view(self.operand.array("finite")).all())
 
 
 def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scales | None, block: int | None) -> Side:

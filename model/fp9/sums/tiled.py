@@ -19,16 +19,20 @@ from fp9.rounding import Rounding
 from fp9.sums.fast import STRATEGIES, first_fitting
 from fp9.sums.general import NO_RANDOM, GeneralSums
 from fp9.sums.operands import Span, bit_range
+from fp9.sums.rounders import tiny_below
 from fp9.sums.sides import NO_POWERS, Places, Side
 from fp9.sums.strategy import INEXACT, PRODUCTS_OF_TILES, FastSums, Flagged
 from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Chunks(NamedTuple):
-    """Products of a chunk, and the rounding of the totals that chunks join; None where there is one chunk alone."""
+    """Products of a chunk, the rounding of the totals that chunks join, None where there is one chunk alone, and what
+    totals that may be tiny are below.
+    """
 
     length: int
-    total: Any
+    total: Any = None
+    tiny: float = 0.0
 
 
 Lost = NDArray[Any] | None
@@ -50,7 +54,9 @@ class Tiled(FastSums):
         self._given = a, b
         self._tops = _magnitudes(self.a).max(axis=1)
         self._special_rows = ~np.isfinite(self._tops)
-        self._special_columns = ~np.isfinite(_magnitudes(self.b).max(axis=0))
+        self._special_columns = np.zeros(self.b.shape[1], dtype=np.bool_)
+        if not b.is_finite:
+            self._special_columns = ~np.isfinite(_magnitudes(self.b).max(axis=0))
         self.a, self.b = (_cleared(x, y) for x, y in ((self.a, self._special_rows), (self.b, self._special_columns)))
 
     @classmethod
@@ -84,19 +90,16 @@ class Tiled(FastSums):
         def again(own: NDArray[np.intp], some: NDArray[np.intp], start: NDArray[Any]) -> NDArray[Any]:
             return self._others.accumulate(own, some, start.astype(self._others.carrier), begin, end)
 
-        return self._mended(rows, acc, begin, end, Chunks(max(end - begin, 1), None), again)
+        return self._mended(rows, acc, begin, end, Chunks(max(end - begin, 1)), again)
 
     def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
         """As the base class has it, all columns at once; where scales do not enter, chunks join inside the tiles."""
         if not self._chunks_in_tiles:
             return super().join(rows, columns, totals)
-        chunks = Chunks(self.engine.chunk or self.depth, self._joining)
+        chunks = self._joined_chunks
         return self._mended(rows, totals, 0, self.depth, chunks, lambda *cells: self._others.join(*cells))
 
     joins_inside = True
-
-    marks_tiny = False
-    """Whether marks of inexact sums that may be tiny are negative; elsewhere none is tiny and inexact."""
 
     @functools.cached_property
     def _chunks_in_tiles(self) -> bool:
@@ -104,10 +107,10 @@ class Tiled(FastSums):
 
     @property
     def has_flags(self) -> bool:
-        """Where chunks join, their sums are multiples of the total's lowest step, so that what is tiny is exact."""
+        """Where chunks join, and a window may cut what is tiny, there are subnormal numbers."""
         result, output = self.engine.result, self.engine.output
         stepped = self.engine.window is None or (result.subnormals and output.subnormals)
-        return not self.joins or (self._chunks_in_tiles and stepped and lowest_step(result) >= lowest_step(output))
+        return not self.joins or (self._chunks_in_tiles and stepped)
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
         """As the base class has it, all columns at once; where tiles are not right, by another strategy with flags."""
@@ -126,18 +129,18 @@ class Tiled(FastSums):
         """The same by tiles; sets `redo` as these do."""
         lost = scratch_full(start.shape, 0, f"i{self.b.itemsize}")
         if self.joins:
-            chunks, acc = Chunks(self.engine.chunk or self.depth, self._joining), start
+            chunks, acc = self._joined_chunks, start
         else:
-            chunks, acc = Chunks(self.depth, None), scratch_copy(start, self.carrier)
+            chunks, acc = Chunks(self.depth), scratch_copy(start, self.carrier)
         sums = self.tiles(rows, acc, 0, self.depth, redo, chunks, lost)
         unsure = np.repeat(redo, self._panel, axis=1)[:, : start.shape[1]] | self._special_columns
         sums[unsure] = 0
-        if self.joins:
-            steps = start / 2.0 ** lowest_step(self.engine.output)
-            unsure |= np.floor(steps) != steps
-        if self.marks_tiny:
-            unsure |= lost < 0
+        unsure |= lost < 0
         return Flagged(sums, (lost != 0) * INEXACT, unsure)
+
+    @property
+    def _joined_chunks(self) -> Chunks:
+        return Chunks(self.engine.chunk or self.depth, self._joining, tiny_below(self.engine.output))
 
     @property
     def _joining(self) -> Any:

@@ -17,8 +17,9 @@ from fp9.rounding import Rounding
 from fp9.sums.aligned import Aligned, AlignedNarrow, Joined
 from fp9.sums.fast import STRATEGIES, RoundedChain, first_fitting
 from fp9.sums.groups import GroupedTiles
-from fp9.sums.lattice import FEW, lattice
+from fp9.sums.lattice import finer_rows
 from fp9.sums.operands import Span, lowest_bits
+from fp9.sums.rounders import rounder, tiny_below
 from fp9.sums.sides import Places, Side
 from fp9.sums.strategy import FastSums, Flagged, depth_bits
 from fp9.sums.tiled import Chunks, Lost, Tiled, lowest_step
@@ -30,54 +31,48 @@ _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.
 class Rounded(Tiled):
     """Steps of one product or several whose sum the carrier holds exactly, rounded to nearest."""
 
-    few = FEW
-    """Share of rows whose sums may round to numbers below the lowest binade: they are computed once more."""
-
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
-        assert isinstance(engine.result, FixedFormat)
-        host, lowest, exact = np.finfo(self.carrier), self._lowest_step(a, b), np.inf
-        drop = host.nmant - engine.result.fraction_bits
-        # Sums are exact before they are rounded, and 2^drop times one is a number of the carrier.
-        if self.carrier is np.float64:
-            lowest = max(lowest, min(self._met_step, self._wanted_step))
-            exact = 2.0 ** (lowest + BINARY64.precision)
+        result = engine.result
+        assert isinstance(result, FixedFormat)
+        length = chain_kernels.block_of.py_func(engine.products)
+        coarse, fine = self._steps(a, b)
+        self._rounder = rounder(result, engine.rounding, self.carrier)  # type: ignore[arg-type]
         self._numbers = chain_kernels.Rounded(
             engine.products,
-            self._mode,
-            drop,
-            self.carrier(min(float(engine.result.max), exact, 2.0 ** (host.maxexp - 1 - drop))),
-            self.carrier(2.0**lowest),
-            self.carrier((1 + 2.0**-engine.result.precision) ** (chain_kernels.BLOCK + 1)),
-            self.carrier(2.0**engine.result.min_normal_exponent),
+            _MODES[engine.rounding],
+            self.carrier(2.0 ** self._drop),
+            self._step(coarse),
+            self._step(fine),
+            self.carrier((1 + 2.0**-result.precision) ** (chain_kernels.BLOCK + 1)),
+            self.carrier(tiny_below(result)),
         )
-        length = chain_kernels.block_of.py_func(engine.products)
         self._bounds = np.where(self._special_rows, self.carrier(0), self._tops) * self.carrier(length)
+        self._lowest_bits = _lowest_bits(a, b, coarse)
 
     @property
-    def _mode(self) -> int:
-        return _MODES[self.engine.rounding]
+    def _drop(self) -> int:
+        """Fraction bits that the result does not have."""
+        return int(np.finfo(self.carrier).nmant) - self.engine.result.fraction_bits
 
-    @property
-    def _met_step(self) -> int:
-        """The exponent of a power of two of which all products are multiples."""
-        return sum(side.met_span.lowest for side in self._given)
+    def _step(self, exponent: int) -> chain_kernels.Step:
+        """Multiples of 2^exponent: 2^drop times one is a number of the carrier, too."""
+        largest = min(float(self.engine.result.max), 2.0 ** (np.finfo(self.carrier).maxexp - 1 - self._drop))
+        exact = 2.0 ** (exponent + BINARY64.precision) if self.carrier is np.float64 else np.inf
+        return chain_kernels.Step(exponent, self.carrier(2.0**exponent), self.carrier(min(largest, exact)))
 
-    @property
-    def _wanted_step(self) -> int:
-        """That of one of which float64 holds all sums, though each number were the largest; those of a larger one would
-        be of use to no sum, and fewer addends are multiples of it.
+    def _steps(self, a: Side, b: Side) -> tuple[int, int]:
+        """Exponents of what multiples that meet no edge below are of, and all numbers; rows and columns of finer ones
+        count as special. Where all sums are held though each number were the largest, larger powers would be of use to
+        no sum, and fewer addends are multiples of them.
         """
-        longest = depth_bits(max(self.depth, chain_kernels.BLOCK))
-        return sum(side.met_span.highest + 1 for side in self._given) + longest + 1 - BINARY64.precision
-
-    def _lowest_step(self, a: Side, b: Side) -> int:
-        """Exponent of what all numbers are multiples of; rows and columns of which they are not count as special."""
-        found = lattice(a, b, lowest_step(self.engine.result), self.few)
-        assert found is not None, "sides that are taken have one"
-        self._special_rows |= found.finer_a
-        self._special_columns |= found.finer_b
-        return found.a + found.b
+        result = self.engine.result
+        met, wanted, fine = _met_step(a, b), _held_step(a, b, self.depth), _fine_step(self.engine, a, b)
+        finer = finer_rows(a, b, fine)
+        assert finer is not None, "sides that are taken have few"
+        self._special_rows |= finer[0]
+        self._special_columns |= finer[1]
+        return max(lowest_step(result), fine, min(met, wanted)), fine
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
@@ -86,29 +81,41 @@ class Rounded(Tiled):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Most numbers are multiples of a power of two that no rounding of the lowest binades changes."""
+        """Most numbers are multiples of a power of two of which float64 holds some sums."""
         usual = super().takes(engine, a, b, depth_bits)
-        return usual and lattice(a, b, lowest_step(engine.result), cls.few) is not None
+        return usual and finer_rows(a, b, _fine_step(engine, a, b)) is not None
 
     def tiles(
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
     ) -> NDArray[Any]:
-        sums, (a, b) = scratch(acc.shape, acc.dtype), read_only(self.a[rows], self.b)
-        marks = None if lost is None else (lost,)
-        self._kernel(self._numbers, a, self._bounds[rows], b, acc, sums, begin, end, redo, *chunks, marks)
+        sums, (low_a, low_b) = scratch(acc.shape, acc.dtype), self._lowest_bits
+        a, low_a, b = read_only(self.a[rows], low_a[rows], self.b)
+        numbers, marks = (self._numbers, self._rounder), None if lost is None else (lost,)
+        left = a, low_a, self._bounds[rows]
+        self._kernel(*numbers, *left, b, low_b, acc, sums, begin, end, redo, *chunks, marks)
         return sums
 
     _kernel = staticmethod(chain_kernels.rounded_steps)
 
 
 class RoundedNarrow(Rounded):
-    """One product a step and a result of at most 11 bits, in float32."""
+    """One product a step and a result of at most 11 bits, in float32. Rounding to float32 first changes no sum: of two
+    terms so short, one that it cannot hold stays away from half of the result's last place, among subnormal numbers,
+    too.
+    """
 
     carrier = np.float32
+
+    def _steps(self, a: Side, b: Side) -> tuple[int, int]:
+        return lowest_step(self.engine.result), BINARY32.lowest_quantum
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         return RoundedChain.fits(engine, a, b, depth_bits) and Rounded.fits(engine, a, b, depth_bits)
+
+    @classmethod
+    def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
+        return Tiled.takes(engine, a, b, depth_bits)
 
     def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
         """As the base class has it; sums of which no mark is set are exact where float32 holds every one on the way."""
@@ -130,33 +137,29 @@ class RoundedNarrow(Rounded):
     _kernel = staticmethod(chain_kernels.rounded)
 
 
-class RoundedAbove(RoundedNarrow):
-    """The same where no sum rounds to a number below the lowest binade."""
+def _lowest_bits(a: Side, b: Side, step: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Exponents of lowest bits, of a (rows, k) and b (k, columns); none where all products are multiples of 2^step."""
+    if a.span.lowest + b.span.lowest >= step or _met_step(a, b) >= step:
+        rows, columns = (side.operand.shape[-2] for side in (a, b))
+        return read_only(np.empty((rows, 0), dtype=np.int8), np.empty((0, columns), dtype=np.int8))
+    return read_only(a.rows("lowest bits"), b.columns("lowest bits"))
 
-    few = 0.0
+
+def _met_step(a: Side, b: Side) -> int:
+    """The exponent of a power of two of which all products are multiples."""
+    return a.met_span.lowest + b.met_span.lowest
 
 
-class RoundedGradually(RoundedNarrow):
-    """The same where sums may round to subnormal numbers. Rounding to float32 first changes none: products of at
-    least a quarter of the last place, of at most 11 bits, add to an accumulator below 24 bits, and smaller ones stay
-    away from half of it.
-    """
+def _held_step(a: Side, b: Side, depth: int) -> int:
+    """That of one of which float64 holds all sums of so many products, though each number were the largest."""
+    longest = depth_bits(max(depth, chain_kernels.BLOCK))
+    return a.met_span.highest + b.met_span.highest + 2 + longest + 1 - BINARY64.precision
 
-    def _lowest_step(self, a: Side, b: Side) -> int:
-        return lowest_step(self.engine.result)
 
-    @staticmethod
-    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        gradual = engine.rounding is Rounding.RNE and engine.result.subnormals
-        return gradual and RoundedNarrow.fits(engine, a, b, depth_bits)
-
-    @classmethod
-    def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        return Tiled.takes(engine, a, b, depth_bits)
-
-    marks_tiny = True
-    _mode = chain_kernels.GRADUALLY
-    _kernel = staticmethod(chain_kernels.rounded_gradually)
+def _fine_step(engine: Engine, a: Side, b: Side) -> int:
+    """That of one of which most products are multiples, accumulators if that can be, and float64 holds ordinary sums."""
+    places = min(_met_step(a, b), engine.result.quantum(engine.result.lowest_exponent))
+    return max(places, _held_step(a, b, chain_kernels.BLOCK))
 
 
 def _range(x: Span) -> int:
@@ -164,8 +167,6 @@ def _range(x: Span) -> int:
 
 
 TILED: tuple[type[FastSums], ...] = (
-    RoundedAbove,
-    RoundedGradually,
     RoundedNarrow,
     Rounded,
     AlignedNarrow,
