@@ -191,11 +191,12 @@ def _size(scalar: Any) -> int:
 Body = Callable[..., None]
 
 
-def vector_function(body: Body, carrier: int, rounding: int = TO_NEAREST) -> Any:
+def vector_function(body: Body, carrier: int, rounding: int = TO_NEAREST, watched: bool = False) -> Any:
     """A function of Numba's kernels from `body(code, *arguments)`: arrays come as pointers, numbers as they are.
 
     `carrier`: which argument's numbers say the width of the vectors. `rounding`: how sums and products are rounded; the
-    mode is set around a function that is not inlined, so that no instruction of either leaves its side.
+    mode is set around a function that is not inlined, so that no instruction of either leaves its side. `watched`: it
+    returns whether one of them was inexact, where the machine can say so, else True.
     """
 
     def typed(_context: Any, arguments: Any) -> Any:
@@ -206,6 +207,8 @@ def vector_function(body: Body, carrier: int, rounding: int = TO_NEAREST) -> Any
             values = cgutils.unpack_tuple(builder, packed[0])
             plain = [_pointer_or_number(context, builder, *pair) for pair in zip(given, values, strict=True)]
             function = _defined(builder.module, f"{body.__module__}.{body.__qualname__}", body, itemsize, plain)
+            if watched:
+                return _watched(builder, lambda: builder.call(function, plain))
             if rounding != TO_NEAREST:
                 _set_rounding(builder, rounding)
             builder.call(function, plain)
@@ -213,7 +216,7 @@ def vector_function(body: Body, carrier: int, rounding: int = TO_NEAREST) -> Any
                 _set_rounding(builder, TO_NEAREST)
             return context.get_dummy_value()
 
-        return types.void(arguments), emit
+        return (types.boolean if watched else types.void)(arguments), emit
 
     return intrinsic(typed)
 
@@ -241,6 +244,30 @@ def _defined(module: Any, name: str, body: Body, itemsize: int, arguments: list[
 
 def _declared(module: Any, name: str, result: Any, *arguments: Any) -> Any:
     return cgutils.get_or_insert_function(module, ir.FunctionType(result, [x.type for x in arguments]), name)
+
+
+_INEXACT = 1 << 5
+"""The bit of x86's register MXCSR that an inexact operation sets and no other clears."""
+
+
+def _watched(builder: Any, call: Callable[[], Any]) -> Any:
+    """Whether a call has inexact operations, by what the processor notes of them."""
+    if not binding.get_process_triple().startswith("x86_64"):
+        call()
+        return ir.Constant(ir.IntType(1), 1)
+    register = cgutils.alloca_once(builder, _I32)
+
+    def access(name: str) -> None:
+        kind = ir.FunctionType(ir.VoidType(), [ir.PointerType()])
+        builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.x86.sse.{name}"), [register])
+
+    access("stmxcsr")
+    builder.store(builder.and_(builder.load(register, typ=_I32), ir.Constant(_I32, ~_INEXACT)), register)
+    access("ldmxcsr")
+    call()
+    access("stmxcsr")
+    noted = builder.and_(builder.load(register, typ=_I32), ir.Constant(_I32, _INEXACT))
+    return builder.icmp_unsigned("!=", noted, ir.Constant(_I32, 0))
 
 
 def _set_rounding(builder: Any, mode: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from fp9.casts.sources import read_only
 from fp9.engines import Engine
 from fp9.formats import FixedFormat
 from fp9.formats.host import BINARY32, BINARY64
-from fp9.kernels import chains as chain_kernels
+from fp9.kernels import rounded_chains as chain_kernels
+from fp9.kernels.chain_tiles import BLOCK
 from fp9.kernels.window_tiles import SAFE_EXPONENT
 from fp9.rounding import Rounding
 from fp9.sums.aligned import Aligned, AlignedNarrow, Joined
@@ -41,14 +43,19 @@ class Rounded(Tiled):
         self._numbers = chain_kernels.Rounded(
             engine.products,
             _MODES[engine.rounding],
-            self.carrier(2.0 ** self._drop),
+            self.carrier(2.0**self._drop),
             self._step(coarse),
             self._step(fine),
-            self.carrier((1 + 2.0**-result.precision) ** (chain_kernels.BLOCK + 1)),
+            self.carrier((1 + 2.0**-result.precision) ** (BLOCK + 1)),
             self.carrier(tiny_below(result)),
+            self._rounder.mask.dtype.type(self._doubts_tiny(a, b)),
         )
         self._bounds = np.where(self._special_rows, self.carrier(0), self._tops) * self.carrier(length)
         self._lowest_bits = _lowest_bits(a, b, coarse)
+
+    def _doubts_tiny(self, _a: Side, _b: Side) -> bool:
+        """Whether a tiny sum may have bits that the carrier does not hold."""
+        return False
 
     @property
     def _drop(self) -> int:
@@ -109,6 +116,9 @@ class RoundedNarrow(Rounded):
     def _steps(self, a: Side, b: Side) -> tuple[int, int]:
         return lowest_step(self.engine.result), BINARY32.lowest_quantum
 
+    def _doubts_tiny(self, a: Side, b: Side) -> bool:
+        return _met_step(a, b) < math.log2(tiny_below(self.engine.result)) - BINARY32.precision
+
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         return RoundedChain.fits(engine, a, b, depth_bits) and Rounded.fits(engine, a, b, depth_bits)
@@ -152,14 +162,14 @@ def _met_step(a: Side, b: Side) -> int:
 
 def _held_step(a: Side, b: Side, depth: int) -> int:
     """That of one of which float64 holds all sums of so many products, though each number were the largest."""
-    longest = depth_bits(max(depth, chain_kernels.BLOCK))
+    longest = depth_bits(max(depth, BLOCK))
     return a.met_span.highest + b.met_span.highest + 2 + longest + 1 - BINARY64.precision
 
 
 def _fine_step(engine: Engine, a: Side, b: Side) -> int:
-    """That of one of which most products are multiples, accumulators if that can be, and float64 holds ordinary sums."""
+    """That of one of which most products are multiples, and accumulators, where float64 then holds ordinary sums."""
     places = min(_met_step(a, b), engine.result.quantum(engine.result.lowest_exponent))
-    return max(places, _held_step(a, b, chain_kernels.BLOCK))
+    return max(places, _held_step(a, b, BLOCK))
 
 
 def _range(x: Span) -> int:

@@ -13,8 +13,8 @@ from tests.rosters import PRESETS
 import fp9
 from fp9.blocks import quantise
 from fp9.engines import Engine, Truncation, engine
-from fp9.kernels import aligned, chains
-from fp9.rounding import Rounding
+from fp9.kernels import aligned, rounded_chains
+from fp9.rounding import Flags, Rounding
 from fp9.scaling import block_format
 from fp9.sums import fast, tiles
 from fp9.sums.general import GeneralSums
@@ -87,7 +87,8 @@ def test_products_of_matrices_are_sums_one_by_one(name: str, formats: tuple[str,
 
 
 @pytest.mark.parametrize(
-    ("name", "kernel"), [("hopper", aligned.aligned), ("dlfloat", chains.rounded), ("fmma", chains.rounded_steps)]
+    ("name", "kernel"),
+    [("hopper", aligned.aligned), ("dlfloat", rounded_chains.rounded), ("fmma", rounded_chains.rounded_steps)],
 )
 def test_sides_with_and_without_specials_are_of_one_type(name: str, kernel: Any) -> None:
     """An array that may be written to is another type than one that is kept: kernels were compiled three times."""
@@ -138,6 +139,59 @@ def test_numbers_below_the_last_place_in_a_few_rows_and_columns(name: str, fmt: 
     smallest = fp9.format(fmt).smallest_code
     a[5], a[30, 4], b[:, 7], b[60, 100] = smallest, smallest, smallest, smallest
     check(a, b, (fmt, fmt), name)
+
+
+FLUSHING = ("dlfloat", "dlfloat(rounding=rne)", "fmma", "fmma(rounding=rne)", "chunked(chunk=16)")
+
+
+@pytest.mark.parametrize("exponent", range(-48, -24, 4))
+@pytest.mark.parametrize("name", ["fma_fp16", "fma_fp16(chunk=16)", *FLUSHING])
+def test_sums_that_leave_the_lowest_binades_and_return(name: str, exponent: int) -> None:
+    """Products around the smallest numbers, in some blocks of K larger ones, and addends of every code about zero."""
+    rng = np.random.default_rng(-exponent)
+    rows, columns, depth = 22, 70, 150
+    powers = np.full(depth, exponent / 2)
+    powers[70:80] = -8
+    a, b = (
+        fp9.encode((rng.standard_normal(shape) * np.exp2(scale)).astype(np.float32), "hif8")
+        for shape, scale in (((rows, depth), powers), ((depth, columns), powers[:, None]))
+    )
+    output = engine(name).addend_format
+    codes = np.arange(1 << output.bits, dtype=output.dtype)
+    lowest = codes[np.abs(fp9.decode(codes, output)) <= 2.0**-20]
+    check(a, b, ("hif8", "hif8"), name)
+    check(a, b, ("hif8", "hif8"), name, c=rng.choice(lowest, (rows, columns)), format_c=output)
+
+
+@pytest.mark.parametrize("formats", PAIRS, ids="x".join)
+@pytest.mark.parametrize("name", ["dlfloat", "chunked", "fma_fp16", "fma_bf16", "fmma"])
+def test_ordinary_sums_among_the_lowest_binades_stay_in_tiles(name: str, formats: tuple[str, str]) -> None:
+    """Bits below the lowest binade's last place send a block to another tile, and no row out of all tiles."""
+    rng = np.random.default_rng(0)
+    a, b = ordinary(formats[0], (64, 512), rng), ordinary(formats[1], (512, 64), rng)
+    left, right = (
+        side(fp9.operand(codes, fmt), lambda array: array, 512, engine(name), None, None)
+        for codes, fmt in ((a, formats[0]), (b.T, formats[1]))
+    )
+    sums = tiles.fast_sums(engine(name), left, right, joins=engine(name).chunk is not None)
+    sums.run(slice(0, 64), np.zeros((64, 64)))
+    assert isinstance(sums, tiles.Rounded)
+    assert "_others" not in vars(sums)
+
+
+def test_one_inexact_step_is_found_wherever_it_is() -> None:
+    """1 + 2^-24, and 2^-24 less again: the only steps that are inexact, of one sum."""
+    rng = np.random.default_rng(9)
+    for _ in range(60):
+        rows, columns, depth = rng.integers(1, 24), rng.integers(1, 150), rng.integers(3, 140)
+        numbers = np.zeros((rows, depth)), np.zeros((depth, columns))
+        i, j = rng.integers(rows), rng.integers(columns)
+        places = np.sort(rng.choice(depth, 3, replace=False))
+        numbers[0][i, places], numbers[1][places, j] = (1.0, 2.0**-12, -(2.0**-12)), (1.0, 2.0**-12, 2.0**-12)
+        a, b = (fp9.encode(x, "e5m2") for x in numbers)
+        codes, flags = fp9.matmul(a, b, "e5m2", "e5m2", "fma_fp32", flags=True)
+        assert np.argwhere(flags & Flags.INEXACT).tolist() == [[i, j]]
+        assert fp9.decode(codes, "fp32")[i, j] == 1.0 - 2.0**-24
 
 
 @pytest.mark.parametrize("binades", range(12, 32, 2))

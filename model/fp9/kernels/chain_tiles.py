@@ -1,0 +1,162 @@
+"""Register tiles of matrix products without a window: fused multiply-adds, and roundings of their sums.
+
+A step that meets no edge of the result, neither overflow nor the lowest binades, is a rounding to p bits: two or three
+instructions. At the edge below it takes ten.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fp9.kernels.compiled import inlined
+from fp9.kernels.vectors import VECTORS, Code, vector_function
+
+BLOCK = 64
+"""Products whose numbers are packed at once, or somewhat fewer, or one step."""
+
+
+def none(_code: Code, x: Any) -> Any:
+    return x
+
+
+def to_even(code: Code, x: Any, scale: Any) -> Any:
+    """x + s and back, s its power of two times 2^drop: the sum's last place is that of the result."""
+    sign_and_exponent = code.constant(-1 << code.fraction_bits)
+    power = code.as_numbers(code.builder.and_(code.as_bits(x), sign_and_exponent))
+    return code.fma(power, code.builder.fneg(scale), code.fma(power, scale, x))
+
+
+def away(code: Code, x: Any, scale: Any) -> Any:
+    """Half a last place more, by magnitude, and cut; `scale` is 2^drop."""
+    one = code.constant(1)
+    drop = code.builder.sub(
+        code.builder.lshr(code.as_bits(scale), code.constant(code.fraction_bits)),
+        code.constant(code.exponent_field >> 1),
+    )
+    half = code.builder.shl(one, code.builder.sub(drop, one))
+    mask = code.builder.neg(code.builder.add(half, half))
+    return code.as_numbers(code.builder.and_(code.builder.add(code.as_bits(x), half), mask))
+
+
+def at_edge(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit: Any, magic: Any, *_: Any) -> Any:
+    """As `floats.Rounder` says, among the lowest binades, too: what is below `limit` is rounded by adding `magic`."""
+    builder, bits = code.builder, code.as_bits(x)
+    odd = builder.and_(builder.lshr(bits, drop), tie)
+    usual = builder.and_(builder.add(bits, builder.add(bias, odd)), mask)
+    size = code.magnitude(x)
+    small = code.as_bits(builder.fsub(builder.fadd(size, magic), magic))
+    small = builder.or_(small, builder.and_(bits, code.constant(-1 << (code.bits - 1))))
+    return code.as_numbers(builder.select(builder.fcmp_ordered("<", size, limit), small, usual))
+
+
+def changed(code: Code, exact: Any, rounded: Any, *_facts: Any) -> Any:
+    """Bits of what a rounding changed."""
+    return code.builder.xor(code.as_bits(exact), code.as_bits(rounded))
+
+
+def changed_or_tiny(code: Code, exact: Any, rounded: Any, *facts: Any) -> Any:
+    """The same, negative for a sum that may be tiny; `doubt` is 1 where the carrier may have lost bits of one."""
+    tiny, doubt = facts[-2:]
+    size, bits = code.magnitude(exact), changed(code, exact, rounded)
+    is_tiny = code.builder.fcmp_ordered("<=", size, tiny)
+    some = code.builder.fcmp_unordered("!=", size, code.constant(0.0, code.float))
+    marked = code.builder.neg(code.builder.or_(bits, doubt))
+    return code.builder.select(code.builder.and_(is_tiny, some), marked, bits)
+
+
+def _carry(code: Code, rows: int, sides: tuple[Any, ...], row: Any, turns: tuple[Any, Any], rounding: Any) -> None:
+    """Accumulators of some rows, in `acc`, through steps to `out`; `rounding(place, sum)` ends each step."""
+    a, depth, b, acc, out, first = sides
+    steps, products = turns
+    width = VECTORS * code.lanes
+    left = [code.place(code.builder.add(row, code.index(r)), depth, first) for r in range(rows)]
+    cells = _cells(code, rows, row)
+    sums = [code.variable(code.load(acc, cell, code.float)) for cell in cells]
+
+    def add(k: Any) -> None:
+        start = code.place(k, width)
+        own = [code.load(b, code.place(v, code.lanes, start), code.float) for v in range(VECTORS)]
+        for r in range(rows):
+            x = code.splat(code.load(a, code.builder.add(left[r], k), code.float.element))
+            for y, total in zip(own, sums[r * VECTORS : (r + 1) * VECTORS], strict=True):
+                total.set(code.fma(y, x, total.get()))
+
+    with code.loop(steps) as step:
+        if products is None:
+            add(step)
+        else:
+            with code.loop(products) as turn:
+                add(code.place(step, products, turn))
+        for place, total in enumerate(sums):
+            total.set(rounding(place, total.get()))
+    for total, cell in zip(sums, cells, strict=True):
+        code.store(total.get(), out, cell)
+
+
+def _cells(code: Code, rows: int, row: Any) -> list[Any]:
+    """Where the vectors of a tile's rows stand in a panel."""
+    width = VECTORS * code.lanes
+    places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
+    return [code.place(v, code.lanes, place) for place in places for v in range(VECTORS)]
+
+
+def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = False, mark: Any = changed) -> Any:
+    """A tile: accumulators = round(accumulators + products), a whole number of steps, and marks of inexact ones. Behind
+    the products of a step stand so many scalars that the rounding asks for, and where to mark.
+    """
+
+    def tile(
+        code: Code, a: Any, depth: Any, b: Any, acc: Any, first: Any, row: Any, steps: Any, products: Any, *others: Any
+    ) -> None:
+        lost, known = others[facts:], [code.splat(x) for x in others[:facts]]
+        cells = _cells(code, rows, row)
+        marks = [code.variable(code.load(x, cell, code.int)) for x in lost for cell in cells]
+
+        def rounded(place: int, exact: Any) -> Any:
+            result = rounding(code, exact, *known)
+            if marks:
+                lost_bits = mark(code, exact, result, *known)
+                marks[place].set(code.builder.or_(marks[place].get(), lost_bits))
+            return result
+
+        turns = (steps, products if several else None)
+        _carry(code, rows, (a, depth, b, acc, acc, first), row, turns, rounded)
+        for value, cell in zip(marks, cells, strict=bool(marks)):
+            code.store(value.get(), lost[0], cell)
+
+    tile.__qualname__ = f"chain_{rows}{rounding.__name__}{'_several' if several else ''}"
+    return vector_function(tile, carrier=0)
+
+
+def watched_tile(rows: int) -> Any:
+    """A tile of `none` from one panel to another, that returns whether a step was inexact."""
+
+    def tile(code: Code, a: Any, depth: Any, b: Any, acc: Any, out: Any, first: Any, row: Any, steps: Any) -> None:
+        _carry(code, rows, (a, depth, b, acc, out, first), row, (steps, None), lambda _place, total: total)
+
+    tile.__qualname__ = f"watched_{rows}"
+    return vector_function(tile, carrier=0, watched=True)
+
+
+def directed_tiles(rows: int, mode: int) -> Any:
+    """Tiles of `none` from one panel to another, of a list of first rows, rounded up or down."""
+
+    def tiles(
+        code: Code, a: Any, depth: Any, b: Any, acc: Any, out: Any, first: Any, listed: Any, count: Any, steps: Any
+    ) -> None:
+        with code.loop(count) as number:
+            row = code.load(listed, number, number.type)
+            _carry(code, rows, (a, depth, b, acc, out, first), row, (steps, None), lambda _place, total: total)
+
+    tiles.__qualname__ = f"directed_{rows}"
+    return vector_function(tiles, carrier=0, rounding=mode)
+
+
+@inlined
+def pack(values, b, left):
+    """Columns of b from `left` on, as a tile reads them, zeros beyond the last one."""
+    count = min(values.shape[1], b.shape[1] - left)
+    for k in range(b.shape[0]):
+        own, x = values[k], b[k, left : left + count]
+        for j in range(count):
+            own[j] = x[j]

@@ -1,0 +1,278 @@
+"""Numba kernels of matrix products in register tiles: multiply-adds of one product or several, rounded after each step.
+
+Whether a block of K meets an edge of the result is known from bounds: sums of magnitudes against the largest number,
+and a common power of two of which all numbers are multiples against the lowest binades. Tiles whose sums may be rounded
+there go row by row, with a rounding that knows them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fp9.kernels.chain_tiles import BLOCK, at_edge, away, changed_or_tiny, pack, rounding_tile, to_even
+from fp9.kernels.compiled import inlined, kernel
+from fp9.kernels.floats import largest
+from fp9.kernels.vectors import WIDE, give_panel, join_panel, marks_of, take_panel, tile_columns
+
+_ROWS = 4 if WIDE else 2
+"""Of a tile: most matrices have a multiple of these."""
+
+NEAREST_EVEN, NEAREST_AWAY = range(2)
+
+
+@inlined
+def block_of(products):
+    """Products of a block of whole steps."""
+    return max(BLOCK // products, 1) * products
+
+
+class Step(NamedTuple):
+    """A power of two, what it is the exponent of, and sums of its multiples."""
+
+    exponent: int
+    unit: Any
+    ceiling: Any  # sums whose magnitudes stay below it neither overflow nor have too many bits for the carrier
+
+
+class Rounded(NamedTuple):
+    """Steps, and a rounding to nearest to p bits inside a wider float; numbers in the carrier's types."""
+
+    products: int
+    mode: int
+    scale: Any  # 2^(fraction bits that the result does not have)
+    coarse: Step  # sums of its multiples meet no edge of the lowest binades
+    fine: Step  # all numbers are multiples of it
+    growth: Any  # by which roundings of a block may enlarge a sum
+    tiny: Any  # sums below it may be tiny
+    doubt: Any  # 1 where a tiny sum may have bits that the carrier does not hold, else 0; an integer as wide
+
+
+_FACTS = 8
+"""Scalars that a tile at an edge asks for."""
+
+_even, _even_steps = (rounding_tile(_ROWS, to_even, 1, several) for several in (False, True))
+_away, _away_steps = (rounding_tile(_ROWS, away, 1, several) for several in (False, True))
+_edge, _edge_steps = (rounding_tile(1, at_edge, _FACTS, several, mark=changed_or_tiny) for several in (False, True))
+
+
+@inlined
+def _one_product(mode, some):
+    if mode == NEAREST_EVEN:
+        _even(some)
+    else:
+        _away(some)
+
+
+@inlined
+def _several_products(mode, some):
+    if mode == NEAREST_EVEN:
+        _even_steps(some)
+    else:
+        _away_steps(some)
+
+
+@inlined
+def _one_at_edge(some):
+    _edge(some)
+
+
+@inlined
+def _several_at_edge(some):
+    _edge_steps(some)
+
+
+@inlined
+def _is_finer(unit, row):
+    """Whether a number is no multiple of a power of two."""
+    met = False
+    for x in row:
+        steps = x / unit
+        met |= np.floor(steps) != steps
+    return met
+
+
+@inlined
+def _has_minus_zero(row):
+    met = False
+    for x in row:
+        met |= x == 0.0 and math.copysign(1.0, x) < 0.0
+    return met
+
+
+@inlined
+def _are_set(marks, row, columns):
+    """Whether all marks of a tile's rows are set, of those columns that a panel has."""
+    clear = False
+    for i in range(row, row + _ROWS):
+        own = marks[i]
+        for j in range(columns):
+            clear |= own[j] == 0
+    return not clear
+
+
+@inlined
+def _marked(tile, mode, some, marks, row, columns):
+    """A tile, with marks where somebody asks, as long as not all of them are set."""
+    if marks is None:
+        tile(mode, some)
+    else:
+        _marked_once(tile, mode, some, marks, row, columns)
+
+
+@inlined
+def _marked_once(tile, mode, some, marks, row, columns):
+    if _are_set(marks, row, columns):
+        tile(mode, some)
+    else:
+        tile(mode, (*some, marks))
+
+
+@inlined
+def _marked_at_edge(edge, some, marks):
+    """A row at an edge, whose marks may also turn negative."""
+    if marks is None:
+        edge(some)
+    else:
+        edge((*some, marks))
+
+
+@inlined
+def _steps(tile, edge, s, t, a, values, panel, place, steps, products, single, marks, columns):
+    """Steps of a tile that begins with a row, and with a column of a; of `single` rows where it is at an edge or not
+    whole.
+    """
+    first, row = place
+    if single:
+        facts = (t.drop, t.bias, t.tie, t.mask, t.limit, t.magic, s.tiny, s.doubt)
+        for i in range(row, min(row + _ROWS, panel.shape[0])):
+            _marked_at_edge(edge, (a, a.shape[1], values, panel, first, i, steps, products, *facts), marks)
+    else:
+        some = (a, a.shape[1], values, panel, first, row, steps, products, s.scale)
+        _marked(tile, s.mode, some, marks, row, columns)
+
+
+@inlined
+def _reach(low_a, low_b, lowest):
+    """Whether bits of some products lie below 2^lowest; `low_b` is empty where none does."""
+    met = False
+    for k in range(low_b.size):
+        met |= np.int16(low_a[k]) + np.int16(low_b[k]) < lowest
+    return met
+
+
+@inlined
+def _block(tile, edge, s, t, a, low_a, bounds, packed, panel, first, last, redo, fine, marks, columns):
+    """Steps of a block of K of all rows of a panel. `fine` says which rows have numbers that are no multiples of the
+    coarse step.
+    """
+    values, low_b = packed
+    top = panel.dtype.type(0.0)
+    for k in range(last - first):
+        top = max(top, largest(values[k]))
+    steps = (last - first) // s.products
+    rest = last - first - steps * s.products
+    for row in range(0, panel.shape[0], _ROWS):
+        end = min(row + _ROWS, panel.shape[0])
+        low = fine[row:end].any() or _reach(low_a[row // _ROWS, first:last], low_b, s.coarse.exponent)
+        ceiling = s.fine.ceiling if low else s.coarse.ceiling
+        for i in range(row, end):
+            redo[i] |= not (largest(panel[i]) + bounds[i] * top) * s.growth < ceiling
+        single = low or row + _ROWS > end
+        _steps(tile, edge, s, t, a, values, panel, (first, row), steps, s.products, single, marks, columns)
+        if rest:
+            others, place = values[last - first - rest :], (last - rest, row)
+            _steps(tile, edge, s, t, a, others, panel, place, 1, rest, single, marks, columns)
+        if low:
+            _look(s, panel[row:end], redo[row:end], fine[row:end])
+
+
+@inlined
+def _look(s, panel, redo, fine):
+    """See which rows of a panel have numbers that are finer than the coarse step, or than all may be."""
+    for i in range(panel.shape[0]):
+        fine[i] = _is_finer(s.coarse.unit, panel[i]) or _has_minus_zero(panel[i])
+        redo[i] |= _is_finer(s.fine.unit, panel[i])
+
+
+@inlined
+def _least_of_rows(low_a):
+    """The smallest numbers of the rows of each tile, (tiles, K)."""
+    least = np.empty((-(-low_a.shape[0] // _ROWS), low_a.shape[1]), low_a.dtype)
+    for i in range(low_a.shape[0]):
+        own, row = least[i // _ROWS], low_a[i]
+        first = i % _ROWS == 0
+        for k in range(row.size):
+            own[k] = row[k] if first else min(own[k], row[k])
+    return least
+
+
+@inlined
+def _least_of_columns(low_b, left, width):
+    """The smallest of some columns, (K,)."""
+    least = np.empty(low_b.shape[0], low_b.dtype)
+    for k in range(least.size):
+        own = low_b[k, left : min(left + width, low_b.shape[1])]
+        smallest = own[0]
+        for j in range(own.size):
+            smallest = min(smallest, own[j])
+        least[k] = smallest
+    return least
+
+
+@inlined
+def _blocks(tile, edge, s, t, sides, acc, out, begin, end, redo, length, join, tiny, lost):
+    a, low_a, bounds, b, low_b = sides
+    m, width, block = acc.shape[0], tile_columns(b.itemsize), block_of(s.products)
+    panel, values = np.zeros((m, width), b.dtype), np.zeros((block, width), b.dtype)
+    totals, fine, least_a = np.empty((m, width), acc.dtype), np.zeros(m, np.bool_), _least_of_rows(low_a)
+    for number in range(redo.shape[1]):
+        left = number * width
+        marks, columns = marks_of(lost, panel), min(width, b.shape[1] - left)
+        least_b = _least_of_columns(low_b, left, width)
+        values[:] = 0.0
+        if join is None:
+            take_panel(panel, acc, left)
+            _look(s, panel, redo[:, number], fine)
+        else:
+            take_panel(totals, acc, left)
+        for start in range(begin, end, length):
+            stop = min(start + length, end)
+            for first in range(start, stop, block):
+                last = min(first + block, stop)
+                pack(values, b[first:last], left)
+                packed, own = (values, least_b[first:last]), redo[:, number]
+                _block(tile, edge, s, t, a, least_a, bounds, packed, panel, first, last, own, fine, marks, columns)
+            if join is not None:
+                join_panel(totals, panel, join, tiny, marks)
+                fine[:] = False
+        if join is None:
+            give_panel(panel, out, left)
+        else:
+            give_panel(totals, out, left)
+        if lost is not None:
+            give_panel(marks, lost[-1], left)
+
+
+@kernel
+def rounded(s, t, a, low_a, bounds, b, low_b, acc, out, begin, end, redo, length, join, tiny, lost):
+    """out = round(acc + a[:, k] * b[k]), in the order of k, all finite, the sum rounded to the carrier before, then by
+    `t`, a `floats.Rounder`.
+
+    `low_a` and `low_b` are bytes, exponents of the lowest bits of a and b; (m, 0) and (0, n) where no product has bits
+    below the coarse step. `bounds` (m,) are the largest sums of magnitudes of a over `block_of` products; `redo` (m,
+    panels) is set where sums may have met an edge above: these are wrong. `length`, `join`, `tiny` and `lost` as of
+    `aligned.aligned`, but no mark is set where sums that the carrier cannot hold were rounded to an accumulator, and
+    marks of inexact sums that may be tiny are negative.
+    """
+    sides = (a, low_a, bounds, b, low_b)
+    _blocks(_one_product, _one_at_edge, s, t, sides, acc, out, begin, end, redo, length, join, tiny, lost)
+
+
+@kernel
+def rounded_steps(s, t, a, low_a, bounds, b, low_b, acc, out, begin, end, redo, length, join, tiny, lost):
+    """As `rounded`, s.products products a step, whose sum with the accumulator is exact."""
+    sides = (a, low_a, bounds, b, low_b)
+    _blocks(_several_products, _several_at_edge, s, t, sides, acc, out, begin, end, redo, length, join, tiny, lost)
