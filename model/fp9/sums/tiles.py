@@ -147,7 +147,7 @@ class RoundedNarrow(Rounded):
     _kernel = staticmethod(chain_kernels.rounded)
 
 
-def _lowest_bits(a: Side, b: Side, step: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def _lowest_bits(a: Side, b: Side, step: int) -> list[NDArray[Any]]:
     """Exponents of lowest bits, of a (rows, k) and b (k, columns); none where all products are multiples of 2^step."""
     if a.span.lowest + b.span.lowest >= step or _met_step(a, b) >= step:
         rows, columns = (side.operand.shape[-2] for side in (a, b))
