@@ -3,7 +3,9 @@
 A case says of some nodes whether they are 0 or 1. All that follows is put into the graph as constants, so that of a
 shift by a known distance wires remain, and two circuits that shift alike have more nodes in common. CaDiCaL is asked
 whether the literal can be 1 in what is left. A case that it does not decide soon is taken in two, by a node that
-chooses between many others: first where it is 0, then where it is 1. So the cases together are all values.
+chooses between many others: where it is 0, and where it is 1. So the cases together are all values. Of the nodes that
+choose between many some are tried, and that is taken with which least is left (to look ahead: Heule and van Maaren
+2009).
 
 The verdict on each is kept in the cache, by the clauses: what was stopped goes on where it was.
 """
@@ -24,15 +26,15 @@ from fp9_sim.netlists.and_graph import AndGraph, Literal
 from fp9_sim.netlists.implied import Implied, Known
 from fp9_sim.netlists.solver import State, Verdict
 
-_SECONDS = 8.0
+_SECONDS = 15.0
 """Limit of a case before it is taken in two, of the processor."""
 
 _SMALLER = 0.85
 """What part of the nodes of a case that was not decided has to be left until it is asked again."""
 
-_FEWER = 2
-"""A node is taken that chooses between at least so many times fewer than the one that chooses most; it is the first of
-these, as with it known most of what others choose is known, too."""
+_TRIED, _FEWER = 8, 4
+"""How many nodes are tried of those that choose between most others, and of the first that choose between at most so
+many times fewer."""
 
 
 def never(graph: AndGraph, literal: Literal, free: Collection[int], timeout: float) -> Verdict:
@@ -49,7 +51,7 @@ def never(graph: AndGraph, literal: Literal, free: Collection[int], timeout: flo
         if time.perf_counter() - started > timeout:
             return Verdict(State.UNFINISHED, time.perf_counter() - started)
         known, size = waiting.pop()
-        left, asked, stands = implied.left(known)
+        left, asked, _ = implied.left(known)
         nodes = left.reached(asked)
         if asked == 0:
             continue
@@ -63,9 +65,7 @@ def never(graph: AndGraph, literal: Literal, free: Collection[int], timeout: flo
                 if whole.state is State.PROVEN:
                     continue
                 return Verdict(whole.state, time.perf_counter() - started, whole.counterexample)
-        node = _chooses(left, asked, stands)
-        both = (implied.following(known, literal) for literal in (2 * node, 2 * node + 1))
-        waiting += [(case, size) for case in both if case is not None]
+        waiting += [(part, size) for part in _parts(implied, known)]
     return Verdict(State.PROVEN, time.perf_counter() - started)
 
 
@@ -121,16 +121,37 @@ def _clauses(graph: AndGraph, literal: Literal) -> Iterator[cadical.Clause]:
         yield from ((-y, a), (-y, b), (y, -a, -b))
 
 
-def _chooses(graph: AndGraph, literal: Literal, stands: dict[int, int]) -> int:
-    """The node of the first graph by which a case is taken in two: read by many, by some as it is, inverted by as many
-    others, as the select of multiplexers is; the one with the shortest way from the inputs."""
+def _parts(implied: Implied, known: Known) -> list[dict[int, int]]:
+    """The two parts of a case, by the node that leaves the fewest nodes in both together; without one that cannot be,
+    or that is decided by what is left of it."""
+    tried = []
+    for node in _chosen(implied, known):
+        both = (implied.following(known, literal) for literal in (2 * node, 2 * node + 1))
+        parts = [(nodes, part) for part in both if part is not None and (nodes := _nodes_left(implied, part))]
+        tried.append((sum(nodes for nodes, _ in parts), [part for _, part in parts]))
+    return min(tried, key=lambda found: found[0])[1]
+
+
+def _nodes_left(implied: Implied, known: Known) -> int:
+    graph, asked, _ = implied.left(known)
+    return len(graph.reached(asked)) if asked else 0
+
+
+def _chosen(implied: Implied, known: Known) -> list[int]:
+    """Nodes by which a case may be taken in two: read by many, by some as they are, inverted by as many others, as the
+    select of multiplexers is. These are the ones most read so, and the first from the inputs of all much read so."""
+    graph, asked, stands = implied.left(known)
     read: Counter[Literal] = Counter()
     level: dict[int, int] = {}
     inputs = {0, *graph.inputs()}
-    for node in sorted(graph.reached(literal)):
+    for node in sorted(graph.reached(asked)):
         operands = () if node in inputs else graph.literals(node)
         level[node] = 1 + max((level[operand // 2] for operand in operands), default=-1)
         read.update(operands)
-    chosen = {node: min(read[2 * node], read[2 * node + 1]) for node in level if node in stands}
-    enough = max(chosen.values()) / _FEWER
-    return stands[min((node for node in chosen if chosen[node] >= enough), key=lambda node: (level[node], node))]
+    both_ways = {node: min(read[2 * node], read[2 * node + 1]) for node in level if node in stands}
+    much = max(both_ways.values()) / _FEWER
+    most_read = sorted(both_ways, key=lambda node: (-both_ways[node], level[node]))
+    first = sorted(
+        (node for node in both_ways if both_ways[node] >= much), key=lambda node: (level[node], -both_ways[node])
+    )
+    return [stands[node] for node in dict.fromkeys((*most_read[:_TRIED], *first[:_TRIED]))]
