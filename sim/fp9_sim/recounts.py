@@ -17,7 +17,7 @@ from fp9.recount import apart
 from fp9.units import Unit
 from fp9.vectors import sets as vectors
 from fp9_sim import records
-from fp9_sim.mutants import REQUIRED, suite_digest
+from fp9_sim.mutants import REQUIRED, of_todays_suites
 from fp9_sim.provenance import provenance
 from fp9_sim.records import EARLIER_SUITE, NO_RECORD
 
@@ -86,10 +86,9 @@ def lacks(unit: Unit, folder: Path) -> tuple[str, bool] | None:
     record = read(unit, folder)
     if record is None:
         return NO_RECORD, True
-    counted = {suite["suite"]: suite for suite in record["suites"]}
-    if any(suite not in counted or counted[suite]["sha256"] != suite_digest(unit, suite) for suite in SUITES):
+    if not of_todays_suites(unit, record):
         return EARLIER_SUITE, True
-    different = [f"{suite['different']:,} of {name} differ" for name, suite in counted.items() if suite["different"]]
+    different = [f"{s['different']:,} of {s['suite']} differ" for s in record["suites"] if s["different"]]
     return (", ".join(different), False) if different else None
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fp9_sim.campaign.claims import Debt
+from fp9_sim.campaign.debts import Debt
 from fp9_sim.provenance import command
 from fp9_sim.sweeps import Plan, executors, sweep
 

@@ -15,7 +15,7 @@ from fp9_sim.records import PLACE, home
 if TYPE_CHECKING:
     from fp9_sim.campaign import Debt
 
-_CLAIMS = ("text", "recount", "proof", "grade", "mapped", "constants", "area", "sweep")
+_CLAIMS = ("text", "recount", "functional", "proof", "grade", "mapped", "constants", "area", "sweep")
 
 
 @click.command(cls=Command)

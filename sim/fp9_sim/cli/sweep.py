@@ -139,7 +139,7 @@ def _operation(unit: Unit, text: str) -> dict[str, int]:
 
 @click.command(cls=Command)
 @click.option("--records", type=_PATH, default=HOME, show_default=True, help="Folder of records.")
-@click.option("--functional", is_flag=True, help="Draw functional.md instead; takes minutes.")
+@click.option("--functional", is_flag=True, help="Draw functional.md instead.")
 def coverage(records: Path, functional: bool, as_json: bool) -> None:
     """Draw the pages of what is checked.
 
@@ -166,13 +166,12 @@ def coverage(records: Path, functional: bool, as_json: bool) -> None:
 
 
 def _functional(folder: Path, as_json: bool) -> None:
-    """Measure the suites of the catalogue and draw the page of their functional coverage."""
+    """Draw the page of functional coverage."""
     with extra("sim"):
-        from fp9_sim import coverage as functional  # slow to load
-    with progress_bar() as progress:
-        rows = functional.draw(folder, progress=progress)
-    columns = ["unit", "bins", "left out", "smoke", "corner", "holes"]
-    shown = [{"unit": row.unit, **{suite: found.to_dict() for suite, found in row.suites.items()}} for row in rows]
+        from fp9_sim import functional  # slow to load
+    rows = functional.draw(folder)
+    columns = list(functional.COLUMNS)
+    shown = [{**dict(zip(columns, row.cells, strict=True)), "holes": row.holes} for row in rows]
     show(shown, as_json, table("Functional coverage", columns, [row.cells for row in rows], numbers=columns[1:]))
 
 

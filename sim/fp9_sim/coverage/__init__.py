@@ -1,6 +1,5 @@
 """Functional coverage of a unit's operations: what a suite meets of the situations that its spec has."""
 
-from fp9_sim.coverage.page import draw
-from fp9_sim.coverage.sampling import Covered, FunctionalCoverage, measure, model_of
+from fp9_sim.coverage.sampling import Covered, FunctionalCoverage, measure, model_of, situations
 
-__all__ = ["Covered", "FunctionalCoverage", "draw", "measure", "model_of"]
+__all__ = ["Covered", "FunctionalCoverage", "measure", "model_of", "situations"]

@@ -8,6 +8,7 @@ Bins that cannot occur are left out of a cross, each for a reason. An operation 
 from __future__ import annotations
 
 import functools
+import hashlib
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -96,7 +97,7 @@ def measure(
     """Coverage of operations with the outputs that a circuit gave; `xml` is a file for the library's own report."""
     model = model_of(unit)
     coverage_db.clear()
-    excluded = {group.name: {cross.name: _excluded(group, cross) for cross in group.crosses} for group in model.groups}
+    excluded = _all_excluded(model)
     samplers = {group.name: _Sampler(unit.name, group, excluded[group.name]) for group in model.groups}
     for name, facts in model.facts(inputs, outputs):
         samplers[name].take(facts)
@@ -108,6 +109,21 @@ def measure(
         for item in (*group.points, *excluded[group.name])
     ]
     return FunctionalCoverage(unit.name, len(next(iter(inputs.values()))), tuple(items))
+
+
+def situations(unit: Unit) -> str:
+    """SHA-256 of every bin of a unit's coverage model, and of those that are left out: what a suite is asked to meet.
+
+    How operations are read, `Model.facts`, is no part of it. Raises as `model_of`.
+    """
+    model = model_of(unit)
+    points = [(group.name, sorted(group.points.items())) for group in model.groups]
+    return hashlib.sha256(repr((points, _all_excluded(model))).encode()).hexdigest()
+
+
+def _all_excluded(model: Model) -> dict[str, dict[str, dict[tuple[Bin, ...], str]]]:
+    """The impossible bins of all crosses, with their reasons, by group."""
+    return {group.name: {cross.name: _excluded(group, cross) for cross in group.crosses} for group in model.groups}
 
 
 def _excluded(group: Group, cross: Cross) -> dict[tuple[Bin, ...], str]:

@@ -66,9 +66,14 @@ def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple
         return None, records.NO_RECORD
     if record.get("circuit_sha256") != circuit_digest:
         return record, records.EARLIER_CIRCUIT
-    graded = {suite["suite"]: suite.get("sha256") for suite in record["suites"]}
-    current = all(graded.get(suite) == suite_digest(unit, suite) for suite in REQUIRED)
-    return record, None if current else records.EARLIER_SUITE
+    return record, None if of_todays_suites(unit, record) else records.EARLIER_SUITE
+
+
+def of_todays_suites(unit: Unit, record: dict[str, Any]) -> bool:
+    """Whether the `suites` of a record, each with the `sha256` of its vectors, have all that `REQUIRED` has, as the
+    unit has them today."""
+    kept = {suite["suite"]: suite.get("sha256") for suite in record["suites"]}
+    return all(kept.get(suite) == suite_digest(unit, suite) for suite in REQUIRED)
 
 
 def suite_digest(unit: Unit, suite: str) -> str:

@@ -24,7 +24,7 @@ from fp9_sim import recounts
 from fp9_sim.cli.campaign import _CLAIMS
 from fp9_sim.netlists.abc import program
 from fp9_sim.proofs.claims import claims_of
-from fp9_sim.records import EARLIER_CIRCUIT, EARLIER_SUITE, HOME, NO_RECORD, SWEEPS, path_of
+from fp9_sim.records import EARLIER_CIRCUIT, EARLIER_SUITE, FUNCTIONAL, HOME, NO_RECORD, SWEEPS, path_of
 
 ROOT = Path(__file__).parents[3]
 UNIT = CATALOGUE["decoder_hif8"]
@@ -108,11 +108,11 @@ def test_after_it_nothing_is_owed_and_each_record_is_signed(paid: Path) -> None:
         assert claim.seconds(UNIT, paid) is not None
 
 
-OF_SUITES = ("grade", "mapped", "constants", "recount")
+OF_SUITES = ("grade", "mapped", "constants", "recount", "functional")
 """Claims about vectors; of a circuit, too, are the grades."""
 
-OF_CIRCUITS = [claim for claim in HERE if claim.name != "recount"]
-"""Those that are claims about a circuit; a recount is about vectors."""
+OF_CIRCUITS = [claim for claim in HERE if claim.name not in ("recount", "functional")]
+"""Those that are claims about a circuit: neither results counted again nor situations that are met are."""
 
 
 @pytest.mark.parametrize("claim", OF_CIRCUITS, ids=lambda claim: claim.name)
@@ -129,6 +129,12 @@ def test_what_is_of_another_suite_is_to_be_made_again(name: str, paid: Path, tmp
     suites = json.loads(path.read_text())["suites"]
     edit(path, suites=[suite | {"sha256": "0" * 64} for suite in suites])
     assert reasons(tmp_path) == {name: (EARLIER_SUITE, True)}
+
+
+def test_what_was_asked_for_other_situations_is_to_be_measured_again(paid: Path, tmp_path: Path) -> None:
+    shutil.copytree(paid, tmp_path, dirs_exist_ok=True)
+    edit(path_of(tmp_path / FUNCTIONAL, UNIT.name), situations_sha256="0" * 64)
+    assert reasons(tmp_path) == {"functional": ("earlier situations", True)}
 
 
 def test_a_result_that_fractions_do_not_confirm_is_kept_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +161,12 @@ def test_what_does_not_hold_is_named_and_left(paid: Path, tmp_path: Path) -> Non
     (claim, *others) = json.loads(path.read_text())["claims"]
     claim["cases"][0]["state"] = "unfinished"
     edit(path, claims=[claim, *others], proven=False)
+    path = path_of(tmp_path / FUNCTIONAL, UNIT.name)
+    smoke, corner = json.loads(path.read_text())["suites"]
+    corner["items"][0]["met"] -= 2
+    edit(path, suites=[smoke, corner])
     found = reasons(tmp_path)
+    assert found["functional"] == ("corner misses 2", False)
     assert found["sweep"] == ("3 mismatches", False)
     assert found["grade"] == ("smoke misses 2, corner misses 2", False)
     assert found["proof"][0].startswith("1 of ") and not found["proof"][1]

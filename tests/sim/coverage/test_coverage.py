@@ -10,9 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from fp9.cli import main
 from fp9.engines import engine
 from fp9.formats import format
 from fp9.oracle import casts as oracle
@@ -24,7 +22,6 @@ from fp9.units import CATALOGUE, Cast, Dot, Fma, Mac, MacOp, Port, Quantiser, Re
 from fp9.vectors import sets as vectors
 from fp9_sim import coverage as functional
 from fp9_sim import regress
-from fp9_sim.coverage import page
 from fp9_sim.coverage.chunks import follow
 from fp9_sim.coverage.values import Grid
 
@@ -233,17 +230,10 @@ def test_the_bench_samples_what_the_circuit_gave(name: str, tmp_path: Path, buil
     assert int(top.attrib["size"]) == run.coverage.bins
 
 
-def test_the_page_names_the_holes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = vectors.generate("mac4_kulisch_ocp", "random", 200)
-    monkeypatch.setattr(page, "CATALOGUE", {made.unit.name: made.unit})
-    monkeypatch.setattr(vectors, "generate", lambda unit, suite: made)
-    done = CliRunner().invoke(main, ["coverage", "--functional", "--records", str(tmp_path)])
-    assert done.exit_code == 0, done.output
-    text = (tmp_path / "functional.md").read_text()
-    covered = functional.measure(made.unit, made.inputs, made.expected)
-    # A wrap takes more operations than these.
-    assert "* mac4_kulisch_ocp.wrap: up, down\n" in text
-    assert f"| {covered.bins} |" in text and f"| {covered.met} | {covered.met} | {len(covered.holes)} |\n" in text
+def test_situations_of_other_bins_have_another_digest() -> None:
+    unit = CATALOGUE["cast_fp32_ocp_rne"]
+    assert functional.situations(unit) == functional.situations(replace(unit, name=unit.name))
+    assert functional.situations(unit) != functional.situations(replace(unit, roundings=(Rounding.RTZ,)))
 
 
 def test_kinds_without_a_model_are_named() -> None:

@@ -1,0 +1,77 @@
+"""What units owe by the records that are there."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import fp9_rtl
+from fp9.units import Unit
+from fp9_sim.campaign.catalogue import CLAIMS
+from fp9_sim.campaign.claims import Claim
+from fp9_sim.records import NO_RECORD
+
+
+@dataclass(frozen=True)
+class Debt:
+    """What a unit owes: the claim, why, whether making its record pays it, and the seconds that this may take.
+
+    `seconds` is what is left by the pieces that are kept, where the claim says so, else that of the unit's earlier
+    record, else the median of the records of its kind, else of all; None where no record says.
+    """
+
+    unit: Unit
+    claim: Claim
+    why: str
+    payable: bool
+    seconds: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "unit": self.unit.name,
+            "claim": self.claim.name,
+            "why": self.why,
+            "payable": self.payable,
+            "seconds": self.seconds,
+        }
+
+
+def owed(
+    units: Iterable[Unit],
+    folder: Path,
+    claims: Sequence[Claim] | None = None,
+    progress: Callable[[str, int, int], None] = lambda what, done, total: None,
+) -> list[Debt]:
+    """Everything that units owe by the records in `folder`, the most valuable first.
+
+    That is what was never shown, before what was shown of an earlier circuit or suite, before what cannot be paid; in
+    each the cheapest first, as it pays most in an hour. Raises ValueError for a file that is no record.
+    """
+    chosen, every = list(units), list(CLAIMS if claims is None else claims)
+    debts = []
+    known = {claim.name: {unit: claim.seconds(unit, folder) for unit in chosen} for claim in every}
+    for done, unit in enumerate(chosen):
+        progress(unit.name, done, len(chosen))
+        digest = fp9_rtl.circuit_digest(unit)
+        for claim in every:
+            found = claim.lacks(unit, folder, digest)
+            if found:
+                left = claim.left(unit, folder) if claim.left else None
+                seconds = _estimate(unit, known[claim.name]) if left is None else left
+                debts.append(Debt(unit, claim, *found, seconds))
+    return sorted(debts, key=_rank)
+
+
+def _rank(debt: Debt) -> tuple[bool, bool, float]:
+    return (not debt.payable, debt.why != NO_RECORD, float("inf") if debt.seconds is None else debt.seconds)
+
+
+def _estimate(unit: Unit, known: Mapping[Unit, float | None]) -> float | None:
+    if known[unit] is not None:
+        return known[unit]
+    alike = [seconds for other, seconds in known.items() if other.kind == unit.kind and seconds is not None]
+    every = [seconds for seconds in known.values() if seconds is not None]
+    return statistics.median(alike or every) if every else None
