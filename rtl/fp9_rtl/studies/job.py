@@ -8,9 +8,9 @@ from pathlib import Path
 from fp9.names import unknown as unknown_name
 from fp9.system.files import write_whole
 from fp9.units import CATALOGUE
+from fp9_rtl.studies import kept, study
 from fp9_rtl.studies import medians as study_medians
 from fp9_rtl.studies import report as study_report
-from fp9_rtl.studies import study
 from fp9_rtl.studies import submodules as study_submodules
 from fp9_rtl.studies.catalogue import STUDIES
 from fp9_rtl.studies.medians import MEDIANS
@@ -40,7 +40,8 @@ def run(
 ) -> dict[str, list[Path]]:
     """Measure the studies named, all when there is none, into a folder; what was written, by study.
 
-    Libraries stand side by side. The index lists every study that the folder then holds. Raises ValueError for an
+    Libraries stand side by side. The index lists every study that the folder then holds, the record (`kept`) says of
+    which circuits each is. Raises ValueError for an
     unknown name, before anything is measured, MissingTool where a library or Yosys is missing, OSError where the folder
     does not take files.
     """
@@ -53,6 +54,7 @@ def run(
     done, steps = 0, sum(_steps(name, len(libraries)) for name in chosen)
     for name in chosen:
         written[name] = _one(name, folder, _shifted(progress, done, steps), libraries)
+        kept.keep(name, folder)
         done += _steps(name, len(libraries))
     present = [entry for entry in _listed() if (folder / f"{entry[0]}.md").exists()]
     write_whole(folder / study_report.INDEX, study_report.index(present))

@@ -40,23 +40,29 @@ class Debt:
 
 
 def owed(
-    units: Iterable[Unit],
+    units: Iterable[Unit] | None,
     folder: Path,
     claims: Sequence[Claim] | None = None,
     progress: Callable[[str, int, int], None] = lambda what, done, total: None,
 ) -> list[Debt]:
-    """Everything that units owe by the records in `folder`, the most valuable first.
+    """Everything that units owe by the records in `folder`, the most valuable first; without units those of each claim.
 
     That is what was never shown, before what was shown of an earlier circuit or suite, before what cannot be paid; in
-    each the cheapest first, as it pays most in an hour. Raises ValueError for a file that is no record.
+    each the cheapest first, as it pays most in an hour. Raises ValueError for a file that is no record, and for a spec
+    without hardware.
     """
-    chosen, every = list(units), list(CLAIMS if claims is None else claims)
+    every = list(CLAIMS if claims is None else claims)
+    asked: dict[Unit, list[Claim]] = {}
+    named = None if units is None else list(units)
+    for claim in every:
+        for unit in claim.units(folder) if named is None else named:
+            asked.setdefault(unit, []).append(claim)
+    known = {c.name: {unit: c.seconds(unit, folder) for unit in asked if c in asked[unit]} for c in every}
     debts = []
-    known = {claim.name: {unit: claim.seconds(unit, folder) for unit in chosen} for claim in every}
-    for done, unit in enumerate(chosen):
-        progress(unit.name, done, len(chosen))
+    for done, (unit, of_unit) in enumerate(asked.items()):
+        progress(unit.name, done, len(asked))
         digest = fp9_rtl.circuit_digest(unit)
-        for claim in every:
+        for claim in of_unit:
             found = claim.lacks(unit, folder, digest)
             if found:
                 left = claim.left(unit, folder) if claim.left else None

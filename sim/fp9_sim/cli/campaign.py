@@ -9,13 +9,25 @@ import click
 
 from fp9.cli.support import SEED, Command, Seconds, extra, keeps, load_unit, progress_bar, settings_option, show, table
 from fp9.cli.words import UNIT, Words
-from fp9.units import CATALOGUE
 from fp9_sim.records import PLACE, home
 
 if TYPE_CHECKING:
     from fp9_sim.campaign import Debt
 
-_CLAIMS = ("text", "recount", "functional", "proof", "grade", "mapped", "constants", "area", "sweep")
+_CLAIMS = (
+    "text",
+    "recount",
+    "functional",
+    "proof",
+    "grade",
+    "mapped",
+    "constants",
+    "area",
+    "energy",
+    "study",
+    "peers",
+    "sweep",
+)
 
 
 @click.command(cls=Command)
@@ -40,10 +52,10 @@ def campaign(
 ) -> None:
     """Show what evidence is owed, and make it.
 
-    Of each UNIT (default: the catalogue) and each kind of evidence: whether there is a record of the circuit that the
-    unit has today. With --hours the records are made, the most valuable first: those that never were, then those of
-    earlier circuits, the cheapest first. A campaign that was stopped goes on when the same command is run again. Exit
-    code 1 where a record could not be made.
+    Of each UNIT (default: the catalogue, and whatever else a page states figures of) and each kind of evidence: whether
+    there is a record of the circuit that the unit has today. With --hours the records are made, the most valuable
+    first: those that never were, then those of earlier circuits, the cheapest first. A campaign that was stopped goes
+    on when the same command is run again. Exit code 1 where a record could not be made.
 
     \b
       fp9 campaign
@@ -58,7 +70,7 @@ def campaign(
     if hours is not None and not 0 < hours < float("inf"):
         raise ValueError(f"hours {hours:g} given; give a number of hours above 0")
     place = folder or home()
-    units = [load_unit(name, ()) for name in names] or list(CATALOGUE.values())
+    units = [load_unit(name, ()) for name in names] or None
     chosen = [claim for claim in library.CLAIMS if claim.name in (wanted or _CLAIMS)]
     with progress_bar() as progress:
         debts = library.owed(units, place, chosen, progress)
@@ -86,7 +98,7 @@ def _show(debts: list[Debt], as_json: bool) -> None:
 
 
 def _time(debt: Debt) -> str:
-    """How long the record takes; of one that making anew does not pay, none."""
+    """How long the record takes; of one that a campaign does not pay, none."""
     if not debt.payable:
         return "-"
     return "unknown time" if debt.seconds is None else f"{debt.seconds:,.0f} s"
@@ -100,7 +112,7 @@ def _sum(debts: list[Debt]) -> str:
     if len(known) < len(payable):
         words.append(f"{len(payable) - len(known)} of unknown length beside them")
     if len(debts) > len(payable):
-        words.append(f"{len(debts) - len(payable)} that making anew does not pay")
+        words.append(f"{len(debts) - len(payable)} that a campaign does not pay")
     return "; ".join(words)
 
 

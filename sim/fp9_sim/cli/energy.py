@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,6 @@ import click
 from fp9.cli.support import Command, UserError, extra, keeps, load_unit, progress_bar, settings_option, show, table
 from fp9.cli.words import UNIT, Words
 from fp9.system.cache import anew
-from fp9.system.files import write_whole
 from fp9_rtl.cli import library_options
 
 if TYPE_CHECKING:
@@ -38,9 +36,13 @@ _LAYER = "layer"
 @library_options
 @click.option("--mapping", type=Words(("A", "B")), default="B", show_default=True, help="A, small, or B, balanced.")
 @click.option("--steps", is_flag=True, help="What each submodule takes, in a netlist that keeps their boundaries.")
-@click.option("--study", is_flag=True, help="Measure the study of energy instead, in osu018 and nangate45.")
+@click.option(
+    "--study",
+    is_flag=True,
+    help="The study of energy instead, in osu018 and nangate45; what it has of today's circuits stands.",
+)
 @click.option("--out", type=_PATH, default=Path("build/study"), show_default=True, help="With --study: its folder.")
-@click.option("--again", is_flag=True, help="Map again what was mapped before and kept.")
+@click.option("--again", is_flag=True, help="Measure again what was measured before and kept.")
 @settings_option
 def energy(
     names: tuple[str, ...],
@@ -79,7 +81,7 @@ def energy(
     keeps("netlists that were mapped are kept; run the same command again, and the rest is mapped")
     if study:
         with anew(again):
-            return _study(out, as_json)
+            return _study(out, again, as_json)
     units, sets = [load_unit(name, settings) for name in names], sets or ("random",)
     chosen = cells.chosen(libraries, liberty, leave_out)
     measured = []
@@ -108,27 +110,21 @@ def energy(
 def _of_layer(count: int, seed: int) -> Callable[[Unit], Columns]:
     """Operations of the demonstration's layer."""
     with extra("demo"):
-        from fp9_sim.demo import network, operations  # optional, slow to load
-    data = network.digits(seed)
-    tensors = network.tensors(network.train(data, seed), data)
-    return lambda unit: operations.of_unit(unit, tensors, count, seed)
+        from fp9_sim.demo import operations  # optional, slow to load
+    return operations.in_the_layer(count, seed)
 
 
-def _study(folder: Path, as_json: bool) -> None:
+def _study(folder: Path, again: bool, as_json: bool) -> None:
     """What `fp9 energy --study` does: the record, the page and the pictures in a folder."""
     from fp9_sim.energy import data, pages, study  # slow to load
 
     training = Path("docs/recipes/training.json")
+    known = study.NOTHING if again else study.read(folder)
     with progress_bar(keep=True) as progress:
-        record = study.run(_of_layer(data.COUNT, 0), training if training.is_file() else None, progress)
-    texts = {
-        "energy.json": json.dumps(record, indent=1) + "\n",
-        "energy.md": pages.page(record),
-        **pages.charts(record),
-    }
-    for name, text in texts.items():
-        write_whole(folder / name, text)
-    show([str(folder / name) for name in texts], as_json, f"The study of energy in {folder / 'energy.md'}")
+        of_recipes = training if training.is_file() else None
+        record = study.run(_of_layer(data.COUNT, 0), known, of_recipes, progress)
+    written = [str(path) for path in pages.write(record, folder)]
+    show(written, as_json, f"The study of energy in {folder / 'energy.md'}")
 
 
 COMMANDS = (energy,)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from fp9.recipes import Product as Step
 from fp9.scaling import BLOCK_FORMATS, BlockFormat
 from fp9.units import Cast, Dot, Quantiser, Unit
 from fp9.vectors.recorded import chained, of_products
+from fp9_sim.demo import network
 from fp9_sim.demo.layer import DIRECTIONS, SCHEMES, Product, Scheme, factors, scale_exponent
 from fp9_sim.demo.layer import product as multiplied
 from fp9_sim.demo.network import LayerTensors, Matrix
@@ -39,6 +41,17 @@ def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed:
     if isinstance(unit, Cast):
         return casts(unit, layer, generator)
     return of_products(unit, [_recorded(product) for product in products], generator, DOTS)
+
+
+def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
+    """What gives a unit's operations in the layer of the network, trained for the first. Raises as `of_unit`."""
+
+    @functools.cache
+    def layer() -> LayerTensors:
+        data = network.digits(seed)
+        return network.tensors(network.train(data, seed), data)
+
+    return lambda unit: of_unit(unit, layer(), count, seed)
 
 
 def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Columns:

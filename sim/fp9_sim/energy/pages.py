@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fp9.system.files import write_whole
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
 from fp9_rtl.synthesis.power import WIRE_LOADS
 from fp9_rtl.synthesis.report import changes, markdown_row, svg
-from fp9_sim.energy.study import COMMAND, LAYER, RANDOM
+from fp9_sim.energy.study import COMMAND, LAYER, RANDOM, RECORD, UNITS, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,6 +51,19 @@ digits' layer above.
 """
 
 
+def write(record: Record, folder: Path) -> list[Path]:
+    """Write the record into a folder and, where it has every unit of the study, page and pictures; gives their paths.
+
+    Raises OSError where they cannot be written.
+    """
+    texts = {RECORD: json.dumps(record, indent=1) + "\n"}
+    if UNITS.keys() <= record["units"].keys():
+        texts |= {"energy.md": page(record), **charts(record)}
+    for name, text in texts.items():
+        write_whole(folder / name, text)
+    return [folder / name for name in texts]
+
+
 def page(record: Record) -> str:
     """The study as Markdown."""
     parts = [_TEXT.format(note=record["note"], wire=WIRE_LOADS)]
@@ -67,11 +83,11 @@ def charts(record: Record) -> dict[str, str]:
 
 
 def _groups(record: Record) -> list[str]:
-    return list(dict.fromkeys(row["group"] for row in record["rows"]))
+    return list(dict.fromkeys(row["group"] for row in rows_of(record)))
 
 
 def _rows(record: Record, group: str, library: str, data: str) -> list[Record]:
-    return [r for r in record["rows"] if (r["group"], r["library"], r["data"]) == (group, library, data)]
+    return [r for r in rows_of(record) if (r["group"], r["library"], r["data"]) == (group, library, data)]
 
 
 def _ratios(record: Record, group: str, library: str) -> list[float]:
@@ -128,7 +144,7 @@ def _losses(record: Record) -> Iterator[str]:
 
 
 def _of_recipe(record: Record, recipe: str, library: str) -> Record:
-    return next(r for r in record["rows"] if (r["recipe"], r["library"], r["data"]) == (recipe, library, LAYER))
+    return next(r for r in rows_of(record) if (r["recipe"], r["library"], r["data"]) == (recipe, library, LAYER))
 
 
 def _bars(record: Record) -> str:

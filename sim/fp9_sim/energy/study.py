@@ -1,14 +1,16 @@
 """The study of energy: what formats, sums, zero gating and stages take over a real layer, and what that buys.
 
-`run` measures it, `page` and `chart` show it; the record between them is kept, so that the page can be made again.
+`run` measures it, `pages` shows it; the record between them is kept, by unit and with the digest of its circuit, so
+that the page can be made again, and what is of an earlier circuit measured alone.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,18 @@ from fp9.engines import engine
 from fp9.formats import fixed_format, format
 from fp9.scaling import block_format
 from fp9.units import CATALOGUE, Cast, Dot, Fma, Quantiser, Unit
+from fp9_rtl import circuit_digest
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, library
 from fp9_rtl.synthesis.run import Progress
 from fp9_sim.energy.data import Columns, operations
 from fp9_sim.energy.run import NOTE, measure
+from fp9_sim.provenance import provenance
+from fp9_sim.records import EARLIER_CIRCUIT, NO_RECORD
 
 LAYER, RANDOM = "layer", "random"
+
+RECORD = "energy.json"
+"""The file of the record, in the folder of the page."""
 
 COMMAND = "fp9 energy --study --out docs/study"
 """What makes the page."""
@@ -106,29 +114,112 @@ ROWS = (
 """What is measured, the first of a group what the others are compared with."""
 
 
-def run(
-    layer_of: Callable[[Unit], Columns], training: Path | None = None, progress: Progress | None = None
-) -> dict[str, Any]:
-    """The record of the study; `layer_of` gives a unit's operations in the layer, `training` is a record of recipes.
+UNITS = {row.unit.name: row.unit for row in ROWS}
+"""The units of the study by name."""
 
-    Without that record nothing is said of accuracy. Raises as `measure` does.
+
+@dataclass(frozen=True)
+class Part:
+    """What was measured of a unit: an energy in each library over each kind of data, of which circuit, in how many
+    seconds."""
+
+    unit: str
+    circuit_sha256: str
+    energies: tuple[dict[str, Any], ...]
+    seconds: float
+    provenance: dict[str, str]
+
+
+def measured(unit: Unit, layer: Columns) -> Part:
+    """Measure a unit; `layer` is its operations in the layer. Raises as `measure` does."""
+    started = time.perf_counter()
+    data = {LAYER: layer, RANDOM: operations(unit, RANDOM)}
+    energies = tuple(
+        _kept(measure(unit, columns, kind, library=name).to_dict())
+        for name in SIDE_BY_SIDE
+        for kind, columns in data.items()
+    )
+    seconds = round(time.perf_counter() - started, 1)
+    return Part(unit.name, circuit_digest(unit), energies, seconds, provenance())
+
+
+NOTHING: Mapping[str, Any] = {"units": {}}
+"""A record of no unit."""
+
+
+def lacks(unit: Unit, record: Mapping[str, Any], circuit: str) -> str | None:
+    """Why the record says nothing of a unit of the study whose circuit has this digest; None where it does."""
+    if unit.name not in record["units"]:
+        return NO_RECORD
+    return None if record["units"][unit.name]["circuit_sha256"] == circuit else EARLIER_CIRCUIT
+
+
+def run(
+    layer_of: Callable[[Unit], Columns],
+    known: Mapping[str, Any],
+    training: Path | None = None,
+    progress: Progress = lambda what, done, steps: None,
+) -> dict[str, Any]:
+    """The record of the study: what `known`, an earlier one or `NOTHING`, says of today's circuits, and the others
+    measured.
+
+    `layer_of` gives a unit's operations in the layer, `training` is a record of recipes, without which nothing is said
+    of accuracy. Raises as `measure` does.
     """
-    found = []
-    for done, row in enumerate(ROWS):
-        data = {LAYER: layer_of(row.unit), RANDOM: operations(row.unit, RANDOM)}
-        for name in SIDE_BY_SIDE:
-            if progress:
-                progress(f"{row.label}, {name}", 2 * done + SIDE_BY_SIDE.index(name), 2 * len(ROWS))
-            for kind, columns in data.items():
-                energy = measure(row.unit, columns, kind, library=name)
-                found.append({"group": row.group, "label": row.label, "recipe": row.recipe, **_kept(energy.to_dict())})
+    units = dict(_comparable(known))
+    for done, unit in enumerate(UNITS.values()):
+        if lacks(unit, {"units": units}, circuit_digest(unit)):
+            progress(unit.name, done, len(UNITS))
+            units[unit.name] = asdict(measured(unit, layer_of(unit)))
+    return _record(units, training)
+
+
+def with_part(record: Mapping[str, Any], part: Part, training: Path | None) -> dict[str, Any]:
+    """A record with what was measured of a unit, and with the losses of the record of recipes."""
+    return _record({**_comparable(record), part.unit: asdict(part)}, training)
+
+
+def _record(units: Mapping[str, Any], training: Path | None) -> dict[str, Any]:
     return {
         "command": COMMAND,
         "note": NOTE,
-        "libraries": {name: library(name).sha256 for name in SIDE_BY_SIDE},
+        "libraries": _libraries(),
         "losses": losses(json.loads(training.read_text())) if training else {},
-        "rows": found,
+        "units": {name: units[name] for name in UNITS if name in units},
     }
+
+
+def _comparable(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a record has of units; nothing of what was measured in other libraries than there are."""
+    of_these: Mapping[str, Any] = record["units"] if record.get("libraries") == _libraries() else {}
+    return of_these
+
+
+def _libraries() -> dict[str, str]:
+    return {name: library(name).sha256 for name in SIDE_BY_SIDE}
+
+
+def rows_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The energies of a record that has every unit, those of each row with what the row is called."""
+    return [
+        {"group": row.group, "label": row.label, "recipe": row.recipe, **energy}
+        for row in ROWS
+        for energy in record["units"][row.unit.name]["energies"]
+    ]
+
+
+def read(folder: Path) -> Mapping[str, Any]:
+    """The record in a folder, `NOTHING` where there is none. Raises ValueError for a file that is no record."""
+    path = folder / RECORD
+    if not path.exists():
+        return NOTHING
+    try:
+        record: Any = json.loads(path.read_text())
+    except ValueError:
+        record = None
+    if not isinstance(record, dict) or not isinstance(record.get("units"), dict):
+        raise ValueError(f"{path} is no record of energies; write it anew with `{COMMAND} --again`")
+    return dict(record)
 
 
 def losses(training: Mapping[str, Any]) -> dict[str, list[float]]:

@@ -3,6 +3,6 @@
 from fp9_sim.foreign import area
 from fp9_sim.foreign.check import Verdict, check_rtl
 from fp9_sim.foreign.draft import draft
-from fp9_sim.foreign.mapping import Foreign, load
+from fp9_sim.foreign.mapping import Foreign, load, spec_of
 
-__all__ = ["Foreign", "Verdict", "area", "check_rtl", "draft", "load"]
+__all__ = ["Foreign", "Verdict", "area", "check_rtl", "draft", "load", "spec_of"]

@@ -21,6 +21,9 @@ from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.foreign.mapping import Foreign
 from fp9_sim.foreign.wrapper import wrapped
 
+RECORD = "areas.json"
+"""The name of the record, beside the mappings."""
+
 
 @dataclass(frozen=True)
 class Area:

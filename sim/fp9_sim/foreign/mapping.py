@@ -6,7 +6,6 @@ docs/peers.md has the guide to every key; `fp9 check-rtl --init FILE` writes a f
 from __future__ import annotations
 
 import dataclasses
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,12 +21,13 @@ from fp9.referee import Narrowed
 from fp9.rounding import Flags
 from fp9.units import FLAGS_PORT, HANDSHAKE, MAX_STAGES, Dot, Mac, Port, Unit, told, unit
 from fp9.units import toml as unitfile
+from fp9_sim.foreign import keys
+from fp9_sim.foreign.keys import Value
 from fp9_sim.foreign.sources import text_of
 
 MOST_CLOCKS = 64
 """Longest latency that can be checked, and the one that a unit with a handshake may take."""
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 FIELDS: dict[str, Any] = {
     "files": list,
     "include": list,
@@ -53,9 +53,6 @@ FIELDS: dict[str, Any] = {
 """Keys of a mapping, and what each holds."""
 
 _FLAGS = tuple(flag.name.lower() for flag in Flags if flag.name and flag is not Flags.DIVIDE_BY_ZERO)
-
-Value = int | str
-"""A value of a constant or parameter: a number, or Verilog text."""
 
 
 @dataclass(frozen=True)
@@ -120,24 +117,16 @@ class Foreign:
 def load(path: Path | str) -> Foreign:
     """Read a mapping. Raises ValueError for what is missing, unknown or does not fit, OSError for unreadable files."""
     path = Path(path)
-    try:
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a TOML file: {error}") from None
-    _check_fields(path, said)
-    latency = _latency(path, said)
-    try:
-        spec = _spec(path, said, latency)
-    except ValueError as error:
-        raise _located(path, error) from None
+    said = _read(path)
+    latency, spec = _latency(path, said), _spec(path, said)
     held = {name: _code(path, spec, name, value) for name, value in said.get("held", {}).items()}
     names = [port.name for port in (*spec.inputs, *spec.outputs)]
     without = tuple(said.get("without", ()))
-    _check_known(path, "without", without, [port.name for port in spec.outputs])
-    _check_known(path, "ports", said.get("ports", {}), names)
-    _check_known(path, "handshake", said.get("handshake", {}), HANDSHAKE)
-    _check_known(path, "flags", said.get("flags", {}), _FLAGS)
-    flags = {n: _text(path, f"flags.{n}", v) for n, v in said.get("flags", {}).items()}
+    keys.check_known(path, "without", without, [port.name for port in spec.outputs])
+    keys.check_known(path, "ports", said.get("ports", {}), names)
+    keys.check_known(path, "handshake", said.get("handshake", {}), HANDSHAKE)
+    keys.check_known(path, "flags", said.get("flags", {}), _FLAGS)
+    flags = {n: keys.text(path, f"flags.{n}", v) for n, v in said.get("flags", {}).items()}
     if set(without) >= {port.name for port in spec.outputs}:
         raise ValueError(f"{path}: without names every output; leave one to check")
     exact = _exact(path, spec, said["exact"]) if "exact" in said else None
@@ -146,22 +135,36 @@ def load(path: Path | str) -> Foreign:
         path=path,
         spec=spec,
         latency=latency,
-        top=_identifier(path, "top", said["top"]),
+        top=keys.identifier(path, "top", said["top"]),
         verilog=text_of(path, said["top"], said["files"], said.get("include", []), said.get("defines", {})),
-        ports={n: _pieces(path, f"ports.{n}", said.get("ports", {}).get(n, n)) for n in names if n not in apart},
+        ports={n: keys.pieces(path, f"ports.{n}", said.get("ports", {}).get(n, n)) for n in names if n not in apart},
         flags=flags,
         held=held,
-        constants=_values(path, "constants", said),
-        parameters=_values(path, "parameters", said),
+        constants=keys.values(path, "constants", said),
+        parameters=keys.values(path, "parameters", said),
         without=without,
-        any_nan=_one_of(path, "nan", said.get("nan", "canonical"), ("any", "canonical")) == "any",
-        clock=_pin(path, "clock", said.get("clock"), "edge", ("rising", "falling")),
-        reset=_pin(path, "reset", said.get("reset"), "active", ("high", "low")),
-        enable=_pin(path, "enable", said.get("enable"), "active", ("high", "low")),
-        handshake={n: _inverted(path, f"handshake.{n}", v) for n, v in said.get("handshake", {}).items()},
+        any_nan=keys.one_of(path, "nan", said.get("nan", "canonical"), ("any", "canonical")) == "any",
+        clock=keys.pin(path, "clock", said.get("clock"), "edge", ("rising", "falling")),
+        reset=keys.pin(path, "reset", said.get("reset"), "active", ("high", "low")),
+        enable=keys.pin(path, "enable", said.get("enable"), "active", ("high", "low")),
+        handshake={n: keys.inverted(path, f"handshake.{n}", v) for n, v in said.get("handshake", {}).items()},
         exact=exact,
         share=said.get("share", True),
     )
+
+
+def spec_of(path: Path) -> Unit:
+    """The spec that a mapping holds theirs to, for which none of their files is read. Raises as `load`."""
+    return _spec(path, _read(path))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        said = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a TOML file: {error}") from None
+    _check_fields(path, said)
+    return said
 
 
 def _check_fields(path: Path, said: Mapping[str, Any]) -> None:
@@ -203,8 +206,16 @@ def _latency(path: Path, said: Mapping[str, Any]) -> int | None:
     return None if latency is None else int(latency)
 
 
-def _spec(path: Path, said: Mapping[str, Any], latency: int | None) -> Unit:
+def _spec(path: Path, said: Mapping[str, Any]) -> Unit:
     """The unit that theirs is held to, with stages where it has a clock."""
+    latency = _latency(path, said)
+    try:
+        return _built(path, said, latency)
+    except ValueError as error:
+        raise _located(path, error) from None
+
+
+def _built(path: Path, said: Mapping[str, Any], latency: int | None) -> Unit:
     named = said["unit"]
     stages = 0 if latency == 0 else MAX_STAGES
     in_table = {"name": "unit", "stages": stages} if stages else {"name": "unit"}
@@ -226,7 +237,7 @@ def _spec(path: Path, said: Mapping[str, Any], latency: int | None) -> Unit:
         raise ValueError(f"{path}: [enable] given beside handshake.out_ready; a unit waits by one of them")
     if given := [*told(base)]:
         raise ValueError(f"{path}: unit: {given[0]} given; leave it out: [reset], [enable] and [handshake] say it")
-    name = f"check_{_identifier(path, 'top', said['top'])}"
+    name = f"check_{keys.identifier(path, 'top', said['top'])}"
     if "result" in said:
         return _narrowed(path, name, base, said["result"], stages)
     return dataclasses.replace(base, name=name, stages=stages)  # type: ignore[call-arg]
@@ -234,7 +245,7 @@ def _spec(path: Path, said: Mapping[str, Any], latency: int | None) -> Unit:
 
 def _narrowed(path: Path, name: str, base: Unit, said: Mapping[str, Any], stages: int) -> Unit:
     """The sum of `base` in another format: `format`, and where they are not the usual ones rounding and overflow."""
-    _check_known(path, "result", said, ("format", "rounding", "overflow"))
+    keys.check_known(path, "result", said, ("format", "rounding", "overflow"))
     if not isinstance(base, Dot) or isinstance(base, Mac):
         raise ValueError(f"{path}: [result] narrows the sum of an fma or a dot; unit is a {base.kind}")
     target = format(said.get("format", "e4m3"))
@@ -245,7 +256,7 @@ def _narrowed(path: Path, name: str, base: Unit, said: Mapping[str, Any], stages
 def _exact(path: Path, spec: Unit, said: Mapping[str, Any]) -> Exact:
     """The parts of a result that is not rounded; the spec's result is a sum with infinities and subnormals."""
     fields = [field.name for field in dataclasses.fields(Exact)]
-    _check_known(path, "exact", said, fields)
+    keys.check_known(path, "exact", said, fields)
     result = spec.engine.output if isinstance(spec, Dot) else None
     if result is None or not (result.has_inf and result.subnormals):
         raise ValueError(f"{path}: [exact] is the sum of an fma or a dot in a format such as fp32; give such a unit")
@@ -254,14 +265,14 @@ def _exact(path: Path, spec: Unit, said: Mapping[str, Any]) -> Exact:
     offset = said.get("offset", 0)
     if not isinstance(offset, int) or isinstance(offset, bool):
         raise ValueError(f"{path}: exact.offset = {offset!r} given; give an integer")
-    parts = {name: _text(path, f"exact.{name}", value) for name, value in said.items() if name != "offset"}
+    parts = {name: keys.text(path, f"exact.{name}", value) for name, value in said.items() if name != "offset"}
     return Exact(parts.pop("significand"), parts.pop("exponent"), **parts, offset=offset)
 
 
 def _code(path: Path, spec: Unit, name: str, value: object) -> int:
     """The code of a held input: a number with a point is one in the port's format, an integer the bits themselves."""
     ports = {port.name: port for port in spec.inputs}
-    _check_known(path, "held", [name], ports)
+    keys.check_known(path, "held", [name], ports)
     port = ports[name]
     if isinstance(value, float) and port.formats:
         code = encode([value], port.formats[0])
@@ -278,69 +289,3 @@ def _code(path: Path, spec: Unit, name: str, value: object) -> int:
 def _forms(port: Port) -> str:
     bits = f"bits from 0 to {(1 << port.width) - 1:#x}"
     return f"a number such as 1.0, or {bits}" if port.formats else bits
-
-
-# --- values of keys -------------------------------------------------------------------------------------------------
-
-
-def _check_known(path: Path, field: str, given: Any, known: Any) -> None:
-    unknown = [name for name in given if name not in known]
-    if unknown:
-        raise ValueError(f"{path}: {field} names {unknown[0]!r}; the unit has {', '.join(known)}")
-
-
-def _identifier(path: Path, field: str, value: object) -> str:
-    if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
-        raise ValueError(f"{path}: {field} {value!r} given; give a Verilog name")
-    return value
-
-
-def _text(path: Path, field: str, value: object) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"{path}: {field} {value!r} given; give a Verilog name, or a part of a port")
-    return value
-
-
-def _pieces(path: Path, field: str, value: object) -> tuple[str, ...]:
-    """One part of their ports, or a list of several, the most significant first."""
-    items = value if isinstance(value, list) else [value]
-    return tuple(_text(path, field, item) for item in items)
-
-
-def _inverted(path: Path, field: str, value: object) -> tuple[str, bool]:
-    """A port, and whether a ! stands before its name."""
-    text = _text(path, field, value)
-    return _identifier(path, field, text.removeprefix("!")), text.startswith("!")
-
-
-def _values(path: Path, field: str, said: Mapping[str, Any]) -> dict[str, Value]:
-    """Numbers, truth values, texts, or Verilog (`{verilog = "pkg::FP8"}`): types and names of packages."""
-    return {name: _value(path, f"{field}.{name}", value) for name, value in said.get(field, {}).items()}
-
-
-def _value(path: Path, field: str, value: object) -> Value:
-    match value:
-        case int():  # truth values, too
-            return int(value)
-        case str():
-            return '"' + value.replace('"', '\\"') + '"'
-        case {"verilog": str(text)}:
-            return text
-        case _:
-            raise ValueError(f'{path}: {field} = {value!r} given; give a number, a text or {{verilog = "..."}}')
-
-
-def _one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str:
-    if value not in known:
-        raise ValueError(f"{path}: {field} {value!r} given; give {' or '.join(known)}")
-    return str(value)
-
-
-def _pin(
-    path: Path, field: str, said: Mapping[str, Any] | None, word: str, known: tuple[str, str]
-) -> tuple[str, bool] | None:
-    if said is None:
-        return None
-    _check_known(path, field, said, ("port", word))
-    port = _identifier(path, f"{field}.port", said.get("port"))
-    return port, _one_of(path, f"{field}.{word}", said.get(word, known[0]), known) == known[1]

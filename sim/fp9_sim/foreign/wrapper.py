@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from fp9.rounding import FLAG_BITS, Flags
 from fp9.units import FLAGS_PORT, Dot, Port
-from fp9_sim.foreign.mapping import Exact, Foreign, Value
+from fp9_sim.foreign.keys import Value
+from fp9_sim.foreign.mapping import Exact, Foreign
 from fp9_sim.foreign.ports import Place, TheirPort, elaborate, place
 from fp9_sim.foreign.timing import timing
 

@@ -11,13 +11,14 @@ from tests.sim.foreign.strangers import stranger
 from fp9.engines import engine
 from fp9.formats import format
 from fp9.units import Fma
-from fp9_rtl import verilog
+from fp9_rtl import circuit_digest, verilog
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
-from fp9_sim.foreign import load
+from fp9_sim.foreign import load, spec_of
+from fp9_sim.foreign.area import RECORD as NAME
 from fp9_sim.foreign.area import areas, keep, read, summary, table
 
 ROOT = Path(__file__).parents[3]
-RECORD = ROOT / "docs" / "peers" / "areas.json"
+RECORD = ROOT / "docs" / "peers" / NAME
 
 
 def ours_as_theirs(folder: Path, more: str) -> Path:
@@ -81,6 +82,13 @@ def test_the_tables_of_the_page_are_those_of_the_record() -> None:
     page = (ROOT / "docs" / "peers.md").read_text()
     for made in (summary(found), table(found, "A"), table(found, "B")):
         assert made in page
+
+
+@pytest.mark.parametrize("peer", sorted({area.peer for area in read(RECORD)}))
+def test_our_side_of_a_row_is_the_circuit_of_today(peer: str) -> None:
+    """Which needs none of their files."""
+    digest = circuit_digest(spec_of(RECORD.with_name(f"{peer}.toml")))
+    assert {area.circuit_sha256 for area in read(RECORD) if area.peer == peer} == {digest}, f"`make peers PEERS={peer}`"
 
 
 def test_units_of_the_same_numbers_are_at_most_0_55_of_the_best_stranger() -> None:
