@@ -33,6 +33,7 @@ def folder(tmp_path: Path) -> Path:
         shutil.copy(DOCS / name, tmp_path / name)
     for mapping in (DOCS / "peers").glob("*.toml"):
         shutil.copy(mapping, tmp_path / "peers")
+    (tmp_path / "verification").mkdir()
     return tmp_path / "verification"
 
 
