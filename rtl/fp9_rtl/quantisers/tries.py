@@ -20,7 +20,7 @@ from fractions import Fraction
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
-from fp9.formats import floor_log2, pow2
+from fp9.formats import Format, floor_log2, pow2
 from fp9.units import TENSOR_SCALE, Quantiser
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.select import switch
@@ -68,7 +68,7 @@ class _Sums:
 
 def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> Value:
     """Whether the second try has the smaller error; the scales are not the same."""
-    (first, _), (second, _) = fields = [_significand(unit, i[name]) for name in scale_names(unit)]
+    (first, _), (second, _) = fields = [_significand(unit.block.scale, i[name]) for name in scale_names(unit)]
     exponent, other = (field for _, field in fields)
     aligned = _aligned(m, unit, i)
     sums = [_sums(m, unit, aligned, [i[name] for name in code_names(unit, scale)]) for scale in scale_names(unit)]
@@ -90,11 +90,11 @@ def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]
     return left << max(0, -least) < right << max(0, least)
 
 
-def _significand(unit: Quantiser, scale: Value) -> tuple[Value, Value]:
-    """A scale's significand and the exponent of its last place, biased."""
-    bits = unit.block.scale.precision - 1
-    normal = scale[bits:].any()
-    return Cat(scale[:bits], normal), scale[bits:] + ~normal
+def _significand(fmt: Format, code: Value) -> tuple[Value, Value]:
+    """A magnitude's significand, and the exponent of its last place beside that of the smallest number."""
+    bits = fmt.precision - 1
+    field, normal = code[bits:], code[bits:].any()
+    return Cat(code[:bits], normal), (field - normal)[: len(field)]
 
 
 def _field(unit: Quantiser, x: Value) -> Value:
@@ -130,10 +130,10 @@ def _sums(m: Module, unit: Quantiser, numbers: Sequence[Value], codes: Sequence[
     squares, products = [], []
     for number, code in zip(numbers, codes, strict=True):
         square, product = Signal(range(counts[-1] ** 2 + 1)), Signal(range(counts[-1] * ((1 << len(number)) - 1) + 1))
-        odd = {count: number * count for count in counts if count % 2}
+        significand, exponent = _significand(element, code)
+        m.d.comb += product.eq((number * significand) << exponent)
         for count in switch(m, code, counts):
-            power = count & -count
-            m.d.comb += [square.eq(count**2), product.eq(odd[count // power] * power if count else 0)]
+            m.d.comb += square.eq(count**2)
         squares.append(square)
         products.append(product)
     return _Sums(_total(m, squares), _total(m, products))
@@ -158,7 +158,7 @@ def _places(unit: Quantiser) -> tuple[int, int, int]:
     """
     source, scale, element = unit.source, unit.block.scale, unit.block.element
     finer = 1 - _window(unit) - floor_log2(element.value_of(1))  # places of the products' sides
-    last = scale.min_normal_exponent - scale.precision  # of a scale, its exponent biased
+    last = scale.min_normal_exponent - scale.precision + 1  # of the smallest scale
     apart = TENSOR_SCALE.fraction_bits - source.fraction_bits - last + finer
     least = _NEAREST * min(tries(unit)) * pow2(TENSOR_SCALE.fraction_bits) / ((1 << source.precision) - 1)
     most = _FARTHEST * max(tries(unit)) * ((1 << scale.precision) - 1) * pow2(TENSOR_SCALE.precision)
