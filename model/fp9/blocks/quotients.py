@@ -45,11 +45,18 @@ def by_casts(rows: NDArray[np.float32], how: Quotients) -> tuple[NDArray[Any], N
 
 
 class _Try(NamedTuple):
-    """Elements (blocks, block_size), scales (blocks,), and errors less the sum of squared numbers (blocks,)."""
+    """Elements (blocks, block_size) and scales (blocks,); with d an element times its scale, sums of d^2 and of d times
+    its number (blocks,)."""
 
     elements: NDArray[Any]
     scales: NDArray[Any]
-    error: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    products: NDArray[np.float64]
+
+    def error(self, scale: float | NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums of squared errors over the array's scale, less those of squared numbers, which all tries have."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(scale * self.squares - 2 * self.products)
 
 
 def _best_of_tries(
@@ -58,14 +65,14 @@ def _best_of_tries(
     """The try with the smallest squared error of each block."""
     best, *others = _tries(numbers, amax, how)
     for other in others:
-        better = other.error < best.error
-        rows = better[:, np.newaxis]
-        best = _Try(
-            np.where(rows, other.elements, best.elements),
-            np.where(better, other.scales, best.scales),
-            np.where(better, other.error, best.error),
-        )
+        better = other.error(how.scale) < best.error(how.scale)
+        best = _Try(*(_where(better, *both) for both in zip(other, best, strict=True)))
     return best.elements, best.scales
+
+
+def _where(rows: NDArray[np.bool_], ours: NDArray[Any], others: NDArray[Any]) -> NDArray[Any]:
+    """Our rows, and the others' elsewhere."""
+    return np.where(rows.reshape(-1, *[1] * (ours.ndim - 1)), ours, others)
 
 
 def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotients) -> Iterator[_Try]:
@@ -76,8 +83,7 @@ def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotien
         elements = _elements(numbers, codes, how)
         sums = decode_to(elements, how.block.element, np.float64) * factors_of(codes, how.block)
         with np.errstate(invalid="ignore"):
-            error = how.scale * (sums**2).sum(axis=1) - 2 * (numbers * sums).sum(axis=1)
-        yield _Try(elements, codes, error)
+            yield _Try(elements, codes, (sums**2).sum(axis=1), (numbers * sums).sum(axis=1))
 
 
 def errors_of_tries(
@@ -85,9 +91,25 @@ def errors_of_tries(
 ) -> list[NDArray[np.float64]]:
     """Of each try of a rule the errors of blocks (blocks, block_size), over the array's scale and less the sum of
     squared numbers, which all of them have."""
+    return [made.error(scale) for made in _made(numbers, block, rule, scale)]
+
+
+def balancing_scales(
+    numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Of blocks (blocks, block_size) the array's scale (blocks,) at which two tries would have the same error, with the
+    elements and scales of theirs at `scale`; NaN or no positive number where there is none."""
+    first, second = _made(numbers, block, rule, scale)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(2 * (second.products - first.products) / (second.squares - first.squares))
+
+
+def _made(
+    numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: float | NDArray[np.float64]
+) -> Iterator[_Try]:
+    """The tries of a rule by its own roundings."""
     amax = np.abs(numbers).max(axis=1, initial=0.0)
-    how = Quotients(block, rule, CastPolicy(block.rounding), scale, None)
-    return [made.error for made in _tries(numbers, amax, how)]
+    return _tries(numbers, amax, Quotients(block, rule, CastPolicy(block.rounding), scale, None))
 
 
 def _elements(numbers: NDArray[np.float64], scales: NDArray[Any], how: Quotients) -> NDArray[Any]:

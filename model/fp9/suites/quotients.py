@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.blocks.quotients import errors_of_tries
+from fp9.blocks.quotients import balancing_scales, errors_of_tries
 from fp9.casts.arrays import decode_native, decode_to, encode
 from fp9.formats import FixedFormat
 from fp9.rounding import Rounding
@@ -43,8 +43,14 @@ _PLACES = 24
 _ENDS = 600
 """Blocks at the ends of the ranges."""
 
-_DRAWN, _KEPT = 60_000, 1_500
-"""Blocks drawn to find those whose tries are closest, and how many of them."""
+_DRAWN, _KEPT = 20_000, 1_500
+"""Blocks drawn to find those whose tries have the same error at a scale of the array, and how many of them."""
+
+_STEPS = 4
+"""Times that the array's scale is brought there, as with it elements change."""
+
+_END = 4
+"""Scales at either end: beside the lowest ones numbers lie farthest, over the largest all numbers saturate."""
 
 _SPREAD = 9
 """Binades below amax in which numbers have elements that are not zero, and a few more."""
@@ -56,7 +62,7 @@ def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     parts = [*_at_steps(unit, rng), *(family(unit, rng) for family in families)]
     if any(rule.tries for rule in unit.rules):
         parts.append(_close_tries(unit, rng))
-    parts.append(_beside_middles(unit, rng, TENSOR_SCALE.fraction_bits - unit.source.fraction_bits))
+    parts.append(_beside_middles(unit, rng, max(1, TENSOR_SCALE.fraction_bits - unit.source.fraction_bits)))
     return Blocks(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
@@ -192,25 +198,42 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Of many blocks those whose tries have the closest errors, as parts of their squares; in half of them few numbers
-    but zeros, so that errors are few bits, and the same."""
+    """Blocks whose tries have all but the same error: the array's scale is the last before both are equal, and the one
+    behind it. A third of the blocks are zeros but for a few numbers, so that errors may be the same; in a third all
+    numbers are near amax, so that sums are long; a third of the scales are among the lowest, a third the largest."""
     index, rule = next((index, rule) for index, rule in enumerate(unit.rules) if rule.tries)
-    tensors = _drawn_tensors(rng, _DRAWN)
-    tensors[::4] &= -1 << TENSOR_SCALE.fraction_bits - 3
-    codes = rng.integers(0, unit.block.scale.max_code + 1, _DRAWN)
-    amax = _source(unit, _numbers_of(unit, codes) * float(unit.block.largest) * _tensor_numbers(tensors))
-    amax = np.clip(amax + rng.integers(-4, 5, _DRAWN), 0, unit.source.max_code)
-    blocks = _below(unit, amax, rng)
-    few = rng.random((_DRAWN, 1)) < 1 / 2
-    blocks = np.where(few & (rng.random(blocks.shape) < 3 / 4), 0, blocks)
-    first, second = errors_of_tries(_numbers(unit, blocks), unit.block, rule, _tensor_numbers(tensors))
-    size = np.abs(first) + np.abs(second)
-    apart = np.abs(first - second) / np.where(size > 0, size, 1.0)
-    apart = np.where(first == second, 1.0, apart)
-    kept = np.argsort(apart, kind="stable")[:_KEPT]
-    same = np.flatnonzero((first == second) & (size > 0))[: _KEPT // 4]
-    kept = np.concatenate([kept, same, np.arange(_KEPT // 2)])
-    return Blocks(blocks[kept], tensors[kept], np.full(len(kept), index))
+    blocks, tensors = _blocks_to_balance(unit, rng)
+    numbers = _numbers(unit, blocks)
+    for _ in range(_STEPS):
+        balanced = balancing_scales(numbers, unit.block, rule, _tensor_numbers(tensors))
+        tensors = np.where(np.isfinite(balanced) & (balanced > 0), _tensors(np.nan_to_num(balanced)), tensors)
+    after = np.minimum(tensors + 1, TENSOR_SCALE.max_code)
+    here, behind = (_ahead(unit, rule, numbers, codes) for codes in (tensors, after))
+    kept = np.flatnonzero(here != behind)[:_KEPT]
+    ordinary = np.arange(_KEPT // 2)
+    rows = np.concatenate([kept, kept, ordinary])
+    whole = np.concatenate([tensors[kept], after[kept], tensors[ordinary]])
+    return Blocks(blocks[rows], whole, np.full(len(rows), index))
+
+
+def _blocks_to_balance(unit: Quantiser, rng: np.random.Generator) -> tuple[Codes, Codes]:
+    """Drawn magnitudes (n, length), and array's scales that bring amax between scales, times the largest element."""
+    tensors, top = _drawn_tensors(rng, _DRAWN), unit.block.scale.max_code
+    ends = rng.choice([[0, _END], [0, top], [top - _END, top]], _DRAWN)
+    codes = rng.integers(ends[:, 0], ends[:, 1])
+    low, high = (_numbers_of(unit, code) for code in (codes, codes + 1))
+    scales = low + rng.random(_DRAWN) * (high - low)
+    amax = _source(unit, scales * float(unit.block.largest) * _tensor_numbers(tensors))
+    blocks, kind = _below(unit, amax, rng), rng.integers(0, 3, (_DRAWN, 1))
+    blocks = np.where((kind == 0) & (rng.random(blocks.shape) < 3 / 4), 0, blocks)
+    near = rng.integers(0, 2 << rng.integers(0, unit.source.fraction_bits, (_DRAWN, 1)), blocks.shape)
+    return np.where(kind == 1, np.maximum(amax[:, None] - near, 0), blocks), tensors
+
+
+def _ahead(unit: Quantiser, rule: ScaleRule, numbers: Numbers, tensors: Codes) -> Codes:
+    """The sign of the second try's error less the first's."""
+    first, second = errors_of_tries(numbers, unit.block, rule, _tensor_numbers(tensors))
+    return np.sign(second - first).astype(np.int64)
 
 
 # --- what families are made of ----------------------------------------------------------------------------------------

@@ -46,3 +46,18 @@ def test_blocks_of_zeros_meet_every_rule(unit: Quantiser) -> None:
     zero = np.all([columns[lane] & unit.source.magnitude_mask == 0 for lane in unit.lane_names("x")], axis=0)
     positive = (columns["tensor"] > 0) & (columns["tensor"] <= TENSOR_SCALE.max_code)
     assert {*columns["rule"][zero & positive].tolist()} >= {*range(len(unit.rules))}
+
+
+def test_the_last_place_of_the_arrays_scale_decides_between_tries() -> None:
+    """In a thousand blocks and more, whose first try has the same scale on both sides: whatever a circuit's sums of
+    errors lose shows there."""
+    (unit,) = (unit for unit in UNITS if any(rule.tries for rule in unit.rules))
+    columns = corner(unit, np.random.default_rng(0))
+    tries = columns["rule"] >= [bool(rule.tries) for rule in unit.rules].index(True)
+    columns = {name: column[tries] for name, column in columns.items()}
+    usable = (columns["tensor"] > 0) & (columns["tensor"] < TENSOR_SCALE.max_code)
+    here, behind = columns, columns | {"tensor": columns["tensor"] + usable}
+    results = [evaluate(unit, side) for side in (here, behind)]
+    first = [evaluate(unit, side | {"rule": np.zeros_like(side["rule"])}) for side in (here, behind)]
+    chosen, alone = ([scales["scale"] for scales in pair] for pair in (results, first))
+    assert ((chosen[0] != chosen[1]) & (alone[0] == alone[1])).sum() >= 1000
