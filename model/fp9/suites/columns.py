@@ -67,6 +67,14 @@ def concatenated(parts: Sequence[Inputs]) -> Inputs:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
+def one_of_each(numbers: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Drawn indices, one for each number but 0."""
+    order = rng.permutation(len(numbers))
+    found, first = np.unique(numbers[order], return_index=True)
+    drawn: NDArray[np.int64] = order[first[found != 0]]
+    return drawn
+
+
 def walking_fractions(fmt: FixedFormat) -> NDArray[np.int64]:
     """Fraction patterns: a walking one, a walking zero, and masks of ones from either end."""
     full = (1 << fmt.fraction_bits) - 1

@@ -19,7 +19,7 @@ from fp9.casts.arrays import decode_native, encode
 from fp9.formats import floor_log2, pow2
 from fp9.scaling import ScaleRule
 from fp9.suites.boundaries import special_codes, thresholds
-from fp9.suites.columns import Codes, Inputs, cycled
+from fp9.suites.columns import Codes, Inputs, cycled, one_of_each
 from fp9.suites.quotients import Blocks, corner_blocks, random_blocks
 from fp9.units import TENSOR_SCALE, Quantiser
 
@@ -85,15 +85,36 @@ def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> I
 
 
 def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
-    """Drawn blocks of a corner suite, in its order; a third of them where subnormal numbers decide elements."""
+    """Drawn blocks of a corner suite, in its order; a third of them where subnormal numbers decide elements. Of scales
+    that are powers of two, between which few numbers decide, up to a half where the next number would give another."""
     rng = np.random.default_rng(0)
     columns = [corner[x] & (unit.source.sign_mask - 1) for x in unit.lane_names("x")]
-    amax = np.stack(columns, axis=1).reshape(-1, unit.block.length).max(axis=1)
-    low = amax >> unit.source.fraction_bits < _binades(unit)
-    parts = ((np.flatnonzero(low), _SMOKE // 3), (np.flatnonzero(~low), _SMOKE - _SMOKE // 3))
-    kept = np.sort(np.concatenate([rng.choice(some, min(len(some), share), replace=False) for some, share in parts]))
+    blocks = np.stack(columns, axis=1).reshape(-1, unit.block.length)
+    always = one_of_each(_decided_by(unit, blocks, corner), rng) if unit.block.powers_of_two else np.arange(0)
+    always = always[:: max(1, -(-len(always) // (_SMOKE // 2)))]
+    low = blocks.max(axis=1) >> unit.source.fraction_bits < _binades(unit)
+    parts = (low, _SMOKE // 3), (~low, _SMOKE - _SMOKE // 3 - len(always))
+    others = [(np.setdiff1d(np.flatnonzero(some), always), share) for some, share in parts]
+    drawn = [rng.choice(some, min(len(some), share), replace=False) for some, share in others]
+    kept = np.sort(np.concatenate([always, *drawn]))
     operations = (kept[:, None] * unit.group + np.arange(unit.group)).reshape(-1)
     return {name: column[operations] for name, column in corner.items()}
+
+
+def _decided_by(unit: Quantiser, blocks: Codes, corner: Inputs) -> Codes:
+    """A number for each place of amax and first bit in which the next smaller number is another, of blocks to which
+    that one would give another scale; 0 of others."""
+    last = slice(unit.group - 1, None, unit.group)
+    rules = np.minimum(corner["rule"][last], len(unit.rules) - 1) if "rule" in corner else np.zeros(len(blocks), int)
+    following, amax = np.partition(blocks, -2, axis=1)[:, -2:].T.astype(np.int64)
+    finite = amax <= unit.source.max_code
+    decides = np.zeros(len(blocks), dtype=np.bool_)
+    for index, rule in enumerate(unit.rules):
+        here = finite & (rules == index)
+        ours, without = (scale_codes(_numbers(unit, codes[here]), unit.block, rule) for codes in (amax, following))
+        decides[here] = ours != without
+    bit = np.frexp(amax ^ following)[1]
+    return np.where(decides, blocks.argmax(axis=1) * unit.source.bits + bit, 0)
 
 
 # --- families: magnitudes (n, length) and rules (n,) ------------------------------------------------------------------

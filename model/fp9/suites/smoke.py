@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from fp9.golden import evaluate
 from fp9.kernels import kernel
+from fp9.suites.casts import edge_numbers
 from fp9.suites.chunks import GROUP, last_groups
-from fp9.suites.columns import Inputs, every_value, fixed
+from fp9.suites.columns import Inputs, every_value, fixed, one_of_each
 from fp9.suites.quantisers import quantiser_smoke
-from fp9.units import Dot, Mac, MacOp, Quantiser, Results, Unit, code_tables
+from fp9.units import Cast, Dot, Mac, MacOp, Quantiser, Results, Unit, code_tables
 
 SMOKE_COUNT = 960
 _HANDFUL = 64
@@ -42,19 +43,31 @@ def smoke(unit: Unit, corner: Inputs) -> Inputs:
     classes = _classes(unit, corner, span)
     always = np.arange(len(classes) - last, len(classes))
     if isinstance(unit, Dot) and unit.products > 1:
-        always = np.union1d(always, _one_of_each(_landmarks(unit, corner), rng) // span)
+        always = np.union1d(always, one_of_each(_landmarks(unit, corner), rng) // span)
     others = np.setdiff1d(np.arange(len(classes)), always)
     bits_in = sum(port.width for port in unit.inputs)
     looked_at = min(max(_POOL.start, _FLIPS // bits_in if bits_in > _FEW_BITS else 0), _POOL.stop - 1)
     kept = np.union1d(others[_spread(classes[others], looked_at // span, rng)], always)
-    pool, required = _taken(corner, kept, span), np.isin(kept, always)
+    pool = _taken(corner, kept, span)
     outputs = evaluate(unit, pool)
     inputs = np.concatenate([_bits(pool[port.name], port.width) for port in unit.inputs], axis=1)
     results = np.concatenate([_bits(outputs[port.name], port.width) for port in unit.outputs], axis=1)
     counts = np.concatenate([_decides(unit, pool, outputs, span), np.ones_like(results, dtype=np.bool_)], axis=1)
     bits, counts = (array.reshape(-1, span * array.shape[1]) for array in (np.hstack([inputs, results]), counts))
-    chosen = _choose(bits, counts, _classes(unit, pool, span), SMOKE_COUNT // span - len(always), rng)
-    return _taken(pool, np.union1d(chosen, np.flatnonzero(required)), span)
+    edges = _edges(unit, corner, len(classes))
+    asked = len(always) + len(np.unique(edges[edges > 0]))
+    chosen = _choose(bits, counts, _classes(unit, pool, span), SMOKE_COUNT // span - asked, rng)
+    groups = np.union1d(kept[chosen], always)
+    edges[np.isin(edges, edges[groups])] = 0
+    return _taken(corner, np.union1d(groups, one_of_each(edges, rng)), span)
+
+
+def _edges(unit: Unit, columns: Inputs, count: int) -> NDArray[np.int64]:
+    """A number for each side of what overflows, one operation of which is taken where a cast rounds in one way; 0
+    elsewhere."""
+    if isinstance(unit, Cast) and len(unit.roundings) == 1:
+        return edge_numbers(unit, columns)
+    return np.zeros(count, dtype=np.int64)
 
 
 def _landmarks(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
@@ -83,14 +96,6 @@ def _landmarks(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
     telling = (magnitude == 0) | single & (code != magnitude)
     beside: NDArray[np.int64] = np.where(magnitude == 0, zero << 32, 0) | code
     return np.asarray(np.where(telling & (zero > 0), -1 - beside, lone), dtype=np.int64)
-
-
-def _one_of_each(numbers: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Drawn indices, one for each number but 0."""
-    order = rng.permutation(len(numbers))
-    found, first = np.unique(numbers[order], return_index=True)
-    drawn: NDArray[np.int64] = order[first[found != 0]]
-    return drawn
 
 
 def _taken(columns: Inputs, groups: NDArray[np.int64], span: int) -> Inputs:

@@ -103,9 +103,10 @@ def _without(unit: Quantiser, inputs: Inputs, place: int, bit: int) -> Results:
     return evaluate(unit, {**inputs, x: inputs[x] & ~np.uint32(1 << bit)})
 
 
-def test_every_bit_of_amax_decides_the_scale_in_every_place() -> None:
-    """The corner suite notices a bit that is lost anywhere in the tree of maxima."""
-    unit, magnitudes, inputs = _small_with_every_rule("corner")
+@pytest.mark.parametrize("suite", ["smoke", "corner"])
+def test_every_bit_of_amax_decides_the_scale_in_every_place(suite: str) -> None:
+    """Both suites notice a bit that is lost anywhere in the tree of maxima."""
+    unit, magnitudes, inputs = _small_with_every_rule(suite)
     scale = evaluate(unit, inputs)["scale"]
     for place, bit in itertools.product(range(4), range(unit.source.bits - 1)):
         alone = magnitudes[:, place] > np.delete(magnitudes, place, axis=1).max(axis=1)
@@ -122,6 +123,12 @@ def test_every_bit_of_a_subnormal_number_decides_an_element_in_every_place(suite
         found, element = _without(unit, inputs, place, bit), unit.lane_names("element")[place]
         same = found["scale"] == right["scale"]
         assert (subnormal & same & (found[element] != right[element])).any(), (place, bit)
+
+
+@pytest.mark.parametrize(("source", "block"), [("fp32", "mxfp8_e5m2"), ("bf16", "mxfp4"), ("fp32", "nvfp4")])
+def test_smoke_is_as_long_whatever_the_source(source: str, block: str) -> None:
+    unit = Quantiser("quantiser", source, block, (block_format(block).rule("rne"),))  # type: ignore[arg-type]
+    assert 800 <= len(inputs_of(unit, "smoke", None, 0)["x0"]) <= 960
 
 
 def test_a_quantiser_says_what_it_does_not_take() -> None:
