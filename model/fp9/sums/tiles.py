@@ -51,7 +51,16 @@ class Rounded(Tiled):
             self._rounder.mask.dtype.type(self._doubts_tiny(a, b)),
         )
         self._bounds = np.where(self._special_rows, self.carrier(0), self._tops) * self.carrier(length)
-        self._lowest_bits = _lowest_bits(a, b, coarse)
+        self._lowest_bits = self._lowest_bits_below(coarse)
+
+    def _lowest_bits_below(self, step: int) -> list[NDArray[Any]]:
+        """Exponents of lowest bits, of a (rows, k) and b (k, columns); none where all products are multiples of 2^step.
+        """
+        a, b = self._given
+        if a.span.lowest + b.span.lowest >= step or _met_step(a, b) >= step:
+            nothing = np.empty(0, dtype=np.int8)
+            return read_only(nothing.reshape(self.a.shape[0], 0), nothing.reshape(0, self.b.shape[1]))
+        return read_only(a.rows("lowest bits"), b.columns("lowest bits"))
 
     def _doubts_tiny(self, _a: Side, _b: Side) -> bool:
         """Whether a tiny sum may have bits that the carrier does not hold."""
@@ -145,14 +154,6 @@ class RoundedNarrow(Rounded):
         return np.asarray((sizes + np.abs(c)) * 2.0**-BINARY32.precision < 2.0**last)
 
     _kernel = staticmethod(chain_kernels.rounded)
-
-
-def _lowest_bits(a: Side, b: Side, step: int) -> list[NDArray[Any]]:
-    """Exponents of lowest bits, of a (rows, k) and b (k, columns); none where all products are multiples of 2^step."""
-    if a.span.lowest + b.span.lowest >= step or _met_step(a, b) >= step:
-        rows, columns = (side.operand.shape[-2] for side in (a, b))
-        return read_only(np.empty((rows, 0), dtype=np.int8), np.empty((0, columns), dtype=np.int8))
-    return read_only(a.rows("lowest bits"), b.columns("lowest bits"))
 
 
 def _met_step(a: Side, b: Side) -> int:
