@@ -26,6 +26,7 @@ from fp9.kernels.window_tiles import (
     Losses,
     Window,
     ends_of_columns,
+    ends_of_products,
     ends_of_steps,
     is_whole,
     losses_of,
@@ -57,7 +58,7 @@ def _tile(rows: int) -> Any:
         """Carry the accumulators of `rows` rows, so many times, through a step; with `Ends` it may be found whole, with
         `Losses` behind these it marks what it drops.
         """
-        count_of_ends = len(Ends._fields) if len(others) >= len(Ends._fields) else 0
+        count_of_ends = len(others) - len(Losses._fields) if len(others) >= len(Losses._fields) else len(others)
         ends, lost = others[:count_of_ends], others[count_of_ends:]
         losses = Losses(*lost) if lost else None
         step = Window(b, power_b, first, count, window, lowest, zero)
@@ -128,6 +129,15 @@ def _steps(s, t, some, others, marks):
         redo[i] |= _close(s, t, panel[i])
 
 
+@inlined
+def _binades(products):
+    """By how many an accumulator of so many products is above them, about."""
+    binades = 0
+    while products >> binades:
+        binades += 1
+    return binades
+
+
 @kernel
 def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, redo, length, join, tiny, lost):
     """Steps of s.products products with a window, a (m, k) and b (k, n), all finite.
@@ -143,6 +153,8 @@ def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, re
     panel, totals = np.zeros((m, width), b.dtype), np.empty((m, width), acc.dtype)
     if low_a is not None:
         ends = ends_of_steps(power_a, low_a, begin, end, length, s.products)
+        of_columns, near = np.empty((2, s.products), np.int8), s.window - _binades(s.products)
+        highest, lowest = np.empty(m, np.int64), np.empty(m, np.int64)
     for number in range(redo.shape[1]):
         left = number * width
         values = np.zeros((s.products, PLANES, width), b.dtype)
@@ -168,8 +180,10 @@ def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, re
                     _steps(s, t, some, losses, marks)
                 else:
                     columns = slice(left, min(left + width, b.shape[1]))
-                    highest, lowest = ends_of_columns(power_b[first:last, columns], low_b[first:last, columns])
-                    _steps(s, t, some, (ends[step, 0], ends[step, 1], highest, lowest, *losses), marks)
+                    ends_b = ends_of_columns(of_columns, power_b[first:last, columns], low_b[first:last, columns])
+                    own = power_a[:, first:last], low_a[:, first:last]
+                    ends_of_products(ends[step], *own, of_columns, *ends_b, near, highest, lowest)
+                    _steps(s, t, some, (highest, lowest, *losses), marks)
                 step += 1
             if join is not None:
                 join_panel(totals, panel, join, tiny, marks)

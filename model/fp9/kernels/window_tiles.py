@@ -45,12 +45,10 @@ class Window(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Exponents of the highest and lowest bits of a step's products: of each row of a, and of b."""
+    """Exponents of the highest and lowest bits of each row's products in a step, or beyond them."""
 
     highest: Any
     lowest: Any
-    highest_b: Any
-    lowest_b: Any
 
 
 class Losses(NamedTuple):
@@ -200,8 +198,7 @@ def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends
     found = []
     for r in range(rows):
         own = builder.add(row, code.index(r))
-        top = builder.add(code.load(ends.highest, own, _I64), ends.highest_b)
-        lowest = builder.add(code.load(ends.lowest, own, _I64), ends.lowest_b)
+        top, lowest = (code.load(x, own, _I64) for x in ends)
         for other in (step.lowest, step.zero):
             top = builder.select(builder.icmp_signed(">", other, top), other, top)
         finest = builder.sub(top, step.bits)
@@ -278,10 +275,33 @@ def ends_of_steps(power_a, low_a, begin, end, length, products):
 
 
 @inlined
-def ends_of_columns(power_b, low_b):
-    """Those of some columns of b in one step."""
+def ends_of_columns(ends, power_b, low_b):
+    """Those of some columns of b for each product of a step, and of all, into (2, products); bytes."""
     highest, lowest = _ends(power_b[0], low_b[0])
-    for k in range(1, power_b.shape[0]):
+    for k in range(power_b.shape[0]):
         high, low = _ends(power_b[k], low_b[k])
+        ends[0, k], ends[1, k] = high, low
         highest, lowest = max(highest, high), min(lowest, low)
     return highest, lowest
+
+
+@inlined
+def ends_of_products(of_rows, power_a, low_a, of_columns, highest_b, lowest_b, near, highest, lowest):
+    """Those of the products of each row: of its numbers and those of b, and where these lie so far apart that `near`
+    is less, product by product.
+    """
+    for i in range(highest.size):
+        top, low = of_rows[0, i] + highest_b, of_rows[1, i] + lowest_b
+        if top - low > near:
+            top, low = _ends_of_row(power_a[i], low_a[i], of_columns)
+        highest[i], lowest[i] = top, low
+
+
+@inlined
+def _ends_of_row(power, low, of_columns):
+    tops, lows = of_columns[0], of_columns[1]
+    highest, lowest = np.int16(power[0]) + np.int16(tops[0]), np.int16(low[0]) + np.int16(lows[0])
+    for k in range(power.size):
+        highest = max(highest, np.int16(power[k]) + np.int16(tops[k]))
+        lowest = min(lowest, np.int16(low[k]) + np.int16(lows[k]))
+    return np.int64(highest), np.int64(lowest)
