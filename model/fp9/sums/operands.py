@@ -169,23 +169,22 @@ def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
     return Operand(_Kept(operand_codes(codes, found).copy(), found))
 
 
-def dealt(x: Operand, engine: Engine) -> Operand:
-    """Rows along the last axis in the order in which the engine's steps take their elements; the operand itself where
-    steps take them one after the other.
+def dealt(x: Operand, engine: Engine, axis: int = -1) -> Operand:
+    """An operand along whose axis elements stand in the order in which the engine's steps take them; the operand itself
+    where steps take them one after the other.
 
     Those that the last chunk lacks are +0, or the smallest number of a format without a zero: the other factor is +0
     (`check_filled`), and so is the product.
     """
-    if engine.interleave is None:
+    if engine.interleave is None or not x.codes.size:
         return x
     assert engine.chunk is not None, "an engine interleaves the steps of a chunk"
-    if not x.codes.size:
-        return x
-    *lead, depth = x.shape
-    filler = x.format.code_of(Fraction(0)) if x.format.has_zero else x.format.smallest_code
-    fillers = np.full((*lead, -depth % engine.chunk), filler, dtype=x.codes.dtype)
-    filled = np.concatenate([x.codes, fillers], axis=-1)
-    return Operand(_Kept(filled[..., engine.order(filled.shape[-1])], x.format))
+    codes, shape = x.codes, list(x.shape)
+    shape[axis] = -shape[axis] % engine.chunk
+    if shape[axis]:
+        filler = x.format.code_of(Fraction(0)) if x.format.has_zero else x.format.smallest_code
+        codes = np.concatenate([codes, np.full(shape, filler, dtype=codes.dtype)], axis=axis)
+    return Operand(_Kept(codes.take(engine.order(codes.shape[axis]), axis=axis), x.format))
 
 
 def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:

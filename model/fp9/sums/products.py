@@ -217,7 +217,7 @@ def matmul(
     fmt = format_of_scales(chosen, scale_format, block)
     lead = _batch(x, y)
     check_filled(x.format, y.format, x.shape[-1], chosen)
-    x, y = dealt(x, chosen), dealt(y.mT, chosen).mT
+    x, y = dealt(x, chosen), dealt(y, chosen, axis=-2)
     (rows, depth), columns = x.shape[-2:], y.shape[-1]
     scales = (
         scale_rows("scale_a", scale_a, fmt, (rows,), depth, block, batch=lead),
