@@ -54,7 +54,7 @@ class Rounded(Tiled):
         self._lowest_bits = self._lowest_bits_below(coarse)
 
     def _lowest_bits_below(self, step: int) -> list[NDArray[Any]]:
-        """Exponents of lowest bits, of a (rows, k) and b (k, columns); none where all products are multiples of 2^step."""
+        """Exponents of lowest bits, a's (rows, k) and b's (k, columns); none if products are multiples of 2^step."""
         a, b = self._given
         if a.span.lowest + b.span.lowest >= step or _met_step(a, b) >= step:
             nothing = np.empty(0, dtype=np.int8)
