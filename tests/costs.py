@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from numba.core import event
 
+from fp9_rtl.tools import yosys
+
 SHOWN = 10
 """Causes that are listed."""
 
@@ -69,7 +71,10 @@ class Meter:
         return result
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        before = self._seconds()[CHILDREN]
+        _end_yosys()
         outside = self._seconds()
+        _add(self.own, "Yosys, in all tests", {CHILDREN: outside[CHILDREN] - before})
         for cost in self.own.values():
             outside.subtract(cost)
         del outside["tests"]
@@ -91,6 +96,13 @@ class Meter:
         terminalreporter.section("processor seconds")
         for line in lines(costs):
             terminalreporter.write_line(line)
+
+
+def _end_yosys() -> None:
+    """End the process of which every run of Yosys is a fork, if there is one: its time counts once it has ended."""
+    server = yosys._SERVER
+    if server.process is not None and server._control is not None:
+        yosys._end(server._control, server.process)
 
 
 def _add(costs: Costs, cause: str, cost: Mapping[str, float]) -> None:
