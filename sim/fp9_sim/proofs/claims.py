@@ -14,9 +14,10 @@ from fp9_sim.netlists.alike import alike
 from fp9_sim.netlists.function import function
 from fp9_sim.netlists.hard import hard
 from fp9_sim.netlists.solver import Obligation, Verdict, combinational
-from fp9_sim.proofs import handshake, order, stream_spec, window_spec
+from fp9_sim.proofs import fixed_spec, handshake, order, stream_spec, window_spec
 from fp9_sim.proofs.amax_spec import amax_case
 from fp9_sim.proofs.cast_spec import cast_cases
+from fp9_sim.proofs.cones import oblige_cone
 from fp9_sim.proofs.decoder_spec import decoder_cases, upcast_cases
 from fp9_sim.proofs.handshake import handshake_cases, oblige_handshake
 from fp9_sim.proofs.limit_spec import limit_cases
@@ -156,14 +157,14 @@ def _(unit: Dot) -> list[Claim]:
             "says where one is zero, infinite or NaN"
         )
         return [_values(unit, proves, [], tuple(sum_cases(unit)), hard), *_handshake(unit)]
-    if window_spec.is_offered(unit):
+    if _is_by_parts(unit):
         return [_by_parts("values", unit), *_handshake(unit)]
     if not unit.stages or (unit.engine.chunk is not None and isinstance(unit, Mac)) or unit.engine.whole:
         return _only_handshake(unit, "this kind of sum")
     step = step_of(unit)
     what = f"the {step.kind} of the same spec without stages"
     proves = f"result and flags equal those of {what}{_OPERATIONS if isinstance(unit, Mac) else ''}"
-    of_step = [_by_parts("values of the step", step)] if window_spec.is_offered(step) else []
+    of_step = [_by_parts("values of the step", step)] if _is_by_parts(step) else []
     assumes = [f"the values of {what} are a claim{'' if of_step else ', or a sweep,'} of their own"]
     return [_values(unit, proves, assumes, step_cases(unit), alike, step_verilog(unit)), *of_step, *_handshake(unit)]
 
@@ -173,15 +174,23 @@ def _(unit: Fpu) -> list[Claim]:
     return _only_handshake(unit, "operands of two widths")
 
 
+def _is_by_parts(unit: Dot) -> bool:
+    return window_spec.is_offered(unit) or fixed_spec.is_offered(unit)
+
+
 def _by_parts(name: str, unit: Dot) -> Claim:
-    """The claim about a unit whose circuit is proven step by step; of a step its own Verilog is read."""
-    lemmas, passed = window_spec.lemmas(unit), window_spec.passed(unit)
+    """The claim about a unit whose circuit is proven part by part; of a step its own Verilog is read."""
+    if window_spec.is_offered(unit):
+        lemmas, proves = window_spec.lemmas(unit), window_spec.PROVES
+        by = functools.partial(oblige_part, unit, lemmas, window_spec.passed(unit))
+    else:
+        cones, proves = fixed_spec.lemmas(unit), fixed_spec.PROVES
+        lemmas, by = cones, functools.partial(oblige_cone, unit, cones)
 
     def oblige(verilog: str, case: Case, specification: str) -> Obligation:
-        text = verilog if name == "values" else fp9_rtl.verilog(unit)
-        return oblige_part(unit, lemmas, passed, text, case, specification)
+        return by(verilog if name == "values" else fp9_rtl.verilog(unit), case, specification)
 
-    proves = window_spec.PROVES + (_OPERATIONS if isinstance(unit, Mac) else "")
+    proves += _OPERATIONS if isinstance(unit, Mac) else ""
     return Claim(name, proves, (_REGISTERS,) if unit.stages else (), part_cases(lemmas), oblige)
 
 

@@ -13,7 +13,7 @@ import functools
 import json
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -114,15 +114,7 @@ class Netlist:
     modules: Mapping[str, str]
 
     def present(self, text: str, instead: Mapping[str, str]) -> str:
-        """A specification with what stands for fields that the circuit does not carry: what passed, or 0."""
-
-        def resolved(match: re.Match[str]) -> str:
-            name = match[0]
-            while name not in self.drives and name in instead:
-                name = instead[name]
-            return name if name.split("[")[0] in self.drives else "1'b0"
-
-        return _FIELD.sub(resolved, text)
+        return present(text, self.drives, instead)
 
     def check(self, lemmas: Sequence[Lemma]) -> None:
         """Raise ValueError where the lemmas do not cover the circuit, or one of them rests on what none has shown.
@@ -138,7 +130,7 @@ class Netlist:
             own = [lemma for lemma in lemmas if lemma.steps == group]
             shown = said | {name for lemma in own for name in lemma.says}
             for lemma in own:
-                rests = {name for name in _fields(lemma.text) if name not in shown}
+                rests = {name for name in fields_of(lemma.text) if name not in shown}
                 rests |= {text for text in lemma.assumes if text not in given}
                 if rests:
                     raise self._error(f"lemma {lemma.name} rests on {min(rests)}, which none before shows")
@@ -160,38 +152,56 @@ class Netlist:
         read |= {bit for bits in outputs.values() for bit in bits}
         free = {n: bits for n, bits in self.drives.items() if n not in shown and (read & set(bits) or n in words)}
         spelled = {
-            bit: f"{_word(name)}[{i}]" if len(bits) > 1 else _word(name)
+            bit: f"{word(name)}[{i}]" if len(bits) > 1 else word(name)
             for name, bits in {**free, **shown}.items()
             for i, bit in enumerate(bits)
         }
-        ports = [f"  input {_declared(f'of_{name}' if name in adds else name, bits)}" for name, bits in free.items()]
-        ports += [f"  output {_declared(name, bits)}" for name, bits in {**shown, **outputs}.items()]
+        ports = [f"  input {declared(f'of_{name}' if name in adds else name, bits)}" for name, bits in free.items()]
+        ports += [f"  output {declared(name, bits)}" for name, bits in {**shown, **outputs}.items()]
         lines = [f"module {TOP} (", ",\n".join([*ports, "  output ok"]), ");"]
         for term, sign in adds.items():
-            signs = f"{{{len(free[term])}{{{_FIELD.sub(lambda match: _word(match[0]), sign)}}}}}"
-            lines.append(f"  wire {_declared(term, free[term])} = of_{_word(term)} ^ {signs};")
+            signs = f"{{{len(free[term])}{{{in_words(sign)}}}}}"
+            lines.append(f"  wire {declared(term, free[term])} = of_{word(term)} ^ {signs};")
         for step in steps:
             into = {pin: _joined(bits, spelled) for pin, bits in self.pins[step].items()}
             out = {pin: _joined(bits, spelled) for pin, bits in self.gives[step].items()}
             pins = ", ".join(f".{pin}({value})" for pin, value in {**into, **out}.items())
             lines.append(f"  {self.modules[step]} u_{step} ({pins});")
         lines += [f"  assign {name} = {_joined(bits, spelled)};" for name, bits in outputs.items()]
-        return "\n".join([*lines, _FIELD.sub(lambda match: _word(match[0]), text), "endmodule", ""])
+        return "\n".join([*lines, in_words(text), "endmodule", ""])
 
     def _error(self, what: str) -> ValueError:
         return ValueError(f"{self.unit.name}: no proof by parts: {what}")
 
 
-def _fields(text: str) -> set[str]:
+def present(text: str, nets: Container[str], instead: Mapping[str, str]) -> str:
+    """A specification with what stands for fields that the circuit does not carry: what passed, or 0."""
+
+    def resolved(match: re.Match[str]) -> str:
+        name = match[0]
+        while name not in nets and name in instead:
+            name = instead[name]
+        return name if name.split("[")[0] in nets else "1'b0"
+
+    return _FIELD.sub(resolved, text)
+
+
+def in_words(text: str) -> str:
+    """A text in Verilog's words, in which nets have no point."""
+    return _FIELD.sub(lambda match: word(match[0]), text)
+
+
+def fields_of(text: str) -> set[str]:
+    """The nets that a text names."""
     return {match[0] for match in _FIELD.finditer(text)}
 
 
-def _word(name: str) -> str:
+def word(name: str) -> str:
     return name.replace(".", "_")
 
 
-def _declared(name: str, bits: Bits) -> str:
-    return f"[{len(bits) - 1}:0] {_word(name)}" if len(bits) > 1 else _word(name)
+def declared(name: str, bits: Bits) -> str:
+    return f"[{len(bits) - 1}:0] {word(name)}" if len(bits) > 1 else word(name)
 
 
 def _joined(bits: Bits, spelled: Mapping[int | str, str]) -> str:

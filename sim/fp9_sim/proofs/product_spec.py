@@ -8,9 +8,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 from fp9.engines import alignment_exponent
-from fp9.formats import Format, Kind, floor_log2, pow2
+from fp9.formats import Format, Kind, ScaledInteger, floor_log2, pow2
 from fp9.oracle import casts as oracle
 from fp9.units import Dot, significand_bits
 from fp9_sim.proofs.parts import Lemma
@@ -21,10 +22,14 @@ STEPS = ("decode", "multiply")
 
 @dataclass(frozen=True)
 class Products:
-    """The products of a unit; the circuit counts the exponent of their first place from -`bias`."""
+    """The products of a unit; the circuit counts the exponent of their first place from -`bias`.
+
+    `zeros`: it says which are zero; otherwise those are without a significand.
+    """
 
     unit: Dot
     bias: int
+    zeros: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -46,12 +51,16 @@ class Products:
         """A net that holds an exponent as a number: it has a sign where one below all products needs one."""
         return f"$signed({net})" if self.exponents.start < 1 else f"$signed({{1'b0, {net}}})"
 
+    def zero(self, product: str) -> str:
+        """Whether a product is zero."""
+        return f"multiply.{product}_zero" if self.zeros else f"multiply.{product}_significand == 0"
+
     def facts(self, product: str) -> tuple[str, str]:
         """What holds of every product: zero has no significand, and its exponents are known."""
-        net = f"multiply.{product}"
-        number, special = self.number(f"{net}_exponent"), f"{net}_zero || {net}_inf || {net}_nan"
+        net, zero = f"multiply.{product}", self.zero(product)
+        number, special = self.number(f"{net}_exponent"), f"{zero} || {net}_inf || {net}_nan"
         within = f"{number} >= {self.exponents.start} && {number} <= {self.exponents[-1]}"
-        return f"!{net}_zero || {net}_significand == 0", f"{special} || {within}"
+        return f"!({zero}) || {net}_significand == 0", f"{special} || {within}"
 
     def significand(self, product: str) -> str:
         """A product's significand, with the last bits that are 0 in all products and that a circuit does not carry."""
@@ -78,7 +87,7 @@ class Products:
                     f"{field}_significand": f"{special} || {self.significand(product)} == exact",
                     f"{field}_exponent": f"{nothing} || {self.number(f'{field}_exponent')} == rank",
                     f"{field}_sign": f"{a}_nan || {b}_nan || {field}_sign == ({a}_sign ^ {b}_sign)",
-                    f"{field}_zero": f"{field}_zero == ({a}_zero || {b}_zero)",
+                    **({f"{field}_zero": f"{field}_zero == ({a}_zero || {b}_zero)"} if self.zeros else {}),
                     f"{field}_inf": f"{field}_inf == ({a}_inf || {b}_inf)",
                     f"{field}_nan": f"{field}_nan == ({a}_nan || {b}_nan)",
                     f"{field}_invalid": f"{field}_invalid == ({a}_inf && {b}_zero || {a}_zero && {b}_inf)",
@@ -93,7 +102,14 @@ def _exponents(formats: tuple[Format, ...]) -> Iterator[int]:
         for code in range(1 << fmt.bits):
             number = oracle.decode(code, fmt)
             if number.kind is Kind.FINITE:
-                yield alignment_exponent(fmt, floor_log2(number.magnitude))
+                yield _exponent(fmt, number.magnitude)
+
+
+def _exponent(fmt: Format, magnitude: Fraction) -> int:
+    """The exponent of a number's first place; of an integer that is longer than the others one more."""
+    leading = floor_log2(magnitude)
+    aligned = alignment_exponent(fmt, leading)
+    return max(aligned, leading) if isinstance(fmt, ScaledInteger) else aligned
 
 
 @functools.lru_cache(maxsize=64)
@@ -123,7 +139,7 @@ def _fields(fmt: Format, code: int, bits: int) -> tuple[int, int, int, str]:
     number = oracle.decode(code, fmt)
     exponent = significand = 0
     if number.kind is Kind.FINITE:
-        exponent = alignment_exponent(fmt, floor_log2(number.magnitude))
+        exponent = _exponent(fmt, number.magnitude)
         scaled = number.magnitude / pow2(exponent - bits + 1)
         assert scaled.denominator == 1, f"{fmt.name} has more than {bits} significand bits"
         significand = int(scaled)

@@ -1,0 +1,219 @@
+"""Proofs by cones: a circuit is cut at nets, also within its steps, and lemmas say what follows from any values there.
+
+A lemma is a `parts.Lemma`, but for its steps, which do not matter. It names nets by step and name, as
+`place.product0_placed`. Those that it says the circuit computes from the others that it names, which become free
+inputs, and from the unit's ports. `Circuit.check` sees to it that the lemmas together say what the outputs are: what a
+lemma names, one before it has said, and what it assumes, one before it has given.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fp9.units import Unit
+from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.netlists.diagrams import by_diagrams
+from fp9_sim.netlists.hard import hard
+from fp9_sim.netlists.solver import TOP, Obligation
+from fp9_sim.proofs.miter import Case
+from fp9_sim.proofs.parts import Bits, Lemma, PartCase, fields_of, in_words, present, word
+
+_FLATTEN = """\
+read_verilog -sv unit.v
+hierarchy -check -top {name}
+proc
+flatten
+opt_clean
+write_json unit.json
+"""
+
+_BACK = """\
+read_json gates.json
+opt_clean
+write_verilog -noattr gates.v
+"""
+
+_GATES = "gates"
+
+
+@dataclass(frozen=True)
+class ConeLemma(Lemma):
+    """A lemma about a cone. With `at`, the places of the first bits of words, decision diagrams decide it; their inputs
+    stand in the order of their places."""
+
+    at: Mapping[str, int] = field(default_factory=dict)
+
+
+def oblige_cone(unit: Unit, lemmas: Sequence[ConeLemma], verilog: str, case: Case, specification: str) -> Obligation:
+    """That a lemma holds of a circuit without registers.
+
+    Raises ValueError where the lemmas do not say what its outputs are.
+    """
+    assert isinstance(case, PartCase)
+    assert isinstance(case.lemma, ConeLemma)
+    circuit = flattened(unit, verilog)
+    circuit.check(lemmas)
+    text = present(specification, circuit.nets, {})
+    by = by_diagrams if case.lemma.at else hard
+    return by(*circuit.obligation(tuple(case.lemma.says), text, case.lemma.at))
+
+
+@dataclass(frozen=True)
+class Circuit:
+    """A unit's gates without its modules; bits are Yosys' numbers.
+
+    `nets` has the bits of every net by its name, an input port or `step.name`; `outputs` those of output ports.
+    """
+
+    unit: Unit
+    nets: Mapping[str, Bits]
+    outputs: Mapping[str, Bits]
+    cells: Mapping[str, dict[str, Any]]
+
+    @functools.cached_property
+    def _drivers(self) -> Mapping[int, str]:
+        return {bit: key for key, cell in self.cells.items() for bit in _bits(cell, "output")}
+
+    def check(self, lemmas: Sequence[Lemma]) -> None:
+        """Raise ValueError where the lemmas do not say the outputs, or one rests on what none before it has shown."""
+        said: set[str] = set()
+        given: set[str] = set()
+        for lemma in lemmas:
+            rests = fields_of(lemma.text) - said - lemma.says.keys()
+            rests |= {text for text in lemma.assumes if text not in given}
+            if rests:
+                raise self._error(f"lemma {lemma.name} rests on {min(rests)}, which none before shows")
+            said |= lemma.says.keys()
+            given |= set(lemma.gives)
+        if unsaid := self.outputs.keys() - said:
+            raise self._error(f"no lemma says what {min(unsaid)} is")
+
+    def obligation(self, says: Sequence[str], text: str, at: Mapping[str, int]) -> tuple[str, str]:
+        """The Verilog of the gates that a lemma is about, and that of the proof that its specification `text` holds."""
+        words = set(re.findall(r"(?<!')\b[a-z][\w.]*", text))
+        shown = {name: bits for name, bits in {**self.nets, **self.outputs}.items() if name in says}
+        ports = {port.name: self.nets[port.name] for port in self.unit.inputs}
+        named = {name: bits for name, bits in self.nets.items() if name in words - shown.keys()}
+        at = {word(name): place for name, place in at.items()}
+        free, known = _told_apart(named | ports)
+        shown |= {name: bits for name, bits in known.items() if name in words}
+        gates = self._gates(free, shown, words)
+        declared, ordered = [], []
+        for name, port in gates["ports"].items():
+            bits, first = len(port["bits"]), at.get(name, 0)
+            of = f"at_{name}" if first else name
+            declared.append(f"  {port['direction']} {_range(bits, first)}{of}")
+            ordered += [f"  wire {_range(bits, 0)}{name} = {of};"] if first else []
+        pins = ", ".join(f".{name}({name})" for name in gates["ports"])
+        head = [
+            f"module {TOP} (",
+            ",\n".join([*declared, "  output ok"]),
+            ");",
+            *ordered,
+            f"  {_GATES} gates ({pins});",
+        ]
+        return _verilog(json.dumps(gates)), "\n".join([*head, in_words(text), "endmodule", ""])
+
+    def _gates(self, free: Mapping[str, Bits], shown: Mapping[str, Bits], words: set[str]) -> dict[str, Any]:
+        """What drives the nets `shown`, as a module of a Yosys design; its inputs are of the `free` nets those that it
+        reads, or that are in `words`."""
+        first = 1 + max(bit for cell in self.cells.values() for bit in _bits(cell, "input", "output"))
+        cut: dict[int | str, int] = {}
+        for bits in free.values():
+            cut |= {bit: first + len(cut) + i for i, bit in enumerate(bits)}
+        cells: dict[str, dict[str, Any]] = {}
+        read = {bit for bits in shown.values() for bit in bits}
+        waiting = list(read)
+        while waiting:
+            bit = waiting.pop()
+            key = None if bit in cut or isinstance(bit, str) else self._drivers.get(bit)
+            if key is not None and key not in cells:
+                cells[key] = _reading(self.cells[key], cut)
+                read.update(_bits(self.cells[key], "input"))
+                waiting += _bits(self.cells[key], "input")
+        ports = {
+            word(name): {"direction": "input", "bits": [cut[bit] for bit in bits]}
+            for name, bits in free.items()
+            if name in words or read & set(bits)
+        }
+        for name, bits in shown.items():
+            ports[word(name)] = {"direction": "output", "bits": [cut.get(bit, bit) for bit in bits]}
+        return {"attributes": {}, "ports": ports, "cells": cells, "netnames": {}}
+
+    def _error(self, what: str) -> ValueError:
+        return ValueError(f"{self.unit.name}: no proof by parts: {what}")
+
+
+def _told_apart(nets: Mapping[str, Bits]) -> tuple[dict[str, Bits], dict[str, Bits]]:
+    """Nets with bits of their own, as free ones, the widest first, and those whose bits stand in these."""
+    free: dict[str, Bits] = {}
+    known: dict[str, Bits] = {}
+    found: set[int | str] = set("01x")
+    for name, bits in sorted(nets.items(), key=lambda item: -len(item[1])):
+        if found >= set(bits):
+            known[name] = bits
+        elif found & set(bits) - set("01x"):
+            raise ValueError(f"no proof by parts: {name} has bits of another net and bits of its own")
+        else:
+            free[name] = bits
+            found |= set(bits)
+    return free, known
+
+
+def _bits(cell: Mapping[str, Any], *directions: str) -> Iterator[int]:
+    """The nets at a cell's pins, no constants."""
+    for pin, bits in cell["connections"].items():
+        if cell["port_directions"][pin] in directions:
+            yield from (bit for bit in bits if isinstance(bit, int))
+
+
+def _reading(cell: Mapping[str, Any], cut: Mapping[int | str, int]) -> dict[str, Any]:
+    """A cell that reads free nets where a net is cut."""
+    pins = {
+        pin: [cut.get(bit, bit) for bit in bits] if cell["port_directions"][pin] == "input" else bits
+        for pin, bits in cell["connections"].items()
+    }
+    return {**cell, "connections": pins}
+
+
+def _range(bits: int, first: int) -> str:
+    return f"[{first + bits - 1}:{first}] " if bits > 1 or first else ""
+
+
+@functools.lru_cache(maxsize=256)
+def _verilog(gates: str) -> str:
+    with tempfile.TemporaryDirectory(prefix="fp9-cones-") as name:
+        folder = Path(name)
+        design = {"modules": {_GATES: json.loads(gates)}}
+        (folder / "gates.json").write_text(json.dumps(design))
+        run_yosys(_BACK, folder)
+        return (folder / "gates.v").read_text()
+
+
+@functools.lru_cache(maxsize=4)
+def flattened(unit: Unit, verilog: str) -> Circuit:
+    """The gates of a unit's Verilog, which has no registers, and the nets of its steps."""
+    with tempfile.TemporaryDirectory(prefix="fp9-cones-") as name:
+        folder = Path(name)
+        (folder / "unit.v").write_text(verilog)
+        run_yosys(_FLATTEN.format(name=unit.name), folder)
+        top = json.loads((folder / "unit.json").read_text())["modules"][unit.name]
+    ports = {
+        direction: {
+            port: tuple(content["bits"]) for port, content in top["ports"].items() if content["direction"] == direction
+        }
+        for direction in ("input", "output")
+    }
+    steps = {
+        name.removeprefix("u_"): tuple(content["bits"])
+        for name, content in top["netnames"].items()
+        if name.startswith("u_") and name.count(".") == 1
+    }
+    return Circuit(unit, ports["input"] | steps, ports["output"], top["cells"])

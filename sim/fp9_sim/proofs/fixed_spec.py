@@ -1,0 +1,377 @@
+"""The specification of exact sums in fixed point, by parts: products, their places, the sum of all, its rounding.
+
+Products are those of the formats' exact values, by table. Every one has its place in a field; the addend stands in a
+window around it, as `fp9_rtl.sums.fixed.sum` draws it. What stands there are integers, whose sum is plain and rounded
+once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from fp9.formats import floor_log2
+from fp9.rounding import Flags
+from fp9.units import Dot, product_range
+from fp9_rtl.sums.fixed.places import product_bias, window_of
+from fp9_rtl.sums.steps import is_fixed_point
+from fp9_sim.proofs.cones import ConeLemma
+from fp9_sim.proofs.product_spec import Products
+from fp9_sim.proofs.round_spec import DECIDED, PLACE, rounded
+
+PROVES = (
+    "result and flags equal the exact sum of the products and the addend, rounded once, for all operands and addends; "
+    "an addend far above all products counts from the first place where its distance does not matter any more, and "
+    "what it has far below their last place is one sticky bit"
+)
+
+
+def is_offered(unit: Dot) -> bool:
+    """Whether the lemmas speak of a unit: an exact sum in fixed point, without stages and scales."""
+    engine = unit.engine
+    if unit.scale is not None or unit.stages or not is_fixed_point(unit):
+        return False
+    flags = (engine.flush_result, engine.flush_addend, engine.zero_bypass, unit.bias_port, unit.gate_zeros)
+    others = (engine.chunk, engine.nan, engine.invalid_nan, engine.infinity_run)
+    fmt = engine.result
+    plain = engine.addend_format == fmt and fmt.subnormals and fmt.inf_code(False) is not None
+    fits = unit.products << _product_places(unit) <= 1 << _field(unit)
+    return plain and fits and engine.rounding in DECIDED and all(x is None for x in others) and not any(flags)
+
+
+def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
+    """The lemmas, each behind those that it rests on."""
+    return (
+        *_multiplied(unit),
+        *_placed(unit),
+        _addend_placed(unit),
+        _special(unit),
+        _added(unit),
+        _normalised(unit),
+        _rounded(unit),
+    )
+
+
+def _products(unit: Dot) -> Products:
+    return Products(unit, product_bias(unit), zeros=False)
+
+
+def _field(unit: Dot) -> int:
+    """Bits of the field, which hold the magnitude of all products together."""
+    window = window_of(unit)
+    return window.top - window.ulp
+
+
+def _product_places(unit: Dot) -> int:
+    """Bits that hold the magnitude of a product in its place."""
+    products = product_range(unit.a, unit.b)
+    return floor_log2(products.largest) - products.ulp + 1
+
+
+def _first_place(unit: Dot) -> str:
+    """How far above the field's last bit the last bit of a product stands, of an exponent as the circuit counts it."""
+    return f"{product_bias(unit) + _products(unit).bits - 1 + window_of(unit).ulp}"
+
+
+def _is_product(unit: Dot, product: str) -> tuple[str, str]:
+    """What holds of a product in its place: its bits below the field are 0, and it is at most the largest."""
+    net, of = f"multiply.{product}", _products(unit)
+    special = f"{of.zero(product)} || {net}_inf || {net}_nan"
+    above = f"({of.number(f'{net}_exponent')} - {product_bias(unit) + _product_places(unit) - 1 + window_of(unit).ulp})"
+    below = f"({_first_place(unit)} - {of.number(f'{net}_exponent')})"
+    value = of.significand(product)
+    return (
+        f"{special} || {above} <= 0 || {value} >> ({of.bits} - {above}) == 0",
+        f"{special} || {below} <= 0 || ({value} & (({of.bits}'d1 << {below}) - 1)) == 0",
+    )
+
+
+def _multiplied(unit: Dot) -> Iterator[ConeLemma]:
+    of = _products(unit)
+    for lemma, product in zip(of.lemmas(), of.names, strict=True):
+        fields = {field.name: getattr(lemma, field.name) for field in dataclasses.fields(lemma)}
+        gives = (*lemma.gives, *_is_product(unit, product))
+        yield ConeLemma(**fields | {"gives": gives})
+
+
+def _negative(unit: Dot, product: str) -> str:
+    """Whether a product counts as negative: signs are relative to the addend's."""
+    return f"(multiply.{product}_sign ^ {_sign(unit)})"
+
+
+def _sign(unit: Dot) -> str:
+    return f"c[{unit.engine.addend_format.bits - 1}]"
+
+
+def _in_field(unit: Dot, product: str) -> str:
+    """That a product in its place is no longer than the largest."""
+    negative = _negative(unit, product)
+    row = f"(place.{product}_placed ^ {{{_field(unit) + 2}{{{negative}}}}})"
+    return f"multiply.{product}_inf || multiply.{product}_nan || {row} >> {_product_places(unit)} == 0"
+
+
+def _placed(unit: Dot) -> Iterator[ConeLemma]:
+    """Every product in its place, inverted where it is negative."""
+    of, bits = _products(unit), _field(unit) + 2
+    for product in of.names:
+        net = f"multiply.{product}"
+        inverted = f"(exact ^ {{{bits}{{{_negative(unit, product)}}}}})"
+        yield ConeLemma(
+            f"{product}: its place",
+            (),
+            (
+                f"  wire {PLACE} up = {of.number(f'{net}_exponent')} - {_first_place(unit)};",
+                f"  wire [{bits + of.bits - 1}:0] long = {{{bits}'d0, {of.significand(product)}}};",
+                f"  wire [{bits + of.bits - 1}:0] moved = up < 0 ? long >> -up : long << up;",
+                f"  wire [{bits - 1}:0] exact = {of.zero(product)} ? 0 : moved;",
+            ),
+            {f"place.{product}_placed": f"{net}_inf || {net}_nan || place.{product}_placed == {inverted}"},
+            (_negative(unit, product), f"{net}_sign"),
+            assumes=(*of.facts(product), *_is_product(unit, product)),
+            gives=(_in_field(unit, product),),
+        )
+
+
+def _addend(unit: Dot) -> Iterator[str]:
+    """The addend's value, exponent and kind, from its code."""
+    fmt = unit.engine.addend_format
+    f, top = fmt.fraction_bits, fmt.bits - 2
+    low = fmt.bits - 1 - fmt.exponent_bits
+    field, fraction = f"c[{top}:{low}]", f"c[{low - 1}:{fmt.padding}]"
+    yield f"  wire [{f}:0] addend_value = {{{field} != 0, {fraction}}};"
+    yield f"  wire {PLACE} addend_exponent = $signed({{1'b0, {field} == 0 ? 1 : {field}}}) - {fmt.bias};"
+    yield f"  wire addend_inf = &{field} && {fraction} == 0; wire addend_nan = &{field} && {fraction} != 0;"
+
+
+def _window(unit: Dot) -> Iterator[str]:
+    """The addend in its window: `far`, its bits and the sticky one behind them."""
+    window, f = window_of(unit), unit.engine.addend_format.fraction_bits
+    bits = window.addend_highest - window.lowest + 1
+    yield f"  wire far = {int(window.far)} && addend_exponent > {window.addend_highest};"
+    yield f"  wire {PLACE} lift = (far ? {window.addend_highest} : addend_exponent) - {f} - ({window.lowest});"
+    yield f"  wire [{bits + f}:0] wide = addend_value;"
+    yield f"  wire [{bits - 1}:0] bits_of_addend = lift < 0 ? wide >> -lift : wide << lift;"
+    yield "  wire lost = lift < 0 && ((wide >> -lift) << -lift) != wide;"
+
+
+def _addend_placed(unit: Dot) -> ConeLemma:
+    special = _no_number(unit)
+    return ConeLemma(
+        "the addend's place",
+        (),
+        (*_addend(unit), *_window(unit)),
+        {
+            "place.placed_addend": f"{special} || place.placed_addend == bits_of_addend",
+            "place.cut": f"{special} || place.cut == lost",
+        },
+        ("== bits_of_addend", "== (bits_of_addend | 1)"),
+        gives=(_is_addend(unit), _is_far(unit), _IS_CUT.format(top=unit.engine.addend_format.bits - 2)),
+    )
+
+
+def _is_far(unit: Dot) -> str:
+    """That an addend above the window stands in its first place."""
+    fmt, window = unit.engine.addend_format, window_of(unit)
+    above = f"c[{fmt.bits - 2}:{fmt.bits - 1 - fmt.exponent_bits}] > {window.addend_highest + fmt.bias}"
+    return f"{_no_number(unit)} || !({above}) || {_leads(unit)}"
+
+
+def _no_number(unit: Dot) -> str:
+    """Whether the addend is an infinity or NaN."""
+    fmt = unit.engine.addend_format
+    return f"&c[{fmt.bits - 2}:{fmt.bits - 1 - fmt.exponent_bits}]"
+
+
+def _leads(unit: Dot) -> str:
+    """Whether an addend's first bit stands in the window's first place."""
+    window = window_of(unit)
+    return f"place.placed_addend[{window.addend_highest - window.lowest}]"
+
+
+def _is_addend(unit: Dot) -> str:
+    """How far an addend reaches: one in the window's first place, and one of which bits are lost."""
+    window, f = window_of(unit), unit.engine.addend_format.fraction_bits
+    first = window.addend_highest - window.lowest
+    low = f"place.cut && place.placed_addend >> {f} == 0"
+    ends = f"!place.placed_addend[{first}] || (place.placed_addend << {f + 1}) == 0"
+    return f"{_no_number(unit)} || {low} || !place.cut && ({ends})"
+
+
+def _special(unit: Dot) -> ConeLemma:
+    """Infinities and NaN of all terms; whether signs differ."""
+    names = unit.lane_names("product")
+
+    def any_of(kind: str) -> str:
+        return " || ".join(f"multiply.{name}_{kind}" for name in names)
+
+    lines = [*_addend(unit), f"  wire quiet = {any_of('nan')} || addend_nan;"]
+    for name, sign in (("plus", "!"), ("minus", "")):
+        infinite = [f"multiply.{p}_inf && {sign}multiply.{p}_sign" for p in names]
+        lines.append(f"  wire {name} = {' || '.join(infinite)} || addend_inf && {sign}{_sign(unit)};")
+    lines.append(f"  wire invalid = {any_of('invalid')} || plus && minus;")
+    differ = " || ".join(_negative(unit, name) for name in names)
+    return ConeLemma(
+        "special results",
+        (),
+        tuple(lines),
+        {
+            "place.nan": "place.nan == (quiet || invalid)",
+            "place.invalid": "place.invalid == (invalid && !quiet)",
+            "place.inf": "place.inf == (plus || minus)",
+            "place.sign_of_infinity": "quiet || invalid || place.sign_of_infinity == minus",
+            "place.subtract": f"place.subtract == ({differ})",
+        },
+        (" || addend_nan;", ";"),
+        gives=(
+            _ORDINARY,
+            _finite(unit),
+            *(f"place.nan || place.inf || !multiply.{p}_{k}" for p in names for k in ("inf", "nan")),
+        ),
+    )
+
+
+_ORDINARY = "!place.invalid || place.nan"
+
+
+def _added(unit: Dot) -> ConeLemma:
+    """The sum of all that stands in the window, as magnitude and sign."""
+    window, names = window_of(unit), unit.lane_names("product")
+    bits, below = window.bits + 2, window.bits_below
+    row = _field(unit) + 2
+    cut = "{place.placed_addend, place.cut}" if window.cut else "place.placed_addend"
+    lines = [f"  wire signed [{bits - 1}:0] with_addend = {cut};"]
+    before = "with_addend"
+    for name in names:
+        negative = _negative(unit, name)
+        lines += [
+            f"  wire [{row - 1}:0] of_{name} = place.{name}_placed ^ {{{row}{{{negative}}}}};",
+            f"  wire signed [{bits - 1}:0] shifted_{name} = {{{bits - row}'d0, of_{name}}} << {below};",
+            f"  wire signed [{bits - 1}:0] with_{name} = {before} + ({negative} ? -shifted_{name} : shifted_{name});",
+        ]
+        before = f"with_{name}"
+    lines += [
+        f"  wire signed [{bits - 1}:0] total = {before}; wire below_zero = total < 0;",
+        f"  wire [{bits - 1}:0] magnitude = below_zero ? -total : total;",
+    ]
+    differ = f"({' || '.join(_negative(unit, name) for name in names)})"
+    places = {f"place.{name}_placed": window.ulp - window.lowest + 1 for name in names}
+    return ConeLemma(
+        "the sum of all terms",
+        (),
+        tuple(lines),
+        {
+            "add.sum": f"{_SPECIAL} || add.sum == magnitude",
+            "add.alone": f"{_SPECIAL} || add.alone == (place.cut && (total >>> {below}) == 0)",
+            "add.sign": f"place.nan || (place.inf ? add.sign == place.sign_of_infinity : total == 0 && {differ} "
+            f"|| add.sign == (below_zero ^ {_sign(unit)}))",
+        },
+        ("-total", "~total"),
+        assumes=(
+            _is_addend(unit),
+            _finite(unit),
+            *(_in_field(unit, name) for name in names),
+            *(f"place.nan || place.inf || !multiply.{p}_{k}" for p in names for k in ("inf", "nan")),
+        ),
+        gives=(_keeps_addend(unit), _CUT),
+        at={**places, "place.placed_addend": 1, "c": 1 << 12},
+    )
+
+
+_SPECIAL = "place.nan || place.inf"
+_CUT = "!add.alone || place.cut"
+_IS_CUT = "!place.cut || c[{top}:0] != 0"
+
+
+def _finite(unit: Dot) -> str:
+    return f"{_SPECIAL} || !({_no_number(unit)})"
+
+
+def _keeps_addend(unit: Dot) -> str:
+    """That where an addend stands in the window's first place the sum does not round to more than the largest."""
+    kept = unit.engine.result.precision + 1
+    bits = window_of(unit).bits
+    return f"{_SPECIAL} || !{_leads(unit)} || add.sum >> {bits - kept} < {(1 << kept) - 1}"
+
+
+def _normalised(unit: Dot) -> ConeLemma:
+    """The sum moved up until its first 1 stands first, or the exponent is that of the subnormal numbers."""
+    window, fmt = window_of(unit), unit.engine.result
+    kept = fmt.precision + 2
+    width = max(window.bits, kept + 1)
+    furthest = min(width - 1, window.highest - fmt.min_normal_exponent)
+    hangs = f"(far ? addend_exponent : {window.highest})"
+    first = f"(add.alone ? {{addend_value, 2'd0}} : moved[{width - 1}:{width - kept}])"
+    same = f"{{normalise.significand, normalise.guard, normalise.round}} == {first}"
+    return ConeLemma(
+        "the sum with its first 1 in the first place",
+        (),
+        (
+            *_addend(unit),
+            f"  wire far = {int(window.far)} && addend_exponent > {window.addend_highest};",
+            f"  wire [{width - 1}:0] sum = {{{width}'d0, add.sum}} << {width - window.bits};",
+            f"  wire {PLACE} up = {hangs} + {fmt.bias} - $signed({{1'b0, normalise.exponent}});",
+            f"  wire [{2 * width - 1}:0] moved = {{{width}'d0, sum}} << up;",
+            "  wire nothing = !add.alone && sum == 0;",
+            f"  wire placed = up >= 0 && up <= {furthest} && moved >> {width} == 0"
+            f" && (moved[{width - 1}] || up == {furthest});",
+        ),
+        {
+            "normalise.exponent": f"nothing || (add.alone ? up == {hangs} - addend_exponent : placed)",
+            "normalise.significand": same,
+            "normalise.guard": same,
+            "normalise.round": same,
+            "normalise.sticky": f"normalise.sticky == (!add.alone && moved[{width - kept - 1}:0] != 0)",
+            "normalise.zero": "normalise.zero == nothing",
+        },
+        (" && sum == 0;", " && sum <= 1;"),
+        assumes=(*_fits_result(unit),),
+        gives=_of_normal(unit),
+    )
+
+
+def _of_normal(unit: Dot) -> tuple[str, ...]:
+    """What rounding rests on: where the first 1 stands, and what cannot be."""
+    window, fmt = window_of(unit), unit.engine.result
+    normal = f"normalise.significand[{fmt.fraction_bits}]"
+    bits = "{normalise.significand, normalise.guard, normalise.round, normalise.sticky}"
+    facts = [
+        f"normalise.zero == ({bits} == 0)",
+        f"normalise.zero || (normalise.exponent == 1 || normalise.exponent > 1 && {normal})",
+    ]
+    if window.lowest >= fmt.lowest_exponent - fmt.fraction_bits:
+        facts.append(f"{normal} || !(normalise.guard || normalise.round || normalise.sticky)")
+    if window.far:
+        highest, first = fmt.highest_exponent + fmt.bias, "&normalise.significand && normalise.guard"
+        above = f"normalise.exponent > {highest} || normalise.exponent == {highest} && {first}"
+        facts.append(f"{_SPECIAL} || normalise.zero || !({above})")
+    return tuple(facts)
+
+
+def _fits_result(unit: Dot) -> tuple[str, ...]:
+    """What the lemma of normalisation rests on."""
+    cut = (_CUT, _IS_CUT.format(top=unit.engine.addend_format.bits - 2)) if window_of(unit).cut else ()
+    return (*cut, *((_is_far(unit), _keeps_addend(unit), _finite(unit)) if window_of(unit).far else ()))
+
+
+def _rounded(unit: Dot) -> ConeLemma:
+    """One rounding of the normalised sum, and the special results before it."""
+    engine, fmt = unit.engine, unit.engine.result
+    minus = int(engine.rounding.cancels_to_minus)
+    bits = "{normalise.significand, normalise.guard, normalise.round, normalise.sticky}"
+    last = f"$signed({{1'b0, normalise.exponent}}) - {fmt.bias + fmt.fraction_bits + 3}"
+    return ConeLemma(
+        "the rounding, result and flags",
+        (),
+        (
+            *rounded(engine, fmt.precision + 3, bits, last, "add.sign"),
+            "  wire under = tiny && !over && inexact;",
+            f"  wire sign = magnitude == 0 && place.subtract ? {minus} : add.sign;",
+            f"  wire [{fmt.bits - 1}:0] value = place.nan ? {fmt.nan_code(False)}",
+            f"    : place.inf ? {{add.sign, {fmt.bits - 1}'d{fmt.inf_code(False)}}} : {{sign, ended}};",
+            "  wire [4:0] common = {1'b0, 1'b0, over, under, inexact || over};",
+            f"  wire [4:0] raised = place.nan ? (place.invalid ? {int(Flags.INVALID)} : 0) : place.inf ? 0 : common;",
+        ),
+        {"result": "result == value", "flags": "flags == raised"},
+        ("inexact || over}", "over}"),
+        assumes=(_ORDINARY, *_of_normal(unit)),
+    )
