@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import fp9_rtl
@@ -14,7 +14,7 @@ from fp9_sim.netlists.alike import alike
 from fp9_sim.netlists.function import function
 from fp9_sim.netlists.hard import hard
 from fp9_sim.netlists.solver import Obligation, Verdict, combinational
-from fp9_sim.proofs import fixed_spec, handshake, order, stream_spec, window_spec
+from fp9_sim.proofs import fixed_spec, handshake, order, pair_spec, stream_spec, window_spec
 from fp9_sim.proofs.amax_spec import amax_case
 from fp9_sim.proofs.cast_spec import cast_cases
 from fp9_sim.proofs.cones import oblige_cone
@@ -23,7 +23,7 @@ from fp9_sim.proofs.handshake import handshake_cases, oblige_handshake
 from fp9_sim.proofs.limit_spec import limit_cases
 from fp9_sim.proofs.miter import Case, miter
 from fp9_sim.proofs.order import oblige_order, order_cases
-from fp9_sim.proofs.parts import oblige_part, part_cases
+from fp9_sim.proofs.parts import Lemma, oblige_part, part_cases
 from fp9_sim.proofs.quantiser_spec import element_cases, quantiser_cases
 from fp9_sim.proofs.step_spec import step_cases, step_of, step_verilog
 from fp9_sim.proofs.sum_spec import sum_cases
@@ -174,24 +174,33 @@ def _(unit: Fpu) -> list[Claim]:
     return _only_handshake(unit, "operands of two widths")
 
 
+_CONES = (fixed_spec, pair_spec)
+"""Specifications of sums whose circuits are cut at nets."""
+
+
 def _is_by_parts(unit: Dot) -> bool:
-    return window_spec.is_offered(unit) or fixed_spec.is_offered(unit)
+    return any(spec.is_offered(unit) for spec in (window_spec, *_CONES))
 
 
 def _by_parts(name: str, unit: Dot) -> Claim:
     """The claim about a unit whose circuit is proven part by part; of a step its own Verilog is read."""
-    if window_spec.is_offered(unit):
-        lemmas, proves = window_spec.lemmas(unit), window_spec.PROVES
-        by = functools.partial(oblige_part, unit, lemmas, window_spec.passed(unit))
-    else:
-        cones, proves = fixed_spec.lemmas(unit), fixed_spec.PROVES
-        lemmas, by = cones, functools.partial(oblige_cone, unit, cones)
+    proves, lemmas, by = _parts(unit)
 
     def oblige(verilog: str, case: Case, specification: str) -> Obligation:
         return by(verilog if name == "values" else fp9_rtl.verilog(unit), case, specification)
 
     proves += _OPERATIONS if isinstance(unit, Mac) else ""
     return Claim(name, proves, (_REGISTERS,) if unit.stages else (), part_cases(lemmas), oblige)
+
+
+def _parts(unit: Dot) -> tuple[str, Sequence[Lemma], Oblige]:
+    """What the lemmas about a unit prove, the lemmas, and what a solver is asked about one."""
+    for spec in _CONES:
+        if spec.is_offered(unit):
+            cones = spec.lemmas(unit)
+            return spec.PROVES, cones, functools.partial(oblige_cone, unit, cones)
+    lemmas = window_spec.lemmas(unit)
+    return window_spec.PROVES, lemmas, functools.partial(oblige_part, unit, lemmas, window_spec.passed(unit))
 
 
 def _only_handshake(unit: Unit, without: str) -> list[Claim]:

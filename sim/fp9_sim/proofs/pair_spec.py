@@ -1,0 +1,332 @@
+"""The specification of the exact sum of two products and an addend, by parts: `fp9_rtl.sums.pair` draws it.
+
+Products are those of the formats' exact values, by table, with their first 1 in the first place. The three terms hang
+at the largest exponent, in a window; what one has below it is one bit. The sum of what is left is rounded once. That it
+rounds as the exact sum of all three does, lemmas about numbers alone say.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from fp9.rounding import Rounding
+from fp9.units import Dot
+from fp9_rtl.rounding.facts import sum_facts
+from fp9_rtl.sums.pair import HEADROOM, window_bits
+from fp9_rtl.sums.steps import is_pair
+from fp9_sim.proofs.cones import ConeLemma
+from fp9_sim.proofs.product_spec import Products
+from fp9_sim.proofs.round_spec import PLACE
+
+PROVES = (
+    "result and flags equal the exact sum of both products and the addend, rounded once to nearest, for all operands "
+    "and addends"
+)
+
+
+def is_offered(unit: Dot) -> bool:
+    """Whether the lemmas speak of a unit: an exact sum of two products, none of its numbers subnormal."""
+    engine = unit.engine
+    if unit.scale is not None or unit.stages or not is_pair(unit):
+        return False
+    fmt = engine.result
+    plain = fmt.flushes and fmt.nan_is_inf and not fmt.padding and engine.rounding is Rounding.RNA
+    normal = all(f.flushes and f.nan_is_inf for f in (*unit.a, *unit.b))
+    flags = (engine.flush_result, engine.flush_addend, engine.zero_bypass, unit.bias_port, unit.gate_zeros)
+    return plain and normal and engine.chunk is None and not any(flags)
+
+
+def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
+    """The lemmas, each behind those that it rests on."""
+    return (*_multiplied(unit), _aligned(unit), _added(unit), _normalised(unit), _rounded(unit), *_exact(unit))
+
+
+# --- products ---------------------------------------------------------------------------------------------------------
+
+
+def _products(unit: Dot) -> Products:
+    return Products(unit, unit.engine.result.bias)
+
+
+def _multiplied(unit: Dot) -> Iterator[ConeLemma]:
+    """The products with their first 1 in the first place."""
+    of = _products(unit)
+    lanes = zip(*(unit.lane_names(name) for name in ("a", "b", "product")), of.lemmas(), strict=True)
+    for a, b, product, lemma in lanes:
+        net = f"multiply.{product}"
+        number = f"{a}_nan || {b}_nan || {a}_zero || {b}_zero"
+        fields = {field.name: getattr(lemma, field.name) for field in dataclasses.fields(lemma)}
+        says = {
+            f"{net}_significand": f"{a}_nan || {b}_nan || {{{of.bits}'d0, {net}_significand}} == exact << up",
+            f"{net}_exponent": f"{number} || up >= 0 && up <= {of.bits}",
+        }
+        fields["says"] = {k: says.get(k, text) for k, text in lemma.says.items()}
+        up = f"  wire {PLACE} up = rank - $signed({{1'b0, {net}_exponent}});"
+        fields["lines"] = (*lemma.lines, up)
+        fields["gives"] = _is_product(unit, product)
+        yield ConeLemma(**fields)
+
+
+def _is_product(unit: Dot, product: str) -> tuple[str, ...]:
+    """What holds of every product."""
+    net, of = f"multiply.{product}", _products(unit)
+    exponents = [exponent + of.bias for exponent in sum_facts(unit).products]
+    within = f"{net}_exponent >= {exponents[0]} && {net}_exponent <= {exponents[-1]}"
+    zero = f"{net}_nan || {net}_significand == 0"
+    return (f"{net}_zero ? {zero} : {net}_significand[{of.bits - 1}] && {within}",)
+
+
+# --- the window -------------------------------------------------------------------------------------------------------
+
+
+def _is_nan(unit: Dot) -> str:
+    """Whether a term is a NaN."""
+    return f"multiply.product0_nan || multiply.product1_nan || &c[{unit.engine.result.bits - 2}:0]"
+
+
+def _terms(unit: Dot) -> Iterator[str]:
+    """The three terms by their exponents: `first` the largest, `low` the smaller of both products, `second` the other.
+
+    A zero has the exponent 0, below that of every other product.
+    """
+    fmt, of = unit.engine.result, _products(unit)
+    p, f = fmt.precision, fmt.fraction_bits
+    for name in of.names:
+        net = f"multiply.{name}"
+        yield f"  wire [{p - 1}:0] {name}_bits = {net}_zero ? 0 : {{{net}_significand, {p - of.bits}'d0}};"
+        yield f"  wire {PLACE} {name}_place = {net}_zero ? 0 : {{1'b0, {net}_exponent}};"
+        yield f"  wire {name}_negative = {net}_sign;"
+    yield f"  wire addend_zero = c[{fmt.bits - 2}:0] == 0; wire addend_negative = c[{fmt.bits - 1}] && !addend_zero;"
+    yield f"  wire [{p - 1}:0] addend_bits = addend_zero ? 0 : {{1'b1, c[{f - 1}:0]}};"
+    yield f"  wire {PLACE} addend_place = {{1'b0, c[{fmt.bits - 2}:{f}]}};"
+    larger, smaller = "product1_place > product0_place", ("product1", "product0")
+    fields = {"bits": f"[{p - 1}:0] ", "place": f"{PLACE} ", "negative": ""}
+    for field, kind in fields.items():
+        one, other = (f"{name}_{field}" for name in smaller)
+        yield f"  wire {kind}high_{field} = {larger} ? {one} : {other};"
+        yield f"  wire {kind}low_{field} = {larger} ? {other} : {one};"
+    yield "  wire addend_first = addend_place >= high_place;"
+    for field, kind in fields.items():
+        yield f"  wire {kind}first_{field} = addend_first ? addend_{field} : high_{field};"
+        yield f"  wire {kind}second_{field} = addend_first ? high_{field} : addend_{field};"
+
+
+def _cut(unit: Dot) -> Iterator[str]:
+    """What the window keeps of the two smaller terms, the bit behind it included, and whether bits were lost."""
+    window, p = window_bits(unit.engine.result), unit.engine.result.precision
+    for name in ("second", "low"):
+        yield f"  wire {PLACE} {name}_distance = first_place - {name}_place;"
+        yield f"  wire [{2 * window}:0] {name}_wide = {{{name}_bits, {2 * window + 1 - p}'d0}};"
+        yield f"  wire [{window - 1}:0] {name}_moved = ({name}_wide >> {name}_distance) >> {window + 1};"
+        yield f"  wire [{2 * window}:0] {name}_back = ({{{name}_moved, {window + 1}'d0}}) << {name}_distance;"
+        yield f"  wire {name}_lost = {name}_back != {name}_wide;"
+        yield f"  wire [{window}:0] {name}_kept = {{{name}_moved, {name}_lost}};"
+    same = "second_place == low_place && second_bits == low_bits && second_negative != low_negative"
+    yield f"  wire both_lost = second_lost && low_lost && !({same});"
+
+
+_TERMS = ("first", "second", "low")
+
+
+def _aligned(unit: Dot) -> ConeLemma:
+    nan = _is_nan(unit)
+    said = {
+        "first_significand": "first_bits",
+        "first_exponent": "first_place",
+        "first_sign": "first_negative",
+        "high": "second_kept",
+        "low": "low_kept",
+        "high_opposite": "(second_negative ^ first_negative)",
+        "low_opposite": "(low_negative ^ first_negative)",
+        "cut": "(second_lost || low_lost)",
+        "both_cut": "both_lost",
+    }
+    says = {f"align.{name}": f"align.nan || align.{name} == {value}" for name, value in said.items()}
+    lost, net = "align.nan || !(second_lost || low_lost)", "align.cut_term"
+    signs = "{multiply.product0_sign, multiply.product1_sign, addend_negative}"
+    return ConeLemma(
+        "the three terms in their window",
+        (),
+        (*_terms(unit), *_cut(unit)),
+        {
+            "align.nan": f"align.nan == ({nan})",
+            **says,
+            f"{net}_significand": f"{lost} || {net}_significand == (low_lost ? low_bits : second_bits)",
+            f"{net}_exponent": f"{lost} || {net}_exponent == (low_lost ? low_place : second_place)",
+            "align.subtract": f"align.nan || align.subtract == (|{signs} && !(&{signs}))",
+        },
+        ("second_lost && low_lost && !", "second_lost && !"),
+        assumes=tuple(fact for name in _products(unit).names for fact in _is_product(unit, name)),
+        gives=_places(unit),
+    )
+
+
+def _places(unit: Dot) -> tuple[str, ...]:
+    """That exponents are those of terms."""
+    return tuple(f"align.{name}_exponent <= {_highest(unit)}" for name in ("first", "cut_term"))
+
+
+def _highest(unit: Dot) -> int:
+    """The largest exponent of a term, as the circuit counts it."""
+    fmt = unit.engine.result
+    return max(sum_facts(unit).products[-1] + fmt.bias, (1 << fmt.exponent_bits) - 1)
+
+
+# --- sum and rounding -------------------------------------------------------------------------------------------------
+
+
+def _sum_bits(unit: Dot) -> int:
+    return window_bits(unit.engine.result) + 1 + HEADROOM
+
+
+def _sum(unit: Dot, first: str, high: str, low: str, opposite: tuple[str, str]) -> Iterator[str]:
+    """The sum of the three terms, signs counted relative to the first."""
+    bits, p = _sum_bits(unit) + 1, unit.engine.result.precision
+    below = window_bits(unit.engine.result) + 1 - p
+    for name, value, sign in (("high", high, opposite[0]), ("low", low, opposite[1])):
+        yield f"  wire signed [{bits - 1}:0] plus_{name} = {{{bits}'d0, {value}}};"
+        yield f"  wire signed [{bits - 1}:0] of_{name} = {sign} ? -plus_{name} : plus_{name};"
+    yield f"  wire signed [{bits - 1}:0] total = {{{first}, {below}'d0}} + of_high + of_low;"
+    yield f"  wire below_zero = total < 0; wire [{bits - 1}:0] size = below_zero ? -total : total;"
+    yield f"  wire gone = size >> {bits - 1 - p - HEADROOM - 2} == 0;"
+
+
+def _added(unit: Dot) -> ConeLemma:
+    """The sum's magnitude and sign, or the term that was cut, where the others have cancelled."""
+    below = window_bits(unit.engine.result) + 1 - unit.engine.result.precision
+    lines = _sum(
+        unit, "align.first_significand", "align.high", "align.low", ("align.high_opposite", "align.low_opposite")
+    )
+    return ConeLemma(
+        "the sum of the three terms",
+        (),
+        (*lines, "  wire alone = align.cut && gone;"),
+        {
+            "add.sum": f"add.sum == (alone ? {{align.cut_term_significand, {below}'d0}} : size | align.both_cut)",
+            "add.exponent": "add.exponent == (alone ? align.cut_term_exponent : align.first_exponent)",
+            "add.sign": "total == 0 || add.sign == (align.first_sign ^ below_zero)",
+        },
+        ("-total", "~total"),
+        assumes=_places(unit),
+        gives=(f"add.exponent <= {_highest(unit)}",),
+        at=dict.fromkeys(("align.high", "align.low"), 1) | {"align.first_significand": below + 1},
+    )
+
+
+def _normalised(unit: Dot) -> ConeLemma:
+    """The sum with its first 1 in the first place."""
+    bits, fmt = _sum_bits(unit), unit.engine.result
+    kept = fmt.precision + 2
+    first = f"moved[{bits - 1}:{bits - kept}]"
+    same = f"{{normalise.significand, normalise.guard, normalise.round}} == {first}"
+    exponent = "$signed(normalise.o_exponent)"
+    return ConeLemma(
+        "the sum with its first 1 in the first place",
+        (),
+        (
+            f"  wire {PLACE} up = $signed({{1'b0, add.exponent}}) + {HEADROOM} - {exponent};",
+            f"  wire [{2 * bits - 1}:0] moved = {{{bits}'d0, add.sum}} << up;",
+        ),
+        {
+            "normalise.o_exponent": f"add.sum == 0 || up >= 0 && up < {bits} && moved >> {bits - 1} == 1",
+            "normalise.significand": same,
+            "normalise.guard": same,
+            "normalise.round": same,
+            "normalise.sticky": f"normalise.sticky == (moved[{bits - kept - 1}:0] != 0)",
+            "normalise.zero": "normalise.zero == (add.sum == 0)",
+        },
+        ("add.sum == 0 ||", "add.sum == 1 ||"),
+        assumes=(f"add.exponent <= {_highest(unit)}",),
+        gives=_of_normal(unit),
+    )
+
+
+def _rounded(unit: Dot) -> ConeLemma:
+    """One rounding of the normalised sum, and NaN before it."""
+    fmt = unit.engine.result
+    f, nan = fmt.fraction_bits, fmt.nan_code(False)
+    return ConeLemma(
+        "the rounding, result and flags",
+        (),
+        (
+            f"  wire {PLACE} exponent = $signed(normalise.o_exponent);",
+            f"  wire signed [31:0] code = (exponent <<< {f}) + $signed({{1'b0, normalise.significand}}) - {1 << f}"
+            " + $signed({1'b0, normalise.guard});",
+            f"  wire over = !normalise.zero && code > {fmt.max_code}; wire under = !normalise.zero && code <= 0;",
+            f"  wire [{fmt.bits - 2}:0] ended = normalise.zero || under ? 0 : code;",
+            f"  wire [{fmt.bits - 1}:0] value = align.nan || over ? {nan} : {{add.sign && ended != 0, ended}};",
+            "  wire exact = !(normalise.guard || normalise.round || normalise.sticky) || normalise.zero;",
+            "  wire [4:0] raised = align.nan ? 0 : {1'b0, 1'b0, over, under, !exact || over || under};",
+        ),
+        {"result": "result == value", "flags": "flags == raised"},
+        ("!exact || over", "!exact"),
+        assumes=_of_normal(unit),
+    )
+
+
+def _of_normal(unit: Dot) -> tuple[str, ...]:
+    """What holds of a normalised sum."""
+    bits = "{normalise.significand, normalise.guard, normalise.round, normalise.sticky}"
+    normal = f"normalise.significand[{unit.engine.result.fraction_bits}]"
+    return (f"normalise.zero ? {bits} == 0 : {normal}",)
+
+
+# --- the exact sum ----------------------------------------------------------------------------------------------------
+
+# `whole` is the exact sum of all three terms, `kept` the sum in the window, in the same places; a half is the place of
+# the bit behind the window, below which bits are lost. Rounding looks at `kept` or at the lone term.
+
+
+def _exact(unit: Dot) -> Iterator[ConeLemma]:
+    """That the sum in the window rounds as the exact sum: what stands between them is no end of a rounding interval."""
+    p, far = unit.engine.result.precision, _highest(unit)
+    half = far - (window_bits(unit.engine.result) + 1 - p)
+    wide = p + far + HEADROOM
+    opposite = ("(second_negative ^ first_negative)", "(low_negative ^ first_negative)")
+    lines = [*_terms(unit), *_cut(unit), *_sum(unit, "first_bits", "second_kept", "low_kept", opposite)]
+    for name, moved in (("first", "0"), ("second", "second_distance"), ("low", "low_distance")):
+        lines.append(f"  wire signed [{wide}:0] whole_{name} = ({{{wide}'d0, {name}_bits}} << {far}) >> {moved};")
+    for name, sign in zip(("second", "low"), opposite, strict=True):
+        lines.append(f"  wire signed [{wide}:0] signed_{name} = {sign} ? -whole_{name} : whole_{name};")
+    lines += [
+        f"  wire signed [{wide}:0] whole = whole_first + signed_second + signed_low;",
+        f"  wire signed [{wide}:0] kept = {{{{{wide}{{below_zero}}}}, total}} << {half};",
+        f"  wire signed [{wide}:0] half = {wide}'d1 << {half};",
+        f"  wire signed [{wide}:0] lone = low_lost ? signed_low : signed_second;",
+        f"  wire signed [{wide}:0] others = whole_first + (low_lost ? signed_second : signed_low);",
+        f"  wire signed [{wide}:0] beside = whole - whole_first;",
+        "  wire none = !second_lost && !low_lost; wire one = second_lost != low_lost;",
+        f"  wire nan = {_is_nan(unit)};",
+    ]
+    quarter = f"({wide}'sd1 << {far - 2})"
+    facts = {
+        "no bits are lost: both sums are the same": ("!none || whole == kept", "whole == kept", "whole == kept + half"),
+        "bits of one term are lost: the sums are less than a half apart, and the last place is not one of rounding": (
+            "!one || gone || whole - kept < half && kept - whole < half && total[0]",
+            "whole - kept < half",
+            "whole - kept < (half >>> 8)",
+        ),
+        "bits of one term are lost, and the others cancel: it is the sum": (
+            "!one || !gone || others == 0 && whole == lone && below_zero == (lone < 0) && lone != 0",
+            "others == 0",
+            "others != 0",
+        ),
+        "bits of two terms are lost: both sums are less than a quarter of a last place from the first term": (
+            f"none || one || first_bits[{p - 1}] && beside < {quarter} && -beside < {quarter} && !gone && !below_zero"
+            f" && (whole != whole_first) == both_lost && (both_lost || kept == whole_first)"
+            f" && kept - whole_first < {quarter} && whole_first - kept < {quarter}",
+            "== both_lost",
+            "== (second_lost && low_lost)",
+        ),
+    }
+    for name, (fact, right, wrong) in facts.items():
+        yield ConeLemma(
+            f"exact sum, {name}",
+            (),
+            tuple(lines),
+            {},
+            (right, wrong),
+            assumes=tuple(fact for name in _products(unit).names for fact in _is_product(unit, name)),
+            gives=(f"nan || {fact}",),
+        )

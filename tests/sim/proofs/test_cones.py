@@ -1,0 +1,100 @@
+"""Proofs by cones say what the outputs are, net by net, and refute every wire that is wrong where it is."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import ModuleType
+
+import pytest
+
+import fp9_rtl
+from fp9.engines import ENGINES, engine
+from fp9.formats import format
+from fp9.units import Dot
+from fp9_sim.netlists.solver import State
+from fp9_sim.proofs import claims_of, decided, fixed_spec, pair_spec, prove
+from fp9_sim.proofs.cones import flattened
+
+_FIXED = Dot("dot", (format("e4m3"),), (format("e4m3"),), engine("fma_fp32(G=3)"))
+_HFP8 = (format("hfp8_143"), format("hfp8_152"))
+_PAIR = Dot("pair", _HFP8, _HFP8, ENGINES["fmma"])
+
+
+@pytest.mark.parametrize(("operand", "name"), [("e4m3", "fma_fp16(G=2)"), ("int8", "fma_fp32(G=2)")])
+def test_exact_sums_in_fixed_point_are_proven_by_parts(operand: str, name: str) -> None:
+    """A window that holds every addend, and one that an addend can stand above, or be cut below; integers."""
+    fmt = format(operand)
+    record = prove(Dot("dot", (fmt,), (fmt,), engine(name)), timeout=100)
+    assert record.proven
+    assert [case.control_refuted for claim in record.claims for case in claim.cases] == [True] * 9
+
+
+_WRONG = [
+    (
+        _FIXED,
+        "product0_sign_xor_c_31 = product0_sign ^ c[31]",
+        "product0_sign_xor_c_31 = product0_sign",
+        "product0: its",
+    ),
+    (_FIXED, "product1_exponent[2] ? {product1_by_2", "product1_exponent[3] ? {product1_by_2", "product1: its place"),
+    (_FIXED, "far ? 8'd0 :", "far ? 8'd1 :", "the addend's place"),
+    (_FIXED, "assign cut =\n    ((distance", "assign cut =\n    ~((distance", "the addend's place"),
+    (_FIXED, "assign subtract =\n    |{c[31],", "assign subtract =\n    |{", "special results"),
+    (_FIXED, "outside ? product0_sign_xor_c_31", "outside ? product1_sign_xor_c_31", "the sum of all terms"),
+    (_FIXED, "negative = total[39] & ~any_above", "negative = total[39]", "the sum of all terms"),
+    (_FIXED, "assign alone = cut & ~|total", "assign alone = cut", "the sum of all terms"),
+    (_FIXED, "assign sign = inf ?", "assign sign = ~inf ?", "the sum of all terms"),
+    (_FIXED, "(far ? addend_exponent : 8'hac)", "8'hac", "the sum with its first 1"),
+    (_FIXED, "assign sticky = alone ?", "assign sticky = ~alone ?", "the sum with its first 1"),
+    (_FIXED, "assign flags_inexact = (guard", "assign flags_inexact = (round", "the rounding"),
+    (_PAIR, "term1_exponent > term0_exponent", "term1_exponent < term0_exponent", "the three terms"),
+    (_PAIR, "assign both_cut =\n    high[0]", "assign both_cut =\n    ~high[0]", "the three terms"),
+    (_PAIR, "assign exponent = alone ?", "assign exponent = cut ?", "the sum of the three terms"),
+    (_PAIR, "carries[24:0], carries[25]", "carries[24:0], 1'b0", "the sum of the three terms"),
+    (_PAIR, "+ 8'd2)", "+ 8'd1)", "the sum with its first 1"),
+    (
+        _PAIR,
+        "rounded_at_most_0 = $signed(rounded) <= 18'sd0",
+        "rounded_at_most_0 = $signed(rounded) < 18'sd0",
+        "the rounding",
+    ),
+]
+
+
+@pytest.mark.parametrize(("unit", "right", "wrong", "lemma"), _WRONG)
+def test_a_wrong_wire_is_refuted_where_it_is(unit: Dot, right: str, wrong: str, lemma: str) -> None:
+    verilog, claim = fp9_rtl.verilog(unit), claims_of(unit)[0]
+    assert right in verilog, verilog
+    (case,) = (case for case in claim.cases if case.name.startswith(lemma))
+    record = decided(unit, claim, case, verilog.replace(right, wrong), 100)
+    assert record.state == State.REFUTED.value
+    assert record.counterexample
+
+
+@pytest.mark.parametrize(("unit", "spec"), [(_FIXED, fixed_spec), (_PAIR, pair_spec)])
+def test_lemmas_have_to_say_what_they_rest_on_and_the_outputs(unit: Dot, spec: ModuleType) -> None:
+    """Without one of them the proof ends with a sentence that says what is missing, but for one of numbers alone."""
+    circuit, lemmas = flattened(unit, fp9_rtl.verilog(unit)), spec.lemmas(unit)
+    circuit.check(lemmas)
+    for place, lemma in enumerate(lemmas):
+        assert lemma.broken != lemma.text
+        if lemma.says:
+            with pytest.raises(ValueError, match=r"no proof by parts: .*(rests on|no lemma says)"):
+                circuit.check([*lemmas[:place], *lemmas[place + 1 :]])
+
+
+def test_a_net_that_is_cut_is_free() -> None:
+    """What stands before it is no part of the obligation, and what it shares with another net is one net."""
+    circuit = flattened(_FIXED, fp9_rtl.verilog(_FIXED))
+    text = "  assign ok = add.sum == place.placed_addend;"
+    gates, proof = circuit.obligation(("add.sum",), text, {"place.placed_addend": 1})
+    assert "input [89:1] at_place_placed_addend" in proof
+    assert " a0" in gates
+    assert " a0" not in circuit.obligation(("place.placed_addend",), "  assign ok = place.placed_addend == c;", {})[0]
+
+
+def test_no_lemmas_speak_of_sums_with_rules_of_their_own() -> None:
+    assert fixed_spec.is_offered(_FIXED)
+    assert pair_spec.is_offered(_PAIR)
+    assert not fixed_spec.is_offered(dataclasses.replace(_FIXED, engine=engine("fma_fp32(G=3,flush_result=true)")))
+    assert not pair_spec.is_offered(dataclasses.replace(_PAIR, stages=1))
