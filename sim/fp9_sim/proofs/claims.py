@@ -14,7 +14,7 @@ from fp9_sim.netlists.alike import alike
 from fp9_sim.netlists.function import function
 from fp9_sim.netlists.hard import hard
 from fp9_sim.netlists.solver import Obligation, Verdict, combinational
-from fp9_sim.proofs import fixed_spec, handshake, order, pair_spec, stream_spec, window_spec
+from fp9_sim.proofs import fixed_spec, handshake, kulisch_spec, order, pair_spec, stream_spec, window_spec
 from fp9_sim.proofs.amax_spec import amax_case
 from fp9_sim.proofs.cast_spec import cast_cases
 from fp9_sim.proofs.cones import oblige_cone
@@ -174,7 +174,7 @@ def _(unit: Fpu) -> list[Claim]:
     return _only_handshake(unit, "operands of two widths")
 
 
-_CONES = (fixed_spec, pair_spec)
+_CONES = (fixed_spec, pair_spec, kulisch_spec)
 """Specifications of sums whose circuits are cut at nets."""
 
 
@@ -184,23 +184,24 @@ def _is_by_parts(unit: Dot) -> bool:
 
 def _by_parts(name: str, unit: Dot) -> Claim:
     """The claim about a unit whose circuit is proven part by part; of a step its own Verilog is read."""
-    proves, lemmas, by = _parts(unit)
+    proves, assumes, lemmas, by = _parts(unit)
 
     def oblige(verilog: str, case: Case, specification: str) -> Obligation:
         return by(verilog if name == "values" else fp9_rtl.verilog(unit), case, specification)
 
-    proves += _OPERATIONS if isinstance(unit, Mac) else ""
-    return Claim(name, proves, (_REGISTERS,) if unit.stages else (), part_cases(lemmas), oblige)
+    return Claim(name, proves, assumes, part_cases(lemmas), oblige)
 
 
-def _parts(unit: Dot) -> tuple[str, Sequence[Lemma], Oblige]:
-    """What the lemmas about a unit prove, the lemmas, and what a solver is asked about one."""
+def _parts(unit: Dot) -> tuple[str, tuple[str, ...], Sequence[Lemma], Oblige]:
+    """What the lemmas about a unit prove and assume, the lemmas, and what a solver is asked about one."""
     for spec in _CONES:
         if spec.is_offered(unit):
             cones = spec.lemmas(unit)
-            return spec.PROVES, cones, functools.partial(oblige_cone, unit, cones)
+            return spec.PROVES, spec.ASSUMES, cones, functools.partial(oblige_cone, unit, cones)
     lemmas = window_spec.lemmas(unit)
-    return window_spec.PROVES, lemmas, functools.partial(oblige_part, unit, lemmas, window_spec.passed(unit))
+    proves = window_spec.PROVES + (_OPERATIONS if isinstance(unit, Mac) else "")
+    assumes = (_REGISTERS,) if unit.stages else ()
+    return proves, assumes, lemmas, functools.partial(oblige_part, unit, lemmas, window_spec.passed(unit))
 
 
 def _only_handshake(unit: Unit, without: str) -> list[Claim]:

@@ -22,23 +22,29 @@ from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.netlists.diagrams import by_diagrams
 from fp9_sim.netlists.hard import hard
 from fp9_sim.netlists.solver import TOP, Obligation
+from fp9_sim.netlists.tied import TIED, tied
 from fp9_sim.proofs.miter import Case
 from fp9_sim.proofs.parts import Bits, Lemma, PartCase, fields_of, in_words, present, word
 
 _FLATTEN = """\
-read_verilog -sv unit.v
-hierarchy -check -top {name}
+read_verilog -sv {files}
+hierarchy -check -top {top}
 proc
 flatten
-opt_clean
+async2sync
+opt -nodffe -nosdff
 write_json unit.json
 """
+# `opt` also takes registers for constants that always take one, as those of a handshake that is tied, one by one.
 
 _BACK = """\
 read_json gates.json
 opt_clean
 write_verilog -noattr gates.v
 """
+
+HELD, NEXT = "register.held", "register.next"
+"""What a register holds that its own content depends on, and what it takes next."""
 
 _GATES = "gates"
 
@@ -52,7 +58,7 @@ class ConeLemma(Lemma):
 
 
 def oblige_cone(unit: Unit, lemmas: Sequence[ConeLemma], verilog: str, case: Case, specification: str) -> Obligation:
-    """That a lemma holds of a circuit without registers.
+    """That a lemma holds of a circuit.
 
     Raises ValueError where the lemmas do not say what its outputs are.
     """
@@ -83,7 +89,7 @@ class Circuit:
 
     def check(self, lemmas: Sequence[Lemma]) -> None:
         """Raise ValueError where the lemmas do not say the outputs, or one rests on what none before it has shown."""
-        said: set[str] = set()
+        said = {HELD}
         given: set[str] = set()
         for lemma in lemmas:
             rests = fields_of(lemma.text) - said - lemma.says.keys()
@@ -92,7 +98,7 @@ class Circuit:
                 raise self._error(f"lemma {lemma.name} rests on {min(rests)}, which none before shows")
             said |= lemma.says.keys()
             given |= set(lemma.gives)
-        if unsaid := self.outputs.keys() - said:
+        if unsaid := (self.outputs.keys() | self.nets.keys() & {NEXT}) - said:
             raise self._error(f"no lemma says what {min(unsaid)} is")
 
     def obligation(self, says: Sequence[str], text: str, at: Mapping[str, int]) -> tuple[str, str]:
@@ -199,21 +205,69 @@ def _verilog(gates: str) -> str:
 
 @functools.lru_cache(maxsize=4)
 def flattened(unit: Unit, verilog: str) -> Circuit:
-    """The gates of a unit's Verilog, which has no registers, and the nets of its steps."""
+    """The gates of a unit's Verilog and the nets of its steps. The handshake is taken out and pipeline registers are
+    wires, as in `netlists.function`; what one holds that reads itself becomes an input.
+    """
     with tempfile.TemporaryDirectory(prefix="fp9-cones-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)
-        run_yosys(_FLATTEN.format(name=unit.name), folder)
-        top = json.loads((folder / "unit.json").read_text())["modules"][unit.name]
+        files, top = "unit.v", unit.name
+        if unit.stages:
+            (folder / "tied.v").write_text(tied(unit, clocked=True))
+            files, top = "unit.v tied.v", TIED
+        run_yosys(_FLATTEN.format(files=files, top=top), folder)
+        module = json.loads((folder / "unit.json").read_text())["modules"][top]
     ports = {
         direction: {
-            port: tuple(content["bits"]) for port, content in top["ports"].items() if content["direction"] == direction
+            port: tuple(content["bits"])
+            for port, content in module["ports"].items()
+            if content["direction"] == direction
         }
         for direction in ("input", "output")
     }
-    steps = {
-        name.removeprefix("u_"): tuple(content["bits"])
-        for name, content in top["netnames"].items()
-        if name.startswith("u_") and name.count(".") == 1
+    steps = {_step(name): tuple(net["bits"]) for name, net in module["netnames"].items() if "u_" in name}
+    cells, register = _without_registers(module["cells"])
+    return Circuit(unit, ports["input"] | steps | register, ports["output"], cells)
+
+
+def _step(name: str) -> str:
+    """A net by the innermost step that it stands in."""
+    *steps, net = name.split(".")
+    return f"{steps[-1].removeprefix('u_')}.{net}"
+
+
+def _without_registers(cells: Mapping[str, dict[str, Any]]) -> tuple[dict[str, dict[str, Any]], dict[str, Bits]]:
+    """Registers as wires, but for the one that reads itself, whose nets come beside. Raises ValueError for several."""
+    wired = {key: _wire(cell) if cell["type"] == "$dff" else cell for key, cell in cells.items()}
+    loops = [key for key, cell in cells.items() if cell["type"] == "$dff" and _reads_itself(wired, key)]
+    if not loops:
+        return wired, {}
+    if len(loops) > 1:
+        raise ValueError(f"no proof by parts: {len(loops)} registers read themselves")
+    pins = wired.pop(loops[0])["connections"]
+    return wired, {HELD: tuple(pins["Y"]), NEXT: tuple(pins["A"])}
+
+
+def _wire(register: Mapping[str, Any]) -> dict[str, Any]:
+    width = len(register["connections"]["Q"])
+    return {
+        "type": "$pos",
+        "parameters": {"A_SIGNED": 0, "A_WIDTH": width, "Y_WIDTH": width},
+        "attributes": {},
+        "port_directions": {"A": "input", "Y": "output"},
+        "connections": {"A": register["connections"]["D"], "Y": register["connections"]["Q"]},
     }
-    return Circuit(unit, ports["input"] | steps, ports["output"], top["cells"])
+
+
+def _reads_itself(cells: Mapping[str, dict[str, Any]], register: str) -> bool:
+    drivers = {bit: key for key, cell in cells.items() for bit in _bits(cell, "output")}
+    met: set[str] = set()
+    waiting = list(_bits(cells[register], "input"))
+    while waiting:
+        key = drivers.get(waiting.pop())
+        if key == register:
+            return True
+        if key is not None and key not in met:
+            met.add(key)
+            waiting += _bits(cells[key], "input")
+    return False

@@ -7,16 +7,14 @@ once.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
-from fp9.formats import floor_log2
 from fp9.rounding import Flags
-from fp9.units import Dot, product_range
-from fp9_rtl.sums.fixed.places import product_bias, window_of
+from fp9.units import Dot
+from fp9_rtl.sums.fixed.places import window_of
 from fp9_rtl.sums.steps import is_fixed_point
 from fp9_sim.proofs.cones import ConeLemma
-from fp9_sim.proofs.product_spec import Products
+from fp9_sim.proofs.place_spec import Places
 from fp9_sim.proofs.round_spec import DECIDED, PLACE, rounded
 
 PROVES = (
@@ -24,6 +22,7 @@ PROVES = (
     "an addend far above all products counts from the first place where its distance does not matter any more, and "
     "what it has far below their last place is one sticky bit"
 )
+ASSUMES: tuple[str, ...] = ()
 
 
 def is_offered(unit: Dot) -> bool:
@@ -35,15 +34,14 @@ def is_offered(unit: Dot) -> bool:
     others = (engine.chunk, engine.nan, engine.invalid_nan, engine.infinity_run)
     fmt = engine.result
     plain = engine.addend_format == fmt and fmt.subnormals and fmt.inf_code(False) is not None
-    fits = unit.products << _product_places(unit) <= 1 << _field(unit)
+    fits = unit.products << _places(unit).longest <= 1 << _field(unit)
     return plain and fits and engine.rounding in DECIDED and all(x is None for x in others) and not any(flags)
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
     """The lemmas, each behind those that it rests on."""
     return (
-        *_multiplied(unit),
-        *_placed(unit),
+        *_places(unit).lemmas(),
         _addend_placed(unit),
         _special(unit),
         _added(unit),
@@ -52,8 +50,9 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
     )
 
 
-def _products(unit: Dot) -> Products:
-    return Products(unit, product_bias(unit), zeros=False)
+def _places(unit: Dot) -> Places:
+    """The products in their rows, which have two bits above the field."""
+    return Places(unit, _field(unit) + 2, _sign(unit), zeros=False)
 
 
 def _field(unit: Dot) -> int:
@@ -62,74 +61,8 @@ def _field(unit: Dot) -> int:
     return window.top - window.ulp
 
 
-def _product_places(unit: Dot) -> int:
-    """Bits that hold the magnitude of a product in its place."""
-    products = product_range(unit.a, unit.b)
-    return floor_log2(products.largest) - products.ulp + 1
-
-
-def _first_place(unit: Dot) -> str:
-    """How far above the field's last bit the last bit of a product stands, of an exponent as the circuit counts it."""
-    return f"{product_bias(unit) + _products(unit).bits - 1 + window_of(unit).ulp}"
-
-
-def _is_product(unit: Dot, product: str) -> tuple[str, str]:
-    """What holds of a product in its place: its bits below the field are 0, and it is at most the largest."""
-    net, of = f"multiply.{product}", _products(unit)
-    special = f"{of.zero(product)} || {net}_inf || {net}_nan"
-    above = f"({of.number(f'{net}_exponent')} - {product_bias(unit) + _product_places(unit) - 1 + window_of(unit).ulp})"
-    below = f"({_first_place(unit)} - {of.number(f'{net}_exponent')})"
-    value = of.significand(product)
-    return (
-        f"{special} || {above} <= 0 || {value} >> ({of.bits} - {above}) == 0",
-        f"{special} || {below} <= 0 || ({value} & (({of.bits}'d1 << {below}) - 1)) == 0",
-    )
-
-
-def _multiplied(unit: Dot) -> Iterator[ConeLemma]:
-    of = _products(unit)
-    for lemma, product in zip(of.lemmas(), of.names, strict=True):
-        fields = {field.name: getattr(lemma, field.name) for field in dataclasses.fields(lemma)}
-        gives = (*lemma.gives, *_is_product(unit, product))
-        yield ConeLemma(**fields | {"gives": gives})
-
-
-def _negative(unit: Dot, product: str) -> str:
-    """Whether a product counts as negative: signs are relative to the addend's."""
-    return f"(multiply.{product}_sign ^ {_sign(unit)})"
-
-
 def _sign(unit: Dot) -> str:
     return f"c[{unit.engine.addend_format.bits - 1}]"
-
-
-def _in_field(unit: Dot, product: str) -> str:
-    """That a product in its place is no longer than the largest."""
-    negative = _negative(unit, product)
-    row = f"(place.{product}_placed ^ {{{_field(unit) + 2}{{{negative}}}}})"
-    return f"multiply.{product}_inf || multiply.{product}_nan || {row} >> {_product_places(unit)} == 0"
-
-
-def _placed(unit: Dot) -> Iterator[ConeLemma]:
-    """Every product in its place, inverted where it is negative."""
-    of, bits = _products(unit), _field(unit) + 2
-    for product in of.names:
-        net = f"multiply.{product}"
-        inverted = f"(exact ^ {{{bits}{{{_negative(unit, product)}}}}})"
-        yield ConeLemma(
-            f"{product}: its place",
-            (),
-            (
-                f"  wire {PLACE} up = {of.number(f'{net}_exponent')} - {_first_place(unit)};",
-                f"  wire [{bits + of.bits - 1}:0] long = {{{bits}'d0, {of.significand(product)}}};",
-                f"  wire [{bits + of.bits - 1}:0] moved = up < 0 ? long >> -up : long << up;",
-                f"  wire [{bits - 1}:0] exact = {of.zero(product)} ? 0 : moved;",
-            ),
-            {f"place.{product}_placed": f"{net}_inf || {net}_nan || place.{product}_placed == {inverted}"},
-            (_negative(unit, product), f"{net}_sign"),
-            assumes=(*of.facts(product), *_is_product(unit, product)),
-            gives=(_in_field(unit, product),),
-        )
 
 
 def _addend(unit: Dot) -> Iterator[str]:
@@ -199,7 +132,7 @@ def _is_addend(unit: Dot) -> str:
 
 def _special(unit: Dot) -> ConeLemma:
     """Infinities and NaN of all terms; whether signs differ."""
-    names = unit.lane_names("product")
+    names, places = unit.lane_names("product"), _places(unit)
 
     def any_of(kind: str) -> str:
         return " || ".join(f"multiply.{name}_{kind}" for name in names)
@@ -209,7 +142,7 @@ def _special(unit: Dot) -> ConeLemma:
         infinite = [f"multiply.{p}_inf && {sign}multiply.{p}_sign" for p in names]
         lines.append(f"  wire {name} = {' || '.join(infinite)} || addend_inf && {sign}{_sign(unit)};")
     lines.append(f"  wire invalid = {any_of('invalid')} || plus && minus;")
-    differ = " || ".join(_negative(unit, name) for name in names)
+    differ = " || ".join(places.negative(name) for name in names)
     return ConeLemma(
         "special results",
         (),
@@ -235,16 +168,16 @@ _ORDINARY = "!place.invalid || place.nan"
 
 def _added(unit: Dot) -> ConeLemma:
     """The sum of all that stands in the window, as magnitude and sign."""
-    window, names = window_of(unit), unit.lane_names("product")
+    window, names, places = window_of(unit), unit.lane_names("product"), _places(unit)
     bits, below = window.bits + 2, window.bits_below
-    row = _field(unit) + 2
+    row = places.bits
     cut = "{place.placed_addend, place.cut}" if window.cut else "place.placed_addend"
     lines = [f"  wire signed [{bits - 1}:0] with_addend = {cut};"]
     before = "with_addend"
     for name in names:
-        negative = _negative(unit, name)
+        negative = places.negative(name)
         lines += [
-            f"  wire [{row - 1}:0] of_{name} = place.{name}_placed ^ {{{row}{{{negative}}}}};",
+            f"  wire [{row - 1}:0] of_{name} = {places.row(name)};",
             f"  wire signed [{bits - 1}:0] shifted_{name} = {{{bits - row}'d0, of_{name}}} << {below};",
             f"  wire signed [{bits - 1}:0] with_{name} = {before} + ({negative} ? -shifted_{name} : shifted_{name});",
         ]
@@ -253,8 +186,8 @@ def _added(unit: Dot) -> ConeLemma:
         f"  wire signed [{bits - 1}:0] total = {before}; wire below_zero = total < 0;",
         f"  wire [{bits - 1}:0] magnitude = below_zero ? -total : total;",
     ]
-    differ = f"({' || '.join(_negative(unit, name) for name in names)})"
-    places = {f"place.{name}_placed": window.ulp - window.lowest + 1 for name in names}
+    differ = f"({' || '.join(places.negative(name) for name in names)})"
+    rows = {f"place.{name}_placed": window.ulp - window.lowest + 1 for name in names}
     return ConeLemma(
         "the sum of all terms",
         (),
@@ -269,11 +202,11 @@ def _added(unit: Dot) -> ConeLemma:
         assumes=(
             _is_addend(unit),
             _finite(unit),
-            *(_in_field(unit, name) for name in names),
+            *(places.fact(name) for name in names),
             *(f"place.nan || place.inf || !multiply.{p}_{k}" for p in names for k in ("inf", "nan")),
         ),
         gives=(_keeps_addend(unit), _CUT),
-        at={**places, "place.placed_addend": 1, "c": 1 << 12},
+        at={**rows, "place.placed_addend": 1, "c": 1 << 12},
     )
 
 

@@ -23,6 +23,7 @@ PROVES = (
     "result and flags equal the exact sum of both products and the addend, rounded once to nearest, for all operands "
     "and addends"
 )
+ASSUMES: tuple[str, ...] = ()
 
 
 def is_offered(unit: Dot) -> bool:

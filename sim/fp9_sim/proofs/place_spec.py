@@ -1,0 +1,96 @@
+"""Products in their places in a field of fixed point, by parts: their bits, inverted where they are negative."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fp9.formats import floor_log2
+from fp9.units import Dot, product_range
+from fp9_rtl.sums.fixed.places import product_bias
+from fp9_sim.proofs.cones import ConeLemma
+from fp9_sim.proofs.product_spec import Products
+from fp9_sim.proofs.round_spec import PLACE
+
+
+@dataclass(frozen=True)
+class Places:
+    """The products of a unit in rows of `bits` bits, the last one that of their smallest unit in the last place.
+
+    Signs count relative to `sign`; `zeros` as in `Products`.
+    """
+
+    unit: Dot
+    bits: int
+    sign: str
+    zeros: bool
+
+    @property
+    def longest(self) -> int:
+        """Bits that hold the magnitude of every product in its place."""
+        products = product_range(self.unit.a, self.unit.b)
+        return floor_log2(products.largest) - products.ulp + 1
+
+    @property
+    def products(self) -> Products:
+        return Products(self.unit, product_bias(self.unit), self.zeros)
+
+    def negative(self, product: str) -> str:
+        """Whether a product is inverted."""
+        return f"(multiply.{product}_sign ^ {self.sign})"
+
+    def row(self, product: str) -> str:
+        """A product's bits in their place, not inverted."""
+        return f"(place.{product}_placed ^ {{{self.bits}{{{self.negative(product)}}}}})"
+
+    def fact(self, product: str) -> str:
+        """That a product in its place is no longer than the largest."""
+        net = f"multiply.{product}"
+        return f"{net}_inf || {net}_nan || {self.row(product)} >> {self.longest} == 0"
+
+    def lemmas(self) -> Iterator[ConeLemma]:
+        """A lemma for each product, and one for its place."""
+        of = self.products
+        for lemma, product in zip(of.lemmas(), of.names, strict=True):
+            fields = {field.name: getattr(lemma, field.name) for field in dataclasses.fields(lemma)}
+            yield ConeLemma(**fields | {"gives": (*lemma.gives, *self._facts(product))})
+        for product in of.names:
+            yield self._placed(product)
+
+    @property
+    def _last(self) -> int:
+        """The exponent of a product whose last bit stands in the last place, as the circuit counts it."""
+        return product_bias(self.unit) + product_range(self.unit.a, self.unit.b).ulp + self.products.bits - 1
+
+    def _facts(self, product: str) -> tuple[str, str]:
+        """What holds of a product: it is at most the largest, and its bits below the last place are 0."""
+        net, of = f"multiply.{product}", self.products
+        number = of.number(f"{net}_exponent")
+        special = f"{of.zero(product)} || {net}_inf || {net}_nan"
+        above = f"({number} - {self._last + self.longest - of.bits})"
+        below = f"({self._last} - {number})"
+        value = of.significand(product)
+        return (
+            f"{special} || {above} <= 0 || {value} >> ({of.bits} - {above}) == 0",
+            f"{special} || {below} <= 0 || ({value} & (({of.bits}'d1 << {below}) - 1)) == 0",
+        )
+
+    def _placed(self, product: str) -> ConeLemma:
+        of, net = self.products, f"multiply.{product}"
+        wide = self.bits + of.bits
+        inverted = f"(exact ^ {{{self.bits}{{{self.negative(product)}}}}})"
+        return ConeLemma(
+            f"{product}: its place",
+            (),
+            (
+                f"  wire {PLACE} up = {of.number(f'{net}_exponent')} - {self._last};",
+                f"  wire [{wide - 1}:0] long = {{{self.bits}'d0, {of.significand(product)}}};",
+                f"  wire [{wide - 1}:0] moved = up < 0 ? long >> -up : long << up;",
+                f"  wire [{self.bits - 1}:0] exact = {of.zero(product)} ? 0 : moved;",
+            ),
+            {f"place.{product}_placed": f"{net}_inf || {net}_nan || place.{product}_placed == {inverted}"},
+            (inverted, f"({inverted} ^ 1)"),
+            assumes=(*of.facts(product), *self._facts(product)),
+            gives=(self.fact(product),),
+        )
