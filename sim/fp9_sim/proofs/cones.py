@@ -87,11 +87,13 @@ class Circuit:
     def _drivers(self) -> Mapping[int, str]:
         return {bit: key for key, cell in self.cells.items() for bit in _bits(cell, "output")}
 
-    def check(self, lemmas: Sequence[Lemma]) -> None:
+    def check(self, lemmas: Sequence[ConeLemma]) -> None:
         """Raise ValueError where the lemmas do not say the outputs, or one rests on what none before it has shown."""
         said = {HELD}
         given: set[str] = set()
         for lemma in lemmas:
+            if missing := lemma.at.keys() - self.nets.keys():
+                raise self._error(f"its Verilog has no net {min(missing)}")
             rests = fields_of(lemma.text) - said - lemma.says.keys()
             rests |= {text for text in lemma.assumes if text not in given}
             if rests:

@@ -23,11 +23,16 @@ ASSUMES = (
     "enter: tested, not proven",
 )
 
+_STAGES = 4
+"""With more, a register stands within the steps of the products."""
+
 
 def is_offered(unit: Dot) -> bool:
     """Whether the lemmas speak of a unit: an exact accumulator, whose rounding meets no subnormal number."""
     engine = unit.engine
     if not isinstance(unit, Mac) or not engine.whole or unit.scale is not None or unit.bias_port or unit.gate_zeros:
+        return False
+    if unit.stages > _STAGES:
         return False
     ulp = product_range(unit.a, unit.b).ulp
     fmt = engine.result

@@ -10,14 +10,15 @@ import pytest
 import fp9_rtl
 from fp9.engines import ENGINES, engine
 from fp9.formats import format
-from fp9.units import Dot
+from fp9.units import Dot, Mac
 from fp9_sim.netlists.solver import State
-from fp9_sim.proofs import claims_of, decided, fixed_spec, pair_spec, prove
+from fp9_sim.proofs import claims_of, decided, fixed_spec, kulisch_spec, pair_spec, prove
 from fp9_sim.proofs.cones import flattened
 
 _FIXED = Dot("dot", (format("e4m3"),), (format("e4m3"),), engine("fma_fp32(G=3)"))
 _HFP8 = (format("hfp8_143"), format("hfp8_152"))
 _PAIR = Dot("pair", _HFP8, _HFP8, ENGINES["fmma"])
+_KULISCH = Mac("mac", (format("e4m3"),), (format("e4m3"),), engine("exact(G=2)"), stages=4)
 
 
 @pytest.mark.parametrize(("operand", "name"), [("e4m3", "fma_fp16(G=2)"), ("int8", "fma_fp32(G=2)")])
@@ -54,6 +55,9 @@ _WRONG = [
         "rounded_at_most_0 = $signed(rounded) < 18'sd0",
         "the rounding",
     ),
+    (_KULISCH, "accumulates ? o_payload_sum[49]", "accumulates ? o_payload_sum[50]", "the register after"),
+    (_KULISCH, "2'd2: next_o_payload_sum = 54'd0", "2'd3: next_o_payload_sum = 54'd0", "the register after"),
+    (_KULISCH, "o_magnitude_o_inf ? negative_infinity", "o_magnitude_o_inf ? positive_infinity", "the rounding of"),
 ]
 
 
@@ -67,7 +71,7 @@ def test_a_wrong_wire_is_refuted_where_it_is(unit: Dot, right: str, wrong: str, 
     assert record.counterexample
 
 
-@pytest.mark.parametrize(("unit", "spec"), [(_FIXED, fixed_spec), (_PAIR, pair_spec)])
+@pytest.mark.parametrize(("unit", "spec"), [(_FIXED, fixed_spec), (_PAIR, pair_spec), (_KULISCH, kulisch_spec)])
 def test_lemmas_have_to_say_what_they_rest_on_and_the_outputs(unit: Dot, spec: ModuleType) -> None:
     """Without one of them the proof ends with a sentence that says what is missing, but for one of numbers alone."""
     circuit, lemmas = flattened(unit, fp9_rtl.verilog(unit)), spec.lemmas(unit)
@@ -94,3 +98,17 @@ def test_no_lemmas_speak_of_sums_with_rules_of_their_own() -> None:
     assert pair_spec.is_offered(_PAIR)
     assert not fixed_spec.is_offered(dataclasses.replace(_FIXED, engine=engine("fma_fp32(G=3,flush_result=true)")))
     assert not pair_spec.is_offered(dataclasses.replace(_PAIR, stages=1))
+
+
+def test_a_circuit_without_the_nets_where_it_is_cut_is_not_proven() -> None:
+    """Registers within the steps of the products: the claim about the values is not made, or ends with a sentence."""
+    deeper = dataclasses.replace(_KULISCH, stages=6)
+    assert not kulisch_spec.is_offered(deeper)
+    with pytest.raises(ValueError, match="mac: no proof by parts: its Verilog has no net place"):
+        flattened(deeper, fp9_rtl.verilog(deeper)).check(kulisch_spec.lemmas(deeper))
+
+
+def test_the_claim_about_an_exact_accumulator_is_one_of_its_register() -> None:
+    (values, *others) = claims_of(_KULISCH)
+    assert "after every operation the register holds" in values.proves
+    assert [claim.name for claim in others] == ["handshake"]
