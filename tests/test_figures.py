@@ -10,6 +10,7 @@ import pytest
 
 from fp9.engines import ENGINES
 from fp9.units import CATALOGUE
+from fp9_rtl.synthesis.report import um2
 from tests import instructions, witnesses
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -127,6 +128,28 @@ def _in_gates() -> list[tuple[str, dict[str, str]]]:
 def test_an_area_of_an_instruction_is_that_of_its_data_sheet(unit: str, said: dict[str, str]) -> None:
     known = _sheet(unit)
     assert said == {f"{mapping} {of}": known[mapping][words] for mapping in "AB" for of, words in _OF_A_SHEET.items()}
+
+
+@pytest.mark.parametrize("unit", CATALOGUE)
+def test_a_row_of_the_study_of_units_is_that_of_the_record_of_its_area(unit: str) -> None:
+    """The page and the record are measured apart."""
+    tables = [table for table in _tables((DOCS / "study" / "units.md").read_text()) if table[0][0] == ""]
+    said = {
+        (head, cell)
+        for heads, rows in tables
+        for row in rows
+        if row[0] == unit
+        for head, cell in zip(heads, row, strict=True)
+    }
+    measured = json.loads((DOCS / "verification" / "areas" / f"{unit}.json").read_text())["measured"]
+    known = {
+        (f"{one['library']}: {estimate['mapping']} {of}", cell)
+        for one in measured
+        for estimate in one["estimates"]
+        for of, cell in (("um2", um2(estimate["area_um2"])), ("ns", f"{estimate['delay_ns']:.2f}"))
+    }
+    assert len(known) == 8
+    assert known <= said
 
 
 def test_the_page_is_checked_at_all() -> None:
