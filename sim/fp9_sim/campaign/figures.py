@@ -94,8 +94,10 @@ ENERGY = Claim(
 
 def _without_study(unit: Unit, folder: Path, digest: str) -> tuple[str, bool] | None:
     """Pages are measured as a whole, for hours: by the command that the reason names."""
-    owed = kept.earlier(unit, folder.parent / STUDIES)
-    return (f"{EARLIER_CIRCUIT}, or none, on pages: `fp9 study {' '.join(owed)}`", False) if owed else None
+    place = folder.parent / STUDIES
+    owed = kept.earlier(unit, place)
+    why = f"{EARLIER_CIRCUIT}, or none: `fp9 study {' '.join(owed)} --out {place}`"
+    return (why, False) if owed else None
 
 
 def _of_studies(folder: Path) -> Iterable[Unit]:

@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "verification"
 
 
-def edited(path: Path) -> Any:
+def loaded(path: Path) -> Any:
     return json.loads(path.read_text())
 
 
@@ -59,7 +59,7 @@ with_libraries = pytest.mark.skipif(
 @with_libraries
 def test_an_energy_of_another_circuit_is_owed_and_paid(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = folder.parent / "study" / study.RECORD
-    record = edited(path)
+    record = loaded(path)
     energies = record["units"][MULTIPLIER.name]["energies"]
     assert owed(figures.ENERGY, folder, MULTIPLIER) == {}
     record["units"][MULTIPLIER.name]["circuit_sha256"] = OTHER
@@ -93,17 +93,17 @@ def test_a_unit_that_no_page_has_owes_none() -> None:
 def test_a_study_of_another_circuit_is_owed_and_paid(folder: Path) -> None:
     unit = next(v.unit for v in kept.STUDIES["decoders"].variants if v.label == "hif8")
     path = folder.parent / "study" / kept.RECORD
-    record = edited(path)
+    record = loaded(path)
     assert unit.name == "decoder_hif8"
     assert owed(figures.STUDY, folder, unit) == {}
     for page in ("decoders", "units"):
         record[page]["circuits"][unit.name] = OTHER
     path.write_text(json.dumps(record))
     why, payable = owed(figures.STUDY, folder, unit)[unit.name]
-    assert why.endswith("`fp9 study decoders units`") and not payable
+    assert why.endswith(f"`fp9 study decoders units --out {path.parent}`") and not payable
     shutil.copy(DOCS / "study" / "decoders.md", path.parent)
     kept.keep("decoders", path.parent)
-    assert owed(figures.STUDY, folder, unit)[unit.name][0].endswith("`fp9 study units`")
+    assert owed(figures.STUDY, folder, unit)[unit.name][0].endswith(f"`fp9 study units --out {path.parent}`")
 
 
 # --- other people's units ---------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def test_a_study_of_another_circuit_is_owed_and_paid(folder: Path) -> None:
 def test_a_row_beside_other_peoples_units_of_another_circuit_is_owed_and_paid(folder: Path) -> None:
     unit = CATALOGUE["dot16_fp32_nvfp4"]
     path = folder.parent / "peers" / area.RECORD
-    rows = edited(path)
+    rows = loaded(path)
     assert unit in figures.BESIDE.units(folder)
     assert owed(figures.BESIDE, folder, unit) == {}
     path.write_text(
