@@ -104,7 +104,7 @@ def _opened(kind: type[Unit]) -> Unit:
 def test_streams_give_what_the_unit_gives_clock_by_clock(kind: type[Unit]) -> None:
     unit = _opened(kind)
     inputs = vectors.generate(unit, "random", 3000, seed=3).inputs
-    streams, alone = verilated(unit, threads=2, streams=700)(**inputs), verilated(unit)(**inputs)
+    streams, alone = verilated(unit, threads=2, streams=700)(**inputs), verilated(unit, operations=3000)(**inputs)
     for name, column in alone.items():
         np.testing.assert_array_equal(streams[name], column)
 
