@@ -41,8 +41,8 @@ def narrowest(operands: Operands, root: int, part: float, most: int) -> set[int]
 
 
 def narrowest_near(operands: Operands, ends: Set[int]) -> set[int]:
-    """The fewest nodes that all paths from inputs to the ends lead through, none of them further before an end than
-    half of what any node is; of several such cuts the one nearest to the inputs."""
+    """The fewest nodes that all paths from inputs to the ends lead through, all nodes before them that are further from
+    the ends than half of what any is; of several such cuts the one nearest to the inputs."""
     distance = dict.fromkeys(ends, 0)
     waiting = deque(ends)
     while waiting:
@@ -52,12 +52,13 @@ def narrowest_near(operands: Operands, ends: Set[int]) -> set[int]:
                 distance[before] = distance[node] + 1
                 waiting.append(before)
     furthest = max(distance.values(), default=0) // 2
-    capacity = {node: 1 if far <= furthest else _UNLIMITED for node, far in distance.items()}
-    return _fewest(operands, capacity, ends, len(ends)) or set()
+    near = {node: 1 for node, far in distance.items() if far <= furthest}
+    return _fewest(operands, near, ends, len(ends)) or set()
 
 
 def _fewest(operands: Operands, capacity: Mapping[int, int], ends: Set[int], most: int) -> set[int] | None:
-    """The least cut before the ends, the one nearest to the inputs; None where it takes more than `most` nodes.
+    """The least cut before the ends, the one nearest to the inputs; None where it takes more than `most` nodes. Nodes
+    without a capacity count as inputs.
 
     By shortest augmenting paths (Edmonds and Karp 1972). Node n is entered at 2 n and left at 2 n + 1; _FIRST is before
     all inputs, _LAST behind all ends.
@@ -67,7 +68,7 @@ def _fewest(operands: Operands, capacity: Mapping[int, int], ends: Set[int], mos
         residual.setdefault(2 * node, {})[2 * node + 1] = capacity[node]
         residual.setdefault(2 * node + 1, {}).setdefault(2 * node, 0)
         for before in operands.get(node, (None,)):
-            source = _FIRST if before is None else 2 * before + 1
+            source = _FIRST if before is None or before not in capacity else 2 * before + 1
             residual.setdefault(source, {})[2 * node] = _UNLIMITED
             residual[2 * node].setdefault(source, 0)
     for end in ends:

@@ -147,3 +147,6 @@ def test_the_narrowest_place_near_nodes() -> None:
     assert narrowest_near(operands, {10, 11}) == {10, 11}
     assert narrowest_near(operands, {10, 11, 12}) == {5, 6, 9}, "as few, and nearer to the inputs"
     assert narrowest_near(operands, set()) == set()
+    # A chain that reads input 1 at every node: that alone would do, but leaves the chain's beginning behind it.
+    chain = {2: (1, 1)} | {node: (node - 1, 1) for node in range(3, 12)}
+    assert narrowest_near(chain, {10, 11}) == {1, 6}
