@@ -14,7 +14,7 @@ from fp9_sim.netlists.alike import alike
 from fp9_sim.netlists.function import function
 from fp9_sim.netlists.hard import hard
 from fp9_sim.netlists.solver import Obligation, Verdict, combinational
-from fp9_sim.proofs import fixed_spec, handshake, kulisch_spec, order, pair_spec, stream_spec, window_spec
+from fp9_sim.proofs import chain_spec, fixed_spec, handshake, kulisch_spec, order, pair_spec, stream_spec, window_spec
 from fp9_sim.proofs.amax_spec import amax_case
 from fp9_sim.proofs.cast_spec import cast_cases
 from fp9_sim.proofs.cones import oblige_cone
@@ -166,7 +166,12 @@ def _(unit: Dot) -> list[Claim]:
     proves = f"result and flags equal those of {what}{_OPERATIONS if isinstance(unit, Mac) else ''}"
     of_step = [_by_parts("values of the step", step)] if _is_by_parts(step) else []
     assumes = [f"the values of {what} are a claim{'' if of_step else ', or a sweep,'} of their own"]
-    return [_values(unit, proves, assumes, step_cases(unit), alike, step_verilog(unit)), *of_step, *_handshake(unit)]
+    if chain_spec.is_offered(unit):
+        by = functools.partial(chain_spec.oblige_chain, unit)
+        values = Claim("values", proves, (*assumes, _REGISTERS), part_cases(chain_spec.lemmas(unit)), by)
+    else:
+        values = _values(unit, proves, assumes, step_cases(unit), alike, step_verilog(unit))
+    return [values, *of_step, *_handshake(unit)]
 
 
 @claims_of.register

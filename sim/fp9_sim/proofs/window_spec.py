@@ -49,7 +49,7 @@ def is_offered(unit: Dot) -> bool:
 
 def lemmas(unit: Dot) -> tuple[Lemma, ...]:
     """The lemmas in the order of the steps."""
-    return (*_entering(unit), *_products(unit).lemmas(), *_aligned(unit), *_added(unit), _rounded(unit))
+    return (*entering(unit), *_products(unit).lemmas(), *_aligned(unit), *_added(unit), _rounded(unit))
 
 
 def passed(unit: Dot) -> dict[str, str]:
@@ -67,7 +67,7 @@ def _addend(unit: Dot) -> str:
     return f"{ENTER}.c" if isinstance(unit, Mac) else "c"
 
 
-def _entering(unit: Dot) -> Iterator[Lemma]:
+def entering(unit: Dot) -> Iterator[Lemma]:
     """What an accumulator's step adds to."""
     if isinstance(unit, Mac):
         loads, net = f"op == {int(MacOp.LOAD)}", _addend(unit)
@@ -283,13 +283,13 @@ def _rounded(unit: Dot) -> Lemma:
             f"    : align.inf ? {{add.sign, {fmt.bits - 1}'d{fmt.inf_code(False)}}} : finite;",
             f"  wire [4:0] raised = align.nan ? (align.invalid ? {int(Flags.INVALID)} : 0) : align.inf ? 0 : {raised};",
         ),
-        _after(fmt.bits) if stateful else {"result": "result == value", "flags": "flags == raised"},
+        after(fmt.bits) if stateful else {"result": "result == value", "flags": "flags == raised"},
         ("inexact || align.dropped || over", "inexact || over"),
         assumes=(_NO_NUMBER, _fits(unit), _of_sum(unit), _hangs(unit, "add.sum == 0")),
     )
 
 
-def _after(bits: int) -> dict[str, str]:
+def after(bits: int) -> dict[str, str]:
     """What an accumulator holds after an operation, and its flags: the sum, or what the operation says."""
     adds = f"op == {int(MacOp.ACCUMULATE)} || op == {int(MacOp.LOAD)}"
     kept = f"op == {int(MacOp.HOLD)} ? {ACCUMULATOR} : {bits}'d0"

@@ -1,0 +1,98 @@
+"""The values of a unit whose circuit has the steps of another: each step is the other's, and reads the same nets.
+
+The other is the same spec without stages and without an accumulator. What is equal in two circuits of wide sums ABC
+does not find in the whole; of a step it does at once.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from graphlib import TopologicalSorter
+
+from fp9.units import Dot, Mac
+from fp9_sim.netlists.alike import alike
+from fp9_sim.netlists.between import ENTER, LEAVE
+from fp9_sim.netlists.function import function
+from fp9_sim.netlists.solver import Obligation
+from fp9_sim.proofs.miter import Case
+from fp9_sim.proofs.parts import Bits, Lemma, Netlist, PartCase, dismantled
+from fp9_sim.proofs.step_spec import step_of, step_verilog
+from fp9_sim.proofs.window_spec import after, entering
+
+
+def is_offered(unit: Dot) -> bool:
+    """Whether the lemmas speak of a unit: an accumulator of blocks with scales, its steps whole."""
+    return isinstance(unit, Mac) and unit.scale is not None and unit.engine.chunk is None and unit.stages <= 2
+
+
+@functools.lru_cache(maxsize=4)
+def lemmas(unit: Dot) -> tuple[Lemma, ...]:
+    """A lemma for each step of the other circuit, and for what the accumulator's operation chooses before and after."""
+    other = dismantled(step_of(unit), step_verilog(unit))
+    named = _names(other) | {bit: f"{ENTER}.{name}" for bit, name in _names(other).items() if _is_addend(name)}
+    return (*entering(unit), *(_of_step(other, step, named) for step in _in_order(other)), _leaving(unit, other, named))
+
+
+def oblige_chain(unit: Dot, verilog: str, case: Case, specification: str) -> Obligation:
+    """That a lemma holds, pipeline registers read as wires.
+
+    Raises ValueError where the lemmas do not cover the circuit, as when its steps are others.
+    """
+    assert isinstance(case, PartCase)
+    steps = tuple(step for lemma in lemmas(unit) for step in lemma.steps if step not in (ENTER, LEAVE))
+    text = function(unit, verilog, steps)
+    netlist = dismantled(unit, text)
+    netlist.check(lemmas(unit))
+    return alike(text + step_verilog(unit), netlist.proof(case.lemma.steps, netlist.present(specification, {}), {}))
+
+
+def _names(netlist: Netlist) -> dict[int | str, str]:
+    """Every bit that something drives, by its net and its place there."""
+    return {
+        bit: f"{net}[{place}]" if len(bits) > 1 else net
+        for net, bits in netlist.drives.items()
+        for place, bit in enumerate(bits)
+    }
+
+
+def _is_addend(name: str) -> bool:
+    return name.split("[")[0] == "c"
+
+
+def _in_order(netlist: Netlist) -> Iterable[str]:
+    """The steps, each behind those whose results it reads."""
+    drives = {bit: step for step, pins in netlist.gives.items() for bits in pins.values() for bit in bits}
+    return TopologicalSorter(
+        {
+            step: {drives[bit] for bits in pins.values() for bit in bits if bit in drives}
+            for step, pins in netlist.pins.items()
+        }
+    ).static_order()
+
+
+def _of_step(other: Netlist, step: str, named: Mapping[int | str, str]) -> Lemma:
+    """That a step gives what the other circuit's does, from the nets that this reads."""
+    into = [f".{pin}({_joined(bits, named)})" for pin, bits in other.pins[step].items()]
+    out = [f".{pin}(other_{pin})" for pin in other.gives[step]]
+    wires = [f"  wire [{len(bits) - 1}:0] other_{pin};" for pin, bits in other.gives[step].items()]
+    return Lemma(
+        f"{step}: that of the sum without stages",
+        (step,),
+        (*wires, f"  {other.modules[step]} other ({', '.join([*into, *out])});"),
+        {f"{step}.{pin}": f"{step}.{pin} == other_{pin}" for pin in other.gives[step]},
+        ("== other_", "!= other_"),
+    )
+
+
+def _leaving(unit: Dot, other: Netlist, named: Mapping[int | str, str]) -> Lemma:
+    """That the results are those of the other circuit, or what the operation says."""
+    wires = {"value": other.outputs["result"], "raised": other.outputs["flags"]}
+    lines = (f"  wire [{len(bits) - 1}:0] {name} = {_joined(bits, named)};" for name, bits in wires.items())
+    says = after(unit.engine.result.bits)
+    return Lemma("the result of an operation", (LEAVE,), tuple(lines), says, ("? value", "? value + 1"))
+
+
+def _joined(bits: Bits, named: Mapping[int | str, str]) -> str:
+    words = [named.get(bit, f"1'b{bit}") for bit in reversed(bits)]
+    return f"{{{', '.join(words)}}}"
