@@ -22,8 +22,13 @@ from fp9_sim.proofs.window_spec import after, entering
 
 
 def is_offered(unit: Dot) -> bool:
-    """Whether the lemmas speak of a unit: an accumulator of blocks with scales, its steps whole."""
-    return isinstance(unit, Mac) and unit.scale is not None and unit.engine.chunk is None and unit.stages <= 2
+    """Whether the lemmas speak of a unit: an accumulator of blocks with scales, its steps whole.
+
+    Without infinities among the operands the other circuit hands on a product's zero in another way.
+    """
+    whole = isinstance(unit, Mac) and unit.engine.chunk is None and unit.stages <= 2
+    infinities = any(fmt.inf_code(False) is not None for fmt in (*unit.a, *unit.b))
+    return whole and unit.scale is not None and infinities
 
 
 @functools.lru_cache(maxsize=4)
