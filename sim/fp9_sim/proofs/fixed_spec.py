@@ -19,8 +19,8 @@ from fp9_sim.proofs.round_spec import DECIDED, PLACE, rounded
 
 PROVES = (
     "result and flags equal the exact sum of the products and the addend, rounded once, for all operands and addends; "
-    "an addend far above all products counts from the first place where its distance does not matter any more, and "
-    "what it has far below their last place is one sticky bit"
+    "an addend so far above all products that its distance does not matter counts from the first such place, and what "
+    "it has so far below their last place that it is none of rounding is one sticky bit"
 )
 ASSUMES: tuple[str, ...] = ()
 
@@ -34,7 +34,7 @@ def is_offered(unit: Dot) -> bool:
     others = (engine.chunk, engine.nan, engine.invalid_nan, engine.infinity_run)
     fmt = engine.result
     plain = engine.addend_format == fmt and fmt.subnormals and fmt.inf_code(False) is not None
-    fits = unit.products << _places(unit).longest <= 1 << _field(unit)
+    fits = unit.products << _places(unit).longest <= 1 << _field(unit) and _rounds_as_exact(unit)
     return plain and fits and engine.rounding in DECIDED and all(x is None for x in others) and not any(flags)
 
 
@@ -48,6 +48,19 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
         _normalised(unit),
         _rounded(unit),
     )
+
+
+def _rounds_as_exact(unit: Dot) -> bool:
+    """Whether the window is so wide that its sum rounds as the exact one.
+
+    The products' sum is less than 2^top: no more than a quarter of the last place of an addend above the window, whose
+    sum then stays strictly between the same ends of rounding wherever it stands. An addend that is cut is less than
+    half of the products' last place: a sum that is not the addend alone keeps its first 1 no lower than that half, and
+    with the place that rounding looks at it ends no lower than the window.
+    """
+    window, fmt = window_of(unit), unit.engine.result
+    above = not window.far or window.addend_highest - fmt.fraction_bits >= window.top + 2
+    return above and (not window.cut or window.lowest <= window.ulp - 1 - fmt.precision)
 
 
 def _places(unit: Dot) -> Places:
@@ -80,11 +93,17 @@ def _window(unit: Dot) -> Iterator[str]:
     """The addend in its window: `far`, its bits and the sticky one behind them."""
     window, f = window_of(unit), unit.engine.addend_format.fraction_bits
     bits = window.addend_highest - window.lowest + 1
-    yield f"  wire far = {int(window.far)} && addend_exponent > {window.addend_highest};"
+    yield _far(unit)
     yield f"  wire {PLACE} lift = (far ? {window.addend_highest} : addend_exponent) - {f} - ({window.lowest});"
     yield f"  wire [{bits + f}:0] wide = addend_value;"
     yield f"  wire [{bits - 1}:0] bits_of_addend = lift < 0 ? wide >> -lift : wide << lift;"
     yield "  wire lost = lift < 0 && ((wide >> -lift) << -lift) != wide;"
+
+
+def _far(unit: Dot) -> str:
+    """Whether the addend stands above the window."""
+    window = window_of(unit)
+    return f"  wire far = {int(window.far)} && addend_exponent > {window.addend_highest};"
 
 
 def _addend_placed(unit: Dot) -> ConeLemma:
@@ -158,12 +177,18 @@ def _special(unit: Dot) -> ConeLemma:
         gives=(
             _ORDINARY,
             _finite(unit),
-            *(f"place.nan || place.inf || !multiply.{p}_{k}" for p in names for k in ("inf", "nan")),
+            *_ordinary(unit),
         ),
     )
 
 
 _ORDINARY = "!place.invalid || place.nan"
+
+
+def _ordinary(unit: Dot) -> tuple[str, ...]:
+    """That products are numbers where the result is one."""
+    names = unit.lane_names("product")
+    return tuple(f"{_SPECIAL} || !multiply.{name}_{kind}" for name in names for kind in ("inf", "nan"))
 
 
 def _added(unit: Dot) -> ConeLemma:
@@ -203,7 +228,7 @@ def _added(unit: Dot) -> ConeLemma:
             _is_addend(unit),
             _finite(unit),
             *(places.fact(name) for name in names),
-            *(f"place.nan || place.inf || !multiply.{p}_{k}" for p in names for k in ("inf", "nan")),
+            *_ordinary(unit),
         ),
         gives=(_keeps_addend(unit), _CUT),
         at={**rows, "place.placed_addend": 1, "c": 1 << 12},
@@ -216,6 +241,7 @@ _IS_CUT = "!place.cut || c[{top}:0] != 0"
 
 
 def _finite(unit: Dot) -> str:
+    """That the addend is a number where the result is one."""
     return f"{_SPECIAL} || !({_no_number(unit)})"
 
 
@@ -240,7 +266,7 @@ def _normalised(unit: Dot) -> ConeLemma:
         (),
         (
             *_addend(unit),
-            f"  wire far = {int(window.far)} && addend_exponent > {window.addend_highest};",
+            _far(unit),
             f"  wire [{width - 1}:0] sum = {{{width}'d0, add.sum}} << {width - window.bits};",
             f"  wire {PLACE} up = {hangs} + {fmt.bias} - $signed({{1'b0, normalise.exponent}});",
             f"  wire [{2 * width - 1}:0] moved = {{{width}'d0, sum}} << up;",
@@ -257,7 +283,7 @@ def _normalised(unit: Dot) -> ConeLemma:
             "normalise.zero": "normalise.zero == nothing",
         },
         (" && sum == 0;", " && sum <= 1;"),
-        assumes=(*_fits_result(unit),),
+        assumes=_fits_result(unit),
         gives=_of_normal(unit),
     )
 

@@ -11,6 +11,7 @@ import fp9_rtl
 from fp9.engines import ENGINES, engine
 from fp9.formats import format
 from fp9.units import Dot, Mac
+from fp9_rtl.sums.fixed.places import window_of
 from fp9_sim.netlists.solver import State
 from fp9_sim.proofs import claims_of, decided, fixed_spec, kulisch_spec, pair_spec, prove
 from fp9_sim.proofs.cones import flattened
@@ -96,6 +97,7 @@ def test_no_lemmas_speak_of_sums_with_rules_of_their_own() -> None:
     assert fixed_spec.is_offered(_FIXED)
     assert pair_spec.is_offered(_PAIR)
     assert not fixed_spec.is_offered(dataclasses.replace(_FIXED, engine=engine("fma_fp32(G=3,flush_result=true)")))
+    assert not fixed_spec.is_offered(dataclasses.replace(_FIXED, stages=1))
     assert not pair_spec.is_offered(dataclasses.replace(_PAIR, stages=1))
 
 
@@ -111,3 +113,12 @@ def test_the_claim_about_an_exact_accumulator_is_one_of_its_register() -> None:
     (values, *others) = claims_of(_KULISCH)
     assert "after every operation the register holds" in values.proves
     assert [claim.name for claim in others] == ["handshake"]
+
+
+@pytest.mark.parametrize("field", ["lowest", "addend_highest"])
+def test_no_lemmas_speak_of_a_window_that_is_too_short(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One place less at either end, and sums could round otherwise than exact ones."""
+    window = window_of(_FIXED)
+    shorter = dataclasses.replace(window, **{field: getattr(window, field) + (1 if field == "lowest" else -1)})
+    monkeypatch.setattr(fixed_spec, "window_of", lambda unit: shorter)
+    assert not fixed_spec.is_offered(_FIXED)
