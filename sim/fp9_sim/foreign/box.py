@@ -12,7 +12,7 @@ from fp9.casts.arrays import encode
 from fp9.engines import MacOp
 from fp9.fit import Box, Interface
 from fp9.units import Dot, Mac
-from fp9_sim.batch import verilated
+from fp9_sim.batch import FEW, verilated
 from fp9_sim.foreign.mapping import Foreign, load
 from fp9_sim.foreign.wrapper import wrapped
 
@@ -43,7 +43,8 @@ def box(path: Path) -> Box:
 
 
 def _ask(foreign: Foreign, latency: int, spec: Dot) -> Any:
-    unit = verilated(spec, verilog=wrapped(foreign, latency))
+    # A fit asks some thousand sums.
+    unit = verilated(spec, verilog=wrapped(foreign, latency), operations=FEW)
     apart = {"op": int(MacOp.LOAD)} if isinstance(spec, Mac) else {}
     if spec.scale is not None:
         names = (*spec.scale_names("a"), *spec.scale_names("b"))

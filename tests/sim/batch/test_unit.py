@@ -17,7 +17,7 @@ from fp9.system import cache
 from fp9.units import CATALOGUE, Unit
 from fp9.vectors import sets as vectors
 from fp9_sim import SimulatorError, Verilated, check, verilated
-from fp9_sim.batch.compiled import FEW
+from fp9_sim.batch import FEW
 from fp9_sim.batch.shim import lanes
 
 UNIT = CATALOGUE["decoder_hif8"]
