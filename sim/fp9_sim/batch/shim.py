@@ -22,6 +22,9 @@ LANES = "lanes.h"
 SIDE_BY_SIDE = 256
 """Streams whose registers are held at once; those of a unit, and the operations that come next, stay in the cache."""
 
+AHEAD = 8
+"""Operations of a stream that are read at once: those of many streams, and ports, lie on as many lines of the cache."""
+
 
 def shim(unit: Unit, opened: Opened | None = None) -> str:
     """C++ source with three functions.
@@ -59,10 +62,17 @@ def _streams(unit: Unit, opened: Opened) -> str:
     registers = list(zip(opened.before, opened.after, strict=True))
     words = _control(unit) | {
         "side_by_side": str(SIDE_BY_SIDE),
-        "buffers": "\n".join(_buffer(port) for port in (*unit.inputs, *unit.outputs, *opened.before)),
+        "ahead": str(AHEAD),
+        "buffers": "\n".join(
+            [_buffer(port, f"[{AHEAD}]") for port in unit.inputs]
+            + [_buffer(port) for port in (*unit.outputs, *opened.before)]
+        ),
         "clear": " ".join(f"kept.{held.name}[s] = 0;" for held in opened.before),
-        "offer": " ".join(f"kept.{port.name}[s] = in_{port.name}[i];" for port in unit.inputs),
-        "drive": " ".join(f"top.{port.name} = kept.{port.name}[s];" for port in (*unit.inputs, *opened.before)),
+        "read": " ".join(f"read(in_{port.name}, kept.{port.name});" for port in unit.inputs),
+        "drive": " ".join(
+            [f"top.{port.name} = kept.{port.name}[turn][s];" for port in unit.inputs]
+            + [f"top.{port.name} = kept.{port.name}[s];" for port in opened.before]
+        ),
         "sample": " ".join(f"kept.{port.name}[s] = top.{port.name};" for port in unit.outputs),
         "keep": " ".join(f"kept.{held.name}[s] = top.{taken.name};" for held, taken in registers),
         "give": " ".join(f"out_{port.name}[i] = kept.{port.name}[s];" for port in unit.outputs),
@@ -83,8 +93,8 @@ def _filled(template: str, words: Mapping[str, str]) -> str:
     return re.sub(r"@(\w+)", lambda match: words[match[1]], template)
 
 
-def _buffer(port: Port) -> str:
-    return f"        {port_dtype(port).name}_t {port.name}[{SIDE_BY_SIDE}];"
+def _buffer(port: Port, turns: str = "") -> str:
+    return f"        {port_dtype(port).name}_t {port.name}{turns}[{SIDE_BY_SIDE}];"
 
 
 def lanes(root: str, sources: Mapping[str, str], initial: str) -> str:
@@ -175,7 +185,7 @@ _STREAMS = """\
 #ifndef FP9_LANES
     auto &top = static_cast<Model *>(model)->top;
 #endif
-    const auto clock = [&](bool reset, bool valid) {
+    const auto clock = [&](bool reset, bool valid, size_t turn) {
 #pragma GCC ivdep
         for (size_t s = 0; s < @side_by_side; ++s) {
 #ifdef FP9_LANES
@@ -202,18 +212,24 @@ _STREAMS = """\
     size_t done = 0;
     for (size_t first = 0; first < streams; first += @side_by_side) {
         const size_t count = std::min<size_t>(@side_by_side, streams - first), *const from = edges + first;
-        size_t steps = 0, taken = 0, given = 0;
+        size_t steps = 0, taken = 0, given = 0, known = 0;
         for (size_t s = 0; s < count; ++s) steps = std::max(steps, from[s + 1] - from[s]);
         for (size_t s = 0; s < @side_by_side; ++s) { @clear }
-        clock(@active, false);
+        clock(@active, false, 0);
         for (unsigned idle = 0; given < steps && idle < @stuck; ++idle) {
             const bool offers = taken < steps;
             /* A stream that has ended offers its last operation again, whose result nobody takes. */
-            for (size_t s = 0; offers && s < count; ++s) {
-                const size_t i = std::min(from[s] + taken, from[s + 1] - 1);
-                @offer
-            }
-            clock(@idle, offers);
+            const auto read = [&](const auto *in, auto &next) {
+                for (size_t s = 0; s < count; ++s) {
+                    const size_t i = from[s] + taken, last = from[s + 1] - 1;
+                    if (i + @ahead <= from[s + 1])
+                        for (size_t t = 0; t < @ahead; ++t) next[t][s] = in[i + t];
+                    else
+                        for (size_t t = 0; t < @ahead; ++t) next[t][s] = in[std::min(i + t, last)];
+                }
+            };
+            if (offers && taken == known) { @read known += @ahead; }
+            clock(@idle, offers, taken % @ahead);
             if (offers && together(kept.ready, count)) { ++taken; idle = 0; }
             if (!together(kept.valid, count)) continue;
             for (size_t s = 0; s < count; ++s) {
