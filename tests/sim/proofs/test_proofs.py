@@ -18,7 +18,7 @@ from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.scaling import block_format
 from fp9.units import CATALOGUE, Cast, Dot, Fma, Quantiser, Unit
 from fp9_sim.proofs import State, prove
-from fp9_sim.proofs.claims import HANDSHAKE, Claim, claims_of
+from fp9_sim.proofs.claims import HANDSHAKE, ORDER, Claim, claims_of
 from fp9_sim.proofs.miter import miter
 from fp9_sim.proofs.order import oblige_tagged
 from fp9_sim.proofs.step_spec import step_of
@@ -297,4 +297,6 @@ def test_the_step_that_values_are_compared_with_has_every_operand(unit: Dot) -> 
 
 @pytest.mark.parametrize("name", ["mac_dlfloat16_gated", "mac4_kulisch_ocp"])
 def test_no_order_is_claimed_of_registers_that_keep_other_operations_data(name: str) -> None:
-    assert [claim.name for claim in claims_of(CATALOGUE[name])] == [HANDSHAKE]
+    names = [claim.name for claim in claims_of(CATALOGUE[name])]
+    assert HANDSHAKE in names
+    assert ORDER not in names
