@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from fp9.blocks import quantise, tensor_scale
-from fp9.formats import format
+from fp9.formats import fixed_format, format
 from fp9.golden import evaluate
 from fp9.scaling import block_format, scale_rule
 from fp9.suites import inputs_of
@@ -127,7 +127,7 @@ def test_every_bit_of_a_subnormal_number_decides_an_element_in_every_place(suite
 
 @pytest.mark.parametrize(("source", "block"), [("fp32", "mxfp8_e5m2"), ("bf16", "mxfp4"), ("fp32", "nvfp4")])
 def test_smoke_is_as_long_whatever_the_source(source: str, block: str) -> None:
-    unit = Quantiser("quantiser", source, block, (block_format(block).rule("rne"),))  # type: ignore[arg-type]
+    unit = Quantiser("quantiser", fixed_format(source), block_format(block), (block_format(block).rule("rne"),))
     assert 800 <= len(inputs_of(unit, "smoke", None, 0)["x0"]) <= 960
 
 

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
+from tests.cells import needs_cells
 
 from fp9.cli import main
 from fp9.engines import engine
@@ -26,13 +27,10 @@ from fp9_rtl.studies.catalogue import STUDIES, study
 from fp9_rtl.studies.medians import MEDIANS
 from fp9_rtl.studies.study import Chart, Outcome, Row, Study, Variant, measure
 from fp9_rtl.synthesis import breakdown as synth_area
-from fp9_rtl.synthesis.libraries import LIBRARIES, SIDE_BY_SIDE
+from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
 from fp9_rtl.synthesis.records import NOTE
 
-with_library = pytest.mark.skipif(
-    not LIBRARIES["osu018"].file.path().is_file(),
-    reason="the Liberty file is missing; install qflow-tech-osu018",
-)
+with_library = needs_cells("osu018")
 
 PAGES = Path(__file__).parents[3] / "docs" / "study"
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cells import needs_cells
 
 from fp9.units import CATALOGUE, Unit
 from fp9_rtl import circuit_digest
 from fp9_rtl.studies import kept
-from fp9_rtl.synthesis.libraries import LIBRARIES, SIDE_BY_SIDE
+from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
 from fp9_sim import campaign
 from fp9_sim.campaign import figures
 from fp9_sim.energy import study
@@ -51,9 +52,7 @@ def owed(claim: campaign.Claim, folder: Path, *units: Unit) -> Reasons:
 MULTIPLIER = CATALOGUE["fma_dlfloat16_hfp8"]
 """A unit of the study of energy, in two of its groups."""
 
-with_libraries = pytest.mark.skipif(
-    not all(LIBRARIES[name].file.path().is_file() for name in SIDE_BY_SIDE), reason="a Liberty file is missing"
-)
+with_libraries = needs_cells(*SIDE_BY_SIDE)
 
 
 @with_libraries

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.cells import needs_cells
 
 from fp9.units import Unit
 from fp9_rtl import circuit_digest
@@ -37,9 +38,7 @@ def test_every_row_of_the_study_is_measured_in_both_libraries() -> None:
     assert all(row["operations"] >= 10_000 for row in rows)
 
 
-with_libraries = pytest.mark.skipif(
-    not all(LIBRARIES[name].file.path().is_file() for name in SIDE_BY_SIDE), reason="a Liberty file is missing"
-)
+with_libraries = needs_cells(*SIDE_BY_SIDE)
 
 
 @pytest.mark.parametrize("name", SIDE_BY_SIDE)

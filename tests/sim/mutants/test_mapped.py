@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cells import needs_cells
 
 import fp9_rtl
 from fp9.formats import format
 from fp9.units import CATALOGUE, Decoder
 from fp9.vectors import sets as vectors
-from fp9_rtl.synthesis.libraries import LIBRARIES
 from fp9_sim import mutants
 from fp9_sim.cli.prove import _KINDS
 from fp9_sim.mutants import job, mapped
@@ -20,7 +20,7 @@ from fp9_sim.netlists.gates import bit_planes
 
 UNIT = CATALOGUE["decoder_hif8"]
 
-with_library = pytest.mark.skipif(not LIBRARIES["osu018"].file.path().is_file(), reason="osu018 is not installed")
+with_library = needs_cells("osu018")
 
 
 def test_the_command_names_every_kind() -> None:
