@@ -22,7 +22,7 @@ def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
     top = modules[name]
     gates = {key: cell for key, cell in top["cells"].items() if cell["type"] not in modules}
     steps = {key: cell for key, cell in top["cells"].items() if key not in gates}
-    driver = {bit: key for key, cell in gates.items() for bit in _bits(cell, "output")}
+    driver = {bit: key for key, cell in gates.items() for bit in nets_of(cell, "output")}
     read = _read(name, modules, steps.values(), driver.keys())
     shown = {
         port: content["bits"]
@@ -35,7 +35,7 @@ def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
             ports = {port: content["bits"] for port, content in modules[group]["ports"].items()}
             steps[f"u_{group}"] = {"type": group, "parameters": {}, "attributes": {}, "connections": ports}
     # Outputs may be constants or nets that others drive: behind their module they are nets of their own.
-    free = 1 + max(bit for cell in top["cells"].values() for bit in _bits(cell, "input", "output"))
+    free = 1 + max(bit for cell in top["cells"].values() for bit in nets_of(cell, "input", "output"))
     for port, bits in shown.items():
         top["ports"][port]["bits"] = list(range(free, free + len(bits)))
         free += len(bits)
@@ -77,13 +77,13 @@ def _module(gates: _Cells, driver: Mapping[Any, str], given: Mapping[str, list[A
             reads[bit] = None
         elif key is not None and key not in cells:
             cells[key] = gates[key]
-            waiting += _bits(gates[key], "input")
+            waiting += nets_of(gates[key], "input")
     ports = {port: {"direction": "output", "bits": bits} for port, bits in given.items()}
     inputs = {"i": {"direction": "input", "bits": list(reads)}}
     return {"attributes": {}, "ports": {**inputs, **ports}, "cells": cells, "netnames": {}}
 
 
-def _bits(cell: Mapping[str, Any], *directions: str) -> list[int]:
+def nets_of(cell: Mapping[str, Any], *directions: str) -> list[int]:
     """The nets at a cell's pins, no constants."""
     pins: Iterable[tuple[str, list[Any]]] = cell["connections"].items()
     return [b for pin, bits in pins if cell["port_directions"][pin] in directions for b in bits if isinstance(b, int)]

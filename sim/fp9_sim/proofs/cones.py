@@ -12,13 +12,14 @@ import functools
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fp9.units import Unit
 from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.netlists.between import nets_of
 from fp9_sim.netlists.diagrams import by_diagrams
 from fp9_sim.netlists.hard import hard
 from fp9_sim.netlists.solver import TOP, Obligation
@@ -85,7 +86,7 @@ class Circuit:
 
     @functools.cached_property
     def _drivers(self) -> Mapping[int, str]:
-        return {bit: key for key, cell in self.cells.items() for bit in _bits(cell, "output")}
+        return {bit: key for key, cell in self.cells.items() for bit in nets_of(cell, "output")}
 
     def check(self, lemmas: Sequence[ConeLemma]) -> None:
         """Raise ValueError where the lemmas do not say the outputs, or one rests on what none before it has shown."""
@@ -132,7 +133,7 @@ class Circuit:
     def _gates(self, free: Mapping[str, Bits], shown: Mapping[str, Bits], words: set[str]) -> dict[str, Any]:
         """What drives the nets `shown`, as a module of a Yosys design; its inputs are of the `free` nets those that it
         reads, or that are in `words`."""
-        first = 1 + max(bit for cell in self.cells.values() for bit in _bits(cell, "input", "output"))
+        first = 1 + max(bit for cell in self.cells.values() for bit in nets_of(cell, "input", "output"))
         cut: dict[int | str, int] = {}
         for bits in free.values():
             cut |= {bit: first + len(cut) + i for i, bit in enumerate(bits)}
@@ -144,8 +145,8 @@ class Circuit:
             key = None if bit in cut or isinstance(bit, str) else self._drivers.get(bit)
             if key is not None and key not in cells:
                 cells[key] = _reading(self.cells[key], cut)
-                read.update(_bits(self.cells[key], "input"))
-                waiting += _bits(self.cells[key], "input")
+                read.update(nets_of(self.cells[key], "input"))
+                waiting += nets_of(self.cells[key], "input")
         ports = {
             word(name): {"direction": "input", "bits": [cut[bit] for bit in bits]}
             for name, bits in free.items()
@@ -173,13 +174,6 @@ def _told_apart(nets: Mapping[str, Bits]) -> tuple[dict[str, Bits], dict[str, Bi
             free[name] = bits
             found |= set(bits)
     return free, known
-
-
-def _bits(cell: Mapping[str, Any], *directions: str) -> Iterator[int]:
-    """The nets at a cell's pins, no constants."""
-    for pin, bits in cell["connections"].items():
-        if cell["port_directions"][pin] in directions:
-            yield from (bit for bit in bits if isinstance(bit, int))
 
 
 def _reading(cell: Mapping[str, Any], cut: Mapping[int | str, int]) -> dict[str, Any]:
@@ -262,14 +256,14 @@ def _wire(register: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reads_itself(cells: Mapping[str, dict[str, Any]], register: str) -> bool:
-    drivers = {bit: key for key, cell in cells.items() for bit in _bits(cell, "output")}
+    drivers = {bit: key for key, cell in cells.items() for bit in nets_of(cell, "output")}
     met: set[str] = set()
-    waiting = list(_bits(cells[register], "input"))
+    waiting = list(nets_of(cells[register], "input"))
     while waiting:
         key = drivers.get(waiting.pop())
         if key == register:
             return True
         if key is not None and key not in met:
             met.add(key)
-            waiting += _bits(cells[key], "input")
+            waiting += nets_of(cells[key], "input")
     return False
