@@ -20,7 +20,8 @@ class Debt:
     """What a unit owes: the claim, why, whether making its record pays it, and the seconds that this may take.
 
     `seconds` is what is left by the pieces that are kept, where the claim says so, else that of the unit's earlier
-    record, else the median of the records of its kind, else of all; None where no record says.
+    record, else the median of the records of its kind; where there are none, by what the unit took of other claims, and
+    how much longer this one takes of units that have both, else the median of all. None where no record says.
     """
 
     unit: Unit
@@ -57,7 +58,7 @@ def owed(
     for claim in every:
         for unit in claim.units(folder) if named is None else named:
             asked.setdefault(unit, []).append(claim)
-    known = {c.name: {unit: c.seconds(unit, folder) for unit in asked if c in asked[unit]} for c in every}
+    known = {c.name: _known(c, asked, folder) for c in dict.fromkeys((*CLAIMS, *every))}
     debts = []
     for done, (unit, of_unit) in enumerate(asked.items()):
         progress(unit.name, done, len(asked))
@@ -66,7 +67,7 @@ def owed(
             found = claim.lacks(unit, folder, digest)
             if found:
                 left = claim.left(unit, folder) if claim.left else None
-                seconds = _estimate(unit, known[claim.name]) if left is None else left
+                seconds = _estimate(unit, claim.name, known) if left is None else left
                 debts.append(Debt(unit, claim, *found, seconds))
     return sorted(debts, key=_rank)
 
@@ -75,9 +76,23 @@ def _rank(debt: Debt) -> tuple[bool, bool, float]:
     return (not debt.payable, debt.why != NO_RECORD, float("inf") if debt.seconds is None else debt.seconds)
 
 
-def _estimate(unit: Unit, known: Mapping[Unit, float | None]) -> float | None:
-    if known[unit] is not None:
-        return known[unit]
-    alike = [seconds for other, seconds in known.items() if other.kind == unit.kind and seconds is not None]
-    every = [seconds for seconds in known.values() if seconds is not None]
-    return statistics.median(alike or every) if every else None
+def _known(claim: Claim, units: Iterable[Unit], folder: Path) -> dict[Unit, float]:
+    """What the records of units took, of those that say so."""
+    seconds = {unit: claim.seconds(unit, folder) for unit in units}
+    return {unit: found for unit, found in seconds.items() if found is not None}
+
+
+def _estimate(unit: Unit, claim: str, known: Mapping[str, Mapping[Unit, float]]) -> float | None:
+    own = known[claim]
+    if unit in own:
+        return own[unit]
+    alike = [seconds for other, seconds in own.items() if other.kind == unit.kind]
+    by_others = [took[unit] * ratio for took in known.values() if unit in took and (ratio := _ratio(own, took))]
+    likely = alike or by_others or list(own.values())
+    return statistics.median(likely) if likely else None
+
+
+def _ratio(own: Mapping[Unit, float], other: Mapping[Unit, float]) -> float | None:
+    """How much longer a claim takes than another one of units that have both, in the median."""
+    both = [seconds / other[unit] for unit, seconds in own.items() if other.get(unit)]
+    return statistics.median(both) if both else None

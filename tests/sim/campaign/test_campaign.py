@@ -182,6 +182,22 @@ def test_nothing_is_begun_that_does_not_fit_the_hours(tmp_path: Path) -> None:
     assert list(library.campaign([slow], tmp_path, hours=1, limit=60, workers=1)) == []
 
 
+def test_a_claim_of_which_no_unit_of_a_kind_has_a_record_takes_as_much_longer_as_of_other_units(tmp_path: Path) -> None:
+    """Here ten times as long as another claim, of which the unit has a record; without one, as long as the median."""
+    quick = {"decoder_hif8": 2.0, "decoder_ocp": 3.0, "upcast_fp32": 7.0}
+    slow = {"decoder_hif8": 20.0, "decoder_ocp": 30.0}
+    lacks = CLAIMS["text"].lacks
+    claims = [
+        library.Claim(name, "", name, lacks, lambda unit, folder, took=took: took.get(unit.name))
+        for name, took in (("quick", quick), ("slow", slow))
+    ]
+    units = [CATALOGUE[name] for name in ("decoder_hif8", "decoder_ocp", "upcast_fp32", "cast_fp32_hfp8")]
+    debts = {(debt.unit.name, debt.claim.name): debt.seconds for debt in library.owed(units, tmp_path, claims)}
+    assert debts["upcast_fp32", "slow"] == 70
+    assert debts["cast_fp32_hfp8", "slow"] == 25
+    assert debts["decoder_ocp", "slow"] == 30
+
+
 def test_a_failure_ends_its_own_record_alone(tmp_path: Path) -> None:
     fails = library.Claim("fails", "", "fails", CLAIMS["proof"].lacks, CLAIMS["proof"].seconds, _fails, None)
     debts = library.owed([UNIT], tmp_path, [fails, CLAIMS["proof"]])
