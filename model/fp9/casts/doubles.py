@@ -29,15 +29,15 @@ def by_doubles(request: Request) -> Plan | None:
     target = _wide_target(request.fmt, request.policy, request.flags)
     if target is None:
         return None
-    from fp9.kernels.wide import ENCODE_WIDE  # slow to load
+    from fp9.kernels.wide import wide_encoder  # slow to load
 
-    kernel = ENCODE_WIDE[request.rounding, request.fmt.twos_complement, request.flags]
+    kernel, rounding = wide_encoder(request.rounding, request.fmt.twos_complement, request.flags)
 
     def encode(
         supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]
     ) -> None:
         plain = source.dtype == np.float32 and request.scale == 0
-        kernel(source if plain else widened(source, request, supplied, part), target, codes, flags)
+        kernel(source if plain else widened(source, request, supplied, part), target, rounding, codes, flags)
 
     return Plan(encode, CACHED)
 

@@ -6,6 +6,7 @@ a code or a flag depends on is in the pattern.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +44,28 @@ class WideTarget(NamedTuple):
     tiny_minus: np.uint64
 
 
+class WideRounding(NamedTuple):
+    """What a rounding asks for; each an uint64, all ones or 0 where it has no other words."""
+
+    nearest: np.uint64
+    to_even: np.uint64  # 1 or 0, as `to_odd`
+    to_odd: np.uint64
+    away_plus: np.uint64
+    away_minus: np.uint64
+    keeps_plus: np.uint64
+    keeps_minus: np.uint64
+
+
+def _words(rounding: Rounding) -> WideRounding:
+    """The words of a rounding that neither random bits nor the source decide."""
+    bits = (rounding is Rounding.RNE, rounding is Rounding.RTO)
+    moves, keeps = (
+        [asks(negative) for negative in (False, True)] for asks in (rounding.moves_away, rounding.keeps_nonzero)
+    )
+    masks = (~_ZERO if holds else _ZERO for holds in (rounding.is_nearest, *moves, *keeps))
+    return WideRounding(next(masks), *map(U, bits), *masks)
+
+
 @inlined
 def _code_of(ordinal, magnitude, pattern, t, complement):
     code = t.zero if ordinal == _ZERO else (ordinal << t.padding) | TAKES_SIGN
@@ -65,14 +88,13 @@ def _flags_of(dropped, ordinal, magnitude, pattern, t):
     return t.nan_flags if magnitude > _INF else raised
 
 
-def _encoder(rounding: Rounding, complement: bool, flagged: bool) -> Any:
-    nearest, to_even = rounding.is_nearest, rounding is Rounding.RNE
-    upward, downward = (rounding.moves_away(negative) for negative in (False, True))
-    keeps_plus, keeps_minus = (rounding.keeps_nonzero(negative) for negative in (False, True))
-    to_odd = rounding is Rounding.RTO
+_NEAREST_EVEN = _words(Rounding.RNE)
 
+
+def _encoder(to_nearest_even: bool, complement: bool, flagged: bool) -> Any:
     @kernel
-    def encode_wide(numbers, t, codes, flags):
+    def encode_wide(numbers, t, rounding, codes, flags):
+        r = _NEAREST_EVEN if to_nearest_even else rounding
         narrower = _WIDTH - t.fraction_bits
         for i in range(numbers.size):
             pattern = U(float64_bits(np.float64(numbers[i])))
@@ -82,21 +104,16 @@ def _encoder(rounding: Rounding, complement: bool, flagged: bool) -> Any:
             level = max(field, t.lowest)
             shift = min(narrower + (level - field), _WIDEST)
             base = ((level - t.lowest) << t.fraction_bits) - t.flush
-            rest = significand & ((_ONE << shift) - _ONE)
-            increment = _ZERO
-            if nearest:
-                increment = _ONE << (shift - _ONE)
-            if to_even:
-                increment = increment - _ONE + ((base + (significand >> shift)) & _ONE)
-            if upward or downward:
-                away = (upward and pattern < TAKES_SIGN) or (downward and pattern >= TAKES_SIGN)
-                increment = (_ONE << shift) - _ONE if away else _ZERO
-            ordinal = base + ((significand + increment) >> shift)
-            if to_odd:
-                ordinal |= _ONE if rest != _ZERO else _ZERO
+            below_place = (_ONE << shift) - _ONE
+            rest = significand & below_place
+            even = r.to_even & ~(base + (significand >> shift))
+            away = r.away_minus if pattern >= TAKES_SIGN else r.away_plus
+            increment = (r.nearest & ((below_place >> _ONE) + _ONE)) - even
+            ordinal = base + ((significand + (increment | (away & below_place))) >> shift)
+            ordinal |= r.to_odd if rest != _ZERO else _ZERO
             below = t.flush != _ZERO and (field < t.lowest or ordinal == _ZERO)
-            stays = (keeps_plus and pattern < TAKES_SIGN) or (keeps_minus and pattern >= TAKES_SIGN)
-            ordinal = (_ONE if stays and magnitude != _ZERO else _ZERO) if below else ordinal
+            stays = r.keeps_minus if pattern >= TAKES_SIGN else r.keeps_plus
+            ordinal = (_ONE & stays if magnitude != _ZERO else _ZERO) if below else ordinal
             codes[i] = _code_of(ordinal, magnitude, pattern, t, complement)
             if flagged:
                 flags[i] = _flags_of(rest != _ZERO or (below and magnitude != _ZERO), ordinal, magnitude, pattern, t)
@@ -104,12 +121,12 @@ def _encoder(rounding: Rounding, complement: bool, flagged: bool) -> Any:
     return encode_wide
 
 
-ENCODE_WIDE = {
-    (rounding, complement, flagged): _encoder(rounding, complement, flagged)
-    for rounding in Rounding
-    if not rounding.reads_source and not rounding.needs_bits
-    for complement in (False, True)
-    for flagged in (False, True)
-}
-"""By rounding, whether codes are two's complement, and whether flags are written: float32 or float64 numbers, shape
-(n,), into codes."""
+ENCODE_WIDE = {key: _encoder(*key) for key in itertools.product((False, True), repeat=3)}
+"""Of float32 or float64 numbers, shape (n,), into codes: by whether to nearest even, for which they are faster by a
+third, or by any rounding, whether codes are two's complement, and whether flags are written."""
+
+
+def wide_encoder(rounding: Rounding, complement: bool, flagged: bool) -> tuple[Any, WideRounding]:
+    """The kernel for a rounding that neither random bits nor the source decide, and what it is to be given of it."""
+    # Beside flags it makes no difference that the rounding is known.
+    return ENCODE_WIDE[rounding is Rounding.RNE and not flagged, complement, flagged], _words(rounding)
