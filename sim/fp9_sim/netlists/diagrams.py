@@ -12,6 +12,7 @@ import re
 import subprocess
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from fp9_rtl.tools.yosys import run_yosys
@@ -22,10 +23,15 @@ from fp9_sim.netlists.solver import Obligation, State, Verdict, combinational
 _BLIF = "wrong.blif"
 _NODES = 50_000_000
 """Most nodes of all diagrams, some two gigabytes."""
+_AT_ONCE = 2.0
+"""Seconds within which SAT refutes a sum that is wrong: the diagrams of one are large."""
 
 
 def by_diagrams(unit: str, proof: str) -> Obligation:
-    """As `solver.combinational`; where ABC is installed, a diagram proves first, and SAT gives every counterexample."""
+    """As `solver.combinational`; where ABC is installed, a diagram proves what SAT does not decide at once.
+
+    SAT gives every counterexample.
+    """
     plain = combinational(unit, proof)
     return _ByDiagrams(plain.script, plain.files)
 
@@ -33,9 +39,11 @@ def by_diagrams(unit: str, proof: str) -> Obligation:
 class _ByDiagrams(Obligation):
     def decide(self, timeout: float) -> Verdict:
         started = time.perf_counter()
-        if abc.program() and self._holds(timeout):
-            return Verdict(State.PROVEN, time.perf_counter() - started)
-        return super().decide(timeout)
+        verdict = super().decide(min(timeout, _AT_ONCE))
+        if verdict.state is State.UNFINISHED and timeout > _AT_ONCE:
+            proven = abc.program() and self._holds(timeout)
+            verdict = Verdict(State.PROVEN, 0.0) if proven else super().decide(timeout)
+        return replace(verdict, seconds=time.perf_counter() - started)
 
     def tools(self) -> dict[str, str]:
         return super().tools() | abc.version()
