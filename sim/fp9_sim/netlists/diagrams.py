@@ -18,13 +18,11 @@ from pathlib import Path
 from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.netlists import abc
 from fp9_sim.netlists.alike import TO_BLIF, with_wrong
-from fp9_sim.netlists.solver import Obligation, State, Verdict, combinational
+from fp9_sim.netlists.solver import Obligation, State, Verdict, at_once, combinational
 
 _BLIF = "wrong.blif"
 _NODES = 50_000_000
 """Most nodes of all diagrams, some two gigabytes."""
-_AT_ONCE = 2.0
-"""Seconds within which SAT refutes a sum that is wrong: the diagrams of one are large."""
 
 
 def by_diagrams(unit: str, proof: str) -> Obligation:
@@ -39,10 +37,12 @@ def by_diagrams(unit: str, proof: str) -> Obligation:
 class _ByDiagrams(Obligation):
     def decide(self, timeout: float) -> Verdict:
         started = time.perf_counter()
-        verdict = super().decide(min(timeout, _AT_ONCE))
-        if verdict.state is State.UNFINISHED and timeout > _AT_ONCE:
-            proven = abc.program() and self._holds(timeout)
-            verdict = Verdict(State.PROVEN, 0.0) if proven else super().decide(timeout)
+        # The diagrams of a sum that is wrong are large.
+        verdict = at_once(self.files, timeout)
+        left = timeout - (time.perf_counter() - started)
+        if verdict.state is State.UNFINISHED and left > 0:
+            proven = abc.program() and self._holds(left)
+            verdict = Verdict(State.PROVEN, 0.0) if proven else super().decide(left)
         return replace(verdict, seconds=time.perf_counter() - started)
 
     def tools(self) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Obligations about circuits without registers that are hard: Yosys makes gates of them, CaDiCaL decides their clauses.
 
-Where Yosys' own solver needs less time than the gates take, that is the better way.
+Where Yosys' own solver needs less time than the gates take, that is the better way: `perhaps_hard` tries it first.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.netlists import cadical
 from fp9_sim.netlists.gates import AND, INVERTED, MUX, NOT, OR, XOR, GateNetlist, Row
-from fp9_sim.netlists.solver import PREPARE, TOP, Obligation, State, Verdict
+from fp9_sim.netlists.solver import PREPARE, TOP, Obligation, State, Verdict, at_once
 
 _TO_GATES = """\
 opt -full
@@ -61,6 +62,20 @@ class _Hard(Obligation):
 def hard(unit: str, proof: str) -> Obligation:
     """As `solver.combinational`, for what takes Yosys' solver more than seconds."""
     return _Hard(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
+
+
+class _Perhaps(_Hard):
+    def decide(self, timeout: float) -> Verdict:
+        verdict = at_once(self.files, timeout)
+        if verdict.state is not State.UNFINISHED or timeout <= verdict.seconds:
+            return verdict
+        hard = super().decide(timeout - verdict.seconds)
+        return replace(hard, seconds=verdict.seconds + hard.seconds)
+
+
+def perhaps_hard(unit: str, proof: str) -> Obligation:
+    """As `hard`, for what may be simple as well: Yosys' solver is asked first."""
+    return _Perhaps(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
 
 
 def _variable(net: int) -> int:
