@@ -14,7 +14,17 @@ from fp9_sim.netlists.alike import alike
 from fp9_sim.netlists.function import function
 from fp9_sim.netlists.hard import hard
 from fp9_sim.netlists.solver import Obligation, Verdict, combinational
-from fp9_sim.proofs import chain_spec, fixed_spec, handshake, kulisch_spec, order, pair_spec, stream_spec, window_spec
+from fp9_sim.proofs import (
+    chain_spec,
+    chunk_spec,
+    fixed_spec,
+    handshake,
+    kulisch_spec,
+    order,
+    pair_spec,
+    stream_spec,
+    window_spec,
+)
 from fp9_sim.proofs.amax_spec import amax_case
 from fp9_sim.proofs.cast_spec import cast_cases
 from fp9_sim.proofs.cones import oblige_cone
@@ -179,7 +189,7 @@ def _(unit: Fpu) -> list[Claim]:
     return _only_handshake(unit, "operands of two widths")
 
 
-_CONES = (fixed_spec, pair_spec, kulisch_spec)
+_CONES = (fixed_spec, pair_spec, kulisch_spec, chunk_spec)
 """Specifications of sums whose circuits are cut at nets."""
 
 

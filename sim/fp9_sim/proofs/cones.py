@@ -45,7 +45,10 @@ write_verilog -noattr gates.v
 """
 
 HELD, NEXT = "register.held", "register.next"
-"""What a register holds that its own content depends on, and what it takes next."""
+"""What the one register holds that its own content depends on, and what it takes next; of several each has a name of
+its own, `chunk_count.held` that of the net `chunk.count`."""
+
+_HELD, _NEXT = ".held", ".next"
 
 _GATES = "gates"
 
@@ -90,7 +93,7 @@ class Circuit:
 
     def check(self, lemmas: Sequence[ConeLemma]) -> None:
         """Raise ValueError where the lemmas do not say the outputs, or one rests on what none before it has shown."""
-        said = {HELD}
+        said = {name for name in self.nets if name.endswith(_HELD)}
         given: set[str] = set()
         for lemma in lemmas:
             if missing := lemma.at.keys() - self.nets.keys():
@@ -101,7 +104,7 @@ class Circuit:
                 raise self._error(f"lemma {lemma.name} rests on {min(rests)}, which none before shows")
             said |= lemma.says.keys()
             given |= set(lemma.gives)
-        if unsaid := (self.outputs.keys() | self.nets.keys() & {NEXT}) - said:
+        if unsaid := (self.outputs.keys() | {name for name in self.nets if name.endswith(_NEXT)}) - said:
             raise self._error(f"no lemma says what {min(unsaid)} is")
 
     def obligation(self, says: Sequence[str], text: str, at: Mapping[str, int]) -> tuple[str, str]:
@@ -222,8 +225,8 @@ def flattened(unit: Unit, verilog: str) -> Circuit:
         for direction in ("input", "output")
     }
     steps = {_step(name): tuple(net["bits"]) for name, net in module["netnames"].items() if "u_" in name}
-    cells, register = _without_registers(module["cells"])
-    return Circuit(unit, ports["input"] | steps | register, ports["output"], cells)
+    cells, registers = _without_registers(module["cells"])
+    return Circuit(unit, ports["input"] | steps | _named(registers, steps), ports["output"], cells)
 
 
 def _step(name: str) -> str:
@@ -232,16 +235,27 @@ def _step(name: str) -> str:
     return f"{steps[-1].removeprefix('u_')}.{net}"
 
 
-def _without_registers(cells: Mapping[str, dict[str, Any]]) -> tuple[dict[str, dict[str, Any]], dict[str, Bits]]:
-    """Registers as wires, but for the one that reads itself, whose nets come beside. Raises ValueError for several."""
+def _without_registers(
+    cells: Mapping[str, dict[str, Any]],
+) -> tuple[dict[str, dict[str, Any]], dict[str, tuple[Bits, Bits]]]:
+    """Registers as wires, but for those that read themselves: by their cells what they hold and what they take next."""
     wired = {key: _wire(cell) if cell["type"] == "$dff" else cell for key, cell in cells.items()}
     loops = [key for key, cell in cells.items() if cell["type"] == "$dff" and _reads_itself(wired, key)]
-    if not loops:
-        return wired, {}
-    if len(loops) > 1:
-        raise ValueError(f"no proof by parts: {len(loops)} registers read themselves")
-    pins = wired.pop(loops[0])["connections"]
-    return wired, {HELD: tuple(pins["Y"]), NEXT: tuple(pins["A"])}
+    pins = {key: wired.pop(key)["connections"] for key in loops}
+    return wired, {key: (tuple(of["Y"]), tuple(of["A"])) for key, of in pins.items()}
+
+
+def _named(registers: Mapping[str, tuple[Bits, Bits]], steps: Mapping[str, Bits]) -> dict[str, Bits]:
+    """The nets of registers by their names. Raises ValueError where one of several stands in no step."""
+    named: dict[str, Bits] = {}
+    for cell, (held, taken) in registers.items():
+        step = cell.split(".")[-2].removeprefix("\\u_")
+        own = min((name for name, bits in steps.items() if bits == held and name.split(".")[0] == step), default=None)
+        if len(registers) > 1 and own is None:
+            raise ValueError(f"no proof by parts: {len(registers)} registers read themselves, one outside of the steps")
+        name = "register" if len(registers) == 1 or own is None else word(own)
+        named |= {name + _HELD: held, name + _NEXT: taken}
+    return named
 
 
 def _wire(register: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,16 +7,23 @@ rounds as the exact sum of all three does, lemmas about numbers alone say.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
-from fp9.rounding import Rounding
 from fp9.units import Dot
 from fp9_rtl.rounding.facts import sum_facts
 from fp9_rtl.sums.pair import HEADROOM, window_bits
 from fp9_rtl.sums.steps import is_pair
 from fp9_sim.proofs.cones import ConeLemma
-from fp9_sim.proofs.product_spec import Products
+from fp9_sim.proofs.normal_spec import (
+    code_term,
+    is_nan,
+    is_normal,
+    is_product,
+    normal_products,
+    product_term,
+    products_of,
+    rounded_up,
+)
 from fp9_sim.proofs.round_spec import PLACE
 
 PROVES = (
@@ -28,54 +35,12 @@ ASSUMES: tuple[str, ...] = ()
 
 def is_offered(unit: Dot) -> bool:
     """Whether the lemmas speak of a unit: an exact sum of two products, none of its numbers subnormal."""
-    engine = unit.engine
-    if unit.scale is not None or unit.stages or not is_pair(unit):
-        return False
-    fmt = engine.result
-    plain = fmt.flushes and fmt.nan_is_inf and not fmt.padding and engine.rounding is Rounding.RNA
-    normal = all(f.flushes and f.nan_is_inf for f in (*unit.a, *unit.b))
-    flags = (engine.flush_result, engine.flush_addend, engine.zero_bypass, unit.bias_port, unit.gate_zeros)
-    return plain and normal and engine.chunk is None and not any(flags)
+    return not unit.stages and unit.engine.chunk is None and is_pair(unit) and is_normal(unit)
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
     """The lemmas, each behind those that it rests on."""
-    return (*_multiplied(unit), _aligned(unit), _added(unit), _normalised(unit), _rounded(unit), *_exact(unit))
-
-
-# --- products ---------------------------------------------------------------------------------------------------------
-
-
-def _products(unit: Dot) -> Products:
-    return Products(unit, unit.engine.result.bias)
-
-
-def _multiplied(unit: Dot) -> Iterator[ConeLemma]:
-    """The products with their first 1 in the first place."""
-    of = _products(unit)
-    lanes = zip(*(unit.lane_names(name) for name in ("a", "b", "product")), of.lemmas(), strict=True)
-    for a, b, product, lemma in lanes:
-        net = f"multiply.{product}"
-        number = f"{a}_nan || {b}_nan || {a}_zero || {b}_zero"
-        fields = {field.name: getattr(lemma, field.name) for field in dataclasses.fields(lemma)}
-        says = {
-            f"{net}_significand": f"{a}_nan || {b}_nan || {{{of.bits}'d0, {net}_significand}} == exact << up",
-            f"{net}_exponent": f"{number} || up >= 0 && up <= {of.bits}",
-        }
-        fields["says"] = {k: says.get(k, text) for k, text in lemma.says.items()}
-        up = f"  wire {PLACE} up = rank - $signed({{1'b0, {net}_exponent}});"
-        fields["lines"] = (*lemma.lines, up)
-        fields["gives"] = _is_product(unit, product)
-        yield ConeLemma(**fields)
-
-
-def _is_product(unit: Dot, product: str) -> tuple[str, ...]:
-    """What holds of every product."""
-    net, of = f"multiply.{product}", _products(unit)
-    exponents = [exponent + of.bias for exponent in sum_facts(unit).products]
-    within = f"{net}_exponent >= {exponents[0]} && {net}_exponent <= {exponents[-1]}"
-    zero = f"{net}_nan || {net}_significand == 0"
-    return (f"{net}_zero ? {zero} : {net}_significand[{of.bits - 1}] && {within}",)
+    return (*normal_products(unit), _aligned(unit), _added(unit), _normalised(unit), _rounded(unit), *_exact(unit))
 
 
 # --- the window -------------------------------------------------------------------------------------------------------
@@ -83,7 +48,7 @@ def _is_product(unit: Dot, product: str) -> tuple[str, ...]:
 
 def _is_nan(unit: Dot) -> str:
     """Whether a term is a NaN."""
-    return f"multiply.product0_nan || multiply.product1_nan || &c[{unit.engine.result.bits - 2}:0]"
+    return f"multiply.product0_nan || multiply.product1_nan || {is_nan(unit.engine.result, 'c')}"
 
 
 def _terms(unit: Dot) -> Iterator[str]:
@@ -91,18 +56,12 @@ def _terms(unit: Dot) -> Iterator[str]:
 
     A zero has the exponent 0, below that of every other product.
     """
-    fmt, of = unit.engine.result, _products(unit)
-    p, f = fmt.precision, fmt.fraction_bits
-    for name in of.names:
-        net = f"multiply.{name}"
-        yield f"  wire [{p - 1}:0] {name}_bits = {net}_zero ? 0 : {{{net}_significand, {p - of.bits}'d0}};"
-        yield f"  wire {PLACE} {name}_place = {net}_zero ? 0 : {{1'b0, {net}_exponent}};"
-        yield f"  wire {name}_negative = {net}_sign;"
-    yield f"  wire addend_zero = c[{fmt.bits - 2}:0] == 0; wire addend_negative = c[{fmt.bits - 1}] && !addend_zero;"
-    yield f"  wire [{p - 1}:0] addend_bits = addend_zero ? 0 : {{1'b1, c[{f - 1}:0]}};"
-    yield f"  wire {PLACE} addend_place = {{1'b0, c[{fmt.bits - 2}:{f}]}};"
+    fmt = unit.engine.result
+    for name in products_of(unit).names:
+        yield from product_term(unit, name)
+    yield from code_term(fmt, "addend", "c")
     larger, smaller = "product1_place > product0_place", ("product1", "product0")
-    fields = {"bits": f"[{p - 1}:0] ", "place": f"{PLACE} ", "negative": ""}
+    fields = {"bits": f"[{fmt.precision - 1}:0] ", "place": f"{PLACE} ", "negative": ""}
     for field, kind in fields.items():
         one, other = (f"{name}_{field}" for name in smaller)
         yield f"  wire {kind}high_{field} = {larger} ? {one} : {other};"
@@ -158,7 +117,7 @@ def _aligned(unit: Dot) -> ConeLemma:
             "align.subtract": f"align.nan || align.subtract == (|{signs} && !(&{signs}))",
         },
         ("second_lost && low_lost && !", "second_lost && !"),
-        assumes=tuple(fact for name in _products(unit).names for fact in _is_product(unit, name)),
+        assumes=tuple(fact for name in products_of(unit).names for fact in is_product(unit, name)),
         gives=_places(unit),
     )
 
@@ -245,20 +204,13 @@ def _normalised(unit: Dot) -> ConeLemma:
 
 def _rounded(unit: Dot) -> ConeLemma:
     """One rounding of the normalised sum, and NaN before it."""
-    fmt = unit.engine.result
-    f, nan = fmt.fraction_bits, fmt.nan_code(False)
     return ConeLemma(
         "the rounding, result and flags",
         (),
         (
-            f"  wire {PLACE} exponent = $signed(normalise.o_exponent);",
-            f"  wire signed [31:0] code = (exponent <<< {f}) + $signed({{1'b0, normalise.significand}}) - {1 << f}"
-            " + $signed({1'b0, normalise.guard});",
-            f"  wire over = !normalise.zero && code > {fmt.max_code}; wire under = !normalise.zero && code <= 0;",
-            f"  wire [{fmt.bits - 2}:0] ended = normalise.zero || under ? 0 : code;",
-            f"  wire [{fmt.bits - 1}:0] value = align.nan || over ? {nan} : {{add.sign && ended != 0, ended}};",
+            f"  wire {PLACE} exponent = $signed(normalise.o_exponent); wire nan = align.nan;",
             "  wire exact = !(normalise.guard || normalise.round || normalise.sticky) || normalise.zero;",
-            "  wire [4:0] raised = align.nan ? 0 : {1'b0, 1'b0, over, under, !exact || over || under};",
+            *rounded_up(unit.engine.result, "normalise.significand", "normalise.guard", "normalise.zero", "add.sign"),
         ),
         {"result": "result == value", "flags": "flags == raised"},
         ("!exact || over", "!exact"),
@@ -328,6 +280,6 @@ def _exact(unit: Dot) -> Iterator[ConeLemma]:
             tuple(lines),
             {},
             (right, wrong),
-            assumes=tuple(fact for name in _products(unit).names for fact in _is_product(unit, name)),
+            assumes=tuple(fact for name in products_of(unit).names for fact in is_product(unit, name)),
             gives=(f"nan || {fact}",),
         )

@@ -1,0 +1,153 @@
+"""The specification of an accumulator with chunks, by parts: the product, one step of the open chunk, one of the total.
+
+By induction over operations the registers hold what the engine says: the chunk, its steps so far, the total.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fp9.formats import FixedFormat
+from fp9.units import Dot, Mac, MacOp
+from fp9_rtl.rounding.facts import sum_facts
+from fp9_sim.proofs.cones import ConeLemma
+from fp9_sim.proofs.normal_spec import (
+    code_term,
+    is_nan,
+    is_normal,
+    is_product,
+    normal_products,
+    product_term,
+    rounded_up,
+    sum_of_two,
+)
+
+PROVES = (
+    "what every register takes for an operation, for all operands and whatever it held: the open chunk the exact sum "
+    "of the product and itself, or of the product alone where it is empty, rounded once; its count the steps in it; the "
+    "total the exact sum of the chunk and itself, or c, rounded once, where the chunk is full or folded; the flags "
+    "are those of both roundings, the result is the total"
+)
+ASSUMES = (
+    "pipeline registers are read as wires; that an operation meets the chunk, and the total behind it, once and in the "
+    "order in which operations enter, is the claim of the order",
+)
+
+_STAGES = 3
+"""With more, a register stands within the steps of the products."""
+
+_CHUNK, _COUNT, _TOTAL = "chunk_payload_chunk", "chunk_state_filled", "total_payload_result"
+_HELD = "chunk.payload"
+"""What stands in the registers of the chunk's stage."""
+
+
+def is_offered(unit: Dot) -> bool:
+    """Whether the lemmas speak of a unit: chunks of several steps of one product, exact but for their rounding, in one
+    format without subnormal numbers."""
+    engine = unit.engine
+    if not isinstance(unit, Mac) or unit.chunk_steps < 2 or engine.products > 1 or unit.stages > _STAGES:
+        return False
+    return engine.window is None and engine.promotion is None and is_normal(unit)
+
+
+def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
+    """The lemmas, each behind those that it rests on."""
+    assert isinstance(unit, Mac)
+    return (*normal_products(unit), _summed(unit), _counted(unit), _joined(unit), _shown())
+
+
+def _operation(unit: Mac) -> Iterator[str]:
+    """What an operation does with the chunk, whose count says whether it is open."""
+    yield f"  wire opens = op == {int(MacOp.LOAD)}; wire adds = opens || op == {int(MacOp.ACCUMULATE)};"
+    yield f"  wire holds = op == {int(MacOp.HOLD)}; wire clears = op == {int(MacOp.CLEAR)};"
+    yield f"  wire folds = op >= {int(MacOp.FOLD)}; wire is_open = {_COUNT}.held != 0;"
+
+
+def _summed(unit: Mac) -> ConeLemma:
+    """The open chunk and the step's flags."""
+    fmt = unit.engine.result
+    (product,) = unit.lane_names("product")
+    highest = max(sum_facts(unit).products[-1] + fmt.bias, _highest(fmt))
+    return ConeLemma(
+        "the chunk after an operation",
+        (),
+        (
+            *_operation(unit),
+            f"  wire [{fmt.bits - 1}:0] addend = is_open && !opens ? {_CHUNK}.held : 0;",
+            *product_term(unit, product),
+            *code_term(fmt, "addend", "addend"),
+            *sum_of_two(fmt, product, "addend", highest),
+            f"  wire nan = multiply.{product}_nan || {is_nan(fmt, 'addend')};",
+            *rounded_up(fmt, "significand", "guard", "zero", "negative"),
+        ),
+        {
+            f"{_CHUNK}.next": f"{_CHUNK}.next == (adds ? value : {_CHUNK}.held)",
+            **{f"{_HELD}_flags_{name}": f"{_flags()} == (adds ? raised : 0)" for name in _FLAGS},
+        },
+        ("is_open && !opens", "is_open"),
+        assumes=is_product(unit, product),
+    )
+
+
+_FLAGS = ("invalid", "divide_by_zero", "overflow", "underflow", "inexact")
+
+
+def _flags() -> str:
+    return f"{{{', '.join(f'{_HELD}_flags_{name}' for name in _FLAGS)}}}"
+
+
+def _highest(fmt: FixedFormat) -> int:
+    """The largest exponent of a code, as circuits count it."""
+    return (1 << fmt.exponent_bits) - 1
+
+
+def _counted(unit: Mac) -> ConeLemma:
+    """The chunk's steps so far, and what an operation means to the total."""
+    steps = unit.chunk_steps
+    return ConeLemma(
+        "the steps of the chunk, and whether it joins the total",
+        (),
+        (
+            *_operation(unit),
+            f"  wire [15:0] count = (opens ? 0 : {_COUNT}.held) + 1; wire full = count == {steps};",
+        ),
+        {
+            f"{_COUNT}.next": f"{_COUNT}.next == (adds ? (full ? 0 : count) : holds ? {_COUNT}.held : 0)",
+            f"{_HELD}_joins": f"{_HELD}_joins == (adds && full || folds && is_open)",
+            f"{_HELD}_restarts": f"{_HELD}_restarts == (opens || clears)",
+            "chunk.o_payload_c": "chunk.o_payload_c == (opens ? c : 0)",
+        },
+        (f"count == {steps}", f"count == {steps - 1}"),
+    )
+
+
+def _joined(unit: Mac) -> ConeLemma:
+    """The total, of what the chunk's stage holds, and the flags of the operation."""
+    fmt = unit.engine.result
+    return ConeLemma(
+        "the total after an operation, and its flags",
+        (),
+        (
+            f"  wire [{fmt.bits - 1}:0] base = {_HELD}_restarts ? chunk.o_payload_c : {_TOTAL}.held;",
+            *code_term(fmt, "chunk", f"{_CHUNK}.held"),
+            *code_term(fmt, "base", "base"),
+            *sum_of_two(fmt, "chunk", "base", _highest(fmt)),
+            f"  wire nan = {is_nan(fmt, f'{_CHUNK}.held')} || {is_nan(fmt, 'base')};",
+            *rounded_up(fmt, "significand", "guard", "zero", "negative"),
+        ),
+        {
+            f"{_TOTAL}.next": f"{_TOTAL}.next == ({_HELD}_joins ? value : base)",
+            "flags": f"flags == ({_flags()} | ({_HELD}_joins ? raised : 0))",
+        },
+        ("? value : base", f"? value : {_TOTAL}.held"),
+    )
+
+
+def _shown() -> ConeLemma:
+    return ConeLemma(
+        "the result of an operation",
+        (),
+        (),
+        {"result": f"result == {_TOTAL}.held"},
+        ("result ==", "result !="),
+    )

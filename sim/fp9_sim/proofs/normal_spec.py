@@ -1,0 +1,123 @@
+"""The specification of numbers that all have their first 1 in the first place: products, codes, the sum of two terms.
+
+Formats have no subnormal numbers and one NaN that is infinity, too (DLFloat). A term is `<name>_bits`, a significand
+of the result's precision or 0, `<name>_place`, the exponent of its first place as circuits count it, which is above 0,
+and `<name>_negative`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from fp9.formats import FixedFormat
+from fp9.rounding import Rounding
+from fp9.units import Dot
+from fp9_rtl.rounding.facts import sum_facts
+from fp9_sim.proofs.cones import ConeLemma
+from fp9_sim.proofs.product_spec import Products
+from fp9_sim.proofs.round_spec import PLACE
+
+
+def is_normal(unit: Dot) -> bool:
+    """Whether products and results are such numbers, by the rules of their formats alone, rounded to nearest, up."""
+    engine = unit.engine
+    fmt = engine.result
+    merged = all(f.flushes and f.nan_is_inf for f in (fmt, *unit.a, *unit.b))
+    flags = (engine.flush_result, engine.flush_addend, engine.zero_bypass, unit.bias_port, unit.gate_zeros)
+    plain = not fmt.padding and engine.rounding is Rounding.RNA and unit.scale is None and not any(flags)
+    if not (merged and plain and fmt.precision > products_of(unit).bits):
+        return False
+    return sum_facts(unit).products.start >= fmt.min_normal_exponent
+
+
+# --- terms ------------------------------------------------------------------------------------------------------------
+
+
+def products_of(unit: Dot) -> Products:
+    return Products(unit, unit.engine.result.bias)
+
+
+def normal_products(unit: Dot) -> Iterator[ConeLemma]:
+    """A lemma for each product, with its first 1 in the first place."""
+    of = products_of(unit)
+    lanes = zip(*(unit.lane_names(name) for name in ("a", "b", "product")), of.lemmas(), strict=True)
+    for a, b, product, lemma in lanes:
+        net = f"multiply.{product}"
+        number = f"{a}_nan || {b}_nan || {a}_zero || {b}_zero"
+        fields = {field.name: getattr(lemma, field.name) for field in dataclasses.fields(lemma)}
+        says = {
+            f"{net}_significand": f"{a}_nan || {b}_nan || {{{of.bits}'d0, {net}_significand}} == exact << up",
+            f"{net}_exponent": f"{number} || up >= 0 && up <= {of.bits}",
+        }
+        fields["says"] = {k: says.get(k, text) for k, text in lemma.says.items()}
+        up = f"  wire {PLACE} up = rank - $signed({{1'b0, {net}_exponent}});"
+        fields["lines"] = (*lemma.lines, up)
+        fields["gives"] = is_product(unit, product)
+        yield ConeLemma(**fields)
+
+
+def is_product(unit: Dot, product: str) -> tuple[str, ...]:
+    """What holds of every product."""
+    net, of = f"multiply.{product}", products_of(unit)
+    exponents = [exponent + of.bias for exponent in sum_facts(unit).products]
+    within = f"{net}_exponent >= {exponents[0]} && {net}_exponent <= {exponents[-1]}"
+    zero = f"{net}_nan || {net}_significand == 0"
+    return (f"{net}_zero ? {zero} : {net}_significand[{of.bits - 1}] && {within}",)
+
+
+def product_term(unit: Dot, product: str) -> Iterator[str]:
+    """A product as a term, that of a zero with the exponent 0."""
+    of, p = products_of(unit), unit.engine.result.precision
+    net = f"multiply.{product}"
+    yield f"  wire [{p - 1}:0] {product}_bits = {net}_zero ? 0 : {{{net}_significand, {p - of.bits}'d0}};"
+    yield f"  wire {PLACE} {product}_place = {net}_zero ? 0 : {{1'b0, {net}_exponent}};"
+    yield f"  wire {product}_negative = {net}_sign;"
+
+
+def code_term(fmt: FixedFormat, name: str, code: str) -> Iterator[str]:
+    """A code as a term."""
+    p, f, top = fmt.precision, fmt.fraction_bits, fmt.bits - 2
+    yield f"  wire {name}_zero = {code}[{top}:0] == 0; wire {name}_negative = {code}[{top + 1}] && !{name}_zero;"
+    yield f"  wire [{p - 1}:0] {name}_bits = {name}_zero ? 0 : {{1'b1, {code}[{f - 1}:0]}};"
+    yield f"  wire {PLACE} {name}_place = {{1'b0, {code}[{top}:{f}]}};"
+
+
+def is_nan(fmt: FixedFormat, code: str) -> str:
+    return f"&{code}[{fmt.bits - 2}:0]"
+
+
+# --- sum and rounding -------------------------------------------------------------------------------------------------
+
+
+def sum_of_two(fmt: FixedFormat, one: str, other: str, highest: int) -> Iterator[str]:
+    """The exact sum of two terms, whose places are `highest` at most, as `significand`, `exponent`, `guard` and `rest`;
+    whether it is `negative`, if it is not zero, and whether it is `zero`."""
+    p = fmt.precision
+    bits = p + highest + 1
+    yield from (
+        f"  wire [{bits - 1}:0] whole_{name} = {{{bits}'d0, {name}_bits}} << {name}_place;" for name in (one, other)
+    )
+    yield f"  wire opposite = {one}_negative != {other}_negative; wire larger = whole_{one} >= whole_{other};"
+    yield f"  wire [{bits - 1}:0] whole = !opposite ? whole_{one} + whole_{other}"
+    yield f"    : larger ? whole_{one} - whole_{other} : whole_{other} - whole_{one};"
+    yield f"  wire negative = opposite && !larger ? {other}_negative : {one}_negative; wire zero = whole == 0;"
+    yield f"  reg {PLACE} leading; integer i;"
+    yield f"  always @* begin leading = 0; for (i = 0; i < {bits}; i = i + 1) if (whole[i]) leading = i; end"
+    yield f"  wire {PLACE} exponent = leading - {p - 1};"
+    yield f"  wire [{bits + p}:0] moved = {{whole, {p + 1}'d0}} << ({bits - 1} - leading);"
+    yield f"  wire [{p - 1}:0] significand = moved[{bits + p}:{bits + 1}]; wire guard = moved[{bits}];"
+    yield f"  wire rest = moved[{bits - 1}:0] != 0; wire exact = !(guard || rest);"
+
+
+def rounded_up(fmt: FixedFormat, significand: str, guard: str, zero: str, negative: str) -> Iterator[str]:
+    """The number of a significand and the wire `exponent` rounded to nearest, up, as `ended`, and its code as `value`,
+    that of NaN where the wire `nan` says so; `raised` are its flags, by the wire `exact`."""
+    f = fmt.fraction_bits
+    yield f"  wire signed [31:0] code = (exponent <<< {f}) + $signed({{1'b0, {significand}}}) - {1 << f}"
+    yield f"    + $signed({{1'b0, {guard}}});"
+    yield f"  wire over = !{zero} && code > {fmt.max_code}; wire under = !{zero} && code <= 0;"
+    yield f"  wire [{fmt.bits - 2}:0] ended = {zero} || under ? 0 : code;"
+    yield f"  wire [{fmt.bits - 1}:0] value = nan || over ? {fmt.nan_code(False)}"
+    yield f"    : {{{negative} && ended != 0, ended}};"
+    yield "  wire [4:0] raised = nan ? 0 : {1'b0, 1'b0, over, under, !exact || over || under};"
