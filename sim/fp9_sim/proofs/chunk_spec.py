@@ -24,8 +24,8 @@ from fp9_sim.proofs.normal_spec import (
 
 PROVES = (
     "what every register takes for an operation, for all operands and whatever it held: the open chunk the exact sum "
-    "of the product and itself, or of the product alone where it is empty, rounded once; its count the steps in it; the "
-    "total the exact sum of the chunk and itself, or c, rounded once, where the chunk is full or folded; the flags "
+    "of the product and itself, or of the product alone where it is empty, rounded once; its count the steps in it; "
+    "the total the exact sum of the chunk and itself, or c, rounded once, where the chunk is full or folded; the flags "
     "are those of both roundings, the result is the total"
 )
 ASSUMES = (
