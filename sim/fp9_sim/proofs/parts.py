@@ -20,6 +20,7 @@ from typing import Any
 
 from fp9.units import Unit
 from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.netlists.alike import alike
 from fp9_sim.netlists.between import ENTER, LEAVE
 from fp9_sim.netlists.diagrams import by_diagrams
 from fp9_sim.netlists.function import function
@@ -42,6 +43,7 @@ class Lemma:
     that does; `gives` are further conditions that lemmas behind may assume. `control` is a text of the specification
     and the error that stands in its place. `adds` has the signs of terms, of which there are many, by the terms' nets:
     for decision diagrams, whose inputs are the terms as ones' complements, so that signs matter at the end alone.
+    `alike`: what it says has the circuit's inner nets, which are merged.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Lemma:
     assumes: tuple[str, ...] = ()
     gives: tuple[str, ...] = ()
     adds: Mapping[str, str] = field(default_factory=dict)
+    alike: bool = False
 
     @property
     def text(self) -> str:
@@ -93,7 +96,7 @@ def oblige_part(
     verilog = function(unit, verilog, tuple(steps))
     netlist = dismantled(unit, verilog)
     netlist.check(lemmas)
-    by = by_diagrams if case.lemma.adds else combinational
+    by = by_diagrams if case.lemma.adds else alike if case.lemma.alike else combinational
     adds = {term: netlist.present(sign, instead) for term, sign in case.lemma.adds.items()}
     return by(verilog, netlist.proof(case.lemma.steps, netlist.present(specification, instead), adds))
 

@@ -19,6 +19,7 @@ from fp9_sim.netlists.function import ACCUMULATOR
 from fp9_sim.proofs.parts import Lemma
 from fp9_sim.proofs.product_spec import Products
 from fp9_sim.proofs.round_spec import DECIDED, PLACE, rounded
+from fp9_sim.proofs.tree_spec import tree_lemmas
 
 PROVES = (
     "result and flags equal the sum in the window of the engine's record: exact products, each term cut below the "
@@ -29,6 +30,8 @@ _NONE = -(1 << 14)
 """Below all exponents."""
 _LOWEST_ADDEND = 2
 """The exponent of an addend's lowest binade, and one place above."""
+_MOST_BY_DIAGRAMS = 9
+"""Terms of which a diagram of the sum ends in less than two minutes."""
 _NO_NUMBER = "!align.invalid || align.nan"
 
 
@@ -235,6 +238,25 @@ def _fits(unit: Dot) -> str:
 def _added(unit: Dot) -> Iterator[Lemma]:
     """The sum of the terms, as magnitude and sign: for any integers in the window."""
     terms = (*unit.lane_names("product"), "addend")
+    window = _window_bits(unit)
+    if len(terms) > _MOST_BY_DIAGRAMS:
+        signs = {f"align.{term}": f"align.{term}_sign" for term in terms}
+        yield from tree_lemmas(_ADD, signs, _sum_bits(unit), "align.inf", "align.sign_of_infinity")
+    else:
+        yield _added_plainly(unit, terms)
+    yield Lemma(
+        "the sum high above all products, and of nothing",
+        _ADD,
+        (),
+        {},
+        (f">> {window - 1}", f">> {window - 2}"),
+        assumes=(_hangs(unit, _nothing_kept(unit)), *(_of_term(unit, term) for term in terms)),
+        gives=(_of_sum(unit), _hangs(unit, "add.sum == 0")),
+    )
+
+
+def _added_plainly(unit: Dot, terms: tuple[str, ...]) -> Lemma:
+    """The sum of the terms one by one, by diagrams."""
     bits, window = _sum_bits(unit) + 2, _window_bits(unit)
     lines, before = [], f"{bits}'d0"
     for term in terms:
@@ -242,7 +264,7 @@ def _added(unit: Dot) -> Iterator[Lemma]:
         lines.append(f"  wire signed [{bits - 1}:0] with_{term} = {before} + (align.{term}_sign ? -{wide} : {wide});")
         before = f"with_{term}"
     lines.append(f"  wire signed [{bits - 1}:0] magnitude = add.sum;")
-    yield Lemma(
+    return Lemma(
         "the sum of all terms",
         _ADD,
         tuple(lines),
@@ -253,15 +275,6 @@ def _added(unit: Dot) -> Iterator[Lemma]:
         ("-magnitude", "~magnitude"),
         gives=(_fits(unit),),
         adds={f"align.{term}": f"align.{term}_sign" for term in terms},
-    )
-    yield Lemma(
-        "the sum high above all products, and of nothing",
-        _ADD,
-        (),
-        {},
-        (f">> {window - 1}", f">> {window - 2}"),
-        assumes=(_hangs(unit, _nothing_kept(unit)), *(_of_term(unit, term) for term in terms)),
-        gives=(_of_sum(unit), _hangs(unit, "add.sum == 0")),
     )
 
 
