@@ -76,8 +76,9 @@ def _summed(unit: Mac) -> ConeLemma:
             f"  wire [{fmt.bits - 1}:0] addend = is_open && !opens ? {_CHUNK}.held : 0;",
             *product_term(unit, product),
             *code_term(fmt, "addend", "addend"),
-            *sum_of_two(fmt, product, "addend", highest),
+            *sum_of_two(fmt, product, "addend", fmt.precision, range(highest + 1)),
             f"  wire nan = multiply.{product}_nan || {is_nan(fmt, 'addend')};",
+            "  wire exact = !(guard || rest);",
             *rounded_up(fmt, "significand", "guard", "zero", "negative"),
         ),
         {
@@ -131,8 +132,9 @@ def _joined(unit: Mac) -> ConeLemma:
             f"  wire [{fmt.bits - 1}:0] base = {_HELD}_restarts ? chunk.o_payload_c : {_TOTAL}.held;",
             *code_term(fmt, "chunk", f"{_CHUNK}.held"),
             *code_term(fmt, "base", "base"),
-            *sum_of_two(fmt, "chunk", "base", _highest(fmt)),
+            *sum_of_two(fmt, "chunk", "base", fmt.precision, range(_highest(fmt) + 1)),
             f"  wire nan = {is_nan(fmt, f'{_CHUNK}.held')} || {is_nan(fmt, 'base')};",
+            "  wire exact = !(guard || rest);",
             *rounded_up(fmt, "significand", "guard", "zero", "negative"),
         ),
         {

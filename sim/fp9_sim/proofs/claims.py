@@ -15,6 +15,7 @@ from fp9_sim.netlists.function import function
 from fp9_sim.netlists.hard import hard
 from fp9_sim.netlists.solver import Obligation, Verdict, combinational
 from fp9_sim.proofs import (
+    aligned_spec,
     chain_spec,
     chunk_spec,
     fixed_spec,
@@ -189,7 +190,7 @@ def _(unit: Fpu) -> list[Claim]:
     return _only_handshake(unit, "operands of two widths")
 
 
-_CONES = (fixed_spec, pair_spec, kulisch_spec, chunk_spec)
+_CONES = (fixed_spec, pair_spec, aligned_spec, kulisch_spec, chunk_spec)
 """Specifications of sums whose circuits are cut at nets."""
 
 

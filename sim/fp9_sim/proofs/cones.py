@@ -8,6 +8,7 @@ lemma names, one before it has said, and what it assumes, one before it has give
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import re
@@ -59,6 +60,12 @@ class ConeLemma(Lemma):
     stand in the order of their places."""
 
     at: Mapping[str, int] = field(default_factory=dict)
+
+
+def cone(lemma: Lemma, **changed: Any) -> ConeLemma:
+    """A lemma as one about a cone, with other fields where they are given."""
+    fields = {field.name: getattr(lemma, field.name) for field in dataclasses.fields(lemma)}
+    return ConeLemma(**fields | changed)
 
 
 def oblige_cone(unit: Unit, lemmas: Sequence[ConeLemma], verilog: str, case: Case, specification: str) -> Obligation:

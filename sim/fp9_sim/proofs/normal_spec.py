@@ -1,20 +1,19 @@
 """The specification of numbers that all have their first 1 in the first place: products, codes, the sum of two terms.
 
 Formats have no subnormal numbers and one NaN that is infinity, too (DLFloat). A term is `<name>_bits`, a significand
-of the result's precision or 0, `<name>_place`, the exponent of its first place as circuits count it, which is above 0,
-and `<name>_negative`.
+of the result's precision or 0, `<name>_place`, the exponent of its first place as circuits count it, and
+`<name>_negative`.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 from fp9.formats import FixedFormat
 from fp9.rounding import Rounding
 from fp9.units import Dot
 from fp9_rtl.rounding.facts import sum_facts
-from fp9_sim.proofs.cones import ConeLemma
+from fp9_sim.proofs.cones import ConeLemma, cone
 from fp9_sim.proofs.product_spec import Products
 from fp9_sim.proofs.round_spec import PLACE
 
@@ -45,16 +44,16 @@ def normal_products(unit: Dot) -> Iterator[ConeLemma]:
     for a, b, product, lemma in lanes:
         net = f"multiply.{product}"
         number = f"{a}_nan || {b}_nan || {a}_zero || {b}_zero"
-        fields = {field.name: getattr(lemma, field.name) for field in dataclasses.fields(lemma)}
         says = {
             f"{net}_significand": f"{a}_nan || {b}_nan || {{{of.bits}'d0, {net}_significand}} == exact << up",
             f"{net}_exponent": f"{number} || up >= 0 && up <= {of.bits}",
         }
-        fields["says"] = {k: says.get(k, text) for k, text in lemma.says.items()}
-        up = f"  wire {PLACE} up = rank - $signed({{1'b0, {net}_exponent}});"
-        fields["lines"] = (*lemma.lines, up)
-        fields["gives"] = is_product(unit, product)
-        yield ConeLemma(**fields)
+        yield cone(
+            lemma,
+            says={said: says.get(said, text) for said, text in lemma.says.items()},
+            lines=(*lemma.lines, f"  wire {PLACE} up = rank - $signed({{1'b0, {net}_exponent}});"),
+            gives=is_product(unit, product),
+        )
 
 
 def is_product(unit: Dot, product: str) -> tuple[str, ...]:
@@ -90,24 +89,23 @@ def is_nan(fmt: FixedFormat, code: str) -> str:
 # --- sum and rounding -------------------------------------------------------------------------------------------------
 
 
-def sum_of_two(fmt: FixedFormat, one: str, other: str, highest: int) -> Iterator[str]:
-    """The exact sum of two terms, whose places are `highest` at most, as `significand`, `exponent`, `guard` and `rest`;
-    whether it is `negative`, if it is not zero, and whether it is `zero`."""
-    p = fmt.precision
-    bits = p + highest + 1
-    yield from (
-        f"  wire [{bits - 1}:0] whole_{name} = {{{bits}'d0, {name}_bits}} << {name}_place;" for name in (one, other)
-    )
+def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int, places: range) -> Iterator[str]:
+    """The exact sum of two terms, here with significands of `bits` bits, as `significand`, `exponent`, `guard` and
+    `rest`; whether it is `negative`, if it is not zero, and whether it is `zero`."""
+    p, lowest = fmt.precision, places[0]
+    width = bits + len(places)
+    for name in (one, other):
+        yield f"  wire [{width - 1}:0] whole_{name} = {{{width}'d0, {name}_bits}} << ({name}_place - ({lowest}));"
     yield f"  wire opposite = {one}_negative != {other}_negative; wire larger = whole_{one} >= whole_{other};"
-    yield f"  wire [{bits - 1}:0] whole = !opposite ? whole_{one} + whole_{other}"
+    yield f"  wire [{width - 1}:0] whole = !opposite ? whole_{one} + whole_{other}"
     yield f"    : larger ? whole_{one} - whole_{other} : whole_{other} - whole_{one};"
     yield f"  wire negative = opposite && !larger ? {other}_negative : {one}_negative; wire zero = whole == 0;"
     yield f"  reg {PLACE} leading; integer i;"
-    yield f"  always @* begin leading = 0; for (i = 0; i < {bits}; i = i + 1) if (whole[i]) leading = i; end"
-    yield f"  wire {PLACE} exponent = leading - {p - 1};"
-    yield f"  wire [{bits + p}:0] moved = {{whole, {p + 1}'d0}} << ({bits - 1} - leading);"
-    yield f"  wire [{p - 1}:0] significand = moved[{bits + p}:{bits + 1}]; wire guard = moved[{bits}];"
-    yield f"  wire rest = moved[{bits - 1}:0] != 0; wire exact = !(guard || rest);"
+    yield f"  always @* begin leading = 0; for (i = 0; i < {width}; i = i + 1) if (whole[i]) leading = i; end"
+    yield f"  wire {PLACE} exponent = leading - {bits - 1} + ({lowest});"
+    yield f"  wire [{width + p}:0] moved = {{whole, {p + 1}'d0}} << ({width - 1} - leading);"
+    yield f"  wire [{p - 1}:0] significand = moved[{width + p}:{width + 1}]; wire guard = moved[{width}];"
+    yield f"  wire rest = moved[{width - 1}:0] != 0;"
 
 
 def rounded_up(fmt: FixedFormat, significand: str, guard: str, zero: str, negative: str) -> Iterator[str]:

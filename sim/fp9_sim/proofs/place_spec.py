@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fp9.formats import floor_log2
 from fp9.units import Dot, product_range
 from fp9_rtl.sums.fixed.places import product_bias
-from fp9_sim.proofs.cones import ConeLemma
+from fp9_sim.proofs.cones import ConeLemma, cone
 from fp9_sim.proofs.product_spec import Products
 from fp9_sim.proofs.round_spec import PLACE
 
@@ -53,8 +52,7 @@ class Places:
         """A lemma for each product, and one for its place."""
         of = self.products
         for lemma, product in zip(of.lemmas(), of.names, strict=True):
-            fields = {field.name: getattr(lemma, field.name) for field in dataclasses.fields(lemma)}
-            yield ConeLemma(**fields | {"gives": (*lemma.gives, *self._facts(product))})
+            yield cone(lemma, gives=(*lemma.gives, *self._facts(product)))
         for product in of.names:
             yield self._placed(product)
 
