@@ -125,10 +125,16 @@ def _places(unit: Dot) -> range:
 
 
 def _is_sum(unit: Dot) -> str:
-    """That the products' sum is zero, or its exponent within reach."""
-    places, number = _places(unit), f"$signed({_SUM}_exponent)"
+    """That the products' sum is zero, or has its first 1 in the first place, and an exponent within reach."""
+    places, number, net = _places(unit), f"$signed({_SUM}_exponent)", f"{_SUM}_significand"
     within = f"{number} >= {places[0]} && {number} <= {places[-1]}"
-    return f"{_PRODUCTS}.nan || {_SUM}_significand == 0 || {within}"
+    return f"{_PRODUCTS}.nan || {net} == 0 || {net}[{_sum_bits(unit) - 1}] && {within}"
+
+
+def _is_addend(unit: Dot) -> str:
+    """That what is left of the addend is zero, or has its first 1 in the first place."""
+    first = unit.engine.addend_format.fraction_bits
+    return f"cut.c_nan || cut.c_significand == 0 || cut.c_significand[{first}]"
 
 
 def _cut(unit: Dot) -> ConeLemma:
@@ -152,6 +158,7 @@ def _cut(unit: Dot) -> ConeLemma:
             "cut.o_dropped": f"cut.c_nan || cut.o_dropped == ({_PRODUCTS}.dropped || kept != addend_bits)",
         },
         ("below <= 0", "below <= 1"),
+        gives=(_is_addend(unit),),
     )
 
 
@@ -176,5 +183,5 @@ def _rounded(unit: Dot) -> ConeLemma:
         ),
         {"result": "result == value", "flags": "flags == raised"},
         ("guard || rest || cut.o_dropped", "guard || rest"),
-        assumes=(_is_sum(unit),),
+        assumes=(_is_sum(unit), _is_addend(unit)),
     )
