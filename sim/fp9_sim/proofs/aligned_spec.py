@@ -117,24 +117,28 @@ def _added(unit: Dot) -> ConeLemma:
     )
 
 
-def _places(unit: Dot) -> range:
-    """The exponents of the first places of the products' sum and of addends."""
-    fmt = unit.engine.result
-    highest = max(products_of(unit).exponents[-1] + _sum_bits(unit) - _window(unit), (1 << fmt.exponent_bits) - 1)
+def _exponents(unit: Dot) -> range:
+    """The exponents of the first place of the products' sum."""
+    highest = products_of(unit).exponents[-1] + (unit.products - 1).bit_length()
     return range(-_sum_bits(unit), highest + 1)
 
 
 def _is_sum(unit: Dot) -> str:
     """That the products' sum is zero, or has its first 1 in the first place, and an exponent within reach."""
-    places, number, net = _places(unit), f"$signed({_SUM}_exponent)", f"{_SUM}_significand"
-    within = f"{number} >= {places[0]} && {number} <= {places[-1]}"
-    return f"{_PRODUCTS}.nan || {net} == 0 || {net}[{_sum_bits(unit) - 1}] && {within}"
+    within, number, net = _exponents(unit), f"$signed({_SUM}_exponent)", f"{_SUM}_significand"
+    exponent = f"{number} >= {within[0]} && {number} <= {within[-1]}"
+    return f"{_PRODUCTS}.nan || {net} == 0 || {net}[{_sum_bits(unit) - 1}] && {exponent}"
 
 
 def _is_addend(unit: Dot) -> str:
-    """That what is left of the addend is zero, or has its first 1 in the first place."""
-    first = unit.engine.addend_format.fraction_bits
-    return f"cut.c_nan || cut.c_significand == 0 || cut.c_significand[{first}]"
+    """That what is left of the addend is zero, or has its first 1 in the first place, and no bits but the addend's."""
+    f = unit.engine.addend_format.fraction_bits
+    own = f"(cut.c_significand[{f - 1}:0] & ~c[{f - 1}:0]) == 0"
+    return f"cut.c_nan || cut.c_significand == 0 || cut.c_significand[{f}] && {own}"
+
+
+def _is_code(unit: Dot) -> str:
+    return f"cut.c_nan == {is_nan(unit.engine.addend_format, 'c')}"
 
 
 def _cut(unit: Dot) -> ConeLemma:
@@ -152,19 +156,20 @@ def _cut(unit: Dot) -> ConeLemma:
             "    : (addend_bits >> below) << below;",
         ),
         {
-            "cut.c_nan": f"cut.c_nan == {is_nan(fmt, 'c')}",
+            "cut.c_nan": _is_code(unit),
             "cut.c_significand": "cut.c_nan || cut.c_significand == kept",
             "cut.c_sign": "cut.c_nan || cut.c_sign == addend_negative",
             "cut.o_dropped": f"cut.c_nan || cut.o_dropped == ({_PRODUCTS}.dropped || kept != addend_bits)",
         },
         ("below <= 0", "below <= 1"),
-        gives=(_is_addend(unit),),
+        gives=(_is_addend(unit), _is_code(unit)),
     )
 
 
 def _rounded(unit: Dot) -> ConeLemma:
     """The exact sum of what is left, rounded once."""
-    fmt, places = unit.engine.result, _places(unit)
+    fmt, within = unit.engine.result, _exponents(unit)
+    places = range(within[0], max(within.stop, 1 << fmt.exponent_bits))
     bits = max(_sum_bits(unit), fmt.precision)
     sum_net = f"{_SUM}_significand"
     exponent = f"c[{fmt.bits - 2}:{fmt.fraction_bits}]"
@@ -183,5 +188,5 @@ def _rounded(unit: Dot) -> ConeLemma:
         ),
         {"result": "result == value", "flags": "flags == raised"},
         ("guard || rest || cut.o_dropped", "guard || rest"),
-        assumes=(_is_sum(unit), _is_addend(unit)),
+        assumes=(_is_sum(unit), _is_addend(unit), _is_code(unit)),
     )

@@ -103,8 +103,9 @@ def _highest(fmt: FixedFormat) -> int:
 
 
 def _counted(unit: Mac) -> ConeLemma:
-    """The chunk's steps so far, and what an operation means to the total."""
+    """The chunk's steps so far, which are never those of a full one, and what an operation means to the total."""
     steps = unit.chunk_steps
+    never = f"{_COUNT}.held >= {steps}"
     return ConeLemma(
         "the steps of the chunk, and whether it joins the total",
         (),
@@ -113,12 +114,13 @@ def _counted(unit: Mac) -> ConeLemma:
             f"  wire [15:0] count = (opens ? 0 : {_COUNT}.held) + 1; wire full = count == {steps};",
         ),
         {
-            f"{_COUNT}.next": f"{_COUNT}.next == (adds ? (full ? 0 : count) : holds ? {_COUNT}.held : 0)",
-            f"{_HELD}_joins": f"{_HELD}_joins == (adds && full || folds && is_open)",
+            f"{_COUNT}.next": f"{never} || {_COUNT}.next == (adds ? (full ? 0 : count) : holds ? {_COUNT}.held : 0)",
+            f"{_HELD}_joins": f"{never} || {_HELD}_joins == (adds && full || folds && is_open)",
             f"{_HELD}_restarts": f"{_HELD}_restarts == (opens || clears)",
             "chunk.o_payload_c": "chunk.o_payload_c == (opens ? c : 0)",
         },
         (f"count == {steps}", f"count == {steps - 1}"),
+        gives=(f"{never} || {_COUNT}.next < {steps}",),
     )
 
 
