@@ -168,8 +168,7 @@ def _cut(unit: Dot) -> ConeLemma:
 
 def _rounded(unit: Dot) -> ConeLemma:
     """The exact sum of what is left, rounded once."""
-    fmt, within = unit.engine.result, _exponents(unit)
-    places = range(within[0], max(within.stop, 1 << fmt.exponent_bits))
+    fmt = unit.engine.result
     bits = max(_sum_bits(unit), fmt.precision)
     sum_net = f"{_SUM}_significand"
     exponent = f"c[{fmt.bits - 2}:{fmt.fraction_bits}]"
@@ -178,11 +177,11 @@ def _rounded(unit: Dot) -> ConeLemma:
         (),
         (
             f"  wire [{bits - 1}:0] products_bits = {{{bits}'d0, {sum_net}}} << {bits - _sum_bits(unit)};",
-            f"  wire {PLACE} products_place = {sum_net} == 0 ? {places[0]} : $signed({_SUM}_exponent);",
+            f"  wire {PLACE} products_place = $signed({_SUM}_exponent);",
             "  wire products_negative = add_products.sign; wire addend_negative = cut.c_sign;",
             f"  wire [{bits - 1}:0] addend_bits = {{{bits}'d0, cut.c_significand}} << {bits - fmt.precision};",
             f"  wire {PLACE} addend_place = {{1'b0, {exponent}}};",
-            *sum_of_two(fmt, "products", "addend", bits, places),
+            *sum_of_two(fmt, "products", "addend", bits),
             f"  wire nan = {_PRODUCTS}.nan || cut.c_nan; wire exact = !(guard || rest || cut.o_dropped);",
             *rounded_up(fmt, "significand", "guard", "zero", "negative"),
         ),

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fp9.formats import FixedFormat
 from fp9.units import Dot, Mac, MacOp
-from fp9_rtl.rounding.facts import sum_facts
 from fp9_sim.proofs.cones import ConeLemma
 from fp9_sim.proofs.normal_spec import (
     code_term,
@@ -67,7 +65,6 @@ def _summed(unit: Mac) -> ConeLemma:
     """The open chunk and the step's flags."""
     fmt = unit.engine.result
     (product,) = unit.lane_names("product")
-    highest = max(sum_facts(unit).products[-1] + fmt.bias, _highest(fmt))
     return ConeLemma(
         "the chunk after an operation",
         (),
@@ -76,7 +73,7 @@ def _summed(unit: Mac) -> ConeLemma:
             f"  wire [{fmt.bits - 1}:0] addend = is_open && !opens ? {_CHUNK}.held : 0;",
             *product_term(unit, product),
             *code_term(fmt, "addend", "addend"),
-            *sum_of_two(fmt, product, "addend", fmt.precision, range(highest + 1)),
+            *sum_of_two(fmt, product, "addend", fmt.precision),
             f"  wire nan = multiply.{product}_nan || {is_nan(fmt, 'addend')};",
             "  wire exact = !(guard || rest);",
             *rounded_up(fmt, "significand", "guard", "zero", "negative"),
@@ -95,11 +92,6 @@ _FLAGS = ("invalid", "divide_by_zero", "overflow", "underflow", "inexact")
 
 def _flags() -> str:
     return f"{{{', '.join(f'{_HELD}_flags_{name}' for name in _FLAGS)}}}"
-
-
-def _highest(fmt: FixedFormat) -> int:
-    """The largest exponent of a code, as circuits count it."""
-    return (1 << fmt.exponent_bits) - 1
 
 
 def _counted(unit: Mac) -> ConeLemma:
@@ -134,7 +126,7 @@ def _joined(unit: Mac) -> ConeLemma:
             f"  wire [{fmt.bits - 1}:0] base = {_HELD}_restarts ? chunk.o_payload_c : {_TOTAL}.held;",
             *code_term(fmt, "chunk", f"{_CHUNK}.held"),
             *code_term(fmt, "base", "base"),
-            *sum_of_two(fmt, "chunk", "base", fmt.precision, range(_highest(fmt) + 1)),
+            *sum_of_two(fmt, "chunk", "base", fmt.precision),
             f"  wire nan = {is_nan(fmt, f'{_CHUNK}.held')} || {is_nan(fmt, 'base')};",
             "  wire exact = !(guard || rest);",
             *rounded_up(fmt, "significand", "guard", "zero", "negative"),

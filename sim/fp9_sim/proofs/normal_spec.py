@@ -89,23 +89,32 @@ def is_nan(fmt: FixedFormat, code: str) -> str:
 # --- sum and rounding -------------------------------------------------------------------------------------------------
 
 
-def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int, places: range) -> Iterator[str]:
-    """The exact sum of two terms, here with significands of `bits` bits, as `significand`, `exponent`, `guard` and
-    `rest`; whether it is `negative`, if it is not zero, and whether it is `zero`."""
-    p, lowest = fmt.precision, places[0]
-    width = bits + len(places)
+def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[str]:
+    """The exact sum of two terms, here with significands of `bits` bits, the result's precision at least.
+
+    Its wires are `significand`, `exponent`, `guard` and `rest`, `zero`, and `negative` where it is not zero.
+
+    A term far below the other is moved up to where it still is less than any place that rounding looks at. The other
+    is a multiple of such places, so that the sum stays strictly between the same two, wherever the term stands.
+    """
+    p, far = fmt.precision, bits + 3
+    width = bits + far + 1
+    yield f"  wire other_leads = {one}_bits == 0 || {other}_bits != 0 && {other}_place > {one}_place;"
+    yield f"  wire {PLACE} lead = other_leads ? {other}_place : {one}_place;"
     for name in (one, other):
-        yield f"  wire [{width - 1}:0] whole_{name} = {{{width}'d0, {name}_bits}} << ({name}_place - ({lowest}));"
+        yield f"  wire {PLACE} below_{name} = lead - {name}_place;"
+        yield f"  wire [{width - 1}:0] whole_{name} = {{1'b0, {name}_bits, {far}'d0}}"
+        yield f"    >> (below_{name} > {far} ? {far} : below_{name});"
     yield f"  wire opposite = {one}_negative != {other}_negative; wire larger = whole_{one} >= whole_{other};"
     yield f"  wire [{width - 1}:0] whole = !opposite ? whole_{one} + whole_{other}"
     yield f"    : larger ? whole_{one} - whole_{other} : whole_{other} - whole_{one};"
     yield f"  wire negative = opposite && !larger ? {other}_negative : {one}_negative; wire zero = whole == 0;"
     yield f"  reg {PLACE} leading; integer i;"
     yield f"  always @* begin leading = 0; for (i = 0; i < {width}; i = i + 1) if (whole[i]) leading = i; end"
-    yield f"  wire {PLACE} exponent = leading - {bits - 1} + ({lowest});"
-    yield f"  wire [{width + p}:0] moved = {{whole, {p + 1}'d0}} << ({width - 1} - leading);"
-    yield f"  wire [{p - 1}:0] significand = moved[{width + p}:{width + 1}]; wire guard = moved[{width}];"
-    yield f"  wire rest = moved[{width - 1}:0] != 0;"
+    yield f"  wire {PLACE} exponent = lead + leading - {width - 2};"
+    yield f"  wire [{width - 1}:0] moved = whole << ({width - 1} - leading);"
+    yield f"  wire [{p - 1}:0] significand = moved[{width - 1}:{width - p}]; wire guard = moved[{width - p - 1}];"
+    yield f"  wire rest = moved[{width - p - 2}:0] != 0;"
 
 
 def rounded_up(fmt: FixedFormat, significand: str, guard: str, zero: str, negative: str) -> Iterator[str]:
