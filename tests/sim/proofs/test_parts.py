@@ -105,6 +105,29 @@ def test_an_accumulator_whose_products_are_cut_within_a_step_is_compared_with_it
     assert [claim.name for claim in claims_of(deeper)][:2] == ["values", "values of the step"]
 
 
+_FIVE_TERMS = dataclasses.replace(_UNIT, engine=engine("hopper(G=4)"))
+_BY_ADDERS = [
+    "the sum of all terms, by carry-save adders",
+    "a carry-save adder: two rows of the sum of three",
+    "the last addition: magnitude and sign of the number that two rows are",
+    "the sum high above all products, and of nothing",
+]
+
+
+def test_a_sum_of_many_terms_is_proven_by_its_carry_save_adders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same of few terms, where it takes a second."""
+    monkeypatch.setattr(window_spec, "_MOST_BY_DIAGRAMS", 4)
+    (values,), verilog = claims_of(_FIVE_TERMS), fp9_rtl.verilog(_FIVE_TERMS)
+    cases = {case.name: case for case in values.cases}
+    assert "the sum of all terms" not in cases
+    for name in _BY_ADDERS:
+        record = decided(_FIVE_TERMS, values, cases[name], verilog, 100)
+        assert (record.state, record.control_refuted) == (State.PROVEN.value, True), name
+    changed = verilog.replace(" sums_2 = sums ^", " sums_2 = ~sums ^")
+    assert changed != verilog
+    assert decided(_FIVE_TERMS, values, cases[_BY_ADDERS[0]], changed, 100).state == State.REFUTED.value
+
+
 def test_lemmas_have_to_cover_the_circuit() -> None:
     """Without one of them the proof ends with a sentence that says what is missing."""
     netlist, lemmas = dismantled(_UNIT, fp9_rtl.verilog(_UNIT)), window_spec.lemmas(_UNIT)
