@@ -22,12 +22,16 @@ read_verilog unit.v
 hierarchy -check -top {name}
 proc
 flatten
+{settled}write_json unit.json
+"""
+
+_SETTLED = """\
 opt_expr
 opt_clean
 opt_dff
 opt_clean
-write_json unit.json
 """
+"""Takes out registers that hold a constant; one that reads another takes its value at the next turn."""
 
 _REGISTERS = ("$dff", "$dffe", "$sdff", "$sdffe", "$sdffce", "$adff", "$adffe")
 Cell = dict[str, Any]
@@ -56,7 +60,7 @@ def tagged_design(unit: Unit, verilog: str) -> Tagged:
     with tempfile.TemporaryDirectory(prefix="fp9-order-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)
-        run_yosys(_FLATTEN.format(name=unit.name), folder)
+        run_yosys(_FLATTEN.format(name=unit.name, settled=_SETTLED * unit.stages), folder)
         design = json.loads((folder / "unit.json").read_text())
     netlist = Netlist(unit, design["modules"][unit.name])
     stages = netlist.stages()

@@ -13,10 +13,11 @@ from fp9.engines import Addend, Engine
 from fp9.formats import FixedFormat
 from fp9.formats.fixed import Specials
 from fp9.rounding import Rounding
-from fp9.units import Dot, Mac
+from fp9.units import CATALOGUE, Dot, Mac
 from fp9_sim.netlists.solver import State
 from fp9_sim.proofs import aligned_spec, chunk_spec, claims_of, decided
 from fp9_sim.proofs.cones import flattened
+from fp9_sim.proofs.tagging import tagged_design
 
 _OPERAND = FixedFormat("operand", 3, 1, 3, False, Specials.MERGED, Rounding.RNA)
 _RESULT = FixedFormat("result", 4, 4, 7, False, Specials.MERGED, Rounding.RNA)
@@ -105,3 +106,11 @@ def test_no_lemmas_speak_of_other_chunks_and_windows() -> None:
     for fields in ({"addend": Addend.INSIDE}, {"window": 3}, {"rounding": Rounding.RTZ}):
         engine = dataclasses.replace(_ALIGNED.engine, **fields)
         assert not aligned_spec.is_offered(dataclasses.replace(_ALIGNED, engine=engine))
+
+
+def test_a_constant_that_passes_registers_is_no_data_of_a_stage() -> None:
+    """No sum divides by zero: neither chunk nor total keeps that flag, of which no stage says when it was taken."""
+    unit = CATALOGUE["mac_dlfloat16_chunked"]
+    stages = tagged_design(unit, fp9_rtl.verilog(unit)).stages
+    assert len(stages) == unit.stages
+    assert all(stages)
