@@ -300,7 +300,7 @@ def _start(
     if (*lead, *shape[len(batch) :]) != codes.shape or not broadcasts(lead, batch):
         raise ValueError(f"c of shape {codes.shape} given; give codes of {fmt.name} of shape {shape}")
     numbers = decode_to(codes, fmt, np.float64)
-    return numbers if codes.shape == shape else np.array(np.broadcast_to(numbers, shape))
+    return numbers if codes.shape == shape else np.array(np.broadcast_to(numbers, shape), order="C")
 
 
 def _random(

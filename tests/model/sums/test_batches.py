@@ -7,12 +7,14 @@ import pickle
 from collections.abc import Iterator
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from tests.rosters import FACTORS, PRESETS
 
 import fp9
 from fp9.engines import ENGINES, Scaling
+from fp9.kernels.aligned import aligned
 
 VARIANTS = ("dlfloat(zero_bypass=true)", "fma_fp16(rounding=rup)", "exact(result=e4m3)", "deepseek(chunk=32,G=8)")
 FORMATS = [fmt.name for fmt in FACTORS]
@@ -131,6 +133,15 @@ def test_leading_axes_broadcast_as_numpy_has_them(shapes: tuple[tuple[int, ...],
         assert np.array_equal(fp9.matmul(fp9.operand(a, "e4m3"), fp9.operand(b, "e5m2"), engine=engine, c=c), want)
         both = fp9.matmul(a, b, "e4m3", "e5m2", engine, c, flags=True)
         assert np.array_equal(both[0], want) and np.array_equal(both[1], flags)
+
+
+def test_kernels_are_compiled_once_for_addends_that_broadcast_and_others() -> None:
+    """To Numba arrays of another layout are another type, for which a kernel is compiled for seconds."""
+    rng = np.random.default_rng(3)
+    c = np.asarray(fp9.encode(rng.standard_normal((4, 5)), "fp32"))
+    fp9.matmul(codes("e4m3", (4, 20), rng), codes("e5m2", (3, 20, 5), rng), "e4m3", "e5m2", "deepseek", c, flags=True)
+    met = [kind for types in aligned.signatures for kind in types if isinstance(kind, numba.types.Array)]
+    assert {array.layout for array in met} == {"C"}
 
 
 @pytest.mark.parametrize("engine", ["fma_fp32", "dlfloat", "hopper", "exact"])
