@@ -18,6 +18,7 @@ from fp9.suites.chunks import chunk_corner
 from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value, fixed, table_columns
 from fp9.suites.exact import exact_corner, kulisch_corner
 from fp9.suites.far import far_corner
+from fp9.suites.gone import gone_corner
 from fp9.suites.infinite import infinite_corner
 from fp9.suites.left import left_corner
 from fp9.suites.lost import lost_addend_corner, lost_corner, lost_sum_corner
@@ -70,6 +71,7 @@ _FURTHER = (
     lost_addend_corner,
     lost_sum_corner,
     left_corner,
+    gone_corner,
 )
 """Families of the dot products whose engines call for them."""
 

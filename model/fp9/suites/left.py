@@ -13,7 +13,6 @@ what is large, or beside an addend that is far larger, the small product alone d
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from fp9.formats import Format
 from fp9.suites.columns import Codes, Inputs, fixed
 from fp9.suites.families import by_size, product
 from fp9.suites.lanes import by_exponent, of_exponent
-from fp9.suites.scales import scales_of
+from fp9.suites.scales import reach_of_scales, scales_of
 from fp9.suites.sums import operand_pairs, ports
 from fp9.units import Dot
 
@@ -94,9 +93,7 @@ def _small(a: Format, b: Format, rng: np.random.Generator) -> tuple[Codes, Codes
 def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
     """The exponents that both scales have together: half of them bring what is left to the subnormal results, or
     below, until an addend that is no zero leaves nothing of it; the others are any."""
-    assert unit.scale is not None
-    result, one = fixed(unit.engine.output), unit.scale.code_of(Fraction(1))
-    lowest, highest = -2 * one, 2 * (unit.scale.max_code - one)
+    result, (lowest, highest) = fixed(unit.engine.output), reach_of_scales(unit)
     normal = result.min_normal_exponent
     place = rng.integers(normal - 2 * result.precision, normal + 2, _COUNT)
     to_subnormal = np.clip(place - np.floor(np.log2(rest)).astype(np.int64), lowest, highest)

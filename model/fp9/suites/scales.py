@@ -52,6 +52,14 @@ def scales_of_one(unit: Dot, count: int) -> Inputs:
     return {name: np.full(count, one) for operand in "ab" for name in unit.scale_names(operand)}
 
 
+def reach_of_scales(unit: Dot) -> tuple[int, int]:
+    """The least and the most that the exponents of both scales are together, where these are powers of two alone."""
+    fmt = unit.scale
+    assert fmt is not None and fmt.precision == 1
+    one = fmt.code_of(Fraction(1))
+    return -2 * one, 2 * (fmt.max_code - one)
+
+
 def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator) -> Inputs:
     """Scales that are powers of two alone, and together of given exponents: one of them of any size that leaves the
     other one, those of an operand's blocks alike."""

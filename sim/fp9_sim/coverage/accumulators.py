@@ -33,7 +33,7 @@ def mac_model(unit: Mac) -> Model:
 def _plain_model(unit: Mac) -> Model:
     covered = SumCoverage(sum_of(unit), unit.flags, tuple(_SOURCES.values()))
     sequence, gating = Sequence(unit), Gating(unit, ("operation",))
-    points = {**sequence.points, "held": classes_of(unit.engine.output)}
+    points = {**sequence.points, "held": covered.sum.results}
     crosses = (*sequence.crosses, Cross("state", ("operation", "held")))
     group = Group("", points | covered.points | gating.points, (*crosses, *covered.crosses, *gating.crosses))
     return Model((group,), lambda inputs, outputs: _facts(unit, covered, inputs, outputs))

@@ -120,7 +120,7 @@ def _total_group(unit: Mac) -> Group:
         "chunk": _chunk_classes(unit),
         "total": classes_of(unit.engine.addend_format),
         **meeting.points,
-        "result": classes_of(unit.engine.output),
+        "result": join.results,
         **({"flags": tuple(name for name in FLAGS if join.raises(name))} if unit.flags else {}),
     }
     crosses = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fp9.engines import Addend, Engine, Truncation
 from fp9.formats import FixedFormat, Format, Rounding, floor_log2, pow2
 from fp9.units import Dot, Mac, ProductRange, product_range
-from fp9_sim.coverage.model import FAR, impossible_rounding
+from fp9_sim.coverage.model import FAR, classes_of, impossible_rounding
 from fp9_sim.coverage.values import lowest_place
 
 
@@ -33,6 +33,12 @@ class Sum:
         """The format that the sum is rounded to."""
         assert isinstance(self.engine.output, FixedFormat)
         return self.engine.output
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The classes that the sum can be, rounded."""
+        classes = classes_of(self.result)
+        return tuple(name for name in classes if name != "subnormal") if self.engine.flush_result else classes
 
     @property
     def longest(self) -> int:

@@ -48,7 +48,7 @@ class SumCoverage:
             **({} if s.scale is None else dict.fromkeys(_SCALES, sizes_of(s.scale))),
             **self.meeting.points,
             **self._window.points,
-            "result": classes_of(s.result),
+            "result": s.results,
             **({"flags": flags} if self._flags else {}),
         }
 

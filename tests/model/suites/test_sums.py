@@ -17,7 +17,8 @@ from fp9.golden import evaluate
 from fp9.rounding import Flags, Rounding
 from fp9.suites.behind import behind_corner
 from fp9.suites.beyond import beyond_corner
-from fp9.suites.columns import Inputs, concatenated, fixed
+from fp9.suites.columns import Inputs, classes, concatenated, fixed
+from fp9.suites.gone import gone_corner
 from fp9.suites.infinite import infinite_corner
 from fp9.suites.left import left_corner
 from fp9.suites.lost import lost_addend_corner, lost_corner, lost_sum_corner
@@ -51,7 +52,7 @@ def exact_products(unit: Dot, made: Inputs) -> NDArray[np.float64]:
 
 def test_families_have_units() -> None:
     lost = (lost_corner, lost_addend_corner, lost_sum_corner)
-    families = (behind_corner, beyond_corner, infinite_corner, *lost, left_corner)
+    families = (behind_corner, beyond_corner, infinite_corner, *lost, left_corner, gone_corner)
     assert all(units_of(family) for family in families)
     assert all(unit.engine.steps_of_chunk > 1 for unit in units_of(behind_corner))
 
@@ -171,3 +172,20 @@ def test_what_is_left_of_large_products_is_normal_subnormal_or_too_small() -> No
         for kind in (size >= result.smallest_normal, size < result.smallest_normal):
             assert (beside & kind).mean() > 0.03, unit.name
         assert (decides & alone & (right["flags"] == Flags.INEXACT)).any(), unit.name
+
+
+def test_a_chunk_that_comes_to_nothing_leaves_a_flag_with_every_class_of_addend() -> None:
+    """The result is the one of no products, and inexact; these are not zero."""
+    for unit in units_of(gone_corner):
+        made, result = operations(gone_corner, unit), unit.engine.output
+        alone = evaluate(unit, made | {"c": np.zeros_like(made["c"])})
+        assert np.all(np.abs(fp9.decode(alone["result"], result)) == 0), unit.name
+        inexact = (alone["flags"] & Flags.INEXACT) != 0
+        assert inexact.mean() > 0.9, unit.name
+        ours = evaluate(unit, made)
+        none = evaluate(unit, made | {name: np.zeros_like(made[name]) for name in unit.lane_names("a")})
+        addend = fp9.decode(none["result"], result)
+        counts = np.isfinite(addend) & (addend != 0)
+        assert np.array_equal(ours["result"][counts], none["result"][counts]), unit.name
+        assert np.array_equal((ours["flags"] & Flags.INEXACT)[counts] != 0, inexact[counts]), unit.name
+        assert {*made["c"][inexact].tolist()} == {*classes(result)}, unit.name

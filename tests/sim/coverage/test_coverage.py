@@ -141,6 +141,13 @@ def test_a_sum_rounded_to_odd_does_not_overflow_by_rounding() -> None:
         assert "invalid" in points[0] and "overflow" not in points[0]
 
 
+def test_no_result_is_subnormal_where_these_are_flushed() -> None:
+    flushing = [unit for unit in CATALOGUE.values() if isinstance(unit, Dot) and unit.engine.flush_result]
+    for unit in [*flushing, Mac("sums", _OCP, _OCP, engine("amx_fp8(G=4,L=8)"), stages=2)]:
+        for group in functional.model_of(unit).groups:
+            assert all("subnormal" not in group.points.get(point, ()) for point in ("result", "held")), unit.name
+
+
 # --- what an operation is -------------------------------------------------------------------------------------------
 
 

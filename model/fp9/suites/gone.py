@@ -1,0 +1,81 @@
+"""Corner operations of a chunk that is nothing but a flag where it meets the addend, which is of every class.
+
+A chunk of one step is rounded before it joins the total. What a window loses of a product may leave a 1 in the last
+place that is kept: two products that leave it with opposite signs add up to zero, inexact, where the large ones cancel.
+
+    product      x x x x x |
+    product    - x x x x x |
+    product              1 | x x x
+    product    -         1 |   x x x
+
+And scales bring a sum that is rounded below the numbers of the result. Whatever the addend is, the result is that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fp9.engines import Truncation
+from fp9.suites.columns import Inputs, classes, fixed
+from fp9.suites.lanes import by_exponent, of_exponent
+from fp9.suites.scaled import in_any_lanes
+from fp9.suites.scales import reach_of_scales, scaled, scales_of
+from fp9.suites.sums import Operand, operand_pairs, ports
+from fp9.units import Dot
+
+_COUNT = 500
+"""Operations of each pair of formats."""
+
+
+def gone_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+    """Operations of every pair of formats, where a chunk is one step whose window leaves such a 1, or which has no
+    window, and scales that are powers of two."""
+    engine = unit.engine
+    if engine.steps_of_chunk != 1:
+        return
+    for a, b in operand_pairs(unit):
+        if engine.window is not None and engine.truncation is Truncation.JAM and unit.products > 3:
+            yield _lost(unit, a, b, engine.window, rng)
+        if engine.window is None and unit.scale is not None and unit.scale.precision == 1:
+            yield _too_small(unit, a, b, rng)
+
+
+def _lost(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
+    """Two opposite products, and two of opposite signs below their window, in any lanes."""
+    formats, sign = (a.format, b.format), 1 << (a.format.bits - 1)
+    exponents = by_exponent(*formats)[2]
+    # The factors of a product have significands below 2 each: it may be 4 times the power that the window hangs at.
+    apart = window + 2
+    large = rng.integers(exponents[0] + apart, exponents[-1] + 1, _COUNT)
+    first, second = rng.integers(exponents[0], large - apart + 1, (2, _COUNT))
+    codes = np.zeros((_COUNT, unit.products, 2), dtype=np.int64)
+    codes[:, 0] = codes[:, 1] = np.stack(of_exponent(*formats, large, rng), axis=1)
+    for lane, wanted in ((2, first), (3, second)):
+        codes[:, lane] = np.stack(of_exponent(*formats, wanted, rng), axis=1)
+    codes[:, [1, 3], 0] |= sign
+    codes[:, :4, 0] ^= rng.choice([0, sign], (_COUNT, 2)).repeat(2, axis=1)
+    codes = in_any_lanes(codes, rng)
+    return scaled(unit, ports(unit, a, b, codes[..., 0], codes[..., 1], _addends(unit, rng)), rng)
+
+
+def _too_small(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
+    """Products of any exponents, half of them zero, with scales that leave their sum below the normal numbers."""
+    formats, result = (a.format, b.format), fixed(unit.engine.result)
+    exponents, shape = by_exponent(*formats)[2], (_COUNT, unit.products)
+    wanted = rng.integers(exponents[0], exponents[-1] + 1, shape)
+    x, y = (codes.reshape(shape) for codes in of_exponent(*formats, wanted.reshape(-1), rng))
+    x = np.where(rng.random(shape) < 1 / 2, 0, x | rng.choice([0, 1 << (a.format.bits - 1)], shape))
+    below = result.min_normal_exponent - unit.products.bit_length() - rng.integers(1, 2 * result.precision, _COUNT)
+    lowest, highest = reach_of_scales(unit)
+    together = np.clip(below - wanted.max(axis=1), lowest, highest)
+    columns = ports(unit, a, b, x, y, _addends(unit, rng)) | scales_of(unit, together, rng)
+    return {port.name: columns[port.name] for port in unit.inputs}
+
+
+def _addends(unit: Dot, rng: np.random.Generator) -> np.ndarray:
+    return rng.choice(classes(unit.engine.output), _COUNT).astype(np.uint32)
+
+
+__all__ = ["gone_corner"]
