@@ -13,7 +13,7 @@ from fp9_sim.coverage.chunks import chunk_model
 from fp9_sim.coverage.factors import operations
 from fp9_sim.coverage.gating import Gating
 from fp9_sim.coverage.kulisch import kulisch_model
-from fp9_sim.coverage.model import Cross, Facts, Group, Model, classes_of
+from fp9_sim.coverage.model import Cross, Facts, Group, Model
 from fp9_sim.coverage.sequence import Sequence
 from fp9_sim.coverage.sum import sum_of
 from fp9_sim.coverage.sums import Known, SumCoverage, flag_column
