@@ -3,9 +3,9 @@
 A case says of some nodes whether they are 0 or 1. All that follows is put into the graph as constants, so that of a
 shift by a known distance wires remain, and two circuits that shift alike have more nodes in common. CaDiCaL is asked
 whether the literal can be 1 in what is left. A case that it does not decide soon is taken in two, by a node that
-chooses between many others: where it is 0, and where it is 1. So the cases together are all values. Of the nodes that
-choose between many some are tried, and that is taken with which least is left (to look ahead: Heule and van Maaren
-2009).
+selects: where it is 0, and where it is 1. So the cases together are all values. The selects are taken as data meets
+their multiplexers: of a shifter first the widest stage, so that a case is a range of distances, as wide as the solver
+takes it.
 
 The verdict on each is kept in the cache, by the clauses: what was stopped goes on where it was.
 """
@@ -16,8 +16,7 @@ import contextlib
 import hashlib
 import json
 import time
-from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from fp9.system import cache
 from fp9_rtl.tools.cache import load, store
@@ -26,46 +25,53 @@ from fp9_sim.netlists.and_graph import AndGraph, Literal
 from fp9_sim.netlists.implied import Implied, Known
 from fp9_sim.netlists.solver import State, Verdict
 
-_SECONDS = 15.0
+_SECONDS = 3.0
 """Limit of a case before it is taken in two, of the processor."""
 
-_SMALLER = 0.85
-"""What part of the nodes of a case that was not decided has to be left until it is asked again."""
-
-_TRIED, _FEWER = 8, 4
-"""How many nodes are tried of those that choose between most others, and of the first that choose between at most so
-many times fewer."""
+_FEWER = 6
+"""A node that selects in so many times fewer multiplexers than another is left to the solver."""
 
 
-def never(graph: AndGraph, literal: Literal, free: Collection[int], timeout: float) -> Verdict:
+def never(
+    graph: AndGraph, literal: Literal, free: Collection[int], timeout: float, among: Collection[int] = ()
+) -> Verdict:
     """Whether a literal is 0 for all inputs.
 
-    The `free` nodes may have any value at first; where that makes the literal 1, what they depend on is looked at. The
-    counterexample says 0 or 1 of every input of the graph that it needs, by name.
+    The `free` nodes may have any value at first; where that makes the literal 1, what they depend on is looked at.
+    Cases are taken in two by nodes `among` the given ones first. The counterexample says 0 or 1 of every input of the
+    graph that it needs, by name.
     """
     started = time.perf_counter()
     implied = Implied(graph, literal, free)
-    # Cases, each with the nodes that were left where a case that it is part of was asked last.
-    waiting: list[tuple[dict[int, int], float]] = [({}, float("inf"))]
+    waiting: list[tuple[dict[int, int], tuple[Literal, ...]]] = [({}, ())]
+    # Cases that end alike are alike: where one was not decided, others are not asked, until both parts of one are.
+    too_large: set[Literal] = set()
+    decided: tuple[Literal, ...] = ()
     while waiting:
         if time.perf_counter() - started > timeout:
             return Verdict(State.UNFINISHED, time.perf_counter() - started)
-        known, size = waiting.pop()
-        left, asked, _ = implied.left(known)
-        nodes = left.reached(asked)
+        known, path = waiting.pop()
+        left, asked, stands = implied.left(known)
         if asked == 0:
             continue
-        if len(nodes) < _SMALLER * size:
-            size = len(nodes)
-            state = _kept_state(left, asked)
-            if state is State.PROVEN:
-                continue
-            if state is State.REFUTED:
-                whole = _whole(Implied(graph, literal, ()), known, timeout - time.perf_counter() + started)
-                if whole.state is State.PROVEN:
-                    continue
+        node = selecting(left, asked, stands, among)
+        asks = node is None or too_large.isdisjoint(path[-1:])
+        state = _kept_state(left, asked) if asks else State.UNFINISHED
+        if state is State.REFUTED:
+            whole = _whole(Implied(graph, literal, ()), known, timeout - time.perf_counter() + started)
+            if whole.state is not State.PROVEN:
                 return Verdict(whole.state, time.perf_counter() - started, whole.counterexample)
-        waiting += [(part, size) for part in _parts(implied, known)]
+            state = whole.state
+        if state is State.PROVEN:
+            if decided == (*path[:-1], *(by ^ 1 for by in path[-1:])):
+                too_large.difference_update(path[-2:-1])
+            decided = path
+        elif node is None:
+            return Verdict(state, time.perf_counter() - started)
+        else:
+            too_large.update(path[-1:])
+            both = ((implied.following(known, part), (*path, part)) for part in (2 * node, 2 * node + 1))
+            waiting += [(part, parts) for part, parts in both if part is not None]
     return Verdict(State.PROVEN, time.perf_counter() - started)
 
 
@@ -121,37 +127,30 @@ def _clauses(graph: AndGraph, literal: Literal) -> Iterator[cadical.Clause]:
         yield from ((-y, a), (-y, b), (y, -a, -b))
 
 
-def _parts(implied: Implied, known: Known) -> list[dict[int, int]]:
-    """The two parts of a case, by the node that leaves the fewest nodes in both together; without one that cannot be,
-    or that is decided by what is left of it."""
-    tried = []
-    for node in _chosen(implied, known):
-        both = (implied.following(known, literal) for literal in (2 * node, 2 * node + 1))
-        parts = [(nodes, part) for part in both if part is not None and (nodes := _nodes_left(implied, part))]
-        tried.append((sum(nodes for nodes, _ in parts), [part for _, part in parts]))
-    return min(tried, key=lambda found: found[0])[1]
-
-
-def _nodes_left(implied: Implied, known: Known) -> int:
-    graph, asked, _ = implied.left(known)
-    return len(graph.reached(asked)) if asked else 0
-
-
-def _chosen(implied: Implied, known: Known) -> list[int]:
-    """Nodes by which a case may be taken in two: read by many, by some as they are, inverted by as many others, as the
-    select of multiplexers is. These are the ones most read so, and the first from the inputs of all much read so."""
-    graph, asked, stands = implied.left(known)
-    read: Counter[Literal] = Counter()
-    level: dict[int, int] = {}
+def selecting(graph: AndGraph, literal: Literal, stands: Mapping[int, int], among: Collection[int]) -> int | None:
+    """What stands for the node that a case is taken in two by: of those that select in many multiplexers, where data
+    meets these first. One of `among`, unless none of these selects; an input where no node does, None without one."""
+    levels: dict[int, int] = {}
+    selects: dict[int, list[int]] = {}
     inputs = {0, *graph.inputs()}
-    for node in sorted(graph.reached(asked)):
+    for node in sorted(graph.reached(literal)):
         operands = () if node in inputs else graph.literals(node)
-        level[node] = 1 + max((level[operand // 2] for operand in operands), default=-1)
-        read.update(operands)
-    both_ways = {node: min(read[2 * node], read[2 * node + 1]) for node in level if node in stands}
-    much = max(both_ways.values()) / _FEWER
-    most_read = sorted(both_ways, key=lambda node: (-both_ways[node], level[node]))
-    first = sorted(
-        (node for node in both_ways if both_ways[node] >= much), key=lambda node: (level[node], -both_ways[node])
-    )
-    return [stands[node] for node in dict.fromkeys((*most_read[:_TRIED], *first[:_TRIED]))]
+        levels[node] = 1 + max((levels[operand // 2] for operand in operands), default=-1)
+        for select in _selects(graph, operands, inputs):
+            selects.setdefault(select, []).append(levels[node])
+    known = {node: found for node, found in selects.items() if node in stands}
+    known = {node: found for node, found in known.items() if stands[node] in among} or known
+    if not known:
+        return next((stands[node] for node in levels if node and node in inputs), None)
+    most = max(map(len, known.values()))
+    many = {node: sorted(found) for node, found in known.items() if _FEWER * len(found) >= most}
+    return stands[min(many, key=lambda node: (many[node][len(many[node]) // 2], -len(many[node])))]
+
+
+def _selects(graph: AndGraph, operands: Collection[Literal], inputs: Collection[int]) -> set[int]:
+    """The nodes that choose, where the operands are those of a multiplexer: of its two ANDs, one reads the select and
+    the other its inverse. So do those of an XOR, and both its operands select."""
+    if not operands or not all(operand & 1 and operand // 2 not in inputs for operand in operands):
+        return set()
+    one, other = (graph.literals(operand // 2) for operand in operands)
+    return {read // 2 for read in one if read ^ 1 in other}

@@ -198,7 +198,8 @@ class Comparison:
         )
         apart = graph.reached(differs) - (own & of_mutant)
         common = {operand for node in apart for operand in operands.get(node, ()) if operand not in apart}
-        verdict = cases.never(graph, differs, narrowest_near(operands, common - {0}), timeout)
+        # What one circuit selects decides most of what the other does: cases by both would exclude each other.
+        verdict = cases.never(graph, differs, narrowest_near(operands, common - {0}), timeout, own - of_mutant)
         return replace(verdict, counterexample=pair.whole(verdict.counterexample))
 
     def _by_abc(self, number: int, timeout: float) -> Verdict:

@@ -150,3 +150,26 @@ def test_the_narrowest_place_near_nodes() -> None:
     # A chain that reads input 1 at every node: that alone would do, but leaves the chain's beginning behind it.
     chain = {2: (1, 1)} | {node: (node - 1, 1) for node in range(3, 12)}
     assert narrowest_near(chain, {10, 11}) == {1, 6}
+
+
+def test_selects_are_taken_as_data_meets_their_multiplexers() -> None:
+    graph = AndGraph()
+    word = [graph.input(f"a[{i}]") for i in range(WIDTH)]
+    first, second = graph.input("s[0]"), graph.input("s[1]")
+    literal: Literal = 0
+    for bit in _shifted_twice(graph, word, first, second):
+        literal = graph.differ(literal, bit)
+    implied, known, taken = Implied(graph, literal, ()), {}, []
+    for _ in range(2):
+        left, asked, stands = implied.left(known)
+        taken.append(cases.selecting(left, asked, stands, {first // 2, second // 2}))
+        known = implied.following(known, 2 * (taken[-1] or 0)) or {}
+    assert taken == [second // 2, first // 2]
+
+
+def test_without_a_select_an_input_is_taken_and_no_node_of_a_constant() -> None:
+    graph = AndGraph()
+    both = graph.both(graph.input("a"), graph.input("b"))
+    left, asked, stands = Implied(graph, both, ()).left({})
+    assert cases.selecting(left, asked, stands, ()) in graph.inputs()
+    assert cases.selecting(left, 1, stands, ()) is None
