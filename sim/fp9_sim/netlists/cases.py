@@ -7,7 +7,8 @@ selects: where it is 0, and where it is 1. So the cases together are all values.
 their multiplexers: of a shifter first the widest stage, so that a case is a range of distances, as wide as the solver
 takes it.
 
-The verdict on each is kept in the cache, by the clauses: what was stopped goes on where it was.
+The verdict on each is kept in the cache, by the clauses: what was stopped goes on where it was, and what was decided
+stays so, whatever the limit.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from fp9_sim.netlists.and_graph import AndGraph, Literal
 from fp9_sim.netlists.implied import Implied, Known
 from fp9_sim.netlists.solver import State, Verdict
 
-_SECONDS = 3.0
+_SECONDS = 8.0
 """Limit of a case before it is taken in two, of the processor."""
 
 _FEWER = 6
@@ -43,46 +44,38 @@ def never(
     """
     started = time.perf_counter()
     implied = Implied(graph, literal, free)
-    waiting: list[tuple[dict[int, int], tuple[Literal, ...]]] = [({}, ())]
-    # Cases that end alike are alike: where one was not decided, others are not asked, until both parts of one are.
+    waiting: list[tuple[dict[int, int], Literal]] = [({}, 0)]
+    # Where a node had a value and the case was too large, so are others that end with it: these are not asked.
     too_large: set[Literal] = set()
-    decided: tuple[Literal, ...] = ()
     while waiting:
         if time.perf_counter() - started > timeout:
             return Verdict(State.UNFINISHED, time.perf_counter() - started)
-        known, path = waiting.pop()
+        known, last = waiting.pop()
         left, asked, stands = implied.left(known)
         if asked == 0:
             continue
         node = selecting(left, asked, stands, among)
-        asks = node is None or too_large.isdisjoint(path[-1:])
-        state = _kept_state(left, asked) if asks else State.UNFINISHED
+        state = State.UNFINISHED if last in too_large and node is not None else _kept_state(left, asked)
         if state is State.REFUTED:
             whole = _whole(Implied(graph, literal, ()), known, timeout - time.perf_counter() + started)
             if whole.state is not State.PROVEN:
                 return Verdict(whole.state, time.perf_counter() - started, whole.counterexample)
-            state = whole.state
-        if state is State.PROVEN:
-            if decided == (*path[:-1], *(by ^ 1 for by in path[-1:])):
-                too_large.difference_update(path[-2:-1])
-            decided = path
-        elif node is None:
-            return Verdict(state, time.perf_counter() - started)
-        else:
-            too_large.update(path[-1:])
-            both = ((implied.following(known, part), (*path, part)) for part in (2 * node, 2 * node + 1))
-            waiting += [(part, parts) for part, parts in both if part is not None]
+        elif state is State.UNFINISHED:
+            if node is None:
+                return Verdict(state, time.perf_counter() - started)
+            too_large.add(last)
+            both = ((implied.following(known, part), part) for part in (2 * node, 2 * node + 1))
+            waiting += [(found, part) for found, part in both if found is not None]
     return Verdict(State.PROVEN, time.perf_counter() - started)
 
 
 def _kept_state(graph: AndGraph, literal: Literal) -> State:
     """How the question whether a literal is never 1 ended, now or before."""
     clauses = list(_clauses(graph, literal))
-    digest = hashlib.sha256(json.dumps(clauses).encode()).hexdigest()
-    request = {"clauses": digest, "seconds": _SECONDS, "cadical": cadical.version()}
+    request = {"clauses": hashlib.sha256(json.dumps(clauses).encode()).hexdigest(), "cadical": cadical.version()}
     kept = load(cache.folder("cases"), request)
-    if kept is None:
-        kept = {"state": _decided(clauses).value}
+    if kept is None or (kept["state"] == State.UNFINISHED.value and kept["seconds"] < _SECONDS):
+        kept = {"state": _decided(clauses).value, "seconds": _SECONDS}
         with contextlib.suppress(OSError):
             store(cache.folder("cases"), request, kept)
     return State(kept["state"])

@@ -89,6 +89,17 @@ def test_cases_are_asked_once(asked: list[State]) -> None:
     assert len(asked) == before
 
 
+def test_what_was_decided_is_not_asked_again_with_more_time(
+    asked: list[State], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seconds in (cases._SECONDS, 2 * cases._SECONDS):
+        monkeypatch.setattr(cases, "_SECONDS", seconds)
+        before, graph = len(asked), AndGraph()
+        assert cases.never(graph, _sum_of_shifted_differs(graph, wrong=False), (), 60).state is State.PROVEN
+    assert before
+    assert set(asked[before:]) == {State.UNFINISHED}
+
+
 def test_no_time_decides_nothing(asked: list[State]) -> None:
     graph = AndGraph()
     assert cases.never(graph, _sum_of_shifted_differs(graph, wrong=False), (), 0.0).state is State.UNFINISHED
