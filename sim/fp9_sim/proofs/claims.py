@@ -19,6 +19,7 @@ from fp9_sim.proofs import (
     chain_spec,
     chunk_spec,
     fixed_spec,
+    fpu_spec,
     handshake,
     kulisch_spec,
     order,
@@ -187,7 +188,10 @@ def _(unit: Dot) -> list[Claim]:
 
 @claims_of.register
 def _(unit: Fpu) -> list[Claim]:
-    return _only_handshake(unit, "operands of two widths")
+    if not fpu_spec.is_offered(unit):
+        return _only_handshake(unit, "operands of two widths")
+    by = functools.partial(fpu_spec.oblige_fpu, unit)
+    return [Claim("values", fpu_spec.PROVES, fpu_spec.ASSUMES, fpu_spec.cases(unit), by)]
 
 
 _CONES = (fixed_spec, pair_spec, aligned_spec, kulisch_spec, chunk_spec)

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from fp9.units import Unit
@@ -79,7 +80,7 @@ def oblige_cone(unit: Unit, lemmas: Sequence[ConeLemma], verilog: str, case: Cas
     circuit.check(lemmas)
     text = present(specification, circuit.nets, {})
     by = by_diagrams if case.lemma.at else perhaps_hard
-    return by(*circuit.obligation(tuple(case.lemma.says), text, case.lemma.at))
+    return by(*circuit.obligation(tuple(case.lemma.says), text, case.lemma.at, case.fixed))
 
 
 @dataclass(frozen=True)
@@ -114,8 +115,11 @@ class Circuit:
         if unsaid := (self.outputs.keys() | {name for name in self.nets if name.endswith(_NEXT)}) - said:
             raise self._error(f"no lemma says what {min(unsaid)} is")
 
-    def obligation(self, says: Sequence[str], text: str, at: Mapping[str, int]) -> tuple[str, str]:
-        """The Verilog of the gates that a lemma is about, and that of the proof that its specification `text` holds."""
+    def obligation(
+        self, says: Sequence[str], text: str, at: Mapping[str, int], fixed: Mapping[str, int] = MappingProxyType({})
+    ) -> tuple[str, str]:
+        """The Verilog of the gates that a lemma is about, and that of the proof that its specification `text` holds,
+        of ports that are `fixed` for these values."""
         words = set(re.findall(r"(?<!')\b[a-z][\w.]*", text))
         shown = {name: bits for name, bits in {**self.nets, **self.outputs}.items() if name in says}
         ports = {port.name: self.nets[port.name] for port in self.unit.inputs}
@@ -127,9 +131,10 @@ class Circuit:
         declared, ordered = [], []
         for name, port in gates["ports"].items():
             bits, first = len(port["bits"]), at.get(name, 0)
-            of = f"at_{name}" if first else name
-            declared.append(f"  {port['direction']} {_range(bits, first)}{of}")
-            ordered += [f"  wire {_range(bits, 0)}{name} = {of};"] if first else []
+            of = f"{bits}'d{fixed[name]}" if name in fixed else f"at_{name}" if first else name
+            ordered += [f"  wire {_range(bits, 0)}{name} = {of};"] if of != name else []
+            if name not in fixed:
+                declared.append(f"  {port['direction']} {_range(bits, first)}{of}")
         pins = ", ".join(f".{name}({name})" for name in gates["ports"])
         head = [
             f"module {TOP} (",

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from fp9.units import Unit
@@ -79,8 +80,8 @@ class PartCase(Case):
     lemma: Lemma
 
 
-def part_cases(lemmas: Iterable[Lemma]) -> tuple[PartCase, ...]:
-    return tuple(PartCase(lemma.name, {}, lemma.text, lemma.broken, lemma) for lemma in lemmas)
+def part_cases(lemmas: Iterable[Lemma], fixed: Mapping[str, int] = MappingProxyType({})) -> tuple[PartCase, ...]:
+    return tuple(PartCase(lemma.name, fixed, lemma.text, lemma.broken, lemma) for lemma in lemmas)
 
 
 def oblige_part(
