@@ -45,7 +45,7 @@ _WRONG = [
     ("product1_zero = a_zero1 | b_zero1", "product1_zero = a_zero1 & b_zero1", _CASES[0]),
     ("assign o_c = i_c & {16{~upcast}}", "assign o_c = i_c", _CASES[1]),
     ("b_nan0 = (&b[14:0] & op_is_1)", "b_nan0 = (&b[13:0] & op_is_1)", _CASES[3]),
-    ("a_zero1 = a1_zero | ~pair", "a_zero1 = a1_zero", _CASES[3]),
+    ("a_nan1 = a1_nan & pair", "a_nan1 = a1_nan", _CASES[3]),
     ("downcast ? |significand[6:0] : (guard | round", "downcast ? |significand[6:0] : (guard", _CASES[4]),
 ]
 
