@@ -23,9 +23,9 @@ def is_normal(unit: Dot) -> bool:
     engine = unit.engine
     fmt = engine.result
     merged = all(f.flushes and f.nan_is_inf for f in (fmt, *unit.a, *unit.b))
-    flags = (engine.flush_result, engine.flush_addend, engine.zero_bypass, unit.bias_port, unit.gate_zeros)
-    plain = not fmt.padding and engine.rounding is Rounding.RNA and unit.scale is None and not any(flags)
-    if not (merged and plain and fmt.precision > products_of(unit).bits):
+    plain = engine.ends_plainly and engine.rounding is Rounding.RNA and not fmt.padding
+    others = engine.zero_bypass or unit.bias_port or unit.gate_zeros or unit.scale is not None
+    if others or not (merged and plain and fmt.precision > products_of(unit).bits):
         return False
     return sum_facts(unit).products.start >= fmt.min_normal_exponent
 

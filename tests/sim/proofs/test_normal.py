@@ -12,7 +12,7 @@ import fp9_rtl
 from fp9.engines import Addend, Engine
 from fp9.formats import FixedFormat
 from fp9.formats.fixed import Specials
-from fp9.rounding import Rounding
+from fp9.rounding import Overflow, Rounding
 from fp9.units import CATALOGUE, Dot, Mac
 from fp9_sim.netlists.solver import State
 from fp9_sim.proofs import aligned_spec, chunk_spec, claims_of, decided
@@ -96,14 +96,21 @@ def test_registers_that_read_themselves_have_the_names_of_their_nets() -> None:
 
 
 def test_no_lemmas_speak_of_other_chunks_and_windows() -> None:
-    """Chunks of one step, a total in another format, a register within the products; windows of all terms, or short."""
+    """Chunks of one step, a total in another format, a register within the products; windows of all terms, or short;
+    other roundings and special results."""
     assert chunk_spec.is_offered(_CHUNKS)
     for fields in ({"chunk": 1}, {"promotion": FixedFormat("wide", 6, 9, 31, False, Specials.MERGED, Rounding.RNA)}):
         engine = dataclasses.replace(_CHUNKS.engine, **fields)
         assert not chunk_spec.is_offered(dataclasses.replace(_CHUNKS, engine=engine))
     assert not chunk_spec.is_offered(dataclasses.replace(_CHUNKS, stages=4))
     assert aligned_spec.is_offered(_ALIGNED)
-    for fields in ({"addend": Addend.INSIDE}, {"window": 3}, {"rounding": Rounding.RTZ}):
+    for fields in (
+        {"addend": Addend.INSIDE},
+        {"window": 3},
+        {"rounding": Rounding.RTZ},
+        {"overflow": Overflow.SATURATE},
+        {"nan": 0x1FF},
+    ):
         engine = dataclasses.replace(_ALIGNED.engine, **fields)
         assert not aligned_spec.is_offered(dataclasses.replace(_ALIGNED, engine=engine))
 
