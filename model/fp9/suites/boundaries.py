@@ -23,9 +23,9 @@ def thresholds(source: FixedFormat, target: Format) -> Codes:
 
 def outside(source: FixedFormat, target: Format) -> Codes:
     """Source magnitudes at and just beside the first number and the first midpoint of binades that a target's spacing
-    goes on in: two above its numbers, and those between its last place and its smallest number."""
+    goes on in: two above its numbers, and those between half of its last place and its smallest number."""
     smallest, largest = floor_log2(target.value_of(target.smallest_code)), floor_log2(target.max_magnitude)
-    exponents = [*range(target.quantum(smallest), smallest), largest + 1, largest + 2]
+    exponents = [*range(target.quantum(smallest) - 1, smallest), largest + 1, largest + 2]
     first = np.array([float(pow2(e)) for e in exponents])
     half = np.array([float(pow2(target.quantum(e) - 1)) for e in exponents])
     return _around(np.concatenate([first, first + half]), source)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fp9.casts.arrays import decode_native
+from fp9.suites.boundaries import special_codes
 from fp9.suites.cast_family import Family, every_choice, rows
 from fp9.suites.columns import drawn_port, fixed, walking_fractions
 from fp9.units import SCALE_BITS, Cast, Port
@@ -59,6 +60,17 @@ def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Ite
         chosen = {"target": target, "rounding": rounding, "overflow": rng.integers(0, len(unit.overflow), leads.size)}
         signed = codes | rng.choice([0, source.sign_mask], leads.size)
         yield Family(signed, rows(selects, chosen, leads.size), scale=scale)
+
+
+def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
+    """Specials and the ends of the source's numbers, of both signs, under every value of the select ports: half of them
+    with a scale of one, the others with any other."""
+    source, every = fixed(unit.source), every_choice(selects)
+    magnitudes = special_codes(source)
+    codes = np.tile(np.concatenate([magnitudes, magnitudes | source.sign_mask]), 2 * len(every))
+    choices = np.repeat(np.tile(every, (2, 1)), 2 * len(magnitudes), axis=0)
+    other = rng.integers(1, 1 << SCALE_BITS, len(codes) // 2)
+    return Family(codes, choices, scale=np.append(np.zeros_like(other), other))
 
 
 def far_outside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:

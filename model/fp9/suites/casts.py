@@ -14,11 +14,10 @@ import numpy as np
 
 from fp9.casts.arrays import decode_native, encode
 from fp9.formats import FixedFormat, Rounding
-from fp9.golden.selects import signed
 from fp9.suites.boundaries import outside, special_codes, tails, thresholds
 from fp9.suites.cast_family import Choices, Codes, Family, every_choice, rows
 from fp9.suites.cast_hybrid import hybrid_ties
-from fp9.suites.cast_scaled import brought_inside, far_outside, normalised
+from fp9.suites.cast_scaled import brought_inside, far_outside, normalised, special_sources
 from fp9.suites.columns import Inputs, concatenated, cycled, drawn_port, fixed, walking_fractions
 from fp9.units import SCALE_BITS, Cast, Port
 
@@ -48,6 +47,7 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
         *(normalised(unit, selects, rng) if unit.scale else []),
         *([_carries(unit, selects, rng)] if Rounding.SR in unit.roundings else []),
         *_reaching(unit, selects, rng),
+        *([special_sources(unit, selects, rng)] if unit.scale else []),
     ]
     parts = [_columns(unit, selects, family, rng) for family in families]
     return concatenated([*parts, *([_maxima(unit, rng)] if unit.amax else [])])
@@ -249,21 +249,3 @@ def _moved(source: FixedFormat, codes: Codes, scale: Codes) -> Codes:
     top = source.max_code >> source.fraction_bits
     fits = (field > 0) & (field <= top) & (field - scale > 0) & (field - scale < top)
     return np.where(fits, codes - (scale << source.fraction_bits), codes)
-
-
-def edge_numbers(unit: Cast, columns: Inputs) -> Codes:
-    """A number for each lane and target of operations at the target's edge, within half a step of its largest number,
-    and another for those just beyond, which are nearest to the number that would follow; 0 of others."""
-    source, count = fixed(unit.source), len(columns[unit.lane_names("x")[0]])
-    target = np.minimum(columns.get("target", np.zeros(count, np.uint8)), len(unit.targets) - 1)
-    scale = signed(columns["scale"], SCALE_BITS) if unit.scale else np.zeros(count, np.int64)
-    numbers: Codes = np.zeros(count, dtype=np.int64)
-    for edge, (x, (index, fmt)) in enumerate(itertools.product(unit.lane_names("x"), enumerate(unit.targets))):
-        below, largest = (fmt.to_float(int(code)) for code in fmt.ordered_magnitudes()[-2:])
-        magnitude = columns[x] & source.magnitude_mask
-        finite = np.where(magnitude <= source.max_code, magnitude, 0).astype(source.dtype)
-        value = np.ldexp(decode_native(finite, source).astype(np.float64), scale)
-        steps = (value - largest) / (largest - below)
-        beside = np.where(np.abs(steps) < 1 / 2, 1, np.where((steps > 1 / 2) & (steps <= 1), 2, 0))
-        numbers = np.where((target == index) & (beside > 0), 2 * edge + beside, numbers)
-    return numbers

@@ -3,7 +3,8 @@
 Operations fall into classes by their choices, their flags and the upper bits of their result. Candidates are drawn from
 all classes alike; of each handful the one is taken whose pairs of bits stand in the combinations of values seen least
 so far (pairwise coverage). Half of the choices look at all bits, half at those on which the results hang: where the
-golden results are others when that bit alone is. No circuit is looked at.
+golden results are others when that bit alone is. Before all, an operation of each situation that is rare is taken
+(module `landmarks`). No circuit is looked at.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from numpy.typing import NDArray
 
 from fp9.golden import evaluate
 from fp9.kernels import kernel
-from fp9.suites.casts import edge_numbers
 from fp9.suites.chunks import GROUP, last_groups
-from fp9.suites.columns import Inputs, every_value, fixed, one_of_each
+from fp9.suites.columns import Inputs, every_value, fixed
+from fp9.suites.landmarks import all_zero, drawn_landmarks
 from fp9.suites.quantisers import quantiser_smoke
-from fp9.units import Cast, Dot, Mac, MacOp, Quantiser, Results, Unit, code_tables
+from fp9.units import Dot, Mac, Quantiser, Results, Unit
 
 SMOKE_COUNT = 960
 _HANDFUL = 64
@@ -42,8 +43,7 @@ def smoke(unit: Unit, corner: Inputs) -> Inputs:
     rng = np.random.default_rng(0)
     classes = _classes(unit, corner, span)
     always = np.arange(len(classes) - last, len(classes))
-    if isinstance(unit, Dot) and unit.products > 1:
-        always = np.union1d(always, one_of_each(_landmarks(unit, corner), rng) // span)
+    always = np.union1d(always, drawn_landmarks(unit, corner, rng) // span)
     others = np.setdiff1d(np.arange(len(classes)), always)
     bits_in = sum(port.width for port in unit.inputs)
     looked_at = min(max(_POOL.start, _FLIPS // bits_in if bits_in > _FEW_BITS else 0), _POOL.stop - 1)
@@ -54,48 +54,8 @@ def smoke(unit: Unit, corner: Inputs) -> Inputs:
     results = np.concatenate([_bits(outputs[port.name], port.width) for port in unit.outputs], axis=1)
     counts = np.concatenate([_decides(unit, pool, outputs, span), np.ones_like(results, dtype=np.bool_)], axis=1)
     bits, counts = (array.reshape(-1, span * array.shape[1]) for array in (np.hstack([inputs, results]), counts))
-    edges = _edges(unit, corner, len(classes))
-    asked = len(always) + len(np.unique(edges[edges > 0]))
-    chosen = _choose(bits, counts, _classes(unit, pool, span), SMOKE_COUNT // span - asked, rng)
-    groups = np.union1d(kept[chosen], always)
-    edges[np.isin(edges, edges[groups])] = 0
-    return _taken(corner, np.union1d(groups, one_of_each(edges, rng)), span)
-
-
-def _edges(unit: Unit, columns: Inputs, count: int) -> NDArray[np.int64]:
-    """A number for each side of what overflows, one operation of which is taken where a cast rounds in one way; 0
-    elsewhere."""
-    if isinstance(unit, Cast) and len(unit.roundings) == 1:
-        return edge_numbers(unit, columns)
-    return np.zeros(count, dtype=np.int64)
-
-
-def _landmarks(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
-    """A number for each situation of several products of which one operation is always taken; 0 elsewhere.
-
-    One special operand, by its lane; all products zero beside a zero, or beside a negative addend of a single bit.
-    """
-    count = len(columns[unit.lane_names("a")[0]])
-    alone: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
-    number: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
-    for operand, formats in (("a", unit.a), ("b", unit.b)):
-        tables = code_tables(formats)
-        chosen = np.minimum(columns.get(f"{operand}_format", np.zeros(count, np.uint8)), len(formats) - 1)
-        for place, lane in enumerate(unit.lane_names(operand)):
-            value = tables[chosen, columns[lane]]
-            special = np.isinf(value) + 2 * np.isnan(value)
-            number += np.where(special > 0, 256 * (place + 1) + 4 * (operand == "b") + special, 0)
-            alone += special > 0
-    lone: NDArray[np.int64] = np.where(alone == 1, number, 0)
-    if "c" not in columns:
-        return lone
-    zero = np.where(np.asarray(columns.get("op", MacOp.LOAD)) == MacOp.LOAD, _all_zero(unit, columns), 0)
-    code = columns["c"].astype(np.int64)
-    magnitude = code & (fixed(unit.engine.output).sign_mask - 1)
-    single = (magnitude & (magnitude - 1)) == 0
-    telling = (magnitude == 0) | single & (code != magnitude)
-    beside: NDArray[np.int64] = np.where(magnitude == 0, zero << 32, 0) | code
-    return np.asarray(np.where(telling & (zero > 0), -1 - beside, lone), dtype=np.int64)
+    chosen = _choose(bits, counts, _classes(unit, pool, span), SMOKE_COUNT // span - len(always), rng)
+    return _taken(corner, np.union1d(kept[chosen], always), span)
 
 
 def _taken(columns: Inputs, groups: NDArray[np.int64], span: int) -> Inputs:
@@ -112,7 +72,7 @@ def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
     classes = np.stack([*selects, *uppers], axis=1)
     if isinstance(unit, Dot) and unit.products > 1:
         # Without the selects, which would leave one operation a class, but with what the lanes have in common.
-        classes = np.stack([_all_zero(unit, columns), *uppers, *_subnormal_places(unit, outputs)], axis=1)
+        classes = np.stack([all_zero(unit, columns), *uppers, *_subnormal_places(unit, outputs)], axis=1)
     return np.unique(classes.reshape(len(classes) // span, -1), axis=0, return_inverse=True)[1].reshape(-1)
 
 
@@ -126,17 +86,6 @@ def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
     magnitudes = outputs["result"].astype(np.int64) & result.magnitude_mask
     normal = magnitudes >= 1 << (result.fraction_bits + result.padding)
     return [np.frexp(np.where(normal, 0, magnitudes))[1].astype(np.int64)]
-
-
-def _all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
-    """1 where every product is zero, as all formats but those with a NaN there write it; 2 where all are -0."""
-    sign = 1 << (unit.a[0].bits - 1)
-    zero = np.ones(len(columns[unit.lane_names("a")[0]]), dtype=np.bool_)
-    negative = zero.copy()
-    for a, b in zip(unit.lane_names("a"), unit.lane_names("b"), strict=True):
-        zero &= ((columns[a] & (sign - 1)) == 0) | ((columns[b] & (sign - 1)) == 0)
-        negative &= ((columns[a] ^ columns[b]) & sign) != 0
-    return zero.astype(np.int64) + (zero & negative)
 
 
 def _decides(unit: Unit, columns: Inputs, outputs: Results, span: int) -> NDArray[np.bool_]:

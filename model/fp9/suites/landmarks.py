@@ -1,0 +1,194 @@
+"""Situations of which a smoke suite always has an operation, as few of the corner operations are in them.
+
+What a family gives is one number an operation, shape (n,): which of its situations that is in, and 0 where in none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.arrays import decode_native
+from fp9.formats import FixedFormat, Format
+from fp9.golden import evaluate
+from fp9.golden.selects import signed
+from fp9.suites.columns import Codes, Inputs, chosen_formats, fixed, one_of_each
+from fp9.units import SCALE_BITS, Cast, Dot, Fma, MacOp, Unit, code_tables
+
+Numbers = NDArray[np.int64]
+
+_ORDINARY, _ZERO, _SUBNORMAL, _SMALLEST_NORMAL, _LARGEST, _INFINITE, _NAN = range(7)
+"""Classes of a code; ordinary are all numbers that none of the others names."""
+_CODES = 1 << 8
+_CHOICES = 1 << 3
+"""More than the codes of a factor, and the choices of a select, that are told apart."""
+
+
+def drawn_landmarks(unit: Unit, columns: Inputs, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Indices of operations that are drawn, so that every situation of every family has one."""
+    taken: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+    for numbers in _families(unit, columns):
+        missing = np.where(np.isin(numbers, numbers[taken]), 0, numbers)
+        taken = np.union1d(taken, one_of_each(missing, rng))
+    return taken
+
+
+def _families(unit: Unit, columns: Inputs) -> Iterator[Numbers]:
+    """Those of the unit's kind; none of the kinds whose classes of results are few."""
+    match unit:
+        case Cast():
+            yield from _of_casts(unit, columns)
+        case Fma():
+            yield from _special_codes(unit, columns)
+            yield _ways(unit, columns)
+        case Dot() if unit.products > 1:
+            yield _of_several_products(unit, columns)
+
+
+# --- one product ----------------------------------------------------------------------------------------------------
+
+
+def _special_codes(unit: Fma, columns: Inputs) -> Iterator[Numbers]:
+    """Every code of a format that is no finite number, as each factor."""
+    for operand, formats in (("a", unit.a), ("b", unit.b)):
+        chosen = chosen_formats(columns, operand, formats, len(columns[operand]))
+        finite = np.isfinite(code_tables(formats)[chosen, columns[operand]])
+        yield np.where(finite, 0, 1 + chosen * _CODES + columns[operand])
+
+
+def _ways(unit: Fma, columns: Inputs) -> Numbers:
+    """Every way to each class of a result but ordinary numbers: its sign, and which operands are infinite or NaN."""
+    output = fixed(unit.engine.output)
+    codes = evaluate(unit, columns)["result"]
+    result = _classes(output, codes)
+    ways = [_kinds(unit.a, "a", columns), _kinds(unit.b, "b", columns), _special(_classes(output, columns["c"]))]
+    which = (ways[0] * 3 + ways[1]) * 3 + ways[2]
+    negative = ((codes & output.sign_mask) != 0) & (result != _NAN)
+    return np.where(result == _ORDINARY, 0, (which * 2 + negative) * (_NAN + 1) + result)
+
+
+def _kinds(formats: tuple[Format, ...], operand: str, columns: Inputs) -> Numbers:
+    """0 for a number, 1 for an infinity, 2 for a NaN."""
+    codes = columns[operand]
+    value = code_tables(formats)[chosen_formats(columns, operand, formats, len(codes)), codes]
+    return np.asarray(np.isinf(value) + 2 * np.isnan(value), dtype=np.int64)
+
+
+def _special(classes: Numbers) -> Numbers:
+    return np.maximum(classes, _LARGEST) - _LARGEST
+
+
+def _classes(fmt: FixedFormat, codes: Codes) -> Numbers:
+    """The class of each code."""
+    magnitudes = codes.astype(np.int64) & fmt.magnitude_mask
+    normal = 1 << fmt.fraction_bits + fmt.padding if fmt.subnormals else fmt.smallest_code
+    is_class = {
+        _ZERO: magnitudes == 0,
+        _SUBNORMAL: (magnitudes > 0) & (magnitudes < normal),
+        _SMALLEST_NORMAL: magnitudes == normal,
+        _LARGEST: magnitudes == fmt.max_code,
+        _INFINITE: magnitudes == fmt.inf_code(False),
+        _NAN: (magnitudes > fmt.max_code) & (magnitudes != fmt.inf_code(False)),
+    }
+    return np.select([*is_class.values()], [*is_class], _ORDINARY)
+
+
+# --- several products ----------------------------------------------------------------------------------------------
+
+
+def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
+    """One special operand, by its lane; all products zero beside a zero, or beside a negative addend of one bit."""
+    count = len(columns[unit.lane_names("a")[0]])
+    alone: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
+    number: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
+    for operand, formats in (("a", unit.a), ("b", unit.b)):
+        tables = code_tables(formats)
+        chosen = np.minimum(columns.get(f"{operand}_format", np.zeros(count, np.uint8)), len(formats) - 1)
+        for place, lane in enumerate(unit.lane_names(operand)):
+            value = tables[chosen, columns[lane]]
+            special = np.isinf(value) + 2 * np.isnan(value)
+            number += np.where(special > 0, 256 * (place + 1) + 4 * (operand == "b") + special, 0)
+            alone += special > 0
+    lone: NDArray[np.int64] = np.where(alone == 1, number, 0)
+    if "c" not in columns:
+        return lone
+    zero = np.where(np.asarray(columns.get("op", MacOp.LOAD)) == MacOp.LOAD, all_zero(unit, columns), 0)
+    code = columns["c"].astype(np.int64)
+    magnitude = code & (fixed(unit.engine.output).sign_mask - 1)
+    single = (magnitude & (magnitude - 1)) == 0
+    telling = (magnitude == 0) | single & (code != magnitude)
+    beside: NDArray[np.int64] = np.where(magnitude == 0, zero << 32, 0) | code
+    return np.asarray(np.where(telling & (zero > 0), -1 - beside, lone), dtype=np.int64)
+
+
+def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
+    """1 where every product is zero, as all formats but those with a NaN there write it; 2 where all are -0."""
+    sign = 1 << (unit.a[0].bits - 1)
+    zero = np.ones(len(columns[unit.lane_names("a")[0]]), dtype=np.bool_)
+    negative = zero.copy()
+    for a, b in zip(unit.lane_names("a"), unit.lane_names("b"), strict=True):
+        zero &= ((columns[a] & (sign - 1)) == 0) | ((columns[b] & (sign - 1)) == 0)
+        negative &= ((columns[a] ^ columns[b]) & sign) != 0
+    return zero.astype(np.int64) + (zero & negative)
+
+
+# --- casts ----------------------------------------------------------------------------------------------------------
+
+
+def _of_casts(unit: Cast, columns: Inputs) -> Iterator[Numbers]:
+    """Of each lane and target: `_sides` and `_ties` under each rounding, each class of a source but ordinary numbers
+    under each overflow policy."""
+    source, count = fixed(unit.source), len(columns[unit.lane_names("x")[0]])
+    target, rounding, overflow = (
+        np.minimum(columns.get(select, np.zeros(count, np.uint8)), len(choices) - 1).astype(np.int64)
+        for select, choices in (("target", unit.targets), ("rounding", unit.roundings), ("overflow", unit.overflow))
+    )
+    scale = signed(columns["scale"], SCALE_BITS) if unit.scale else np.zeros(count, np.int64)
+    for x in unit.lane_names("x"):
+        classes = _classes(source, columns[x])
+        finite = np.where(classes < _INFINITE, columns[x] & source.magnitude_mask, 0).astype(source.dtype)
+        values = np.ldexp(decode_native(finite, source).astype(np.float64), scale)
+        for family in (_sides, _ties):
+            numbers = np.select(
+                [target == index for index in range(len(unit.targets))], [family(fmt, values) for fmt in unit.targets]
+            )
+            yield _told_apart(numbers, target, rounding)
+        yield _told_apart(classes, target, overflow)
+
+
+def _told_apart(numbers: Numbers, *selects: Numbers) -> Numbers:
+    """Other numbers under each choice, and 0 where they are."""
+    combined = numbers
+    for select in selects:
+        combined = combined * _CHOICES + select
+    return np.where(numbers == 0, 0, combined)
+
+
+def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
+    """1 within half a step of the largest number, 2 beyond that and nearest to the number that would follow, 3 in the
+    first binade without numbers; 4 below the smallest normal number by less than a quarter of the step there, which is
+    rounded to it were the exponent unbounded, 5 by less than half a step, which is rounded to it all the same; 6 more
+    than half of the smallest number, 7 less than half of it. Ties are none of these."""
+    magnitudes = np.array([fmt.to_float(int(code)) for code in fmt.ordered_magnitudes()])
+    below, largest = magnitudes[-2:]
+    below_normal = magnitudes[np.searchsorted(magnitudes, fmt.smallest_normal) - 1]
+    sides = []
+    for point, step, places in (
+        (largest, largest - below, ((-1 / 2, 1 / 2), (1 / 2, 1))),
+        (np.exp2(np.floor(np.log2(largest)) + 1), largest, ((0, 1),)),
+        (fmt.smallest_normal, fmt.smallest_normal - below_normal, ((-1 / 4, 0), (-1 / 2, -1 / 4))),
+        (fmt.smallest, fmt.smallest, ((-1 / 2, 0), (-7 / 8, -1 / 2))),
+    ):
+        steps = (values - point) / step
+        sides += [(steps > low) & (steps < high) for low, high in places]
+    return np.select(sides, np.arange(1, len(sides) + 1), 0)
+
+
+def _ties(fmt: Format, values: NDArray[np.float64]) -> Numbers:
+    """1 half way above a number of even place, 2 of odd place, counted from zero."""
+    magnitudes = np.array([fmt.to_float(int(code)) for code in fmt.ordered_magnitudes()])
+    middles = (magnitudes[1:] + magnitudes[:-1]) / 2
+    place = np.minimum(np.searchsorted(middles, values), len(middles) - 1)
+    return np.where(middles[place] == values, 1 + place % 2, 0)

@@ -1,0 +1,89 @@
+"""What the committed smoke suites of single products meet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.rosters import units
+
+from fp9.formats import Format, Kind
+from fp9.units import Fma
+from fp9.vectors import VectorSet, read
+
+FOLDER = Path(__file__).parents[3] / "vectors"
+FMAS = pytest.mark.parametrize("unit", units(Fma), ids=lambda unit: unit.name)
+
+
+def kinds(fmt: Format, codes: NDArray[np.integer]) -> NDArray[np.object_]:
+    """What codes stand for, shape (n,)."""
+    return np.array([fmt.kind_of(int(code)) for code in codes])
+
+
+def factor(unit: Fma, made: VectorSet, operand: str) -> tuple[NDArray[np.object_], NDArray[np.object_]]:
+    """The format of each factor, and what its code stands for; shape (n,) each."""
+    formats = np.array(unit.a if operand == "a" else unit.b, dtype=object)
+    select = made.inputs.get(f"{operand}_format", np.zeros(len(made), np.uint8))
+    chosen = formats[np.minimum(select, len(formats) - 1)]
+    return chosen, np.array([fmt.kind_of(int(c)) for fmt, c in zip(chosen, made.inputs[operand], strict=True)])
+
+
+@FMAS
+def test_smoke_has_every_code_of_a_factor_that_is_no_finite_number(unit: Fma) -> None:
+    made = read(FOLDER / f"{unit.name}.vec")
+    for operand, formats in (("a", unit.a), ("b", unit.b)):
+        chosen, kind = factor(unit, made, operand)
+        for fmt in formats:
+            special = {code for code in range(1 << fmt.bits) if fmt.kind_of(code) in (Kind.INF, Kind.NAN)}
+            assert special == {*made.inputs[operand][(chosen == fmt) & np.isin(kind, [Kind.INF, Kind.NAN])]}, fmt.name
+
+
+@FMAS
+def test_smoke_has_infinite_results_of_either_sign_by_every_way(unit: Fma) -> None:
+    """By an infinite factor where a format has one, and by an infinite addend; no product is large enough by itself."""
+    output = unit.engine.output
+    if not output.has_inf:
+        pytest.skip(f"{output.name} has no infinity")
+    made = read(FOLDER / f"{unit.name}.vec")
+    a, b, c = factor(unit, made, "a")[1], factor(unit, made, "b")[1], kinds(output, made.inputs["c"])
+    ways = {"addend": c == Kind.INF}
+    if any(fmt.has_inf for fmt in unit.a + unit.b):
+        ways |= {"a": a == Kind.INF, "b": b == Kind.INF}
+    for negative in (False, True):
+        infinite = made.expected["result"] == output.inf_code(negative)
+        for name, way in ways.items():
+            assert (way & infinite).any(), name
+
+
+@FMAS
+def test_smoke_has_nan_results_by_every_way(unit: Fma) -> None:
+    """By a NaN as factor where a format has one, by a NaN as addend, and of numbers and infinities alone."""
+    made = read(FOLDER / f"{unit.name}.vec")
+    output = unit.engine.output
+    operands = [factor(unit, made, "a")[1], factor(unit, made, "b")[1], kinds(output, made.inputs["c"])]
+    nan = kinds(output, made.expected["result"]) == Kind.NAN
+    for operand, formats in zip(operands, (unit.a, unit.b, (output,)), strict=True):
+        if any(fmt.nan_code(False) is not None for fmt in formats):
+            assert (nan & (operand == Kind.NAN)).any()
+    if any(fmt.has_inf for fmt in unit.a + unit.b):
+        assert (nan & ~np.any([operand == Kind.NAN for operand in operands], axis=0)).any()
+
+
+@FMAS
+def test_smoke_has_zeros_subnormals_and_ends_as_results_of_either_sign(unit: Fma) -> None:
+    made = read(FOLDER / f"{unit.name}.vec")
+    output = unit.engine.output
+    magnitudes, negative = made.expected["result"] & output.magnitude_mask, made.expected["result"] & output.sign_mask
+    normal = 1 << output.fraction_bits + output.padding if output.subnormals else output.smallest_code
+    classes = {
+        "largest": magnitudes == output.max_code,
+        "smallest normal": magnitudes == normal,
+        "zero": magnitudes == 0,
+    }
+    if output.subnormals:
+        classes["subnormal"] = (magnitudes > 0) & (magnitudes < normal)
+    for name, where in classes.items():
+        assert (where & (negative == 0)).any(), name
+        assert (where & (negative != 0)).any() or (name == "zero" and not output.signed_zero), name
