@@ -15,7 +15,7 @@ from fp9.suites.behind import behind_corner
 from fp9.suites.beyond import beyond_corner
 from fp9.suites.casts import cast_corner
 from fp9.suites.chunks import chunk_corner
-from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value, fixed, table_columns
+from fp9.suites.columns import Inputs, classes, concatenated, drawn_port, every_value, fixed, table_columns
 from fp9.suites.exact import exact_corner, kulisch_corner
 from fp9.suites.far import far_corner
 from fp9.suites.gone import gone_corner
@@ -27,6 +27,9 @@ from fp9.suites.scaled import paired_corner, scaled_corner
 from fp9.suites.sums import OPERATIONS, sum_corner
 from fp9.suites.wide import wide_corner
 from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Quantiser, Unit, Upcast
+
+_SPECIAL = 1 / 16
+"""Share of what operations do not read that is zero, infinity, NaN or an end of the numbers of 16 bits."""
 
 
 @functools.singledispatch
@@ -118,7 +121,10 @@ def _packed(lanes: Inputs) -> Inputs:
 
 
 def _operation(unit: Fpu, op: FpuOp, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """All ports of operations of one kind; what they do not read is drawn."""
+    """All ports of operations of one kind; what they do not read is drawn, some of it a special operand of others."""
     count = len(next(iter(columns.values())))
     ports = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
+    for name in "abc":
+        special = rng.choice(classes(unit.engine.result), count).astype(np.uint32)
+        ports[name] = np.where(rng.random(count) < _SPECIAL, special, ports[name])
     return ports | {name: column for name, column in columns.items() if name in ports} | {"op": np.full(count, op)}
