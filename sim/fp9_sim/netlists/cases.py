@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import statistics
 import time
 from collections.abc import Collection, Iterator, Mapping
 
@@ -131,13 +132,13 @@ def selecting(graph: AndGraph, literal: Literal, stands: Mapping[int, int], amon
         levels[node] = 1 + max((levels[operand // 2] for operand in operands), default=-1)
         for select in _selects(graph, operands, inputs):
             selects.setdefault(select, []).append(levels[node])
-    known = {node: found for node, found in selects.items() if node in stands}
-    known = {node: found for node, found in known.items() if stands[node] in among} or known
-    if not known:
+    nodes = [node for node in selects if node in stands]
+    nodes = [node for node in nodes if stands[node] in among] or nodes
+    if not nodes:
         return next((stands[node] for node in levels if node and node in inputs), None)
-    most = max(map(len, known.values()))
-    many = {node: sorted(found) for node, found in known.items() if _FEWER * len(found) >= most}
-    return stands[min(many, key=lambda node: (many[node][len(many[node]) // 2], -len(many[node])))]
+    most = max(len(selects[node]) for node in nodes)
+    many = [node for node in nodes if _FEWER * len(selects[node]) >= most]
+    return stands[min(many, key=lambda node: (statistics.median_high(selects[node]), -len(selects[node])))]
 
 
 def _selects(graph: AndGraph, operands: Collection[Literal], inputs: Collection[int]) -> set[int]:
