@@ -6,7 +6,9 @@ All of it is exact, in integers:
 * e counts smallest elements, s places of the first scale (the second's are the same or twice those), t its places;
 * a number with an element that is not zero lies few binades below amax, so x counts places that many below amax's;
 * then the two sides of t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1) differ by a power of two,
-  which is known but for few places, as amax is some 2 to 9 times s t.
+  which is known but for few places, as amax is some 2 to 9 times s t;
+* of both sides the magnitudes are compared, the right one's negative where the left is negative: so a number without a
+  sign is multiplied by t, the longest factor, and no wider than two tries can be apart (see `apart`).
 
 Where both scales are the same code the first stands. So it does where both are too large, where nothing bounds amax.
 """
@@ -17,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import Format, floor_log2, pow2
@@ -25,6 +27,7 @@ from fp9.units import TENSOR_SCALE, Quantiser
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.step import Step
+from fp9_rtl.quantisers.apart import apart, counts
 from fp9_rtl.quantisers.limits import code_names, middles, results
 from fp9_rtl.quantisers.quotient import tensor_fields
 from fp9_rtl.quantisers.rules import scale_names, tries
@@ -68,26 +71,37 @@ class _Sums:
 
 def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> Value:
     """Whether the second try has the smaller error; the scales are not the same."""
-    (first, _), (second, _) = fields = [_significand(unit.block.scale, i[name]) for name in scale_names(unit)]
-    exponent, other = (field for _, field in fields)
-    aligned = _aligned(m, unit, i)
-    sums = [_sums(m, unit, aligned, [i[name] for name in code_names(unit, scale)]) for scale in scale_names(unit)]
-    tensor = tensor_fields(i.tensor)
-    doubled = Signal(len(second) + 1)
-    m.d.comb += doubled.eq(Mux(other != exponent, second << 1, second))
-    squares = Signal(signed(len(sums[1].squares) + 2 * len(doubled) + 1))
-    products = Signal(signed(len(sums[1].products) + len(doubled) + 1))
+    (first, exponent), (second, other) = (_significand(unit.block.scale, i[name]) for name in scale_names(unit))
+    numbers = _Numbers(m, unit, i)
+    mine, others = (numbers.sums([i[name] for name in code_names(unit, scale)]) for scale in scale_names(unit))
+    twice, most = other != exponent, apart(unit)
+    square, its_square = Signal(2 * len(first)), Signal(2 * len(second))
+    squares = _within(unit.width * most.squares)
+    products = _within(unit.width * most.elements * numbers.largest)
     m.d.comb += [
-        squares.eq(doubled * doubled * sums[1].squares - first * first * sums[0].squares),
-        products.eq(doubled * sums[1].products - first * sums[0].products),
+        square.eq(first * first),
+        its_square.eq(second * second),
+        squares.eq(Mux(twice, its_square << 2, its_square) * others.squares - square * mine.squares),
+        products.eq(Mux(twice, second << 1, second) * others.products - first * mine.products),
     ]
-    left = Signal(signed(len(squares) + TENSOR_SCALE.precision + 1))
-    m.d.comb += left.eq(squares * Cat(tensor.fraction, Const(1, 1), Const(0, 1)).as_signed())
-    places, least, most = _places(unit)
-    distance = Signal((most - least).bit_length())
+    tensor = tensor_fields(i.tensor)
+    places, least, farthest = _places(unit)
+    distance = Signal((farthest - least).bit_length())
     m.d.comb += distance.eq(_field(unit, i.amax) - tensor.exponent - exponent + (places - least))
-    right = products << distance
-    return left << max(0, -least) < right << max(0, least)
+    bits = TENSOR_SCALE.precision + max(0, -least)
+    left = Signal(range(unit.width * most.squares << bits))
+    right = _within(unit.width * most.products << bits)
+    falls = squares < 0
+    m.d.comb += [
+        left.eq((abs(squares) * Cat(tensor.fraction, Const(1, 1))) << max(0, -least)),
+        right.eq((Mux(falls, -products, products) << distance) << max(0, least)),
+    ]
+    return Mux(falls, right < left, left < right)
+
+
+def _within(most: int) -> Signal:
+    """A number that is no farther from zero, however large the two may be that it is the difference of."""
+    return Signal(range(-most, most + 1))
 
 
 def _significand(fmt: Format, code: Value) -> tuple[Value, Value]:
@@ -108,35 +122,36 @@ def _window(unit: Quantiser) -> int:
     return floor_log2(_FARTHEST * max(tries(unit)) / middles(unit.block)[0]) + 1
 
 
-def _aligned(m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> list[Value]:
-    """Numbers without their signs in places of one size; anything for those whose elements are zero."""
-    window, fraction_bits = _window(unit), unit.source.fraction_bits
-    top = Signal(unit.source.exponent_bits)
-    m.d.comb += top.eq(_field(unit, i.amax))
-    numbers = []
-    for x in unit.lane_names("x"):
-        magnitude = i[x][:-1]
-        below = Signal(window.bit_length(), name="below")
-        aligned = Signal(window + unit.source.precision, name="aligned")
-        significand = Cat(Const(0, window), magnitude[:fraction_bits], magnitude[fraction_bits:].any())
-        m.d.comb += [below.eq(top - _field(unit, magnitude)), aligned.eq(significand >> below)]
-        numbers.append(aligned)
-    return numbers
+class _Numbers:
+    """Numbers without their signs, each beside the power of two that it has in places of one size: so many of them
+    that every number with an element that is not zero is whole."""
 
+    def __init__(self, m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> None:
+        self._m, self._unit, self._numbers = m, unit, []
+        bits, window = unit.source.fraction_bits, _window(unit)
+        self.largest = ((1 << unit.source.precision) - 1) << window
+        lowest = Signal(window.bit_length())
+        m.d.comb += lowest.eq(_field(unit, i.amax) - window)
+        for x in unit.lane_names("x"):
+            magnitude = i[x][:-1]
+            power = Signal(window.bit_length(), name="power")
+            m.d.comb += power.eq(_field(unit, magnitude) - lowest)
+            self._numbers.append((Cat(magnitude[:bits], magnitude[bits:].any()), power))
 
-def _sums(m: Module, unit: Quantiser, numbers: Sequence[Value], codes: Sequence[Value]) -> _Sums:
-    element = unit.block.element
-    counts = [int(element.value_of(code) / element.value_of(1)) for code in range(element.max_code + 1)]
-    squares, products = [], []
-    for number, code in zip(numbers, codes, strict=True):
-        square, product = Signal(range(counts[-1] ** 2 + 1)), Signal(range(counts[-1] * ((1 << len(number)) - 1) + 1))
-        significand, exponent = _significand(element, code)
-        m.d.comb += product.eq((number * significand) << exponent)
-        for count in switch(m, code, counts):
-            m.d.comb += square.eq(count**2)
-        squares.append(square)
-        products.append(product)
-    return _Sums(_total(m, squares), _total(m, products))
+    def sums(self, codes: Sequence[Value]) -> _Sums:
+        """The sums of the elements of a try, from their codes without signs."""
+        m, element = self._m, self._unit.block.element
+        sizes = counts(element)
+        squares, products = [], []
+        for (number, power), code in zip(self._numbers, codes, strict=True):
+            square, product = Signal(range(sizes[-1] ** 2 + 1)), Signal(range(sizes[-1] * self.largest + 1))
+            significand, exponent = _significand(element, code)
+            m.d.comb += product.eq((number * significand) << (power + exponent))
+            for size in switch(m, code, sizes):
+                m.d.comb += square.eq(size**2)
+            squares.append(square)
+            products.append(product)
+        return _Sums(_total(m, squares), _total(m, products))
 
 
 def _total(m: Module, values: Sequence[Value]) -> Value:
