@@ -16,7 +16,7 @@ from fp9_rtl.tools.yosys import YosysError, run_yosys, yosys_version
 TOP = "proof"
 """Name of an obligation's top module; its output `ok` has to be 1."""
 
-INDUCT = """\
+_INDUCT = """\
 read_json unit.json
 read_verilog -sv proof.v
 hierarchy -check -top proof
@@ -24,10 +24,9 @@ proc -norom
 flatten
 opt -full
 async2sync
-sat -verify -tempinduct -maxsteps {steps} -set-at 1 rst 1 -show-ports -dump_json counterexample.json -prove ok 1 proof
+sat -verify -tempinduct{only} -maxsteps {steps} -set-at 1 rst 1 -show-ports -dump_json counterexample.json \
+-prove ok 1 proof
 """
-"""Yosys script of a proof by induction over clocks that begin with a reset: of `unit.json`, by `proof.v`."""
-
 # `-norom`: a table written as a case must not become a memory, which the solver does not read.
 PREPARE = """\
 read_verilog -sv unit.v proof.v
@@ -85,6 +84,15 @@ def combinational(unit: str, proof: str) -> Obligation:
     return Obligation(PREPARE + _DECIDE, {"unit.v": unit, "proof.v": proof})
 
 
+def by_induction(design: str, proof: str, steps: int, *, control: bool = False) -> Obligation:
+    """That `ok` is 1 in every clock from a reset on, by induction over so many; of a unit as Yosys' JSON, and Verilog.
+
+    Of a control, which a sequence of these clocks refutes, or nothing, no step of induction is tried.
+    """
+    script = _INDUCT.format(steps=steps, only=" -tempinduct-baseonly" * control)
+    return Obligation(script, {"unit.json": design, "proof.v": proof})
+
+
 def at_once(files: Mapping[str, str], timeout: float) -> Verdict:
     """What is found of the files of `combinational` in seconds: refutations, and proofs about simple circuits."""
     return run(PREPARE + _DECIDE, files, min(timeout, _AT_ONCE))
@@ -112,7 +120,10 @@ def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
                 return Verdict(State.UNFINISHED, seconds)
             return Verdict(State.REFUTED, seconds, _counterexample(folder))
         seconds = time.perf_counter() - start
-        if not any(text in (folder / "yosys.log").read_text() for text in _PROVEN):
+        log = (folder / "yosys.log").read_text()
+        if not finished(log):
+            return Verdict(State.UNFINISHED, seconds)
+        if not any(text in log for text in _PROVEN):
             raise YosysError("Yosys ended without a verdict; the proof is void")
         return Verdict(State.PROVEN, seconds)
 
@@ -133,5 +144,5 @@ def _counterexample(folder: Path) -> dict[str, int]:
 
 
 def finished(log: str) -> bool:
-    """Whether a refutation is one: an induction that needs more steps than it was given refutes nothing."""
+    """Whether an end is a verdict: an induction that needs more steps than it was given proves and refutes nothing."""
     return "Reached maximum number of time steps" not in log

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from fp9.units import Handshake, Unit
 from fp9_rtl.tools.yosys import run_yosys
-from fp9_sim.netlists.solver import INDUCT, TOP, Obligation
+from fp9_sim.netlists.solver import TOP, Obligation, by_induction
 from fp9_sim.proofs.miter import Case
 
 PROVES = {
@@ -88,8 +88,8 @@ def oblige_handshake(unit: Unit, verilog: str, case: Case, specification: str) -
     connected |= {port.name: port.name for port in unit.outputs} | {"occupied": "occupied"}
     pins = ", ".join(f".{port}({wire})" for port, wire in connected.items())
     lines += [specification, f"  {unit.name} unit ({pins});", "endmodule", ""]
-    script = INDUCT.format(steps=2 * unit.stages + 2)
-    return Obligation(script, {"unit.json": _with_occupancy(unit, verilog), "proof.v": "\n".join(lines)})
+    design, control = _with_occupancy(unit, verilog), specification == case.control
+    return by_induction(design, "\n".join(lines), 2 * unit.stages + 2, control=control)
 
 
 @functools.lru_cache(maxsize=4)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from fp9.units import Unit
-from fp9_sim.netlists.solver import INDUCT, Obligation
+from fp9_sim.netlists.solver import Obligation, by_induction
 from fp9_sim.proofs.handshake import top
 from fp9_sim.proofs.miter import Case
 from fp9_sim.proofs.tagging import TAG_BITS, UNSTALLED, Tagged, tagged_design
@@ -82,8 +82,7 @@ def oblige_tagged(unit: Unit, tagged: Tagged, specification: str) -> Obligation:
     lines += [f"  wire [{bits - 1}:0] plain_{name};" for name, bits in tagged.handshaken.items()]
     lines += [f"  {unit.name} unit ({_connected(pins)});", f"  {UNSTALLED} unstalled ({_connected(unstalled)});"]
     lines += [_properties(unit, tagged, specification), "endmodule", ""]
-    script = INDUCT.format(steps=2 * unit.stages + 2)
-    return Obligation(script, {"unit.json": tagged.design, "proof.v": "\n".join(lines)})
+    return by_induction(tagged.design, "\n".join(lines), 2 * unit.stages + 2)
 
 
 def _connected(pins: Mapping[str, str]) -> str:

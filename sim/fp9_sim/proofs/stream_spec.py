@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from fp9.units import Quantiser
 from fp9_sim.netlists.function import function
-from fp9_sim.netlists.solver import INDUCT, Obligation, combinational
+from fp9_sim.netlists.solver import Obligation, by_induction, combinational
 from fp9_sim.proofs.handshake import top
 from fp9_sim.proofs.miter import Case, miter, selected
 from fp9_sim.proofs.order import oblige_order, order_cases
@@ -206,8 +206,8 @@ def oblige_stream(unit: Quantiser, verilog: str, case: Case, specification: str)
     pins |= {name: name for name in (*(port.name for port in ports), *widths)}
     connected = ", ".join(f".{port}({wire})" for port, wire in pins.items())
     lines += [specification, f"  {unit.name} unit ({connected});", "endmodule", ""]
-    script = INDUCT.format(steps=2 * (unit.group + unit.stages) + 2)
-    return Obligation(script, {"unit.json": design, "proof.v": "\n".join(lines)})
+    control = specification == case.control
+    return by_induction(design, "\n".join(lines), 2 * (unit.group + unit.stages) + 2, control=control)
 
 
 def oblige_behind(unit: Quantiser, verilog: str, case: Case, specification: str) -> Obligation:

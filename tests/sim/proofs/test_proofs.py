@@ -17,7 +17,7 @@ from fp9.formats import format
 from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.scaling import block_format
 from fp9.units import CATALOGUE, Cast, Dot, Fma, Quantiser, Unit
-from fp9_sim.proofs import State, prove
+from fp9_sim.proofs import State, decided, prove
 from fp9_sim.proofs.claims import HANDSHAKE, ORDER, Claim, claims_of
 from fp9_sim.proofs.miter import miter
 from fp9_sim.proofs.order import oblige_tagged
@@ -247,6 +247,16 @@ def test_pipelines_lose_and_repeat_nothing(name: str) -> None:
     assert case.control is not None
     assert handshake.decide(verilog, case, case.specification, 300).state is State.PROVEN
     assert handshake.decide(verilog, case, case.control, 300).state is State.REFUTED
+
+
+def test_a_control_that_no_sequence_refutes_is_not_taken_as_proven() -> None:
+    """No step of induction is tried of a control: what holds in all clocks that it looks at holds in these alone."""
+    unit = CATALOGUE["mac_dlfloat16"]
+    (handshake,) = (claim for claim in claims_of(unit) if claim.name == HANDSHAKE)
+    case = dataclasses.replace(handshake.cases[0], control=handshake.cases[0].specification)
+    record = decided(unit, handshake, case, fp9_rtl.verilog(unit), 60)
+    assert record.state == State.UNFINISHED.value
+    assert record.control_refuted is False
 
 
 def test_a_pipeline_that_drops_a_stalled_result_is_refuted() -> None:
