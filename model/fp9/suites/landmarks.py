@@ -21,9 +21,8 @@ Numbers = NDArray[np.int64]
 
 _ORDINARY, _ZERO, _SUBNORMAL, _SMALLEST_NORMAL, _LARGEST, _INFINITE, _NAN = range(7)
 """Classes of a code; ordinary are all numbers that none of the others names."""
-_CODES = 1 << 8
-_CHOICES = 1 << 3
-"""More than the codes of a factor, and the choices of a select, that are told apart."""
+_MOST = 1 << 8
+"""Codes of a factor, and choices of a select, are at most as many."""
 
 
 def drawn_landmarks(unit: Unit, columns: Inputs, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -36,7 +35,7 @@ def drawn_landmarks(unit: Unit, columns: Inputs, rng: np.random.Generator) -> ND
 
 
 def _families(unit: Unit, columns: Inputs) -> Iterator[Numbers]:
-    """Those of the unit's kind; none of the kinds whose classes of results are few."""
+    """Those of the unit's kind; of accumulators of single products, and of other kinds, there are none."""
     match unit:
         case Cast():
             yield from _of_casts(unit, columns)
@@ -55,7 +54,7 @@ def _special_codes(unit: Fma, columns: Inputs) -> Iterator[Numbers]:
     for operand, formats in (("a", unit.a), ("b", unit.b)):
         chosen = chosen_formats(columns, operand, formats, len(columns[operand]))
         finite = np.isfinite(code_tables(formats)[chosen, columns[operand]])
-        yield np.where(finite, 0, 1 + chosen * _CODES + columns[operand])
+        yield np.where(finite, 0, 1 + chosen * _MOST + columns[operand])
 
 
 def _ways(unit: Fma, columns: Inputs) -> Numbers:
@@ -138,8 +137,8 @@ def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 
 
 def _of_casts(unit: Cast, columns: Inputs) -> Iterator[Numbers]:
-    """Of each lane and target: `_sides` and `_ties` under each rounding, each class of a source but ordinary numbers
-    under each overflow policy."""
+    """Of each lane and target: `_sides` and `_ties` under each rounding; under each overflow policy each class of a
+    source but ordinary numbers."""
     source, count = fixed(unit.source), len(columns[unit.lane_names("x")[0]])
     target, rounding, overflow = (
         np.minimum(columns.get(select, np.zeros(count, np.uint8)), len(choices) - 1).astype(np.int64)
@@ -162,7 +161,7 @@ def _told_apart(numbers: Numbers, *selects: Numbers) -> Numbers:
     """Other numbers under each choice, and 0 where they are."""
     combined = numbers
     for select in selects:
-        combined = combined * _CHOICES + select
+        combined = combined * _MOST + select
     return np.where(numbers == 0, 0, combined)
 
 
