@@ -3,9 +3,10 @@
 A case says of some nodes whether they are 0 or 1. All that follows is put into the graph as constants, so that of a
 shift by a known distance wires remain, and two circuits that shift alike have more nodes in common. CaDiCaL is asked
 whether the literal can be 1 in what is left. A case that it does not decide soon is taken in two, by a node that
-selects: where it is 0, and where it is 1. So the cases together are all values. The selects are taken as data meets
-their multiplexers: of a shifter first the widest stage, so that a case is a range of distances, as wide as the solver
-takes it.
+selects: where it is 0, and where it is 1. So the cases together are all values. Decisions come first, which branch each
+of two circuits takes: they are soon asked for, as most parts are still too large. Where only bits of numbers are left
+to select, as distances, the solver is given time. All are taken as data meets their multiplexers: of a shifter first
+the widest stage, so that a case is a range of distances, as wide as the solver takes it.
 
 The verdict on each is kept in the cache, by the clauses: what was stopped goes on where it was, and what was decided
 stays so, whatever the limit.
@@ -18,6 +19,7 @@ import hashlib
 import json
 import statistics
 import time
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 from fp9.system import cache
@@ -27,11 +29,14 @@ from fp9_sim.netlists.and_graph import AndGraph, Literal
 from fp9_sim.netlists.implied import Implied, Known
 from fp9_sim.netlists.solver import State, Verdict
 
-_SECONDS = 8.0
-"""Limit of a case before it is taken in two, of the processor."""
+_SECONDS, _LAST_SECONDS = 2.0, 60.0
+"""Limits of a case before it is taken in two, of the processor: by a decision, and by a bit of a number."""
 
 _FEWER = 6
 """A node that selects in so many times fewer multiplexers than another is left to the solver."""
+
+_DECISIONS = 2
+"""Most nodes that are known at once, as far from the inputs, without being bits of a number."""
 
 
 def never(
@@ -55,8 +60,9 @@ def never(
         left, asked, stands = implied.left(known)
         if asked == 0:
             continue
-        node = selecting(left, asked, stands, among)
-        state = State.UNFINISHED if last in too_large and node is not None else _kept_state(left, asked)
+        node, decides = selecting(left, asked, stands, among)
+        skipped = last in too_large and node is not None
+        state = State.UNFINISHED if skipped else _kept_state(left, asked, _SECONDS if decides else _LAST_SECONDS)
         if state is State.REFUTED:
             whole = _whole(Implied(graph, literal, ()), known, timeout - time.perf_counter() + started)
             if whole.state is not State.PROVEN:
@@ -70,21 +76,21 @@ def never(
     return Verdict(State.PROVEN, time.perf_counter() - started)
 
 
-def _kept_state(graph: AndGraph, literal: Literal) -> State:
+def _kept_state(graph: AndGraph, literal: Literal, seconds: float) -> State:
     """How the question whether a literal is never 1 ended, now or before."""
     clauses = list(_clauses(graph, literal))
     request = {"clauses": hashlib.sha256(json.dumps(clauses).encode()).hexdigest(), "cadical": cadical.version()}
     kept = load(cache.folder("cases"), request)
-    if kept is None or (kept["state"] == State.UNFINISHED.value and kept["seconds"] < _SECONDS):
-        kept = {"state": _decided(clauses).value, "seconds": _SECONDS}
+    if kept is None or (kept["state"] == State.UNFINISHED.value and kept["seconds"] < seconds):
+        kept = {"state": _decided(clauses, seconds).value, "seconds": seconds}
         with contextlib.suppress(OSError):
             store(cache.folder("cases"), request, kept)
     return State(kept["state"])
 
 
-def _decided(clauses: list[cadical.Clause]) -> State:
+def _decided(clauses: list[cadical.Clause], seconds: float) -> State:
     try:
-        model = cadical.model(clauses, _SECONDS, processor=True)
+        model = cadical.model(clauses, seconds, processor=True)
     except TimeoutError:
         return State.UNFINISHED
     return State.PROVEN if model is None else State.REFUTED
@@ -121,24 +127,46 @@ def _clauses(graph: AndGraph, literal: Literal) -> Iterator[cadical.Clause]:
         yield from ((-y, a), (-y, b), (y, -a, -b))
 
 
-def selecting(graph: AndGraph, literal: Literal, stands: Mapping[int, int], among: Collection[int]) -> int | None:
-    """What stands for the node that a case is taken in two by: of those that select in many multiplexers, where data
-    meets these first. One of `among`, unless none of these selects; an input where no node does, None without one."""
+def selecting(
+    graph: AndGraph, literal: Literal, stands: Mapping[int, int], among: Collection[int]
+) -> tuple[int | None, bool]:
+    """What stands for the node that a case is taken in two by, and whether it is a decision.
+
+    Of the nodes that select in many multiplexers it is the one where data meets these first: a decision before the bits
+    of a number, of the latter one of `among` before others. An input where no node selects, None without one.
+    """
+    levels, selects, sums = _multiplexers(graph, literal)
+    nodes = [node for node in selects if node in stands]
+    if not nodes:
+        return next((stands[node] for node in graph.inputs() if node in levels), None), False
+    most = max(len(selects[node]) for node in nodes)
+    many = [node for node in nodes if _FEWER * len(selects[node]) >= most]
+    at_once = Counter(levels[node] for node in many)
+    numbers = {node for node in many if node in sums or at_once[levels[node]] > _DECISIONS}
+
+    def order(node: int) -> tuple[bool, bool, float, int]:
+        other = node in numbers and stands[node] not in among
+        return node in numbers, other, statistics.median_high(selects[node]), -len(selects[node])
+
+    chosen = min(many, key=order)
+    return stands[chosen], chosen not in numbers
+
+
+def _multiplexers(graph: AndGraph, literal: Literal) -> tuple[dict[int, int], dict[int, list[int]], set[int]]:
+    """How far nodes are from the inputs; how far the multiplexers of those that select; and the bits of sums."""
     levels: dict[int, int] = {}
     selects: dict[int, list[int]] = {}
+    sums: set[int] = set()
     inputs = {0, *graph.inputs()}
     for node in sorted(graph.reached(literal)):
         operands = () if node in inputs else graph.literals(node)
         levels[node] = 1 + max((levels[operand // 2] for operand in operands), default=-1)
-        for select in _selects(graph, operands, inputs):
+        chosen_by = _selects(graph, operands, inputs)
+        for select in chosen_by:
             selects.setdefault(select, []).append(levels[node])
-    nodes = [node for node in selects if node in stands]
-    nodes = [node for node in nodes if stands[node] in among] or nodes
-    if not nodes:
-        return next((stands[node] for node in levels if node and node in inputs), None)
-    most = max(len(selects[node]) for node in nodes)
-    many = [node for node in nodes if _FEWER * len(selects[node]) >= most]
-    return stands[min(many, key=lambda node: (statistics.median_high(selects[node]), -len(selects[node])))]
+        if len(chosen_by) > 1:
+            sums.add(node)
+    return levels, selects, sums
 
 
 def _selects(graph: AndGraph, operands: Collection[Literal], inputs: Collection[int]) -> set[int]:

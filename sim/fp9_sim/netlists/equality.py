@@ -198,7 +198,7 @@ class Comparison:
         )
         apart = graph.reached(differs) - (own & of_mutant)
         common = {operand for node in apart for operand in operands.get(node, ()) if operand not in apart}
-        # What one circuit selects decides most of what the other does: cases by both would exclude each other.
+        # A number of one circuit decides most of the other's: cases by bits of both would exclude each other.
         verdict = cases.never(graph, differs, narrowest_near(operands, common - {0}), timeout, own - of_mutant)
         return replace(verdict, counterexample=pair.whole(verdict.counterexample))
 

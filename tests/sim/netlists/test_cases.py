@@ -26,8 +26,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[State]:
     monkeypatch.setenv("FP9_CACHE", str(tmp_path))
     decided, ended = cases._decided, []
 
-    def few(clauses: list[tuple[int, ...]]) -> State:
-        ended.append(decided(clauses) if len(clauses) < 60 else State.UNFINISHED)
+    def few(clauses: list[tuple[int, ...]], seconds: float) -> State:
+        ended.append(decided(clauses, seconds) if len(clauses) < 60 else State.UNFINISHED)
         return ended[-1]
 
     monkeypatch.setattr(cases, "_decided", few)
@@ -92,8 +92,10 @@ def test_cases_are_asked_once(asked: list[State]) -> None:
 def test_what_was_decided_is_not_asked_again_with_more_time(
     asked: list[State], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for seconds in (cases._SECONDS, 2 * cases._SECONDS):
-        monkeypatch.setattr(cases, "_SECONDS", seconds)
+    limits = {name: getattr(cases, name) for name in ("_SECONDS", "_LAST_SECONDS")}
+    for times in (1, 2):
+        for name, seconds in limits.items():
+            monkeypatch.setattr(cases, name, times * seconds)
         before, graph = len(asked), AndGraph()
         assert cases.never(graph, _sum_of_shifted_differs(graph, wrong=False), (), 60).state is State.PROVEN
     assert before
@@ -173,14 +175,32 @@ def test_selects_are_taken_as_data_meets_their_multiplexers() -> None:
     implied, known, taken = Implied(graph, literal, ()), {}, []
     for _ in range(2):
         left, asked, stands = implied.left(known)
-        taken.append(cases.selecting(left, asked, stands, {first // 2, second // 2}))
+        taken.append(cases.selecting(left, asked, stands, {first // 2, second // 2})[0])
         known = implied.following(known, 2 * (taken[-1] or 0)) or {}
     assert taken == [second // 2, first // 2]
+
+
+def test_a_decision_is_taken_before_the_bits_of_a_number() -> None:
+    # A word is moved up by a sum of two numbers, and only then exchanged for another where a AND b is 1.
+    graph = AndGraph()
+    word, other = ([graph.input(f"{name}[{i}]") for i in range(8)] for name in "xy")
+    distance = _added(graph, *([graph.input(f"{name}[{i}]") for i in range(2)] for name in "de"))
+    decision = graph.both(graph.input("a"), graph.input("b"))
+    literal: Literal = 0
+    for moved, bit in zip(_shifted_twice(graph, word, *distance), other, strict=True):
+        literal = graph.either(literal, graph.choose(decision, moved, bit))
+    implied, known, taken = Implied(graph, literal, ()), {}, []
+    for _ in range(2):
+        left, asked, stands = implied.left(known)
+        taken.append(cases.selecting(left, asked, stands, ()))
+        known = implied.following(known, 2 * (taken[-1][0] or 0)) or {}
+    assert taken[0] == (decision // 2, True)
+    assert not taken[1][1]
 
 
 def test_without_a_select_an_input_is_taken_and_no_node_of_a_constant() -> None:
     graph = AndGraph()
     both = graph.both(graph.input("a"), graph.input("b"))
     left, asked, stands = Implied(graph, both, ()).left({})
-    assert cases.selecting(left, asked, stands, ()) in graph.inputs()
-    assert cases.selecting(left, 1, stands, ()) is None
+    assert cases.selecting(left, asked, stands, ())[0] in graph.inputs()
+    assert cases.selecting(left, 1, stands, ()) == (None, False)
