@@ -39,14 +39,15 @@ def test_equal_mutants_leave_the_count() -> None:
 
 
 def test_what_has_no_time_to_be_compared_is_undecided() -> None:
+    # Some of what smoke misses of this seed takes a solver; of seed 1 all of it is equal node by node.
     unit = CATALOGUE["cast_fp32_ocp_rne"]
-    found, hurried = (mutation.grade(unit, drawn=100, seeds=(1,), suites=("smoke",), timeout=t) for t in (60.0, 1e-3))
+    found, hurried = (mutation.grade(unit, drawn=100, seeds=(3,), suites=("smoke",), timeout=t) for t in (60.0, 1e-3))
     assert found.equivalent
     assert not found.undecided
     assert hurried.undecided
     assert {*found.equivalent} <= {*hurried.undecided, *hurried.equivalent}
     known = frozenset(found.equivalent)
-    again = mutation.grade(unit, drawn=100, seeds=(1,), suites=("smoke",), timeout=1e-3, proven=known)
+    again = mutation.grade(unit, drawn=100, seeds=(3,), suites=("smoke",), timeout=1e-3, proven=known)
     assert (again.reused, {*again.equivalent} & known) == (len(known), known)
     assert (found.reused, hurried.reused) == (0, 0)
 
