@@ -16,6 +16,9 @@ from fp9_rtl.tools.yosys import YosysError, run_yosys, yosys_version
 TOP = "proof"
 """Name of an obligation's top module; its output `ok` has to be 1."""
 
+_AT_ONCE = 2.0
+"""Most seconds of a first try, before ways that take seconds to set up."""
+
 _INDUCT = """\
 read_json unit.json
 read_verilog -sv proof.v
@@ -96,9 +99,6 @@ def by_induction(design: str, proof: str, steps: int, *, control: bool = False) 
 def at_once(files: Mapping[str, str], timeout: float) -> Verdict:
     """What is found of the files of `combinational` in seconds: refutations, and proofs about simple circuits."""
     return run(PREPARE + _DECIDE, files, min(timeout, _AT_ONCE))
-
-
-_AT_ONCE = 2.0
 
 
 def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
