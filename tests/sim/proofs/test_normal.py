@@ -7,6 +7,8 @@ import dataclasses
 from types import ModuleType
 
 import pytest
+from tests.rosters import thinned
+from tests.sim.proofs.refutations import each_is_missed, refuted
 
 import fp9_rtl
 from fp9.engines import Addend, Engine
@@ -68,24 +70,15 @@ _WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("unit", "right", "wrong", "lemma"), _WRONG)
+@pytest.mark.parametrize(("unit", "right", "wrong", "lemma"), thinned(_WRONG))
 def test_a_wrong_wire_is_refuted_where_it_is(unit: Dot, right: str, wrong: str, lemma: str) -> None:
-    verilog, claim = fp9_rtl.verilog(unit), claims_of(unit)[0]
-    assert right in verilog, verilog
-    (case,) = (case for case in claim.cases if case.name.startswith(lemma))
-    record = decided(unit, claim, case, verilog.replace(right, wrong), 100)
-    assert record.state == State.REFUTED.value
-    assert record.counterexample
+    refuted(unit, right, wrong, lemma)
 
 
 @pytest.mark.parametrize(("unit", "spec"), [(_CHUNKS, chunk_spec), (_ALIGNED, aligned_spec)])
 def test_lemmas_have_to_say_what_they_rest_on_and_the_outputs(unit: Dot, spec: ModuleType) -> None:
     """Also what every register takes next, of which there are several."""
-    circuit, lemmas = flattened(unit, fp9_rtl.verilog(unit)), spec.lemmas(unit)
-    circuit.check(lemmas)
-    for place in range(len(lemmas)):
-        with pytest.raises(ValueError, match=r"no proof by parts: .*(rests on|no lemma says)"):
-            circuit.check([*lemmas[:place], *lemmas[place + 1 :]])
+    each_is_missed(flattened(unit, fp9_rtl.verilog(unit)).check, spec.lemmas(unit))
 
 
 def test_registers_that_read_themselves_have_the_names_of_their_nets() -> None:
