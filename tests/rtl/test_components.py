@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import ACCUMULATORS, CAST_SOURCES, CIRCUIT_TARGETS, DETERMINISTIC, OPERANDS, by_source, roundings_of
+from tests.rosters import (
+    ACCUMULATORS,
+    CAST_SOURCES,
+    CIRCUIT_TARGETS,
+    DETERMINISTIC,
+    OPERANDS,
+    by_source,
+    roundings_of,
+    thinned,
+)
 from tests.rtl.compared import assert_equal
 
 from fp9.engines import ENGINES, Engine, engine
@@ -128,14 +137,14 @@ def test_single_choices_need_no_port(simulate: Simulate) -> None:
     assert_equal(unit, inputs, simulate(unit, inputs))
 
 
-@pytest.mark.parametrize("stages", range(1, 7))
+@pytest.mark.parametrize("stages", thinned(range(1, 7)))
 def test_fma_pipelines_lose_and_repeat_nothing_under_stalls(stages: int, simulate: Simulate) -> None:
     unit = Fma("fma", OCP, OCP, ENGINES["fma_fp16"], stages=stages)
     inputs = inputs_of(unit, "random", 80, seed=stages)
     assert_equal(unit, inputs, simulate(unit, inputs, stalls=0.4, seed=stages))
 
 
-@pytest.mark.parametrize("stages", range(1, 5))
+@pytest.mark.parametrize("stages", thinned(range(1, 5)))
 def test_mac_accumulates_the_same_under_stalls(stages: int, simulate: Simulate) -> None:
     unit = Mac("mac", OCP, OCP, ENGINES["dlfloat"], stages=stages)
     inputs = inputs_of(unit, "random", 150, seed=stages)
@@ -191,7 +200,7 @@ def test_exact_sums_of_any_formats_in_any_result(
     assert_equal(unit, inputs, simulate(unit, inputs))
 
 
-@pytest.mark.parametrize("stages", [1, 2, 6])
+@pytest.mark.parametrize("stages", thinned([1, 2, 6], 2))
 def test_kulisch_accumulators_give_the_same_at_every_depth_under_stalls(stages: int, simulate: Simulate) -> None:
     lanes = 1 + stages % 3
     unit = Mac("mac", OCP[1:], OCP[1:], engine(f"exact(G={lanes},result=fp16,rounding=rdn)"), stages=stages)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import CAST_SOURCES, CIRCUIT_TARGETS, DETERMINISTIC, by_source, roundings_of, together
+from tests.rosters import CAST_SOURCES, CIRCUIT_TARGETS, DETERMINISTIC, by_source, roundings_of, thinned, together
 from tests.rtl.compared import assert_equal
 
 from fp9.formats import Format, Rounding, format
@@ -48,7 +48,7 @@ def test_any_scale_of_any_source(targets: tuple[Format, ...], source: Format, si
     assert_equal(unit, inputs, simulate(unit, inputs))
 
 
-@pytest.mark.parametrize("stages", range(1, 7))
+@pytest.mark.parametrize("stages", thinned(range(1, 7)))
 def test_amax_belongs_to_the_result_beside_it_under_stalls(stages: int, simulate: Simulate) -> None:
     unit = Cast("cast", format("bf16"), FEW[:2], (Rounding.RNE,), amax=True, lanes=2, stages=stages)
     inputs = inputs_of(unit, "random", 120, seed=stages)

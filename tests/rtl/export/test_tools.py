@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.rosters import thinned
 from tests.rtl.export.texts import LINT, catalogue, icarus, said, text_of, verilator
 
 from fp9.engines import engine
@@ -43,7 +44,7 @@ def test_verilator_has_nothing_to_complain_of(unit: Unit, tmp_path: Path) -> Non
     assert "%Warning" not in said(verilator(), *LINT, "unit.v", folder=tmp_path)
 
 
-@pytest.mark.parametrize("name", ["e3m4ieee", "binary8p5", "f134"])
+@pytest.mark.parametrize("name", thinned(["e3m4ieee", "binary8p5", "f134"]))
 def test_sums_of_longer_significands_leave_no_bit_unused(name: str, tmp_path: Path) -> None:
     """Of products of 10 bits the lowest stand below every place of the register."""
     wide = (format(name),)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.rosters import each_kind
 
 from fp9.units import CATALOGUE, Handshake, Port, Reset, Unit
 from fp9_rtl import verilog
@@ -81,7 +82,7 @@ def bench(unit: Unit) -> str:
     )
 
 
-@pytest.mark.parametrize("unit", [*CATALOGUE.values(), *VARIANTS], ids=[*CATALOGUE, *(unit.name for unit in VARIANTS)])
+@pytest.mark.parametrize("unit", [*each_kind(CATALOGUE.values()), *VARIANTS], ids=lambda unit: unit.name)
 def test_no_unknown_bit_comes_out(unit: Unit, tmp_path: Path) -> None:
     (tmp_path / "bench.v").write_text(verilog(unit) + bench(unit))
     commands = (["iverilog", "-g2005", "-s", "bench", "-o", "bench.vvp", "bench.v"], ["vvp", "-n", "bench.vvp"])

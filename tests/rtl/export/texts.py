@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.rosters import each_kind
 
 from fp9.units import CATALOGUE
 from fp9_rtl import verilog
@@ -20,6 +21,7 @@ text_of = functools.cache(verilog)
 """The Verilog of a unit, made once for all tests."""
 
 catalogue = pytest.mark.parametrize("unit", CATALOGUE.values(), ids=list(CATALOGUE))
+of_each_kind = pytest.mark.parametrize("unit", each_kind(CATALOGUE.values()), ids=list(CATALOGUE))
 
 
 def verilator() -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from numpy.typing import NDArray
+from tests.rosters import thinned
 from tests.rtl.compared import assert_equal
 
 from fp9.engines import engine
@@ -34,9 +36,13 @@ SUMS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "kind"), SUMS, ids=str)
-@pytest.mark.parametrize("formats", [FP4, FP6, P3109, MIXED], ids=lambda formats: formats[0].name)
-def test_narrow_operands(name: str, kind: type[Dot], formats: tuple[Format, ...], simulate: Simulate) -> None:
+ROWS = thinned(itertools.product(SUMS, [FP4, FP6, P3109, MIXED]))
+"""Of four sets of operands a third: each sum meets one, and each set comes."""
+
+
+@pytest.mark.parametrize(("kind_of_sum", "formats"), ROWS)
+def test_narrow_operands(kind_of_sum: tuple[str, type[Dot]], formats: tuple[Format, ...], simulate: Simulate) -> None:
+    name, kind = kind_of_sum
     chosen = engine(name)
     if chosen.window is not None or chosen.chunk is not None:
         formats = tuple(fmt for fmt in formats if fmt.name != "mxint8")  # of which no window has hardware
