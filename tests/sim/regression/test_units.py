@@ -54,7 +54,7 @@ def test_decoders_and_upcasts_take_every_code_of_every_format(unit: Unit) -> Non
 SOURCE_CODES = 1 << 16
 
 
-@pytest.mark.parametrize("unit", units(Cast), ids=lambda unit: unit.name)
+@pytest.mark.parametrize("unit", thinned(units(Cast)), ids=lambda unit: unit.name)
 def test_casts_round_every_16_bit_operand_in_every_mode(unit: Cast) -> None:
     """All codes of a 16-bit source; of a 32-bit one, all upper halves, with lower halves that decide a rounding.
 
@@ -72,12 +72,12 @@ def test_casts_round_every_16_bit_operand_in_every_mode(unit: Cast) -> None:
     hold(unit, columns)
 
 
-@pytest.mark.parametrize("unit", [u for u in units(Cast) if u.inputs[0].width == 32], ids=lambda unit: unit.name)
+@pytest.mark.parametrize("unit", thinned(u for u in units(Cast) if u.inputs[0].width == 32), ids=lambda unit: unit.name)
 def test_casts_round_random_operands(unit: Cast) -> None:
     hold(unit, dict(vectors.generate(unit, "random", 1_000_000, seed=1).inputs))
 
 
-@pytest.mark.parametrize("unit", units(Cast), ids=lambda unit: unit.name)
+@pytest.mark.parametrize("unit", thinned(units(Cast)), ids=lambda unit: unit.name)
 def test_casts_agree_on_corners(unit: Cast) -> None:
     hold(unit, dict(vectors.generate(unit, "corner", seed=2).inputs))
 
@@ -104,7 +104,7 @@ def addends(fmt: Format) -> list[int]:
     return [0, fmt.code_of(Fraction(1)) + fmt.smallest_code, fmt.code_of(fmt.value_of(fmt.smallest_code), True)]
 
 
-@pytest.mark.parametrize("unit", [u for u in units(Fma) if not u.stages], ids=lambda unit: unit.name)
+@pytest.mark.parametrize("unit", thinned(u for u in units(Fma) if not u.stages), ids=lambda unit: unit.name)
 def test_multiply_adders_form_every_product_of_each_operand_pair(unit: Fma) -> None:
     dut = verilated(unit, operations=FEW)
     selects = [port for port in unit.inputs if port.choices]
@@ -117,7 +117,7 @@ def test_multiply_adders_form_every_product_of_each_operand_pair(unit: Fma) -> N
 MULTIPLIERS = [*units(Fma), *units(Dot), *units(Mac), *units(Fpu)]
 
 
-@pytest.mark.parametrize("unit", MULTIPLIERS, ids=lambda unit: unit.name)
+@pytest.mark.parametrize("unit", each_kind(MULTIPLIERS), ids=lambda unit: unit.name)
 def test_multiply_adders_agree_on_corners(unit: Unit) -> None:
     hold(unit, dict(vectors.generate(unit, "corner", seed=2).inputs))
 
