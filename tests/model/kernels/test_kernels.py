@@ -81,15 +81,17 @@ def test_drawn_16_bit_sources_round_as_the_oracle_says(fmt: Format, source: str)
             assert list(zip(codes.tolist(), flags.tolist(), strict=True)) == [(code, int(f)) for code, f in want]
 
 
-@pytest.mark.parametrize("source", SIXTEEN_BIT)
-@pytest.mark.parametrize("overflow", Overflow)
-def test_every_16_bit_source_rounds_as_the_oracle_says_under_hybrid(source: str, overflow: Overflow) -> None:
+_SOURCES_AND_POLICIES = itertools.product(SIXTEEN_BIT, Overflow, [64])
+_OF_EVERY_CODE = thinned(itertools.product(SIXTEEN_BIT, [Overflow.INF], [1]), every=2)
+
+
+@pytest.mark.parametrize(("source", "overflow", "stride"), [*_SOURCES_AND_POLICIES, *_OF_EVERY_CODE])
+def test_16_bit_sources_round_as_the_oracle_says_under_hybrid(source: str, overflow: Overflow, stride: int) -> None:
     numbers, policy = numbers_of(source, np.arange(EVERY)), CastPolicy(Rounding.HYBRID, overflow)
     read, width = hybrid_thresholds(numbers.dtype, Hybrid())
     codes, flags = encode_numbers(numbers, format("hif8"), policy, Hybrid(), flags=True)
     fast, _ = encode_numbers(numbers, format("hif8"), policy, Hybrid())
     thresholds = read(numbers).tolist()
-    stride = 1 if overflow is Overflow.INF else 64
     for code in range(0, EVERY, stride):
         bits = oracle.HybridBits(thresholds[code], width)
         want = oracle.encode(exact_source(source, code), format("hif8"), policy, bits)
@@ -97,15 +99,16 @@ def test_every_16_bit_source_rounds_as_the_oracle_says_under_hybrid(source: str,
     assert np.array_equal(codes, fast)
 
 
-@pytest.mark.parametrize(
-    ("rounding", "width"),
-    [
-        *((Rounding.SR, width) for width in (8, 16, 20, 32)),
-        *((Rounding.SRB, 9), (Rounding.SRC, 1), (Rounding.SRC, 12), (Rounding.BIAS, 8)),
-    ],
-)
-@pytest.mark.parametrize("fmt", TARGETS, ids=str)
-def test_stochastic_rounding_is_the_oracles(fmt: Format, rounding: Rounding, width: int) -> None:
+STOCHASTIC = [
+    *((Rounding.SR, width) for width in (8, 16, 20, 32)),
+    *((Rounding.SRB, 9), (Rounding.SRC, 1), (Rounding.SRC, 12), (Rounding.BIAS, 8)),
+]
+"""Roundings that take random bits, with numbers of them."""
+
+
+@pytest.mark.parametrize(("fmt", "by"), thinned(itertools.product(TARGETS, STOCHASTIC)), ids=str)
+def test_stochastic_rounding_is_the_oracles(fmt: Format, by: tuple[Rounding, int]) -> None:
+    rounding, width = by
     if not fmt.offers(rounding):
         with pytest.raises(ValueError, match=f"{rounding.value} rounding is not defined for"):
             policy_of(fmt, rounding).check(fmt)

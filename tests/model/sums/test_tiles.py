@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import PRESETS
+from tests.rosters import PRESETS, thinned
 
 import fp9
 from fp9.blocks import quantise
@@ -74,9 +75,12 @@ def check(a: NDArray[Any], b: NDArray[Any], formats: tuple[str, str], name: str,
     assert np.array_equal(flags, raised)
 
 
-@pytest.mark.parametrize("made", [ordinary, any_number, any_code, some_special, small_integers, small])
-@pytest.mark.parametrize("formats", PAIRS, ids="x".join)
-@pytest.mark.parametrize("name", ENGINES)
+MADE = (ordinary, any_number, any_code, some_special, small_integers, small)
+PRODUCTS = thinned(itertools.product(ENGINES, PAIRS, MADE), every=5)
+"""Of 24 of each engine `make test` has five, and of the next engine others."""
+
+
+@pytest.mark.parametrize(("name", "formats", "made"), PRODUCTS)
 def test_products_of_matrices_are_sums_one_by_one(name: str, formats: tuple[str, str], made: Any) -> None:
     rng = np.random.default_rng(5)
     a, b = made(formats[0], SHAPE[::2], rng), made(formats[1], SHAPE[:0:-1], rng)
@@ -102,8 +106,7 @@ def test_sides_with_and_without_specials_are_of_one_type(name: str, kernel: Any)
     assert not [types for types in kernel.signatures if any(types[place].mutable for place in places)]
 
 
-@pytest.mark.parametrize("exponent", range(-24, 18, 3))
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize(("name", "exponent"), thinned(itertools.product(ENGINES, range(-24, 18, 3))))
 def test_sums_near_every_edge_of_the_result(name: str, exponent: int) -> None:
     """Operands of every size: products at the lowest binades of narrow results, at their largest numbers, beyond."""
     rng = np.random.default_rng(exponent + 100)
