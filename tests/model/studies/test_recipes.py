@@ -40,7 +40,7 @@ Network = tuple[dict[str, Any], Callable[[dict[str, Any]], float], dict[str, Any
 # --- claims and records -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", thinned([name for name, claim in CLAIMS.items() if not claim.minutes], every=4))
+@pytest.mark.parametrize("name", thinned([name for name, claim in CLAIMS.items() if not claim.minutes], every=6))
 def test_a_claim_passes_its_bars(name: str) -> None:
     if "scikit-learn" in CLAIMS[name].setup and find_spec("sklearn") is None:
         pytest.skip("scikit-learn is not installed")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.programs import built
+from tests.rosters import thinned
 
 import fp9
 from fp9.engines import ENGINES
@@ -62,10 +63,13 @@ def packed(codes: NDArray[np.uint8]) -> int:
 
 @pytest.mark.parametrize(
     "tile",
-    [
-        GemmTile("tile2", 2, 2, OCP, OCP, ENGINES["fma_fp32"], OCP[0], mac_stages=2),
-        GemmTile("tile4", 4, 4, OCP, OCP, ENGINES["fma_fp16"], OCP[1]),
-    ],
+    thinned(
+        [
+            GemmTile("tile2", 2, 2, OCP, OCP, ENGINES["fma_fp32"], OCP[0], mac_stages=2),
+            GemmTile("tile4", 4, 4, OCP, OCP, ENGINES["fma_fp16"], OCP[1]),
+        ],
+        2,
+    ),
     ids=lambda tile: tile.name,
 )
 def test_a_tile_gives_the_cast_matrix_product(tile: GemmTile, tmp_path: Path) -> None:
