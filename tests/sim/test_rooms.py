@@ -40,3 +40,13 @@ def test_a_room_says_what_it_is_for_and_what_others_may_use(room: str) -> None:
     modules = {f"fp9_sim.{room}.{name}" for name in names}
     unsaid = [(module, name) for module, name in taken(room) if name not in names and module not in modules]
     assert unsaid == []
+
+
+def test_who_takes_from_the_benches_loads_no_cocotb() -> None:
+    """It loads pytest, which takes each process of a campaign a third of a second."""
+    modules = {module for module, _ in taken("benches") if module != "fp9_sim.benches"}
+    assert modules
+    for module in modules:
+        source = ast.parse((PACKAGE / "benches" / f"{module.rpartition('.')[2]}.py").read_text())
+        loaded = [node for node in ast.walk(source) if isinstance(node, ast.Import | ast.ImportFrom)]
+        assert not [ast.unparse(node) for node in loaded if "cocotb" in ast.unparse(node)], module

@@ -24,6 +24,12 @@ COVERAGE_JSON = "coverage.json"
 FOLDER_VARIABLE = "FP9_SIM_RUN"
 """Environment variable that tells the bench the folder of its run."""
 
+ORDER = "order.json"
+"""What a bench is to do."""
+
+OUTCOME = "outcome.json"
+"""What it saw."""
+
 
 @dataclass(frozen=True)
 class Order:
@@ -47,7 +53,7 @@ class Order:
         np.savez(folder / "vectors.npz", allow_pickle=False, **columns)
         said = {"seed": self.seed, "stalls": self.stalls, "latency": self.latency}
         said |= {"coverage": self.coverage, "elastic": self.elastic}
-        (folder / "order.json").write_text(json.dumps(said))
+        (folder / ORDER).write_text(json.dumps(said))
 
     @staticmethod
     def read(folder: Path) -> Order:
@@ -58,7 +64,7 @@ class Order:
             for key in columns.files:
                 kind, name = key.split("/")
                 parts[kind][name] = columns[key]
-        return Order(VectorSet(unit, **parts, origin={}), **json.loads((folder / "order.json").read_text()))
+        return Order(VectorSet(unit, **parts, origin={}), **json.loads((folder / ORDER).read_text()))
 
 
 _KINDS = ("inputs", "expected", "care")
@@ -77,12 +83,12 @@ class Outcome:
         """Write the outcome into a folder, whole or not at all."""
         np.savez(folder / "answers.npz", allow_pickle=False, **self.answers.values)
         record = {key: value for key, value in asdict(self).items() if key != "answers"}
-        write_whole(folder / "outcome.json", json.dumps({**record, "unknown": self.answers.unknown}))
+        write_whole(folder / OUTCOME, json.dumps({**record, "unknown": self.answers.unknown}))
 
     @staticmethod
     def read(folder: Path) -> Outcome:
         """Read the outcome from a folder. Raises FileNotFoundError when the bench left none."""
-        record = json.loads((folder / "outcome.json").read_text())
+        record = json.loads((folder / OUTCOME).read_text())
         unknown = {name: {int(i): bits for i, bits in at.items()} for name, at in record["unknown"].items()}
         with np.load(folder / "answers.npz") as columns:
             answers = Answers({name: columns[name] for name in columns.files}, unknown)

@@ -1,5 +1,8 @@
 """The cocotb bench of tiles: drives the steps of a run's folder with pauses, and leaves there the rows that came out.
 
+Its order has the steps, the rows to expect, the clocks without progress to bear and the seed of the pauses; its outcome
+the rows with their `out_last`, and the clocks it took.
+
 Signals are driven at the falling edge of the clock and read once they have settled, as in `fp9_sim.benches.streams`.
 """
 
@@ -16,15 +19,9 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
 
 from fp9.system.files import write_whole
-from fp9_sim.benches.exchange import FOLDER_VARIABLE
+from fp9_sim.benches.exchange import FOLDER_VARIABLE, ORDER, OUTCOME
 from fp9_sim.benches.pins import bit, pin
 from fp9_sim.benches.streams import pauses
-
-ORDER = "order.json"
-"""What the bench is to do: steps, rows to expect, clocks without progress to bear, seed of the pauses."""
-
-OUTCOME = "outcome.json"
-"""What it saw: the rows and their `out_last`, and the clocks it took."""
 
 
 @cocotb.test()

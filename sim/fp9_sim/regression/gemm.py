@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 import fp9
 from fp9_rtl.gemm.tile import GemmTile, gemm_verilog, ports
-from fp9_sim.benches.exchange import FOLDER_VARIABLE
-from fp9_sim.benches.gemm import ORDER, OUTCOME
+from fp9_sim.benches.exchange import FOLDER_VARIABLE, ORDER, OUTCOME
 from fp9_sim.simulators import find as tools
 from fp9_sim.simulators.build import DEFAULT_FOLDER, build_design
 from fp9_sim.simulators.find import SimulatorError
