@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from tests.rosters import each_kind, thinned
 
 from fp9.engines import engine
 from fp9.formats import format
@@ -42,7 +43,8 @@ def facts_of(unit: Unit, operations: list[dict[str, int]], group: str = "") -> l
 
 
 @pytest.mark.parametrize(
-    "name", ["decoder_hif8", "upcast_fp32", "cast_fp32_ocp_rne", "fma_dlfloat16_hfp8_152", "mac_dlfloat16_gated"]
+    "name",
+    thinned(["decoder_hif8", "upcast_fp32", "cast_fp32_ocp_rne", "mac_dlfloat16_gated", "fma_dlfloat16_hfp8_152"]),
 )
 def test_the_corner_suite_meets_every_reachable_bin(name: str) -> None:
     made = vectors.generate(name, "corner")
@@ -51,7 +53,7 @@ def test_the_corner_suite_meets_every_reachable_bin(name: str) -> None:
     assert covered.met == covered.bins > 50, "the model has points"
 
 
-@pytest.mark.parametrize("block", [MXFP4, block_format("mxint8")], ids=str)
+@pytest.mark.parametrize("block", thinned([MXFP4, block_format("mxint8")]), ids=str)
 def test_the_corner_suite_of_a_quantiser_meets_every_reachable_bin(block: BlockFormat) -> None:
     unit = Quantiser("quantiser", format("bf16"), block, tuple(map(block.rule, block.rules)), 1, lanes=8)
     made = vectors.generate(unit, "corner")
@@ -96,7 +98,7 @@ OTHERS = (
 """Specs with what the catalogue's units do not have."""
 
 
-@pytest.mark.parametrize("unit", [*CATALOGUE.values(), *OTHERS], ids=lambda unit: unit.name)
+@pytest.mark.parametrize("unit", [*each_kind(CATALOGUE.values()), *OTHERS], ids=lambda unit: unit.name)
 def test_bins_that_cannot_occur_do_not_occur(unit: Unit) -> None:
     made = vectors.generate(unit, "random", 300)
     model = functional.model_of(unit)

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import pytest
+from tests.rosters import thinned
 
 import fp9_rtl
-from fp9.engines import engine
+from fp9.engines import ENGINES, engine
 from fp9.formats import format
-from fp9.units import CATALOGUE, Dot
+from fp9.units import CATALOGUE, Dot, Mac, Unit
 from fp9_sim.netlists.abc import program
 from fp9_sim.proofs import State, prove_text
 
 pytestmark = pytest.mark.skipif(not program(), reason="ABC is not installed")
 
+_TWO = (format("e5m2"), format("hfp8_152"))
 
-@pytest.mark.parametrize("name", ["decoder_hif8", "mac_dlfloat16_gated"])
+
+@pytest.mark.parametrize("name", thinned(["decoder_hif8", "mac_dlfloat16_gated"]))
 def test_a_text_is_its_circuit(name: str) -> None:
     assert prove_text(CATALOGUE[name]).proven
 
 
-@pytest.mark.parametrize("name", ["decoder_hif8", "mac_dlfloat16"])
-def test_its_systemverilog_is_the_same_circuit(name: str) -> None:
-    unit = CATALOGUE[name]
+_MAC = Mac("mac", _TWO, _TWO, ENGINES["dlfloat"], stages=2)
+"""With types of formats and of operations."""
+
+
+@pytest.mark.parametrize("unit", [CATALOGUE["decoder_hif8"], _MAC], ids=lambda unit: unit.name)
+def test_its_systemverilog_is_the_same_circuit(unit: Unit) -> None:
     assert prove_text(unit, fp9_rtl.verilog(unit, system=True)).proven
 
 
