@@ -31,7 +31,7 @@ def classify(
     terms = [*products, *([] if addend is None else [addend])]
     infinite = [(term.inf & ~term.sign, term.inf & term.sign) for term in terms]
     if run is not None:
-        infinite = [_standing(infinite[: len(products)], run), *infinite[len(products) :]]
+        infinite = [_standing(m, infinite[: len(products)], run), *infinite[len(products) :]]
     positive, negative = (any_of(sign) for sign in zip(*infinite, strict=True))
     quiet = any_of(term.nan for term in terms)
     invalid = any_of(product.invalid for product in products) | (positive & negative)
@@ -45,7 +45,7 @@ def classify(
     return negative
 
 
-def _standing(infinite: Sequence[tuple[Value, Value]], run: int) -> tuple[Value, Value]:
+def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> tuple[Value, Value]:
     """Whether a positive and a negative infinity stand at the end of the products, in whose order they are met.
 
     One meets another of the other sign, and both stand; a third one takes the place of both, but for the end of a run.
@@ -55,10 +55,13 @@ def _standing(infinite: Sequence[tuple[Value, Value]], run: int) -> tuple[Value,
         if place % run == 0:
             cancelled = cancelled | (positive & negative)
         kept = cancelled | ~(plus | minus)
-        positive, negative = (
-            Mux(kept, positive, plus | (positive & ~negative)),
-            Mux(kept, negative, minus | (negative & ~positive)),
-        )
+        # As signals: each is read several times, and expressions of them would double with every product.
+        stands = Signal(name=f"positive{place}"), Signal(name=f"negative{place}")
+        m.d.comb += [
+            stands[0].eq(Mux(kept, positive, plus | (positive & ~negative))),
+            stands[1].eq(Mux(kept, negative, minus | (negative & ~positive))),
+        ]
+        positive, negative = stands
     return positive, negative
 
 
