@@ -59,7 +59,7 @@ def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generato
     x[..., 0] = np.where(kind == _AWAY, large_x ^ sign, x[..., 0])
     y[..., 0] = np.where(kind == _AWAY, large_y, y[..., 0])
     lane = rng.permuted(np.broadcast_to(np.arange(unit.engine.products), x.shape), axis=-1)
-    places = np.argsort(unit.engine.order(unit.products))
+    places = np.argsort(unit.engine.order(unit.products), kind="stable")
     x, y = (np.take_along_axis(codes, lane, -1).reshape(_COUNT, -1)[:, places] for codes in (x, y))
     columns = ports(unit, a, b, x, y, rng.choice([0, fixed(unit.engine.output).sign_mask], _COUNT))
     drawn = rng.integers(0, 1 << unit.engine.output.bits, _COUNT)

@@ -94,7 +94,7 @@ def _long_cancellations(fmt: FixedFormat, count: int, rng: np.random.Generator) 
     products = product(x, y, fmt, fmt)
     c = encode(-products, fmt, "rne").astype(np.uint32)
     left = np.abs((products + decode(c, fmt)) / products)
-    nearest = np.argsort(np.where(left == 0, np.inf, left))[:count]
+    nearest = np.argsort(np.where(left == 0, np.inf, left), kind="stable")[:count]
     return x[nearest], y[nearest], c[nearest]
 
 
