@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from rich.console import Console
-from tests.rosters import OPERANDS
+from tests.rosters import OPERANDS, each_kind
 
 import fp9
 from fp9 import vectors
@@ -182,7 +182,10 @@ def test_casts_use_every_target_and_rounding() -> None:
 _KINDS = (Cast, Dot, Quantiser)
 
 
-@pytest.mark.parametrize("unit", [u for u in CATALOGUE.values() if isinstance(u, _KINDS)], ids=lambda unit: unit.name)
+_UNITS = [unit for unit in CATALOGUE.values() if isinstance(unit, _KINDS)]
+
+
+@pytest.mark.parametrize("unit", each_kind(_UNITS), ids=lambda unit: unit.name)
 def test_every_unit_that_casts_or_multiplies_has_as_many_operations_of_the_layer_as_asked(unit: Unit) -> None:
     columns = operations.of_unit(unit, real_layer()[0], 3000)
     assert {len(column) for column in columns.values()} == {len(columns[unit.inputs[0].name])}
