@@ -23,6 +23,7 @@ from fp9.suites.infinite import infinite_corner
 from fp9.suites.left import left_corner
 from fp9.suites.lost import lost_addend_corner, lost_corner, lost_sum_corner
 from fp9.suites.quantisers import quantiser_corner
+from fp9.suites.reaching import reaching_corner
 from fp9.suites.scaled import paired_corner, scaled_corner
 from fp9.suites.sums import OPERATIONS, sum_corner
 from fp9.suites.wide import wide_corner
@@ -52,7 +53,8 @@ corner.register(Quantiser, quantiser_corner)
 @corner.register
 def _(unit: Dot, rng: np.random.Generator) -> Inputs:
     """The sums' corners and those of several products; what is `beyond` the largest result, `behind` what a step keeps,
-    beside the `infinite`; pairs of scales; what is `lost` below a window; what is `left` of large products."""
+    beside the `infinite`; pairs of scales; what is `lost` below a window; what is `left` of large products; what is
+    `gone` but for a flag, and what is `reaching` the normal numbers."""
     further = (columns for family in (_several_corner, *_FURTHER) for columns in family(unit, rng))
     return concatenated([sum_corner(unit, rng), *further])
 
@@ -75,20 +77,22 @@ _FURTHER = (
     lost_sum_corner,
     left_corner,
     gone_corner,
+    reaching_corner,
 )
 """Families of the dot products whose engines call for them."""
 
 
 @corner.register
 def _(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Sequences around the sums' corners, those of several products, pairs of scales and what is `far`; with chunks as
-    `chunks` says, and for a Kulisch accumulator as `exact`."""
+    """Sequences around the sums' corners, those of several products, pairs of scales, what is `far`, and what is
+    `reaching` the normal numbers; with chunks as `chunks` says, and for a Kulisch accumulator as `exact`."""
     if unit.engine.whole:
         return kulisch_corner(unit, rng)
     if unit.chunk_steps:
         return chunk_corner(unit, sum_corner(unit, rng, 1 / 3 if unit.products == 1 else 1 / 6), rng)
     step = sum_corner(unit, rng, 1 / SPAN)
-    further = (part for family in (_several_corner, paired_corner, far_corner) for part in family(unit, rng))
+    families = (_several_corner, paired_corner, far_corner, reaching_corner)
+    further = (part for family in families for part in family(unit, rng))
     return mac_corner(unit, concatenated([step, *(_shuffled(part, rng) for part in further)]), rng)
 
 

@@ -8,6 +8,7 @@ is left; place of the rounding and what stands around it; the ends of the number
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -194,11 +195,16 @@ ADDENDS_SHARE = 0.2
 
 
 def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pairs: int) -> Triple:
-    """About `count` NaN addends of walking payloads beside products of every class; the pairs of formats share them."""
+    """About `count` NaN addends of every walking payload beside products of every class; the pairs of formats share
+    them."""
     codes = walking_codes(result)
     payloads = codes[(codes & result.magnitude_mask) > result.max_code][number::pairs]
-    x, y, z = crossed(classes(a), classes(b)[:: max(1, len(classes(b)) // 4)], payloads)
-    kept = slice(None, None, max(1, len(z) // max(len(payloads), count // pairs)))
+    factors = classes(a), classes(b)[:: max(1, len(classes(b)) // 4)]
+    x, y, z = crossed(*factors, payloads)
+    wanted = len(z) // max(len(payloads), count // pairs)
+    # A step that shares a factor with the number of payloads would leave some of them out, however many are taken.
+    steps = (step for step in range(1, math.prod(map(len, factors)) + 1) if math.gcd(step, len(payloads)) == 1)
+    kept = slice(None, None, min(steps, key=lambda step: abs(step - wanted)))
     return x[kept], y[kept], z[kept]
 
 

@@ -5,7 +5,8 @@ What a family gives is one number an operation, shape (n,): which of its situati
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from fp9.formats import FixedFormat, Format
 from fp9.golden import evaluate
 from fp9.golden.selects import signed
 from fp9.suites.columns import Codes, Inputs, chosen_formats, fixed, one_of_each
-from fp9.units import SCALE_BITS, Cast, Dot, Fma, MacOp, Unit, code_tables
+from fp9.units import SCALE_BITS, Cast, Dot, Fma, Mac, MacOp, Unit, code_tables
 
 Numbers = NDArray[np.int64]
 
@@ -35,18 +36,19 @@ def drawn_landmarks(unit: Unit, columns: Inputs, rng: np.random.Generator) -> ND
 
 
 def _families(unit: Unit, columns: Inputs) -> Iterator[Numbers]:
-    """Those of the unit's kind; of accumulators of single products, and of other kinds, there are none."""
+    """Those of the unit's kind; kinds other than casts and sums have none."""
     match unit:
         case Cast():
             yield from _of_casts(unit, columns)
-        case Fma():
-            yield from _special_codes(unit, columns)
+        case Dot():
+            if isinstance(unit, Fma):
+                yield from _special_codes(unit, columns)
+            if unit.products > 1:
+                yield _of_several_products(unit, columns)
             yield _ways(unit, columns)
-        case Dot() if unit.products > 1:
-            yield _of_several_products(unit, columns)
 
 
-# --- one product ----------------------------------------------------------------------------------------------------
+# --- sums -----------------------------------------------------------------------------------------------------------
 
 
 def _special_codes(unit: Fma, columns: Inputs) -> Iterator[Numbers]:
@@ -57,32 +59,51 @@ def _special_codes(unit: Fma, columns: Inputs) -> Iterator[Numbers]:
         yield np.where(finite, 0, 1 + chosen * _MOST + columns[operand])
 
 
-def _ways(unit: Fma, columns: Inputs) -> Numbers:
-    """Every way to each class of a result but ordinary numbers: its sign, and which operands are infinite or NaN."""
+def _ways(unit: Dot, columns: Inputs) -> Numbers:
+    """Every way to each class of a result but ordinary numbers: its sign, which operands are infinite or NaN, whether
+    an accumulator goes on from what it holds. None are what that does without products, and +0 of numbers alone."""
     output = fixed(unit.engine.output)
     codes = evaluate(unit, columns)["result"]
     result = _classes(output, codes)
-    ways = [_kinds(unit.a, "a", columns), _kinds(unit.b, "b", columns), _special(_classes(output, columns["c"]))]
-    which = (ways[0] * 3 + ways[1]) * 3 + ways[2]
+    operation = np.broadcast_to(columns.get("op", np.int64(MacOp.LOAD)), codes.shape)
+    which = (operation != MacOp.LOAD).astype(np.int64)
+    for kinds in _kinds(unit, columns):
+        which = which * (_NAN - _LARGEST + 1) + kinds
     negative = ((codes & output.sign_mask) != 0) & (result != _NAN)
-    return np.where(result == _ORDINARY, 0, (which * 2 + negative) * (_NAN + 1) + result)
+    none = (result == _ORDINARY) | ~np.isin(operation, [MacOp.LOAD, MacOp.ACCUMULATE])
+    return np.where(none, 0, (which * 2 + negative) * (_NAN + 1) + result)
 
 
-def _kinds(formats: tuple[Format, ...], operand: str, columns: Inputs) -> Numbers:
-    """0 for a number, 1 for an infinity, 2 for a NaN."""
-    codes = columns[operand]
-    value = code_tables(formats)[chosen_formats(columns, operand, formats, len(codes)), codes]
-    return np.asarray(np.isinf(value) + 2 * np.isnan(value), dtype=np.int64)
+def _kinds(unit: Dot, columns: Inputs) -> Iterator[Numbers]:
+    """0 for numbers, 1 where an infinity is among them, 2 where a NaN is: in either operand, its scales, the addend.
+    Nothing of an accumulator with chunks, whose result shows operands of other operations."""
+    if isinstance(unit, Mac) and unit.chunk_steps:
+        return
+    for operand, formats in (("a", unit.a), ("b", unit.b)):
+        lanes = unit.lane_names(operand)
+        chosen = chosen_formats(columns, operand, formats, len(columns[lanes[0]]))
+        yield _most_special([code_tables(formats)[chosen, columns[lane]] for lane in lanes])
+        if unit.scale is not None:
+            numbers = np.asarray(unit.scale.table, dtype=np.float64)
+            yield _most_special([numbers[columns[name]] for name in unit.scale_names(operand)])
+    if "c" in columns:
+        kinds = np.maximum(_classes(fixed(unit.engine.output), columns["c"]), _LARGEST) - _LARGEST
+        yield np.where(_reads_addend(columns), kinds, 0)
 
 
-def _special(classes: Numbers) -> Numbers:
-    return np.maximum(classes, _LARGEST) - _LARGEST
+def _most_special(values: Sequence[NDArray[np.float64]]) -> Numbers:
+    return np.asarray(np.max([np.isinf(value) + 2 * np.isnan(value) for value in values], axis=0), dtype=np.int64)
+
+
+def _reads_addend(columns: Inputs) -> NDArray[np.bool_]:
+    """Where the addend counts: always but in those operations of an accumulator that go on from what it holds."""
+    return np.asarray(np.asarray(columns.get("op", MacOp.LOAD)) == MacOp.LOAD, dtype=np.bool_)
 
 
 def _classes(fmt: FixedFormat, codes: Codes) -> Numbers:
     """The class of each code."""
     magnitudes = codes.astype(np.int64) & fmt.magnitude_mask
-    normal = 1 << fmt.fraction_bits + fmt.padding if fmt.subnormals else fmt.smallest_code
+    normal = fmt.code_of(Fraction(fmt.smallest_normal))
     is_class = {
         _ZERO: magnitudes == 0,
         _SUBNORMAL: (magnitudes > 0) & (magnitudes < normal),
@@ -113,7 +134,7 @@ def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
     lone: NDArray[np.int64] = np.where(alone == 1, number, 0)
     if "c" not in columns:
         return lone
-    zero = np.where(np.asarray(columns.get("op", MacOp.LOAD)) == MacOp.LOAD, all_zero(unit, columns), 0)
+    zero = np.where(_reads_addend(columns), all_zero(unit, columns), 0)
     code = columns["c"].astype(np.int64)
     magnitude = code & (fixed(unit.engine.output).sign_mask - 1)
     single = (magnitude & (magnitude - 1)) == 0

@@ -1,16 +1,19 @@
-"""What the committed smoke suites of single products meet."""
+"""What the committed smoke suites of sums meet."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import units
+from tests.rosters import each_kind, units
 
 from fp9.formats import Format, Kind
-from fp9.units import Fma
+from fp9.golden import evaluate
+from fp9.suites import inputs_of
+from fp9.units import CATALOGUE, Dot, Fma
 from fp9.vectors import VectorSet, read
 
 FOLDER = Path(__file__).parents[3] / "vectors"
@@ -76,7 +79,7 @@ def test_smoke_has_zeros_subnormals_and_ends_as_results_of_either_sign(unit: Fma
     made = read(FOLDER / f"{unit.name}.vec")
     output = unit.engine.output
     magnitudes, negative = made.expected["result"] & output.magnitude_mask, made.expected["result"] & output.sign_mask
-    normal = 1 << output.fraction_bits + output.padding if output.subnormals else output.smallest_code
+    normal = output.code_of(Fraction(output.smallest_normal))
     classes = {
         "largest": magnitudes == output.max_code,
         "smallest normal": magnitudes == normal,
@@ -87,3 +90,15 @@ def test_smoke_has_zeros_subnormals_and_ends_as_results_of_either_sign(unit: Fma
     for name, where in classes.items():
         assert (where & (negative == 0)).any(), name
         assert (where & (negative != 0)).any() or (name == "zero" and not output.signed_zero), name
+
+
+@pytest.mark.parametrize(
+    "unit", each_kind(unit for unit in CATALOGUE.values() if isinstance(unit, Dot)), ids=lambda unit: unit.name
+)
+def test_smoke_has_every_end_of_the_numbers_that_corner_has_as_a_result(unit: Dot) -> None:
+    output = unit.engine.output
+    magnitudes = [output.code_of(Fraction(output.smallest_normal)), output.max_code, output.inf_code(False)]
+    ends = [code | sign for code in magnitudes if code is not None for sign in (0, output.sign_mask)]
+    results = evaluate(unit, inputs_of(unit, "corner", None, 0))["result"]
+    made = read(FOLDER / f"{unit.name}.vec").expected["result"]
+    assert {code for code in ends if code in results} <= {*made.tolist()}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.rosters import units
 
 import fp9
 from fp9.engines import Truncation
@@ -17,11 +18,14 @@ from fp9.golden import evaluate
 from fp9.rounding import Flags, Rounding
 from fp9.suites.behind import behind_corner
 from fp9.suites.beyond import beyond_corner
-from fp9.suites.columns import Inputs, classes, concatenated, fixed
+from fp9.suites.columns import Inputs, classes, concatenated, fixed, walking_codes
+from fp9.suites.families import nans
 from fp9.suites.gone import gone_corner
 from fp9.suites.infinite import infinite_corner
 from fp9.suites.left import left_corner
 from fp9.suites.lost import lost_addend_corner, lost_corner, lost_sum_corner
+from fp9.suites.reaching import reaching_corner
+from fp9.suites.sums import operand_pairs
 from fp9.units import CATALOGUE, Dot, code_tables
 
 Family = Callable[[Dot, np.random.Generator], Iterator[Inputs]]
@@ -52,7 +56,7 @@ def exact_products(unit: Dot, made: Inputs) -> NDArray[np.float64]:
 
 def test_families_have_units() -> None:
     lost = (lost_corner, lost_addend_corner, lost_sum_corner)
-    families = (behind_corner, beyond_corner, infinite_corner, *lost, left_corner, gone_corner)
+    families = (behind_corner, beyond_corner, infinite_corner, *lost, left_corner, gone_corner, reaching_corner)
     assert all(units_of(family) for family in families)
     assert all(unit.engine.steps_of_chunk > 1 for unit in units_of(behind_corner))
 
@@ -189,3 +193,24 @@ def test_a_chunk_that_comes_to_nothing_leaves_a_flag_with_every_class_of_addend(
         assert np.array_equal(ours["result"][counts], none["result"][counts]), unit.name
         assert np.array_equal((ours["flags"] & Flags.INEXACT)[counts] != 0, inexact[counts]), unit.name
         assert {*made["c"][inexact].tolist()} == {*classes(result)}, unit.name
+
+
+def test_sums_are_rounded_up_to_the_smallest_normal_number_of_either_sign() -> None:
+    """Beside an addend of zero the result is that number, and says that it underflows."""
+    for unit in units_of(reaching_corner):
+        made, result = operations(reaching_corner, unit), unit.engine.output
+        ours = evaluate(unit, made)
+        underflows = (ours["flags"] & Flags.UNDERFLOW) != 0
+        size = fp9.decode(ours["result"][underflows], result).astype(np.float64)
+        for sign in (-1, 1):
+            assert (size == sign * result.smallest_normal).mean() > 0.2, unit.name
+
+
+@pytest.mark.parametrize("unit", units(Dot), ids=lambda unit: unit.name)
+def test_addends_are_nan_with_every_walking_payload(unit: Dot) -> None:
+    result = fixed(unit.engine.output)
+    codes = walking_codes(result)
+    payloads = {*codes[(codes & result.magnitude_mask) > result.max_code].tolist()}
+    pairs = [*operand_pairs(unit)]
+    made = (nans(a.format, b.format, result, 1000, number, len(pairs)) for number, (a, b) in enumerate(pairs))
+    assert payloads == {code for *_, c in made for code in c.tolist()}

@@ -1,0 +1,64 @@
+"""Corner operations whose sum is rounded up to the smallest normal number: it underflows, and the result does not show.
+
+Two products of opposite signs in any lanes, the larger a power of two that scales bring to the smallest normal number,
+the smaller below the last place of that, by any distance:
+
+    product     1 0 0 0 0 |
+    product   -           |   x x
+
+The addend is mostly zero, so that the result is the smallest normal number, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fp9.suites.columns import Inputs, classes, fixed
+from fp9.suites.lanes import by_exponent, of_exponent
+from fp9.suites.scaled import in_any_lanes, powers
+from fp9.suites.scales import reach_of_scales, scales_of
+from fp9.suites.sums import Operand, operand_pairs, ports
+from fp9.units import Dot
+
+_COUNT = 200
+"""Operations of each pair of formats."""
+
+
+def reaching_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+    """Operations of every pair of formats, where exact sums are rounded once, results are not flushed, scales are
+    powers of two, and products reach as far apart as rounding takes them."""
+    engine = unit.engine
+    if engine.chunk or engine.window is not None or engine.flush_result:
+        return
+    if unit.scale is None or unit.scale.precision > 1 or unit.products == 1:
+        return
+    for a, b in operand_pairs(unit):
+        exponents = by_exponent(a.format, b.format)[2]
+        if exponents[-1] - exponents[0] > fixed(engine.result).precision:
+            yield _reaching(unit, a, b, rng)
+
+
+def _reaching(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
+    formats, result = (a.format, b.format), fixed(unit.engine.result)
+    exponents, (x, y, sizes) = by_exponent(*formats)[2], powers(*formats)
+    far = sizes >= exponents[0] + result.precision
+    place = rng.choice(np.flatnonzero(far), _COUNT)
+    small = rng.integers(exponents[0], sizes[place] - result.precision + 1)
+    lowest, highest = reach_of_scales(unit)
+    codes = np.zeros((_COUNT, unit.products, 2), dtype=np.int64)
+    codes[:, 0, 0], codes[:, 0, 1] = x[place], y[place]
+    codes[:, 1] = np.stack(of_exponent(*formats, small, rng), axis=1)
+    sign = 1 << (a.format.bits - 1)
+    codes[:, :2, 0] ^= np.where(rng.integers(0, 2, _COUNT)[:, None], [sign, 0], [0, sign])
+    codes = in_any_lanes(codes, rng)
+    zero = [0, fixed(unit.engine.output).sign_mask]
+    c = np.where(rng.random(_COUNT) < 3 / 4, rng.choice(zero, _COUNT), rng.choice(classes(unit.engine.output), _COUNT))
+    columns = ports(unit, a, b, codes[..., 0], codes[..., 1], c.astype(np.uint32))
+    together = np.clip(result.min_normal_exponent - sizes[place], lowest, highest)
+    columns |= scales_of(unit, together, rng)
+    return {port.name: columns[port.name] for port in unit.inputs if port.name in columns}
+
+
+__all__ = ["reaching_corner"]
