@@ -61,16 +61,20 @@ def _special_codes(unit: Fma, columns: Inputs) -> Iterator[Numbers]:
 
 def _ways(unit: Dot, columns: Inputs) -> Numbers:
     """Every way to each class of a result but ordinary numbers: its sign, which operands are infinite or NaN, whether
-    an accumulator goes on from what it holds. None are what that does without products, and +0 of numbers alone."""
+    an accumulator goes on from what it holds. Of several products these are ways of one such operand at most. None are
+    what an accumulator does without products, and +0 of numbers alone."""
     output = fixed(unit.engine.output)
     codes = evaluate(unit, columns)["result"]
     result = _classes(output, codes)
     operation = np.broadcast_to(columns.get("op", np.int64(MacOp.LOAD)), codes.shape)
     which = (operation != MacOp.LOAD).astype(np.int64)
+    specials = np.zeros(codes.shape, dtype=np.int64)
     for kinds in _kinds(unit, columns):
         which = which * (_NAN - _LARGEST + 1) + kinds
+        specials += kinds > 0
     negative = ((codes & output.sign_mask) != 0) & (result != _NAN)
     none = (result == _ORDINARY) | ~np.isin(operation, [MacOp.LOAD, MacOp.ACCUMULATE])
+    none |= (specials > 1) & (unit.products > 1)
     return np.where(none, 0, (which * 2 + negative) * (_NAN + 1) + result)
 
 
