@@ -129,7 +129,7 @@ def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
     number: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
         tables = code_tables(formats)
-        chosen = np.minimum(columns.get(f"{operand}_format", np.zeros(count, np.uint8)), len(formats) - 1)
+        chosen = chosen_formats(columns, operand, formats, count)
         for place, lane in enumerate(unit.lane_names(operand)):
             value = tables[chosen, columns[lane]]
             special = np.isinf(value) + 2 * np.isnan(value)
