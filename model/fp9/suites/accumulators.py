@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 
 from fp9.formats import Format
 from fp9.suites.columns import Inputs, classes, concatenated, drawn_port, finite, fixed
+from fp9.suites.families import crossed
 from fp9.suites.scales import drawn_scales, scales_of_one, with_scales
-from fp9.suites.sums import near_product
+from fp9.suites.sums import near_product, operand_pairs, ports
 from fp9.units import Mac, MacOp
 
 SPAN = 2
@@ -40,6 +42,32 @@ def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
         )
     )
     return concatenated([sequences, _successions(unit, int(_SUCCESSIONS * count), rng), _every_pair(unit, step, rng)])
+
+
+def loaded(unit: Mac, step: Inputs) -> Inputs:
+    """Operations of a step, each as LOAD, and zeros of the sign of its addend behind it, which change nothing."""
+    loads: Inputs = {"op": np.full(len(step["c"]), MacOp.LOAD), **step}
+    return _sequences(loads, _zeros(unit, loads) | {"op": np.full(len(step["c"]), MacOp.ACCUMULATE)})
+
+
+def class_corner(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
+    """Of several products: one of every class of either factor beside every class of addend, of drawn signs, in any
+    lane; zeros in the others; scales of 1. Of one product the sums' corners have that."""
+    if unit.products == 1:
+        return
+    for a, b in operand_pairs(unit):
+        x, y, c = crossed(*(_magnitudes(fmt) for fmt in (a.format, b.format, unit.engine.output)))
+        factors = np.zeros((2, len(c), unit.products), dtype=np.int64)
+        rows, lane = np.arange(len(c)), rng.integers(0, unit.products, len(c))
+        factors[:, rows, lane] = x | rng.choice([0, 1 << (a.format.bits - 1)], len(c)), y
+        c = c | rng.choice([0, fixed(unit.engine.output).sign_mask], len(c)).astype(np.uint32)
+        yield ports(unit, a, b, factors[0], factors[1], c) | scales_of_one(unit, len(c))
+
+
+def _magnitudes(fmt: Format) -> NDArray[Any]:
+    """The classes' codes without a sign."""
+    codes = np.array(classes(fmt))
+    return codes[codes >> (fmt.bits - 1) == 0]
 
 
 def _sequences(first: Inputs, second: Inputs) -> Inputs:
@@ -105,4 +133,4 @@ def _every_lane(unit: Mac, columns: Inputs, operand: str, codes: Any, rng: np.ra
     return lanes
 
 
-__all__ = ["SPAN", "mac_corner"]
+__all__ = ["SPAN", "class_corner", "loaded", "mac_corner"]

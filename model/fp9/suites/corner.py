@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
 from fp9.formats import Rounding
 from fp9.rounding import Overflow
-from fp9.suites.accumulators import SPAN, mac_corner
+from fp9.suites.accumulators import SPAN, class_corner, loaded, mac_corner
 from fp9.suites.behind import behind_corner
 from fp9.suites.beyond import beyond_corner
 from fp9.suites.casts import cast_corner
@@ -18,13 +19,16 @@ from fp9.suites.chunks import chunk_corner
 from fp9.suites.columns import Inputs, classes, concatenated, drawn_port, every_value, fixed, table_columns
 from fp9.suites.exact import exact_corner, kulisch_corner
 from fp9.suites.far import far_corner
+from fp9.suites.full import full_corner
 from fp9.suites.gone import gone_corner
 from fp9.suites.infinite import infinite_corner
 from fp9.suites.left import left_corner
 from fp9.suites.lost import lost_addend_corner, lost_corner, lost_sum_corner
+from fp9.suites.low import low_corner
 from fp9.suites.quantisers import quantiser_corner
 from fp9.suites.reaching import reaching_corner
 from fp9.suites.scaled import paired_corner, scaled_corner
+from fp9.suites.steps import steps_corner
 from fp9.suites.sums import OPERATIONS, sum_corner
 from fp9.suites.wide import wide_corner
 from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Quantiser, Unit, Upcast
@@ -55,8 +59,14 @@ def _(unit: Dot, rng: np.random.Generator) -> Inputs:
     """The sums' corners and those of several products; what is `beyond` the largest result, `behind` what a step keeps,
     beside the `infinite`; pairs of scales; what is `lost` below a window; what is `left` of large products; what is
     `gone` but for a flag, and what is `reaching` the normal numbers."""
-    further = (columns for family in (_several_corner, *_FURTHER) for columns in family(unit, rng))
-    return concatenated([sum_corner(unit, rng), *further])
+    parts = [sum_corner(unit, rng), *_of_families((_several_corner, *_FURTHER), unit, rng)]
+    return concatenated([*parts, *_of_families(_LATER, unit, rng.spawn(1)[0])])
+
+
+def _of_families(
+    families: Iterable[Callable[[Any, np.random.Generator], Iterator[Inputs]]], unit: Dot, rng: np.random.Generator
+) -> Iterator[Inputs]:
+    return (columns for family in families for columns in family(unit, rng))
 
 
 def _several_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
@@ -81,6 +91,10 @@ _FURTHER = (
 )
 """Families of the dot products whose engines call for them."""
 
+_LATER = full_corner, steps_corner, low_corner
+"""Further ones, and below those of accumulators. They stand behind all others, and draw apart from them, so that these
+stay what they are."""
+
 
 @corner.register
 def _(unit: Mac, rng: np.random.Generator) -> Inputs:
@@ -92,8 +106,10 @@ def _(unit: Mac, rng: np.random.Generator) -> Inputs:
         return chunk_corner(unit, sum_corner(unit, rng, 1 / 3 if unit.products == 1 else 1 / 6), rng)
     step = sum_corner(unit, rng, 1 / SPAN)
     families = (_several_corner, paired_corner, far_corner, reaching_corner)
-    further = (part for family in families for part in family(unit, rng))
-    return mac_corner(unit, concatenated([step, *(_shuffled(part, rng) for part in further)]), rng)
+    further = (_shuffled(part, rng) for part in _of_families(families, unit, rng))
+    sequences = mac_corner(unit, concatenated([step, *further]), rng)
+    later = _of_families((full_corner, class_corner), unit, rng.spawn(1)[0])
+    return concatenated([sequences, *(loaded(unit, part) for part in later)])
 
 
 def _shuffled(columns: Inputs, rng: np.random.Generator) -> Inputs:

@@ -131,7 +131,7 @@ def kulisch_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
         _zeros(unit, rng),
         *(_beyond(unit, negative) for negative in (False, True)),
     ]
-    parts += [random_kulisch(unit, COUNT, rng), _started_anew(unit), *_filled(unit)]
+    parts += [random_kulisch(unit, COUNT, rng), _started_anew(unit), *_filled(unit), _lowest_sum(unit)]
     return concatenated(parts)
 
 
@@ -266,11 +266,34 @@ def _largest(unit: Mac) -> Product:
 def _beyond(unit: Mac, negative: bool) -> Inputs:
     """The largest product in every lane until the register has wrapped round, and back."""
     largest = negated(unit, _largest(unit)) if negative else _largest(unit)
-    _, _, i, j = largest
-    lanes = unit.products
-    products = product_range(unit.a, unit.b, unit.bias_port)
-    step = lanes * unit.a[i].max_magnitude * unit.b[j].max_magnitude / pow2(products.ulp)
-    steps = int(pow2(unit.sum_bits - 1) / step) + 7
+    steps = int(_end(unit) / _largest_step(unit)) + 7
     rows: list[tuple[MacOp, Product | None]] = [(MacOp.LOAD, largest), *[(MacOp.ACCUMULATE, largest)] * steps]
     rows += [(MacOp.ACCUMULATE, negated(unit, largest))] * 14
-    return sequence(unit, rows + [(MacOp.HOLD, None)] * (len(rows) % 2), lanes)
+    return sequence(unit, rows + [(MacOp.HOLD, None)] * (len(rows) % 2), unit.products)
+
+
+def _end(unit: Mac) -> Fraction:
+    """The least sum that the register is too small for."""
+    return pow2(unit.sum_bits - 1 + product_range(unit.a, unit.b, unit.bias_port).ulp)
+
+
+def _largest_step(unit: Mac) -> Fraction:
+    """What an operation adds with the largest product in every lane."""
+    a, b, i, j = _largest(unit)
+    return unit.products * unit.a[i].value_of(a) * unit.b[j].value_of(b)
+
+
+def _lowest_sum(unit: Mac) -> Inputs:
+    """The lowest sum that the register holds, which has no opposite: the largest product in every lane as often as it
+    goes, then powers of two; held, and left."""
+    steps, lacks = divmod(_end(unit), _largest_step(unit))
+    largest, powers = negated(unit, _largest(unit)), power_products(unit)
+    full = [(MacOp.ACCUMULATE if place else MacOp.LOAD, largest) for place in range(steps)]
+    rows: list[tuple[MacOp, Product | None]] = []
+    while lacks:
+        exponent = min(floor_log2(lacks), max(powers))
+        rows.append((MacOp.ACCUMULATE, negated(unit, powers[exponent])))
+        lacks -= pow2(exponent)
+    rows += [(MacOp.HOLD, None), (MacOp.ACCUMULATE, powers[min(powers)])]
+    rows += [(MacOp.HOLD, None)] * ((len(full) + len(rows)) % 2)
+    return concatenated([sequence(unit, full, unit.products), sequence(unit, rows)])

@@ -14,19 +14,24 @@ from tests.rosters import units
 
 import fp9
 from fp9.engines import Truncation
+from fp9.formats import pow2
 from fp9.golden import evaluate
 from fp9.rounding import Flags, Rounding
+from fp9.suites import inputs_of
 from fp9.suites.behind import behind_corner
 from fp9.suites.beyond import beyond_corner
-from fp9.suites.columns import Inputs, classes, concatenated, fixed, walking_codes
+from fp9.suites.columns import Inputs, chosen_formats, classes, concatenated, fixed, walking_codes
 from fp9.suites.families import nans
+from fp9.suites.full import full_corner
 from fp9.suites.gone import gone_corner
 from fp9.suites.infinite import infinite_corner
 from fp9.suites.left import left_corner
 from fp9.suites.lost import lost_addend_corner, lost_corner, lost_sum_corner
+from fp9.suites.low import low_corner
 from fp9.suites.reaching import reaching_corner
+from fp9.suites.steps import steps_corner
 from fp9.suites.sums import operand_pairs
-from fp9.units import CATALOGUE, Dot, code_tables
+from fp9.units import CATALOGUE, Dot, Mac, MacOp, code_tables, product_range
 
 Family = Callable[[Dot, np.random.Generator], Iterator[Inputs]]
 
@@ -48,7 +53,7 @@ def units_of(family: Family) -> list[Dot]:
 def exact_products(unit: Dot, made: Inputs) -> NDArray[np.float64]:
     """Shape (products, n), without scales."""
     a, b = (
-        [code_tables(formats)[np.minimum(made[f"{name}_format"], len(formats) - 1), made[lane]] for lane in lanes]
+        [code_tables(formats)[chosen_formats(made, name, formats, len(made[lane])), made[lane]] for lane in lanes]
         for name, formats, lanes in (("a", unit.a, unit.lane_names("a")), ("b", unit.b, unit.lane_names("b")))
     )
     return np.multiply(a, b)
@@ -57,7 +62,7 @@ def exact_products(unit: Dot, made: Inputs) -> NDArray[np.float64]:
 def test_families_have_units() -> None:
     lost = (lost_corner, lost_addend_corner, lost_sum_corner)
     families = (behind_corner, beyond_corner, infinite_corner, *lost, left_corner, gone_corner, reaching_corner)
-    assert all(units_of(family) for family in families)
+    assert all(units_of(family) for family in (*families, full_corner, steps_corner, low_corner))
     assert all(unit.engine.steps_of_chunk > 1 for unit in units_of(behind_corner))
 
 
@@ -214,3 +219,40 @@ def test_addends_are_nan_with_every_walking_payload(unit: Dot) -> None:
     pairs = [*operand_pairs(unit)]
     made = (nans(a.format, b.format, result, 1000, number, len(pairs)) for number, (a, b) in enumerate(pairs))
     assert payloads == {code for *_, c in made for code in c.tolist()}
+
+
+def test_only_the_addend_lifts_full_sums_over_a_power_of_two() -> None:
+    for unit in units_of(full_corner):
+        made = operations(full_corner, unit)
+        products = np.abs(exact_products(unit, made)[: unit.engine.products].sum(axis=0))
+        together = products + np.abs(fp9.decode(made["c"], unit.engine.output).astype(np.float64))
+        above = np.exp2(np.floor(np.log2(products)) + 1)
+        assert (together >= above).mean() > 0.5, unit.name
+
+
+def test_products_of_several_steps_cancel_and_leave_smaller_ones() -> None:
+    for unit in units_of(steps_corner):
+        products = exact_products(unit, operations(steps_corner, unit))
+        cancel = (products[:, None] == -products) & (products != 0)
+        assert np.all(cancel.any(axis=(0, 1))), unit.name
+        assert (np.abs(products.sum(axis=0)) < np.abs(products).max(axis=0) / 4).mean() > 0.2, unit.name
+
+
+def test_low_sums_just_carry_into_places_of_normal_and_subnormal_numbers() -> None:
+    """Most sums are a power of two and at most an eighth of it."""
+    for unit in units_of(low_corner):
+        sums = np.abs(exact_products(unit, operations(low_corner, unit)).sum(axis=0))
+        carried = np.frexp(sums)[0] < (1 + 1 / 7) / 2
+        assert carried.mean() > 0.6, unit.name
+        normal = sums >= fixed(unit.engine.result).smallest_normal
+        assert (carried & normal).mean() > 0.1 and (carried & ~normal).mean() > 0.1, unit.name
+
+
+@pytest.mark.parametrize("unit", [u for u in units(Mac) if u.engine.whole], ids=lambda unit: unit.name)
+def test_a_register_of_fixed_point_gets_to_its_lowest_sum(unit: Mac) -> None:
+    """Minus a power of two, which it holds, and whose opposite is too large for it."""
+    corner = inputs_of(unit, "corner", None, 0)
+    lowest = -pow2(unit.sum_bits - 1 + product_range(unit.a, unit.b, unit.bias_port).ulp)
+    results = evaluate(unit, corner)
+    held = (corner["op"] == MacOp.HOLD) & (fp9.decode(results["result"], unit.engine.output) == float(lowest))
+    assert np.any(held & (results["flags"] == 0))

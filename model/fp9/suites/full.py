@@ -1,0 +1,64 @@
+"""Corner operations whose products are as large as significands can be, all in one place: only the addend lifts their
+sum over a power of two, the highest that there is room for.
+
+    four products   1 1 1 0 . 0 0 0 1
+    addend                1 . 1 1 1 1 x x x
+    sum           1 0 0 0 0 . 0 0 0 0 x x x
+
+Where the products get there without it, or never do, the families of module `lanes` meet that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.engines import Addend
+from fp9.formats import Format
+from fp9.suites.columns import Inputs, addend, fixed
+from fp9.suites.sums import Operand, operand_pairs, ports
+from fp9.units import Dot
+
+_COUNT = 300
+"""Operations of each pair of formats."""
+
+
+def full_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+    """Operations of every pair of formats of which that is true, where a window holds products and the addend."""
+    engine = unit.engine
+    if engine.window is None or engine.addend is not Addend.INSIDE or engine.products == 1:
+        return
+    for a, b in operand_pairs(unit):
+        products = engine.products * math.prod(_largest_significands(fmt)[1] for fmt in (a.format, b.format))
+        lacks = 2.0 ** (math.floor(math.log2(products)) + 1) - products
+        if 1 <= lacks < 2:
+            yield _full(unit, a, b, lacks, rng)
+
+
+def _full(unit: Dot, a: Operand, b: Operand, lacks: float, rng: np.random.Generator) -> Inputs:
+    """Products and an addend of one sign, its fraction from what the sum lacks upwards, a few a place beside that."""
+    result = fixed(unit.engine.output)
+    (x, largest_a), (y, largest_b) = (_largest_significands(fmt) for fmt in (a.format, b.format))
+    x, y = rng.choice(x, _COUNT), rng.choice(y, _COUNT)
+    size = a.format.table[x].astype(np.float64) * b.format.table[y] / (largest_a * largest_b)
+    ones = 1 << result.fraction_bits
+    fraction = rng.integers(math.ceil((lacks - 1) * ones), ones, _COUNT)
+    place = rng.choice([-1, 0, 0, 0, 0, 1], _COUNT)
+    negative = rng.integers(0, 2, _COUNT)
+    c = addend(result, size, place, fraction, negative)
+    lanes = (_COUNT, unit.products)
+    signed = x | negative << (a.format.bits - 1)
+    return ports(unit, a, b, np.broadcast_to(signed[:, None], lanes), np.broadcast_to(y[:, None], lanes), c)
+
+
+def _largest_significands(fmt: Format) -> tuple[NDArray[np.int64], float]:
+    """Codes of the positive numbers of which no other has a larger significand, and this, 1 to 2."""
+    codes = fmt.ordered_magnitudes()[1:].astype(np.int64)
+    significands = 2 * np.frexp(fmt.table[codes].astype(np.float64))[0]
+    return codes[significands == significands.max()], float(significands.max())
+
+
+__all__ = ["full_corner"]

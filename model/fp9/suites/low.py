@@ -1,0 +1,70 @@
+"""Corner operations of products of one sign whose sum just carries into a place around the smallest normal number.
+
+    product       1 0 1 . 1 0
+    product       1 1 0 . 1 0
+    product         1 1 . 0 1
+    sum         1 0 0 0 . 0 1
+
+Whether that is a normal number or a subnormal one, which places it keeps, hangs on the carry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fp9.suites import lanes
+from fp9.suites.columns import Inputs, classes, fixed
+from fp9.suites.families import by_size, product
+from fp9.suites.sums import Operand, operand_pairs, ports
+from fp9.units import Dot
+
+_COUNT = 3000
+"""Operations of each pair of formats."""
+
+_BELOW, _ABOVE = 2, 1
+"""Most places that the sum's leading bit stands below that of the smallest normal number, and above it."""
+
+_FIRST, _APART = 2, 2
+"""Places that the largest product stands below the sum's leading bit, and most that the others stand below it."""
+
+_BEYOND = 1 / 8
+"""The sum is larger than a power of two by less than this part."""
+
+
+def low_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+    """Operations of every pair of formats whose products get there without scales."""
+    lowest = fixed(unit.engine.result).min_normal_exponent - _BELOW
+    if unit.products == 1 or unit.scale is not None:
+        return
+    for a, b in operand_pairs(unit):
+        if lanes.by_exponent(a.format, b.format)[2][0] <= lowest - _FIRST - _APART:
+            yield _low(unit, a, b, lowest, rng)
+
+
+def _low(unit: Dot, a: Operand, b: Operand, lowest: int, rng: np.random.Generator) -> Inputs:
+    """The products of one step, zeros in others; an addend of zero, or some of any class."""
+    formats, width, rows = (a.format, b.format), unit.engine.products, np.arange(_COUNT)
+    leading = rng.integers(lowest, lowest + _BELOW + _ABOVE + 1, _COUNT)
+    wanted = (leading - _FIRST)[:, None] - rng.integers(0, _APART + 1, (_COUNT, width))
+    x, y = (codes.reshape(wanted.shape) for codes in lanes.of_exponent(*formats, wanted.reshape(-1), rng))
+    x = np.where(rng.random(x.shape) < 1 / 4, 0, x)
+    last, above = rng.integers(0, width, _COUNT), np.exp2(leading)
+    x[rows, last] = 0
+    lacks = above * (1 + _BEYOND * rng.random(_COUNT)) - product(x, y, *formats).sum(axis=1)
+    factors_a, factors_b, sizes = by_size(*formats)
+    at = np.minimum(np.searchsorted(sizes, lacks), len(sizes) - 1)
+    x[rows, last], y[rows, last] = factors_a[at], factors_b[at]
+    every = np.zeros((2, _COUNT, unit.products // width, width), dtype=np.int64)
+    every[:, rows, rng.integers(0, every.shape[2], _COUNT)] = x, y
+    places = np.argsort(unit.engine.order(unit.products), kind="stable")
+    x, y = every.reshape(2, _COUNT, unit.products)[..., places]
+    negative, output = rng.integers(0, 2, _COUNT), fixed(unit.engine.output)
+    x = x | (negative << (a.format.bits - 1))[:, None]
+    zero = np.where(negative, output.sign_mask, 0)
+    c = np.where(rng.random(_COUNT) < 3 / 4, zero, rng.choice(classes(output), _COUNT))
+    return ports(unit, a, b, x, y, c)
+
+
+__all__ = ["low_corner"]

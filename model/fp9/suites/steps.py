@@ -1,0 +1,48 @@
+"""Corner operations of several steps: products that cancel each other, in one step or in two, and others of all sizes
+up to eight places apart in all other lanes, which are what is left.
+
+What a step leaves is rounded, or cut off, before the next one adds to it: of what two steps take from each other only
+that comes back for which there was room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fp9.suites import lanes
+from fp9.suites.columns import Inputs
+from fp9.suites.sums import Operand, operand_pairs, ports
+from fp9.units import Dot
+
+_COUNT = 3000
+"""Operations of each pair of formats."""
+
+_APART = 8
+"""Most places that the smallest product may stand below the largest that is left."""
+
+
+def steps_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+    """Operations of every pair of formats, where one operation is several steps."""
+    if unit.products > unit.engine.products:
+        yield from (_left(unit, a, b, rng) for a, b in operand_pairs(unit))
+
+
+def _left(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
+    formats, shape, rows = (a.format, b.format), (_COUNT, unit.products), np.arange(_COUNT)
+    sign, exponents = 1 << (a.format.bits - 1), lanes.by_exponent(*formats)[2]
+    below = rng.integers(0, _APART + 1, shape)
+    wanted = np.maximum(rng.integers(exponents[0], exponents[-1] + 1, _COUNT)[:, None] - below, exponents[0])
+    x, y = (codes.reshape(shape) for codes in lanes.of_exponent(*formats, wanted.reshape(-1), rng))
+    x = x | rng.choice([0, sign], shape)
+    large = lanes.of_exponent(*formats, rng.integers(wanted.max(axis=1), exponents[-1] + 1), rng)
+    first = rng.integers(0, unit.products, _COUNT)
+    second = (first + rng.integers(1, unit.products, _COUNT)) % unit.products
+    negative = rng.choice([0, sign], _COUNT)
+    for lane, flip in ((first, 0), (second, sign)):
+        x[rows, lane], y[rows, lane] = large[0] | negative ^ flip, large[1]
+    return ports(unit, a, b, x, y, rng.integers(0, 1 << unit.engine.output.bits, _COUNT))
+
+
+__all__ = ["steps_corner"]
