@@ -52,22 +52,22 @@ def loaded(unit: Mac, step: Inputs) -> Inputs:
 
 def class_corner(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
     """Of several products: one of every class of either factor beside every class of addend, of drawn signs, in any
-    lane; zeros in the others; scales of 1. Of one product the sums' corners have that."""
+    lane; zeros in the others; scales of 1; the factors in formats of which none has more classes. Of one product the
+    sums' corners have that."""
     if unit.products == 1:
         return
-    for a, b in operand_pairs(unit):
-        x, y, c = crossed(*(_magnitudes(fmt) for fmt in (a.format, b.format, unit.engine.output)))
-        factors = np.zeros((2, len(c), unit.products), dtype=np.int64)
-        rows, lane = np.arange(len(c)), rng.integers(0, unit.products, len(c))
-        factors[:, rows, lane] = x | rng.choice([0, 1 << (a.format.bits - 1)], len(c)), y
-        c = c | rng.choice([0, fixed(unit.engine.output).sign_mask], len(c)).astype(np.uint32)
-        yield ports(unit, a, b, factors[0], factors[1], c) | scales_of_one(unit, len(c))
+    a, b = max(operand_pairs(unit), key=lambda pair: sum(len(classes(operand.format)) for operand in pair))
+    x, y, c = crossed(*(_magnitudes(fmt) for fmt in (a.format, b.format, unit.engine.output)))
+    factors = np.zeros((2, len(c), unit.products), dtype=np.int64)
+    rows, lane = np.arange(len(c)), rng.integers(0, unit.products, len(c))
+    factors[:, rows, lane] = x | rng.choice([0, 1 << (a.format.bits - 1)], len(c)), y
+    c = c | rng.choice([0, fixed(unit.engine.output).sign_mask], len(c)).astype(np.uint32)
+    yield ports(unit, a, b, factors[0], factors[1], c) | scales_of_one(unit, len(c))
 
 
 def _magnitudes(fmt: Format) -> NDArray[Any]:
     """The classes' codes without a sign."""
-    codes = np.array(classes(fmt))
-    return codes[codes >> (fmt.bits - 1) == 0]
+    return np.array([code for code in classes(fmt) if code >> (fmt.bits - 1) == 0])
 
 
 def _sequences(first: Inputs, second: Inputs) -> Inputs:

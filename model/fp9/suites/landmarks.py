@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.casts.arrays import decode_native
+from fp9.casts.arrays import decode, decode_native
 from fp9.formats import FixedFormat, Format
 from fp9.golden import evaluate
 from fp9.golden.selects import signed
@@ -45,6 +45,8 @@ def _families(unit: Unit, columns: Inputs) -> Iterator[Numbers]:
                 yield from _special_codes(unit, columns)
             if unit.products > 1:
                 yield _of_several_products(unit, columns)
+            if isinstance(unit, Mac) and unit.scale is not None:
+                yield _cancelled(unit, columns)
             yield _ways(unit, columns)
 
 
@@ -145,6 +147,33 @@ def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
     telling = (magnitude == 0) | single & (code != magnitude)
     beside: NDArray[np.int64] = np.where(magnitude == 0, zero << 32, 0) | code
     return np.asarray(np.where(telling & (zero > 0), -1 - beside, lone), dtype=np.int64)
+
+
+def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
+    """How far the leading bit of what an accumulator loads stands below that of the sum of products or of the addend,
+    the larger one, where neither is zero. Scales bring them together as an operation on what is held seldom does."""
+    output = fixed(unit.engine.output)
+    numbers = (decode(codes, output) for codes in (columns["c"], evaluate(unit, columns)["result"]))
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        terms = np.abs([_sums_of_products(unit, columns), *numbers])
+    counts = np.all(np.isfinite(terms) & (terms > 0), axis=0) & _reads_addend(columns)
+    *above, left = np.frexp(np.where(counts, terms, 1.0))[1].astype(np.int64)
+    return np.where(counts, np.maximum(0, np.max(above, axis=0) - left), 0)
+
+
+def _sums_of_products(unit: Dot, columns: Inputs) -> NDArray[np.float64]:
+    """Near enough to tell where they have their leading bit."""
+    both = []
+    for operand, formats in (("a", unit.a), ("b", unit.b)):
+        lanes = unit.lane_names(operand)
+        chosen = chosen_formats(columns, operand, formats, len(columns[lanes[0]]))
+        factors = np.array([code_tables(formats)[chosen, columns[lane]] for lane in lanes], dtype=np.float64)
+        if unit.scale is not None:
+            scales = np.array([unit.scale.table[columns[name]] for name in unit.scale_names(operand)], dtype=np.float64)
+            factors *= np.repeat(scales, unit.products_of_scales, axis=0)
+        both.append(factors)
+    with np.errstate(invalid="ignore"):  # infinities and NaN count as none
+        return np.asarray(np.sum(both[0] * both[1], axis=0), dtype=np.float64)
 
 
 def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
