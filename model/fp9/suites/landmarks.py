@@ -150,30 +150,15 @@ def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 
 
 def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
-    """How far the leading bit of what an accumulator loads stands below that of the sum of products or of the addend,
-    the larger one, where neither is zero. Scales bring them together as an operation on what is held seldom does."""
+    """How far the leading bit of what an accumulator loads stands below that of its products alone or of the addend,
+    the larger one, where neither is zero. Scales bring them together as operations on what is held seldom do."""
     output = fixed(unit.engine.output)
-    numbers = (decode(codes, output) for codes in (columns["c"], evaluate(unit, columns)["result"]))
+    products, left = (evaluate(unit, columns | other)["result"] for other in ({"c": np.zeros_like(columns["c"])}, {}))
     with np.errstate(invalid="ignore"):  # signalling NaNs
-        terms = np.abs([_sums_of_products(unit, columns), *numbers])
+        terms = np.abs([decode(codes, output).astype(np.float64) for codes in (products, columns["c"], left)])
     counts = np.all(np.isfinite(terms) & (terms > 0), axis=0) & _reads_addend(columns)
-    *above, left = np.frexp(np.where(counts, terms, 1.0))[1].astype(np.int64)
-    return np.where(counts, np.maximum(0, np.max(above, axis=0) - left), 0)
-
-
-def _sums_of_products(unit: Dot, columns: Inputs) -> NDArray[np.float64]:
-    """Near enough to tell where they have their leading bit."""
-    both = []
-    for operand, formats in (("a", unit.a), ("b", unit.b)):
-        lanes = unit.lane_names(operand)
-        chosen = chosen_formats(columns, operand, formats, len(columns[lanes[0]]))
-        factors = np.array([code_tables(formats)[chosen, columns[lane]] for lane in lanes], dtype=np.float64)
-        if unit.scale is not None:
-            scales = np.array([unit.scale.table[columns[name]] for name in unit.scale_names(operand)], dtype=np.float64)
-            factors *= np.repeat(scales, unit.products_of_scales, axis=0)
-        both.append(factors)
-    with np.errstate(invalid="ignore"):  # infinities and NaN count as none
-        return np.asarray(np.sum(both[0] * both[1], axis=0), dtype=np.float64)
+    exponents = np.frexp(np.where(counts, terms, 1.0))[1].astype(np.int64)
+    return np.where(counts, np.maximum(0, exponents[:2].max(axis=0) - exponents[2]), 0)
 
 
 def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:

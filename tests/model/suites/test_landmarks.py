@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 from tests.rosters import each_kind, units
 
-from fp9.formats import Format, Kind
+from fp9.formats import Format, Kind, floor_log2
 from fp9.golden import evaluate
 from fp9.suites import inputs_of
-from fp9.units import CATALOGUE, Dot, Fma
+from fp9.units import CATALOGUE, Dot, Fma, Mac, MacOp
 from fp9.vectors import VectorSet, read
 
 FOLDER = Path(__file__).parents[3] / "vectors"
@@ -102,3 +102,16 @@ def test_smoke_has_every_end_of_the_numbers_that_corner_has_as_a_result(unit: Do
     results = evaluate(unit, inputs_of(unit, "corner", None, 0))["result"]
     made = read(FOLDER / f"{unit.name}.vec").expected["result"]
     assert {code for code in ends if code in results} <= {*made.tolist()}
+
+
+@pytest.mark.parametrize("unit", [u for u in units(Mac) if u.scale is not None], ids=lambda unit: unit.name)
+def test_smoke_loads_sums_that_lose_every_number_of_leading_bits(unit: Mac) -> None:
+    """Beside the products alone or the addend: one to as many as the product of two significands of the result has."""
+    made, output = read(FOLDER / f"{unit.name}.vec"), unit.engine.output
+    alone = evaluate(unit, {**made.inputs, "c": np.zeros_like(made.inputs["c"])})["result"]
+    lost = set()
+    for codes in np.stack([alone, made.inputs["c"], made.expected["result"]], axis=1)[made.inputs["op"] == MacOp.LOAD]:
+        if all(output.kind_of(int(code)) is Kind.FINITE for code in codes):
+            products, addend, left = (floor_log2(abs(output.value_of(int(code)))) for code in codes)
+            lost.add(max(products, addend) - left)
+    assert {*range(1, 2 * output.precision + 1)} <= lost
