@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import itertools
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -62,12 +64,21 @@ def processes(count: int) -> ProcessPoolExecutor:
 
 
 def _stop_at_once() -> None:
-    """End a worker at Ctrl-C without a word: what it was at is run again, and the parent says so.
+    """End a worker at Ctrl-C without a word: what it was at is run again, and the parent says so. End it with its
+    parent, too, however that was killed: nobody waits for what it is at.
 
     A parent that ignores Ctrl-C, as a shell's jobs in the background do, has workers that ignore it.
     """
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def on_dask(function: Callable[[T], R], tasks: Iterable[T], address: str, ahead: int) -> Iterator[R]:
