@@ -98,7 +98,12 @@ def _kinds(unit: Dot, columns: Inputs) -> Iterator[Numbers]:
 
 
 def _most_special(values: Sequence[NDArray[np.float64]]) -> Numbers:
-    return np.asarray(np.max([np.isinf(value) + 2 * np.isnan(value) for value in values], axis=0), dtype=np.int64)
+    return np.asarray(np.max([_specials(value) for value in values], axis=0), dtype=np.int64)
+
+
+def _specials(values: NDArray[np.float64]) -> Numbers:
+    """1 where an infinity stands, 2 where a NaN."""
+    return np.asarray(np.isinf(values) + 2 * np.isnan(values), dtype=np.int64)
 
 
 def _reads_addend(columns: Inputs) -> NDArray[np.bool_]:
@@ -133,8 +138,7 @@ def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
         tables = code_tables(formats)
         chosen = chosen_formats(columns, operand, formats, count)
         for place, lane in enumerate(unit.lane_names(operand)):
-            value = tables[chosen, columns[lane]]
-            special = np.isinf(value) + 2 * np.isnan(value)
+            special = _specials(tables[chosen, columns[lane]])
             number += np.where(special > 0, 256 * (place + 1) + 4 * (operand == "b") + special, 0)
             alone += special > 0
     lone: NDArray[np.int64] = np.where(alone == 1, number, 0)

@@ -59,7 +59,7 @@ def softmax_ties(trained: Trained) -> dict[str, float]:
     found = {}
     for fmt in ("hfp8_143", "hfp8_152"):
         for way, numbers in (("as they are", rows), ("maximum subtracted", rows - rows.max(-1, keepdims=True))):
-            order = np.argsort(-numbers, axis=-1)[:, :LARGEST]
+            order = np.argsort(-numbers, axis=-1, kind="stable")[:, :LARGEST]
             top = np.take_along_axis(numbers, order, -1)
             rounded = through(top, fmt)
             found[f"{fmt}, {way}: ties"] = float((rounded[:, 0] == rounded[:, 1]).mean())
