@@ -12,6 +12,7 @@ import numpy as np
 from fp9.formats import Rounding
 from fp9.rounding import Overflow
 from fp9.suites.accumulators import SPAN, class_corner, loaded, mac_corner
+from fp9.suites.apart import apart_corner
 from fp9.suites.behind import behind_corner
 from fp9.suites.beyond import beyond_corner
 from fp9.suites.casts import cast_corner
@@ -91,7 +92,7 @@ _FURTHER = (
 )
 """Families of the dot products whose engines call for them."""
 
-_LATER = full_corner, steps_corner, low_corner
+_LATER = full_corner, steps_corner, low_corner, apart_corner
 """Further ones, and below those of accumulators. They stand behind all others, and draw apart from them, so that these
 stay what they are."""
 

@@ -18,6 +18,7 @@ from fp9.formats import pow2
 from fp9.golden import evaluate
 from fp9.rounding import Flags, Rounding
 from fp9.suites import inputs_of
+from fp9.suites.apart import apart_corner
 from fp9.suites.behind import behind_corner
 from fp9.suites.beyond import beyond_corner
 from fp9.suites.columns import Inputs, chosen_formats, classes, concatenated, fixed, walking_codes
@@ -62,7 +63,7 @@ def exact_products(unit: Dot, made: Inputs) -> NDArray[np.float64]:
 def test_families_have_units() -> None:
     lost = (lost_corner, lost_addend_corner, lost_sum_corner)
     families = (behind_corner, beyond_corner, infinite_corner, *lost, left_corner, gone_corner, reaching_corner)
-    assert all(units_of(family) for family in (*families, full_corner, steps_corner, low_corner))
+    assert all(units_of(family) for family in (*families, full_corner, steps_corner, low_corner, apart_corner))
     assert all(unit.engine.steps_of_chunk > 1 for unit in units_of(behind_corner))
 
 
@@ -246,6 +247,17 @@ def test_low_sums_just_carry_into_places_of_normal_and_subnormal_numbers() -> No
         assert carried.mean() > 0.6, unit.name
         normal = sums >= fixed(unit.engine.result).smallest_normal
         assert (carried & normal).mean() > 0.1 and (carried & ~normal).mean() > 0.1, unit.name
+
+
+def test_sums_of_blocks_lose_every_number_of_leading_bits_that_a_window_holds() -> None:
+    """Of the larger one, which the addend takes away, nothing is left but where the other one stands."""
+    for unit in units_of(apart_corner):
+        made, output = operations(apart_corner, unit), unit.engine.output
+        assert unit.engine.window is not None
+        addend, left = (fp9.decode(codes, output) for codes in (made["c"], evaluate(unit, made)["result"]))
+        both = np.isfinite(addend) & np.isfinite(left) & (addend != 0) & (left != 0)
+        lost = np.frexp(addend[both])[1] - np.frexp(left[both])[1]
+        assert {*range(1, unit.engine.window)} <= {*lost.tolist()}, unit.name
 
 
 @pytest.mark.parametrize("unit", [u for u in units(Mac) if u.engine.whole], ids=lambda unit: unit.name)
