@@ -250,14 +250,15 @@ def test_low_sums_just_carry_into_places_of_normal_and_subnormal_numbers() -> No
 
 
 def test_sums_of_blocks_lose_every_number_of_leading_bits_that_a_window_holds() -> None:
-    """Of the larger one, which the addend takes away, nothing is left but where the other one stands."""
+    """Of the larger one, which the addend takes away, nothing is left but where the other one stands; its lowest places
+    are what a truncated product keeps."""
     for unit in units_of(apart_corner):
         made, output = operations(apart_corner, unit), unit.engine.output
         assert unit.engine.window is not None
         addend, left = (fp9.decode(codes, output) for codes in (made["c"], evaluate(unit, made)["result"]))
         both = np.isfinite(addend) & np.isfinite(left) & (addend != 0) & (left != 0)
         lost = np.frexp(addend[both])[1] - np.frexp(left[both])[1]
-        assert {*range(1, unit.engine.window)} <= {*lost.tolist()}, unit.name
+        assert {*range(1, unit.engine.window - 2)} <= {*lost.tolist()}, unit.name
 
 
 @pytest.mark.parametrize("unit", [u for u in units(Mac) if u.engine.whole], ids=lambda unit: unit.name)
