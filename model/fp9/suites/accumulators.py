@@ -94,12 +94,12 @@ def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     near = with_scales(unit, first, near_product(unit, first, rng))
     first |= {"op": np.full(count, MacOp.LOAD), "c": np.where(rng.random(count) < 0.5, 0, near)}
     kind, lane = rng.integers(0, 4, count), rng.integers(0, unit.products, count)
-    for operand in "ab":
+    for operand, formats in (("a", unit.a), ("b", unit.b)):
         others = _every_lane(unit, second, operand, finite, rng)
         special = _every_lane(unit, second, operand, _classes, rng)
         zero = (kind == "ab".index(operand)) | (kind == 2)
         for number, name in enumerate(unit.lane_names(operand)):
-            sign = rng.integers(0, 2, count) << (unit.a[0].bits - 1)
+            sign = rng.integers(0, 2, count) << (formats[0].bits - 1)
             beside = others[name] if operand == "b" else sign
             second[name] = np.where(lane == number, np.where(zero, sign, special[name]), beside)
     op = rng.choice([MacOp.ACCUMULATE, MacOp.LOAD, MacOp.CLEAR, MacOp.HOLD], count, p=(0.45, 0.45, 0.05, 0.05))

@@ -70,9 +70,8 @@ def _few(formats: tuple[Format, Format], width: int, rng: np.random.Generator) -
     """Factors of a block, (2, n, width): a few products of either sign in any lanes, and zeros."""
     x, y, _ = by_exponent(*formats)
     some = rng.integers(0, len(x), (_COUNT, width))
-    present = rng.permuted(np.broadcast_to(np.arange(width), some.shape), axis=1) < rng.integers(
-        1, _FEW + 1, (_COUNT, 1)
-    )
+    order = rng.permuted(np.broadcast_to(np.arange(width), some.shape), axis=1)
+    present = order < rng.integers(1, _FEW + 1, (_COUNT, 1))
     signs = rng.choice([0, 1 << (formats[0].bits - 1)], some.shape)
     return np.where(present, [x[some] | signs, y[some]], 0)
 

@@ -28,15 +28,22 @@ from fp9.units import Dot
 _COUNT = 500
 """Operations of each pair of formats."""
 
+_BEFORE = 2
+"""Places before the window: the factors of a product have significands below 2 each, so that it may be 4 times the
+power that the window hangs at."""
+
 
 def gone_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Operations of every pair of formats, where a chunk is one step whose window leaves such a 1, or which has no
-    window, and scales that are powers of two."""
+    """Operations of every pair of formats, where a chunk is one step whose window leaves such a 1 and products reach
+    below it, or which has no window, and scales that are powers of two."""
     engine = unit.engine
     if engine.steps_of_chunk != 1:
         return
+    jams = engine.truncation is Truncation.JAM and unit.products > 3
     for a, b in operand_pairs(unit):
-        if engine.window is not None and engine.truncation is Truncation.JAM and unit.products > 3:
+        exponents = by_exponent(a.format, b.format)[2]
+        reach = exponents[-1] - exponents[0]
+        if engine.window is not None and jams and reach >= engine.window + _BEFORE:
             yield _lost(unit, a, b, engine.window, rng)
         if engine.window is None and unit.scale is not None and unit.scale.precision == 1:
             yield _too_small(unit, a, b, rng)
@@ -46,8 +53,7 @@ def _lost(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generat
     """Two opposite products, and two of opposite signs below their window, in any lanes."""
     formats, sign = (a.format, b.format), 1 << (a.format.bits - 1)
     exponents = by_exponent(*formats)[2]
-    # The factors of a product have significands below 2 each: it may be 4 times the power that the window hangs at.
-    apart = window + 2
+    apart = window + _BEFORE
     large = rng.integers(exponents[0] + apart, exponents[-1] + 1, _COUNT)
     first, second = rng.integers(exponents[0], large - apart + 1, (2, _COUNT))
     codes = np.zeros((_COUNT, unit.products, 2), dtype=np.int64)

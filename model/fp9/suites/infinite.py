@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.casts.arrays import encode
-from fp9.formats import Format, pow2
-from fp9.suites.columns import Inputs, classes, fixed
+from fp9.formats import Format, floor_log2, pow2
+from fp9.suites.columns import Inputs, classes
 from fp9.suites.scales import scaled
 from fp9.suites.sums import Operand, operand_pairs, ports
 from fp9.units import Dot
@@ -36,14 +36,14 @@ def infinite_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: int, rng: np.random.Generator) -> Inputs:
     """Infinity, as the factor at a `place`, times a finite y in one lane, in another the power of two below it times
     -2y; zeros of either sign in the others, and addends of every class."""
-    infinite, (once, twice) = fixed(pair[place].format), _doubled(pair[1 - place].format)
+    infinite, (once, twice) = pair[place].format, _doubled(pair[1 - place].format)
     shape, rows, sign = (_COUNT, unit.products), np.arange(_COUNT), 1 << (infinite.bits - 1)
     factors = np.zeros((2, *shape), dtype=np.int64)
     factors[place] |= rng.choice([0, sign], shape)
     chosen, negative = rng.integers(0, len(once), _COUNT), rng.choice([0, sign], _COUNT)
     first = rng.integers(0, unit.products, _COUNT)
     second = (first + rng.integers(1, unit.products, _COUNT)) % unit.products
-    below = infinite.code_of(pow2(infinite.highest_exponent))
+    below = infinite.code_of(pow2(floor_log2(infinite.max_magnitude)))
     for lane, magnitude, finite in ((first, infinity | negative, once), (second, below | negative ^ sign, twice)):
         factors[place][rows, lane], factors[1 - place][rows, lane] = magnitude, finite[chosen]
     return ports(unit, *pair, factors[0], factors[1], rng.choice(classes(unit.engine.output), _COUNT))

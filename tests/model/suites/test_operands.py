@@ -1,0 +1,41 @@
+"""Suites of units with operands that no unit of the catalogue has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.rosters import thinned, together
+
+import fp9
+from fp9.suites import inputs_of
+from fp9.units import CATALOGUE, Dot
+from fp9.vectors.sets import from_inputs
+
+PAIRS = [
+    (("int8",), ("e2m1",)),
+    (("e2m1",), ("hif8",)),
+    (("e3m2", "e2m3"), ("e4m3",)),
+    (("hif8", "e5m2"), ("int8",)),
+    (("e4m3fnuz",), ("e5m2fnuz", "hfp8_152")),
+    (("e2m1",), ("e2m1",)),
+]
+"""Of other widths than each other, with changing fields, of few exponents, with a NaN for the negative zero."""
+
+
+SUMS = [unit for unit in CATALOGUE.values() if isinstance(unit, Dot)]
+
+
+def named(value: object) -> str:
+    return value.name if isinstance(value, Dot) else str(value)
+
+
+@pytest.mark.parametrize(("unit", "pair"), thinned(together(SUMS, PAIRS)), ids=named)
+def test_suites_are_made_of_any_operands(unit: Dot, pair: tuple[tuple[str, ...], tuple[str, ...]]) -> None:
+    """Codes fit their ports, and the model takes them. An accumulator's codes of one operand had the other's sign."""
+    a, b = (tuple(fp9.format(name) for name in names) for names in pair)
+    try:
+        other = replace(unit, a=a, b=b)
+    except ValueError:
+        pytest.skip("the engine does not take these operands")
+    assert len(from_inputs(other, inputs_of(other, "corner", None, 0))) > 1000
