@@ -31,6 +31,7 @@ from fp9.formats import Format
 from fp9.suites import lanes
 from fp9.suites.columns import Inputs, addend, fixed
 from fp9.suites.families import by_size, product
+from fp9.suites.scales import scales_of_one
 from fp9.suites.sums import Operand, operand_pairs, ports
 from fp9.units import Dot
 
@@ -100,7 +101,7 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
     c = addend(result, np.exp2(top), zeros, zeros, rng.integers(0, 2, count))
     opposite = encode(-product(one, other, *formats), result, "rtz")
     c[as_product] = np.where(rng.random(len(one)) < 0.5, opposite, c[as_product] & result.sign_mask)
-    return ports(unit, a, b, factors[0], factors[1], c)
+    return ports(unit, a, b, factors[0], factors[1], c) | scales_of_one(unit, len(c))
 
 
 def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
@@ -114,7 +115,7 @@ def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator)
     difference = rng.integers(-unit.engine.window - 1, _ABOVE, _COUNT)
     fraction = 1 << rng.integers(0, addends.fraction_bits, _COUNT)
     c = addend(addends, np.exp2(exponents[some]), difference, fraction, rng.integers(0, 2, _COUNT))
-    return ports(unit, a, b, factors[0], factors[1], c)
+    return ports(unit, a, b, factors[0], factors[1], c) | scales_of_one(unit, len(c))
 
 
 def _lost_of_sum(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
@@ -131,7 +132,7 @@ def _lost_of_sum(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.
     distance = result.fraction_bits + rng.integers(-2, window + 1, _COUNT)
     fraction = rng.integers(0, 1 << result.fraction_bits, _COUNT)
     c = addend(result, np.exp2(found.lowest[some]), distance, fraction, rng.integers(0, 2, _COUNT))
-    return ports(unit, a, b, factors[0], factors[1], c)
+    return ports(unit, a, b, factors[0], factors[1], c) | scales_of_one(unit, len(c))
 
 
 class _Pairs(NamedTuple):

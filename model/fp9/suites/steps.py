@@ -13,6 +13,7 @@ import numpy as np
 
 from fp9.suites import lanes
 from fp9.suites.columns import Inputs
+from fp9.suites.scales import scaled
 from fp9.suites.sums import Operand, operand_pairs, ports
 from fp9.units import Dot
 
@@ -42,7 +43,7 @@ def _left(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
     negative = rng.choice([0, sign], _COUNT)
     for lane, flip in ((first, 0), (second, sign)):
         x[rows, lane], y[rows, lane] = large[0] | negative ^ flip, large[1]
-    return ports(unit, a, b, x, y, rng.integers(0, 1 << unit.engine.output.bits, _COUNT))
+    return scaled(unit, ports(unit, a, b, x, y, rng.integers(0, 1 << unit.engine.output.bits, _COUNT)), rng)
 
 
 __all__ = ["steps_corner"]

@@ -1,4 +1,4 @@
-"""Suites of units with operands that no unit of the catalogue has."""
+"""Suites of units with operands, or an engine beside scales, that no unit of the catalogue has."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from tests.rosters import thinned, together
 
 import fp9
+from fp9.engines import ENGINES
 from fp9.suites import inputs_of
 from fp9.units import CATALOGUE, Dot
 from fp9.vectors.sets import from_inputs
@@ -38,4 +39,13 @@ def test_suites_are_made_of_any_operands(unit: Dot, pair: tuple[tuple[str, ...],
         other = replace(unit, a=a, b=b)
     except ValueError:
         pytest.skip("the engine does not take these operands")
+    assert len(from_inputs(other, inputs_of(other, "corner", None, 0))) > 1000
+
+
+@pytest.mark.parametrize("engine", thinned(ENGINES))
+def test_suites_are_made_of_scales_with_any_engine(engine: str) -> None:
+    try:
+        other = replace(CATALOGUE["dot4_fp32_mxfp8"], engine=fp9.engine(engine))
+    except ValueError:
+        pytest.skip("the engine takes no scales, or sums one product")
     assert len(from_inputs(other, inputs_of(other, "corner", None, 0))) > 1000
