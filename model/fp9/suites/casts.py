@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fp9.casts.arrays import decode_native, encode
-from fp9.formats import FixedFormat, Rounding
+from fp9.formats import FixedFormat, HiFloat8, Rounding
 from fp9.suites.boundaries import outside, special_codes, tails, thresholds
 from fp9.suites.cast_family import Choices, Codes, Family, every_choice, rows
 from fp9.suites.cast_hybrid import hybrid_ties
@@ -36,13 +36,14 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
     way wherever its exponent has room, so that the rounding stays the one that was meant.
     """
     selects = [port for port in unit.inputs if port.choices]
+    hybrid = Rounding.HYBRID in unit.roundings and any(isinstance(target, HiFloat8) for target in unit.targets)
     families = [
         *_boundaries(unit, selects, rng),
         _edges(unit, selects),
         _aliases(unit, selects, rng),
         _lone_bits(unit, selects, rng),
         _walking(unit, selects, rng),
-        *([hybrid_ties(unit, selects, rng)] if Rounding.HYBRID in unit.roundings else []),
+        *([hybrid_ties(unit, selects, rng)] if hybrid else []),
         *([brought_inside(unit, selects, rng), far_outside(unit, selects, rng)] if unit.scale else []),
         *(normalised(unit, selects, rng) if unit.scale else []),
         *([_carries(unit, selects, rng)] if Rounding.SR in unit.roundings else []),

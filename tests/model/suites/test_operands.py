@@ -49,3 +49,9 @@ def test_suites_are_made_of_scales_with_any_engine(engine: str) -> None:
     except ValueError:
         pytest.skip("the engine takes no scales, or sums one product")
     assert len(from_inputs(other, inputs_of(other, "corner", None, 0))) > 1000
+
+
+def test_a_cast_that_offers_hybrid_rounding_needs_no_hif8() -> None:
+    """It means `rna` for other targets."""
+    other = replace(CATALOGUE["cast_fp16_hif8"], targets=(fp9.format("e4m3"),))
+    assert len(from_inputs(other, inputs_of(other, "corner", None, 0))) > 1000
