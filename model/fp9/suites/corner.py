@@ -59,7 +59,7 @@ corner.register(Quantiser, quantiser_corner)
 def _(unit: Dot, rng: np.random.Generator) -> Inputs:
     """The sums' corners and those of several products; what is `beyond` the largest result, `behind` what a step keeps,
     beside the `infinite`; pairs of scales; what is `lost` below a window; what is `left` of large products; what is
-    `gone` but for a flag, and what is `reaching` the normal numbers."""
+    `gone` but for a flag, and what is `reaching` the normal numbers; then those of `_LATER`."""
     parts = [sum_corner(unit, rng), *_of_families((_several_corner, *_FURTHER), unit, rng)]
     return concatenated([*parts, *_of_families(_LATER, unit, rng.spawn(1)[0])])
 
@@ -93,14 +93,17 @@ _FURTHER = (
 """Families of the dot products whose engines call for them."""
 
 _LATER = full_corner, steps_corner, low_corner, apart_corner
-"""Further ones, and below those of accumulators. They stand behind all others, and draw apart from them, so that these
-stay what they are."""
+"""Further ones, which stand behind all others and draw apart from them, so that these stay what they are."""
+
+_LATER_OF_ACCUMULATORS = full_corner, class_corner
+"""The same of accumulators without chunks."""
 
 
 @corner.register
 def _(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Sequences around the sums' corners, those of several products, pairs of scales, what is `far`, and what is
-    `reaching` the normal numbers; with chunks as `chunks` says, and for a Kulisch accumulator as `exact`."""
+    `reaching` the normal numbers, then those of `_LATER_OF_ACCUMULATORS`; with chunks as `chunks` says, and for a
+    Kulisch accumulator as `exact`."""
     if unit.engine.whole:
         return kulisch_corner(unit, rng)
     if unit.chunk_steps:
@@ -109,7 +112,7 @@ def _(unit: Mac, rng: np.random.Generator) -> Inputs:
     families = (_several_corner, paired_corner, far_corner, reaching_corner)
     further = (_shuffled(part, rng) for part in _of_families(families, unit, rng))
     sequences = mac_corner(unit, concatenated([step, *further]), rng)
-    later = _of_families((full_corner, class_corner), unit, rng.spawn(1)[0])
+    later = _of_families(_LATER_OF_ACCUMULATORS, unit, rng.spawn(1)[0])
     return concatenated([sequences, *(loaded(unit, part) for part in later)])
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fp9.engines import Addend
 from fp9.formats import Format
 from fp9.suites.columns import Inputs, addend, fixed
-from fp9.suites.scales import scaled
+from fp9.suites.scales import scales_of_one
 from fp9.suites.sums import Operand, operand_pairs, ports
 from fp9.units import Dot
 
@@ -53,7 +53,7 @@ def _full(unit: Dot, a: Operand, b: Operand, lacks: float, rng: np.random.Genera
     lanes = (_COUNT, unit.products)
     signed = x | negative << (a.format.bits - 1)
     columns = ports(unit, a, b, np.broadcast_to(signed[:, None], lanes), np.broadcast_to(y[:, None], lanes), c)
-    return scaled(unit, columns, rng)
+    return columns | scales_of_one(unit, _COUNT)
 
 
 def _largest_significands(fmt: Format) -> tuple[NDArray[np.int64], float]:

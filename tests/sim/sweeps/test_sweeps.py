@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -183,17 +181,13 @@ def test_workers_end_with_a_parent_that_is_killed() -> None:
         "from fp9_sim.sweeps import executors\n"
         "if __name__ == '__main__':\n"
         "    with executors.processes(1) as pool:\n"
-        "        print(pool.submit(os.getpid).result(), flush=True)\n"
+        "        pool.submit(os.getpid).result()\n"
         "        pool.submit(time.sleep, 600)\n"
         "        os.kill(os.getpid(), signal.SIGTERM)\n"
     )
+    # The worker has the same standard output: there is no end of it, and no return, before the worker has ended.
     killed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert killed.returncode == -signal.SIGTERM
-    with contextlib.suppress(ChildProcessError, ProcessLookupError):
-        for _ in range(100):
-            os.kill(int(killed.stdout), 0)
-            time.sleep(0.1)
-        pytest.fail("the worker is still there after ten seconds")
 
 
 def test_a_killed_dask_worker_loses_nothing(tmp_path: Path) -> None:
