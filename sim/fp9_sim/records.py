@@ -16,7 +16,7 @@ ELSEWHERE = Path("build/verification")
 PLACE = f"{HOME} where one stands in the repository, else {ELSEWHERE}"
 """`home()` in words."""
 SWEEPS, PROOFS, GRADES, TEXTS, RECOUNTS = "sweeps", "proofs", "grades", "texts", "recounts"
-MAPPED, CONSTANTS, AREAS, FUNCTIONAL = "mapped", "constants", "areas", "functional"
+LAST, MAPPED, CONSTANTS, AREAS, FUNCTIONAL = "last", "mapped", "constants", "areas", "functional"
 """Folders of each kind in it."""
 NO_RECORD, EARLIER_CIRCUIT, EARLIER_SUITE = "no record", "earlier circuit", "earlier suite"
 """Why a record says nothing of a unit as it is."""

@@ -49,6 +49,7 @@ def _grading(name: str, kind: mutants.Kind) -> Claim:
 
 
 GRADE = _grading("grade", mutants.NETLIST)
+LAST = _grading("last", mutants.KINDS["last"])
 MAPPED = _grading("mapped", mutants.KINDS["mapped"])
 CONSTANTS = _grading("constants", mutants.KINDS["constants"])
 

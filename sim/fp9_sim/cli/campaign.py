@@ -20,6 +20,7 @@ _CLAIMS = (
     "functional",
     "proof",
     "grade",
+    "last",
     "mapped",
     "constants",
     "area",

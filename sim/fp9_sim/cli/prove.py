@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fp9.units import Unit
     from fp9_sim.proofs import ProofRecord
 
-_KINDS = ("netlist", "mapped", "constants")
+_KINDS = ("netlist", "last", "mapped", "constants")
 _PATH = click.Path(path_type=Path)
 _PROVEN = "verdicts that were reached are kept; run the same command again, and it goes on from there"
 _KEPT = "with --record the units that ended have their records; run the same command for the others"
@@ -185,16 +185,18 @@ def grade(
 ) -> None:
     """Grade the vector suites of UNIT... by mutants.
 
-    A mutant has one error put into the netlist, half of them in operators, half in gates; with --kind mapped, into
-    the cells that it is mapped to, half of them nets stuck at 0 or 1, half pairs of nets exchanged; with --kind
-    constants, into a constant, half of them the next number, half with a bit flipped. Give --seed again for more
-    draws. Mutants proven to change nothing are left out; those of which the record of the same Verilog says so are
-    not proven again. Exit code 1 unless `corner` notices all others and `smoke` at least 95 %.
+    A mutant has one error put into the netlist, half of them in operators, half in gates; with --kind last, of a seed
+    that no suite was written with in sight; with --kind mapped, into the cells that it is mapped to, half of them nets
+    stuck at 0 or 1, half pairs of nets exchanged; with --kind constants, into a constant, half of them the next number,
+    half with a bit flipped. Give --seed again for more draws. Mutants proven to change nothing are left out; those of
+    which the record of the same Verilog says so are not proven again. Exit code 1 unless `corner` notices all others
+    and `smoke` at least 95 %.
 
     \b
       fp9 grade cast_fp32
       fp9 grade dot8_fp32_rvbna --timeout 600
       fp9 grade cast_fp32 --again
+      fp9 grade cast_fp32 --kind last
       fp9 grade cast_fp32 --kind mapped
       fp9 grade cast_fp32 --kind constants
     """

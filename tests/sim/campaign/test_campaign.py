@@ -111,7 +111,7 @@ def test_after_it_nothing_is_owed_and_each_record_is_signed(paid: Path) -> None:
         assert claim.seconds(UNIT, paid) is not None
 
 
-OF_SUITES = ("grade", "mapped", "constants", "recount", "functional")
+OF_SUITES = ("grade", "last", "mapped", "constants", "recount", "functional")
 """Claims about vectors; of a circuit, too, are the grades."""
 
 OF_CIRCUITS = [claim for claim in HERE if claim.name not in ("recount", "functional")]

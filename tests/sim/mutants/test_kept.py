@@ -83,3 +83,8 @@ def test_no_table_is_made_of_a_damaged_record(tmp_path: Path) -> None:
     (tmp_path / "some.json").write_text("{}")
     with pytest.raises(ValueError, match=r"some.json is no record"):
         kept.table(tmp_path)
+
+
+def test_the_seed_that_came_last_is_none_that_suites_were_written_with() -> None:
+    assert set(KINDS["last"].seeds).isdisjoint(NETLIST.seeds)
+    assert KINDS["last"].draw is NETLIST.draw
