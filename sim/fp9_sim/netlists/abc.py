@@ -3,6 +3,7 @@ invariants, or that pairs agree on all inputs, where it proves what lies between
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import subprocess
@@ -111,11 +112,22 @@ def run(command: str, folder: Path, timeout: float) -> str:
         return ""
     try:
         done = subprocess.run(
-            [installed, "-c", command], cwd=folder, capture_output=True, text=True, check=False, timeout=timeout
+            limited([installed, "-c", command], timeout),
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout,
         )
     except subprocess.TimeoutExpired:
         return ""
     return done.stdout
+
+
+def limited(command: Sequence[str], seconds: float) -> list[str]:
+    """A command that the system ends after so many processor seconds, also where whoever waited for it was killed: ABC
+    does not heed its own limit in every step."""
+    return ["sh", "-c", f'ulimit -t {math.ceil(seconds)} && exec "$@"', "sh", *command]
 
 
 def _blif(

@@ -24,7 +24,7 @@ from fp9_rtl.components import build
 from fp9_rtl.export.text.digest import code_digest
 from fp9_rtl.tools.rtlil import WITHOUT_PROCESSES, to_rtlil
 from fp9_rtl.tools.yosys import run_yosys
-from fp9_sim.netlists.abc import program
+from fp9_sim.netlists.abc import limited, program
 from fp9_sim.netlists.solver import State
 from fp9_sim.provenance import provenance
 
@@ -113,7 +113,7 @@ def _compared(unit: Unit, text: str, name: str, folder: Path, timeout: float) ->
     compare = "dsec" if unit.stages else "cec"
     try:
         done = subprocess.run(
-            [installed, "-c", f"{compare} circuit.aig {name}.aig"],
+            limited([installed, "-c", f"{compare} circuit.aig {name}.aig"], timeout),
             cwd=folder,
             capture_output=True,
             text=True,

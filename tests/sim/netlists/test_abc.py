@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+
 import pytest
 
 from fp9_sim.netlists import abc
@@ -46,3 +49,9 @@ def test_without_abc_nothing_is_decided(monkeypatch: pytest.MonkeyPatch) -> None
     assert abc.agree(GRAPH, [(LEFT, RIGHT)], 10).state is State.UNFINISHED
     assert abc.never(GRAPH, 0, 10).state is State.UNFINISHED
     assert abc.never_reached(GRAPH, 0, {}, 10).state is State.UNFINISHED
+
+
+def test_the_system_ends_what_goes_on_beyond_its_processor_seconds() -> None:
+    """As an ABC whose worker was killed does: nobody is there to end it, and not all of its steps heed its limit."""
+    done = subprocess.run(abc.limited(["sh", "-c", "while :; do :; done"], 0.5), check=False)
+    assert -done.returncode in (signal.SIGXCPU, signal.SIGKILL)
