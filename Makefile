@@ -24,16 +24,21 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := demo
-.PHONY: fuzz demo test test-long setup prove evidence peers mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
+.PHONY: fuzz demo test test-slow test-long setup prove evidence peers mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
 
 demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
 
-test: $(COMPLETE) ## the tests on two workers, long sweeps by samples
-	$(BIN)/pytest -q -n 2 --dist worksteal --costs
+PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal --costs
 
-test-long: $(COMPLETE) ## the tests with every row of the long sweeps
-	$(BIN)/pytest -q -n 2 --dist worksteal --costs -m "long or not long"
+test: $(COMPLETE) ## the tests that take little, on two workers; minutes
+	$(PYTEST)
+
+test-slow: $(COMPLETE) ## the others that every change has to pass: solvers, simulators, further rows
+	$(PYTEST) -m "slow and not long"
+
+test-long: $(COMPLETE) ## all tests, with every row of the long sweeps
+	$(PYTEST) -m "long or not long"
 
 setup: $(COMPLETE) ## .venv with all pinned packages; Icarus, Liberty files and OpenSTA through apt
 

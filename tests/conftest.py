@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 
 import pytest
 
@@ -16,6 +17,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--costs"):
         config.pluginmanager.register(Meter(config), "costs")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test marked `every(n)` each n-th row is left to `make test`, long ones not counted; the others are slow."""
+    rows: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("every")
+        if mark is None or item.get_closest_marker("long"):
+            continue
+        test = item.nodeid.partition("[")[0]
+        if rows[test] % mark.args[0]:
+            item.add_marker(pytest.mark.slow)
+        rows[test] += 1
 
 
 def pytest_collection_finish() -> None:

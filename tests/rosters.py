@@ -174,12 +174,16 @@ def together(*rosters: Iterable[object], times: int = 1) -> list[tuple[object, .
 
 
 def thinned(rows: Iterable[object], every: int = 3) -> list[ParameterSet]:
-    """Rows as parameters of a test: the first of each so many in `make test`, all of them in `make test-long`."""
+    """Rows as parameters of a test: the first of each so many in `make test` or `make test-slow`, all in
+    `make test-long`.
+    """
     return [_parameters(row, place % every == 0) for place, row in enumerate(rows)]
 
 
 def each_kind(rows: Iterable[Unit]) -> list[ParameterSet]:
-    """Units as parameters: the first of each kind, with stages and without, in `make test`, all in `make test-long`."""
+    """Units as parameters: the first of each kind, with stages and without, in `make test` or `make test-slow`, all in
+    `make test-long`.
+    """
     chosen, first = list(rows), dict[tuple[str, bool], Unit]()
     for unit in chosen:
         first.setdefault((unit.kind, bool(unit.stages)), unit)

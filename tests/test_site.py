@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "docs/notebooks").glob("*.py"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MPLBACKEND", "agg")

@@ -94,6 +94,7 @@ TOML_LINES = st.sampled_from(
 TEXTS = st.one_of(st.lists(TOML_LINES, max_size=8).map("\n".join), st.text(max_size=60), st.binary(max_size=60))
 
 
+@pytest.mark.slow
 @BOUNDED
 @given(content=TEXTS)
 def test_any_unit_file_and_mapping_is_read_or_refused_in_a_sentence(content: str | bytes, tmp_path: Path) -> None:
@@ -155,6 +156,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_an_export_killed_at_any_point_leaves_whole_files(tmp_path: Path) -> None:
     whole = tmp_path / "whole"
     vectors.export(vectors.generate("decoder_all", "corner"), whole)
@@ -183,6 +185,7 @@ def limited(arguments: list[str], cwd: Path) -> subprocess.CompletedProcess[str]
     return subprocess.run(command, cwd=cwd, preexec_fn=small_files, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_sentence_and_leaves_no_file(tmp_path: Path) -> None:
     # Else compiled kernels would be the first to be kept.
     assert said("vectors", "export", "decoder_all", "--out", str(tmp_path / "whole"))[0] == 0
@@ -219,6 +222,7 @@ def test_a_folder_that_takes_nothing_is_one_sentence() -> None:
     assert output.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_concurrent_runs_share_an_empty_cache(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from fp9.cli import main; main()", "sweep", "decoder_hif8", "--only", "code=1"]
     environment = {**os.environ, "FP9_CACHE": str(tmp_path / "cache")}

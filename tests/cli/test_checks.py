@@ -38,6 +38,7 @@ endmodule
     return path
 
 
+@pytest.mark.slow
 def test_a_failing_sweep_prints_a_command_that_fails_alone(faulty: Path, tmp_path: Path) -> None:
     done = fp9("sweep", "decoder_hif8", "--verilog", faulty, "--to", tmp_path / "sweeps", "--workers", "1", "--json")
     assert done.exit_code == 1, done.output
@@ -68,6 +69,7 @@ def test_wrong_arguments_are_one_sentence(words: list[str], says: str) -> None:
     assert done.output.startswith(f"fp9: {says}")
 
 
+@pytest.mark.slow
 def test_other_peoples_verilog_is_checked_from_the_command_line(faulty: Path) -> None:
     mapping = faulty.with_name("theirs.toml")
     mapping.write_text('files = ["theirs.v"]\ntop = "theirs"\nunit = "decoder_hif8"\n')

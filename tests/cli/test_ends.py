@@ -60,6 +60,7 @@ def test_a_command_that_keeps_nothing_says_that_no_file_is_half_written() -> Non
     )
 
 
+@pytest.mark.slow
 def test_an_interrupted_sweep_keeps_its_shards_and_its_workers_are_silent(tmp_path: Path) -> None:
     words = ["sweep", "cast_fp32_ocp_rne", "--to", str(tmp_path), "--workers", "1"]
     # A shell's jobs in the background ignore Ctrl-C, and so would what they start.
@@ -91,6 +92,7 @@ def _lines(path: Path) -> int:
 # --- standard output --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["formats", "hif8", "--codes"], ["formats", "fp16", "--codes", "--json"]])
 def test_a_reader_that_goes_away_ends_the_command_without_a_word(words: list[str]) -> None:
     read, write = os.pipe()
@@ -100,6 +102,7 @@ def test_a_reader_that_goes_away_ends_the_command_without_a_word(words: list[str
     assert (done.returncode, done.stderr) == (141, "")  # 128 + SIGPIPE
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("words", [["formats"], ["units", "--json"], ["rtl", "decoder_hif8"]])
 def test_a_full_standard_output_is_a_sentence(words: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
@@ -113,6 +116,7 @@ def test_a_closed_standard_output_is_a_sentence() -> None:
     assert done.stderr == b"fp9: standard output is closed; open it, or send it to /dev/null\n"
 
 
+@pytest.mark.slow
 def test_a_file_named_minus_is_standard_output_and_nothing_else_goes_there() -> None:
     plain = subprocess.run([*FP9, "rtl", "decoder_hif8"], capture_output=True, text=True, check=True)
     named = subprocess.run([*FP9, "rtl", "decoder_hif8", "-o", "-"], capture_output=True, text=True, check=True)
@@ -120,6 +124,7 @@ def test_a_file_named_minus_is_standard_output_and_nothing_else_goes_there() -> 
     assert named.stderr.startswith("decoder_hif8: ")
 
 
+@pytest.mark.slow
 def test_a_plot_on_standard_output_is_svg_alone() -> None:
     words = ["error", "dlfloat", "--k", "64", "--sums", "8", "--plot", "-"]
     done = subprocess.run([*FP9, *words], capture_output=True, text=True, check=True)
@@ -133,6 +138,7 @@ def test_a_plot_on_standard_output_is_svg_alone() -> None:
 HUGE = "100000000000"
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -94,6 +94,7 @@ def _run(words: list[str], said: Path, complained: Path, folder: Path) -> None:
     main(words, prog_name="fp9")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("heading", SECTIONS)
 def test_examples_of_a_section_run(heading: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

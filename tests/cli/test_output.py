@@ -59,6 +59,7 @@ def in_a_pipe(*words: str) -> str:
 COMMANDS = [["formats"], ["units"], ["units", "fma_fp32"], ["cast", "0.1", "3e5", "--to", "hif8"], ["tables"]]
 
 
+@pytest.mark.every(10)
 @pytest.mark.parametrize("columns", [30, 80])
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_no_width_cuts_a_word_of_what_a_pipe_gets(words: list[str], columns: int) -> None:
@@ -69,6 +70,7 @@ def test_no_width_cuts_a_word_of_what_a_pipe_gets(words: list[str], columns: int
     assert whole <= set(seen.split())
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("columns", [80, 200])
 @pytest.mark.parametrize("words", COMMANDS[:2], ids=" ".join)
 def test_a_table_keeps_within_its_terminal(words: list[str], columns: int) -> None:
@@ -92,12 +94,14 @@ show([], False, ratio_table([Ratio(**values)]))
 """
 
 
+@pytest.mark.slow
 def test_the_units_of_a_comparison_stand_whole_at_80_columns() -> None:
     seen = ESCAPE.sub("", on_a_terminal(80, command=[sys.executable, "-c", RATIOS]))
     assert {"numerator_fma_fp32_ocp", "denominator_fma_fp32_ocp"} <= set(seen.split())
     assert "…" not in seen
 
 
+@pytest.mark.slow
 def test_colour_is_on_a_terminal_alone_and_not_where_it_is_unwanted() -> None:
     """https://no-color.org: NO_COLOR, when present and not empty, whatever its value."""
     colour = re.compile(r"\x1b\[[0-9;]*3[0-7]m")
@@ -106,6 +110,7 @@ def test_colour_is_on_a_terminal_alone_and_not_where_it_is_unwanted() -> None:
     assert not ESCAPE.search(in_a_pipe("formats", "hif8"))
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_one_line_for_each_row() -> None:
     lines = in_a_pipe("units").splitlines()
     records = json.loads(in_a_pipe("units", "--json"))

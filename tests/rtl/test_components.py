@@ -71,6 +71,7 @@ def test_select_beyond_the_last_format_means_the_last(simulate: Simulate) -> Non
 FUSED = [engine for engine in ENGINES.values() if engine.is_fused and engine.products == 1]
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("engine", FUSED, ids=lambda engine: engine.name)
 @pytest.mark.parametrize("formats", by_source(OPERANDS).values(), ids=by_source(OPERANDS))
 def test_fma_of_any_formats_in_any_result(engine: Engine, formats: tuple[Any, ...], simulate: Simulate) -> None:
@@ -79,6 +80,7 @@ def test_fma_of_any_formats_in_any_result(engine: Engine, formats: tuple[Any, ..
     assert_equal(unit, inputs, simulate(unit, inputs))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("rounding", DETERMINISTIC, ids=lambda r: r.value)
 @pytest.mark.parametrize("result", ACCUMULATORS, ids=str)
 def test_fma_rounds_as_its_engine_says(rounding: Rounding, result: Format, simulate: Simulate) -> None:
@@ -99,6 +101,7 @@ def test_fp16_sum_below_the_normal_numbers_rounds_once(simulate: Simulate) -> No
 TARGET_GROUPS = by_source(CIRCUIT_TARGETS)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("source", CAST_SOURCES, ids=str)
 @pytest.mark.parametrize("targets", TARGET_GROUPS.values(), ids=TARGET_GROUPS)
 def test_cast_of_any_source_to_any_target(source: Format, targets: tuple[Any, ...], simulate: Simulate) -> None:
@@ -137,6 +140,7 @@ def test_single_choices_need_no_port(simulate: Simulate) -> None:
     assert_equal(unit, inputs, simulate(unit, inputs))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("stages", thinned(range(1, 7)))
 def test_fma_pipelines_lose_and_repeat_nothing_under_stalls(stages: int, simulate: Simulate) -> None:
     unit = Fma("fma", OCP, OCP, ENGINES["fma_fp16"], stages=stages)
@@ -144,6 +148,7 @@ def test_fma_pipelines_lose_and_repeat_nothing_under_stalls(stages: int, simulat
     assert_equal(unit, inputs, simulate(unit, inputs, stalls=0.4, seed=stages))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("stages", thinned(range(1, 5)))
 def test_mac_accumulates_the_same_under_stalls(stages: int, simulate: Simulate) -> None:
     unit = Mac("mac", OCP, OCP, ENGINES["dlfloat"], stages=stages)
@@ -153,6 +158,7 @@ def test_mac_accumulates_the_same_under_stalls(stages: int, simulate: Simulate) 
         assert_equal(unit, inputs, simulate(unit, inputs, stalls=stalls, seed=stages))
 
 
+@pytest.mark.every(7)
 @pytest.mark.parametrize(
     "name",
     [
@@ -172,6 +178,7 @@ def test_mac_with_chunks_of_any_formats(name: str, simulate: Simulate) -> None:
     assert_equal(unit, inputs, simulate(unit, inputs))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("stages", range(2, 5))
 def test_mac_with_chunks_sums_the_same_under_stalls(stages: int, simulate: Simulate) -> None:
     unit = Mac("mac", OCP, OCP, engine("chunked(L=3)"), stages=stages)
@@ -188,6 +195,7 @@ EXACT = [
 ]
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(("result", "rounding", "products", "formats"), EXACT, ids=str)
 def test_exact_sums_of_any_formats_in_any_result(
     result: str, rounding: str, products: int, formats: tuple[Any, ...], simulate: Simulate
@@ -200,6 +208,7 @@ def test_exact_sums_of_any_formats_in_any_result(
     assert_equal(unit, inputs, simulate(unit, inputs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stages", thinned([1, 2, 6], 2))
 def test_kulisch_accumulators_give_the_same_at_every_depth_under_stalls(stages: int, simulate: Simulate) -> None:
     lanes = 1 + stages % 3

@@ -45,6 +45,7 @@ def agree(make: Callable[[], Any], inputs: Columns, outputs: list[str]) -> None:
         assert np.array_equal(found[name], wanted[name]), name
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("unit", one_of_each_kind(stages=False), ids=lambda unit: unit.name)
 def test_a_unit_of_each_kind_gives_the_same_in_both(unit: Unit) -> None:
     inputs = dict(vectors.generate(unit, "random", 20, seed=7).inputs)

@@ -40,6 +40,7 @@ def test_elements_of_every_fp16_number_at_every_scale_are_ml_dtypes(block: Block
         assert np.array_equal(elements, theirs & ((1 << block.element.bits) - 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["nvfp4", "mxint8", "mxfp4"])
 def test_elements_are_the_nearest_in_fractions(name: str) -> None:
     rng = np.random.default_rng(3)
@@ -145,6 +146,7 @@ def test_numbers_of_a_block_come_back(block: BlockFormat) -> None:
     assert np.array_equal(dequantise(*quantise(x, block), block, dtype=np.float32), once)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["mxfp8_e4m3", "mxfp4", "nvfp4", "hif4"])
 def test_stochastic_elements_are_those_of_the_cast_of_the_quotient(name: str) -> None:
     """floor(x / scale + r 2^-16 ulp): bits of 0 round toward zero, the mean comes near the number."""

@@ -29,6 +29,7 @@ def test_every_rule_is_taken_by_a_format_and_has_a_source() -> None:
     assert all(rule.source for rule in RULES.values()) and all(block.source for block in BLOCK_FORMATS.values())
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("block", "rule"), thinned(SINGLE), ids=ids)
 def test_every_bfloat16_amax_gives_the_scale_of_the_oracle(block: BlockFormat, rule: str) -> None:
     _, scales = quantise(AMAXES[:, np.newaxis], block, rule=rule)

@@ -263,24 +263,28 @@ def casts(draw: st.DrawFn) -> tuple[Format, CastPolicy]:
     return fmt, policy_of(fmt, draw(st.sampled_from(MONOTONE)), draw(st.sampled_from(overflows(fmt))))
 
 
+@pytest.mark.slow
 @settings(max_examples=600, deadline=None)
 @given(pattern=st.integers(0, 0xFFFFFFFF), cast=casts())
 def test_float32_is_the_oracles(pattern: int, cast: tuple[Format, CastPolicy]) -> None:
     check(np.array([pattern], dtype=np.uint32).view(np.float32), *cast)
 
 
+@pytest.mark.slow
 @settings(max_examples=600, deadline=None)
 @given(x=st.floats(width=64) | st.floats(-1e6, 1e6) | st.floats(-1e-4, 1e-4), cast=casts())
 def test_float64_is_the_oracles(x: float, cast: tuple[Format, CastPolicy]) -> None:
     check(np.array([x]), *cast)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(x=st.integers(-(2**63), 2**63 - 1) | st.integers(-70000, 70000), cast=casts())
 def test_int64_is_the_oracles(x: int, cast: tuple[Format, CastPolicy]) -> None:
     check(np.array([x]), *cast)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("fmt", thinned(TABLED), ids=str)
 def test_midpoints_and_their_float64_neighbours_are_the_oracles(fmt: Format) -> None:
     """Beside 40 numbers of each format, the smallest and the largest among them."""
@@ -305,6 +309,7 @@ def test_every_integer_type_is_a_source(dtype: str) -> None:
     assert fp9.encode(x, "e5m2").tolist() == want
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("source", thinned(TABLED), ids=str)
 def test_code_to_code_casts_are_the_oracles(source: Format) -> None:
     """To every format; of 16 bits, a sample of the codes."""

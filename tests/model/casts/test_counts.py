@@ -54,6 +54,7 @@ def check(x: np.ndarray, fmt: fp9.Format, rounding: Rounding, overflow: Overflow
         assert fp9.encode(source, *arguments, flags=True, counts=True, **options)[2] == counts
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("rounding", DETERMINISTIC)
 @pytest.mark.parametrize("fmt", thinned(TARGETS, every=6), ids=str)
 def test_every_format_and_rounding_is_counted_from_float32(fmt: fp9.Format, rounding: Rounding) -> None:
@@ -61,6 +62,7 @@ def test_every_format_and_rounding_is_counted_from_float32(fmt: fp9.Format, roun
         check(spread("float32"), fmt, rounding, overflow)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     ("fmt", "rounding", "dtype"),
     together(TARGETS, DETERMINISTIC, ("float16", "bfloat16", "float64")),
@@ -71,6 +73,7 @@ def test_every_source_is_counted_with_a_scale_too(fmt: fp9.Format, rounding: Rou
         check(spread(dtype, 1), fmt, rounding, beyond(fmt), scale=scale)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("fmt", TARGETS, ids=str)
 def test_stochastic_casts_are_counted(fmt: fp9.Format) -> None:
     for bits in (0, 1 << 15, (1 << 16) - 1):

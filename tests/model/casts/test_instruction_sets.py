@@ -83,6 +83,7 @@ def test_the_sign_of_nan_is_kept_kept_by_overflow_or_lost() -> None:
     }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("fmt", thinned(fmt for fmt in TARGETS if fmt.has_nan), ids=str)
 def test_policies_are_the_oracles_in_every_format(fmt: Format) -> None:
     top = float(fmt.max_magnitude)

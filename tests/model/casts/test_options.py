@@ -125,6 +125,7 @@ def test_torch_tensors_are_codes_and_numbers_without_a_copy() -> None:
 # --- routes, threads, output --------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int32])
 @pytest.mark.parametrize("fmt", thinned(TARGETS), ids=str)
 def test_every_route_gives_the_universal_kernels_codes(fmt: fp9.Format, dtype: type) -> None:
@@ -138,6 +139,7 @@ def test_every_route_gives_the_universal_kernels_codes(fmt: fp9.Format, dtype: t
         assert np.array_equal(fp9.encode(x, fmt, mode, nan_to_zero=not fmt.has_nan, scale=-3), plain), mode
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("scale", [0, 120])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
 @pytest.mark.parametrize("fmt", thinned(TARGETS), ids=str)
@@ -174,6 +176,7 @@ def test_strided_and_empty_arrays_are_taken() -> None:
     assert fp9.encode(x.astype(">f4"), "e4m3").tolist() == fp9.encode(x, "e4m3").tolist()
 
 
+@pytest.mark.slow
 def test_kernels_are_compiled_once_for_arrays_that_may_be_written_to_and_others() -> None:
     """To Numba they are two types; a caller's array is only read."""
     program = """import inspect, itertools, numpy as np, fp9

@@ -124,12 +124,14 @@ def test_wrong_arguments_are_one_sentence(
     assert not list(tmp_path.glob("unit.*"))
 
 
+@pytest.mark.slow
 def test_a_python_function_is_fitted(run: Callable[..., Result]) -> None:
     said = run("strangers_unit:unit", "--depth", "64")
     assert said.exit_code == 0, said.output
     assert "engine hopper, from" in said.stdout
 
 
+@pytest.mark.slow
 def test_a_function_of_numbers_is_fitted(run: Callable[..., Result]) -> None:
     """Sums in float64, which holds all of E4M3's products, rounded once: four products a step at least."""
     said = run("strangers_unit:numbers", "--values", "--depth", "4")
@@ -148,6 +150,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "unit.so"
 
 
+@pytest.mark.slow
 def test_a_library_is_fitted(library: Path) -> None:
     """Products of INT8 are exact in float32, so that one is added after the other with one rounding each."""
     interface = Interface(format("int8"), format("int8"), fixed_format("fp32"), 8)

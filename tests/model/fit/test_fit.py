@@ -43,6 +43,7 @@ def unknown() -> Fit:
     return fit(Box("a unit", OPERANDS, unit))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in PRESETS if (ENGINES[name].chunk or 0) <= 32][::16])
 def test_a_preset_is_recovered_from_few_sums(name: str) -> None:
     """All of the catalogue: python -m fp9.fit.trials presets; what it gave is in docs/fit.md."""
@@ -51,6 +52,7 @@ def test_a_preset_is_recovered_from_few_sums(name: str) -> None:
     assert found.calls <= CALLS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [47, 588])
 def test_an_engine_at_random_is_recovered(seed: int) -> None:
     """A thousand: python -m fp9.fit.trials random. Sticky bits, an addend cut with the products; results
@@ -130,6 +132,7 @@ def _groups(engine: Engine, depth: int) -> tuple[tuple[int, ...], ...]:
     return (*((chunk, *group) for (chunk, _), group in sorted(found.items())), *empty)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sides", "given", "start"),
     [
@@ -185,6 +188,7 @@ def test_every_field_of_the_record_is_a_hypothesis() -> None:
         assert len(field.values) > 1
 
 
+@pytest.mark.slow
 def test_the_answer_is_an_expression_that_gives_the_engine(unknown: Fit) -> None:
     assert unknown.engine is not None
     assert engine(unknown.engine.name) == unknown.engine
@@ -225,6 +229,7 @@ def test_a_limit_of_calls_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.engine is None) == (found.differs is not None)
 
 
+@pytest.mark.slow
 def test_a_code_of_nan_is_found_that_no_preset_has() -> None:
     given = engine("hopper(nan=0x7fffffff)")
     found = fit(boxed(given, OPERANDS))
@@ -264,6 +269,7 @@ def recorded(name: str) -> list[Trial]:
     return record
 
 
+@pytest.mark.slow
 def test_the_page_says_how_many_engines_at_random_were_recovered() -> None:
     record = recorded("random.json")
     assert [each.seed for each in record] == list(range(len(record)))

@@ -84,6 +84,7 @@ def test_a_program_is_written_and_says_how_it_is_built(tmp_path: Path) -> None:
     assert out.read_text().startswith("// Sums that tell accumulators apart")
 
 
+@pytest.mark.slow
 def test_an_unknown_unit_is_found_from_rows(tmp_path: Path) -> None:
     """No preset explains these rows: the engine is searched from the catalogue on."""
     vectors = structured(FP32) + drawn(FP32, 100, np.random.default_rng(0))

@@ -61,6 +61,7 @@ def rows_of(inputs: dict[str, NDArray[Any]]) -> list[dict[str, int]]:
     return [dict(zip(inputs, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
+@pytest.mark.every(9)
 @pytest.mark.parametrize(
     "unit", [*each_kind(CATALOGUE.values()), *thinned(OTHERS), *QUANTISERS], ids=lambda unit: unit.name
 )
@@ -75,6 +76,7 @@ def test_golden_results_are_those_of_exact_fractions(unit: Unit) -> None:
         assert {name: row[name] for name in expected} == expected, rows[i]
 
 
+@pytest.mark.slow
 def test_a_sum_beyond_the_register_wraps_in_both() -> None:
     """49 bits in units of 2^-18: 5350 products of 448 * 448 are the first that do not fit, and 5350 more go round."""
     unit = Mac("mac", _OCP[:1], _OCP[:1], engine("exact(G=64)"))
@@ -87,12 +89,14 @@ def test_a_sum_beyond_the_register_wraps_in_both() -> None:
     assert [row["result"] for row in recounted(unit, rows_of(inputs))] == results.tolist()
 
 
+@pytest.mark.slow
 def test_a_process_apart_gives_the_same() -> None:
     unit = CATALOGUE["mac4_deepseek_ocp"]
     rows = rows_of(operations(unit, 40))
     assert apart(unit, rows) == list(recounted(unit, rows))
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("name", APART)
 def test_a_process_apart_can_import_neither_kernel_nor_golden_model(name: str) -> None:
     code = f"from fp9.recount.process import shut_out; shut_out(); import {name}"

@@ -19,6 +19,7 @@ from fp9.sums.narrow import narrow_sums
 from fp9.units import CATALOGUE, Decoder, Fma, significand_bits
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("result", "rounding"),
     [("dlfloat16", "rna"), ("dlfloat16", "rne"), ("fp16", "rne"), ("fp16", "rtz"), ("1.5.6,b=15", "rna")],
@@ -42,6 +43,7 @@ def test_sums_in_narrow_formats_equal_the_kernel_of_single_steps(result: str, ro
         np.testing.assert_array_equal(flags, raised)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("fmt_a", "fmt_b"), thinned(together(OPERANDS, OPERANDS, times=8)), ids=str)
 def test_every_product_is_the_host_fpus(fmt_a: Format, fmt_b: Format) -> None:
     """A product of two operands has at most 14 significand bits and is exact in FP32; the rest is one FP32 addition."""

@@ -31,6 +31,7 @@ def exported(package: Path, out: Path) -> str:
     return (out / "fma_fp32_e5m2.vec").read_text()
 
 
+@pytest.mark.slow
 def test_an_edit_of_an_inlined_kernel_gives_new_vectors_in_the_next_process(tmp_path: Path) -> None:
     """`round_bits` is inlined into kernels of other files, which Numba's own stamp does not follow."""
     shutil.copytree(Path(fp9.__file__).parent, tmp_path / "fp9", ignore=shutil.ignore_patterns("__pycache__"))

@@ -54,6 +54,7 @@ CASTS = together(itertools.product(WITH_ZERO, MONOTONE), itertools.product(SIXTE
 WHOLE = [(*cast, *beside) for cast, beside in CASTS]
 
 
+@pytest.mark.every(7)
 @pytest.mark.parametrize(("fmt", "mode", "source", "overflow"), thinned(WHOLE, every=4), ids=str)
 def test_every_16_bit_source_rounds_as_the_thresholds_say(
     fmt: Format, mode: Rounding, source: str, overflow: Overflow
@@ -69,6 +70,7 @@ def test_every_16_bit_source_rounds_as_the_thresholds_say(
         assert np.array_equal(flags[half], want_flags), np.flatnonzero(flags[half] != want_flags)[:5]
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("source", SIXTEEN_BIT)
 @pytest.mark.parametrize("fmt", thinned(TARGETS), ids=str)
 def test_drawn_16_bit_sources_round_as_the_oracle_says(fmt: Format, source: str) -> None:
@@ -85,6 +87,7 @@ _SOURCES_AND_POLICIES = itertools.product(SIXTEEN_BIT, Overflow, [64])
 _OF_EVERY_CODE = thinned(itertools.product(SIXTEEN_BIT, [Overflow.INF], [1]), every=2)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(("source", "overflow", "stride"), [*_SOURCES_AND_POLICIES, *_OF_EVERY_CODE])
 def test_16_bit_sources_round_as_the_oracle_says_under_hybrid(source: str, overflow: Overflow, stride: int) -> None:
     numbers, policy = numbers_of(source, np.arange(EVERY)), CastPolicy(Rounding.HYBRID, overflow)
@@ -106,6 +109,7 @@ STOCHASTIC = [
 """Roundings that take random bits, with numbers of them."""
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("fmt", "by"), thinned(itertools.product(TARGETS, STOCHASTIC)), ids=str)
 def test_stochastic_rounding_is_the_oracles(fmt: Format, by: tuple[Rounding, int]) -> None:
     rounding, width = by

@@ -23,6 +23,7 @@ def _fixed(name: str) -> FixedFormat:
     return fmt
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("narrow", "wide", "rounding", "negative"),
     thinned(together(WITH_ZERO, CAST_SOURCES, MONOTONE, [False, True])),
@@ -37,6 +38,7 @@ def test_monotone_casts_equal_the_oracle(narrow: Format, wide: FixedFormat, roun
             assert table.result(pattern) == encode(decode(pattern | sign, wide), narrow, policy), hex(pattern)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("source", ["fp32", "fp16", "bf16"])
 @pytest.mark.parametrize("overflow", Overflow)
 def test_hybrid_casts_equal_the_oracle(source: str, overflow: Overflow) -> None:

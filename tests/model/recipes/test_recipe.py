@@ -138,6 +138,7 @@ def test_any_name_is_a_recipe_or_one_sentence(name: str, words: list[str]) -> No
         assert recipe(found.name) == found
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(
     st.sampled_from([*SCALES.items(), *LOSSES.items()]),

@@ -76,6 +76,7 @@ def test_every_kind_of_unit_is_here() -> None:
     assert {unit.kind for unit in UNITS.values()} >= set(KINDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(UNITS, 2))
 def test_every_difference_is_explained_by_one_sentence(name: str) -> None:
     made, chosen = vectors_of(name), one_of_each_topic(name)
@@ -88,6 +89,7 @@ def test_every_difference_is_explained_by_one_sentence(name: str) -> None:
         assert not found.explanations[0].contradicts
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("unit", each_kind(CATALOGUE.values()), ids=lambda unit: unit.name)
 def test_a_fault_in_every_unit_of_the_catalogue_has_a_verdict(unit: Unit) -> None:
     """A select or a format taken for another one, and answers whose lowest bit is wrong here and there."""
@@ -105,6 +107,7 @@ def test_a_fault_in_every_unit_of_the_catalogue_has_a_verdict(unit: Unit) -> Non
 OF_FORMATS = ["cast", "amax", "decoder", "upcast", "fma", "dot", "exact_dot", "mac", "narrowed"]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", thinned(OF_FORMATS, 2))
 def test_another_format_is_named_for_every_kind(name: str) -> None:
     """IEEE-like, FNUZ, another bias, no subnormals, no infinities: each by its own name, and nothing against it."""
@@ -131,6 +134,7 @@ OTHERS = {"e4m3": ("e4m3ieee", "e4m3fnuz"), "e5m2": ("e5m2fnuz",)}
 """Formats of the catalogue that units take for another one."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(["cast", "fma", "decoder", "conversion"], 2))
 def test_two_differences_at_once_are_told_apart(name: str) -> None:
     made, chosen = vectors_of(name), one_of_each_topic(name)
@@ -156,6 +160,7 @@ def test_right_answers_need_no_explanation() -> None:
     assert (found.explanations, found.mismatches, found.unexplained) == ((), 0, 0)
 
 
+@pytest.mark.slow
 def test_noise_is_not_explained() -> None:
     made = vectors_of("fma")
     noise = np.random.default_rng(3).integers(0, 1 << 32, len(made), dtype=np.uint32)
@@ -167,6 +172,7 @@ _PRODUCT = Narrowed("product", Fma("exact", _E5M2, _E5M2, engine("fma_fp32(round
 _UNBOUNDED = "it flushes to zero what is below the normal numbers when rounded with an unbounded exponent"
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "sentences",
     [

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from fp9.engines import ENGINES
 from fp9.formats import Rounding, format
@@ -30,6 +31,7 @@ def explained(unit: Unit, change: Change) -> Explanation:
     return explain(vectors, answers).explanations[0]
 
 
+@pytest.mark.slow
 def test_rounding_over_float16_is_double_rounding() -> None:
     def via_float16(inputs: dict[str, Any], golden: dict[str, Any]) -> dict[str, Any]:
         with np.errstate(over="ignore", invalid="ignore"):

@@ -21,6 +21,7 @@ from fp9.rounding import Overflow
 ROWS = [row for row in libraries.rows("ml_dtypes") if row.name in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz")]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.name}-{row.direction}-{row.source}")
 def test_what_ml_dtypes_does_is_explained(row: libraries.Row) -> None:
     answer = row.check()
@@ -28,6 +29,7 @@ def test_what_ml_dtypes_does_is_explained(row: libraries.Row) -> None:
     assert answer.checked >= 256
 
 
+@pytest.mark.slow
 def test_a_cast_that_truncates_is_named() -> None:
     def truncated(numbers: Any) -> Any:
         """E5M2 as the upper byte of FP16, after a cast to FP16 that is exact for FP16 sources."""

@@ -17,6 +17,7 @@ def errors(name: str, measure: str) -> dict[tuple[str, int], float]:
     return {(e.engine, e.depth): getattr(e, measure) for e in accuracy.reproduce(name)}
 
 
+@pytest.mark.slow
 def test_sums_in_1_6_9_stall_beyond_4096_terms_and_chunks_of_64_cure_it() -> None:
     """Wang et al., NeurIPS 2018, Fig. 3b."""
     bias = errors("swamping", "bias")
@@ -27,12 +28,14 @@ def test_sums_in_1_6_9_stall_beyond_4096_terms_and_chunks_of_64_cure_it() -> Non
     assert all(abs(bias["chunked", depth]) < 0.02 for depth in (4096, 16384, 65536))
 
 
+@pytest.mark.slow
 def test_one_rounding_for_two_products_is_closer_than_two() -> None:
     """ExSdotp: the gap to cascaded multiply-adds opens with n."""
     relative = errors("exsdotp", "relative")
     assert all(relative["fma_fp16(products=2)", n] < relative["fma_fp16", n] for n in (500, 1000, 2000))
 
 
+@pytest.mark.slow
 def test_hoppers_error_at_4096_products_is_of_one_to_two_percent_and_promotion_removes_it() -> None:
     """DeepSeek-V3, section 3.3.2: nearly 2 %."""
     worst = errors("deepseek", "worst")

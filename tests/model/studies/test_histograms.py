@@ -20,6 +20,7 @@ def test_a_histogram_counts_binades_and_zeros() -> None:
     assert {b: s for b, s in zip(range(LOWEST, HIGHEST + 1), series["shares"], strict=True) if s} == {0: 50.0, -2: 25.0}
 
 
+@pytest.mark.slow
 def test_pictures_are_drawn_from_the_record_and_the_record_is_of_the_model() -> None:
     pytest.importorskip("matplotlib")
     record = json.loads((FOLDER / RECORD).read_text())

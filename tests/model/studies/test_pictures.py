@@ -19,6 +19,7 @@ def test_precision_of_hif8_is_the_papers_figure() -> None:
     assert [steps[e] for e in chosen] == [1, 1, 2, 2, 3, 3, 4, 4, 4, 3, 3, 2, 2]
 
 
+@pytest.mark.slow
 def test_pictures_are_written_as_svg_and_png(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     files = pictures.draw(tmp_path)

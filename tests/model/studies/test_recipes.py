@@ -40,6 +40,7 @@ Network = tuple[dict[str, Any], Callable[[dict[str, Any]], float], dict[str, Any
 # --- claims and records -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned([name for name, claim in CLAIMS.items() if not claim.minutes], every=6))
 def test_a_claim_passes_its_bars(name: str) -> None:
     if "scikit-learn" in CLAIMS[name].setup and find_spec("sklearn") is None:
@@ -213,6 +214,7 @@ def test_an_eight_bit_product_is_that_of_the_decoded_operands() -> None:
     assert np.array_equal(eight_bit("hif8", "exact", {"layer": (2, -3)})("layer", x, w), expected)
 
 
+@pytest.mark.slow
 def test_the_search_of_exponents_beats_every_other_pair_in_the_first_layer() -> None:
     trained, cast = load(), eight_bit("hif8")
     pairs = searched_exponents(trained, trained.parameters, cast)

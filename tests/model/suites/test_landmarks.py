@@ -92,6 +92,7 @@ def test_smoke_has_zeros_subnormals_and_ends_as_results_of_either_sign(unit: Fma
         assert (where & (negative != 0)).any() or (name == "zero" and not output.signed_zero), name
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "unit", each_kind(unit for unit in CATALOGUE.values() if isinstance(unit, Dot)), ids=lambda unit: unit.name
 )

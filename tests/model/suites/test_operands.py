@@ -31,6 +31,7 @@ def named(value: object) -> str:
     return value.name if isinstance(value, Dot) else str(value)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("unit", "pair"), thinned(together(SUMS, PAIRS)), ids=named)
 def test_suites_are_made_of_any_operands(unit: Dot, pair: tuple[tuple[str, ...], tuple[str, ...]]) -> None:
     """Codes fit their ports, and the model takes them. An accumulator's codes of one operand had the other's sign."""
@@ -39,6 +40,7 @@ def test_suites_are_made_of_any_operands(unit: Dot, pair: tuple[tuple[str, ...],
     assert len(from_inputs(other, inputs_of(other, "corner", None, 0))) > 1000
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("name", thinned(PRESETS))
 def test_suites_are_made_of_scales_with_any_engine(name: str) -> None:
     """As it is, or where it sums one product, with four."""

@@ -19,6 +19,7 @@ assert isinstance(NVFP4, Quantiser)
 UNITS = [NVFP4, replace(NVFP4, name="every_rule", rules=BLOCK_FORMATS["nvfp4"].rules)]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_numbers_stand_off_the_middles_by_every_power_of_two_that_the_scales_can_say(unit: Quantiser) -> None:
     """Above and below, a hundred times each: from half a place of the source on, down to the last one of the array's

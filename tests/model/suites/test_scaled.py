@@ -79,6 +79,7 @@ def test_a_sum_that_is_rounded_by_itself_stands_in_all_places_below_the_smallest
     assert results == {-normal, 0.0, normal}
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("unit", SCALED, ids=lambda unit: unit.name)
 def test_every_pair_of_nan_1_and_the_ends_multiplies_every_block(unit: Dot) -> None:
     """Beside addends that are numbers, from the port or held, where nothing but the scales can make the result a

@@ -101,6 +101,7 @@ def negated(codes: NDArray[Any], fmt: str) -> NDArray[Any]:
 # --- one product ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formats", "engine"),
     thinned([(("e4m3", "e5m2"), "fma_fp32"), (("hif8", "hfp8_143"), "dlfloat"), (("e5m2", "hfp8_152"), "hopper")]),
@@ -119,6 +120,7 @@ def test_all_65536_products_are_those_of_the_oracle(formats: tuple[str, str], en
     assert np.array_equal(product.reshape(-1), codes)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("first", thinned(NARROW))
 def test_every_format_meets_every_format(first: str) -> None:
     rng = np.random.default_rng(0)
@@ -173,6 +175,7 @@ def problems(draw: st.DrawFn, wide: list[str]) -> tuple[tuple[str, str], int, st
     return formats, depth, kind, addend, draw(st.booleans()), draw(st.integers(0, 1 << 32))
 
 
+@pytest.mark.every(13)
 @pytest.mark.parametrize("name", ENGINES_TESTED)
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(data=st.data())
@@ -194,6 +197,7 @@ def test_sums_are_those_of_the_oracle(name: str, data: st.DataObject) -> None:
     assert by_model(engine, a, b, formats, c) == by_oracle(engine, a, b, formats, c)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", thinned([*PRESETS, "fmma(K=6)", "fma_bf16(products=2)", "chunked(L=1)"]))
 def test_ties_and_alignment_at_every_distance(name: str) -> None:
     """Two products whose exponents differ by every distance to 29 (a sparse ruler), beside an addend at each."""
@@ -241,6 +245,7 @@ def test_exact_sums_do_not_depend_on_order(formats: tuple[str, str]) -> None:
 # --- options ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", ENGINES_TESTED)
 def test_scales_enter_where_the_engine_says(name: str) -> None:
     engine = fp9.engine(name)
@@ -316,6 +321,7 @@ def test_shapes_broadcast_as_numpy_does() -> None:
     assert np.array_equal(codes, fp9.matmul(a[:, 0], b.T, "e4m3", "e4m3"))
 
 
+@pytest.mark.slow
 def test_threads_do_not_change_a_bit_and_progress_rises_to_1() -> None:
     rng = np.random.default_rng(9)
     a, b = rng.integers(0, 100, (300, 256)), rng.integers(0, 100, (256, 400))
@@ -351,6 +357,7 @@ def test_what_does_not_fit_is_said_in_a_sentence(changes: dict[str, Any], error:
         fp9.matmul(**(arguments | changes))
 
 
+@pytest.mark.slow
 def test_the_general_kernel_is_compiled_once_whatever_may_be_written_to_and_whatever_the_result_is() -> None:
     """It takes seconds: sums into 16 and 32 bits, with a window, scaled, of rows that stand for all, are one type."""
     program = """import numpy as np, fp9, fp9.kernels.steps as steps

@@ -58,6 +58,7 @@ def scaled_problem(fmt: str, scale: str, block: int, seed: int, total: Format | 
     return {"a": a, "b": b, "scales": scales, "c": fp9.encode(c, total)}
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize(
     "name",
@@ -152,6 +153,7 @@ def is_refused(name: str, scale: str) -> bool:
 SCALED = [*PRESETS, "hopper(chunk=32)", "fma_fp16(rounding=rup)", "exact(result=e4m3)"]
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(("name", "scale"), thinned(itertools.product(SCALED, SCALES)))
 def test_scales_as_codes_are_those_of_the_oracle_in_every_engine(name: str, scale: str) -> None:
     """Elements are numbers; scales any codes, or near 1: zeros and NaN among them."""

@@ -80,6 +80,7 @@ PRODUCTS = thinned(itertools.product(ENGINES, PAIRS, MADE), every=5)
 """Of 24 of each engine `make test` has five, and of the next engine others."""
 
 
+@pytest.mark.every(62)
 @pytest.mark.parametrize(("name", "formats", "made"), PRODUCTS)
 def test_products_of_matrices_are_sums_one_by_one(name: str, formats: tuple[str, str], made: Any) -> None:
     rng = np.random.default_rng(5)
@@ -116,6 +117,7 @@ def test_sums_near_every_edge_of_the_result(name: str, exponent: int) -> None:
     check(a, b, ("e5m2", "e5m2"), name)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", ["blackwell(window={})", "blackwell_fp16(window={})", "hopper_mma(window={})"])
 @pytest.mark.parametrize("window", [18, 20, 23])
 @pytest.mark.parametrize("formats", PAIRS, ids="x".join)
@@ -132,6 +134,7 @@ def test_windows_that_hold_all_bits_of_some_steps(formats: tuple[str, str], wind
         check(a, b, formats, name, **own)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("fmt", ["e5m2", "hif8"])
 @pytest.mark.parametrize("name", ENGINES)
 def test_numbers_below_the_last_place_in_a_few_rows_and_columns(name: str, fmt: str) -> None:
@@ -147,6 +150,7 @@ def test_numbers_below_the_last_place_in_a_few_rows_and_columns(name: str, fmt: 
 FLUSHING = ("dlfloat", "dlfloat(rounding=rne)", "fmma", "fmma(rounding=rne)", "chunked(chunk=16)")
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("exponent", range(-48, -24, 4))
 @pytest.mark.parametrize("name", ["fma_fp16", "fma_fp16(chunk=16)", *FLUSHING])
 def test_sums_that_leave_the_lowest_binades_and_return(name: str, exponent: int) -> None:
@@ -197,6 +201,7 @@ def test_one_inexact_step_is_found_wherever_it_is() -> None:
         assert fp9.decode(codes, "fp32")[i, j] == 1.0 - 2.0**-24
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("binades", range(12, 32, 2))
 @pytest.mark.parametrize("fmt", ["e5m2", "hif8"])
 def test_exact_sums_of_numbers_that_span_so_many_binades(fmt: str, binades: int) -> None:
@@ -307,6 +312,7 @@ def test_flags_of_scaled_sums(name: str, scaling: str) -> None:
     assert np.array_equal(flags, raised)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("flags", [False, True], ids=["", "flags"])
 @pytest.mark.parametrize("name", ENGINES)
 def test_threads_share_the_rows(name: str, flags: bool) -> None:
@@ -326,6 +332,7 @@ def test_the_rounding_of_the_processor_is_as_it_was() -> None:
     assert np.nextafter(1.0, 2.0) == 1.0 + 1.5 * 2.0**-53
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("depth", [150, 70, 16])
 @pytest.mark.parametrize("block", ["nvfp4", "mxfp4"])
 @pytest.mark.parametrize("name", ["blackwell_nvfp4", "blackwell_nvfp4(result=fp16,rounding=rne)"])

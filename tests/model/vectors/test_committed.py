@@ -19,6 +19,7 @@ from fp9.vectors.grades import grade_of
 FOLDER = Path(__file__).parents[3] / "vectors"
 
 
+@pytest.mark.every(10)
 @pytest.mark.parametrize("unit", each_kind(CATALOGUE.values()), ids=lambda unit: unit.name)
 def test_committed_vectors_are_made_again_to_the_byte(unit: Unit, tmp_path: Path) -> None:
     made = vectors.export(vectors.generate(unit, "smoke"), tmp_path)

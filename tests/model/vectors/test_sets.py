@@ -17,6 +17,7 @@ from fp9.vectors import Checked, check, manifest_path
 from fp9.vectors import sets as vectors
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("unit", each_kind(CATALOGUE.values()), ids=lambda unit: unit.name)
 def test_written_random_vectors_come_back(unit: Unit, tmp_path: Path) -> None:
     come_back(vectors.generate(unit, "random", 2000 // unit.group * unit.group), tmp_path)
@@ -48,6 +49,7 @@ def test_the_same_arguments_give_the_same_bytes(tmp_path: Path) -> None:
         ).read_bytes()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("unit", each_kind(CATALOGUE.values()), ids=lambda unit: unit.name)
 def test_corner_suites_use_every_choice_of_every_select_port(unit: Unit) -> None:
     made = vectors.generate(unit, "corner")
@@ -56,6 +58,7 @@ def test_corner_suites_use_every_choice_of_every_select_port(unit: Unit) -> None
             assert set(made.inputs[port.name].tolist()) >= set(range(len(port.choices))), port.name
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("unit", [*units(Fma), *units(Cast)], ids=lambda unit: unit.name)
 def test_corner_suites_reach_every_flag_that_can_be_raised(unit: Fma | Cast) -> None:
     """FP32 cannot overflow from a finite addend: the largest product, 2^34, is below half an ulp of 2^127."""
@@ -155,6 +158,7 @@ def test_an_unknown_suite_is_named() -> None:
 FORMATS = ["vec", "memh", "csv", "npz", "parquet"]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("file_format", FORMATS)
 @pytest.mark.parametrize("name", ["decoder_ocp", "fma_dlfloat16", "cast_fp16_hif8"])
 def test_every_file_format_brings_the_vectors_back(file_format: str, name: str, tmp_path: Path) -> None:

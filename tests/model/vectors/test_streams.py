@@ -85,6 +85,7 @@ def test_the_commands_work_in_a_pipe() -> None:
     assert "1 wrong" in judged.output
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_enough_ends_an_endless_stream_quietly() -> None:
     program = "from fp9.cli import main; main()"
     command = [sys.executable, "-c", program, "gen", "decoder_hif8", "--forever"]

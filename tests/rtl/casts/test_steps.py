@@ -26,6 +26,7 @@ def _names(value: Format | tuple[Format, ...]) -> str:
     return " ".join(str(fmt) for fmt in value) if isinstance(value, tuple) else str(value)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("targets", "source", "random_bits"), together(GROUPS.values(), CAST_SOURCES, [1, 8, 20], times=2), ids=_names
 )
@@ -48,6 +49,7 @@ def test_any_scale_of_any_source(targets: tuple[Format, ...], source: Format, si
     assert_equal(unit, inputs, simulate(unit, inputs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stages", thinned(range(1, 7)))
 def test_amax_belongs_to_the_result_beside_it_under_stalls(stages: int, simulate: Simulate) -> None:
     unit = Cast("cast", format("bf16"), FEW[:2], (Rounding.RNE,), amax=True, lanes=2, stages=stages)

@@ -18,6 +18,7 @@ from fp9.units import BIAS_BITS, Upcast
 Simulate = Callable[..., dict[str, NDArray[Any]]]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("result", ACCUMULATORS, ids=str)
 @pytest.mark.parametrize("formats", by_source(OPERANDS).values(), ids=by_source(OPERANDS))
 def test_every_code_goes_up_exactly(formats: tuple[Format, ...], result: Format, simulate: Simulate) -> None:

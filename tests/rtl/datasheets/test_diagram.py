@@ -39,6 +39,7 @@ def _prefixes(path: Path) -> list[Path]:
     return [path[:depth] for depth in range(1, len(path) + 1)]
 
 
+@pytest.mark.every(6)
 @with_units
 def test_the_steps_are_the_modules_of_the_verilog(unit: Unit) -> None:
     found = {step.path: step for step in unit_steps(unit).steps}
@@ -49,6 +50,7 @@ def test_the_steps_are_the_modules_of_the_verilog(unit: Unit) -> None:
     assert counted == _instances(_modules(unit), (unit.name,))
 
 
+@pytest.mark.every(6)
 @with_units
 def test_steps_keep_what_the_registers_of_their_modules_keep(unit: Unit) -> None:
     modules = _modules(unit)
@@ -60,6 +62,7 @@ def test_steps_keep_what_the_registers_of_their_modules_keep(unit: Unit) -> None
         assert step.kept == sum(widths[name] for name in clocked), step.path
 
 
+@pytest.mark.every(6)
 @with_units
 def test_a_diagram_has_a_box_for_every_step_and_port_and_its_arrows_end_at_boxes(unit: Unit) -> None:
     found = unit_steps(unit)

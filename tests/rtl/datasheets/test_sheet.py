@@ -45,6 +45,7 @@ def test_area_and_delay_of_the_committed_sheet_are_those_of_the_record(unit: Uni
     assert (SHEETS / f"{unit.name}.md").read_text() == expected, "write it anew: fp9 datasheet --out docs/units"
 
 
+@pytest.mark.slow
 @with_wavedrom
 def test_the_committed_diagrams_are_what_the_specs_say() -> None:
     for unit in CATALOGUE.values():
@@ -104,6 +105,7 @@ def test_without_wavedrom_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         datasheet_timing.timing_svg(DECODER)
 
 
+@pytest.mark.slow
 @with_wavedrom
 def test_the_command_writes_the_sheet_of_a_unit(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["datasheet", "decoder_hif8", "--out", str(tmp_path / "sheets"), "--json"])

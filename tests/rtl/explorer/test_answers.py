@@ -66,6 +66,7 @@ def until_known(asked: areas.Areas, name: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_an_area_is_that_of_synthesis() -> None:
     try:
         find_library("osu018")

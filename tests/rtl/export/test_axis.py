@@ -59,6 +59,7 @@ def packets(unit: Unit, words: list[int], lasts: list[int], stalls: float) -> tu
     return results, ends
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 @pytest.mark.parametrize("stalls", [0.0, 0.5])
 def test_results_and_tlast_are_those_of_their_operations(unit: Unit, stalls: float) -> None:
@@ -73,6 +74,7 @@ def test_results_and_tlast_are_those_of_their_operations(unit: Unit, stalls: flo
     assert packets(unit, words, lasts, stalls) == (wanted, lasts)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
 def test_the_verilog_passes_verilator_and_has_the_protocol_s_names(unit: Unit, tmp_path: Path) -> None:
     text = axi_stream_verilog(unit)

@@ -34,6 +34,7 @@ def words(lfsr: Any, count: int, load: int | None = None) -> list[int]:
     return found
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 6, 7, 10])
 def test_the_words_have_the_full_period_and_are_equally_frequent(width: int) -> None:
     """A word of all the state's bits takes every value but zero once a period; of fewer, zero once less than others."""
@@ -87,6 +88,7 @@ def test_the_polynomials_are_irreducible(degree: int) -> None:
     assert degree == 2 or term == 0
 
 
+@pytest.mark.every(2)
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 @pytest.mark.parametrize(("width", "seed"), [(0, 1), (MAX_WIDTH + 1, 1), (16, 0), (16, 1 << 17)])
 def test_widths_and_seeds_that_cannot_be_are_refused(width: int, seed: int) -> None:

@@ -130,6 +130,7 @@ int main() {
 """
 
 
+@pytest.mark.slow
 @patterns
 def test_verilator_agrees_on_partly_constant_structures(pattern: Callable[[], Any], tmp_path: Path) -> None:
     (tmp_path / "dut.v").write_text(component_verilog(pattern(), "dut"))

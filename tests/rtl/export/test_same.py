@@ -39,6 +39,7 @@ def test_the_digest_of_a_circuit_is_that_of_no_name_and_no_text() -> None:
     assert one == renamed != shorter
 
 
+@pytest.mark.slow
 def test_the_same_spec_gives_the_same_bytes_under_any_hash_seed(tmp_path: Path) -> None:
     script = "import fp9, fp9_rtl; from fp9.units import CATALOGUE as c; print(fp9_rtl.verilog(c['mac_dlfloat16']))"
     texts = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from tests.rtl.export.texts import LINT, catalogue, icarus, of_each_kind, said, verilator
 
 from fp9.units import CATALOGUE, Unit
@@ -45,6 +46,7 @@ def test_systemverilog_has_fields_and_labels_in_place_of_slices_and_numbers() ->
         assert line in text, line
 
 
+@pytest.mark.every(2)
 @of_each_kind
 def test_every_tool_reads_the_systemverilog_in_silence(unit: Unit, tmp_path: Path) -> None:
     (tmp_path / "unit.sv").write_text(verilog(unit, system=True))

@@ -82,6 +82,7 @@ def bench(unit: Unit) -> str:
     )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("unit", [*each_kind(CATALOGUE.values()), *VARIANTS], ids=lambda unit: unit.name)
 def test_no_unknown_bit_comes_out(unit: Unit, tmp_path: Path) -> None:
     (tmp_path / "bench.v").write_text(verilog(unit) + bench(unit))

@@ -55,6 +55,7 @@ def test_header_is_the_spec_that_the_file_is_made_of(unit: Unit, tmp_path: Path)
     assert load(tmp_path / "unit.toml") == unit
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("name", "options"),
     [

@@ -18,6 +18,7 @@ from fp9_rtl.gemm.tile import GemmComponent, GemmTile, gemm_verilog
 OCP = (format("e4m3"), format("e5m2"))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("rows", "columns", "stages", "steps"), [(1, 1, 1, 1), (2, 3, 1, 4), (3, 2, 3, 5)])
 def test_a_product_takes_its_period(rows: int, columns: int, stages: int, steps: int) -> None:
     tile = GemmTile("tile", rows, columns, OCP, OCP, ENGINES["dlfloat"], OCP[0], mac_stages=stages)
@@ -50,6 +51,7 @@ def test_a_product_takes_its_period(rows: int, columns: int, stages: int, steps:
     assert results == [int.from_bytes(bytes([sum_of_ones] * columns), "little")] * (2 * rows)
 
 
+@pytest.mark.slow
 def test_the_same_tile_gives_the_same_text_with_its_parameters() -> None:
     tile = GemmTile("tile", 1, 2, OCP, OCP, ENGINES["fma_fp16"], OCP[1])
     text = gemm_verilog(tile)
@@ -57,6 +59,7 @@ def test_the_same_tile_gives_the_same_text_with_its_parameters() -> None:
     assert "//   columns: 2\n" in text and "module tile(" in text
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_tile_of_a_unit(tmp_path: Path) -> None:
     path = tmp_path / "tile.v"
     asked = ["gemm", "--rows", "1", "--columns", "2", "--unit", "mac4_e8m13_ocp", "--cast", "e5m2", "-o", str(path)]

@@ -68,6 +68,7 @@ def test_no_cut_of_a_circuit_has_a_shorter_longest_path(seed: int) -> None:
         assert longest(gates, tuple(placed)) == longest_path(circuit, placed) == shortest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_every_further_stage_of_a_unit_shortens_its_clock(name: str) -> None:
     """None is longer than its share of the whole by more than the slowest operation, which no register divides."""

@@ -26,6 +26,7 @@ def quantiser(block: BlockFormat, source: Format, stages: int = 0) -> Quantiser:
     return Quantiser("quantiser", source, replace(block, length=3), tuple(map(block.rule, block.rules)), stages)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("block", "source"), together(QUANTISED, QUANTISER_SOURCES), ids=str)
 def test_every_rule_of_a_block_format(block: BlockFormat, source: Format, simulate: Simulate) -> None:
     unit = quantiser(block, source)
@@ -35,6 +36,7 @@ def test_every_rule_of_a_block_format(block: BlockFormat, source: Format, simula
     assert_equal(unit, inputs, simulate(unit, inputs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "stages"), thinned([("mxfp4", 1), ("mxfp4", 4), ("nvfp4", 3)], 2))
 def test_blocks_keep_their_order_under_stalls(name: str, stages: int, simulate: Simulate) -> None:
     unit = quantiser(block_format(name), format("bf16"), stages)
@@ -46,6 +48,7 @@ def test_blocks_keep_their_order_under_stalls(name: str, stages: int, simulate: 
 STREAMS = [(lanes, stages, name) for lanes, stages in ((1, 1), (2, 2), (4, 1), (4, 3)) for name in ("mxfp4", "nvfp4")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lanes", "stages", "name"), thinned(STREAMS))
 def test_a_stream_of_operations_keeps_every_number_under_stalls(
     lanes: int, stages: int, name: str, simulate: Simulate

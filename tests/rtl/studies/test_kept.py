@@ -30,6 +30,7 @@ IN_THE_CATALOGUE = [unit for unit in kept.every_unit() if unit in CATALOGUE.valu
 OTHERS = [unit for unit in kept.every_unit() if unit not in IN_THE_CATALOGUE]
 
 
+@pytest.mark.every(7)
 @pytest.mark.parametrize("unit", [*IN_THE_CATALOGUE, *thinned(OTHERS, every=12)], ids=lambda unit: unit.name)
 def test_figures_are_of_the_circuit_of_today(unit: Unit) -> None:
     """Of units outside the catalogue, whose circuits no other test makes, `make test` asks a twelfth."""
@@ -48,6 +49,7 @@ def test_sentences_of_a_page_may_change_and_figures_may_not() -> None:
     assert kept.figures(page.replace(row, row.replace("1", "7", 1))) != kept.figures(page)
 
 
+@pytest.mark.slow
 def test_a_page_that_was_written_pays_what_it_owed(tmp_path: Path) -> None:
     unit = CATALOGUE["decoder_hif8"]
     (tmp_path / "decoders.md").write_text("| hif8 | 1313 |\n")

@@ -143,6 +143,7 @@ def test_nothing_but_pages_and_their_charts_is_kept() -> None:
 # --- measuring -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @with_library
 def test_ratios_are_figures_over_those_of_the_first(outcome: Outcome) -> None:
     first, second = outcome.rows
@@ -182,6 +183,7 @@ def test_progress_counts_variants(cache: Path) -> None:
 # --- reports -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @with_library
 @pytest.mark.parametrize("chart", Chart)
 def test_a_study_is_written_whole_and_repeats(chart: Chart, outcome: Outcome, tmp_path: Path) -> None:
@@ -240,6 +242,7 @@ def test_a_page_of_medians_has_every_pair_in_both_libraries(name: str) -> None:
     assert f"Measure again: `fp9 study {name}`" in text
 
 
+@pytest.mark.slow
 @with_library
 def test_ratios_of_medians_lie_within_those_of_any_two_orders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     few = dataclasses.replace(MEDIANS["medians"], groups=(((CATALOGUE["decoder_ocp"],), CATALOGUE["decoder_hif8"]),))
@@ -259,6 +262,7 @@ def test_ratios_of_medians_lie_within_those_of_any_two_orders(monkeypatch: pytes
 # --- submodules ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @with_library
 def test_submodules_add_up_to_about_the_flat_area(cache: Path) -> None:
     found = synth_area.breakdown(CATALOGUE["cast_fp16_hif8"], cache=cache)
@@ -268,6 +272,7 @@ def test_submodules_add_up_to_about_the_flat_area(cache: Path) -> None:
     assert synth_area.breakdown(CATALOGUE["cast_fp16_hif8"], cache=cache) == found
 
 
+@pytest.mark.slow
 @with_library
 def test_registers_of_a_pipeline_are_submodules(cache: Path) -> None:
     unit = Decoder("decoder_e5m2", (E5M2,), stages=1)
@@ -292,6 +297,7 @@ def test_the_submodules_page_has_every_unit_in_both_libraries() -> None:
     assert "between the libraries" in text
 
 
+@pytest.mark.slow
 @with_library
 def test_a_submodule_with_the_name_of_a_port_keeps_it(cache: Path) -> None:
     """The stage of a running maximum, beside the port `amax`."""

@@ -59,6 +59,7 @@ SEVERAL = {
 """What presets say of several products, and one of each that says it."""
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("chosen", thinned(SEVERAL), ids=SEVERAL.values())
 def test_a_dot_of_every_preset_gives_the_models_sums(chosen: Engine, simulate: Simulate) -> None:
     """All that a preset says but how many: widths hang on that, and catalogued units have many."""
@@ -66,6 +67,7 @@ def test_a_dot_of_every_preset_gives_the_models_sums(chosen: Engine, simulate: S
     _check(unit, random(unit, 150, np.random.default_rng(5)), simulate)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "name",
     [
@@ -95,6 +97,7 @@ def test_subnormal_numbers_and_nan_end_as_the_engine_says(name: str, simulate: S
     assert (evaluate(replace(unit, engine=plain), inputs)["result"] != results).sum() > 2
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["amx_fp8(G=10,L=10)", "fma_fp32(G=4,infinity_run=4)"])
 def test_infinities_cancel_within_a_run(name: str, simulate: Simulate) -> None:
     """Infinities of either sign in half of the places, and now and then in the addend; a third one stands.
@@ -118,6 +121,7 @@ def test_infinities_cancel_within_a_run(name: str, simulate: Simulate) -> None:
 FP4, FP6 = (format("e2m1"),), (format("e3m2"), format("e2m3"))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("formats", "name", "scale"),
     [
@@ -136,6 +140,7 @@ def test_blocks_with_scales(formats: tuple[Format, ...], name: str, scale: str, 
     _check(unit, inputs, simulate)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("formats", "name", "spec"),
     [
@@ -153,6 +158,7 @@ def test_scales_of_blocks_and_in_windows(
     _check(unit, random(unit, 80, np.random.default_rng(3)), simulate)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mx(G=32)", "blackwell_nvfp4(G=32)"])
 def test_two_whole_blocks_of_nvfp4_in_one_sum(name: str, simulate: Simulate) -> None:
     """32 products in blocks of 16, as NVFP4 has them: exact up to one rounding, and as Blackwell adds groups."""
@@ -161,6 +167,7 @@ def test_two_whole_blocks_of_nvfp4_in_one_sum(name: str, simulate: Simulate) -> 
     _check(unit, random(unit, 30, np.random.default_rng(8)), simulate)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mx(G=2)", "blackwell(G=2)", "mx(G=2, L=4)"])
 def test_accumulators_with_scales(name: str, simulate: Simulate) -> None:
     unit = Mac("unit", OCP, FP4, engine(name), scale=format("e8m0"), stages=3)
@@ -197,6 +204,7 @@ def test_an_exact_sum_of_blocks_far_apart_is_refused_in_a_sentence() -> None:
         check_offered(unit)
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize(
     "name",
     [

@@ -40,6 +40,7 @@ ROWS = thinned(itertools.product(SUMS, [FP4, FP6, P3109, MIXED]))
 """Of four sets of operands a third: each sum meets one, and each set comes."""
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("kind_of_sum", "formats"), ROWS)
 def test_narrow_operands(kind_of_sum: tuple[str, type[Dot]], formats: tuple[Format, ...], simulate: Simulate) -> None:
     name, kind = kind_of_sum

@@ -142,6 +142,7 @@ def test_what_leaks_is_the_cells_own_figure_or_the_mean_of_its_states(tmp_path: 
     assert (cells.driver, cells.load_ff) == ("INV", 2)
 
 
+@pytest.mark.slow
 def test_several_files_make_one_library(osu018: Path, tmp_path: Path) -> None:
     """The cells that hold a bit in one file, all others in another: the same figures as from the one file of both."""
     text = osu018.read_text()
@@ -214,6 +215,7 @@ def test_a_shuffled_netlist_has_the_same_cells_in_another_order(osu018: Path, tm
     assert sorted(first.splitlines()) == sorted(once.splitlines()) == sorted(other.splitlines())
 
 
+@pytest.mark.slow
 def test_repeats_are_medians_with_their_spread(osu018: Path, tmp_path: Path) -> None:
     del osu018
     (found,) = synth.repeated(UNIT, 3, mappings="B", cache=tmp_path)

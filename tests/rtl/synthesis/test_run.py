@@ -59,6 +59,7 @@ def counter8(cache: Path) -> Synthesis:
     return synth.synthesise(counter(8), "counter", cache=cache)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("name", "nand2_um2"), [("osu018", 24), ("osu035", 96), ("nangate45", 0.798)])
 def test_a_nand_costs_one_nand_equivalent(name: str, nand2_um2: float, cache: Path) -> None:
     if not LIBRARIES[name].file.path().is_file():
@@ -118,6 +119,7 @@ def test_mapping_b_is_the_faster_one(adder8: Synthesis) -> None:
     assert adder8.estimate("B").delay_ns < adder8.estimate("A").delay_ns
 
 
+@pytest.mark.slow
 def test_operators_that_never_work_at_once_are_shared_unless_told(cache: Path) -> None:
     """One shifter behind a choice of what it shifts, or two before a choice of results."""
     choice = "input s, input [31:0] a, b, input [4:0] c, d, output [31:0] y); assign y = s ? a << c : b << d; endmodule"
@@ -172,6 +174,7 @@ def test_another_request_is_not_answered_from_the_cache(
         synth.synthesise(**request)  # type: ignore[arg-type]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"\xff\xfe", None])
 def test_a_damaged_cache_file_is_measured_again(damage: bytes | None, tmp_path: Path) -> None:
     first = synth.synthesise(NAND, "nand2", mappings="B", cache=tmp_path)

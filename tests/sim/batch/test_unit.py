@@ -29,6 +29,7 @@ def dut() -> Verilated:
     return verilated(UNIT, verilog=combinational(UNIT), threads=2)
 
 
+@pytest.mark.slow
 def test_outputs_are_the_models_in_the_ports_types(dut: Verilated) -> None:
     expected = evaluate(UNIT, {"code": ALL})
     outputs = dut(code=ALL)
@@ -80,6 +81,7 @@ def test_check_finds_every_difference_that_matters() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_pipeline_gives_one_result_for_each_operation_in_order() -> None:
     unit = dataclasses.replace(UNIT, stages=4)
     many = np.random.default_rng(1).integers(0, 256, 10_000, dtype=np.uint8)
@@ -87,6 +89,7 @@ def test_a_pipeline_gives_one_result_for_each_operation_in_order() -> None:
     assert not total, found
 
 
+@pytest.mark.slow
 def test_a_unit_that_gives_no_results_ends() -> None:
     unit = dataclasses.replace(UNIT, stages=1)
     stuck = verilated(unit, verilog=pipelined(unit, out_valid="full && 1'b0"))
@@ -100,6 +103,7 @@ def _opened(kind: type[Unit]) -> Unit:
     return min(stateful, key=lambda unit: len(fp9_rtl.verilog(unit)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted({type(u) for u in CATALOGUE.values() if u.has_state}, key=lambda k: k.kind))
 def test_streams_give_what_the_unit_gives_clock_by_clock(kind: type[Unit]) -> None:
     unit = _opened(kind)
@@ -129,6 +133,7 @@ def test_streams_wait_where_the_unit_is_not_ready() -> None:
 _LATE = {"shown": "codes[7:0] ^ {7'd0, late}"}
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("faults", "says"),
     [
@@ -164,6 +169,7 @@ def no_units(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_unit_is_compiled_once_also_by_concurrent_callers(no_units: Path) -> None:
     design = combinational(UNIT)
     with ThreadPoolExecutor(2) as pool:
@@ -175,6 +181,7 @@ def test_a_unit_is_compiled_once_also_by_concurrent_callers(no_units: Path) -> N
     assert len([path for path in (no_units / "verilated").iterdir() if path.name.startswith(UNIT.name)]) == 1
 
 
+@pytest.mark.slow
 def test_few_operations_are_not_worth_vectors_but_take_them_where_they_are(no_units: Path) -> None:
     unit = CATALOGUE["upcast_fp32"]
 
@@ -186,6 +193,7 @@ def test_few_operations_are_not_worth_vectors_but_take_them_where_they_are(no_un
     assert library(FEW) == library(FEW + 1) == many
 
 
+@pytest.mark.slow
 def test_a_damaged_library_is_compiled_again(no_units: Path) -> None:
     (library,) = _compiled_into(no_units)
     whole = bytearray(library.read_bytes())
@@ -252,6 +260,7 @@ def test_a_cast_reads_no_table_which_the_lanes_of_a_vector_could_not() -> None:
 _LANES = "loop vectorized"
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["cast_fp32_ocp_rne", "upcast_fp32"])
 def test_operations_are_lanes_of_a_vector(name: str) -> None:
     """Of the loop of upcast_fp32 g++ 12 makes none before it is told to leave partial redundancies."""
@@ -259,6 +268,7 @@ def test_operations_are_lanes_of_a_vector(name: str) -> None:
     assert "shim.cpp" in said and _LANES in said
 
 
+@pytest.mark.slow
 def test_a_design_that_ends_the_simulation_does_not_end_the_process() -> None:
     """A loop that does not settle for odd codes: Verilator aborts there."""
     loop = "wire x, y; assign x = ~(y & code[0]); assign y = x | code[1]; endmodule"

@@ -30,6 +30,7 @@ def beats(ports: tuple[Port, ...], columns: dict[str, NDArray[Any]], count: int)
     return [word.to_bytes(tdata_bits(ports) // 8, "little").hex() for word in words]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_frames_of_any_length_come_back_with_their_results(
     simulator: str, tmp_path: Path, build_dir: Path, monkeypatch: pytest.MonkeyPatch

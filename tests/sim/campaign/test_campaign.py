@@ -101,6 +101,7 @@ def paid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_after_it_nothing_is_owed_and_each_record_is_signed(paid: Path) -> None:
     assert reasons(paid) == {}
     for claim in HERE:
@@ -118,6 +119,7 @@ OF_CIRCUITS = [claim for claim in HERE if claim.name not in ("recount", "functio
 """Those that are claims about a circuit: neither results counted again nor situations that are met are."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", OF_CIRCUITS, ids=lambda claim: claim.name)
 def test_a_record_of_another_circuit_pays_nothing(claim: library.Claim, paid: Path, tmp_path: Path) -> None:
     shutil.copytree(paid, tmp_path, dirs_exist_ok=True)
@@ -125,6 +127,7 @@ def test_a_record_of_another_circuit_pays_nothing(claim: library.Claim, paid: Pa
     assert reasons(tmp_path) == {claim.name: (EARLIER_CIRCUIT, True)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_SUITES)
 def test_what_is_of_another_suite_is_to_be_made_again(name: str, paid: Path, tmp_path: Path) -> None:
     shutil.copytree(paid, tmp_path, dirs_exist_ok=True)
@@ -134,6 +137,7 @@ def test_what_is_of_another_suite_is_to_be_made_again(name: str, paid: Path, tmp
     assert reasons(tmp_path) == {name: (EARLIER_SUITE, True)}
 
 
+@pytest.mark.slow
 def test_what_was_asked_for_other_situations_is_to_be_measured_again(paid: Path, tmp_path: Path) -> None:
     shutil.copytree(paid, tmp_path, dirs_exist_ok=True)
     edit(path_of(tmp_path / FUNCTIONAL, UNIT.name), situations_sha256="0" * 64)
@@ -154,6 +158,7 @@ def test_a_result_that_fractions_do_not_confirm_is_kept_and_named(monkeypatch: p
     assert (shown["inputs"]["code"], shown["golden"]["sign"], shown["again"]["sign"]) == (3, 1, 0)
 
 
+@pytest.mark.slow
 def test_what_does_not_hold_is_named_and_left(paid: Path, tmp_path: Path) -> None:
     shutil.copytree(paid, tmp_path, dirs_exist_ok=True)
     edit(path_of(tmp_path / CLAIMS["sweep"].folder, UNIT.name), mismatches=3)
@@ -198,6 +203,7 @@ def test_a_claim_of_which_no_unit_of_a_kind_has_a_record_takes_as_much_longer_as
     assert debts["decoder_ocp", "slow"] == 30
 
 
+@pytest.mark.slow
 def test_a_failure_ends_its_own_record_alone(tmp_path: Path) -> None:
     fails = library.Claim("fails", "", "fails", CLAIMS["proof"].lacks, CLAIMS["proof"].seconds, _fails, None)
     debts = library.owed([UNIT], tmp_path, [fails, CLAIMS["proof"]])
@@ -210,6 +216,7 @@ def _fails(unit: object, limit: float) -> None:
     raise ValueError("there is no such thing")
 
 
+@pytest.mark.slow
 def test_two_campaigns_do_not_write_into_one_folder(tmp_path: Path) -> None:
     debts = library.owed([UNIT], tmp_path, [CLAIMS["proof"]])
     first = library.campaign(debts, tmp_path, hours=1, limit=60, workers=1)
@@ -219,6 +226,7 @@ def test_two_campaigns_do_not_write_into_one_folder(tmp_path: Path) -> None:
     first.close()
 
 
+@pytest.mark.slow
 def test_a_killed_dask_worker_costs_no_record(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed", reason="needs the extra cluster")
     units = [CATALOGUE[name] for name in ("decoder_hif8", "decoder_ocp", "upcast_fp32")]
@@ -236,6 +244,7 @@ def test_a_killed_dask_worker_costs_no_record(tmp_path: Path) -> None:
     assert library.owed(units, tmp_path, [CLAIMS["proof"]]) == []
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("unit", CATALOGUE.values(), ids=CATALOGUE)
 def test_no_record_of_the_repository_is_of_an_earlier_circuit(unit: Unit) -> None:
     claims = [claim for claim in library.CLAIMS if claim.name not in OF_SUITES]  # suites take a minute to make
@@ -246,6 +255,7 @@ def test_no_record_of_the_repository_is_of_an_earlier_circuit(unit: Unit) -> Non
 # --- samples ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_sample_of_a_sound_unit_passes() -> None:
     found = list(library.samples(UNIT, 1, 60))
     assert [sample.passed for sample in found] == [True] * 5
@@ -255,6 +265,7 @@ def test_a_sample_of_a_sound_unit_passes() -> None:
     assert found[4].found.startswith("16 of 16 noticed")
 
 
+@pytest.mark.slow
 def test_a_sample_of_a_wrong_unit_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = combinational(UNIT, significand="significand_of[code * 4 +: 4] ^ {3'd0, &code[6:5] & code[1]}")
     monkeypatch.setattr("fp9_rtl.verilog", lambda unit: wrong)

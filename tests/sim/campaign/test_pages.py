@@ -123,6 +123,7 @@ def test_a_row_beside_other_peoples_units_of_another_circuit_is_owed_and_paid(fo
     assert owed(figures.BESIDE, folder, unit) == {}
 
 
+@pytest.mark.slow
 def test_specs_that_are_in_no_catalogue_are_asked_of_too(folder: Path) -> None:
     asked = {unit.name for unit in figures.BESIDE.units(folder)}
     assert {"dot16_fp32_nvfp4", "fma_fp32_e5m2", "check_hardfloat_cast"} <= asked

@@ -42,6 +42,7 @@ def facts_of(unit: Unit, operations: list[dict[str, int]], group: str = "") -> l
 # --- suites ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     thinned(["decoder_hif8", "upcast_fp32", "cast_fp32_ocp_rne", "mac_dlfloat16_gated", "fma_dlfloat16_hfp8_152"]),
@@ -53,6 +54,7 @@ def test_the_corner_suite_meets_every_reachable_bin(name: str) -> None:
     assert covered.met == covered.bins > 50, "the model has points"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", thinned([MXFP4, block_format("mxint8")]), ids=str)
 def test_the_corner_suite_of_a_quantiser_meets_every_reachable_bin(block: BlockFormat) -> None:
     unit = Quantiser("quantiser", format("bf16"), block, tuple(map(block.rule, block.rules)), 1, lanes=8)
@@ -62,6 +64,7 @@ def test_the_corner_suite_of_a_quantiser_meets_every_reachable_bin(block: BlockF
     assert covered.met == covered.bins > 100
 
 
+@pytest.mark.slow
 def test_the_corner_suite_of_a_quantiser_with_a_scale_of_the_array_meets_every_reachable_bin() -> None:
     block = replace(block_format("nvfp4"), length=2)
     made = vectors.generate(
@@ -98,6 +101,7 @@ OTHERS = (
 """Specs with what the catalogue's units do not have."""
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("unit", [*each_kind(CATALOGUE.values()), *OTHERS], ids=lambda unit: unit.name)
 def test_bins_that_cannot_occur_do_not_occur(unit: Unit) -> None:
     made = vectors.generate(unit, "random", 300)
@@ -125,6 +129,7 @@ def test_what_overflows_in_a_chunk_or_is_invalid_ends_so() -> None:
     assert not impossible("infinity", "overflow") and not impossible("nan", "overflow")
 
 
+@pytest.mark.slow
 def test_products_of_a_chunk_are_scaled_before_they_meet_the_addend() -> None:
     """Without the scales no drawn addend of such a unit was near its products."""
     made = vectors.generate("dot4_fp32_ace", "smoke")
@@ -228,6 +233,7 @@ def test_a_register_wraps_where_its_sum_turns_negative() -> None:
 # --- reports --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cast_fp32_ocp_rne", "mac_dlfloat16_chunked"])
 def test_the_bench_samples_what_the_circuit_gave(name: str, tmp_path: Path, build_dir: Path) -> None:
     made = vectors.generate(name, "random", 400)

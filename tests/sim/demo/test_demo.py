@@ -260,6 +260,7 @@ def test_one_expected_result_is_broken() -> None:
 # --- the line ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_unit_goes_down_the_line_and_its_broken_vector_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,6 +308,7 @@ def the_waveform_shows_the_fault(waves: dict[str, Any], said: str) -> None:
 # --- what is missing --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_missing_tool_leaves_its_part_out_and_is_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object, **__: object) -> None:
         raise MissingTool("the abacus is missing; install it with: apt install abacus")
@@ -416,6 +418,7 @@ class _Page(HTMLParser):
         self.loads += [str(v) for k, v in attrs if k in ("src", "href") and not str(v).startswith("#")]
 
 
+@pytest.mark.slow
 def test_the_page_stands_alone_and_shows_every_chart() -> None:
     page = _Page()
     text = report.html(summary())
@@ -437,10 +440,12 @@ def test_recipes_of_the_picture_are_computed_by_units_that_the_job_measures() ->
         assert all(row.unit in computing[product.value] for product in Product)
 
 
+@pytest.mark.slow
 def test_the_same_summary_gives_the_same_page() -> None:
     assert report.html(summary()) == report.html(summary())
 
 
+@pytest.mark.slow
 def test_a_report_is_read_back(tmp_path: Path) -> None:
     report.write(summary(), tmp_path / "new")
     assert report.read(tmp_path / "new" / "report.json") == json.loads(json.dumps(summary()))
@@ -476,6 +481,7 @@ def test_the_table_says_what_was_checked_and_what_it_takes() -> None:
         assert words in text
 
 
+@pytest.mark.slow
 def test_what_comes_from_the_cache_is_said_with_its_digest() -> None:
     kept = summary()
     kept["units"][0]["simulation"]["icarus"] |= {"kept": "0123456789abcdef"}
@@ -484,6 +490,7 @@ def test_what_comes_from_the_cache_is_said_with_its_digest() -> None:
     assert "from the cache" not in (printed(summary()) + report.html(summary())).lower()
 
 
+@pytest.mark.slow
 def test_what_is_skipped_stands_in_page_and_table() -> None:
     left_out = summary()
     left_out["units"][0] |= {"simulation": {}, "synthesis": None}

@@ -103,6 +103,7 @@ def icarus(folder: Path, models: Path, option: str, start: int) -> Counter[tuple
     return vcd_changes(folder / "run.vcd", start)
 
 
+@pytest.mark.slow
 def test_toggles_are_those_of_icarus_with_the_makers_own_cells(tmp_path: Path) -> None:
     """The library's Verilog models, Icarus and pyvcd against Liberty functions and the counting here.
 
@@ -144,6 +145,7 @@ def driven(graph: CellNetlist) -> list[int]:
     return [p.nets[pin] for p in graph.cells for pin in p.cell.outputs if pin in p.nets]
 
 
+@pytest.mark.slow
 def test_the_netlist_gives_the_golden_results(cells: Library, mapped: Netlist) -> None:
     """What is counted computes: every result of every operation, one clock later."""
     vectors = from_inputs(UNIT, inputs_of(UNIT, "random", COUNT, 0))
@@ -216,6 +218,7 @@ def test_a_register_takes_both_edges_of_its_clock_in_every_clock() -> None:
     assert taken(1, 0, 1) == [("CK", "D & !Q & QN", 1), ("Q", "", 1), ("QN", "", 0), ("CK", "D & Q & !QN", 0)]
 
 
+@pytest.mark.slow
 def test_a_still_unit_takes_its_clock_and_leaks(cells: Library) -> None:
     still = {port.name: np.zeros(COUNT, np.uint32) for port in UNIT.inputs}
     found = measure(UNIT, still, "still", library=cells, by_step=True)

@@ -26,6 +26,7 @@ IN_THE_CATALOGUE = [unit for unit in study.UNITS.values() if unit in CATALOGUE.v
 OTHERS = [unit for unit in study.UNITS.values() if unit not in IN_THE_CATALOGUE]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("unit", [*IN_THE_CATALOGUE, *thinned(OTHERS)], ids=lambda unit: unit.name)
 def test_what_was_measured_is_the_circuit_of_today(unit: Unit) -> None:
     assert study.lacks(unit, RECORD, circuit_digest(unit)) is None, f"write it anew with `{study.COMMAND}`"
@@ -58,6 +59,7 @@ def test_losses_are_those_of_the_training_record() -> None:
     assert RECORD["losses"] == study.losses(training)
 
 
+@pytest.mark.slow
 @with_libraries
 def test_units_of_other_circuits_alone_are_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
     changed, other = list(study.UNITS)[3:5]

@@ -33,6 +33,7 @@ def ours_as_theirs(folder: Path, more: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_our_own_unit_costs_what_it_costs_with_an_input_held_in_both(tmp_path: Path) -> None:
     """An addend at -0.0 leaves a product of FP4: in none of them is there an addition any more."""
     found = areas(load(ours_as_theirs(tmp_path, "[held]\nc = -0.0\n[constants]\nc = 0x8000\n")), ("osu018",))
@@ -41,6 +42,7 @@ def test_our_own_unit_costs_what_it_costs_with_an_input_held_in_both(tmp_path: P
     assert found[0].theirs < 150
 
 
+@pytest.mark.slow
 def test_a_mapping_says_whether_the_flow_of_both_shares_operators(tmp_path: Path) -> None:
     """The record says it with every figure."""
     path = ours_as_theirs(tmp_path, "[held]\nc = -0.0\n[constants]\nc = 0x8000\n")
@@ -84,6 +86,7 @@ def test_the_tables_of_the_page_are_those_of_the_record() -> None:
         assert made in page
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("peer", sorted({area.peer for area in read(RECORD)}))
 def test_our_side_of_a_row_is_the_circuit_of_today(peer: str) -> None:
     """Which needs none of their files."""

@@ -24,6 +24,7 @@ def mapping(folder: Path, name: str, claimed: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_engine_of_verilog_is_found(tmp_path: Path) -> None:
     """A window of 13 bits and truncation; what the mapping claims, exact sums to nearest, is not looked at."""
     found = fit(box(mapping(tmp_path, "dot4_e8m13_ocp", "dot4_fp32_ocp")))
@@ -33,6 +34,7 @@ def test_the_engine_of_verilog_is_found(tmp_path: Path) -> None:
     assert found.engine.rounding.value == "rtz"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mac_fp32", "mac4_e8m13_ocp"])
 def test_every_sum_of_a_mac_is_asked_alone(tmp_path: Path, name: str) -> None:
     """What the box gives for random sums is what the engine gives, whatever stands in the accumulator."""

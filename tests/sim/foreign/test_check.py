@@ -13,6 +13,7 @@ from fp9_rtl import verilog
 from fp9_sim.foreign import check_rtl, load
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("faults", "says"),
     [
@@ -30,6 +31,7 @@ def test_a_strangers_error_is_explained(tmp_path: Path, faults: dict[str, str], 
     assert not verdict.explanations[0].contradicts
 
 
+@pytest.mark.slow
 def test_generated_verilog_of_another_spec_is_explained(tmp_path: Path) -> None:
     cast = Cast("theirs", format("fp16"), (format("hif8"),), (Rounding.RTZ,))
     (tmp_path / "theirs.v").write_text(verilog(cast))
@@ -42,6 +44,7 @@ def test_generated_verilog_of_another_spec_is_explained(tmp_path: Path) -> None:
     assert verdict.explanations[0].says == "it rounds toward zero; expected to nearest, ties away from zero"
 
 
+@pytest.mark.slow
 def test_a_constant_output_has_a_verdict(tmp_path: Path) -> None:
     (tmp_path / "acme.v").write_text("module acme(input [7:0] code, output [15:0] wide); assign wide = 0; endmodule\n")
     path = tmp_path / "acme.toml"
@@ -52,5 +55,6 @@ def test_a_constant_output_has_a_verdict(tmp_path: Path) -> None:
     assert check_rtl(load(path)).total_mismatches == 255
 
 
+@pytest.mark.slow
 def test_any_nan_passes_where_any_is_as_good(tmp_path: Path) -> None:
     assert check_rtl(load(stranger(tmp_path, 'nan = "any"')), count=500).passed

@@ -17,6 +17,7 @@ from fp9_sim import SIMULATORS
 from fp9_sim.foreign import check_rtl, load
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", ["verilator", "icarus"])
 def test_a_strangers_pipeline_passes(tmp_path: Path, build_dir: Path, simulator: str) -> None:
     verdict = check_rtl(load(stranger(tmp_path)), simulator, count=500, build_dir=build_dir)
@@ -24,6 +25,7 @@ def test_a_strangers_pipeline_passes(tmp_path: Path, build_dir: Path, simulator:
     assert verdict.checked > 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("latency", "simulator"), thinned(itertools.product([(9, True), (8, False)], SIMULATORS)))
 def test_a_pipeline_may_be_longer_than_ours(
     tmp_path: Path, build_dir: Path, latency: tuple[int, bool], simulator: str
@@ -41,6 +43,7 @@ def test_a_pipeline_may_be_longer_than_ours(
     assert check_rtl(load(mapping), simulator, count=500, build_dir=build_dir).passed == passes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", thinned(SIMULATORS, 2))
 def test_parameters_included_files_and_a_falling_clock_are_taken(
     tmp_path: Path, build_dir: Path, simulator: str
@@ -58,6 +61,7 @@ def test_parameters_included_files_and_a_falling_clock_are_taken(
     assert not check_rtl(load(path), simulator, count=500, build_dir=build_dir).passed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", thinned(SIMULATORS, 2))
 def test_a_handshake_of_its_own_is_driven(tmp_path: Path, build_dir: Path, simulator: str) -> None:
     cast = Cast("theirs", format("fp16"), (format("hif8"),), (Rounding.RNA,), stages=2)
@@ -98,6 +102,7 @@ endmodule
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("simulator", "active"), [("verilator", "high"), ("icarus", "low")])
 def test_a_unit_with_an_enable_waits(tmp_path: Path, build_dir: Path, simulator: str, active: str) -> None:
     """E5M2 is the upper half of FP16: all codes but NaN, whose payload stays. Its latency is found out."""
@@ -114,6 +119,7 @@ def test_a_unit_with_an_enable_waits(tmp_path: Path, build_dir: Path, simulator:
     assert (verdict.latency, verdict.checked) == (2, 256)
 
 
+@pytest.mark.slow
 def test_results_in_the_clock_of_their_operands_are_told(tmp_path: Path) -> None:
     (tmp_path / "acme.v").write_text(
         "module acme(input clk, input [7:0] code, output [15:0] wide); assign wide = {code, 8'd0}; endmodule\n"

@@ -38,6 +38,7 @@ endmodule
 """
 
 
+@pytest.mark.slow
 def test_a_multiplier_in_a_struct_is_checked_without_a_wrapper(tmp_path: Path) -> None:
     """Its specials are right, and every finite product is zero: all of 65,536 pairs are run, and the others differ."""
     (tmp_path / "acme_mul.sv").write_text(MULTIPLIER)
@@ -92,6 +93,7 @@ def arithmetic(folder: Path, inner: Dot, shell: str) -> None:
     (folder / "acme.v").write_text(verilog(inner) + verilog(cast) + shell + tail)
 
 
+@pytest.mark.slow
 def test_a_multiplier_with_one_select_saturates_by_a_define(tmp_path: Path) -> None:
     """Both operands are of one format, chosen by one pin; all 2^17 pairs are run."""
     formats = (format("e4m3"), format("e5m2"))
@@ -115,6 +117,7 @@ def test_a_multiplier_with_one_select_saturates_by_a_define(tmp_path: Path) -> N
     assert "overflow to NaN" in check_rtl(load(path)).explanations[0].says
 
 
+@pytest.mark.slow
 def test_an_adder_is_a_dot_whose_other_inputs_are_held(tmp_path: Path) -> None:
     """Two products with 1, no addend: all 65,536 sums."""
     arithmetic(
@@ -147,6 +150,7 @@ endmodule
 """
 
 
+@pytest.mark.slow
 def test_a_product_in_parts_is_checked_without_rounding(tmp_path: Path) -> None:
     """E5M2: two fraction bits and bias 15 each; 28 of these 34 places are in the exponent, 7 bits around 0, already."""
     (tmp_path / "acme.v").write_text(PRODUCT)

@@ -46,6 +46,7 @@ def test_an_error_is_the_number_that_its_name_says(level: str) -> None:
         assert drawn.netlist.mismatches(inputs, expected, care, 8) == -1, change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", constants.LEVELS)
 @pytest.mark.parametrize("name", ["cast_fp16_hif8", "mac_dlfloat16"])
 def test_a_circuit_with_no_error_chosen_agrees_with_the_vectors(name: str, level: str) -> None:

@@ -19,6 +19,7 @@ from fp9_sim.netlists.gates import AND, INVERTED, MUX, NOT, OR, XOR, GateNetlist
 from fp9_sim.netlists.solver import State
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["decoder_ocp", "cast_fp32_ocp_rne"])
 def test_suites_notice_what_they_have_to(name: str) -> None:
     graded = mutation.grade(CATALOGUE[name], drawn=200, seeds=(1,))
@@ -27,6 +28,7 @@ def test_suites_notice_what_they_have_to(name: str) -> None:
     assert not graded.undecided
 
 
+@pytest.mark.slow
 def test_other_mutants_than_the_recorded_ones_are_noticed_too() -> None:
     graded = mutation.grade(CATALOGUE["fma_dlfloat16_hfp8_152"], drawn=100, seeds=(12,), suites=("corner",))
     assert graded.suites[0].rate > 0.99, graded.suites[0].survivors
@@ -38,6 +40,7 @@ def test_equal_mutants_leave_the_count() -> None:
     assert corner.killed + len(graded.equivalent) + len(corner.survivors) == 100
 
 
+@pytest.mark.slow
 def test_what_has_no_time_to_be_compared_is_undecided() -> None:
     # Some of what smoke misses of this seed takes a solver; of seed 1 all of it is equal node by node.
     unit = CATALOGUE["cast_fp32_ocp_rne"]
@@ -57,6 +60,7 @@ def test_a_mutant_that_two_seeds_draw_counts_once() -> None:
     assert graded.drawn == 100
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_seed_draws_the_same_alone_and_behind_others(level: str) -> None:
     unit = CATALOGUE["cast_fp32_ocp_rne"]
@@ -67,6 +71,7 @@ def test_a_seed_draws_the_same_alone_and_behind_others(level: str) -> None:
     assert np.array_equal(behind.netlist.gates, alone.netlist.gates)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["cast_fp32_x4", "mac_dlfloat16"])
 def test_units_with_state_run_through_the_sequence(name: str) -> None:
     unit = CATALOGUE[name]

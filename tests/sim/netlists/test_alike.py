@@ -30,6 +30,7 @@ def test_products_of_two_texts_are_proven_equal_by_what_lies_inside() -> None:
     assert alike(UNIT, PROOF.replace("WRONG", "1'b0")).decide(30).state is State.PROVEN
 
 
+@pytest.mark.slow
 def test_an_error_comes_with_the_inputs_that_show_it() -> None:
     refuted = alike(UNIT, PROOF.replace("WRONG", "a == 10'd777 && c[0]")).decide(60)
     assert refuted.state is State.REFUTED

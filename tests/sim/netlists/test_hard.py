@@ -53,6 +53,7 @@ def asked(expression: str, table: dict[tuple[int, int, int], int]) -> Obligation
     return hard(UNIT.replace("EXPRESSION", expression), PROOF.replace("ROWS", rows))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("expression", OPERATORS)
 def test_a_gate_is_its_table_and_one_wrong_row_is_found(expression: str) -> None:
     table = truth(expression)
@@ -64,6 +65,7 @@ def test_a_gate_is_its_table_and_one_wrong_row_is_found(expression: str) -> None
     assert (found.counterexample["y"], found.counterexample["ok"]) == (table[wrong], 0)
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_not_finished() -> None:
     """Sixteen bits times sixteen, by shifts and additions in another order, are beyond any SAT solver."""
     assert hard(HARD, COMMUTES).decide(4).state is State.UNFINISHED

@@ -27,6 +27,7 @@ def with_zeros(unit: Unit, count: int) -> dict[str, NDArray[np.uint32]]:
     return columns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "stages", "held"),
     [("fma_fp32", 0, False), ("dot2_dlfloat16_hfp8", 2, True), ("mac_dlfloat16_gated", 3, True)],
@@ -39,6 +40,7 @@ def test_gated_units_keep_their_results(name: str, stages: int, held: bool) -> N
     assert not total, f"{total} mismatches, the first: {found[0]}"
 
 
+@pytest.mark.slow
 def test_factors_of_zero_products_move_nothing() -> None:
     """All products zero: the register behind the decoders and the multiplier stand still, but for signs and flags."""
     plain, gated = toggles(CATALOGUE["mac_dlfloat16_gated"], 1.0, count=2048)

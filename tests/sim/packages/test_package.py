@@ -61,6 +61,7 @@ def copy(packages: dict[str, Path], tmp_path: Path) -> Path:
     return tmp_path / "mac"
 
 
+@pytest.mark.every(7)
 @with_icarus
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_verilog_bench_passes(kind: str, packages: dict[str, Path]) -> None:
@@ -83,6 +84,7 @@ def _spoil(path: Path) -> None:
     path.write_text(f"{text[:-1]}{digit}\n")
 
 
+@pytest.mark.slow
 def test_the_cpp_bench_passes_with_assertions_and_notices_a_wrong_result(copy: Path) -> None:
     with shared_library(copy / "build" / "verilated"):
         done = make(copy, "verilator")
@@ -112,6 +114,7 @@ def test_the_bench_notices_a_unit_that_gives_nothing(copy: Path) -> None:
     assert "FAIL" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DPI)
 def test_the_golden_model_by_dpi_agrees_with_the_unit_and_another_does_not(
     kind: str, packages: dict[str, Path]
@@ -153,6 +156,7 @@ def test_a_python_without_fp9_is_named(packages: dict[str, Path], tmp_path: Path
     assert f"{unit.name}_model: fp9 is not installed for {bare}" in done.stderr
 
 
+@pytest.mark.every(2)
 @with_icarus
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_file_is_read_by_the_tools(kind: str, packages: dict[str, Path]) -> None:

@@ -30,12 +30,14 @@ _STEPS = [
 ]
 
 
+@pytest.mark.slow
 def test_the_claim_about_an_accumulator_of_blocks_is_one_of_every_step() -> None:
     values, *others = claims_of(_MAC)
     assert [case.name.split(":")[0] for case in values.cases] == _STEPS
     assert [claim.name for claim in others] == ["handshake", "order"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", thinned(_STEPS))
 def test_an_accumulator_of_blocks_is_proven_step_by_step(step: str) -> None:
     values = claims_of(_MAC)[0]
@@ -44,6 +46,7 @@ def test_an_accumulator_of_blocks_is_proven_step_by_step(step: str) -> None:
     assert (record.state, record.control_refuted) == (State.PROVEN.value, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("right", "wrong", "lemma"),
     thinned(

@@ -61,6 +61,7 @@ def test_every_reset_and_every_option_is_varied() -> None:
     assert {name for name, _ in given} == {field.name for field in dataclasses.fields(Clocking)}
 
 
+@pytest.mark.slow
 @each_kind
 def test_order_and_count_are_kept(kind: str, variant: str) -> None:
     unit = varied(KINDS[kind], variant)
@@ -69,6 +70,7 @@ def test_order_and_count_are_kept(kind: str, variant: str) -> None:
     assert all(proven(unit, claim, fp9_rtl.verilog(unit)) for claim in claims)
 
 
+@pytest.mark.every(3)
 @every_variant
 def test_order_and_count_are_kept_with_every_variant(variant: str) -> None:
     unit = varied(SMALL, variant)
@@ -84,6 +86,7 @@ def test_a_stage_that_a_disabled_clock_moves_is_refuted() -> None:
     assert clocked(unit)[0].decide(wrong, case, case.specification, 120).state is State.REFUTED
 
 
+@pytest.mark.slow
 @each_kind
 def test_results_are_right_and_in_time(kind: str, variant: str, build_dir: Path) -> None:
     unit = varied(KINDS[kind], variant)
@@ -91,6 +94,7 @@ def test_results_are_right_and_in_time(kind: str, variant: str, build_dir: Path)
     assert result.passed, result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", thinned(VARIANTS, 2))
 def test_both_simulators_agree(variant: str, build_dir: Path) -> None:
     unit = varied(SMALL, variant)
@@ -98,6 +102,7 @@ def test_both_simulators_agree(variant: str, build_dir: Path) -> None:
     assert result.passed and [run.simulator for run in result.runs] == list(SIMULATORS)
 
 
+@pytest.mark.every(3)
 @pytest.mark.skipif(not program(), reason="ABC is missing")
 @every_variant
 def test_the_text_is_the_circuit(variant: str) -> None:

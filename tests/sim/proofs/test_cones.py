@@ -23,6 +23,7 @@ _PAIR = Dot("pair", _HFP8, _HFP8, ENGINES["fmma"])
 _KULISCH = Mac("mac", (format("e4m3"),), (format("e4m3"),), engine("exact(G=2)"), stages=4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("operand", "name"), thinned([("e4m3", "fma_fp16(G=2)"), ("int8", "fma_fp32(G=2)")]))
 def test_exact_sums_in_fixed_point_are_proven_by_parts(operand: str, name: str) -> None:
     """A window that holds every addend, and one that an addend can stand above, or be cut below; integers."""
@@ -62,6 +63,7 @@ _WRONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("unit", "right", "wrong", "lemma"), thinned(_WRONG))
 def test_a_wrong_wire_is_refuted_where_it_is(unit: Dot, right: str, wrong: str, lemma: str) -> None:
     refuted(unit, right, wrong, lemma)
@@ -90,6 +92,7 @@ def test_no_lemmas_speak_of_sums_with_rules_of_their_own() -> None:
     assert not pair_spec.is_offered(dataclasses.replace(_PAIR, stages=1))
 
 
+@pytest.mark.slow
 def test_a_circuit_without_the_nets_where_it_is_cut_is_not_proven() -> None:
     """Registers within the steps of the products: the claim about the values is not made, or ends with a sentence."""
     deeper = dataclasses.replace(_KULISCH, stages=6)

@@ -34,6 +34,7 @@ def test_every_operation_has_a_case() -> None:
     assert [case.name for case in plain.cases] == [_CASES[0], *_CASES[3:]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned([_CASES[1], _CASES[2], _CASES[4]]))
 def test_a_case_is_proven_and_its_control_refuted(name: str) -> None:
     """Those that take seconds."""
@@ -52,6 +53,7 @@ _WRONG = [
 ]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("right", "wrong", "name"), thinned(_WRONG, 2))
 def test_a_wrong_wire_is_refuted_where_it_is(right: str, wrong: str, name: str) -> None:
     refuted(_UNIT, right, wrong, name)

@@ -55,6 +55,7 @@ def _empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(cache.PLACE, str(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_proof_killed_on_its_way_goes_on_and_makes_the_same_record(
     uninterrupted: tuple[ProofRecord, bytes],
 ) -> None:
@@ -79,6 +80,7 @@ def test_a_proof_killed_on_its_way_goes_on_and_makes_the_same_record(
     assert sorted(after) == sorted(keys_of(uninterrupted[1]))
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_not_decided_again_except_on_demand(uninterrupted: tuple[ProofRecord, bytes]) -> None:
     record = prove(UNIT, timeout=60)
     lines = kept().read_bytes()

@@ -35,6 +35,7 @@ _ALIGNED = Dot(
 _CASES = [(unit, case.name) for unit in (_CHUNKS, _ALIGNED) for case in claims_of(unit)[0].cases]
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(("unit", "name"), thinned(_CASES, 2))
 def test_every_lemma_is_proven(unit: Dot, name: str) -> None:
     values = claims_of(unit)[0]
@@ -70,6 +71,7 @@ _WRONG = [
 ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("unit", "right", "wrong", "lemma"), thinned(_WRONG))
 def test_a_wrong_wire_is_refuted_where_it_is(unit: Dot, right: str, wrong: str, lemma: str) -> None:
     refuted(unit, right, wrong, lemma)

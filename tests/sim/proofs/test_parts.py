@@ -21,6 +21,7 @@ from fp9_sim.proofs.step_spec import step_of
 _UNIT = Dot("dot", (format("e4m3"),), (format("e4m3"),), engine("hopper(G=2)"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("operand", "name"), thinned([("e5m2", "hopper_fp16(G=2)"), ("hif8", "blackwell(G=2)")]))
 def test_sums_in_a_window_are_proven_by_parts(operand: str, name: str) -> None:
     """Results with and without a sign on the window's exponent, operands with 3 and 4 significand bits."""
@@ -44,11 +45,13 @@ _WRONG = [
 ]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("right", "wrong", "lemma"), thinned(_WRONG))
 def test_a_wrong_step_or_wire_is_refuted_where_it_is(right: str, wrong: str, lemma: str) -> None:
     refuted(_UNIT, right, wrong, lemma)
 
 
+@pytest.mark.slow
 def test_a_unit_with_stages_has_its_step_proven_by_parts() -> None:
     """Its lemmas are those of the unit without stages, which is the circuit that they are about."""
     staged, (plain,) = dataclasses.replace(_UNIT, stages=1), claims_of(_UNIT)
@@ -64,6 +67,7 @@ def test_a_unit_with_stages_has_its_step_proven_by_parts() -> None:
 _MAC = Mac("mac", (format("e4m3"),), (format("e4m3"),), engine("hopper(G=2)"), stages=2)
 
 
+@pytest.mark.slow
 def test_a_unit_with_an_accumulator_is_proven_by_parts() -> None:
     """What it adds to and what it holds after every operation are lemmas beside those of the sum."""
     values, *others = claims_of(_MAC)
@@ -88,6 +92,7 @@ _WRONG_AROUND = [
 ]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("right", "wrong", "lemma"), thinned(_WRONG_AROUND))
 def test_what_is_wrong_around_the_steps_of_an_accumulator_is_refuted(right: str, wrong: str, lemma: str) -> None:
     """Operations, what stands between steps, and registers, which are read as wires."""
@@ -116,6 +121,7 @@ _BY_ADDERS = [
 ]
 
 
+@pytest.mark.slow
 def test_a_sum_of_many_terms_is_proven_by_its_carry_save_adders(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same of few terms, where it takes a second."""
     monkeypatch.setattr(window_spec, "_MOST_BY_DIAGRAMS", 4)

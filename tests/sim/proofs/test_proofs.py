@@ -29,6 +29,7 @@ STEPS = [u for u in CATALOGUE.values() if isinstance(u, Dot) and u.stages and no
 QUICK = ["decoder_ocp", "decoder_hif8", "upcast_fp32", "cast_fp32_ocp_rne"]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", QUICK)
 def test_decoders_and_casts_are_proven_for_all_inputs(name: str) -> None:
     record = prove(CATALOGUE[name], timeout=60)
@@ -38,6 +39,7 @@ def test_decoders_and_casts_are_proven_for_all_inputs(name: str) -> None:
     assert False not in controls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounding", thinned(DETERMINISTIC))
 def test_every_deterministic_rounding_is_proven_of_a_cast(rounding: Rounding) -> None:
     unit = dataclasses.replace(CATALOGUE["cast_fp16_hif8"], roundings=DETERMINISTIC, overflow=(Overflow.INF,))
@@ -49,6 +51,7 @@ def test_every_deterministic_rounding_is_proven_of_a_cast(rounding: Rounding) ->
     assert (record.state, record.control_refuted) == (State.PROVEN.value, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "rule"), thinned([("mxfp4", "rne"), ("mxint8", "ceil")]))
 def test_scales_and_elements_of_a_quantiser_are_proven_for_all_inputs(name: str, rule: str) -> None:
     """MXINT8's elements are integers below 2: amax asks for scales beyond both ends, which ceil reaches."""
@@ -58,6 +61,7 @@ def test_scales_and_elements_of_a_quantiser_are_proven_for_all_inputs(name: str,
     assert [case.control_refuted for claim in record.claims for case in claim.cases] == [True, None, True, None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", thinned(["rne", "rceil"]))
 def test_scales_and_elements_over_a_scale_of_the_array_are_proven_case_by_case(rule: str) -> None:
     """NVFP4, of which all cases take minutes: those whose controls are refuted, and the other place of amax."""
@@ -74,6 +78,7 @@ def test_scales_and_elements_over_a_scale_of_the_array_are_proven_case_by_case(r
             assert values.decide(verilog, case, case.control, 100).state is State.REFUTED, case.name
 
 
+@pytest.mark.slow
 def test_a_stream_with_a_scale_of_the_array_keeps_every_operation() -> None:
     block = dataclasses.replace(block_format("nvfp4"), length=4)
     unit = Quantiser("stream", format("bf16"), block, (block.rule("rne"),), stages=2, lanes=2)
@@ -102,6 +107,7 @@ def _stream(**fields: int) -> Quantiser:
     return Quantiser("stream", format("bf16"), block, (block.rule("rne"),), **fields)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fields", thinned([{"stages": 1, "lanes": 1}, {"stages": 3, "lanes": 2}]), ids=str)
 def test_a_quantiser_that_takes_a_block_in_several_operations_is_proven(fields: dict[str, int]) -> None:
     record = prove(_stream(**fields), timeout=60)
@@ -110,6 +116,7 @@ def test_a_quantiser_that_takes_a_block_in_several_operations_is_proven(fields: 
     assert all(case.control_refuted is not False for claim in record.claims for case in claim.cases)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("right", "wrong", "refuted"),
     [
@@ -130,6 +137,7 @@ def test_a_block_that_loses_a_number_or_keeps_an_old_maximum_is_refuted(
         assert State.REFUTED in _states(claim, verilog.replace(right, wrong)), claim.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", thinned([NanSign.LOST, NanSign.OVERFLOW]))
 def test_casts_of_instruction_sets_are_proven(sign: NanSign) -> None:
     """RISC-V's overflow minds the direction of the rounding, and its NaN have no sign; of Arm's, those of overflow."""
@@ -154,6 +162,7 @@ def _wrong_at(unit: Unit, condition: str, output: str) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "output", "condition", "inputs"),
     [
@@ -195,6 +204,7 @@ def test_stochastic_rounding_adds_the_random_bits_and_cuts_off_the_rest() -> Non
     assert claim.decide(verilog, case, case.control, 120).state is State.REFUTED
 
 
+@pytest.mark.slow
 def test_a_scale_multiplies_the_source_before_its_one_rounding() -> None:
     unit = CATALOGUE["cast_bf16"]
     claim = claims_of(unit)[0]
@@ -202,6 +212,7 @@ def test_a_scale_multiplies_the_source_before_its_one_rounding() -> None:
     assert claim.decide(fp9_rtl.verilog(unit), case, case.specification, 120).state is State.PROVEN
 
 
+@pytest.mark.slow
 def test_special_operands_give_what_ieee_754_says() -> None:
     unit = CATALOGUE["fma_fp32_e5m2"]
     claim = claims_of(unit)[0]
@@ -279,6 +290,7 @@ def test_a_pipeline_that_drops_a_stalled_result_is_refuted() -> None:
     assert [*_states(handshake, broken)] == [State.REFUTED]
 
 
+@pytest.mark.slow
 def test_sums_are_proven_for_all_operands_and_a_wrong_tie_is_refuted() -> None:
     unit = CATALOGUE["fma_fp32_e5m2"]
     claim = claims_of(unit)[0]
@@ -289,6 +301,7 @@ def test_sums_are_proven_for_all_operands_and_a_wrong_tie_is_refuted() -> None:
     assert claim.decide(verilog, case, case.control, 120).state is State.REFUTED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", thinned([4, 1]))
 def test_the_running_maximum_is_that_of_all_operands(lanes: int) -> None:
     unit = dataclasses.replace(CATALOGUE["cast_fp32_x4"], lanes=lanes, stages=1)

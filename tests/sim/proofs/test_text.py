@@ -26,11 +26,13 @@ _MAC = Mac("mac", _TWO, _TWO, ENGINES["dlfloat"], stages=2)
 """With types of formats and of operations."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [CATALOGUE["decoder_hif8"], _MAC], ids=lambda unit: unit.name)
 def test_its_systemverilog_is_the_same_circuit(unit: Unit) -> None:
     assert prove_text(unit, fp9_rtl.verilog(unit, system=True)).proven
 
 
+@pytest.mark.slow
 def test_products_are_the_same_circuit_however_wide_the_text_has_them() -> None:
     """A sum times two scales: in the width of the result this multiplication was not compared within a minute."""
     unit = Dot("unit", (format("e2m1"),), (format("e2m1"),), engine("mx(G=4)"), scale=format("ue4m3"))

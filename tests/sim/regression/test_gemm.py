@@ -61,6 +61,7 @@ def packed(codes: NDArray[np.uint8]) -> int:
     return int.from_bytes(bytes(codes.tolist()), "little")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "tile",
     thinned(
@@ -96,6 +97,7 @@ def test_a_tile_without_rows_is_refused() -> None:
         GemmTile("tile", 0, 4, OCP, OCP, ENGINES["fma_fp16"], OCP[1])
 
 
+@pytest.mark.slow
 def test_elements_of_several_products_take_as_many_columns_a_step(build_dir: Path) -> None:
     tile = GemmTile.of(CATALOGUE["mac4_e8m13_ocp"], 2, 1, "e5m2")
     found = check_tile(tile, products=4, simulator="icarus", build_dir=build_dir)
@@ -103,6 +105,7 @@ def test_elements_of_several_products_take_as_many_columns_a_step(build_dir: Pat
     assert found.rows == 4 * tile.rows
 
 
+@pytest.mark.slow
 def test_a_wrong_row_is_told(build_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tile = GemmTile.of(CATALOGUE["mac4_e8m13_ocp"], 2, 1, "e5m2")
     true = gemm_check.expected

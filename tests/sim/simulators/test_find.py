@@ -87,6 +87,7 @@ PARTS = """\
 """
 
 
+@pytest.mark.slow
 def test_partial_assignments_mean_the_same_to_both_simulators(build_dir: Path) -> None:
     assert "-fno-dfg" in tools.VERILATOR_ARGUMENTS
     design = combinational(UNIT, zero="zero_of[code] ^ !same").replace("  assign zero", f"{PARTS}  assign zero")

@@ -12,6 +12,7 @@ from fp9_sim.simulators import job
 from fp9_sim.simulators.find import Simulator
 
 
+@pytest.mark.slow
 def test_runner_and_simulator_load_neither_pytest_nor_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They would take half of the processor time of a short regression."""
     loads = (

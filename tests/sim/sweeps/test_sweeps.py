@@ -97,6 +97,7 @@ def test_wrong_shards_are_one_sentence(text: str) -> None:
 # --- records and resuming -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_sweep_adds_a_line_to_the_record_and_leaves_no_checkpoint(tmp_path: Path) -> None:
     for chosen in (range(0, 5), range(5, 16)):
         found = sweep(PLAN, chosen, folder=tmp_path, workers=1)
@@ -136,6 +137,7 @@ def test_a_checkpoint_in_use_is_refused(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     verilog = tmp_path / "unit.v"
@@ -163,6 +165,7 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     assert found.record["count"] == 256
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ignored", [True, False])
 def test_workers_heed_an_interrupt_where_their_parent_does(ignored: bool) -> None:
     before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler)
@@ -174,6 +177,7 @@ def test_workers_heed_an_interrupt_where_their_parent_does(ignored: bool) -> Non
     assert (ended is None) == ignored
 
 
+@pytest.mark.slow
 def test_workers_end_with_a_parent_that_is_killed() -> None:
     """At their work, which nobody waits for any more."""
     program = (
@@ -190,6 +194,7 @@ def test_workers_end_with_a_parent_that_is_killed() -> None:
     assert killed.returncode == -signal.SIGTERM
 
 
+@pytest.mark.slow
 def test_a_killed_dask_worker_loses_nothing(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed", reason="needs the extra cluster")
     plan = Plan(UNIT, shard=4)
@@ -217,6 +222,7 @@ def test_a_scheduler_that_does_not_answer_is_one_sentence(tmp_path: Path, monkey
 # --- failures -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_failure_is_counted_shrunk_and_can_be_run_again(tmp_path: Path) -> None:
     wrong = combinational(UNIT, significand="significand_of[code * 4 +: 4] ^ {3'd0, &code[6:5] & code[1]}")
     found = sweep(PLAN, verilog=wrong, folder=tmp_path, workers=1)
@@ -254,6 +260,7 @@ def test_a_sequence_shrinks_to_what_the_failure_needs() -> None:
 # --- the page -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_page_adds_up_the_runs_of_todays_circuit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fp9_rtl.verilog", lambda unit: HEALTHY)
     folder = tmp_path / "sweeps"
