@@ -170,24 +170,35 @@ def together(*rosters: Iterable[object], times: int = 1) -> list[tuple[object, .
     ]
 
 
-# --- what is left to `make test-long` ---------------------------------------------------------------------------------
+# --- what is left to `make test-slow` and `make test-long` ------------------------------------------------------------
 
 
 def thinned(rows: Iterable[object], every: int = 3) -> list[ParameterSet]:
-    """Rows as parameters of a test: the first of each so many in `make test` or `make test-slow`, all in
-    `make test-long`.
-    """
+    """Rows as parameters of a test: all but the first of each so many are long."""
     return [_parameters(row, place % every == 0) for place, row in enumerate(rows)]
 
 
 def each_kind(rows: Iterable[Unit]) -> list[ParameterSet]:
-    """Units as parameters: the first of each kind, with stages and without, in `make test` or `make test-slow`, all in
-    `make test-long`.
-    """
-    chosen, first = list(rows), dict[tuple[str, bool], Unit]()
-    for unit in chosen:
+    """Units as parameters: all but the first of each kind, with stages and without, are long."""
+    chosen = list(rows)
+    first = _firsts(chosen)
+    return [_parameters(unit, unit in first) for unit in chosen]
+
+
+def every_circuit() -> list[ParameterSet]:
+    """The catalogue's units as parameters of a test that asks for their circuits, which takes seconds once for all
+    such tests: all but the first of each kind, with stages and without, are slow."""
+    first = _firsts(CATALOGUE.values())
+    return [
+        pytest.param(unit, marks=() if unit in first else pytest.mark.slow, id=name) for name, unit in CATALOGUE.items()
+    ]
+
+
+def _firsts(rows: Iterable[Unit]) -> list[Unit]:
+    first = dict[tuple[str, bool], Unit]()
+    for unit in rows:
         first.setdefault((unit.kind, bool(unit.stages)), unit)
-    return [_parameters(unit, unit in first.values()) for unit in chosen]
+    return list(first.values())
 
 
 def _parameters(row: object, at_once: bool) -> ParameterSet:

@@ -58,6 +58,7 @@ def test_the_wheel_runs_with_the_model_s_packages_alone(built: tuple[Path, Path]
     assert "[rtl]'" in missing.stderr
 
 
+@pytest.mark.slow
 def test_the_source_distribution_carries_what_the_wheel_does(built: tuple[Path, Path]) -> None:
     with zipfile.ZipFile(built[0]) as wheel, tarfile.open(built[1]) as source:
         packed = {name for name in wheel.namelist() if ".dist-info/" not in name}

@@ -32,6 +32,7 @@ def offered(face: ast.Module) -> list[str]:
     return names
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_says_what_it_is_for_and_what_others_may_use(room: str) -> None:
     face = ast.parse((PACKAGE / room / "__init__.py").read_text())

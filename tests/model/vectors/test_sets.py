@@ -23,6 +23,7 @@ def test_written_random_vectors_come_back(unit: Unit, tmp_path: Path) -> None:
     come_back(vectors.generate(unit, "random", 2000 // unit.group * unit.group), tmp_path)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("unit", each_kind(CATALOGUE.values()), ids=lambda unit: unit.name)
 def test_written_smoke_vectors_come_back(unit: Unit, tmp_path: Path) -> None:
     come_back(vectors.generate(unit, "smoke"), tmp_path)

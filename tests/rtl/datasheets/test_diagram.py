@@ -8,6 +8,7 @@ import re
 from collections import Counter
 
 import pytest
+from tests.rosters import every_circuit
 
 from fp9.units import CATALOGUE, Unit
 from fp9_rtl.datasheets.diagram import flowchart
@@ -16,7 +17,7 @@ from fp9_rtl.export.text.hierarchy import parts
 from fp9_rtl.export.text.steps import Edge, Steps, steps
 from fp9_rtl.export.verilog import unit_steps, verilog
 
-with_units = pytest.mark.parametrize("unit", CATALOGUE.values(), ids=CATALOGUE)
+with_units = pytest.mark.parametrize("unit", every_circuit())
 
 Chain = tuple[str, ...]
 """Modules that hold one another, the top one's first."""
@@ -39,7 +40,6 @@ def _prefixes(path: Path) -> list[Path]:
     return [path[:depth] for depth in range(1, len(path) + 1)]
 
 
-@pytest.mark.every(6)
 @with_units
 def test_the_steps_are_the_modules_of_the_verilog(unit: Unit) -> None:
     found = {step.path: step for step in unit_steps(unit).steps}
@@ -50,7 +50,6 @@ def test_the_steps_are_the_modules_of_the_verilog(unit: Unit) -> None:
     assert counted == _instances(_modules(unit), (unit.name,))
 
 
-@pytest.mark.every(6)
 @with_units
 def test_steps_keep_what_the_registers_of_their_modules_keep(unit: Unit) -> None:
     modules = _modules(unit)
@@ -62,7 +61,6 @@ def test_steps_keep_what_the_registers_of_their_modules_keep(unit: Unit) -> None
         assert step.kept == sum(widths[name] for name in clocked), step.path
 
 
-@pytest.mark.every(6)
 @with_units
 def test_a_diagram_has_a_box_for_every_step_and_port_and_its_arrows_end_at_boxes(unit: Unit) -> None:
     found = unit_steps(unit)

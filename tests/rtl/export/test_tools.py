@@ -38,7 +38,6 @@ def test_no_block_can_wait_for_an_event_that_never_comes(unit: Unit) -> None:
         assert re.fullmatch(r"    case \(.*[a-z].*\)", subject), "a choice by a constant is no choice"
 
 
-@pytest.mark.every(6)
 @catalogue
 def test_verilator_has_nothing_to_complain_of(unit: Unit, tmp_path: Path) -> None:
     (tmp_path / "unit.v").write_text(text_of(unit))
@@ -55,7 +54,6 @@ def test_sums_of_longer_significands_leave_no_bit_unused(name: str, tmp_path: Pa
     assert "%Warning" not in said(verilator(), *LINT, "unit.v", folder=tmp_path)
 
 
-@pytest.mark.every(6)
 @catalogue
 def test_icarus_has_nothing_to_complain_of(unit: Unit, tmp_path: Path) -> None:
     (tmp_path / "unit.v").write_text(text_of(unit))

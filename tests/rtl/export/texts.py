@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.rosters import each_kind
+from tests.rosters import each_kind, every_circuit
 
 from fp9.units import CATALOGUE
 from fp9_rtl import verilog
@@ -20,7 +20,7 @@ LINT = ("--lint-only", "-Wall", "-Wno-DECLFILENAME")
 text_of = functools.cache(verilog)
 """The Verilog of a unit, made once for all tests."""
 
-catalogue = pytest.mark.parametrize("unit", CATALOGUE.values(), ids=list(CATALOGUE))
+catalogue = pytest.mark.parametrize("unit", every_circuit())
 of_each_kind = pytest.mark.parametrize("unit", each_kind(CATALOGUE.values()), ids=list(CATALOGUE))
 
 

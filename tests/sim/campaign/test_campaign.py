@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.rosters import every_circuit
 from tests.sim.standins import combinational
 
 from fp9.cli import main
@@ -244,8 +245,7 @@ def test_a_killed_dask_worker_costs_no_record(tmp_path: Path) -> None:
     assert library.owed(units, tmp_path, [CLAIMS["proof"]]) == []
 
 
-@pytest.mark.every(6)
-@pytest.mark.parametrize("unit", CATALOGUE.values(), ids=CATALOGUE)
+@pytest.mark.parametrize("unit", every_circuit())
 def test_no_record_of_the_repository_is_of_an_earlier_circuit(unit: Unit) -> None:
     claims = [claim for claim in library.CLAIMS if claim.name not in OF_SUITES]  # suites take a minute to make
     debts = library.owed([unit], ROOT / HOME, claims)
