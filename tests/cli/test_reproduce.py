@@ -24,6 +24,7 @@ def test_the_help_names_every_claim() -> None:
     assert f"{', '.join(list(CLAIMS)[:-1])} or {list(CLAIMS)[-1]}." in shown
 
 
+@pytest.mark.slow
 def test_a_record_and_a_chart_are_written_and_nothing_else_stays(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     result = CliRunner().invoke(main, ["recipes", "--reproduce", "softmax", "--out", str(tmp_path), "--json"])

@@ -102,6 +102,7 @@ def arrays_of_blocks(draw: Any) -> tuple[np.ndarray, str, str, int, bool]:
         return x.astype(np.float32), block.name, rule, axis, square
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(arrays_of_blocks())
 def test_kernels_and_casts_give_the_same_blocks(case: tuple[np.ndarray, str, str, int, bool]) -> None:

@@ -195,6 +195,7 @@ def test_the_answer_is_an_expression_that_gives_the_engine(unknown: Fit) -> None
     assert unknown.engine.window == 17 and unknown.engine.products == 16
 
 
+@pytest.mark.slow
 def test_fields_without_effect_are_named(unknown: Fit) -> None:
     changed = [hypotheses.differences(unknown.nearest, other) for other in unknown.equal]
     assert {"zero_bypass", "scaling"} <= {name for each in changed for name in each}

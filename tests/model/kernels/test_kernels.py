@@ -87,7 +87,7 @@ _SOURCES_AND_POLICIES = itertools.product(SIXTEEN_BIT, Overflow, [64])
 _OF_EVERY_CODE = thinned(itertools.product(SIXTEEN_BIT, [Overflow.INF], [1]), every=2)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(11)
 @pytest.mark.parametrize(("source", "overflow", "stride"), [*_SOURCES_AND_POLICIES, *_OF_EVERY_CODE])
 def test_16_bit_sources_round_as_the_oracle_says_under_hybrid(source: str, overflow: Overflow, stride: int) -> None:
     numbers, policy = numbers_of(source, np.arange(EVERY)), CastPolicy(Rounding.HYBRID, overflow)

@@ -44,6 +44,7 @@ def test_rounding_over_float16_is_double_rounding() -> None:
     assert not found.contradicts
 
 
+@pytest.mark.slow
 def test_a_rounded_product_is_double_rounding() -> None:
     def in_two_steps(inputs: dict[str, Any], golden: dict[str, Any]) -> dict[str, Any]:
         a = format("e4m3").table[inputs["a"]].astype(np.float32)

@@ -68,6 +68,7 @@ def test_the_table_of_the_package_is_made_of_the_records() -> None:
     assert table() == measured(RECORDS)
 
 
+@pytest.mark.slow
 def test_the_same_record_gives_the_same_chart(tmp_path: Path) -> None:
     record = json.loads((RECORDS / "gradients.json").read_text())
     for name in ("a.svg", "b.svg"):
@@ -185,6 +186,7 @@ def test_the_model_of_the_package_has_learnt_and_is_small() -> None:
     assert (Path(characters.__file__).with_name(FILE)).stat().st_size < 240_000
 
 
+@pytest.mark.slow
 def test_training_is_repeatable_and_a_file_keeps_what_was_trained(tmp_path: Path) -> None:
     first, second = train(1, 3), train(1, 3)
     save(first, tmp_path / "model.npz")

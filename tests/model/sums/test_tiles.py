@@ -80,7 +80,7 @@ PRODUCTS = thinned(itertools.product(ENGINES, PAIRS, MADE), every=5)
 """Of 24 of each engine `make test` has five, and of the next engine others."""
 
 
-@pytest.mark.every(62)
+@pytest.mark.every(48)
 @pytest.mark.parametrize(("name", "formats", "made"), PRODUCTS)
 def test_products_of_matrices_are_sums_one_by_one(name: str, formats: tuple[str, str], made: Any) -> None:
     rng = np.random.default_rng(5)
@@ -91,6 +91,7 @@ def test_products_of_matrices_are_sums_one_by_one(name: str, formats: tuple[str,
     check(a, b, formats, name, **c)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kernel"),
     [("hopper", aligned.aligned), ("dlfloat", rounded_chains.rounded), ("fmma", rounded_chains.rounded_steps)],
@@ -107,6 +108,7 @@ def test_sides_with_and_without_specials_are_of_one_type(name: str, kernel: Any)
     assert not [types for types in kernel.signatures if any(types[place].mutable for place in places)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "exponent"), thinned(itertools.product(ENGINES, range(-24, 18, 3))))
 def test_sums_near_every_edge_of_the_result(name: str, exponent: int) -> None:
     """Operands of every size: products at the lowest binades of narrow results, at their largest numbers, beyond."""
@@ -117,7 +119,7 @@ def test_sums_near_every_edge_of_the_result(name: str, exponent: int) -> None:
     check(a, b, ("e5m2", "e5m2"), name)
 
 
-@pytest.mark.every(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["blackwell(window={})", "blackwell_fp16(window={})", "hopper_mma(window={})"])
 @pytest.mark.parametrize("window", [18, 20, 23])
 @pytest.mark.parametrize("formats", PAIRS, ids="x".join)
@@ -134,7 +136,7 @@ def test_windows_that_hold_all_bits_of_some_steps(formats: tuple[str, str], wind
         check(a, b, formats, name, **own)
 
 
-@pytest.mark.every(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("fmt", ["e5m2", "hif8"])
 @pytest.mark.parametrize("name", ENGINES)
 def test_numbers_below_the_last_place_in_a_few_rows_and_columns(name: str, fmt: str) -> None:
@@ -150,7 +152,7 @@ def test_numbers_below_the_last_place_in_a_few_rows_and_columns(name: str, fmt: 
 FLUSHING = ("dlfloat", "dlfloat(rounding=rne)", "fmma", "fmma(rounding=rne)", "chunked(chunk=16)")
 
 
-@pytest.mark.every(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("exponent", range(-48, -24, 4))
 @pytest.mark.parametrize("name", ["fma_fp16", "fma_fp16(chunk=16)", *FLUSHING])
 def test_sums_that_leave_the_lowest_binades_and_return(name: str, exponent: int) -> None:
@@ -170,6 +172,7 @@ def test_sums_that_leave_the_lowest_binades_and_return(name: str, exponent: int)
     check(a, b, ("hif8", "hif8"), name, c=rng.choice(lowest, (rows, columns)), format_c=output)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formats", PAIRS, ids="x".join)
 @pytest.mark.parametrize("name", ["dlfloat", "chunked", "fma_fp16", "fma_bf16", "fmma"])
 def test_ordinary_sums_among_the_lowest_binades_stay_in_tiles(name: str, formats: tuple[str, str]) -> None:
@@ -186,6 +189,7 @@ def test_ordinary_sums_among_the_lowest_binades_stay_in_tiles(name: str, formats
     assert "_others" not in vars(sums)
 
 
+@pytest.mark.slow
 def test_one_inexact_step_is_found_wherever_it_is() -> None:
     """1 + 2^-24, and 2^-24 less again: the only steps that are inexact, of one sum."""
     rng = np.random.default_rng(9)
@@ -201,7 +205,7 @@ def test_one_inexact_step_is_found_wherever_it_is() -> None:
         assert fp9.decode(codes, "fp32")[i, j] == 1.0 - 2.0**-24
 
 
-@pytest.mark.every(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("binades", range(12, 32, 2))
 @pytest.mark.parametrize("fmt", ["e5m2", "hif8"])
 def test_exact_sums_of_numbers_that_span_so_many_binades(fmt: str, binades: int) -> None:
@@ -215,6 +219,7 @@ def test_exact_sums_of_numbers_that_span_so_many_binades(fmt: str, binades: int)
     check(a, b, formats, "exact")
 
 
+@pytest.mark.slow
 def test_the_span_that_an_operand_meets() -> None:
     """Bits 2^-1 of 1.5 and 2^2 of 4; zeros, infinities and NaN have none."""
     infinity, nan = 0x7C, 0x7F
@@ -224,6 +229,7 @@ def test_the_span_that_an_operand_meets() -> None:
     assert nothing.met_span.highest == nothing.met_span.lowest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENGINES)
 def test_ordinary_numbers_meet_no_edge(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No row and no column of them is computed twice: the speed that docs/performance.md shows is theirs."""
@@ -245,6 +251,7 @@ def test_ordinary_numbers_meet_no_edge(name: str, monkeypatch: pytest.MonkeyPatc
         assert isinstance(taken[0], (tiles.Tiled, fast.Chain))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formats", PAIRS, ids="x".join)
 @pytest.mark.parametrize("name", ["mx", "mx(products=4)"])
 def test_steps_of_formats_with_many_binades_are_held_by_float64(name: str, formats: tuple[str, str]) -> None:
@@ -261,6 +268,7 @@ def test_steps_of_formats_with_many_binades_are_held_by_float64(name: str, forma
     assert "_others" not in vars(sums)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENGINES)
 def test_flags_of_ordinary_numbers_are_those_of_tiles(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hardly a sum is computed once more by single steps."""
@@ -280,6 +288,7 @@ def test_flags_of_ordinary_numbers_are_those_of_tiles(name: str, monkeypatch: py
         assert sum(again) <= 0.02 * 64 * 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounding", ["rne", "rtz"])
 def test_short_windows_with_results_as_wide_as_float32(rounding: str) -> None:
     """Rounded to nearest inside float32, they have no bit below their last place."""
@@ -288,6 +297,7 @@ def test_short_windows_with_results_as_wide_as_float32(rounding: str) -> None:
     check(a, b, ("e4m3", "e4m3"), f"hopper(result=fp32,rounding={rounding})")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exponent", [-3, -10, -60])
 @pytest.mark.parametrize("window", [13, 25])
 def test_zeros_that_are_aligned_above_an_addend(window: int, exponent: int) -> None:
@@ -298,6 +308,7 @@ def test_zeros_that_are_aligned_above_an_addend(window: int, exponent: int) -> N
     check(a, b, ("e2m3", "e2m3"), name, c=addends(name, SHAPE[:2], rng), format_c="bf16")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scaling", ["sums", "products"])
 @pytest.mark.parametrize("name", ["fma_fp32", "fma_fp16", "dlfloat", "chunked", "fmma", "hopper", "exact"])
 def test_flags_of_scaled_sums(name: str, scaling: str) -> None:
@@ -312,7 +323,7 @@ def test_flags_of_scaled_sums(name: str, scaling: str) -> None:
     assert np.array_equal(flags, raised)
 
 
-@pytest.mark.every(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [False, True], ids=["", "flags"])
 @pytest.mark.parametrize("name", ENGINES)
 def test_threads_share_the_rows(name: str, flags: bool) -> None:
@@ -323,6 +334,7 @@ def test_threads_share_the_rows(name: str, flags: bool) -> None:
     assert np.array_equal(fp9.matmul(a, b, "e4m3", "e4m3", threads=3, **options), alone)
 
 
+@pytest.mark.slow
 def test_the_rounding_of_the_processor_is_as_it_was() -> None:
     """Sums toward zero set the mode of the thread, and leave to nearest."""
     rng = np.random.default_rng(2)
@@ -332,7 +344,7 @@ def test_the_rounding_of_the_processor_is_as_it_was() -> None:
     assert np.nextafter(1.0, 2.0) == 1.0 + 1.5 * 2.0**-53
 
 
-@pytest.mark.every(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [150, 70, 16])
 @pytest.mark.parametrize("block", ["nvfp4", "mxfp4"])
 @pytest.mark.parametrize("name", ["blackwell_nvfp4", "blackwell_nvfp4(result=fp16,rounding=rne)"])

@@ -50,6 +50,7 @@ def test_little_memory_is_kept():
     assert sum(slab.size for slab in module._SLABS._slabs) <= KEPT
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("size", [0, 1, SMALLEST - 1, SMALLEST, LARGEST, LARGEST + 1])
 def test_arrays_are_as_those_of_numpy(size):
     array = scratch((size,), np.uint8)

@@ -154,6 +154,7 @@ def test_ratios_are_figures_over_those_of_the_first(outcome: Outcome) -> None:
         assert (ratio.numerator, ratio.denominator) == ("decoder_hif8", "decoder_e5m2")
 
 
+@pytest.mark.slow
 @with_library
 def test_what_has_no_hardware_is_skipped_by_name(outcome: Outcome) -> None:
     ((label, reason),) = outcome.skipped

@@ -97,7 +97,7 @@ def test_subnormal_numbers_and_nan_end_as_the_engine_says(name: str, simulate: S
     assert (evaluate(replace(unit, engine=plain), inputs)["result"] != results).sum() > 2
 
 
-@pytest.mark.every(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["amx_fp8(G=10,L=10)", "fma_fp32(G=4,infinity_run=4)"])
 def test_infinities_cancel_within_a_run(name: str, simulate: Simulate) -> None:
     """Infinities of either sign in half of the places, and now and then in the addend; a third one stands.

@@ -39,6 +39,7 @@ def test_outputs_are_the_models_in_the_ports_types(dut: Verilated) -> None:
         np.testing.assert_array_equal(outputs[port.name], expected[port.name])
 
 
+@pytest.mark.slow
 def test_threads_share_the_work_and_keep_the_order(dut: Verilated) -> None:
     many = np.random.default_rng(0).integers(0, 256, 300_001, dtype=np.uint8)
     one = verilated(UNIT, verilog=combinational(UNIT), threads=1)
@@ -71,6 +72,7 @@ def test_wrong_columns_are_one_sentence(dut: Verilated, inputs: dict[str, object
         dut(**inputs)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_check_finds_every_difference_that_matters() -> None:
     wrong = verilated(UNIT, verilog=combinational(UNIT, sign="~sign_of[code]"))
     found, total = check(UNIT, {"code": ALL}, dut=wrong, limit=3)

@@ -89,6 +89,7 @@ def test_a_unit_that_no_page_has_owes_none() -> None:
 # --- studies ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_study_of_another_circuit_is_owed_and_paid(folder: Path) -> None:
     unit = next(v.unit for v in kept.STUDIES["decoders"].variants if v.label == "hif8")
     path = folder.parent / "study" / kept.RECORD

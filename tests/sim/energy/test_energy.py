@@ -164,6 +164,7 @@ def test_the_netlist_gives_the_golden_results(cells: Library, mapped: Netlist) -
         assert np.array_equal(seen[care], wanted[care]), port.name
 
 
+@pytest.mark.slow
 def test_charge_is_half_c_v_squared_a_toggle(cells: Library, mapped: Netlist) -> None:
     """The charge of the nets again, from the netlist as Yosys wrote it and the capacitances of the Liberty text."""
     power: PowerLibrary = power_library(cells)

@@ -26,7 +26,7 @@ IN_THE_CATALOGUE = [unit for unit in study.UNITS.values() if unit in CATALOGUE.v
 OTHERS = [unit for unit in study.UNITS.values() if unit not in IN_THE_CATALOGUE]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("unit", [*IN_THE_CATALOGUE, *thinned(OTHERS)], ids=lambda unit: unit.name)
 def test_what_was_measured_is_the_circuit_of_today(unit: Unit) -> None:
     assert study.lacks(unit, RECORD, circuit_digest(unit)) is None, f"write it anew with `{study.COMMAND}`"

@@ -86,7 +86,7 @@ def test_the_tables_of_the_page_are_those_of_the_record() -> None:
         assert made in page
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(9)
 @pytest.mark.parametrize("peer", sorted({area.peer for area in read(RECORD)}))
 def test_our_side_of_a_row_is_the_circuit_of_today(peer: str) -> None:
     """Which needs none of their files."""

@@ -75,6 +75,7 @@ def test_a_wrong_spec_names_the_mapping(tmp_path: Path, change: tuple[str, str],
         load(path)
 
 
+@pytest.mark.slow
 def test_comments_of_older_files_and_headers_of_branches_not_taken_do_no_harm(tmp_path: Path) -> None:
     path = stranger(tmp_path)
     unit = tmp_path / "acme_quant.sv"

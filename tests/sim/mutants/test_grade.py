@@ -71,7 +71,7 @@ def test_a_seed_draws_the_same_alone_and_behind_others(level: str) -> None:
     assert np.array_equal(behind.netlist.gates, alone.netlist.gates)
 
 
-@pytest.mark.every(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cast_fp32_x4", "mac_dlfloat16"])
 def test_units_with_state_run_through_the_sequence(name: str) -> None:
     unit = CATALOGUE[name]

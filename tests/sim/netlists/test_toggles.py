@@ -48,6 +48,7 @@ def test_factors_of_zero_products_move_nothing() -> None:
     assert gated.total < 0.6 * plain.total
 
 
+@pytest.mark.slow
 def test_gating_is_silent_without_zeros_to_gate() -> None:
     """Drawn operands are rarely zero by themselves: both netlists then move alike in the accumulator."""
     plain, gated = toggles(CATALOGUE["mac_dlfloat16_gated"], 0.0, count=2048)

@@ -66,6 +66,7 @@ def test_what_is_wrong_in_a_step_or_around_it_is_refuted_there(right: str, wrong
     refuted(_MAC, right, wrong, lemma)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", [{"stages": 3}, {"a": (format("e4m3"),), "b": (format("e4m3"),)}])
 def test_what_has_other_steps_is_compared_whole(other: dict[str, Any]) -> None:
     """Steps that registers cut, and products without infinities, whose zeros are handed on in another way."""

@@ -69,6 +69,7 @@ def test_a_wrong_wire_is_refuted_where_it_is(unit: Dot, right: str, wrong: str, 
     refuted(unit, right, wrong, lemma)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("unit", "spec"), [(_FIXED, fixed_spec), (_PAIR, pair_spec), (_KULISCH, kulisch_spec)])
 def test_lemmas_have_to_say_what_they_rest_on_and_the_outputs(unit: Dot, spec: ModuleType) -> None:
     each_is_missed(flattened(unit, fp9_rtl.verilog(unit)).check, spec.lemmas(unit))

@@ -53,7 +53,7 @@ _WRONG = [
 ]
 
 
-@pytest.mark.every(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(("right", "wrong", "name"), thinned(_WRONG, 2))
 def test_a_wrong_wire_is_refuted_where_it_is(right: str, wrong: str, name: str) -> None:
     refuted(_UNIT, right, wrong, name)

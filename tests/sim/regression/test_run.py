@@ -44,7 +44,7 @@ def test_both_simulators_agree_with_the_model_and_each_other(build_dir: Path) ->
     json.dumps([run.to_dict() for run in result.runs])
 
 
-@pytest.mark.every(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_a_broken_vector_is_reported_with_index_operand_expected_and_got(simulator: str, build_dir: Path) -> None:
     good = vectors.from_inputs(SMALL, {"code": np.arange(256)})
@@ -127,6 +127,7 @@ def test_a_breach_of_the_handshake_is_found(fault: dict[str, str], found: str, b
     assert found in result.violations[0]
 
 
+@pytest.mark.slow
 def test_wrong_results_of_a_pipeline_are_mismatches(build_dir: Path) -> None:
     bad = broken(codes(PIPELINED, 4), 1000, "significand", 1)
     result = regress(PIPELINED, bad, "icarus", build_dir=build_dir, verilog=pipelined(PIPELINED))
@@ -134,6 +135,7 @@ def test_wrong_results_of_a_pipeline_are_mismatches(build_dir: Path) -> None:
     assert [mismatch.index for mismatch in result.mismatches] == [1000]
 
 
+@pytest.mark.slow
 def test_a_single_operation_is_enough(build_dir: Path) -> None:
     one = vectors.from_inputs(PIPELINED, {"code": np.array([0x08])})
     assert regress(PIPELINED, one, "icarus", build_dir=build_dir, verilog=pipelined(PIPELINED)).passed
@@ -160,6 +162,7 @@ def test_a_simulation_that_ends_early_is_no_pass(build_dir: Path) -> None:
         regress(SMALL, codes(SMALL), "icarus", build_dir=build_dir, verilog=design)
 
 
+@pytest.mark.slow
 def test_a_bench_that_checks_nothing_is_no_pass(
     build_dir: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -80,6 +80,7 @@ def test_casts_round_random_operands(unit: Cast) -> None:
     hold(unit, dict(vectors.generate(unit, "random", 1_000_000, seed=1).inputs))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("unit", thinned(units(Cast)), ids=lambda unit: unit.name)
 def test_casts_agree_on_corners(unit: Cast) -> None:
     hold(unit, dict(vectors.generate(unit, "corner", seed=2).inputs))

@@ -278,6 +278,7 @@ def test_the_page_adds_up_the_runs_of_todays_circuit(tmp_path: Path, monkeypatch
     assert not row.complete
 
 
+@pytest.mark.slow
 def test_the_command_shows_the_columns_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fp9_sim.sweeps.coverage", lambda records: coverage(records, [UNIT]))
     done = CliRunner().invoke(main, ["coverage", "--records", str(tmp_path), "--json"])
