@@ -22,6 +22,7 @@ ALL = list(BLOCK_FORMATS.values())
 FP16 = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", FLOATS, ids=str)
 def test_elements_of_every_fp16_number_at_every_scale_are_ml_dtypes(block: BlockFormat) -> None:
     """A block of an anchor, which fixes the scale by the rule `floor`, and 31 numbers that do not exceed it."""

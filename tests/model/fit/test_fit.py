@@ -201,6 +201,7 @@ def test_fields_without_effect_are_named(unknown: Fit) -> None:
     assert {"zero_bypass", "scaling"} <= {name for each in changed for name in each}
 
 
+@pytest.mark.slow
 def test_candidates_only_fall(unknown: Fit) -> None:
     assert unknown.falls
     assert all(fall.after < fall.before for fall in unknown.falls)

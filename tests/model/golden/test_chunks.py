@@ -50,6 +50,7 @@ def sums(unit: Mac, a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], pauses: N
     return {"op": np.array(ops, dtype=np.uint8), **columns, "c": np.array(addends, dtype=np.uint32)}
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("name", ENGINES)
 @pytest.mark.parametrize("steps", [1, 2, 4, 5, 8, 11])
 def test_load_accumulate_fold_is_the_dot_product(name: str, steps: int) -> None:

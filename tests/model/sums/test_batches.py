@@ -122,6 +122,7 @@ def one_by_one(a: Any, b: Any, engine: str, c: Any, **options: Any) -> tuple[np.
 OF_BATCHES = ["fma_fp32", "dlfloat", "hopper", "exact", "deepseek", "cdna3"]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("shapes", "engine"), thinned(itertools.product(SHAPES, OF_BATCHES), every=4))
 def test_leading_axes_broadcast_as_numpy_has_them(shapes: tuple[tuple[int, ...], ...], engine: str) -> None:
     rng = np.random.default_rng(2)

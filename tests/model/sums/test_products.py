@@ -120,7 +120,7 @@ def test_all_65536_products_are_those_of_the_oracle(formats: tuple[str, str], en
     assert np.array_equal(product.reshape(-1), codes)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("first", thinned(NARROW))
 def test_every_format_meets_every_format(first: str) -> None:
     rng = np.random.default_rng(0)
@@ -245,7 +245,7 @@ def test_exact_sums_do_not_depend_on_order(formats: tuple[str, str]) -> None:
 # --- options ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(14)
 @pytest.mark.parametrize("name", ENGINES_TESTED)
 def test_scales_enter_where_the_engine_says(name: str) -> None:
     engine = fp9.engine(name)

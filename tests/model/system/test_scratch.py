@@ -61,6 +61,7 @@ def test_arrays_are_as_those_of_numpy(size):
     np.testing.assert_array_equal(scratch_full((size,), 7, np.uint8), np.full(size, 7, np.uint8))
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_results_stay_when_other_products_are_made(engine):
     codes = np.random.default_rng(5).integers(0, 16, (3, 96, 96), dtype=np.uint8)

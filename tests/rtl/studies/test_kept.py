@@ -30,7 +30,7 @@ IN_THE_CATALOGUE = [unit for unit in kept.every_unit() if unit in CATALOGUE.valu
 OTHERS = [unit for unit in kept.every_unit() if unit not in IN_THE_CATALOGUE]
 
 
-@pytest.mark.every(7)
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [*IN_THE_CATALOGUE, *thinned(OTHERS, every=12)], ids=lambda unit: unit.name)
 def test_figures_are_of_the_circuit_of_today(unit: Unit) -> None:
     """Of units outside the catalogue, whose circuits no other test makes, `make test` asks a twelfth."""

@@ -163,6 +163,7 @@ def test_what_has_no_hardware_is_skipped_by_name(outcome: Outcome) -> None:
     assert f"- dot: {reason}" in study_report.page([outcome])
 
 
+@pytest.mark.slow
 @with_library
 def test_without_its_baseline_a_variant_keeps_its_figures(cache: Path) -> None:
     last_first = dataclasses.replace(SMALL, variants=SMALL.variants[::-1])

@@ -58,7 +58,7 @@ def test_nets_are_stuck_and_exchanged() -> None:
         assert netlist.mismatches(inputs, {"y": bit_planes(y0 + 2 * y1, 2)}, care, 4) == -1, number
 
 
-@pytest.mark.every(2)
+@pytest.mark.slow
 @with_library
 @pytest.mark.parametrize("level", mapped.LEVELS)
 @pytest.mark.parametrize("name", ["decoder_hif8", "mac_dlfloat16"])

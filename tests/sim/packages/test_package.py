@@ -61,7 +61,7 @@ def copy(packages: dict[str, Path], tmp_path: Path) -> Path:
     return tmp_path / "mac"
 
 
-@pytest.mark.every(7)
+@pytest.mark.slow
 @with_icarus
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_verilog_bench_passes(kind: str, packages: dict[str, Path]) -> None:

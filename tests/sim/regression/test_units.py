@@ -138,7 +138,7 @@ counts = pytest.mark.parametrize("count", [1000, pytest.param(3000, marks=pytest
 """Operations through both simulators, of whom each takes as long for some hundreds as to start."""
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @counts
 @pytest.mark.parametrize("unit", one_of_each_kind(stages=False), ids=lambda unit: unit.name)
 def test_combinational_units_agree_on_both_simulators(unit: Unit, count: int, build_dir: Path) -> None:
