@@ -77,7 +77,7 @@ def check(a: NDArray[Any], b: NDArray[Any], formats: tuple[str, str], name: str,
 
 MADE = (ordinary, any_number, any_code, some_special, small_integers, small)
 PRODUCTS = thinned(itertools.product(ENGINES, PAIRS, MADE), every=5)
-"""Of 24 of each engine `make test` has five, and of the next engine others."""
+"""Of 24 of each engine five are not long, and of the next engine others."""
 
 
 @pytest.mark.every(48)

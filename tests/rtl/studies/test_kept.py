@@ -33,7 +33,7 @@ OTHERS = [unit for unit in kept.every_unit() if unit not in IN_THE_CATALOGUE]
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", [*IN_THE_CATALOGUE, *thinned(OTHERS, every=12)], ids=lambda unit: unit.name)
 def test_figures_are_of_the_circuit_of_today(unit: Unit) -> None:
-    """Of units outside the catalogue, whose circuits no other test makes, `make test` asks a twelfth."""
+    """Of units outside the catalogue, whose circuits no other test makes, a twelfth that are not long."""
     earlier = kept.earlier(unit, FOLDER)
     assert earlier == [], f"measure: fp9 study {' '.join(earlier)} --out docs/study"
 
