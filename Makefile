@@ -18,6 +18,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 COMPLETE := .venv/.complete
 UV := uv==0.13.9
+PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal --costs
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
 # Each of some hundred processes would compile the packages anew.
@@ -28,8 +29,6 @@ unexport PYTHONDONTWRITEBYTECODE
 
 demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
-
-PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal --costs
 
 test: $(COMPLETE) ## the tests that take little, on two workers; minutes
 	$(PYTEST)

@@ -23,9 +23,9 @@ class Row:
         self.marks.append(mark.mark)
 
 
-def slow(rows: list[Row]) -> str:
+def slow(rows: list[Any]) -> str:
     """Of each row whether it is slow, once the tests are collected."""
-    pytest_collection_modifyitems(rows)  # type: ignore[arg-type]
+    pytest_collection_modifyitems(rows)
     return "".join("s" if row.get_closest_marker("slow") else "." for row in rows)
 
 

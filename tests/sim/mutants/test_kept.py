@@ -87,4 +87,3 @@ def test_no_table_is_made_of_a_damaged_record(tmp_path: Path) -> None:
 
 def test_the_seed_that_came_last_is_none_that_suites_were_written_with() -> None:
     assert set(KINDS["last"].seeds).isdisjoint(NETLIST.seeds)
-    assert KINDS["last"].draw is NETLIST.draw
