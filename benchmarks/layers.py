@@ -6,7 +6,7 @@ import numpy as np
 
 import fp9
 from benchmarks.measure import Contender, Result, measure, peer
-from fp9.recipes import Product, recipe
+from fp9_ml.recipes import Product, recipe
 
 WIDTH, ROWS = 256, (64, 1024)
 RECIPES = ("hif8(last=none)", "hfp8(first=none,last=none)")
@@ -17,7 +17,7 @@ def run() -> list[Result]:
     torch = peer("torch")
     if torch is None:
         return []
-    import fp9.torch as ft  # optional
+    import fp9_ml.torch as ft  # optional
 
     torch.set_num_threads(1)
     results = []

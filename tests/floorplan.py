@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = {"fp9": "model", "fp9_rtl": "rtl", "fp9_sim": "sim"}
+FOLDERS = {"fp9": "model", "fp9_ml": "model", "fp9_compare": "model", "fp9_rtl": "rtl", "fp9_sim": "sim"}
 _WIDTH, _HEIGHT, _GAP = 3.6, 1.0, 0.12
 
 
@@ -67,7 +67,7 @@ def draw(path: Path) -> None:
     every = rooms()
     columns = [(package, 3) for package in FOLDERS]
     tall = max(room.floor for room in every) + 1
-    figure, axes = plt.subplots(figsize=(22, 1.05 * tall + 1))
+    figure, axes = plt.subplots(figsize=(7.4 * len(columns), 1.05 * tall + 1))
     left = 0.0
     for package, across in columns:
         axes.text(left, tall * _HEIGHT + 0.25, package, fontsize=15, fontweight="bold", color="#1f4e79")

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fp9.engines import ENGINES, engine
-from fp9.studies import chips
 from fp9.system.files import write_whole
+from fp9_compare import chips
 from tests.model.sums import test_instruction_sets as isa
 
 

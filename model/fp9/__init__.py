@@ -19,14 +19,13 @@ from fp9.formats import Format, Room, Rounding, format
 from fp9.rounding import Flags, NanSign, Overflow, Payload
 from fp9.sums.operands import Operand, operand
 from fp9.sums.products import dot, matmul
+from fp9.version import __version__
 
 if TYPE_CHECKING:
-    from fp9 import blocks, recipes, units, vectors
+    from fp9 import blocks, units, vectors
     from fp9.above import regress, verilog, write_verilog
     from fp9.blocks import dequantise, quantise
     from fp9.units import unit
-
-__version__ = "0.1.0"
 
 formats: Room = import_module("fp9.formats")  # type: ignore[assignment]
 """The room of formats; called, it lists them."""
@@ -45,6 +44,7 @@ __all__ = [
     "Payload",
     "Rounding",
     "Stochastic",
+    "__version__",
     "amax_scale",
     "array",
     "blocks",
@@ -61,7 +61,6 @@ __all__ = [
     "matmul",
     "operand",
     "quantise",
-    "recipes",
     "sqnr",
     "unit",
     "units",
@@ -71,7 +70,7 @@ if TYPE_CHECKING:
     __all__ += ["regress", "verilog", "write_verilog"]
 
 _HOMES = {"unit": "fp9.units", "quantise": "fp9.blocks", "dequantise": "fp9.blocks"}
-_ROOMS = ("blocks", "recipes", "units", "vectors")
+_ROOMS = ("blocks", "units", "vectors")
 _PACKAGES = "fp9.names"
 """Group of entry points by which the packages above give names of theirs: `verilog`, `write_verilog`, `regress`."""
 

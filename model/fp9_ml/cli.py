@@ -12,7 +12,7 @@ from fp9.cli.support import Command, UserError, echo, extra, progress_bar, show,
 from fp9.cli.words import Words
 
 if TYPE_CHECKING:
-    from fp9.recipes import Recipe
+    from fp9_ml.recipes import Recipe
 
 _NO_UNIT = "none in the catalogue"
 _HOST = "the host's FP32"
@@ -27,13 +27,13 @@ _NOTHING = {
 
 
 def _recipes() -> Iterable[str]:
-    from fp9.recipes import RECIPES  # slow to load
+    from fp9_ml.recipes import RECIPES  # slow to load
 
     return RECIPES
 
 
 def _claims() -> Iterable[str]:
-    from fp9.studies.recipes.catalogue import CLAIMS  # slow to load
+    from fp9_ml.experiments.catalogue import CLAIMS  # slow to load
 
     return CLAIMS
 
@@ -83,7 +83,7 @@ def recipes(
         return
     if seeds or out is not None:
         raise UserError("--seed and --out are for --reproduce; name a claim, as in: fp9 recipes --reproduce ptq")
-    from fp9.recipes import RECIPES, dumps, recipe  # slow to load
+    from fp9_ml.recipes import RECIPES, dumps, recipe  # slow to load
 
     if name is None:
         if toml or units:
@@ -110,8 +110,8 @@ def recipes(
 
 def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: bool) -> None:
     """Measure a claim, and show how the values stand to its bars; below it what was not reproduced, and why."""
-    from fp9.studies.recipes.catalogue import NOT_REPRODUCED, claim  # slow to load
-    from fp9.studies.recipes.reproduce import SEEDS, reproduce, write
+    from fp9_ml.experiments.catalogue import NOT_REPRODUCED, claim  # slow to load
+    from fp9_ml.experiments.reproduce import SEEDS, reproduce, write
 
     claim(name)
     chosen = seeds or SEEDS[:1]

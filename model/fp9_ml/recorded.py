@@ -14,10 +14,10 @@ from fp9.engines import MacOp
 from fp9.formats import HFP8_BIASES, Format, with_bias
 from fp9.golden import evaluate
 from fp9.policy import CastPolicy
-from fp9.recipes import Operand, Recorded, RecordedCast, read_recording
 from fp9.units import SCALE_BITS, Cast, Dot, Mac, Unit
 from fp9.units.operands import BIAS_BITS
 from fp9.vectors.sets import VectorSet, from_inputs
+from fp9_ml.recipes import Operand, Recorded, RecordedCast, read_recording
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

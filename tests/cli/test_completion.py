@@ -14,16 +14,16 @@ from click.shell_completion import ShellComplete
 from fp9.cli import main
 from fp9.engines import ENGINES
 from fp9.formats import FAMILIES, NAMED
-from fp9.recipes import RECIPES
-from fp9.referee.libraries import LIBRARIES as LIBRARIES_OF_OTHERS
 from fp9.rounding import NanSign, Rounding
 from fp9.studies.accumulators import DISTRIBUTIONS, PUBLISHED
-from fp9.studies.recipes.catalogue import CLAIMS
 from fp9.suites import SUITES
 from fp9.system.cache import KINDS
 from fp9.units import CATALOGUE
 from fp9.units.form import entries
 from fp9.vectors.encodings import FILE_FORMATS
+from fp9_compare.diagnosis.libraries import LIBRARIES as LIBRARIES_OF_OTHERS
+from fp9_ml.experiments.catalogue import CLAIMS
+from fp9_ml.recipes import RECIPES
 from fp9_rtl.studies import job
 from fp9_rtl.synthesis.fpga import DEVICES
 from fp9_rtl.synthesis.libraries import LIBRARIES

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fp9.cli import main
-from fp9.recipes import RECIPES, loads, recipe
+from fp9_ml.recipes import RECIPES, loads, recipe
 
 
 def run(*arguments: str) -> Result:

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from fp9.cli import main
-from fp9.studies.recipes.catalogue import CLAIMS
+from fp9_ml.experiments.catalogue import CLAIMS
 
 
 def test_a_claim_is_shown_with_its_bars_and_with_what_was_not_measured() -> None:

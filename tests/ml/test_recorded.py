@@ -12,11 +12,11 @@ import fp9
 from fp9.cli import main
 from fp9.engines import MacOp, engine
 from fp9.golden import evaluate
-from fp9.recipes import Operand, Product, Recorded, Recording, Role, read_recording, recipe
 from fp9.units import CATALOGUE, Cast, Dot, Fma
 from fp9.vectors import check
-from fp9.vectors.recorded import from_recording, of_casts, of_products
 from fp9.vectors.sets import from_inputs
+from fp9_ml.recipes import Operand, Product, Recorded, Recording, Role, read_recording, recipe
+from fp9_ml.recorded import from_recording, of_casts, of_products
 
 
 def step(name: str) -> Recording:

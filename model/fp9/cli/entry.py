@@ -6,8 +6,8 @@ from importlib.metadata import entry_points
 
 import click
 
-from fp9 import __version__
 from fp9.cli.support import Commands
+from fp9.version import __version__
 
 COMMANDS = "fp9.commands"
 """Group of entry points: each package brings its own commands, so that nothing here knows the packages above."""

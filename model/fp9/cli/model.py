@@ -237,19 +237,22 @@ def export(
       fp9 vectors export fma_fp32 cast_fp32 --suite corner --out build/vectors
       fp9 vectors export mac_dlfloat16 --from run.npz
     """
-    from fp9.vectors import recorded  # slow to load
+    from fp9.system.plugins import plugin  # slow to load
     from fp9.vectors import sets as library
 
     units = [load_unit(name, settings) for name in names]
+    from_recording = None if run is None else plugin("fp9.recordings", "vectors")
+    if run is not None and from_recording is None:
+        raise UserError(f"--from {run} given, and no installed package reads recordings; install fp9 with fp9_ml")
     records = []
     with progress_bar() as progress:
         sets = []
         for done, unit in enumerate(units):
             progress(f"{unit.name}: {run or suite + ' suite'} and its results", done, len(units))
-            if run is None:
+            if from_recording is None:
                 sets.append(library.generate(unit, suite, count, seed))
             else:
-                sets.append(recorded.from_recording(unit, run, count, seed))
+                sets.append(from_recording(unit, run, count, seed))
         for made in sets:
             progress(f"{made.unit.name}: writing {len(made):,} operations", len(units), len(units))
             path = library.export(made, out, file_format=file_format)

@@ -13,7 +13,7 @@ from fp9.cli.support import Command, doing, show, table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from fp9.studies.chips import Step, Verdict
+    from fp9_compare.chips import Step, Verdict
 
 
 @click.command(cls=Command)
@@ -31,7 +31,7 @@ def chips(folder: Path, as_json: bool) -> None:
     \b
       fp9 chips MATLAB-tensor-core
     """
-    from fp9.studies import chips as study  # slow to load
+    from fp9_compare import chips as study  # slow to load
 
     verdicts = []
     for each in study.read(folder):

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fp9.cli.chips import drawing
 from fp9.cli.support import SEED, Command, UserError, extra, show, table
 from fp9.cli.words import FORMAT, OutFile
+from fp9_compare.cli.chips import drawing
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from fp9.engines import Engine
-    from fp9.fit import Box, Explained, Fit, Interface, Rows
-    from fp9.fit.evidence import Evidence
+    from fp9_compare.identify import Box, Explained, Fit, Interface, Rows
+    from fp9_compare.identify.evidence import Evidence
 
 
 @click.command(cls=Command)
@@ -62,8 +62,8 @@ def fit(
       fp9 fit ./libunit.so:unit_dot --a e5m2 --result fp16
       fp9 fit --cuda unit.cu --a e4m3
     """
-    from fp9 import fit as room  # slow to load
     from fp9.formats import fixed_format, format  # slow to load
+    from fp9_compare import identify as room  # slow to load
 
     asks_elsewhere = cuda is not None or hip is not None
     if asks_elsewhere and target is not None:
@@ -82,14 +82,14 @@ def fit(
     found = room.fit(_box(target, interface, values), calls, seed)
     if picture is not None:
         with extra("rtl"):
-            from fp9.fit import picture as drawn  # optional, slow to load
+            from fp9_compare.identify import picture as drawn  # optional, slow to load
         drawn.write(found, picture)
     _show(found, as_json)
 
 
 def _write_programs(interface: Interface, seed: int, cuda: Path | None, hip: Path | None, as_json: bool) -> None:
-    from fp9.fit import sources  # slow to load
     from fp9.system.files import write_whole  # slow to load
+    from fp9_compare.identify import sources  # slow to load
 
     texts = [(path, source(interface, seed)) for path, source in ((cuda, sources.cuda), (hip, sources.hip)) if path]
     for path, text in texts:
@@ -99,7 +99,7 @@ def _write_programs(interface: Interface, seed: int, cuda: Path | None, hip: Pat
 
 
 def _box(target: str, interface: Interface, values: bool) -> Box:
-    from fp9.fit.opened import OPENERS, opened, opener  # slow to load
+    from fp9_compare.identify.opened import OPENERS, opened, opener  # slow to load
 
     if not target.endswith(".toml"):
         if ":" not in target:
@@ -119,8 +119,8 @@ def _box(target: str, interface: Interface, values: bool) -> Box:
 
 
 def _show(found: Fit, as_json: bool) -> None:
-    from fp9.fit.fields import hypotheses, spelled  # slow to load
-    from fp9.fit.measured import said  # slow to load
+    from fp9_compare.identify.fields import hypotheses, spelled  # slow to load
+    from fp9_compare.identify.measured import said  # slow to load
 
     also = _also(found.nearest, found.equal)
     fields = {field.name: spelled(getattr(found.nearest, field.name)) for field in hypotheses(found.interface)}
@@ -147,7 +147,7 @@ def _show(found: Fit, as_json: bool) -> None:
 
 def _also(engine: Engine, equal: tuple[Engine, ...]) -> dict[str, list[Any]]:
     """The values of single fields that engines have which were not told from one."""
-    from fp9.fit.fields import differences  # slow to load
+    from fp9_compare.identify.fields import differences  # slow to load
 
     found: dict[str, list[Any]] = {}
     for other in equal:
@@ -165,8 +165,8 @@ def _draw_difference(
     import numpy as np  # slow to load
 
     from fp9.casts.arrays import encode  # slow to load
-    from fp9.fit.rows import inputs  # slow to load
-    from fp9.studies.chips import steps_of  # slow to load
+    from fp9_compare.chips import steps_of  # slow to load
+    from fp9_compare.identify.rows import inputs  # slow to load
 
     assert row is not None, "a row differs where no engine explains all"
     io, vector = evidence.interface, evidence.vectors.take([row])
@@ -182,7 +182,7 @@ def _draw_difference(
 
 
 def _explain(target: str, any_nan: bool, as_json: bool) -> None:
-    from fp9.fit import chips, fit_rows, read  # slow to load
+    from fp9_compare.identify import chips, fit_rows, read  # slow to load
 
     path = Path(target)
     files: list[Rows] = list(chips.read(path)) if path.is_dir() else [read(path, any_nan)]
@@ -210,7 +210,7 @@ def _open(record: dict[str, Any]) -> str:
 
 
 def _explained(found: Explained) -> dict[str, Any]:
-    from fp9.fit.measured import open_values, said  # slow to load
+    from fp9_compare.identify.measured import open_values, said  # slow to load
 
     open_fields = open_values(found.evidence, found.nearest) if found.engine else {}
     return {

@@ -12,7 +12,7 @@ from fp9.cli.words import FORMAT, Words
 
 
 def _libraries() -> Iterable[str]:
-    from fp9.referee.libraries import LIBRARIES  # slow to load
+    from fp9_compare.diagnosis.libraries import LIBRARIES  # slow to load
 
     return LIBRARIES
 
@@ -40,8 +40,8 @@ def check_python(subject: str, fmt: str | None, decode: bool, source: str, as_js
       fp9 check-python my_quantiser:to_e4m3 --format e4m3
     """
     from fp9.formats import format  # slow to load
-    from fp9.referee import libraries, software  # slow to load
     from fp9.system.callables import named  # slow to load
+    from fp9_compare.diagnosis import libraries, software  # slow to load
 
     if ":" not in subject:
         chosen = None if fmt is None else format(fmt)

@@ -5,10 +5,10 @@ the very answers seen, several at once where one does not. `conversions` says ca
 specs; `software` runs functions and named libraries.
 """
 
-from fp9.referee.conversions import Conversion, Narrowed, Reading
-from fp9.referee.difference import Difference, Topic, results_under
-from fp9.referee.explain import Explained, Explanation, explain
-from fp9.referee.hypotheses import differences
+from fp9_compare.diagnosis.conversions import Conversion, Narrowed, Reading
+from fp9_compare.diagnosis.difference import Difference, Topic, results_under
+from fp9_compare.diagnosis.explain import Explained, Explanation, explain
+from fp9_compare.diagnosis.hypotheses import differences
 
 __all__ = [
     "Conversion",

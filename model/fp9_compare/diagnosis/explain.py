@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.referee.classes import flag_ports, is_nan
-from fp9.referee.difference import Difference, Topic, changed, results_under
-from fp9.referee.hypotheses import differences, flag_differences
 from fp9.rounding import FLAG_BITS
 from fp9.vectors.sets import VectorSet
+from fp9_compare.diagnosis.classes import flag_ports, is_nan
+from fp9_compare.diagnosis.difference import Difference, Topic, changed, results_under
+from fp9_compare.diagnosis.hypotheses import differences, flag_differences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,17 +10,17 @@ import numpy as np
 
 from fp9.golden import evaluate
 from fp9.golden.selects import factor_values
-from fp9.referee.classes import (
+from fp9.rounding import FLAG_BITS, Flags, Rounding
+from fp9.units import Columns, Dot, Mac, Port, Results, Unit
+from fp9_compare.diagnosis.classes import (
     flag_ports,
     is_signalling,
     limits,
     numbers,
     operands_beside,
 )
-from fp9.referee.difference import Difference, Topic
-from fp9.referee.specs import rounded_at_once, with_rounding
-from fp9.rounding import FLAG_BITS, Flags, Rounding
-from fp9.units import Columns, Dot, Mac, Port, Results, Unit
+from fp9_compare.diagnosis.difference import Difference, Topic
+from fp9_compare.diagnosis.specs import rounded_at_once, with_rounding
 
 _RAISED = (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW, Flags.INVALID)
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from fp9.formats import FAMILIES, NAMED, FixedFormat, Format, Specials
-from fp9.referee.difference import Difference, Topic
-from fp9.referee.specs import formats_of, with_format
 from fp9.units import Columns, Unit
+from fp9_compare.diagnosis.difference import Difference, Topic
+from fp9_compare.diagnosis.specs import formats_of, with_format
 
 _OTHER_BIASES = (-2, -1, 1, 2)
 """Biases beside the right one, as distances from it; those of a format's kin come from the catalogue."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fp9.referee import flags, formats, roundings, specials, sums
-from fp9.referee.difference import Difference, changed
 from fp9.units import Unit
+from fp9_compare.diagnosis import flags, formats, roundings, specials, sums
+from fp9_compare.diagnosis.difference import Difference, changed
 
 
 def differences(unit: Unit) -> Iterator[Difference]:

@@ -17,8 +17,8 @@ from fp9.casts.arrays import decode_native
 from fp9.formats import ALIASES, NAMED, FixedFormat, Format, fixed_format, format
 from fp9.formats.dtypes import as_dtype
 from fp9.formats.host import BINARY32
-from fp9.referee.software import Answer, Function, check_cast, check_decode
 from fp9.system.missing import MissingTool
+from fp9_compare.diagnosis.software import Answer, Function, check_cast, check_decode
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The page of libraries: `python -m fp9.referee.page docs/libraries.md` checks all that are installed and writes it."""
+"""Checks all installed libraries and writes their page: `python -m fp9_compare.diagnosis.page docs/libraries.md`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from fp9.referee import libraries
-from fp9.referee.libraries import Row
-from fp9.referee.software import Answer
 from fp9.system.files import write_whole
+from fp9_compare.diagnosis import libraries
+from fp9_compare.diagnosis.libraries import Row
+from fp9_compare.diagnosis.software import Answer
 
 _HEAD = """\
 # Casts and decodings of libraries
@@ -18,7 +18,8 @@ What each library does, as `fp9 check-python LIBRARY` finds it: all codes decode
 and of FP32 numbers around every boundary of the format and of every exponent. "differ" counts the operations that are
 not those of the policy named first, and what explains them follows; "unexplained" are left then.
 
-This page is written by `python -m fp9.referee.page docs/libraries.md`; the versions are those that were installed.
+This page is written by `python -m fp9_compare.diagnosis.page docs/libraries.md`;
+the versions are those that were installed.
 """
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import fp9
 from fp9.formats import FixedFormat, Format, fixed_format
-from fp9.referee.classes import operands_of
-from fp9.referee.conversions import Conversion
-from fp9.referee.difference import Difference, Topic
-from fp9.referee.specs import overflows_of, replaced, roundings_of, targets_of, with_overflow, with_rounding
 from fp9.rounding import Overflow, Rounding
 from fp9.units import Cast, Columns, Quantiser, Unit
+from fp9_compare.diagnosis.classes import operands_of
+from fp9_compare.diagnosis.conversions import Conversion
+from fp9_compare.diagnosis.difference import Difference, Topic
+from fp9_compare.diagnosis.specs import overflows_of, replaced, roundings_of, targets_of, with_overflow, with_rounding
 
 DETERMINISTIC = tuple(rounding for rounding in Rounding if rounding.is_monotone)
 

@@ -13,11 +13,11 @@ from fp9.casts.arrays import decode_native, encode
 from fp9.formats import FixedFormat, Format, fixed_format
 from fp9.formats.dtypes import stored_codes, tensor_numbers
 from fp9.policy import CastPolicy
-from fp9.referee.conversions import Conversion, Reading
-from fp9.referee.explain import Explained, explain
 from fp9.rounding import Overflow
 from fp9.units import Unit
 from fp9.vectors.sets import VectorSet, from_inputs
+from fp9_compare.diagnosis.conversions import Conversion, Reading
+from fp9_compare.diagnosis.explain import Explained, explain
 
 Function = Callable[[Any], Any]
 """A decoding takes codes and gives numbers; a cast takes numbers of its source type and gives codes, or numbers that

@@ -10,7 +10,9 @@ import numpy as np
 
 from fp9.formats import FixedFormat, Format, Kind
 from fp9.golden import evaluate
-from fp9.referee.classes import (
+from fp9.rounding import Rounding
+from fp9.units import Cast, Columns, Mac, Port, Results, Unit
+from fp9_compare.diagnosis.classes import (
     coded,
     formats_on,
     limits,
@@ -19,11 +21,9 @@ from fp9.referee.classes import (
     operands_of,
     results_of,
 )
-from fp9.referee.conversions import Conversion, Narrowed
-from fp9.referee.difference import Difference, Topic
-from fp9.referee.specs import formats_of, rounded_at_once, targets_of, with_rounding, with_targets
-from fp9.rounding import Rounding
-from fp9.units import Cast, Columns, Mac, Port, Results, Unit
+from fp9_compare.diagnosis.conversions import Conversion, Narrowed
+from fp9_compare.diagnosis.difference import Difference, Topic
+from fp9_compare.diagnosis.specs import formats_of, rounded_at_once, targets_of, with_rounding, with_targets
 
 ANY_NAN = Difference(Topic.NAN, 'its NaN has another code; nan = "any" accepts it', any_nan=True)
 

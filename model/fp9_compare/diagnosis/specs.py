@@ -9,10 +9,10 @@ from typing import Any
 
 from fp9.engines import Engine
 from fp9.formats import Format
-from fp9.referee.conversions import Conversion, Narrowed
 from fp9.rounding import Overflow, Rounding
 from fp9.scaling import BlockFormat
 from fp9.units import Cast, Dot, Fpu, Mac, Quantiser, Unit
+from fp9_compare.diagnosis.conversions import Conversion, Narrowed
 
 
 def replaced(unit: Any, **fields: Any) -> Any:

@@ -13,10 +13,10 @@ from fp9.casts.arrays import decode_to
 from fp9.engines import ENGINES, Addend, Engine, Truncation
 from fp9.golden.selects import factor_values
 from fp9.kernels import fused as kernels
-from fp9.referee.difference import Difference, Topic
-from fp9.referee.specs import engine_of, replaced, with_engine
 from fp9.sums.products import EngineKernel
 from fp9.units import Columns, Dot, Fma, Mac, Results, Unit
+from fp9_compare.diagnosis.difference import Difference, Topic
+from fp9_compare.diagnosis.specs import engine_of, replaced, with_engine
 
 _WINDOW_STEPS = (-3, -2, -1, 1, 2, 3)
 """Windows beside the right one, as distances from it."""

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.casts.arrays import as_codes, decode, encode
-from fp9.fit.interface import Interface
-from fp9.fit.vectors import code_patterns, patterns
+from fp9_compare.identify.interface import Interface
+from fp9_compare.identify.vectors import code_patterns, patterns
 
 Ask = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], Any]
 """a (n, k) and b (n, k), c (n,) to d (n,)."""

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from fp9.fit.interface import Interface
-from fp9.fit.rows import Rows
-from fp9.fit.vectors import Vectors, patterns
 from fp9.formats import fixed_format, format
-from fp9.studies import chips
+from fp9_compare import chips
+from fp9_compare.identify.interface import Interface
+from fp9_compare.identify.rows import Rows
+from fp9_compare.identify.vectors import Vectors, patterns
 
 
 def read(folder: Path) -> Iterator[Rows]:
-    """The rows of every GPU, format and output of a clone. Errors are those of `fp9.studies.chips.read`."""
+    """The rows of every GPU, format and output of a clone. Errors are those of `fp9_compare.chips.read`."""
     for found in chips.read(folder):
         operands = format(found.operands)
         interface = Interface(operands, operands, fixed_format(found.output), found.a.shape[1], any_nan=True)

@@ -9,10 +9,10 @@ from random import Random
 import numpy as np
 
 from fp9.engines import Engine
-from fp9.fit.interface import Interface
-from fp9.fit.palette import Palette, Row
-from fp9.fit.vectors import Predictions, Vectors
 from fp9.formats import floor_log2
+from fp9_compare.identify.interface import Interface
+from fp9_compare.identify.palette import Palette, Row
+from fp9_compare.identify.vectors import Predictions, Vectors
 
 
 class _Edges:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.engines import Engine
-from fp9.fit import fields
-from fp9.fit.interface import Interface
-from fp9.fit.vectors import Predictions, Vectors, nan_codes
+from fp9_compare.identify import fields
+from fp9_compare.identify.interface import Interface
+from fp9_compare.identify.vectors import Predictions, Vectors, nan_codes
 
 _SHORT = 3
 """Products of the sums that are explained first."""

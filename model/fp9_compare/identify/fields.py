@@ -18,9 +18,9 @@ from enum import Enum
 from typing import Any
 
 from fp9.engines import ENGINES, Engine
-from fp9.fit.interface import Interface
 from fp9.formats import FixedFormat
 from fp9.sums.operands import bit_range
+from fp9_compare.identify.interface import Interface
 
 NAME = "fitted"
 """What engines that are no presets are called."""

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from fp9.engines import Addend, Engine, Truncation
-from fp9.fit.fields import with_values
-from fp9.fit.interface import Interface
 from fp9.formats import FixedFormat, floor_log2
 from fp9.rounding import Overflow, Rounding
 from fp9.sums.operands import bit_range
+from fp9_compare.identify.fields import with_values
+from fp9_compare.identify.interface import Interface
 
 _PLAIN = Engine()
 

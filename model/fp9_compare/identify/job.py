@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fp9.engines import ENGINES, Engine
-from fp9.fit import fields
-from fp9.fit.box import Box
-from fp9.fit.edges import edges, residuals
-from fp9.fit.evidence import Evidence
-from fp9.fit.idle import plain
-from fp9.fit.interface import Interface
-from fp9.fit.mending import mended
-from fp9.fit.neighbours import grouped, mutants, orders, paired
-from fp9.fit.probes import drawn, structured, thinned
-from fp9.fit.search import explainer
-from fp9.fit.vectors import Predictions, Vectors
+from fp9_compare.identify import fields
+from fp9_compare.identify.box import Box
+from fp9_compare.identify.edges import edges, residuals
+from fp9_compare.identify.evidence import Evidence
+from fp9_compare.identify.idle import plain
+from fp9_compare.identify.interface import Interface
+from fp9_compare.identify.mending import mended
+from fp9_compare.identify.neighbours import grouped, mutants, orders, paired
+from fp9_compare.identify.probes import drawn, structured, thinned
+from fp9_compare.identify.search import explainer
+from fp9_compare.identify.vectors import Predictions, Vectors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from fp9.engines import ENGINES, Engine
-from fp9.fit import fields
-from fp9.fit.evidence import Evidence
-from fp9.fit.rows import Rows
-from fp9.fit.search import explainer
+from fp9_compare.identify import fields
+from fp9_compare.identify.evidence import Evidence
+from fp9_compare.identify.rows import Rows
+from fp9_compare.identify.search import explainer
 
 _FIRST = 64
 """Rows by which most engines are refuted before all rows are looked at."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from fp9.engines import Engine
-from fp9.fit import fields
-from fp9.fit.evidence import Evidence
-from fp9.fit.idle import plain
-from fp9.fit.neighbours import grouped, orders, paired, single, windowed
+from fp9_compare.identify import fields
+from fp9_compare.identify.evidence import Evidence
+from fp9_compare.identify.idle import plain
+from fp9_compare.identify.neighbours import grouped, orders, paired, single, windowed
 
 _WIDTH = 6
 """Engines that are changed in turn."""

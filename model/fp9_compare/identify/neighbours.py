@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.engines import Engine
-from fp9.fit import fields
-from fp9.fit.idle import is_plain
+from fp9_compare.identify import fields
+from fp9_compare.identify.idle import is_plain
 
 if TYPE_CHECKING:
-    from fp9.fit.evidence import Evidence
+    from fp9_compare.identify.evidence import Evidence
 
 ORDER = ("products", "chunk", "interleave")
 """Fields that say which products meet in a step."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import re
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.fit.box import Ask, Box
-from fp9.fit.interface import Interface
 from fp9.system.callables import named
+from fp9.system.plugins import plugin
+from fp9_compare.identify.box import Ask, Box
+from fp9_compare.identify.interface import Interface
 
 LIBRARY = re.compile(r"(?P<path>.+\.(?:so|dylib|dll)(?:\.\d+)*):(?P<symbol>\w+)")
 """A shared library and its symbol."""
@@ -40,8 +40,7 @@ def opened(target: str, interface: Interface, values: bool = False) -> Box:
 
 def opener(suffix: str) -> Any:
     """The function that opens files of a suffix, None where no installed package brings one."""
-    found = list(entry_points(group=OPENERS, name=suffix.removeprefix(".")))
-    return found[0].load() if found else None
+    return plugin(OPENERS, suffix.removeprefix("."))
 
 
 def _function(path: Path, symbol: str, interface: Interface) -> Ask:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from fp9.casts.arrays import decode_to
-from fp9.fit.interface import Interface
-from fp9.fit.vectors import Vectors
 from fp9.formats import Format, floor_log2
 from fp9.sums.operands import bit_range
+from fp9_compare.identify.interface import Interface
+from fp9_compare.identify.vectors import Vectors
 
 
 class Palette:

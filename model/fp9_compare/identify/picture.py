@@ -9,15 +9,15 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from fp9.fit import fields
 from fp9.system.files import write_whole
+from fp9_compare.identify import fields
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
 
-    from fp9.fit.job import Fit
+    from fp9_compare.identify.job import Fit
 
 
 def write(found: Fit, path: Path) -> None:

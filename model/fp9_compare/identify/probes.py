@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from fp9.engines import ENGINES
-from fp9.fit.interface import Interface
-from fp9.fit.palette import Palette, Row, codes_of, negated
-from fp9.fit.vectors import Vectors
+from fp9_compare.identify.interface import Interface
+from fp9_compare.identify.palette import Palette, Row, codes_of, negated
+from fp9_compare.identify.vectors import Vectors
 
 # --- families -------------------------------------------------------------------------------------------------------
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.casts.arrays import decode, encode
-from fp9.fit.interface import Interface
-from fp9.fit.vectors import Vectors, code_patterns
 from fp9.formats import FixedFormat, Format, format
+from fp9_compare.identify.interface import Interface
+from fp9_compare.identify.vectors import Vectors, code_patterns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

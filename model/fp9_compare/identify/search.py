@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from fp9.engines import Engine
-from fp9.fit import fields
-from fp9.fit.evidence import PART, Evidence
-from fp9.fit.mending import mended
-from fp9.fit.neighbours import ORDER, combined, orders, windowed
+from fp9_compare.identify import fields
+from fp9_compare.identify.evidence import PART, Evidence
+from fp9_compare.identify.mending import mended
+from fp9_compare.identify.neighbours import ORDER, combined, orders, windowed
 
 _MEETINGS: tuple[dict[str, Any], ...] = (
     {"products": 3},

@@ -1,7 +1,7 @@
 """Whether fits find what they are given: every preset, and engines at random, as boxes.
 
-python -m fp9.fit.trials presets --out docs/fit/presets.json
-python -m fp9.fit.trials random --count 1000 --out docs/fit/random.json
+python -m fp9_compare.identify.trials presets --out docs/fit/presets.json
+python -m fp9_compare.identify.trials random --count 1000 --out docs/fit/random.json
 
 A record of engines at random goes on where it ended: seeds that it lacks are fitted, and answers that were compared on
 fewer sums than asked are compared on those.
@@ -20,16 +20,16 @@ import numpy as np
 
 from fp9.engines import ENGINES, Engine
 from fp9.engines import engine as find_engine
-from fp9.fit import fields
-from fp9.fit.box import Box
-from fp9.fit.idle import plain
-from fp9.fit.interface import Interface
-from fp9.fit.job import CALLS, fit
-from fp9.fit.probes import drawn, structured
-from fp9.fit.vectors import Predictions
 from fp9.formats import fixed_format, format
 from fp9.sums.products import dot
 from fp9.system.files import write_whole
+from fp9_compare.identify import fields
+from fp9_compare.identify.box import Box
+from fp9_compare.identify.idle import plain
+from fp9_compare.identify.interface import Interface
+from fp9_compare.identify.job import CALLS, fit
+from fp9_compare.identify.probes import drawn, structured
+from fp9_compare.identify.vectors import Predictions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,17 +10,17 @@ import numpy as np
 
 from fp9.casts.arrays import decode_to, encode
 from fp9.engines import Engine
-from fp9.fit.fields import key
 from fp9.sums.general import NO_RANDOM, GeneralSums
 from fp9.sums.operands import dealt, operand
 from fp9.sums.products import dot
 from fp9.sums.sides import Side, side
+from fp9_compare.identify.fields import key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fp9.fit.interface import Interface
     from fp9.formats import FixedFormat
+    from fp9_compare.identify.interface import Interface
 
 _NAN = np.uint64(0x7FF8 << 48)
 _NEGATIVE = np.uint64(1 << 63)

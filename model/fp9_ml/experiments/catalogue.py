@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fp9.studies.recipes import of_models, of_training
-from fp9.studies.recipes.claims import Claim
+from fp9_ml.experiments import of_models, of_training
+from fp9_ml.experiments.claims import Claim
 
 CLAIMS: dict[str, Claim] = {claim.name: claim for claim in (*of_models.CLAIMS, *of_training.CLAIMS)}
 

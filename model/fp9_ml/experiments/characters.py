@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.studies.recipes.layers import (
+from fp9_ml.experiments.layers import (
     Numbers,
     Saved,
     attend,

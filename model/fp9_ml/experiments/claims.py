@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from fp9.studies.recipes.store import Store
+from fp9_ml.experiments.store import Store
 
 Values: TypeAlias = dict[str, float]
 Progress: TypeAlias = Callable[[str, int, int], None]

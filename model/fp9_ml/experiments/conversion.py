@@ -11,12 +11,12 @@ import math
 import numpy as np
 
 from fp9.formats import format
-from fp9.recipes import smooth
-from fp9.recipes.calibration import best_pair, pairs_of
-from fp9.studies.recipes.characters import AFTER_NORM, LINEAR, Parameters, Product, blas, forward
-from fp9.studies.recipes.layers import Numbers, log_softmax
-from fp9.studies.recipes.products import EightBit, Pair, eight_bit, through
-from fp9.studies.recipes.train import Trained
+from fp9_ml.experiments.characters import AFTER_NORM, LINEAR, Parameters, Product, blas, forward
+from fp9_ml.experiments.layers import Numbers, log_softmax
+from fp9_ml.experiments.products import EightBit, Pair, eight_bit, through
+from fp9_ml.experiments.train import Trained
+from fp9_ml.recipes import smooth
+from fp9_ml.recipes.calibration import best_pair, pairs_of
 
 CALIBRATION = 16
 """Windows at the start of the held-out text that calibrate: 1,024 characters."""
@@ -85,7 +85,7 @@ def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit)
 def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Parameters:
     """SmoothQuant (Xiao et al., arXiv 2211.10438, eq. 4) on the layers behind a layer norm.
 
-    The factors of `fp9.recipes.smooth` divide the norm's gain and offset and multiply the weights' rows, so that the
+    The factors of `fp9_ml.recipes.smooth` divide the norm's gain and offset and multiply the weights' rows, so that the
     float32 model stays the same function.
     """
     inputs, changed = layer_inputs(trained, parameters), dict(parameters)

@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from fp9.studies.recipes.characters import LINEAR, Parameters, backward, blas_back, forward
-from fp9.studies.recipes.layers import Numbers, cross_entropy
-from fp9.studies.recipes.products import through
-from fp9.studies.recipes.train import Trained
+from fp9_ml.experiments.characters import LINEAR, Parameters, backward, blas_back, forward
+from fp9_ml.experiments.layers import Numbers, cross_entropy
+from fp9_ml.experiments.products import through
+from fp9_ml.experiments.train import Trained
 
 BATCH = 16
 

@@ -1,7 +1,7 @@
 """What the rules do to a histogram of exponents: tensors of the trained model before and after, with a format's range;
 and what scaling of the loss does over steps.
 
-`python -m fp9.studies.recipes.histograms docs/recipes` measures the histograms, as `rules.json`, and draws them.
+`python -m fp9_ml.experiments.histograms docs/recipes` measures the histograms, as `rules.json`, and draws them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ import numpy as np
 from fp9.casts.arrays import decode, encode
 from fp9.engines import ENGINES
 from fp9.formats import floor_log2, format
-from fp9.recipes import (
+from fp9.system.files import write_whole
+from fp9_ml.experiments.characters import CONTEXT, backward, blas_back, forward
+from fp9_ml.experiments.conversion import layer_inputs, with_outliers
+from fp9_ml.experiments.layers import Numbers, cross_entropy
+from fp9_ml.experiments.machines import EVERY, FALLS, FORMAT, falling, falling_amax
+from fp9_ml.experiments.train import Trained, load
+from fp9_ml.recipes import (
     Adaptive,
     Backoff,
     Constant,
@@ -30,14 +36,8 @@ from fp9.recipes import (
     reduce_scatter,
     smooth,
 )
-from fp9.recipes.calibration import best_pair, pairs_of
-from fp9.recipes.scaling import amax
-from fp9.studies.recipes.characters import CONTEXT, backward, blas_back, forward
-from fp9.studies.recipes.conversion import layer_inputs, with_outliers
-from fp9.studies.recipes.layers import Numbers, cross_entropy
-from fp9.studies.recipes.machines import EVERY, FALLS, FORMAT, falling, falling_amax
-from fp9.studies.recipes.train import Trained, load
-from fp9.system.files import write_whole
+from fp9_ml.recipes.calibration import best_pair, pairs_of
+from fp9_ml.recipes.scaling import amax
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

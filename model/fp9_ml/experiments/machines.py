@@ -9,7 +9,7 @@ import numpy as np
 
 from fp9.casts.arrays import decode, encode
 from fp9.formats import format
-from fp9.recipes import Adaptive, Backoff, LogMax, LossRule
+from fp9_ml.recipes import Adaptive, Backoff, LogMax, LossRule
 
 FORMAT = format("hfp8_152")
 STEPS = 3000

@@ -1,6 +1,6 @@
 """What recipes cost a network, as the records of the claims measured it: one small table that comes with the package.
 
-`python -m fp9.studies.recipes.measured docs/recipes` makes it of the records.
+`python -m fp9_ml.experiments.measured docs/recipes` makes it of the records.
 """
 
 from __future__ import annotations

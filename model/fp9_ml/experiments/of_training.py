@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fp9.studies.recipes.claims import (
+from fp9_ml.experiments.claims import (
     GRAPHCORE,
     HFP8,
     HIF8,
@@ -20,10 +20,10 @@ from fp9.studies.recipes.claims import (
     over,
     value,
 )
-from fp9.studies.recipes.machines import machines
-from fp9.studies.recipes.narrow_weights import residuals, rings
-from fp9.studies.recipes.pixels import FP32_SUMS, painting, swamping
-from fp9.studies.recipes.training import scratch, tuning
+from fp9_ml.experiments.machines import machines
+from fp9_ml.experiments.narrow_weights import residuals, rings
+from fp9_ml.experiments.pixels import FP32_SUMS, painting, swamping
+from fp9_ml.experiments.training import scratch, tuning
 
 _TUNED = "1-5-2 everywhere: training", "HFP8: training", "HiFloat8: training", "E4M3/E5M2, delayed scales: training"
 _DIGITS = (

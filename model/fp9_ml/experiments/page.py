@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fp9.studies.recipes.catalogue import CLAIMS, NOT_REPRODUCED
+from fp9_ml.experiments.catalogue import CLAIMS, NOT_REPRODUCED
 
 HEAD = """# Claims of the formats in use, measured
 
 What the papers claim of casts, biases, scales, sums and training, on small networks with bit-exact casts. A bar was set
 on networks of other seeds than those below. `fp9 recipes --reproduce NAME` measures one claim anew; with `--out`, one
 that was stopped goes on where it was. This page and the records beside it are made by
-`python -m fp9.studies.recipes.reproduce --out docs/recipes`.
+`python -m fp9_ml.experiments.reproduce --out docs/recipes`.
 
 The character model learnt Python's help on its language for 400 steps, and the bars are about such a model. One that
 learns five times as long has larger activations and logits, and misses three of them: the search of exponents

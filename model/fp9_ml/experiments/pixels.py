@@ -9,11 +9,11 @@ import functools
 
 import numpy as np
 
-from fp9.recipes import Recipe, recipe
-from fp9.studies.digits import data_set
-from fp9.studies.recipes.claims import Progress
-from fp9.studies.recipes.layers import Adam, Numbers
-from fp9.studies.recipes.store import Store
+from fp9_ml.experiments.claims import Progress
+from fp9_ml.experiments.digits import data_set
+from fp9_ml.experiments.layers import Adam, Numbers
+from fp9_ml.experiments.store import Store
+from fp9_ml.recipes import Recipe, recipe
 
 ROWS, COLUMNS, WAVES = 128, 192, 8
 ENGINES = ("chunked", "dlfloat")

@@ -10,8 +10,8 @@ import numpy as np
 from fp9.casts.arrays import decode, encode
 from fp9.engines import Engine, engine
 from fp9.formats import Format, format
-from fp9.studies.recipes.layers import Numbers
 from fp9.sums.products import matmul
+from fp9_ml.experiments.layers import Numbers
 
 Pair = tuple[int, int]
 """Exponents of two that multiply a layer's activations and weights before their cast."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from fp9.casts.arrays import decode, encode
 from fp9.formats import Format, format
-from fp9.studies.recipes.convolutions import (
+from fp9.sums.products import dot
+from fp9_ml.experiments.convolutions import (
     Digits,
     Moments,
     Parameters,
@@ -19,9 +20,8 @@ from fp9.studies.recipes.convolutions import (
     initial,
     plain,
 )
-from fp9.studies.recipes.layers import Adam, Numbers, cross_entropy
-from fp9.studies.recipes.products import eight_bit, through
-from fp9.sums.products import dot
+from fp9_ml.experiments.layers import Adam, Numbers, cross_entropy
+from fp9_ml.experiments.products import eight_bit, through
 
 EPOCHS = 25
 BATCH = 32

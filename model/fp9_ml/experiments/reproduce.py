@@ -1,4 +1,4 @@
-"""Claims measured anew, as records; `python -m fp9.studies.recipes.reproduce` writes them with their charts."""
+"""Claims measured anew, as records; `python -m fp9_ml.experiments.reproduce` writes them with their charts."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fp9.studies.recipes.catalogue import CLAIMS, claim
-from fp9.studies.recipes.claims import Claim, Progress, Values
-from fp9.studies.recipes.page import page
-from fp9.studies.recipes.store import Store
 from fp9.system.files import write_whole
+from fp9_ml.experiments.catalogue import CLAIMS, claim
+from fp9_ml.experiments.claims import Claim, Progress, Values
+from fp9_ml.experiments.page import page
+from fp9_ml.experiments.store import Store
 
 PAGE = "reproduced.md"
 SEEDS = (7, 8, 9)
@@ -62,7 +62,7 @@ def _rounded(value: float) -> float:
 
 def write(name: str, folder: Path, seeds: Sequence[int] = SEEDS, progress: Progress | None = None) -> dict[str, Any]:
     """Reproduce a claim, and write its record and chart, NAME.json and NAME.svg, into a folder."""
-    from fp9.studies.recipes.charts import draw  # slow to load
+    from fp9_ml.experiments.charts import draw  # slow to load
 
     record = reproduce(name, seeds, progress, folder / f".{name}.part")
     draw(record, folder / f"{name}.svg")

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.recipes import LayerState, Recipe, Saved, gradients_are_finite, recipe
-from fp9.studies.recipes.characters import CONTEXT, LINEAR, Parameters, backward, forward, initial
-from fp9.studies.recipes.layers import Adam, Numbers, cross_entropy
-from fp9.studies.recipes.store import State, Store
-from fp9.studies.recipes.train import BATCH, HELD_OUT, Trained, load, manual
+from fp9_ml.experiments.characters import CONTEXT, LINEAR, Parameters, backward, forward, initial
+from fp9_ml.experiments.layers import Adam, Numbers, cross_entropy
+from fp9_ml.experiments.store import State, Store
+from fp9_ml.experiments.train import BATCH, HELD_OUT, Trained, load, manual
+from fp9_ml.recipes import LayerState, Recipe, Saved, gradients_are_finite, recipe
 
 Progress = Callable[[str, int, int], None]
 KEPT_EVERY = 25

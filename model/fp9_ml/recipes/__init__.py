@@ -1,18 +1,18 @@
 """How the formats are used: recipes of formats, engines, scales and updates, from loss scaling to calibration."""
 
-from fp9.recipes.automatic import Adaptive, LogMax
-from fp9.recipes.calibration import Calibrated, Layer, Linear, calibrate
-from fp9.recipes.catalogue import RECIPES, dumps, loads, recipe
-from fp9.recipes.cluster import ClusterRing
-from fp9.recipes.fields import LOSSES
-from fp9.recipes.inference import BatchNorm, retune_bn, smooth, softmax
-from fp9.recipes.linear import Backward, LayerState, Operand, Saved, gradients_are_finite
-from fp9.recipes.loss import Backoff, Constant, LossRule, LossScaler
-from fp9.recipes.recipe import Recipe
-from fp9.recipes.recording import Recorded, RecordedCast, Recording, read_recording
-from fp9.recipes.ring import Ring, reduce_scatter
-from fp9.recipes.roles import Place, Product, Role
-from fp9.recipes.scaling import (
+from fp9_ml.recipes.automatic import Adaptive, LogMax
+from fp9_ml.recipes.calibration import Calibrated, Layer, Linear, calibrate
+from fp9_ml.recipes.catalogue import RECIPES, dumps, loads, recipe
+from fp9_ml.recipes.cluster import ClusterRing
+from fp9_ml.recipes.fields import LOSSES
+from fp9_ml.recipes.inference import BatchNorm, retune_bn, smooth, softmax
+from fp9_ml.recipes.linear import Backward, LayerState, Operand, Saved, gradients_are_finite
+from fp9_ml.recipes.loss import Backoff, Constant, LossRule, LossScaler
+from fp9_ml.recipes.recipe import Recipe
+from fp9_ml.recipes.recording import Recorded, RecordedCast, Recording, read_recording
+from fp9_ml.recipes.ring import Ring, reduce_scatter
+from fp9_ml.recipes.roles import Place, Product, Role
+from fp9_ml.recipes.scaling import (
     SCALES,
     Current,
     Delayed,
@@ -24,7 +24,7 @@ from fp9.recipes.scaling import (
     SearchedScaler,
     amax,
 )
-from fp9.recipes.updates import RoundOff
+from fp9_ml.recipes.updates import RoundOff
 
 __all__ = [
     "LOSSES",

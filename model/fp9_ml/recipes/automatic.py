@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fp9.formats import Format
-from fp9.recipes.loss import LossRule, LossScaler, check_positive, grown, shrunk
+from fp9_ml.recipes.loss import LossRule, LossScaler, check_positive, grown, shrunk
 
 _LARGEST_LOG = 1024
 """What no logarithm of a float64 exceeds, and no number of deviations needs to."""

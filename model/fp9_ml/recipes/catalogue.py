@@ -16,12 +16,12 @@ from typing import Any
 
 from fp9.engines import ENGINES, engine
 from fp9.formats import format
-from fp9.recipes import spelling
-from fp9.recipes.fields import READERS
-from fp9.recipes.loss import Backoff, Constant
-from fp9.recipes.recipe import Recipe
-from fp9.recipes.scaling import Current, Delayed, Periodic
 from fp9.rounding import Overflow, Rounding
+from fp9_ml.recipes import spelling
+from fp9_ml.recipes.fields import READERS
+from fp9_ml.recipes.loss import Backoff, Constant
+from fp9_ml.recipes.recipe import Recipe
+from fp9_ml.recipes.scaling import Current, Delayed, Periodic
 
 _R, _INF = Rounding, Overflow.INF
 _FP32, _HIF8, _FP16, _DLFLOAT16 = ENGINES["fma_fp32"], format("hif8"), format("fp16"), format("dlfloat16")

@@ -13,8 +13,8 @@ import numpy as np
 
 from fp9.casts.arrays import decode
 from fp9.formats import Format
-from fp9.recipes.ring import added, hop_format, reduced, route, share, slices
-from fp9.recipes.updates import RoundOff
+from fp9_ml.recipes.ring import added, hop_format, reduced, route, share, slices
+from fp9_ml.recipes.updates import RoundOff
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -8,11 +8,11 @@ from typing import Any
 
 from fp9.engines import Engine, engine
 from fp9.formats import Format, format
-from fp9.recipes import spelling
-from fp9.recipes.automatic import Adaptive, LogMax
-from fp9.recipes.loss import Backoff, Constant, LossRule
-from fp9.recipes.scaling import SCALES, ScaleRule
 from fp9.rounding import Overflow, Rounding, choice
+from fp9_ml.recipes import spelling
+from fp9_ml.recipes.automatic import Adaptive, LogMax
+from fp9_ml.recipes.loss import Backoff, Constant, LossRule
+from fp9_ml.recipes.scaling import SCALES, ScaleRule
 
 LOSSES: dict[str, type[LossRule]] = {rule.kind: rule for rule in (Constant, Backoff, LogMax, Adaptive)}
 """The rules of loss scaling by name."""

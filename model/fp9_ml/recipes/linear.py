@@ -18,12 +18,12 @@ import numpy as np
 from fp9.casts.arrays import as_numbers, decode, encode
 from fp9.engines import Engine
 from fp9.formats import Format
-from fp9.recipes.roles import Choices, Product, Role
-from fp9.recipes.scaling import Scaler, amax
-from fp9.recipes.state import State, check_keys
 from fp9.sums.operands import Operand as Prepared
 from fp9.sums.operands import operand
 from fp9.sums.products import matmul
+from fp9_ml.recipes.roles import Choices, Product, Role
+from fp9_ml.recipes.scaling import Scaler, amax
+from fp9_ml.recipes.state import State, check_keys
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fp9.formats import Format
-from fp9.recipes.scaling import FP32_MAX
-from fp9.recipes.state import Stateful
+from fp9_ml.recipes.scaling import FP32_MAX
+from fp9_ml.recipes.state import Stateful
 
 FP32_SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from fp9.engines import ENGINES, Engine
 from fp9.formats import Format, format
 from fp9.policy import CastPolicy
-from fp9.recipes.fields import READERS, word
-from fp9.recipes.linear import Backward, LayerState, Saved, linear, linear_backward
-from fp9.recipes.loss import Constant, LossRule, LossScaler
-from fp9.recipes.roles import Place, Product, Role
-from fp9.recipes.scaling import Fixed, ScaleRule
 from fp9.rounding import Overflow, Rounding, choice
 from fp9.units import CATALOGUE, Cast, Dot, Unit
+from fp9_ml.recipes.fields import READERS, word
+from fp9_ml.recipes.linear import Backward, LayerState, Saved, linear, linear_backward
+from fp9_ml.recipes.loss import Constant, LossRule, LossScaler
+from fp9_ml.recipes.roles import Place, Product, Role
+from fp9_ml.recipes.scaling import Fixed, ScaleRule
 
 if TYPE_CHECKING:
     import numpy as np
@@ -207,11 +207,11 @@ class Recipe:
         training: bool = True,
         random: np.random.Generator | None = None,
     ) -> tuple[NDArray[np.float32], Saved]:
-        """y = x w^T of a linear layer, and what the backward pass needs: see `fp9.recipes.linear.linear`."""
+        """y = x w^T of a linear layer, and what the backward pass needs: see `fp9_ml.recipes.linear.linear`."""
         return linear(self, x, w, state, training=training, random=random)
 
     def linear_backward(self, g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
-        """Both backward products of a layer: see `fp9.recipes.linear.linear_backward`."""
+        """Both backward products of a layer: see `fp9_ml.recipes.linear.linear_backward`."""
         return linear_backward(g, saved, random=random)
 
     # --- text ---------------------------------------------------------------------------------------------------

@@ -15,10 +15,10 @@ import numpy as np
 
 from fp9.engines import Engine, engine
 from fp9.formats import Format, format
-from fp9.recipes.linear import Backward, Operand, Saved, taken
-from fp9.recipes.roles import Product, Role
 from fp9.rounding import Overflow, Rounding
 from fp9.system.files import write_whole
+from fp9_ml.recipes.linear import Backward, Operand, Saved, taken
+from fp9_ml.recipes.roles import Product, Role
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

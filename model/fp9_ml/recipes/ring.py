@@ -11,9 +11,9 @@ import numpy as np
 from fp9.casts.arrays import as_codes, as_numbers, decode, encode
 from fp9.engines import Engine
 from fp9.formats import Format, format
-from fp9.recipes.state import State, check_keys
-from fp9.recipes.updates import RoundOff
 from fp9.sums.products import dot
+from fp9_ml.recipes.state import State, check_keys
+from fp9_ml.recipes.updates import RoundOff
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

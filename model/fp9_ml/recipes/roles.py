@@ -8,7 +8,7 @@ from typing import Protocol
 from fp9.engines import Engine
 from fp9.formats import Format
 from fp9.policy import CastPolicy
-from fp9.recipes.scaling import ScaleRule
+from fp9_ml.recipes.scaling import ScaleRule
 
 
 class Role(Enum):

@@ -20,7 +20,7 @@ import numpy as np
 
 from fp9.formats import Format
 from fp9.formats.host import BINARY32
-from fp9.recipes.state import Stateful
+from fp9_ml.recipes.state import Stateful
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -266,7 +266,7 @@ class _PeriodicScaler(Scaler):
 
 @dataclass(frozen=True)
 class Searched(ScaleRule):
-    """A power of two that a search of exponents has set (`fp9.torch.calibrate`); 1 before, as for gradients."""
+    """A power of two that a search of exponents has set (`fp9_ml.torch.calibrate`); 1 before, as for gradients."""
 
     kind: ClassVar[str] = "searched"
 

@@ -8,16 +8,16 @@ from fp9.system.missing import install_hint
 try:
     import torch as _torch  # noqa: F401
 except ImportError as error:
-    raise ImportError(f"fp9.torch needs PyTorch; install it with: {install_hint('torch')}") from error
+    raise ImportError(f"fp9_ml.torch needs PyTorch; install it with: {install_hint('torch')}") from error
 
-from fp9.torch.attention import MultiheadAttention
-from fp9.torch.calibration import calibrate
-from fp9.torch.convert import convert
-from fp9.torch.layers import Conv2d, Linear
-from fp9.torch.norms import retune_bn
-from fp9.torch.optimizer import RoundOffOptimizer
-from fp9.torch.recording import record
-from fp9.torch.scaler import GradScaler
+from fp9_ml.torch.attention import MultiheadAttention
+from fp9_ml.torch.calibration import calibrate
+from fp9_ml.torch.convert import convert
+from fp9_ml.torch.layers import Conv2d, Linear
+from fp9_ml.torch.norms import retune_bn
+from fp9_ml.torch.optimizer import RoundOffOptimizer
+from fp9_ml.torch.recording import record
+from fp9_ml.torch.scaler import GradScaler
 
 __all__ = [
     "Conv2d",

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from fp9.recipes import Recipe
-from fp9.torch.layers import ByRecipe
-from fp9.torch.products import product
+from fp9_ml.recipes import Recipe
+from fp9_ml.torch.layers import ByRecipe
+from fp9_ml.torch.products import product
 
 
 class MultiheadAttention(ByRecipe, nn.MultiheadAttention):

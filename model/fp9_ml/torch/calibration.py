@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from fp9.recipes import Calibrated, Product, Role, SearchedScaler
-from fp9.recipes.calibration import EXPONENTS, best_pair, pairs_of
-from fp9.torch.layers import ByRecipe
-from fp9.torch.products import Numbers
+from fp9_ml.recipes import Calibrated, Product, Role, SearchedScaler
+from fp9_ml.recipes.calibration import EXPONENTS, best_pair, pairs_of
+from fp9_ml.torch.layers import ByRecipe
+from fp9_ml.torch.products import Numbers
 
 
 def calibrate(

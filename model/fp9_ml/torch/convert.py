@@ -7,10 +7,10 @@ from typing import Any
 
 from torch import nn
 
-from fp9.recipes import Place, Recipe
-from fp9.recipes import recipe as find_recipe
-from fp9.torch.attention import MultiheadAttention
-from fp9.torch.layers import Conv2d, Linear
+from fp9_ml.recipes import Place, Recipe
+from fp9_ml.recipes import recipe as find_recipe
+from fp9_ml.torch.attention import MultiheadAttention
+from fp9_ml.torch.layers import Conv2d, Linear
 
 _CONVERTED: dict[type[nn.Module], type[Any]] = {nn.Linear: Linear, nn.Conv2d: Conv2d}
 """What becomes what: modules of exactly these types, since a subclass may compute something else."""

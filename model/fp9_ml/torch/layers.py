@@ -11,8 +11,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from fp9.recipes import LayerState, Recipe, Recording, recipe
-from fp9.torch.products import Numbers, Use, product
+from fp9_ml.recipes import LayerState, Recipe, Recording, recipe
+from fp9_ml.torch.products import Numbers, Use, product
 
 _EXTRA = "_extra_state"
 
@@ -27,9 +27,9 @@ class ByRecipe(nn.Module):
     recipe: Recipe
     scales: tuple[LayerState, ...]
     kept_in: tuple[Recording, str] | None
-    """Where `fp9.torch.record` keeps the layer's products, and under which name."""
+    """Where `fp9_ml.torch.record` keeps the layer's products, and under which name."""
     instead: Callable[[int, Numbers, Numbers], Numbers] | None
-    """While `fp9.torch.calibrate` runs: the forward product of a group's rows and weights."""
+    """While `fp9_ml.torch.calibrate` runs: the forward product of a group's rows and weights."""
 
     def _begin(self, chosen: Recipe | str, groups: int = 1) -> None:
         self.recipe = recipe(chosen)

@@ -10,12 +10,12 @@ import torch
 from torch.optim import Optimizer
 
 from fp9.casts.arrays import decode, encode
-from fp9.recipes import RoundOff
-from fp9.torch.products import generator
+from fp9_ml.recipes import RoundOff
+from fp9_ml.torch.products import generator
 
 
 class RoundOffOptimizer:
-    """An optimiser whose weights stay numbers of a narrow format, by `fp9.recipes.RoundOff`.
+    """An optimiser whose weights stay numbers of a narrow format, by `fp9_ml.recipes.RoundOff`.
 
         optimizer = ft.RoundOffOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), RoundOff("hfp8_143", "dlfloat16"))
 
@@ -57,7 +57,9 @@ class RoundOffOptimizer:
         """
         for p in self._weights:
             if p.grad is not None and not bool(torch.isfinite(p.grad).all()):
-                raise ValueError("a gradient with an infinity or NaN given; scale the loss with fp9.torch.GradScaler")
+                raise ValueError(
+                    "a gradient with an infinity or NaN given; scale the loss with fp9_ml.torch.GradScaler"
+                )
         before = [p.detach().clone() for p in self._weights]
         loss = self.optimizer.step(closure)
         for place, (p, old) in enumerate(zip(self._weights, before, strict=True)):

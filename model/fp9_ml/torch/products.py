@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch.autograd.function import once_differentiable
 
-from fp9.recipes import LayerState, Recipe, Recording, Role, Saved
+from fp9_ml.recipes import LayerState, Recipe, Recording, Role, Saved
 
 Numbers: TypeAlias = NDArray[np.float32]
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from torch import nn
 
-from fp9.recipes import Recording
-from fp9.torch.layers import ByRecipe
+from fp9_ml.recipes import Recording
+from fp9_ml.torch.layers import ByRecipe
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch.optim import Optimizer
 
-from fp9.recipes import Recipe
-from fp9.recipes import recipe as find_recipe
+from fp9_ml.recipes import Recipe
+from fp9_ml.recipes import recipe as find_recipe
 
 
 class GradScaler:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 import fp9_rtl
-from fp9.studies.recipes.measured import table
 from fp9.system.missing import MissingTool
 from fp9.units import CATALOGUE, Unit
 from fp9.vectors import sets as vectors
 from fp9.vectors.sets import VectorSet
+from fp9_ml.experiments.measured import table
 from fp9_rtl.synthesis import run as synth
 from fp9_rtl.synthesis.records import Synthesis, ratios
 from fp9_sim import SIMULATORS, regress

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 import fp9
 from fp9.blocks import quantise as in_blocks
 from fp9.blocks import tensor_scale
-from fp9.recipes import Operand, Recorded
-from fp9.recipes import Product as Step
 from fp9.scaling import BLOCK_FORMATS, BlockFormat
 from fp9.units import Cast, Dot, Quantiser, Unit
-from fp9.vectors.recorded import chained, of_products
+from fp9_ml.recipes import Operand, Recorded
+from fp9_ml.recipes import Product as Step
+from fp9_ml.recorded import chained, of_products
 from fp9_sim.demo import network
 from fp9_sim.demo.layer import DIRECTIONS, SCHEMES, Product, Scheme, factors, scale_exponent
 from fp9_sim.demo.layer import product as multiplied

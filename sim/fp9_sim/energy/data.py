@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9.recipes import read_recording
 from fp9.suites import inputs_of
 from fp9.units import Cast, Unit
-from fp9.vectors.recorded import of_casts, of_products
+from fp9_ml.recipes import read_recording
+from fp9_ml.recorded import of_casts, of_products
 
 COUNT = 10_240
 """Operations that are drawn, or taken from a recording, at least."""

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
-from fp9.referee import Narrowed
 from fp9.system.files import write_whole
+from fp9_compare.diagnosis import Narrowed
 from fp9_rtl.export.verilog import circuit_digest, verilog
 from fp9_rtl.synthesis.libraries import LIBRARIES, SIDE_BY_SIDE, Library
 from fp9_rtl.synthesis.run import synthesise

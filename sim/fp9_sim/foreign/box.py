@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from fp9.casts.arrays import encode
 from fp9.engines import MacOp
-from fp9.fit import Box, Interface
 from fp9.units import Dot, Mac
+from fp9_compare.identify import Box, Interface
 from fp9_sim.batch import FEW, verilated
 from fp9_sim.foreign.mapping import Foreign, load
 from fp9_sim.foreign.wrapper import wrapped

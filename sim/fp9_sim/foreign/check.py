@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from fp9.referee import Explained, Explanation, explain
-from fp9.referee.classes import is_nan, results_of
 from fp9.suites import FULL_LIMIT
 from fp9.units import Columns, Results
 from fp9.vectors.sets import VectorSet
+from fp9_compare.diagnosis import Explained, Explanation, explain
+from fp9_compare.diagnosis.classes import is_nan, results_of
 from fp9_sim.batch.unit import verilated
 from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatch, mismatches
 from fp9_sim.foreign.mapping import MOST_CLOCKS, Foreign

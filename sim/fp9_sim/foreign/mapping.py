@@ -17,10 +17,10 @@ import numpy as np
 from fp9.casts.arrays import decode_to, encode
 from fp9.formats import format
 from fp9.policy import cast_policy
-from fp9.referee import Narrowed
 from fp9.rounding import Flags
 from fp9.units import FLAGS_PORT, HANDSHAKE, MAX_STAGES, Dot, Mac, Port, Unit, told, unit
 from fp9.units import toml as unitfile
+from fp9_compare.diagnosis import Narrowed
 from fp9_sim.foreign import keys
 from fp9_sim.foreign.keys import Value
 from fp9_sim.foreign.sources import text_of

@@ -7,8 +7,8 @@ The library embeds Python and asks fp9 itself, so that what a bench compares wit
 
 from __future__ import annotations
 
-from fp9.unitfile import dumps
 from fp9.units import Handshake, Port, Unit
+from fp9.units.toml import dumps
 from fp9_sim.packages.benches import connections
 
 EXAMPLE_COUNT = 2_000

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from fp9.system.files import write_whole
 from fp9.system.missing import MissingTool
-from fp9.unitfile import dumps
 from fp9.units import Handshake, Unit
+from fp9.units.toml import dumps
 from fp9.vectors import VectorSet, export, generate, manifest_path
 from fp9_rtl.datasheets.sheet import sheet
 from fp9_rtl.datasheets.timing import picture, timing_svg

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fp9 import __version__
 from fp9.units import Port, Unit
+from fp9.version import __version__
 
 
 def constraints(unit: Unit) -> str:

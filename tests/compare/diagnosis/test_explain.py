@@ -12,9 +12,6 @@ from tests.rosters import each_kind, thinned
 
 from fp9.engines import ENGINES, engine
 from fp9.formats import FixedFormat, format
-from fp9.referee import Conversion, Difference, Narrowed, Reading, Topic, differences, explain, results_under
-from fp9.referee.hypotheses import flag_differences
-from fp9.referee.specs import formats_of, with_format
 from fp9.rounding import Overflow, Rounding
 from fp9.scaling import block_format
 from fp9.suites import random
@@ -22,6 +19,9 @@ from fp9.suites.columns import every_value
 from fp9.units import CATALOGUE, Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast
 from fp9.units.toml import KINDS
 from fp9.vectors.sets import VectorSet, from_inputs
+from fp9_compare.diagnosis import Conversion, Difference, Narrowed, Reading, Topic, differences, explain, results_under
+from fp9_compare.diagnosis.hypotheses import flag_differences
+from fp9_compare.diagnosis.specs import formats_of, with_format
 
 _E4M3, _E5M2, _HFP8 = (format("e4m3"),), (format("e5m2"),), (format("hfp8_152"),)
 UNITS: dict[str, Unit] = {

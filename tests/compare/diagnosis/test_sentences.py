@@ -12,11 +12,11 @@ import pytest
 from fp9.engines import ENGINES
 from fp9.formats import Rounding, format
 from fp9.golden import evaluate
-from fp9.referee import Explanation, explain
 from fp9.rounding import Flags, Overflow
 from fp9.suites import inputs_of
 from fp9.units import Cast, Fma, Unit
 from fp9.vectors.sets import from_inputs
+from fp9_compare.diagnosis import Explanation, explain
 
 CAST = Cast("cast", format("fp32"), (format("e4m3"), format("e5m2")), (Rounding.RNE,), (Overflow.SATURATE,))
 FMA = Fma("fma", (format("e4m3"),), (format("e5m2"),), ENGINES["fma_fp16"])

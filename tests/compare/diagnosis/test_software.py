@@ -14,9 +14,9 @@ from click.testing import CliRunner
 
 from fp9.cli import main
 from fp9.formats import format
-from fp9.referee import libraries
-from fp9.referee.software import check_cast, check_decode
 from fp9.rounding import Overflow
+from fp9_compare.diagnosis import libraries
+from fp9_compare.diagnosis.software import check_cast, check_decode
 
 ROWS = [row for row in libraries.rows("ml_dtypes") if row.name in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz")]
 

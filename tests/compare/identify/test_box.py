@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fp9.cli import main
-from fp9.fit import Box, Interface, fit, opened
 from fp9.formats import fixed_format, format
+from fp9_compare.identify import Box, Interface, fit, opened
 
 FP32 = Interface(format("e4m3"), format("e4m3"), fixed_format("fp32"), 4)
 

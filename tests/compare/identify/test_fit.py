@@ -15,18 +15,27 @@ from tests.rosters import PRESETS
 
 import fp9
 from fp9.engines import ENGINES, Engine, engine
-from fp9.fit import Box, Fit, Interface, fit, job, neighbours, search
-from fp9.fit import fields as hypotheses
-from fp9.fit.edges import edges, residuals
-from fp9.fit.evidence import Evidence
-from fp9.fit.idle import plain
-from fp9.fit.job import CALLS
-from fp9.fit.mending import mended
-from fp9.fit.picture import remaining
-from fp9.fit.probes import drawn, structured, thinned
-from fp9.fit.trials import Trial, boxed, compared, interface_of, random_engine, random_interface, summary, trial
-from fp9.fit.vectors import Predictions, Vectors
 from fp9.formats import fixed_format, format
+from fp9_compare.identify import Box, Fit, Interface, fit, job, neighbours, search
+from fp9_compare.identify import fields as hypotheses
+from fp9_compare.identify.edges import edges, residuals
+from fp9_compare.identify.evidence import Evidence
+from fp9_compare.identify.idle import plain
+from fp9_compare.identify.job import CALLS
+from fp9_compare.identify.mending import mended
+from fp9_compare.identify.picture import remaining
+from fp9_compare.identify.probes import drawn, structured, thinned
+from fp9_compare.identify.trials import (
+    Trial,
+    boxed,
+    compared,
+    interface_of,
+    random_engine,
+    random_interface,
+    summary,
+    trial,
+)
+from fp9_compare.identify.vectors import Predictions, Vectors
 
 DOCS = Path(__file__).parents[3] / "docs"
 OPERANDS = Interface(format("e4m3"), format("e4m3"), fixed_format("fp32"), 32)
@@ -46,7 +55,7 @@ def unknown() -> Fit:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in PRESETS if (ENGINES[name].chunk or 0) <= 32][::16])
 def test_a_preset_is_recovered_from_few_sums(name: str) -> None:
-    """All of the catalogue: python -m fp9.fit.trials presets; what it gave is in docs/fit.md."""
+    """All of the catalogue: python -m fp9_compare.identify.trials presets; what it gave is in docs/fit.md."""
     found = trial(ENGINES[name], interface_of(ENGINES[name]), dots=2000)
     assert found.equal
     assert found.calls <= CALLS
@@ -55,7 +64,7 @@ def test_a_preset_is_recovered_from_few_sums(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [47, 588])
 def test_an_engine_at_random_is_recovered(seed: int) -> None:
-    """A thousand: python -m fp9.fit.trials random. Sticky bits, an addend cut with the products; results
+    """A thousand: python -m fp9_compare.identify.trials random. Sticky bits, an addend cut with the products; results
     that are flushed, which few sums tell from addends that are.
     """
     interface = random_interface(seed)

@@ -15,13 +15,13 @@ from tests.outside import reference
 import fp9
 from fp9.cli import main
 from fp9.engines import ENGINES
-from fp9.fit import Interface, fit_rows, read, search
-from fp9.fit.chips import read as read_chips
-from fp9.fit.measured import open_values, said
-from fp9.fit.probes import drawn, structured
-from fp9.fit.rows import MAGIC, header, inputs
-from fp9.fit.sources import cuda, hip
 from fp9.formats import fixed_format, format
+from fp9_compare.identify import Interface, fit_rows, read, search
+from fp9_compare.identify.chips import read as read_chips
+from fp9_compare.identify.measured import open_values, said
+from fp9_compare.identify.probes import drawn, structured
+from fp9_compare.identify.rows import MAGIC, header, inputs
+from fp9_compare.identify.sources import cuda, hip
 
 FP32 = Interface(format("e4m3"), format("e4m3"), fixed_format("fp32"), 32)
 

@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from fp9.studies.digits import images_and_labels
 from fp9.system.missing import MissingTool
+from fp9_ml.experiments.digits import images_and_labels
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="scikit-learn is not installed")
 
@@ -34,7 +34,8 @@ def test_they_are_what_the_package_gives() -> None:
 
 def test_the_package_is_not_imported() -> None:
     program = (
-        "import sys; from fp9.studies.digits import images_and_labels as read; read(); print('sklearn' in sys.modules)"
+        "import sys; from fp9_ml.experiments.digits import images_and_labels; images_and_labels(); "
+        "print('sklearn' in sys.modules)"
     )
     assert subprocess.check_output([sys.executable, "-c", program], text=True) == "False\n"
 

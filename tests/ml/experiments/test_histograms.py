@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fp9.studies.recipes.histograms import HIGHEST, LOWEST, RECORD, draw, measured, panel
-from fp9.studies.recipes.train import load
+from fp9_ml.experiments.histograms import HIGHEST, LOWEST, RECORD, draw, measured, panel
+from fp9_ml.experiments.train import load
 
 FOLDER = Path(__file__).parents[3] / "docs" / "recipes"
 

@@ -13,25 +13,25 @@ import pytest
 from tests.rosters import thinned
 
 import fp9
-import fp9.recipes
-from fp9.recipes.calibration import EXPONENTS
-from fp9.studies.recipes import characters, convolutions, training
-from fp9.studies.recipes.catalogue import CLAIMS, claim
-from fp9.studies.recipes.charts import draw
-from fp9.studies.recipes.claims import Claim
-from fp9.studies.recipes.conversion import (
+import fp9_ml.recipes
+from fp9_ml.experiments import characters, convolutions, training
+from fp9_ml.experiments.catalogue import CLAIMS, claim
+from fp9_ml.experiments.charts import draw
+from fp9_ml.experiments.claims import Claim
+from fp9_ml.experiments.conversion import (
     layer_inputs,
     searched_exponents,
     smoothed,
     with_outliers,
 )
-from fp9.studies.recipes.layers import cross_entropy
-from fp9.studies.recipes.measured import measured, table
-from fp9.studies.recipes.page import page
-from fp9.studies.recipes.products import eight_bit
-from fp9.studies.recipes.reproduce import PAGE, SEEDS, reproduce
-from fp9.studies.recipes.store import Store
-from fp9.studies.recipes.train import FILE, SEED, load, save, train
+from fp9_ml.experiments.layers import cross_entropy
+from fp9_ml.experiments.measured import measured, table
+from fp9_ml.experiments.page import page
+from fp9_ml.experiments.products import eight_bit
+from fp9_ml.experiments.reproduce import PAGE, SEEDS, reproduce
+from fp9_ml.experiments.store import Store
+from fp9_ml.experiments.train import FILE, SEED, load, save, train
+from fp9_ml.recipes.calibration import EXPONENTS
 
 RECORDS = Path(__file__).parents[3] / "docs" / "recipes"
 Network = tuple[dict[str, Any], Callable[[dict[str, Any]], float], dict[str, Any]]
@@ -96,7 +96,7 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_stopped_training_run_goes_on_bit_for_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "KEPT_EVERY", 2)
-    spec = fp9.recipes.recipe("te_delayed(gradient_overflow=inf,loss=adaptive(start_scale=2^100))")
+    spec = fp9_ml.recipes.recipe("te_delayed(gradient_overflow=inf,loss=adaptive(start_scale=2^100))")
     course = training.Course(5, 1e-2, 2, 3)
 
     def run() -> training.Run:

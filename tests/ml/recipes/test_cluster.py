@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from fp9.recipes import ClusterRing, Ring, RoundOff
+from fp9_ml.recipes import ClusterRing, Ring, RoundOff
 
 distributed = pytest.importorskip("distributed")
 

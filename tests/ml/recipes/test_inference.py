@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import fp9
-from fp9.recipes import BatchNorm, Calibrated, Linear, calibrate, recipe, retune_bn, smooth, softmax
+from fp9_ml.recipes import BatchNorm, Calibrated, Linear, calibrate, recipe, retune_bn, smooth, softmax
 
 # --- softmax --------------------------------------------------------------------------------------------------------
 

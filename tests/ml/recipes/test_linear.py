@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 import fp9
-from fp9.recipes import RECIPES, Product, Recipe, Role, Saved, gradients_are_finite, recipe
-from fp9.recipes.linear import encode_scaled, unscaled
+from fp9_ml.recipes import RECIPES, Product, Recipe, Role, Saved, gradients_are_finite, recipe
+from fp9_ml.recipes.linear import encode_scaled, unscaled
 
 EVERY = list(RECIPES.values())
 EXACT = [spec for spec in EVERY if spec.forward is not None]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fp9.formats import format
-from fp9.recipes import LOSSES, Adaptive, Backoff, Constant, LogMax, LossRule, LossScaler
+from fp9_ml.recipes import LOSSES, Adaptive, Backoff, Constant, LogMax, LossRule, LossScaler
 
 E5M2 = format("e5m2")
 RULES: list[LossRule] = [Constant(1000.0), Backoff(window=3), LogMax(1.0), Adaptive(windows=(1, 2, 4), window=2)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fp9.recipes import RECIPES, recipe
+from fp9_ml.recipes import RECIPES, recipe
 
 
 @pytest.mark.parametrize("name", [name for name, spec in RECIPES.items() if spec.forward])

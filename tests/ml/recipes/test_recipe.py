@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import fp9
 from fp9.engines import ENGINES, Engine
-from fp9.recipes import LOSSES, RECIPES, SCALES, Place, Product, Recipe, Role, dumps, loads, recipe
-from fp9.recipes.fields import READERS
 from fp9.units import Cast, Dot, unit
+from fp9_ml.recipes import LOSSES, RECIPES, SCALES, Place, Product, Recipe, Role, dumps, loads, recipe
+from fp9_ml.recipes.fields import READERS
 
 EVERY = list(RECIPES.values())
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fp9.formats import format
-from fp9.recipes import SCALES, Current, Delayed, Fixed, Periodic, Scaler, ScaleRule, Searched, amax, recipe
-from fp9.recipes.scaling import FP32_MAX, factor_onto
+from fp9_ml.recipes import SCALES, Current, Delayed, Fixed, Periodic, Scaler, ScaleRule, Searched, amax, recipe
+from fp9_ml.recipes.scaling import FP32_MAX, factor_onto
 
 E4M3, HIF8 = format("e4m3"), format("hif8")
 MAGNITUDES = st.floats(min_value=2.0**-126, max_value=FP32_MAX, width=32)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 import fp9
 from fp9.formats import Format
 from fp9.golden import evaluate
-from fp9.recipes import RECIPES, Operand, Product, Recipe, Role, recipe
 from fp9.units import Cast, Dot, Mac, MacOp, unit
+from fp9_ml.recipes import RECIPES, Operand, Product, Recipe, Role, recipe
 
 BIASED = recipe("hfp8(activations=hfp8_143(bias=-2),weights=hfp8_143(bias=3))")
 SPECS = [spec for spec in [*RECIPES.values(), BIASED] if spec.units()]

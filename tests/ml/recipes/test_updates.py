@@ -15,9 +15,9 @@ import fp9
 from fp9.formats import Format, format
 from fp9.oracle import casts as oracle
 from fp9.policy import CastPolicy
-from fp9.recipes import Ring, RoundOff, reduce_scatter
-from fp9.recipes.ring import slices
 from fp9.rounding import Overflow
+from fp9_ml.recipes import Ring, RoundOff, reduce_scatter
+from fp9_ml.recipes.ring import slices
 
 W143, R169 = format("hfp8_143"), format("dlfloat16")
 FP32 = format("fp32")

@@ -10,8 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import fp9.torch as ft  # noqa: E402
-from fp9.recipes import Product, recipe  # noqa: E402
+import fp9_ml.torch as ft  # noqa: E402
+from fp9_ml.recipes import Product, recipe  # noqa: E402
 
 nn = torch.nn
 T, B, WIDTH, HEADS = 5, 2, 8, 2
@@ -38,7 +38,7 @@ def pair(name: str, **options: Any) -> tuple[Any, Any]:
 @pytest.mark.parametrize("masks", MASKS)
 def test_the_hosts_products_are_torchs_attention(batch_first: bool, masks: str) -> None:
     own, converted = pair("fp32", batch_first=batch_first)
-    assert type(converted).__module__ == "fp9.torch.attention"
+    assert type(converted).__module__ == "fp9_ml.torch.attention"
     assert converted.state_dict().keys() == own.state_dict().keys()
     found = []
     for module in (own, converted):

@@ -7,8 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import fp9.torch as ft  # noqa: E402
-from fp9.recipes import Linear, calibrate  # noqa: E402
+import fp9_ml.torch as ft  # noqa: E402
+from fp9_ml.recipes import Linear, calibrate  # noqa: E402
 
 nn = torch.nn
 RECIPE = "hif8(scale=searched,last=none)"

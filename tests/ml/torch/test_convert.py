@@ -10,9 +10,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import fp9.torch as ft  # noqa: E402
+import fp9_ml.torch as ft  # noqa: E402
 from fp9.formats import format  # noqa: E402
-from fp9.recipes import recipe  # noqa: E402
+from fp9_ml.recipes import recipe  # noqa: E402
 
 nn = torch.nn
 

@@ -9,8 +9,8 @@ import pytest
 
 
 def test_the_import_without_pytorch_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name == "fp9.torch" or name.startswith("fp9.torch.")]:
+    for name in [name for name in sys.modules if name == "fp9_ml.torch" or name.startswith("fp9_ml.torch.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match=r"needs PyTorch; install it with: pip install .*\[torch\]'$"):
-        importlib.import_module("fp9.torch")
+        importlib.import_module("fp9_ml.torch")

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import fp9.torch as ft  # noqa: E402
+import fp9_ml.torch as ft  # noqa: E402
 
 nn = torch.nn
 

@@ -11,8 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import fp9  # noqa: E402
-import fp9.torch as ft  # noqa: E402
-from fp9.recipes import RoundOff  # noqa: E402
+import fp9_ml.torch as ft  # noqa: E402
+from fp9_ml.recipes import RoundOff  # noqa: E402
 
 nn = torch.nn
 RULE = RoundOff("hfp8_143", "dlfloat16")  # type: ignore[arg-type]

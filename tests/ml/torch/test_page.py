@@ -18,4 +18,4 @@ def test_the_example_of_the_page_runs() -> None:
     torch.manual_seed(0)
     exec(compile(example, str(PAGE), "exec"), names)
     assert names["step"] == 9 and torch.isfinite(names["loss"])
-    assert type(names["model"][0]).__module__ == "fp9.torch.layers"
+    assert type(names["model"][0]).__module__ == "fp9_ml.torch.layers"

@@ -7,8 +7,8 @@ import pytest
 from tests.rosters import one_of_each_kind
 
 from fp9.golden import Model, evaluate, model_of
-from fp9.unitfile import dumps
 from fp9.units import CATALOGUE, Unit
+from fp9.units.toml import dumps
 from fp9.vectors import generate
 
 UNITS = {unit.name: unit for unit in (*one_of_each_kind(False), *one_of_each_kind(True), CATALOGUE["cast_fp32_x4"])}

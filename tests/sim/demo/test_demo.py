@@ -25,11 +25,11 @@ from fp9.cli import main, output
 from fp9.engines import engine
 from fp9.formats import FixedFormat
 from fp9.golden import evaluate
-from fp9.recipes import Product, recipe
 from fp9.scaling import block_format
-from fp9.studies.recipes.measured import ROWS, table
 from fp9.system.missing import MissingTool
 from fp9.units import CATALOGUE, Cast, Dot, Fma, MacOp, Quantiser, Unit
+from fp9_ml.experiments.measured import ROWS, table
+from fp9_ml.recipes import Product, recipe
 from fp9_sim import demo
 from fp9_sim.demo import blocks, hardware, layer, network, operations, report
 from fp9_sim.demo.report.waves import picture

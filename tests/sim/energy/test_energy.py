@@ -17,11 +17,11 @@ from vcd.reader import TokenKind, tokenize
 
 from fp9.cli import main
 from fp9.formats import fixed_format
-from fp9.recipes import Recording, recipe
 from fp9.scaling import block_format
 from fp9.suites import inputs_of
 from fp9.units import CATALOGUE, Quantiser, Unit
 from fp9.vectors.sets import from_inputs
+from fp9_ml.recipes import Recording, recipe
 from fp9_rtl.export.interfaces import handshakes
 from fp9_rtl.synthesis.libraries import LIBRARIES, Library, library
 from fp9_rtl.synthesis.netlist import Netlist, netlist

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from fp9.engines import MacOp
-from fp9.fit import fit
 from fp9.golden import evaluate
 from fp9.units import HANDSHAKE, Dot, unit
+from fp9_compare.identify import fit
 from fp9_rtl import verilog
 from fp9_sim.foreign.box import box
 

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from tests.programs import shared_library
 
 from fp9.cli import main
-from fp9.unitfile import load
 from fp9.units import CATALOGUE, Unit
+from fp9.units.toml import load
 from fp9.vectors import check
 from fp9_sim.packages import write_package
 from fp9_sim.packages.dpi import EXAMPLE_COUNT

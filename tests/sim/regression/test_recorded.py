@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fp9.recipes import Product, Recording, Role, recipe
 from fp9.units import CATALOGUE, Cast
-from fp9.vectors.recorded import from_recording
+from fp9_ml.recipes import Product, Recording, Role, recipe
+from fp9_ml.recorded import from_recording
 from fp9_sim import SIMULATORS, compare
 
 
