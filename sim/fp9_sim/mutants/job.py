@@ -22,10 +22,10 @@ from fp9.vectors import sets as library
 from fp9.vectors.sets import VectorSet
 from fp9_sim.mutants.draw import MOST, SELECT, SELECT_BITS, Mutant, MutantSet
 from fp9_sim.mutants.kinds import NETLIST, Kind
-from fp9_sim.netlists.clocked import circuit, keeps_registers
-from fp9_sim.netlists.equality import Comparison
 from fp9_sim.netlists.gates import WORD, Planes, bit_planes
-from fp9_sim.netlists.solver import State, Verdict
+from fp9_sim.netlists.graphs.clocked import circuit, keeps_registers
+from fp9_sim.netlists.solvers.equality import Comparison
+from fp9_sim.netlists.solvers.solver import State, Verdict
 from fp9_sim.provenance import provenance
 
 DRAWN = 240

@@ -1,24 +1,6 @@
-"""Circuits as graphs: evaluated, compared, cut, counted.
+"""Netlists: evaluated (`gates`), run clock by clock (`cells`), with glitches (`timed`), counted (`toggles`).
 
-Others use its modules `function` (a unit as a function of its data ports), `clocked` (with its registers), `tied` (its
-handshake taken out), `gates` (evaluated), `cells` (run clock by clock), `timed` (with glitches), `equality` (compared),
-`between` (cut between its steps), `solver` (decided by Yosys' SAT solver), `hard` (by CaDiCaL), `alike` and `abc` (by
-ABC), `diagrams` (by its decision diagrams) and `toggles` (counted).
+`graphs` builds, cuts and pairs circuits; `solvers` decides obligations about them.
 """
 
-__all__ = [
-    "abc",
-    "alike",
-    "between",
-    "cells",
-    "clocked",
-    "diagrams",
-    "equality",
-    "function",
-    "gates",
-    "hard",
-    "solver",
-    "tied",
-    "timed",
-    "toggles",
-]
+__all__ = ["cells", "gates", "graphs", "solvers", "timed", "toggles"]

@@ -1,6 +1,6 @@
 """Proofs about a unit's Verilog: every case of every claim decided, and a record of it."""
 
-from fp9_sim.netlists.solver import State
+from fp9_sim.netlists.solvers.solver import State
 from fp9_sim.proofs.claims import claims_of
 from fp9_sim.proofs.job import CASE_SECONDS, CaseRecord, ClaimRecord, ProofRecord, decided, explain, prove
 from fp9_sim.proofs.left import seconds_left

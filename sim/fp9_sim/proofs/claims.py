@@ -10,35 +10,32 @@ import fp9_rtl
 from fp9.engines import ENGINES
 from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast
 from fp9_rtl.sums.gating import holds
-from fp9_sim.netlists.alike import alike
-from fp9_sim.netlists.function import function
-from fp9_sim.netlists.hard import hard
-from fp9_sim.netlists.solver import Obligation, Verdict, combinational
-from fp9_sim.proofs import (
-    aligned_spec,
-    chain_spec,
-    chunk_spec,
-    fixed_spec,
-    fpu_spec,
-    handshake,
-    kulisch_spec,
-    order,
-    pair_spec,
-    stream_spec,
-    window_spec,
-)
-from fp9_sim.proofs.amax_spec import amax_case
-from fp9_sim.proofs.cast_spec import cast_cases
+from fp9_sim.netlists.graphs.function import function
+from fp9_sim.netlists.solvers.alike import alike
+from fp9_sim.netlists.solvers.hard import hard
+from fp9_sim.netlists.solvers.solver import Obligation, Verdict, combinational
+from fp9_sim.proofs import handshake, order
 from fp9_sim.proofs.cones import oblige_cone
-from fp9_sim.proofs.decoder_spec import decoder_cases, upcast_cases
 from fp9_sim.proofs.handshake import handshake_cases, oblige_handshake
-from fp9_sim.proofs.limit_spec import limit_cases
 from fp9_sim.proofs.miter import Case, miter
 from fp9_sim.proofs.order import oblige_order, order_cases
 from fp9_sim.proofs.parts import Lemma, oblige_part, part_cases
-from fp9_sim.proofs.quantiser_spec import element_cases, quantiser_cases
-from fp9_sim.proofs.step_spec import step_cases, step_of, step_verilog
-from fp9_sim.proofs.sum_spec import sum_cases
+from fp9_sim.proofs.specs.casts import stream as stream_spec
+from fp9_sim.proofs.specs.casts.amax import amax_case
+from fp9_sim.proofs.specs.casts.cast import cast_cases
+from fp9_sim.proofs.specs.casts.decoder import decoder_cases, upcast_cases
+from fp9_sim.proofs.specs.casts.limit import limit_cases
+from fp9_sim.proofs.specs.casts.quantiser import element_cases, quantiser_cases
+from fp9_sim.proofs.specs.sums import aligned as aligned_spec
+from fp9_sim.proofs.specs.sums import chain as chain_spec
+from fp9_sim.proofs.specs.sums import chunk as chunk_spec
+from fp9_sim.proofs.specs.sums import fixed as fixed_spec
+from fp9_sim.proofs.specs.sums import fpu as fpu_spec
+from fp9_sim.proofs.specs.sums import kulisch as kulisch_spec
+from fp9_sim.proofs.specs.sums import pair as pair_spec
+from fp9_sim.proofs.specs.sums import window as window_spec
+from fp9_sim.proofs.specs.sums.step import step_cases, step_of, step_verilog
+from fp9_sim.proofs.specs.sums.sum import sum_cases
 
 Oblige = Callable[[str, Case, str], Obligation]
 """From the unit's Verilog, a case, and its specification or control to what a solver is asked."""

@@ -21,11 +21,11 @@ from typing import Any
 
 from fp9.units import Unit
 from fp9_rtl.tools.yosys import run_yosys
-from fp9_sim.netlists.between import nets_of
-from fp9_sim.netlists.diagrams import by_diagrams
-from fp9_sim.netlists.hard import perhaps_hard
-from fp9_sim.netlists.solver import TOP, Obligation
-from fp9_sim.netlists.tied import TIED, tied
+from fp9_sim.netlists.graphs.between import nets_of
+from fp9_sim.netlists.graphs.tied import TIED, tied
+from fp9_sim.netlists.solvers.diagrams import by_diagrams
+from fp9_sim.netlists.solvers.hard import perhaps_hard
+from fp9_sim.netlists.solvers.solver import TOP, Obligation
 from fp9_sim.proofs.miter import Case
 from fp9_sim.proofs.parts import Bits, Lemma, PartCase, fields_of, in_words, present, word
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from fp9.units import Handshake, Unit
 from fp9_rtl.tools.yosys import run_yosys
-from fp9_sim.netlists.solver import TOP, Obligation, by_induction
+from fp9_sim.netlists.solvers.solver import TOP, Obligation, by_induction
 from fp9_sim.proofs.miter import Case
 
 PROVES = {

@@ -19,7 +19,7 @@ import fp9_rtl
 from fp9.golden import evaluate
 from fp9.units import HANDSHAKE, Unit
 from fp9.vectors.sets import port_dtype
-from fp9_sim.netlists.solver import State, Verdict
+from fp9_sim.netlists.solvers.solver import State, Verdict
 from fp9_sim.proofs.claims import CLOCKED, Claim, claims_of
 from fp9_sim.proofs.journal import Journal, Part, journal
 from fp9_sim.proofs.miter import Case

@@ -19,7 +19,7 @@ from typing import Any
 
 from fp9.system import cache
 from fp9.units import Unit
-from fp9_sim.netlists.solver import Obligation, State, Verdict
+from fp9_sim.netlists.solvers.solver import Obligation, State, Verdict
 
 
 @dataclass(frozen=True)

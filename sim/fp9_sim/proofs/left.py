@@ -10,7 +10,7 @@ from typing import Any
 
 import fp9_rtl
 from fp9.units import Unit
-from fp9_sim.netlists.solver import State
+from fp9_sim.netlists.solvers.solver import State
 from fp9_sim.proofs.claims import claims_of
 from fp9_sim.proofs.journal import journal
 

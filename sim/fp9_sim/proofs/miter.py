@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fp9.units import Port, Unit
-from fp9_sim.netlists.function import function_inputs
-from fp9_sim.netlists.solver import TOP
+from fp9_sim.netlists.graphs.function import function_inputs
+from fp9_sim.netlists.solvers.solver import TOP
 
 
 @dataclass(frozen=True)

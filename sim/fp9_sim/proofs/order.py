@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from fp9.units import Unit
-from fp9_sim.netlists.solver import Obligation, by_induction
+from fp9_sim.netlists.solvers.solver import Obligation, by_induction
 from fp9_sim.proofs.handshake import top
 from fp9_sim.proofs.miter import Case
 from fp9_sim.proofs.tagging import TAG_BITS, UNSTALLED, Tagged, tagged_design

@@ -21,11 +21,11 @@ from typing import Any
 
 from fp9.units import Unit
 from fp9_rtl.tools.yosys import run_yosys
-from fp9_sim.netlists.alike import alike
-from fp9_sim.netlists.between import ENTER, LEAVE
-from fp9_sim.netlists.diagrams import by_diagrams
-from fp9_sim.netlists.function import function
-from fp9_sim.netlists.solver import TOP, Obligation, combinational
+from fp9_sim.netlists.graphs.between import ENTER, LEAVE
+from fp9_sim.netlists.graphs.function import function
+from fp9_sim.netlists.solvers.alike import alike
+from fp9_sim.netlists.solvers.diagrams import by_diagrams
+from fp9_sim.netlists.solvers.solver import TOP, Obligation, combinational
 from fp9_sim.proofs.miter import Case
 
 _FIELD = re.compile(r"\b[a-z]\w*\.\w+\b")

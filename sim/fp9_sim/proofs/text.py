@@ -24,8 +24,8 @@ from fp9_rtl.components import build
 from fp9_rtl.export.text.digest import code_digest
 from fp9_rtl.tools.rtlil import WITHOUT_PROCESSES, to_rtlil
 from fp9_rtl.tools.yosys import run_yosys
-from fp9_sim.netlists.abc import limited, program
-from fp9_sim.netlists.solver import State
+from fp9_sim.netlists.solvers.abc import limited, program
+from fp9_sim.netlists.solvers.solver import State
 from fp9_sim.provenance import provenance
 
 TEXT_SECONDS = 900.0

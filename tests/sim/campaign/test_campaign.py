@@ -23,7 +23,7 @@ from fp9_rtl.synthesis.libraries import LIBRARIES, SIDE_BY_SIDE
 from fp9_sim import campaign as library
 from fp9_sim import recounts
 from fp9_sim.cli.campaign import _CLAIMS
-from fp9_sim.netlists.abc import program
+from fp9_sim.netlists.solvers.abc import program
 from fp9_sim.proofs.claims import claims_of
 from fp9_sim.records import EARLIER_CIRCUIT, EARLIER_SUITE, FUNCTIONAL, HOME, NO_RECORD, SWEEPS, path_of
 

@@ -11,8 +11,8 @@ from fp9.units import CATALOGUE, Decoder
 from fp9.vectors import sets as vectors
 from fp9_sim import mutants
 from fp9_sim.mutants import constants, job
-from fp9_sim.netlists.clocked import circuit
 from fp9_sim.netlists.gates import bit_planes
+from fp9_sim.netlists.graphs.clocked import circuit
 
 TWO = Decoder("two", (format("e4m3"),))
 TEXT = "module two(input [2:0] a, output [3:0] y);\n  assign y = a == 3'd5 ? {1'b0, a} : a + 4'd6;\nendmodule\n"

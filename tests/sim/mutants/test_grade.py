@@ -11,12 +11,12 @@ from fp9.units import CATALOGUE, Decoder
 from fp9.vectors import sets as vectors
 from fp9_sim.mutants import job as mutation
 from fp9_sim.mutants.draw import LEVELS, draw
-from fp9_sim.netlists import abc, equality
-from fp9_sim.netlists.clocked import circuit
-from fp9_sim.netlists.cuts import narrowest
-from fp9_sim.netlists.equality import Comparison
 from fp9_sim.netlists.gates import AND, INVERTED, MUX, NOT, OR, XOR, GateNetlist, bit_planes
-from fp9_sim.netlists.solver import State
+from fp9_sim.netlists.graphs.clocked import circuit
+from fp9_sim.netlists.graphs.cuts import narrowest
+from fp9_sim.netlists.solvers import abc, equality
+from fp9_sim.netlists.solvers.equality import Comparison
+from fp9_sim.netlists.solvers.solver import State
 
 
 @pytest.mark.slow

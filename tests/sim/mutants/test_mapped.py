@@ -15,8 +15,8 @@ from fp9.vectors import sets as vectors
 from fp9_sim import mutants
 from fp9_sim.cli.prove import _KINDS
 from fp9_sim.mutants import job, mapped
-from fp9_sim.netlists.clocked import circuit
 from fp9_sim.netlists.gates import bit_planes
+from fp9_sim.netlists.graphs.clocked import circuit
 
 UNIT = CATALOGUE["decoder_hif8"]
 

@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from fp9_sim.netlists import abc
-from fp9_sim.netlists.and_graph import AndGraph
-from fp9_sim.netlists.solver import State
+from fp9_sim.netlists.graphs.and_graph import AndGraph
+from fp9_sim.netlists.solvers import abc
+from fp9_sim.netlists.solvers.solver import State
 
 GRAPH = AndGraph()
 A, B, C = (GRAPH.input(f"code[{bit}]") for bit in range(3))

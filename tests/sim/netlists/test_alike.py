@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fp9_sim.netlists import abc
-from fp9_sim.netlists.alike import alike
-from fp9_sim.netlists.solver import State
+from fp9_sim.netlists.solvers import abc
+from fp9_sim.netlists.solvers.alike import alike
+from fp9_sim.netlists.solvers.solver import State
 
 UNIT = "module unit(input [9:0] a, b, c, output [29:0] y);\n  assign y = a * b * c;\nendmodule\n"
 PROOF = """\

@@ -9,13 +9,13 @@ import pytest
 
 from fp9.formats import format
 from fp9.units import Decoder
-from fp9_sim.netlists import cases, equality
-from fp9_sim.netlists.and_graph import AndGraph, Literal
-from fp9_sim.netlists.cuts import narrowest_near
-from fp9_sim.netlists.equality import Comparison
 from fp9_sim.netlists.gates import AND, XOR, GateNetlist
-from fp9_sim.netlists.implied import Implied
-from fp9_sim.netlists.solver import State
+from fp9_sim.netlists.graphs.and_graph import AndGraph, Literal
+from fp9_sim.netlists.graphs.cuts import narrowest_near
+from fp9_sim.netlists.graphs.implied import Implied
+from fp9_sim.netlists.solvers import cases, equality
+from fp9_sim.netlists.solvers.equality import Comparison
+from fp9_sim.netlists.solvers.solver import State
 
 WIDTH = 4
 

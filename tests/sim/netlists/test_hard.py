@@ -8,9 +8,9 @@ import itertools
 import pytest
 
 from fp9.system.missing import MissingTool
-from fp9_sim.netlists import cadical
-from fp9_sim.netlists.hard import hard
-from fp9_sim.netlists.solver import Obligation, State
+from fp9_sim.netlists.solvers import cadical
+from fp9_sim.netlists.solvers.hard import hard
+from fp9_sim.netlists.solvers.solver import Obligation, State
 
 OPERATORS = ["a & b", "a | b", "a ^ b", "~(a & b)", "~(a | b)", "a ^~ b", "s ? a : b", "~a", "a + b", "1'b1"]
 UNIT = "module unit(input a, b, s, output y);\n  assign y = EXPRESSION;\nendmodule\n"

@@ -12,7 +12,7 @@ from fp9.units import CATALOGUE, Dot, Unit
 from fp9.vectors import sets as vectors
 from fp9_rtl.sums.gating import holds
 from fp9_sim import check
-from fp9_sim.netlists.function import function
+from fp9_sim.netlists.graphs.function import function
 from fp9_sim.netlists.toggles import toggles
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import fp9_rtl
 from fp9.units import Unit
-from fp9_sim.netlists.solver import State
+from fp9_sim.netlists.solvers.solver import State
 from fp9_sim.proofs import CaseRecord, claims_of, decided
 from fp9_sim.proofs.parts import Lemma
 

@@ -14,8 +14,9 @@ import fp9_rtl
 from fp9.engines import engine
 from fp9.formats import format
 from fp9.units import CATALOGUE, Mac
-from fp9_sim.netlists.solver import State
-from fp9_sim.proofs import chain_spec, claims_of, decided
+from fp9_sim.netlists.solvers.solver import State
+from fp9_sim.proofs import claims_of, decided
+from fp9_sim.proofs.specs.sums import chain as chain_spec
 
 _E5M2 = (format("e5m2"),)
 _MAC = dataclasses.replace(

@@ -13,8 +13,8 @@ import fp9_rtl
 from fp9.units import CATALOGUE, Clocking, Handshake, Reset, Unit
 from fp9.vectors import sets as vectors
 from fp9_sim import SIMULATORS, compare, regress
-from fp9_sim.netlists.abc import program
-from fp9_sim.netlists.solver import State
+from fp9_sim.netlists.solvers.abc import program
+from fp9_sim.netlists.solvers.solver import State
 from fp9_sim.proofs import prove_text
 from fp9_sim.proofs.claims import CLOCKED, Claim, claims_of
 

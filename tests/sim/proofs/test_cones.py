@@ -14,8 +14,11 @@ from fp9.engines import ENGINES, engine
 from fp9.formats import format
 from fp9.units import Dot, Mac
 from fp9_rtl.sums.fixed.places import window_of
-from fp9_sim.proofs import claims_of, fixed_spec, kulisch_spec, pair_spec, prove
+from fp9_sim.proofs import claims_of, prove
 from fp9_sim.proofs.cones import flattened
+from fp9_sim.proofs.specs.sums import fixed as fixed_spec
+from fp9_sim.proofs.specs.sums import kulisch as kulisch_spec
+from fp9_sim.proofs.specs.sums import pair as pair_spec
 
 _FIXED = Dot("dot", (format("e4m3"),), (format("e4m3"),), engine("fma_fp32(G=3)"))
 _HFP8 = (format("hfp8_143"), format("hfp8_152"))

@@ -13,9 +13,10 @@ import fp9_rtl
 from fp9.engines import ENGINES
 from fp9.formats import format
 from fp9.units import Fpu
-from fp9_sim.netlists.solver import State
-from fp9_sim.proofs import claims_of, decided, fpu_spec
+from fp9_sim.netlists.solvers.solver import State
+from fp9_sim.proofs import claims_of, decided
 from fp9_sim.proofs.cones import flattened
+from fp9_sim.proofs.specs.sums import fpu as fpu_spec
 
 _UNIT = Fpu("fpu", (format("hfp8_152"),), (format("hfp8_152"),), ENGINES["fmma"])
 _CASES = [

@@ -14,7 +14,7 @@ import pytest
 
 from fp9.system import cache
 from fp9.units import CATALOGUE
-from fp9_sim.netlists.solver import Obligation, State, Verdict
+from fp9_sim.netlists.solvers.solver import Obligation, State, Verdict
 from fp9_sim.proofs import ProofRecord, prove
 from fp9_sim.proofs.journal import Journal, Part
 

@@ -10,7 +10,7 @@ import pytest
 import fp9_rtl
 from fp9.system import cache
 from fp9.units import CATALOGUE
-from fp9_sim.netlists.solver import Obligation, State, Verdict
+from fp9_sim.netlists.solvers.solver import Obligation, State, Verdict
 from fp9_sim.proofs import claims_of, seconds_left
 from fp9_sim.proofs.journal import Part, journal
 

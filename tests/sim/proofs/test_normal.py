@@ -16,9 +16,11 @@ from fp9.formats import FixedFormat
 from fp9.formats.fixed import Specials
 from fp9.rounding import Overflow, Rounding
 from fp9.units import CATALOGUE, Dot, Mac
-from fp9_sim.netlists.solver import State
-from fp9_sim.proofs import aligned_spec, chunk_spec, claims_of, decided
+from fp9_sim.netlists.solvers.solver import State
+from fp9_sim.proofs import claims_of, decided
 from fp9_sim.proofs.cones import flattened
+from fp9_sim.proofs.specs.sums import aligned as aligned_spec
+from fp9_sim.proofs.specs.sums import chunk as chunk_spec
 from fp9_sim.proofs.tagging import tagged_design
 
 _OPERAND = FixedFormat("operand", 3, 1, 3, False, Specials.MERGED, Rounding.RNA)

@@ -12,11 +12,12 @@ import fp9_rtl
 from fp9.engines import engine
 from fp9.formats import format
 from fp9.units import Dot, Mac
-from fp9_sim.netlists.diagrams import by_diagrams, by_places
-from fp9_sim.netlists.solver import State
-from fp9_sim.proofs import claims_of, decided, prove, window_spec
+from fp9_sim.netlists.solvers.diagrams import by_diagrams, by_places
+from fp9_sim.netlists.solvers.solver import State
+from fp9_sim.proofs import claims_of, decided, prove
 from fp9_sim.proofs.parts import dismantled
-from fp9_sim.proofs.step_spec import step_of
+from fp9_sim.proofs.specs.sums import window as window_spec
+from fp9_sim.proofs.specs.sums.step import step_of
 
 _UNIT = Dot("dot", (format("e4m3"),), (format("e4m3"),), engine("hopper(G=2)"))
 

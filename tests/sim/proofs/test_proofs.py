@@ -21,7 +21,7 @@ from fp9_sim.proofs import State, decided, prove
 from fp9_sim.proofs.claims import HANDSHAKE, ORDER, Claim, claims_of
 from fp9_sim.proofs.miter import miter
 from fp9_sim.proofs.order import oblige_tagged
-from fp9_sim.proofs.step_spec import step_of
+from fp9_sim.proofs.specs.sums.step import step_of
 from fp9_sim.proofs.tagging import tagged_design
 
 STEPS = [u for u in CATALOGUE.values() if isinstance(u, Dot) and u.stages and not (u.engine.chunk or u.engine.whole)]

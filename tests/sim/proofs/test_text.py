@@ -9,7 +9,7 @@ import fp9_rtl
 from fp9.engines import ENGINES, engine
 from fp9.formats import format
 from fp9.units import CATALOGUE, Dot, Mac, Unit
-from fp9_sim.netlists.abc import program
+from fp9_sim.netlists.solvers.abc import program
 from fp9_sim.proofs import State, prove_text
 
 pytestmark = pytest.mark.skipif(not program(), reason="ABC is not installed")

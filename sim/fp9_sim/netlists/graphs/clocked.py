@@ -13,8 +13,8 @@ from pathlib import Path
 from fp9.units import Dot, Unit
 from fp9_rtl.sums.gating import holds
 from fp9_rtl.tools.yosys import run_yosys
-from fp9_sim.netlists.function import function
-from fp9_sim.netlists.tied import tied
+from fp9_sim.netlists.graphs.function import function
+from fp9_sim.netlists.graphs.tied import tied
 
 # Without their values at reset, registers of the handshake that take a constant are that constant.
 _FLATTEN = """\

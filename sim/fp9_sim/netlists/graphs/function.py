@@ -18,8 +18,8 @@ from typing import Any
 from fp9.units import Cast, Dot, Mac, Port, Unit
 from fp9_rtl.sums.gating import holds
 from fp9_rtl.tools.yosys import run_yosys
-from fp9_sim.netlists.between import gather
-from fp9_sim.netlists.tied import TIED, tied
+from fp9_sim.netlists.graphs.between import gather
+from fp9_sim.netlists.graphs.tied import TIED, tied
 
 ACCUMULATOR = "accumulator"
 """Name of the input that stands for an accumulator register."""

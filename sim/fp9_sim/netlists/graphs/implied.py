@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from fp9_sim.netlists.and_graph import AndGraph, Literal
+from fp9_sim.netlists.graphs.and_graph import AndGraph, Literal
 
 Known = Mapping[int, int]
 """Nodes with their values."""

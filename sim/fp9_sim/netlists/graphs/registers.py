@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from fp9_sim.netlists.and_graph import AndGraph, Literal
 from fp9_sim.netlists.gates import AND, MUX, GateNetlist, Row, in_order
+from fp9_sim.netlists.graphs.and_graph import AndGraph, Literal
 
 Register = tuple[int, int]
 """The nets of D and Q."""

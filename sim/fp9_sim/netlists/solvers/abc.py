@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from fp9_sim.netlists.and_graph import AndGraph, Literal
-from fp9_sim.netlists.solver import State, Verdict
+from fp9_sim.netlists.graphs.and_graph import AndGraph, Literal
+from fp9_sim.netlists.solvers.solver import State, Verdict
 
 PROGRAMS = ("berkeley-abc", "yosys-abc", "abc")
 """Names under which ABC is installed."""

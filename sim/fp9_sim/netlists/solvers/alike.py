@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fp9_rtl.tools.yosys import run_yosys
-from fp9_sim.netlists import abc
-from fp9_sim.netlists.solver import PREPARE, TOP, Obligation, State, Verdict, combinational
+from fp9_sim.netlists.solvers import abc
+from fp9_sim.netlists.solvers.solver import PREPARE, TOP, Obligation, State, Verdict, combinational
 
 TO_BLIF = (
     PREPARE.replace(f"-top {TOP}", "-top wrong")

@@ -24,10 +24,10 @@ from collections.abc import Collection, Iterator, Mapping
 
 from fp9.system import cache
 from fp9_rtl.tools.cache import load, store
-from fp9_sim.netlists import cadical
-from fp9_sim.netlists.and_graph import AndGraph, Literal
-from fp9_sim.netlists.implied import Implied, Known
-from fp9_sim.netlists.solver import State, Verdict
+from fp9_sim.netlists.graphs.and_graph import AndGraph, Literal
+from fp9_sim.netlists.graphs.implied import Implied, Known
+from fp9_sim.netlists.solvers import cadical
+from fp9_sim.netlists.solvers.solver import State, Verdict
 
 _SECONDS, _LAST_SECONDS = 2.0, 60.0
 """Limits of a case before it is taken in two, of the processor: by a decision, and by a bit of a number."""

@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from fp9_rtl.tools.yosys import run_yosys
-from fp9_sim.netlists import abc
-from fp9_sim.netlists.alike import TO_BLIF, with_wrong
-from fp9_sim.netlists.solver import Obligation, State, Verdict, at_once, combinational
+from fp9_sim.netlists.solvers import abc
+from fp9_sim.netlists.solvers.alike import TO_BLIF, with_wrong
+from fp9_sim.netlists.solvers.solver import Obligation, State, Verdict, at_once, combinational
 
 _BLIF = "wrong.blif"
 _NODES = 50_000_000

@@ -28,14 +28,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.units import Unit
-from fp9_sim.netlists import abc, cases
-from fp9_sim.netlists.cuts import narrowest, narrowest_near
 from fp9_sim.netlists.gates import GateNetlist, Planes
-from fp9_sim.netlists.pair import Pair
-from fp9_sim.netlists.reach import depths, furthest, in_common
-from fp9_sim.netlists.registers import keepers, opened
-from fp9_sim.netlists.sequences import Sequences
-from fp9_sim.netlists.solver import State, Verdict
+from fp9_sim.netlists.graphs.cuts import narrowest, narrowest_near
+from fp9_sim.netlists.graphs.reach import depths, furthest, in_common
+from fp9_sim.netlists.graphs.registers import keepers, opened
+from fp9_sim.netlists.solvers import abc, cases
+from fp9_sim.netlists.solvers.pair import Pair
+from fp9_sim.netlists.solvers.sequences import Sequences
+from fp9_sim.netlists.solvers.solver import State, Verdict
 
 _WHOLE_SECONDS = 5.0
 """Limit of the proof that looks at the outputs alone; most are done in less."""

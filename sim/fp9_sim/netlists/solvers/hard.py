@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from fp9_rtl.tools.yosys import run_yosys
-from fp9_sim.netlists import cadical
 from fp9_sim.netlists.gates import AND, INVERTED, MUX, NOT, OR, XOR, GateNetlist, Row
-from fp9_sim.netlists.solver import PREPARE, TOP, Obligation, State, Verdict, at_once
+from fp9_sim.netlists.solvers import cadical
+from fp9_sim.netlists.solvers.solver import PREPARE, TOP, Obligation, State, Verdict, at_once
 
 _TO_GATES = """\
 opt -full

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.units import Unit
-from fp9_sim.netlists import abc
-from fp9_sim.netlists.and_graph import AndGraph, Literal
 from fp9_sim.netlists.gates import WORD, GateNetlist, Planes, Row, bit_planes, evaluate, in_order
-from fp9_sim.netlists.solver import State, Verdict
+from fp9_sim.netlists.graphs.and_graph import AndGraph, Literal
+from fp9_sim.netlists.solvers import abc
+from fp9_sim.netlists.solvers.solver import State, Verdict
 
 STEPS = 96
 """Operations of a sequence that is simulated: more than the longest chunk has."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fp9.formats import FixedFormat
 from fp9.units import Cast
-from fp9_sim.netlists.function import ACCUMULATOR
+from fp9_sim.netlists.graphs.function import ACCUMULATOR
 from fp9_sim.proofs.miter import Case
 
 

@@ -16,7 +16,7 @@ from fp9.policy import CastPolicy
 from fp9.rounding import FLAG_BITS, Flags
 from fp9.units import Cast
 from fp9_sim.proofs.miter import Case, selected
-from fp9_sim.proofs.stochastic_spec import stochastic
+from fp9_sim.proofs.specs.casts.stochastic import stochastic
 
 Table = ThresholdTable | HybridTable
 

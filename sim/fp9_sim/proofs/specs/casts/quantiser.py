@@ -17,8 +17,8 @@ from fp9.policy import CastPolicy
 from fp9.rounding import FLAG_BITS
 from fp9.scaling import ScaleRule
 from fp9.units import Quantiser
-from fp9_sim.proofs.cast_spec import broken, expected, magnitude, table_of
 from fp9_sim.proofs.miter import Case, selected
+from fp9_sim.proofs.specs.casts.cast import broken, expected, magnitude, table_of
 
 
 def quantiser_cases(unit: Quantiser) -> Iterator[Case]:

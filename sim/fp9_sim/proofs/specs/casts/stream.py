@@ -11,12 +11,12 @@ import dataclasses
 from collections.abc import Iterator
 
 from fp9.units import Quantiser
-from fp9_sim.netlists.function import function
-from fp9_sim.netlists.solver import Obligation, by_induction, combinational
+from fp9_sim.netlists.graphs.function import function
+from fp9_sim.netlists.solvers.solver import Obligation, by_induction, combinational
 from fp9_sim.proofs.handshake import top
 from fp9_sim.proofs.miter import Case, miter, selected
 from fp9_sim.proofs.order import oblige_order, order_cases
-from fp9_sim.proofs.quantiser_spec import scale_specifications
+from fp9_sim.proofs.specs.casts.quantiser import scale_specifications
 from fp9_sim.proofs.stream_netlist import GIVEN, behind, behind_block, exposed
 
 PROVES_HANDSHAKE = (

@@ -10,8 +10,8 @@ from fp9.engines import Addend, Truncation
 from fp9.units import Dot
 from fp9_rtl.sums.adder import EXTRA_BITS
 from fp9_sim.proofs.cones import ConeLemma, cone
-from fp9_sim.proofs.normal_spec import code_term, is_nan, is_normal, products_of, rounded_up, sum_of_two
-from fp9_sim.proofs.round_spec import PLACE
+from fp9_sim.proofs.specs.sums.normal import code_term, is_nan, is_normal, products_of, rounded_up, sum_of_two
+from fp9_sim.proofs.specs.sums.round import PLACE
 
 PROVES = (
     "result and flags equal the sum in the window of the engine's record: exact products, they and the addend cut "

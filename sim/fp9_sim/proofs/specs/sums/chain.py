@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping
 from graphlib import TopologicalSorter
 
 from fp9.units import Dot, Mac
-from fp9_sim.netlists.alike import alike
-from fp9_sim.netlists.between import ENTER, LEAVE
-from fp9_sim.netlists.function import function
-from fp9_sim.netlists.solver import Obligation
+from fp9_sim.netlists.graphs.between import ENTER, LEAVE
+from fp9_sim.netlists.graphs.function import function
+from fp9_sim.netlists.solvers.alike import alike
+from fp9_sim.netlists.solvers.solver import Obligation
 from fp9_sim.proofs.miter import Case
 from fp9_sim.proofs.parts import Bits, Lemma, Netlist, PartCase, dismantled
-from fp9_sim.proofs.step_spec import step_of, step_verilog
-from fp9_sim.proofs.window_spec import after, entering
+from fp9_sim.proofs.specs.sums.step import step_of, step_verilog
+from fp9_sim.proofs.specs.sums.window import after, entering
 
 
 def is_offered(unit: Dot) -> bool:

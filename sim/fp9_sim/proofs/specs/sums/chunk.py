@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from fp9.units import Dot, Mac, MacOp
 from fp9_sim.proofs.cones import ConeLemma
-from fp9_sim.proofs.normal_spec import (
+from fp9_sim.proofs.specs.sums.normal import (
     code_term,
     is_nan,
     is_normal,

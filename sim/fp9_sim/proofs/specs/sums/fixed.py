@@ -14,8 +14,8 @@ from fp9.units import Dot
 from fp9_rtl.sums.fixed.places import window_of
 from fp9_rtl.sums.steps import is_fixed_point
 from fp9_sim.proofs.cones import ConeLemma
-from fp9_sim.proofs.place_spec import Places
-from fp9_sim.proofs.round_spec import DECIDED, PLACE, rounded
+from fp9_sim.proofs.specs.sums.place import Places
+from fp9_sim.proofs.specs.sums.round import DECIDED, PLACE, rounded
 
 PROVES = (
     "result and flags equal the exact sum of the products and the addend, rounded once, for all operands and addends; "

@@ -12,13 +12,13 @@ import fp9_rtl
 from fp9.formats import FixedFormat
 from fp9.rounding import Overflow
 from fp9.units import Cast, Dot, Fpu, FpuOp, Unit, Upcast
-from fp9_sim.netlists.alike import alike
-from fp9_sim.netlists.solver import Obligation
+from fp9_sim.netlists.solvers.alike import alike
+from fp9_sim.netlists.solvers.solver import Obligation
 from fp9_sim.proofs.cones import ConeLemma, oblige_cone
 from fp9_sim.proofs.miter import Case, miter
-from fp9_sim.proofs.normal_spec import code_term, is_nan, rounded_up, sum_of_two
 from fp9_sim.proofs.parts import PartCase, part_cases
-from fp9_sim.proofs.round_spec import PLACE
+from fp9_sim.proofs.specs.sums.normal import code_term, is_nan, rounded_up, sum_of_two
+from fp9_sim.proofs.specs.sums.round import PLACE
 
 PROVES = (
     "result and flags, for all operands: with FMMA those of the dot of the same formats and engine, with UPCAST and "

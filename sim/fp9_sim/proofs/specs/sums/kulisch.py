@@ -9,8 +9,8 @@ from __future__ import annotations
 from fp9.rounding import Flags
 from fp9.units import Dot, Mac, MacOp, product_range
 from fp9_sim.proofs.cones import HELD, NEXT, ConeLemma
-from fp9_sim.proofs.place_spec import Places
-from fp9_sim.proofs.round_spec import DECIDED
+from fp9_sim.proofs.specs.sums.place import Places
+from fp9_sim.proofs.specs.sums.round import DECIDED
 
 PROVES = (
     "after every operation the register holds the exact sum of the products since the last LOAD or CLEAR, modulo its "

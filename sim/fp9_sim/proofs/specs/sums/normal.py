@@ -14,8 +14,8 @@ from fp9.rounding import Rounding
 from fp9.units import Dot
 from fp9_rtl.rounding.facts import sum_facts
 from fp9_sim.proofs.cones import ConeLemma, cone
-from fp9_sim.proofs.product_spec import Products
-from fp9_sim.proofs.round_spec import PLACE
+from fp9_sim.proofs.specs.sums.product import Products
+from fp9_sim.proofs.specs.sums.round import PLACE
 
 
 def is_normal(unit: Dot) -> bool:

@@ -14,7 +14,7 @@ from fp9_rtl.rounding.facts import sum_facts
 from fp9_rtl.sums.pair import HEADROOM, window_bits
 from fp9_rtl.sums.steps import is_pair
 from fp9_sim.proofs.cones import ConeLemma
-from fp9_sim.proofs.normal_spec import (
+from fp9_sim.proofs.specs.sums.normal import (
     code_term,
     is_nan,
     is_normal,
@@ -24,7 +24,7 @@ from fp9_sim.proofs.normal_spec import (
     products_of,
     rounded_up,
 )
-from fp9_sim.proofs.round_spec import PLACE
+from fp9_sim.proofs.specs.sums.round import PLACE
 
 PROVES = (
     "result and flags equal the exact sum of both products and the addend, rounded once to nearest, for all operands "

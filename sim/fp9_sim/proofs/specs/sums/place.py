@@ -9,8 +9,8 @@ from fp9.formats import floor_log2
 from fp9.units import Dot, product_range
 from fp9_rtl.sums.fixed.places import product_bias
 from fp9_sim.proofs.cones import ConeLemma, cone
-from fp9_sim.proofs.product_spec import Products
-from fp9_sim.proofs.round_spec import PLACE
+from fp9_sim.proofs.specs.sums.product import Products
+from fp9_sim.proofs.specs.sums.round import PLACE
 
 
 @dataclass(frozen=True)

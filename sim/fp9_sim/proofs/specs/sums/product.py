@@ -15,7 +15,7 @@ from fp9.formats import Format, Kind, ScaledInteger, floor_log2, pow2
 from fp9.oracle import casts as oracle
 from fp9.units import Dot, significand_bits
 from fp9_sim.proofs.parts import Lemma
-from fp9_sim.proofs.round_spec import PLACE
+from fp9_sim.proofs.specs.sums.round import PLACE
 
 STEPS = ("decode", "multiply")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fp9_rtl
 from fp9.units import Dot, Fma, Mac, MacOp
-from fp9_sim.netlists.function import ACCUMULATOR
+from fp9_sim.netlists.graphs.function import ACCUMULATOR
 from fp9_sim.proofs.miter import Case
 
 

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from fp9.formats import FixedFormat, Format
 from fp9.rounding import Flags
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Fma, significand_bits
-from fp9_sim.proofs.decoder_spec import decoded
 from fp9_sim.proofs.miter import Case, selected
+from fp9_sim.proofs.specs.casts.decoder import decoded
 
 _EXPONENT_BITS = 12
 _PRODUCT_BITS = 8

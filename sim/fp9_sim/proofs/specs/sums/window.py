@@ -14,12 +14,12 @@ from fp9.rounding import Flags
 from fp9.units import Dot, Mac, MacOp
 from fp9_rtl.sums.adder import EXTRA_BITS
 from fp9_rtl.sums.steps import has_integers
-from fp9_sim.netlists.between import ENTER, LEAVE
-from fp9_sim.netlists.function import ACCUMULATOR
+from fp9_sim.netlists.graphs.between import ENTER, LEAVE
+from fp9_sim.netlists.graphs.function import ACCUMULATOR
 from fp9_sim.proofs.parts import Lemma
-from fp9_sim.proofs.product_spec import Products
-from fp9_sim.proofs.round_spec import DECIDED, PLACE, rounded
-from fp9_sim.proofs.tree_spec import tree_lemmas
+from fp9_sim.proofs.specs.sums.product import Products
+from fp9_sim.proofs.specs.sums.round import DECIDED, PLACE, rounded
+from fp9_sim.proofs.specs.sums.tree import tree_lemmas
 
 PROVES = (
     "result and flags equal the sum in the window of the engine's record: exact products, each term cut below the "

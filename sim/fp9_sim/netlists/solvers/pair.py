@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from fp9.formats import HFP8_BIASES
 from fp9.units import Port, Unit
-from fp9_sim.netlists.and_graph import AndGraph, Literal
 from fp9_sim.netlists.gates import GateNetlist, Planes, bit_planes, evaluate
-from fp9_sim.netlists.registers import Register, as_wires, opened
-from fp9_sim.netlists.solver import TOP, State, Verdict, run
+from fp9_sim.netlists.graphs.and_graph import AndGraph, Literal
+from fp9_sim.netlists.graphs.registers import Register, as_wires, opened
+from fp9_sim.netlists.solvers.solver import TOP, State, Verdict, run
 
 STATE = "registers"
 """Name of the input that stands for the registers that hold state, in a counterexample."""

@@ -1,0 +1,1 @@
+"""What decides an obligation about circuits: ABC, CaDiCaL, Yosys, and case splits around them."""

@@ -1,0 +1,1 @@
+"""Specifications of units that convert: casts, decoders, quantisers, running maxima."""

@@ -1,0 +1,1 @@
+"""Specifications of units that add products, by parts: products, window, sum, rounding."""
