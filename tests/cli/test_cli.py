@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -184,6 +185,10 @@ BAD = [
     (["sim", "abacus"], "unknown unit"),
     (["sim", "decoder_hif8", "--simulator", "abacus"], "unknown simulator 'abacus'"),
     (["sim", "decoder_hif8", "--waves", "w.vcd"], "choose the simulator"),
+    (
+        ["sim", "abacus", "--simulator", "verilator", "--waves", "w.fst"],
+        "with verilator, give a name that ends in .vcd",
+    ),
     (["synth", "abacus"], "unknown unit"),
     (["synth", "decoder_hif8", "--library", "osu1"], "unknown library 'osu1'"),
     (["report", "missing.json"], "missing.json: no such file"),
@@ -230,6 +235,16 @@ def test_a_missing_simulator_is_named_with_what_to_install(tmp_path: Path, monke
     monkeypatch.setenv("PATH", str(tmp_path))
     result = run("sim", "decoder_hif8", "--simulator", "icarus", "--count", 10)
     assert_one_sentence(result, "apt-get install iverilog")
+
+
+def test_a_run_that_compared_nothing_counts_no_mismatches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = fp9.verilog(CATALOGUE["decoder_hif8"])  # type: ignore[attr-defined]
+    monkeypatch.setattr("fp9_rtl.verilog", lambda *_: re.sub(r"\bnan\b", "nano", text))
+    result = run("sim", "decoder_hif8", "--simulator", "icarus")
+    assert result.exit_code == 1
+    assert "not compared" in result.stdout
+    assert "there is no port nan" in result.stdout
 
 
 def test_a_missing_package_is_named_with_the_extra() -> None:

@@ -1,6 +1,6 @@
 """Suites with their expected results, as sets and as files with manifests."""
 
-from fp9.vectors.checks import Checked, WrongValue, check
+from fp9.vectors.checks import Checked, WrongValue, check, read_for
 from fp9.vectors.manifests import manifest_path, policies, read_manifest
 from fp9.vectors.sets import VectorSet, concatenate, digest, export, from_inputs, generate, read
 
@@ -17,5 +17,6 @@ __all__ = [
     "manifest_path",
     "policies",
     "read",
+    "read_for",
     "read_manifest",
 ]

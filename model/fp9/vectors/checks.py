@@ -50,14 +50,42 @@ def check(path: Path | str, unit: Unit | None = None) -> Checked:
     """
     path = Path(path)
     vectors = read(path, unit)
+    faults = [*_damages(path), *_mixed_up(path, vectors)]
+    return Checked(path, len(vectors), (*faults, *_other_inputs(vectors)), _wrong_values(vectors))
+
+
+def read_for(unit: Unit, path: Path | str) -> VectorSet:
+    """The vectors of a file that was exported for this unit and has not changed since, as a simulation takes them.
+
+    The expected results are those of the file. Raises ValueError for a changed or truncated file and for vectors of
+    another unit, OSError where the file cannot be read.
+    """
+    path = Path(path)
+    said = read_manifest(path)
+    again = f"export vectors of {unit.name} again"
+    if said["unit"] != unit.name:
+        raise ValueError(f"{path} holds vectors of {said['unit']}, not of {unit.name}; {again}")
+    if damages := _damages(path):
+        raise ValueError(f"{path} has changed since its export: {damages[0]}; {again}")
+    vectors = read(path, unit)
+    if faults := _mixed_up(path, vectors):
+        raise ValueError(f"{path} holds no vectors of this {unit.name}: {faults[0]}; {again}")
+    return vectors
+
+
+def _damages(path: Path) -> list[str]:
+    """What is wrong with the bytes of a file."""
+    same = hashlib.sha256(path.read_bytes()).hexdigest() == read_manifest(path)["sha256"]
+    return [] if same else ["its SHA-256 is not that of the manifest"]
+
+
+def _mixed_up(path: Path, vectors: VectorSet) -> list[str]:
+    """What a manifest says otherwise than the unit and the vectors of its file have it."""
     manifest = read_manifest(path)
-    faults = []
-    if hashlib.sha256(path.read_bytes()).hexdigest() != manifest["sha256"]:
-        faults.append("its SHA-256 is not that of the manifest")
-    faults += differences(manifest, vectors.unit, form_of(path))
+    faults = differences(manifest, vectors.unit, form_of(path))
     if manifest["count"] != len(vectors):
         faults.append(f"it holds {len(vectors)} operations, its manifest says {manifest['count']}")
-    return Checked(path, len(vectors), (*faults, *_other_inputs(vectors)), _wrong_values(vectors))
+    return faults
 
 
 def _wrong_values(vectors: VectorSet) -> tuple[WrongValue, ...]:

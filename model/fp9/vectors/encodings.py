@@ -117,9 +117,17 @@ def _digits(port: Port, column: np.ma.MaskedArray[Any, Any]) -> list[str]:
 
 
 def _from_lines(data: bytes, ports: tuple[Port, ...], comment: str, separator: str | None) -> Columns:
-    text = _text(data)
-    rows = [line.split(separator) for line in text.splitlines() if line.strip() and not line.startswith(comment)]
-    return _from_cells(rows, ports, lambda cell: int(cell, 16), lambda cell: cell.startswith("x"))
+    lines = enumerate(_text(data).splitlines(), start=1)
+    rows = {number: line.split(separator) for number, line in lines if line.strip() and not line.startswith(comment)}
+    return hex_columns(rows, ports)
+
+
+def hex_columns(rows: Mapping[int, list[str]], ports: tuple[Port, ...]) -> Columns:
+    """The columns of rows of hex cells, by the number of their line; a cell of x alone carries no meaning.
+
+    Raises ValueError that names the line for too few or too many cells, what is no number, and a number too wide.
+    """
+    return _from_cells(rows, ports, lambda cell: int(cell, 16), lambda cell: set(cell) == {"x"})
 
 
 def _text(data: bytes) -> str:
@@ -130,19 +138,34 @@ def _text(data: bytes) -> str:
 
 
 def _from_cells(
-    rows: list[list[str]], ports: tuple[Port, ...], number: Callable[[str], int], empty: Callable[[str], bool]
+    rows: Mapping[int, list[str]], ports: tuple[Port, ...], number: Callable[[str], int], empty: Callable[[str], bool]
 ) -> Columns:
-    if not rows or any(len(row) != len(ports) for row in rows):
-        raise ValueError(f"every line must have {len(ports)} columns, and there must be one")
+    if not rows:
+        raise ValueError(f"it has no line of {len(ports)} columns")
+    for line, row in rows.items():
+        if len(row) != len(ports):
+            names = " ".join(port.name for port in ports)
+            raise ValueError(f"line {line} has {len(row)} columns; give {len(ports)}: {names}")
     columns = {}
-    for port, cells in zip(ports, zip(*rows, strict=True), strict=True):
+    for port, cells in zip(ports, zip(*rows.values(), strict=True), strict=True):
         mask = [empty(cell) for cell in cells]
-        try:
-            values = [0 if masked else number(cell) for cell, masked in zip(cells, mask, strict=True)]
-        except ValueError:
-            raise ValueError(f"column {port.name} holds something that is no number") from None
+        values = [
+            0 if masked else _cell(port, cell, number, line)
+            for line, cell, masked in zip(rows, cells, mask, strict=True)
+        ]
         columns[port.name] = _column(port, values, mask)
     return columns
+
+
+def _cell(port: Port, cell: str, number: Callable[[str], int], line: int) -> int:
+    """The value of a cell. Raises ValueError that names the line for what is no number, or too wide for the port."""
+    try:
+        value = number(cell)
+    except ValueError:
+        raise ValueError(f"line {line} has {cell!r} in column {port.name}, which is no number") from None
+    if value < 0 or value >> port.width:
+        raise ValueError(f"line {line} has {cell} in column {port.name}, which does not fit its {port.width} bits")
+    return value
 
 
 def _column(port: Port, values: list[int], mask: list[bool]) -> np.ma.MaskedArray[Any, Any]:
@@ -167,7 +190,7 @@ def _from_csv(data: bytes, ports: tuple[Port, ...]) -> Columns:
     heading, *rows = [*csv.reader(io.StringIO(_text(data)))] or [[]]
     if heading != [port.name for port in ports]:
         raise ValueError(f"its heading must be {','.join(port.name for port in ports)}")
-    return _from_cells(rows, ports, int, lambda cell: not cell)
+    return _from_cells(dict(enumerate(rows, start=2)), ports, int, lambda cell: not cell)
 
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from fp9.suites import inputs_of
 from fp9.units import Unit
-from fp9.vectors.encodings import FILE_FORMATS
+from fp9.vectors.encodings import FILE_FORMATS, hex_columns
 from fp9.vectors.sets import VectorSet, concatenate, from_inputs
 
 DRAWN = 100_000
@@ -102,16 +102,7 @@ def verified(unit: Unit, lines: Iterable[str], shown: int = 20) -> Verdict:
 
 def _compared(unit: Unit, batch: list[tuple[int, str]]) -> list[Wrong]:
     """The lines of a batch that differ."""
-    ports = (*unit.inputs, *unit.outputs)
-    for number, line in batch:
-        if len(line.split()) != len(ports):
-            names = " ".join(port.name for port in ports)
-            raise ValueError(f"line {number} has {len(line.split())} columns; give {len(ports)}: {names}")
-    numbers, texts = zip(*batch, strict=True)
-    try:
-        columns = _FORM.decode("\n".join(texts).encode(), ports)
-    except ValueError as error:
-        raise ValueError(f"lines {numbers[0]} to {numbers[-1]}: {error}") from None
+    columns = hex_columns({number: line.split() for number, line in batch}, (*unit.inputs, *unit.outputs))
     model = from_inputs(unit, {port.name: columns[port.name].data for port in unit.inputs})
     differs = np.zeros(len(batch), dtype=np.bool_)
     for port in unit.outputs:
@@ -119,7 +110,7 @@ def _compared(unit: Unit, batch: list[tuple[int, str]]) -> list[Wrong]:
         differs |= (columns[port.name].data != model.expected[port.name]) & cared
     return [
         Wrong(
-            numbers[index],
+            batch[index][0],
             {port.name: int(model.inputs[port.name][index]) for port in unit.inputs},
             {port.name: int(model.expected[port.name][index]) for port in unit.outputs},
             {port.name: int(columns[port.name].data[index]) for port in unit.outputs},

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 _PATH = click.Path(path_type=Path)
 
+NOT_COMPARED = "not compared"
+"""Stands for the number of mismatches of a run that ended before any result was compared."""
+
 
 @click.command(cls=Command)
 @click.argument("name", metavar="UNIT", type=UNIT)
@@ -124,25 +127,30 @@ def sim(
     """
     with extra("sim"):
         from fp9_sim import SIMULATORS, regress  # slow to load
-    from fp9.vectors import sets as library  # slow to load
+        from fp9_sim.regression.run import waves_kind  # slow to load
+    from fp9 import vectors as library  # slow to load
 
     chosen = simulators or SIMULATORS
     if waves is not None and len(chosen) > 1:
         raise UserError("--waves writes one file; choose the simulator too, as in: --simulator icarus")
+    waves_kind(waves, chosen[0])
     unit = load_unit(name, settings)
     doing(f"{unit.name}: golden vectors")
     if path is None:
         suites = [library.generate(unit, "corner", seed=seed), library.generate(unit, "random", count, seed)]
         vectors = library.concatenate(suites)
     else:
-        vectors = library.read(path, unit)
+        vectors = library.read_for(unit, path)
     regressions = []
     with progress_bar() as progress:
         for done, simulator in enumerate(chosen):
             progress(f"{unit.name}: {len(vectors)} operations on {simulator}", done, len(chosen))
             regressions.append(regress(unit, vectors, simulator, seed=seed, waves=waves, coverage=coverage))
     records = [regression.to_dict() for regression in regressions]
-    rows = [[r["simulator"], r["checked"], r["total_mismatches"], f"{r['seconds']:.1f}"] for r in records]
+    rows = [
+        [r.simulator, r.checked, r.total_mismatches if r.compared else NOT_COMPARED, f"{r.seconds:.1f}"]
+        for r in regressions
+    ]
     columns = ["simulator", "operations", "mismatches", "seconds"]
     reports = [str(said) for r in regressions for said in (*r.violations, *r.mismatches)]
     tables = [table(unit.name, columns, rows, numbers=columns[1:]), *_coverage_tables(regressions[0])]

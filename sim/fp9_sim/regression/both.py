@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.units import Unit
-from fp9.vectors.sets import VectorSet, read
+from fp9.vectors.checks import read_for
+from fp9.vectors.sets import VectorSet
 from fp9_sim.benches.scoreboard import Answers
 from fp9_sim.regression.run import Regression, regress
 from fp9_sim.simulators.build import DEFAULT_FOLDER
@@ -45,7 +46,7 @@ def compare(
     Arguments and errors are those of `regress`. Outputs that carry no meaning may differ: Icarus can give an x there,
     which Verilator does not know.
     """
-    checked = vectors if isinstance(vectors, VectorSet) else read(vectors, unit)
+    checked = vectors if isinstance(vectors, VectorSet) else read_for(unit, vectors)
 
     def run(simulator: str) -> Regression:
         return regress(unit, checked, simulator, seed=seed, stalls=stalls, build_dir=build_dir, verilog=verilog)

@@ -13,7 +13,8 @@ from typing import Any
 import fp9_rtl
 from fp9.system.files import write_whole
 from fp9.units import Unit
-from fp9.vectors.sets import VectorSet, read
+from fp9.vectors.checks import read_for
+from fp9.vectors.sets import VectorSet
 from fp9_sim import coverage as functional
 from fp9_sim.benches.exchange import COVERAGE, COVERAGE_JSON, FOLDER_VARIABLE, Order, Outcome
 from fp9_sim.benches.scoreboard import KEPT, Answers, Mismatch, mismatches
@@ -53,6 +54,11 @@ class Regression:
         """Whether every operation gave the expected result and the handshake was kept."""
         return not self.total_mismatches and not self.violations
 
+    @property
+    def compared(self) -> bool:
+        """Whether results were compared: a run that a violation ended leaves none."""
+        return bool(self.checked)
+
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON; the answers themselves are left out."""
         return {
@@ -60,6 +66,7 @@ class Regression:
             "simulator": self.simulator,
             "version": self.version,
             "passed": self.passed,
+            "compared": self.compared,
             "checked": self.checked,
             "total_mismatches": self.total_mismatches,
             "mismatches": [mismatch.to_dict() for mismatch in self.mismatches],
@@ -98,13 +105,13 @@ def regress(
     for a simulator that is not installed, SimulatorError where it refuses the design or gives no result.
     """
     started = time.perf_counter()
-    checked = vectors if isinstance(vectors, VectorSet) else read(vectors, unit)
+    checked = vectors if isinstance(vectors, VectorSet) else read_for(unit, vectors)
     if checked.unit != unit:
         raise ValueError(f"vectors of {checked.unit.name} given for {unit.name}; give vectors of the same spec")
     if not len(checked):
         raise ValueError(f"no vectors given for {unit.name}; a run that checks nothing would prove nothing")
     found = tools.find(simulator)
-    kind = _waves_kind(waves, found.name)
+    kind = waves_kind(waves, found.name)
     built = build(unit, fp9_rtl.verilog(unit) if verilog is None else verilog, found, Path(build_dir), kind)
     if coverage is not None:
         functional.model_of(unit)
@@ -128,7 +135,8 @@ def regress(
     )
 
 
-def _waves_kind(waves: Path | str | None, simulator: str) -> str | None:
+def waves_kind(waves: Path | str | None, simulator: str) -> str | None:
+    """The kind of a waveform file by its suffix, None without one. Raises ValueError for one that is not offered."""
     if waves is None:
         return None
     kind = Path(waves).suffix.removeprefix(".")

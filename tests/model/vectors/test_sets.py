@@ -127,7 +127,16 @@ def test_a_manifest_is_enough_to_read_a_memory_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("zz 0 0\n", "columns"), ("", "columns"), ("# only a comment\n", "columns")],
+    [
+        ("zz 0 0\n", "line 1 has 3 columns; give 8: code"),
+        ("", "it has no line of 8 columns"),
+        ("# only a comment\n", "it has no line of 8 columns"),
+        (
+            "# a comment\n\n00 0 0 xx 0 1 0 0\n00 0 0 zz 0 1 0 0\n",
+            "line 4 has 'zz' in column exponent, which is no number",
+        ),
+        ("00 0 0 xx 0 1 0 2\n", "line 1 has 2 in column nan, which does not fit its 1 bits"),
+    ],
 )
 def test_a_file_of_another_form_is_refused(text: str, message: str, tmp_path: Path) -> None:
     path = vectors.export(vectors.generate("decoder_ocp", "smoke"), tmp_path)

@@ -65,7 +65,8 @@ def test_a_unit_with_state_has_no_endless_stream() -> None:
         ([], "no line to compare"),
         (["# only a comment"], "no line to compare"),
         (["00 0"], "line 1 has 2 columns; give"),
-        (["# one", "zz zz zz"], "line 2 has 3 columns|holds something that is no number"),
+        (["# one", "zz zz zz"], "line 2 has 3 columns; give"),
+        (["# one", "", "00 0 xx 0 1 0 zz"], "line 3 has 'zz' in column nan, which is no number"),
     ],
 )
 def test_lines_of_another_form_are_named(lines: list[str], sentence: str) -> None:
