@@ -15,6 +15,11 @@ from fp9_rtl.parts.layouts import fields_layout, operand_layout
 from fp9_rtl.parts.select import switch
 
 
+def places_above_exponent(formats: Sequence[Format]) -> int:
+    """Places of an aligned significand above that of its exponent: one for integers, whose -128 is 2 there."""
+    return int(any(isinstance(fmt, ScaledInteger) for fmt in formats))
+
+
 class OperandDecoder(wiring.Component):
     """One code, in the low bits of eight, to the fields of an operand, combinational.
 
@@ -29,11 +34,23 @@ class OperandDecoder(wiring.Component):
     extra_bias: Signal
     operand: data.View[data.StructLayout]
 
-    def __init__(self, formats: Sequence[Format], bias_port: bool, offset: int = 0, normalise: bool = True) -> None:
-        """The exponent of `operand` is the true one plus `offset`; its fields are those of `operand_layout`."""
+    def __init__(
+        self,
+        formats: Sequence[Format],
+        bias_port: bool,
+        offset: int = 0,
+        normalise: bool = True,
+        aligned: bool = False,
+    ) -> None:
+        """The exponent of `operand` is the true one plus `offset`; its fields are those of `operand_layout`.
+
+        `aligned`, without `normalise`: it is that with which an engine aligns the number, which is the lowest of a
+        format's for subnormal numbers and one for all integers of a format; `places_above_exponent` are in front.
+        """
         low, high = exponent_range(tuple(formats), bias_port)
-        significand = significand_bits(formats)
-        self._fraction_bits = significand - 1
+        self._fraction_bits = significand_bits(formats) - 1
+        self._places_above = places_above_exponent(formats) if aligned else 0
+        significand = self._fraction_bits + 1 + self._places_above
         super().__init__(
             {
                 "code": In(8),
@@ -49,6 +66,7 @@ class OperandDecoder(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        self._beyond = Signal(self._places_above)
         self._code = self._spread(m)
         self._classify(m)
         fraction, exponent, subnormal = self._unpack(m)
@@ -121,16 +139,20 @@ class OperandDecoder(wiring.Component):
     def _unpack_integer(
         self, m: Module, fmt: ScaledInteger, fraction: Signal, exponent: Signal, subnormal: Signal
     ) -> None:
-        """An integer as a float of one full binade: below it subnormal, above it -128 alone, the next power of two."""
+        """An integer as a float of one full binade: below it subnormal, above it -128 alone, the next power of two or,
+        with a place above the exponent, the double of the binade's lowest."""
         magnitude, beyond = Signal(len(self._code), name="integer"), Signal()
         top = fmt.max_code.bit_length() - 1
+        exponent_beyond = 1 if self._places_above else 2
         m.d.comb += [
             magnitude.eq(Mux(self._code[-1], -self._code, self._code)),
             beyond.eq(magnitude[-1]),
             fraction.eq(magnitude[:top]),
             subnormal.eq(~magnitude[top] & ~beyond),
-            exponent.eq(top - fmt.bias - 1 + self._offset + Mux(beyond, 2, magnitude[top])),
+            exponent.eq(top - fmt.bias - 1 + self._offset + Mux(beyond, exponent_beyond, magnitude[top])),
         ]
+        if self._places_above:
+            m.d.comb += self._beyond.eq(beyond)
 
     def _biased(self, fmt: FixedFormat, field: Value) -> Value:
         """The exponent of a normal number of `fmt`, plus the offset."""
@@ -158,8 +180,9 @@ class OperandDecoder(wiring.Component):
 
     def _keep(self, m: Module, fraction: Signal, exponent: Signal, subnormal: Signal) -> None:
         """A subnormal number without a leading 1, at the exponent of e = 1."""
+        leading = ~(self.operand.zero | subnormal | self._beyond)
         m.d.comb += [
-            self.operand.significand.eq(Cat(fraction, ~(self.operand.zero | subnormal))),
+            self.operand.significand.eq(Cat(fraction, leading, self._beyond)),
             self.operand.exponent.eq(exponent + subnormal),
         ]
 

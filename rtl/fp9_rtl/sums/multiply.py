@@ -31,11 +31,11 @@ class DecodeOperands(Step):
 
     name = "decode"
 
-    def __init__(self, unit: Dot, passed: tuple[str, ...], normalise: bool = True) -> None:
+    def __init__(self, unit: Dot, passed: tuple[str, ...], normalise: bool = True, aligned: bool = False) -> None:
         self._offered = offered = {"a": unit.a, "b": unit.b}
         self._pairs = tuple(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))
         self._decoders = {
-            name: (operand, OperandDecoder(formats, unit.bias_port, operand_offset(formats), normalise))
+            name: (operand, OperandDecoder(formats, unit.bias_port, operand_offset(formats), normalise, aligned))
             for operand, formats in offered.items()
             for name in unit.lane_names(operand)
         }
@@ -102,8 +102,10 @@ class Multiply(Step):
         self._normalise = normalise
         self._lanes = tuple(zip(*(unit.lane_names(name) for name in ("a", "b", "product")), strict=True))
         self._rebias = bias - operand_offset(unit.a) - operand_offset(unit.b)
-        width = significand_bits(unit.a) + significand_bits(unit.b)
-        product = product_layout(range(facts.products.start + bias, facts.products.stop + bias), width)
+        width = sum(i[unit.lane_names(name)[0]].shape["significand"].width for name in "ab")
+        self._first_place = 1 + width - significand_bits(unit.a) - significand_bits(unit.b)
+        above = bias + self._first_place - 1
+        product = product_layout(range(facts.products.start + above, facts.products.stop + above), width)
         products = dict.fromkeys(unit.lane_names("product"), product)
         super().__init__(i, data.StructLayout({**products, **{name: i[name].shape for name in passed}}))
 
@@ -131,7 +133,7 @@ class Multiply(Step):
                 product.exponent.eq(exponent + at_least_two),
             ]
         else:
-            m.d.comb += [product.significand.eq(significand), product.exponent.eq(exponent + 1)]
+            m.d.comb += [product.significand.eq(significand), product.exponent.eq(exponent + self._first_place)]
         m.d.comb += [
             product.sign.eq(a.sign ^ b.sign),
             product.zero.eq(a.zero | b.zero),

@@ -30,10 +30,7 @@ from fp9_rtl.sums.scaling import scale_names
 from fp9_rtl.sums.window import steps as window
 
 ONE_NEEDED = "an exact engine of one product that rounds to fp32, e8m13, fp16, bf16 or dlfloat16"
-SEVERAL_NEEDED = (
-    "an exact engine with a deterministic rounding, or one with operands of at most "
-    f"{OPERAND_SIGNIFICAND_BITS} significand bits and {window.WINDOW_NEEDED}"
-)
+SEVERAL_NEEDED = f"an exact engine with a deterministic rounding, or {window.WINDOW_NEEDED}"
 
 
 CIRCUITS_NEEDED = "an engine whose subnormals, infinities and NaN are those of IEEE 754, or a fma, dot or mac of steps"
@@ -52,8 +49,7 @@ def offered(unit: Dot) -> tuple[bool, str]:
         return scaled.is_offered(unit), scaled.SCALED_NEEDED
     if engine.products == 1 and engine.window is None:
         return not engine.whole and not engine.rounding.needs_bits, ONE_NEEDED
-    in_window = window.is_offered(unit) and not has_integers(unit)
-    return is_pair(unit) or is_fixed_point(unit) or in_window, SEVERAL_NEEDED
+    return is_pair(unit) or is_fixed_point(unit) or window.is_offered(unit), SEVERAL_NEEDED
 
 
 def is_fixed_point(unit: Dot) -> bool:
@@ -63,7 +59,7 @@ def is_fixed_point(unit: Dot) -> bool:
 
 
 def has_integers(unit: Dot) -> bool:
-    """Whether an operand can be an integer, whose products are longer than those that windows are laid out for."""
+    """Whether an operand can have more significand bits than floating point of 8 bits usually has, as integers do."""
     return significand_bits((*unit.a, *unit.b)) > OPERAND_SIGNIFICAND_BITS
 
 
@@ -122,7 +118,7 @@ def _exact_products(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
     if is_fixed_point(unit):
         return fixed_point.product_steps(unit, passed)
     windowed = unit.engine.window is not None
-    decode = DecodeOperands(unit, passed, not windowed)
+    decode = DecodeOperands(unit, passed, not windowed, aligned=windowed)
     multiply = Multiply(unit, sum_facts(unit), decode.o.shape(), passed, not windowed)
     return gating.product_steps(unit, decode, multiply)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fp9.engines import engine
 from fp9.formats import Rounding, format
 from fp9.golden import evaluate
-from fp9.units import CATALOGUE, Cast, Decoder, Dot, significand_bits
+from fp9.units import CATALOGUE, Cast, Decoder, significand_bits
 
 INT8 = format("int8")
 
@@ -44,10 +43,3 @@ def test_significands_are_as_wide_as_the_formats_ask_for() -> None:
 def test_a_cast_to_a_format_without_nan_is_refused() -> None:
     with pytest.raises(ValueError, match="give 8-bit formats with a NaN"):
         Cast("c", format("fp32"), (INT8,), (Rounding.RNE,))
-
-
-def test_a_window_of_integers_is_refused() -> None:
-    from fp9_rtl.components import check_offered
-
-    with pytest.raises(ValueError, match="operands of at most 4 significand bits"):
-        check_offered(Dot("d", (INT8,), (INT8,), engine("hopper(G=4)")))

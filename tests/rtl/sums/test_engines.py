@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import PRESETS, thinned
+from tests.rosters import OPERANDS, PRESETS, thinned
 
 from fp9.engines import ENGINES, Engine, engine
 from fp9.formats import Format, format
@@ -156,6 +156,25 @@ def test_scales_of_blocks_and_in_windows(
     """Blocks with scales of their own in one sum; products and groups that their scales place in a window."""
     unit = Dot("unit", formats, FP4, engine(name), **spec)
     _check(unit, random(unit, 80, np.random.default_rng(3)), simulate)
+
+
+INTEGERS = tuple(fmt for fmt in OPERANDS if fmt.twos_complement)
+WINDOWS = {few(ENGINES[name]): name for name in PRESETS if ENGINES[name].window is not None}
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("chosen", thinned(WINDOWS), ids=WINDOWS.values())
+def test_windows_align_the_lowest_integer_as_all_others(chosen: Engine, simulate: Simulate) -> None:
+    """-128, the double of the power of two that aligns integers, in half of the operations, and in few of them twice.
+
+    It stands where it is the largest term, with an addend that the window cuts.
+    """
+    unit, rng = Dot("unit", INTEGERS, (*INTEGERS, *OCP), chosen), np.random.default_rng(9)
+    inputs = random(unit, 300, rng)
+    small = rng.integers(1, 4, (unit.products, 300)) ^ rng.choice([0, 0xFF], 300)
+    inputs |= dict(zip(unit.lane_names("a"), small, strict=True))
+    inputs["a0"] = np.where(rng.random(300) < 0.5, 0x80, inputs["a0"])
+    _check(unit, inputs, simulate)
 
 
 @pytest.mark.slow

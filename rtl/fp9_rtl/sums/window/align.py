@@ -25,6 +25,7 @@ from amaranth.lib import data
 from fp9.engines import Addend, Truncation
 from fp9.units import Dot
 from fp9_rtl.operands.addend import unpack_addend
+from fp9_rtl.operands.decode import places_above_exponent
 from fp9_rtl.parts.layouts import SPECIAL
 from fp9_rtl.parts.select import any_of
 from fp9_rtl.parts.shifters import shift_right_narrow
@@ -33,9 +34,6 @@ from fp9_rtl.sums.adder import EXTRA_BITS
 from fp9_rtl.sums.blocks import block_names, scaled_places
 from fp9_rtl.sums.terms import classify, signed_sum
 
-PLACES_ABOVE = 1
-"""Places of a product above that of its exponent."""
-
 
 def term_names(unit: Dot) -> tuple[str, ...]:
     """The fields of what meets the addend: the products, or the sums of their groups."""
@@ -43,8 +41,11 @@ def term_names(unit: Dot) -> tuple[str, ...]:
 
 
 def places_above(unit: Dot) -> int:
-    """Places of a term above that of its exponent: of a product one, of a group's sum, aligned by its scales, more."""
-    return PLACES_ABOVE if unit.engine.group is None else scaled_places(unit, unit.engine.group)
+    """Places of a term above that of its exponent: of a product one and those of its factors, of a group's sum, which
+    its scales align, more."""
+    if unit.engine.group is not None:
+        return scaled_places(unit, unit.engine.group)
+    return 1 + places_above_exponent(unit.a) + places_above_exponent(unit.b)
 
 
 def window_bits(unit: Dot) -> int:

@@ -24,10 +24,10 @@ from fp9_rtl.parts.shifters import shift_right_narrow
 from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.sums.terms import NormaliseSum, classify, signed_sum
 from fp9_rtl.sums.window.align import (
-    PLACES_ABOVE,
     Window,
     aligned_layout,
     carry_places,
+    places_above,
     product_terms,
     ranks_of,
     window_bits,
@@ -139,7 +139,7 @@ class AddAddend(Step):
         fmt, engine = unit.engine.addend_format, unit.engine
         assert engine.window is not None and engine.joined is not None
         self._format, self._window, self._ranks = fmt, engine.window, i["top"].shape
-        self._below = engine.joined + 1 - engine.window
+        self._above, self._below = places_above(unit), engine.joined + 1 - engine.window
         self._bits = sum_bits(unit) + self._below
         o = {
             "sum": self._bits,
@@ -158,7 +158,7 @@ class AddAddend(Step):
         rank = Signal(Signal(self._ranks).shape())
         distances = [Signal(range(len(self._ranks)), name=f"distance_of_{n}") for n in ("products", "addend")]
         m.d.comb += [
-            rank.eq(addend.exponent + PLACES_ABOVE),
+            rank.eq(addend.exponent + self._above),
             o.exponent.eq(Mux(i.top > rank, i.top, rank)),
             distances[0].eq(o.exponent - i.top),
             distances[1].eq(o.exponent - rank),
@@ -184,8 +184,8 @@ class AddAddend(Step):
 
         An addend that lies wholly below the place beside the window is 0, and not floored.
         """
-        width = PLACES_ABOVE + 1 + self._window
-        significand = Cat(addend.significand, Const(0, PLACES_ABOVE))
+        width = self._above + 1 + self._window
+        significand = Cat(addend.significand, Const(0, self._above))
         bits, lost = shift_right_narrow(m, significand, max(width, len(significand)), distance, "addend_shifted")
         cut = Signal()
         m.d.comb += cut.eq(lost | bits[:-width].any())
