@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from amaranth.lib import data
 
@@ -88,9 +88,8 @@ def dot_steps(unit: Dot) -> list[Step]:
 
 def _chunk_steps(unit: Dot) -> list[Step]:
     kind = Fma if unit.engine.products == 1 else Dot
-    step = kind(
-        f"{unit.name}_step", unit.a, unit.b, unit.engine.within_chunk, bias_port=unit.bias_port, scale=unit.scale
-    )
+    of_step = {"name": f"{unit.name}_step", "engine": unit.engine.within_chunk}
+    step = kind(**{field.name: getattr(unit, field.name) for field in fields(unit)} | of_step)
 
     def steps_of_one(terms: data.StructLayout) -> list[Step]:
         first = _windowed_products(step, terms, ("c",))
