@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 import pytest
 from _pytest.mark import ParameterSet
 
-from fp9.engines import ENGINES, Engine
+from fp9.engines import ENGINES, Engine, format_of_scales
 from fp9.formats import FAMILIES, NAMED, Format, Rounding, format
 from fp9.policy import CastPolicy
 from fp9.rounding import Overflow
@@ -82,6 +82,24 @@ CAST_SOURCES = taken(EVERY_FORMAT, lambda fmt: Cast("cast", fmt, (format("e4m3")
 
 OPERANDS = taken(TARGETS, lambda fmt: Fma("fma", (fmt,), (fmt,), ENGINES["fma_fp32"]))
 """Operands of units that multiply."""
+
+
+_UNSIGNED = tuple(
+    format(f"binary{bits}p{precision}u{domain}")
+    for bits in range(3, 9)
+    for precision in range(1, bits + 1)
+    for domain in "ef"
+)
+"""Every unsigned format of P3109."""
+
+SCALES = taken(
+    (fmt for fmt in (*EVERY_FORMAT, *_UNSIGNED) if not fmt.signed),
+    lambda fmt: format_of_scales(ENGINES["mx"], fmt, None),
+)
+"""Formats of the scales of operands."""
+
+INFINITE_SCALES = tuple(fmt for fmt in _UNSIGNED if fmt.has_inf)
+"""Unsigned formats with an infinity."""
 
 
 def _quantised(block: BlockFormat) -> bool:

@@ -10,20 +10,28 @@ SCALE_BITS = 8
 """Most bits of a scale's format."""
 
 
-def format_of_scales(engine: Engine, name: Format | str | None, block: int | None) -> Format | None:
-    """The format of scales as codes, None for exponents; ValueError for formats and blocks that the engine refuses."""
+def format_of_scales(
+    engine: Engine, name: Format | str | None, block: int | None, field: str = "scale_format"
+) -> Format | None:
+    """The format of scales as codes, None for exponents; `field` names it in errors.
+
+    Raises ValueError for formats and blocks that the engine does not take. No source defines an infinite scale: MX and
+    NVFP4 have NaN alone beside the numbers.
+    """
     if block is not None:
         _check_block(engine, block)
     if name is None:
         return None
     fmt = format(name)
-    if fmt.signed or fmt.bits > SCALE_BITS:
-        raise ValueError(f"{fmt.name} given as format of scales; give e8m0, ue4m3, ue5m3 or e6m2")
+    if fmt.signed or fmt.has_inf or fmt.bits > SCALE_BITS:
+        raise ValueError(
+            f"{field}={fmt.name} given; give an unsigned format without infinity, such as e8m0, ue4m3, ue5m3 or e6m2"
+        )
     aligned = engine.window is not None and engine.group is None and engine.scaling is Scaling.PRODUCTS
     if aligned and fmt.precision > 1:
         raise ValueError(
-            f"{fmt.name} given as format of scales, and engine {engine.name} aligns scaled products, for which scales "
-            "are powers of two; give e8m0, or an engine such as blackwell_nvfp4 or mx"
+            f"{field}={fmt.name} given, and engine {engine.name} aligns scaled products, for which scales are powers "
+            "of two; give e8m0, or an engine such as blackwell_nvfp4 or mx"
         )
     return fmt
 

@@ -58,6 +58,11 @@ class HostFloat:
         return self.infinity | self.hidden >> 1
 
     @property
+    def invalid_nan(self) -> int:
+        """Pattern of a NaN that no NaN operand went into; different from `quiet_nan` and every decoded NaN."""
+        return self.quiet_nan | 1
+
+    @property
     def lowest_quantum(self) -> int:
         """Exponent of the smallest subnormal number."""
         return 1 - self.bias - self.fraction_bits

@@ -8,6 +8,7 @@ import numpy as np
 
 from fp9.golden.selects import factor_values, variants
 from fp9.sums.operands import power_table
+from fp9.sums.scales import scaled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,11 +38,10 @@ def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
     scales = [_scales(unit, inputs, operand) for operand in "ab"]
     if unit.engine.group is not None:
         return _grouped(unit.engine.group, sides, scales)
-    with np.errstate(invalid="ignore"):  # an infinity times a scale of zero
-        a, b = (
-            Terms(side.numbers * scale.numbers, side.powers * scale.powers if aligned else side.powers)
-            for side, scale in zip(sides, scales, strict=True)
-        )
+    a, b = (
+        Terms(scaled(side.numbers, scale.numbers), side.powers * scale.powers if aligned else side.powers)
+        for side, scale in zip(sides, scales, strict=True)
+    )
     return a, b
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fp9.engines import Addend, Truncation
+from fp9.formats.host import BINARY64
 from fp9.kernels.bits import bits_float64, float64_bits
 from fp9.kernels.compiled import called, inlined, kernel
 from fp9.kernels.fused import code_value, finish, sum_to_odd
@@ -20,6 +21,7 @@ from fp9.kernels.round64 import FRACTION_BITS, INF_BITS, MAGNITUDE, RDN
 from fp9.rounding import Flags
 
 _INEXACT, _UNDERFLOW = int(Flags.INEXACT), int(Flags.UNDERFLOW)
+_INVALID_NAN = BINARY64.invalid_nan
 INSIDE, ALIGNED, OUTSIDE = range(3)
 ADDENDS = {Addend.INSIDE: INSIDE, Addend.ALIGNED: ALIGNED, Addend.OUTSIDE: OUTSIDE}
 _ZERO, _FLOOR, _JAM = range(3)
@@ -61,6 +63,12 @@ def as_addend(c, floor):
 
 
 @inlined
+def _is_operand_nan(x):
+    """Whether a factor is the NaN of an operand or scale, and not that of an infinity times a scale of zero."""
+    return x != x and float64_bits(x) != _INVALID_NAN
+
+
+@inlined
 def _product(s, a, b):
     p = a * b
     if p != p and ((s.bypass_a and b == 0.0) or (s.bypass_b and a == 0.0)):
@@ -89,7 +97,7 @@ def _exact_sum(s, mode, a, b, start, stop, c, limbs):
             before = special
             special = p if cancelled and p == p else special + p
             cancelled = s.infinity_run != 0 and special != special and before == before and p == p
-            quiet |= p != p and (a[k] != a[k] or b[k] != b[k])
+            quiet |= _is_operand_nan(a[k]) or _is_operand_nan(b[k])
         elif p != 0.0:
             deposit(limbs, s.base, p)
             some = True
@@ -117,7 +125,7 @@ def _largest(s, a, b, power_a, power_b, start, stop, stride):
         p = _product(s, a[k], b[k])
         if not math.isfinite(p):
             special += p
-            quiet |= p != p and (a[k] != a[k] or b[k] != b[k])
+            quiet |= _is_operand_nan(a[k]) or _is_operand_nan(b[k])
         elif power_a[k] * power_b[k] == 0.0:
             zero = True
         else:
@@ -245,7 +253,7 @@ def take_step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, 
         bits, dropped, quiet = _window_sum(s, mode, a, b, power_a, power_b, start, stop, c)
     elif stop - start == 1:
         p = _product(s, a[start], b[start])
-        quiet = c != c or (p != p and (a[start] != a[start] or b[start] != b[start]))
+        quiet = c != c or (p != p and (_is_operand_nan(a[start]) or _is_operand_nan(b[start])))
         bits = sum_to_odd(p, c, mode)
     else:
         bits, quiet = _exact_sum(s, mode, a, b, start, stop, c, limbs)
@@ -279,12 +287,14 @@ def _sum_row(
             rounding += 1
             position = stop
         if s.joins:
-            part = value * scales[min(chunk, scales.size - 1)]
+            scale = scales[min(chunk, scales.size - 1)]
+            part = value * scale
             random = randoms[min(rounding, randoms.size - 1)]
             bits = sum_to_odd(part, as_addend(total, s.total_floor), out_mode)
             code, flags = finish(
-                out_binades, out_order, out_t, out_mode, bits, random, width, part != part or total != total
-            )
+                out_binades, out_order, out_t, out_mode, bits, random, width,
+                value != value or scale != scale or total != total,
+            )  # fmt: skip
             total = code_value(out_table, code)
             raised |= flags
             rounding += 1

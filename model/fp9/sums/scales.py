@@ -9,6 +9,7 @@ import numpy as np
 
 from fp9.casts.arrays import as_codes, decode_to
 from fp9.formats import Format
+from fp9.formats.host import BINARY64
 from fp9.sums.operands import Span, bit_range, power_table
 
 if TYPE_CHECKING:
@@ -43,8 +44,19 @@ class Scales(NamedTuple):
         if self.format is not None and self.format.precision > 1:
             lowest, highest = bit_range(self.format)
             return span.scaled(lowest, highest + 1, self.format.precision)
-        low, high = (ends.reduce(self.factors, axis=None, initial=1.0) for ends in (np.fmin, np.fmax))  # not of NaN
+        # Powers are 0 of zeros and NaN, which have no bits.
+        low, high = self.powers.min(initial=1.0, where=self.powers > 0), self.powers.max(initial=1.0)
         return span.scaled(int(np.frexp(low)[1]) - 1, int(np.frexp(high)[1]) - 1)
+
+
+def scaled(numbers: NDArray[Any], factors: NDArray[np.float64]) -> NDArray[Any]:
+    """Numbers times scales that broadcast to them, in the numbers' type; an infinity times 0 gives `invalid_nan`."""
+    some_zero = not factors.all()
+    with np.errstate(invalid="ignore"):  # an infinity times a scale of zero
+        products: NDArray[Any] = numbers * factors.astype(numbers.dtype)
+    if some_zero and products.dtype == np.float64:
+        products.view(np.int64)[np.isinf(numbers) & (factors == 0)] = BINARY64.invalid_nan
+    return products
 
 
 def scale_rows(

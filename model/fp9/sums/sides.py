@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fp9.engines import Engine, Scaling
 from fp9.sums.operands import Operand, Span
-from fp9.sums.scales import Scales
+from fp9.sums.scales import Scales, scaled
 
 NO_POWERS = np.zeros((1, 1))
 _ONE = np.ones((1, 1))
@@ -57,8 +57,7 @@ class Side:
     def _multiplied(array: NDArray[Any], factors: NDArray[np.float64] | None) -> NDArray[Any]:
         if factors is None:
             return array
-        with np.errstate(invalid="ignore"):  # an infinity times a scale of zero
-            return np.ascontiguousarray(array * factors.astype(array.dtype))
+        return np.ascontiguousarray(scaled(array, factors))
 
     @functools.cached_property
     def values(self) -> NDArray[np.float64]:

@@ -71,7 +71,7 @@ class Dot(Unit):
                 raise ValueError(f"{self.name}: {asks}; give the format of scales as well, such as ue4m3")
             return
         try:
-            object.__setattr__(self, "scale", format_of_scales(engine, self.scale, self.block))
+            object.__setattr__(self, "scale", format_of_scales(engine, self.scale, self.block, "scale"))
             for a, b in itertools.product(self.a, self.b) if engine.group is not None else ():
                 check_grouped(engine, a, b)
         except ValueError as error:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import QUANTISED, QUANTISER_SOURCES, each_kind, thinned
+from tests.rosters import QUANTISED, QUANTISER_SOURCES, SCALES, each_kind, thinned
 
 from fp9.engines import engine
-from fp9.formats import format
+from fp9.formats import Format, format
 from fp9.golden import evaluate
 from fp9.recount import apart, recounted
 from fp9.recount.process import APART
@@ -74,6 +74,23 @@ def test_golden_results_are_those_of_exact_fractions(unit: Unit) -> None:
     for i, row in enumerate(again):
         expected = {name: int(column[i]) for name, column in golden.items() if name not in care or care[name][i]}
         assert {name: row[name] for name in expected} == expected, rows[i]
+
+
+SUMS = {"fma_fp16(G=2)": SCALES, "blackwell(G=2)": tuple(fmt for fmt in SCALES if fmt.precision == 1)}
+
+
+@pytest.mark.parametrize(
+    ("name", "scale"), thinned([(name, fmt) for name, formats in SUMS.items() for fmt in formats], 6), ids=str
+)
+def test_scales_of_every_format_are_those_of_exact_fractions(name: str, scale: Format) -> None:
+    """Exact sums, and windows of scales that are powers of two; every fourth scale is the lowest code, zero or not."""
+    unit = Dot("unit", _OCP, _OCP, engine(name), scale=scale)
+    inputs = inputs_of(unit, "random", 200, 4)
+    inputs["a_scale"][::4] = 0
+    inputs["b1"][::5] = 0x7C  # e5m2's infinity
+    again, golden = list(recounted(unit, rows_of(inputs))), evaluate(unit, inputs)
+    for port, values in golden.items():
+        assert [row[port] for row in again] == values.tolist()
 
 
 @pytest.mark.slow

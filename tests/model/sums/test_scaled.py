@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.model.sums import mmasim_blocks as vectors
-from tests.rosters import EVERY_FORMAT, GROUPED, PRESETS, thinned
+from tests.rosters import EVERY_FORMAT, GROUPED, INFINITE_SCALES, PRESETS, thinned
 
 import fp9
 from fp9.engines import Scaling
@@ -209,10 +209,24 @@ def test_batches_of_scaled_blocks_are_their_matrices_one_by_one(name: str) -> No
         assert np.array_equal(codes[i, j], fp9.matmul(a[i, j], b[j], "e2m1", "e2m1", name, **own))
 
 
-@pytest.mark.parametrize("name", ["fma_fp32", "mx", "exact"])
-def test_an_infinity_times_a_scale_of_zero_is_nan_without_a_flag(name: str) -> None:
-    code, flags = fp9.dot([0x7C], [0x3C], "e5m2", "e5m2", name, flags=True, scale_a=0, scale_format="ue4m3")
-    assert (int(code), int(flags)) == (0x7FC00000, 0)
+@pytest.mark.parametrize("name", ["fma_fp32", "mx", "exact", "hopper"])
+def test_an_infinity_times_a_scale_of_zero_is_an_invalid_operation(name: str) -> None:
+    """As infinity times zero is (docs/numerics.md, sums), whichever operand has the scale; a NaN operand is quiet."""
+    options: dict[str, Any] = {"scale_a": 0, "scale_format": "ue4m3", "flags": True}
+    for a, b, raised in ((0x7C, 0x3C, 16), (0x3C, 0x7C, 16), (0x7D, 0x3C, 0), (0x3C, 0x7D, 0)):
+        code, flags = fp9.dot([a], [b], "e5m2", "e5m2", name, **options)
+        assert (int(code), int(flags)) == (0x7FC00000, raised)
+
+
+@pytest.mark.parametrize("scale", INFINITE_SCALES, ids=str)
+def test_a_scale_with_infinity_is_refused(scale: Format) -> None:
+    """MX and NVFP4 have NaN alone beside the numbers of a scale: no source says what an infinite scale gives."""
+    words = f"scale={scale.name} given; give an unsigned format without infinity"
+    with pytest.raises(ValueError, match=words):
+        Dot("unit", *[(fp9.format("e4m3"),)] * 2, fp9.engine("mx(G=2)"), scale=scale)
+    codes = np.zeros(2, dtype=np.uint8)
+    with pytest.raises(ValueError, match=f"scale_format={scale.name} given"):
+        fp9.dot(codes, codes, "e4m3", "e4m3", "mx", scale_a=codes[0], scale_format=scale)
 
 
 def test_codes_given_as_exponents_are_refused() -> None:
@@ -245,7 +259,7 @@ def test_scales_that_a_unit_does_not_take_are_refused(
 
 
 BAD = [
-    ({"scale_format": "e4m3", "scale_a": 1}, "give e8m0, ue4m3"),
+    ({"scale_format": "e4m3", "scale_a": 1}, "without infinity, such as e8m0, ue4m3"),
     ({"scale_format": "ue4m3", "scale_a": 128}, "7 bits"),
     ({"scale_format": "ue4m3", "scale_a": 1, "engine": "blackwell"}, "powers of two"),
     ({"scale_format": "ue4m3", "scale_a": [1, 2], "block": 16}, r"shape \(2, 4\)"),

@@ -69,7 +69,7 @@ def test_an_engine_may_be_a_table() -> None:
         ("a=3", "name of a format"),
         ("a=fp16", "fp16 given as operand; give signed formats of at most 8 bits"),
         ("a=e8m0", "e8m0 given as operand; give signed formats of at most 8 bits"),
-        ("scale=e4m3", "e4m3 given as format of scales; give e8m0, ue4m3, ue5m3 or e6m2"),
+        ("scale=e4m3", "scale=e4m3 given; give an unsigned format without infinity, such as e8m0"),
         ("engine=abacus", "unknown engine 'abacus'"),
         ("engine.rounding=upwards", "choose one of"),
         ("engine.gears=3", "no field 'gears'"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import OPERANDS, PRESETS, thinned
+from tests.rosters import OPERANDS, PRESETS, SCALES, thinned
 
 from fp9.engines import ENGINES, Engine, engine
 from fp9.formats import Format, format
@@ -160,6 +160,7 @@ def test_scales_of_blocks_and_in_windows(
 
 INTEGERS = tuple(fmt for fmt in OPERANDS if fmt.twos_complement)
 WINDOWS = {few(ENGINES[name]): name for name in PRESETS if ENGINES[name].window is not None}
+SUMS = {"fma_fp16(G=2)": SCALES, "blackwell(G=2)": tuple(fmt for fmt in SCALES if fmt.precision == 1)}
 
 
 @pytest.mark.every(2)
@@ -174,6 +175,30 @@ def test_windows_align_the_lowest_integer_as_all_others(chosen: Engine, simulate
     small = rng.integers(1, 4, (unit.products, 300)) ^ rng.choice([0, 0xFF], 300)
     inputs |= dict(zip(unit.lane_names("a"), small, strict=True))
     inputs["a0"] = np.where(rng.random(300) < 0.5, 0x80, inputs["a0"])
+    _check(unit, inputs, simulate)
+
+
+@pytest.mark.parametrize(
+    ("name", "scale"), thinned([(name, fmt) for name, formats in SUMS.items() for fmt in formats], 8), ids=str
+)
+def test_scales_of_every_format(name: str, scale: Format, simulate: Simulate) -> None:
+    """Exact sums, and windows of scales that are powers of two; every fourth scale is the lowest code, zero or not."""
+    unit = Dot("unit", OCP[:1], OCP[:1], engine(name), scale=scale)
+    inputs = random(unit, 150, np.random.default_rng(10))
+    inputs["a_scale"][::4] = 0
+    _check(unit, inputs, simulate)
+
+
+@pytest.mark.parametrize("spec", [{}, {"block": 1}], ids=str)
+@pytest.mark.parametrize("name", ["ace_top4mx(G=2,L=2)", "ace_top4mx(G=1,L=1)"])
+def test_gated_chunks_with_scales(name: str, spec: dict[str, Any], simulate: Simulate) -> None:
+    """Zero factors in half of the places, behind numbers whose factors the gating register still holds."""
+    chosen, rng = engine(name), np.random.default_rng(11)
+    kind = Fma if chosen.products == 1 else Dot
+    unit = kind("unit", FP4, FP4, chosen, scale=format("ue4m3"), gate_zeros=True, stages=2, **spec)
+    inputs = random(unit, 60, rng)
+    for lane in unit.lane_names("a"):
+        inputs[lane][rng.random(60) < 0.5] = 0
     _check(unit, inputs, simulate)
 
 
