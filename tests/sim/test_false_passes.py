@@ -9,8 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from fp9.cli import main
+from fp9.units.toml import build
 from fp9.vectors import export, generate, manifest_path
-from fp9_sim import regress
+from fp9_rtl import verilog
+from fp9_sim import SIMULATORS, regress
 
 UNIT = "fma_fp32"
 
@@ -70,3 +72,54 @@ def test_vectors_that_are_not_the_units_are_refused_before_anything_runs(
     assert says in done.stderr
     with pytest.raises(ValueError, match=says):
         regress(generate(UNIT, "smoke").unit, path)
+
+
+# --- the protocol ----------------------------------------------------------------------------------------------------
+
+PIPELINE = build({"kind": "dot", "name": "mydot", "a": "e4m3", "b": "e4m3", "engine": "fma_fp32(G=4)", "stages": 3})
+
+_RESET = "if (rst)\n      o_valid <= 1'b0;\n    else if (i_ready)"
+
+
+def _register(text: str, number: int, old: str, new: str) -> str:
+    """The text with one of the pipeline's registers changed."""
+    before, head, module = text.partition(f"module {PIPELINE.name}_pipeline_register{number}(")
+    changed = module.replace(old, new, 1)
+    assert changed != module
+    return f"{before}{head}{changed}"
+
+
+def _not_reset(number: int) -> str:
+    """The unit with a stage whose valid no reset clears; it is 0 at the start, so that no x tells."""
+    start = "initial o_valid = 1'b0;\n\n  always @(posedge clk) begin\n    if (i_ready)"
+    return _register(verilog(PIPELINE), number, f"always @(posedge clk) begin\n    {_RESET}", start)
+
+
+def _loses_a_result(number: int) -> str:
+    """The unit with a stage that drops a result that waits where no operation follows."""
+    return _register(verilog(PIPELINE), number, "else if (i_ready)", "else if (i_ready | ~i_valid)")
+
+
+FAULTS = {
+    **{f"stage {number} is not reset": lambda number=number: _not_reset(number) for number in (1, 2, 3)},
+    **{f"stage {number} loses a result": lambda number=number: _loses_a_result(number) for number in (1, 2, 3)},
+}
+"""Verilog of the pipeline with one fault of its protocol."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("simulator", SIMULATORS)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_regression_finds_the_fault(fault: str, simulator: str, build_dir: Path) -> None:
+    vectors = generate(PIPELINE, "random", 200)
+    found = regress(PIPELINE, vectors, simulator, verilog=FAULTS[fault](), build_dir=build_dir)
+    assert not found.passed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_a_regression_holds_the_unit_to_its_latency(simulator: str, build_dir: Path) -> None:
+    vectors = generate(PIPELINE, "random", 200)
+    assert regress(PIPELINE, vectors, simulator, build_dir=build_dir).passed
+    (violation,) = regress(PIPELINE, vectors, simulator, latency=9, build_dir=build_dir).violations
+    assert "comes 3 clocks after its operation; the unit takes 9" in violation

@@ -33,5 +33,5 @@ def bit(handle: Any) -> bool:
     """Value of a one-bit handshake port. Raises Violation where it is not known."""
     value = str(handle.value)
     if value not in ("0", "1"):
-        raise Violation(f"{handle._name} is {value.lower()} after reset")
+        raise Violation(f"{handle._name} is {value.lower()}")
     return value == "1"

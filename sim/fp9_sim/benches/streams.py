@@ -6,8 +6,11 @@ the unit sees at the rising edge that follows; no simulator can order the two di
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from cocotb.clock import Clock
@@ -20,7 +23,7 @@ from fp9_sim.benches.pins import Violation, bit, pin, pins
 from fp9_sim.benches.scoreboard import Mismatch, mismatches
 
 PREFIX = 64
-"""Operations at most of the two passes before the full one."""
+"""Operations at most of the passes before the full one."""
 
 PATIENCE = 500
 """Clocks without an operation or a result after which a unit counts as stuck."""
@@ -104,45 +107,99 @@ def _ready(dut: Any, unit: Unit, name: str) -> Any:
     return pin(dut, name) if unit.handshake is Handshake.READY else None
 
 
-class Pass:
-    """One stream from reset: the first `count` operations, with or without stalls."""
+class End(Enum):
+    """When a pass ends."""
 
-    def __init__(self, dut: Any, order: Order, count: int, rng: random.Random, stalls: bool) -> None:
-        vectors = order.vectors
-        columns = [vectors.inputs[port.name][:count].tolist() for port in vectors.unit.inputs]
-        self.dut, self.vectors, self.stalls = dut, vectors, stalls
+    DRAINED = "drained"
+    """every result is out, and no other follows"""
+    TAKEN = "taken"
+    """every operation is taken in; results are under way"""
+    BLOCKED = "blocked"
+    """no result is taken, and nothing moves any more: every stage is full"""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One stream from reset: the first `count` operations, with or without stalls, `after` what kind of reset."""
+
+    count: int
+    stalls: bool
+    after: str
+    end: End = End.DRAINED
+
+
+def plans(order: Order, rng: random.Random) -> list[Plan]:
+    """The passes of a run. Each begins with a reset of one clock; the last one has all operations.
+
+    Before it a reset cuts streams short: where results wait in every stage, at full rate, and after random stalls.
+    """
+    prefix = min(len(order.vectors), PREFIX)
+    cuts = [Plan(prefix, False, "at power-up")]
+    if order.stalls and order.vectors.unit.handshake is Handshake.READY:
+        cuts += [Plan(prefix, False, "of an idle unit", End.BLOCKED)]
+    cuts += [
+        Plan(min(prefix, 2 * order.latency + 2), False, "while results waited", End.TAKEN),
+        Plan(rng.randint(1, prefix), order.stalls, "at full rate", End.TAKEN),
+    ]
+    return [*cuts, Plan(len(order.vectors), order.stalls, "in a stream with stalls")]
+
+
+class Pass:
+    """One stream from reset, as its plan says."""
+
+    def __init__(self, dut: Any, order: Order, plan: Plan, rng: random.Random) -> None:
+        vectors, stalls = order.vectors, plan.stalls
+        columns = [vectors.inputs[port.name][: plan.count].tolist() for port in vectors.unit.inputs]
+        takes = itertools.repeat(True) if plan.end is End.BLOCKED else pauses(rng, stalls)
+        self.dut, self.vectors, self.plan = dut, vectors, plan
         self.latency, self.elastic = order.latency, order.elastic
         self.driver = Driver(dut, vectors, list(zip(*columns, strict=True)), pauses(rng, stalls))
-        self.monitor = Monitor(dut, vectors, pauses(rng, stalls))
-        self.count = count
+        self.monitor = Monitor(dut, vectors, takes)
         self.clock = 0
         self.enable = pin(dut, "enable") if vectors.unit.enable else None
         self.skips = pauses(rng, stalls)
         self.may_wait = stalls and vectors.unit.handshake is Handshake.READY
 
     async def reset(self) -> None:
-        """Reset for two clocks, whatever is under way."""
+        """Reset for one clock, whatever is under way, and whether the unit is enabled or not."""
         reset = self.vectors.unit.reset
         handle = pin(self.dut, reset.port)
         handle.value = reset.active
         self.dut.in_valid.value = 0
-        for _ in range(2):
-            await FallingEdge(self.dut.clk)
+        if self.enable is not None:
+            self.enable.value = 0
+        await FallingEdge(self.dut.clk)
         handle.value = 1 - reset.active
 
-    async def run(self, until_taken: bool = False) -> None:
-        """Stream until every result is out and no other follows, or only until every operation is taken in."""
+    async def run(self) -> None:
+        """Stream from a reset to the end of the plan. Raises Violation, which names the reset."""
         await self.reset()
+        try:
+            await self._stream()
+        except Violation as violation:
+            raise Violation(f"{violation}; after a reset of one clock {self.plan.after}") from None
+
+    async def _stream(self) -> None:
         moved = 0
-        while len(self.driver.accepted if until_taken else self.monitor.results) < self.count:
+        while not self._is_over(self.clock - moved):
             before = len(self.driver.accepted) + len(self.monitor.results)
             await self._one_clock()
             moved = self.clock if len(self.driver.accepted) + len(self.monitor.results) > before else moved
             if self.clock - moved > PATIENCE:
                 done, taken = len(self.monitor.results), len(self.driver.accepted)
                 raise Violation(f"stuck at clock {self.clock}: {taken} operations taken, {done} results given")
-        for _ in range(0 if until_taken else 2 * self.latency + 2):
+        for _ in range(2 * self.latency + 2 if self.plan.end is End.DRAINED else 0):
             await self._one_clock()
+
+    def _is_over(self, idle: int) -> bool:
+        """Whether the pass is at its end, `idle` clocks after the last operation or result."""
+        match self.plan.end:
+            case End.DRAINED:
+                return len(self.monitor.results) == self.plan.count
+            case End.TAKEN:
+                return len(self.driver.accepted) == self.plan.count
+            case End.BLOCKED:
+                return idle > self.latency + 1
 
     async def _one_clock(self) -> None:
         self.driver.drive()
@@ -175,7 +232,7 @@ class Pass:
         taken = self.clock - self.driver.accepted[index]
         if taken < self.latency or (taken > self.latency and not self.may_wait):
             raise Violation(f"result {index} comes {taken} clocks after its operation; the unit takes {self.latency}")
-        if not self.stalls and self.driver.accepted[index] != self.driver.accepted[0] + index:
+        if not self.plan.stalls and self.driver.accepted[index] != self.driver.accepted[0] + index:
             raise Violation(f"operation {index} was not taken at once; the unit takes one a clock")
 
     def wrong_result(self) -> Mismatch | None:
@@ -194,22 +251,19 @@ def _first(vectors: VectorSet, count: int) -> VectorSet:
 
 
 async def stream(dut: Any, order: Order) -> Outcome:
-    """Three passes, each from reset: without stalls, for the latency; one that a reset cuts short; all operations."""
+    """Run the passes of the order; the answers are those of the last one. Raises Violation for any of them."""
     rng = random.Random(order.seed)
-    unit, count = order.vectors.unit, len(order.vectors)
+    unit = order.vectors.unit
     for handle in pins(dut, (*unit.control_inputs[1:], *unit.inputs)):
         handle.value = 0
     Clock(dut.clk, 2, unit="step").start(start_high=False)
     await FallingEdge(dut.clk)
-    unstalled = Pass(dut, order, min(count, PREFIX), rng, stalls=False)
-    cut = Pass(dut, order, rng.randint(1, min(count, PREFIX)), rng, order.stalls)
-    full = Pass(dut, order, count, rng, order.stalls)
-    await unstalled.run()
-    await cut.run(until_taken=True)
-    await full.run()
+    *cuts, full = [Pass(dut, order, plan, rng) for plan in plans(order, rng)]
+    for part in (*cuts, full):
+        await part.run()
     if full.wrong_result() is None:
-        for part in (unstalled, cut):
+        for part in cuts:
             if wrong := part.wrong_result():
                 raise Violation(f"before a reset in mid-stream, unlike later, {wrong}")
     rows = full.monitor.results
-    return Outcome(answers_of(unit, rows), len(rows), clocks=unstalled.clock + cut.clock + full.clock)
+    return Outcome(answers_of(unit, rows), len(rows), clocks=full.clock + sum(part.clock for part in cuts))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
 from fp9.rounding import FLAG_BITS, Flags
@@ -11,19 +10,6 @@ from fp9_sim.foreign.keys import Value
 from fp9_sim.foreign.mapping import Exact, Foreign
 from fp9_sim.foreign.ports import Place, TheirPort, elaborate, place
 from fp9_sim.foreign.timing import timing
-
-_STYLE = (
-    "ALWCOMBORDER ASCRANGE ASSIGNDLY BLKSEQ CASEINCOMPLETE CASEOVERLAP CASEX CASEWITHX CMPCONST DECLFILENAME DEFPARAM "
-    "DEFOVERRIDE ENUMVALUE EOFNEWLINE GENCLK GENUNNAMED HIERPARAM IFDEPTH IGNOREDRETURN IMPERFECTSCH IMPLICIT "
-    "IMPLICITSTATIC IMPORTSTAR INCABSPATH INSECURE LATCH MISINDENT NEWERSTD NOEFFECT NOLATCH NONSTD NULLPORT "
-    "PARAMNODEFAULT PINCONNECTEMPTY PINMISSING PINNOCONNECT PREPROCZERO PROCASSINIT REALCVT REDEFMACRO SELRANGE "
-    "SHORTREAL SIDEEFFECT SPECIFYIGN STATICVAR STMTDLY SYMRSVDWORD SYNCASYNCNET TICKCOUNT TIMESCALEMOD UNDRIVEN UNOPT "
-    "UNOPTFLAT UNPACKED UNSIGNED UNUSED UNUSEDGENVAR UNUSEDLOOP UNUSEDPARAM UNUSEDSIGNAL USERINFO USERWARN VARHIDDEN "
-    "WIDTH WIDTHCONCAT WIDTHEXPAND WIDTHTRUNC WIDTHXZEXPAND ZERODLY ZEROREPL"
-)
-"""Verilator's remarks on style, which are no concern of a check; what makes it another circuit stays on."""
-_LINT_ON = re.compile(r"(verilator\s+lint_)on(\s+(\w+))")
-"""Their comment that turns a remark on again."""
 
 
 def wrapped(foreign: Foreign, latency: int) -> str:
@@ -46,7 +32,6 @@ def wrapped(foreign: Foreign, latency: int) -> str:
     else:
         body += [f"  assign {port.name} = raw_{port.name};" for port in kept]
     lines = connections.lines(raw)
-    lint = [f"/* verilator lint_off {word} */" for word in _STYLE.split()]
     head = f"module {spec.name}({', '.join(declared)});"
     wires = [f"  wire [{port.width - 1}:0] raw_{port.name};" for port in kept]
     pins = ", ".join(f".{name}(their_{name})" for name in ports)
@@ -54,8 +39,7 @@ def wrapped(foreign: Foreign, latency: int) -> str:
     # Their files first: packages stand before what uses them.
     return "\n".join(
         [
-            *lint,
-            _LINT_ON.sub(_without_style, foreign.verilog),
+            foreign.verilog,
             '`line 1 "fp9" 0',
             head,
             *wires,
@@ -66,11 +50,6 @@ def wrapped(foreign: Foreign, latency: int) -> str:
             "",
         ]
     )
-
-
-def _without_style(found: re.Match[str]) -> str:
-    """The comment, turned round where it is about style."""
-    return f"{found[1]}off{found[2]}" if found[3] in _STYLE.split() else found[0]
 
 
 def _parameters(values: Mapping[str, Value]) -> str:

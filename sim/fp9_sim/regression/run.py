@@ -23,9 +23,16 @@ from fp9_sim.simulators import find as tools
 from fp9_sim.simulators.build import DEFAULT_FOLDER, Build, build
 from fp9_sim.simulators.find import SimulatorError
 from fp9_sim.simulators.job import run_job
+from fp9_sim.simulators.style import any_style
 
 BENCH = "fp9_sim.benches.bench"
 """The cocotb test module."""
+
+RANDOM_START = ("+verilator+rand+reset+2",)
+"""Registers start at random values in Verilator, which knows no x: one that no reset sets is not 0 by chance."""
+
+_SEEDS = 1 << 30
+"""Verilator's seeds end below twice this number."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +119,8 @@ def regress(
         raise ValueError(f"no vectors given for {unit.name}; a run that checks nothing would prove nothing")
     found = tools.find(simulator)
     kind = waves_kind(waves, found.name)
-    built = build(unit, fp9_rtl.verilog(unit) if verilog is None else verilog, found, Path(build_dir), kind)
+    text = fp9_rtl.verilog(unit) if verilog is None else any_style(verilog)
+    built = build(unit, text, found, Path(build_dir), kind)
     if coverage is not None:
         functional.model_of(unit)
     order = Order(checked, seed, stalls, unit.latency if latency is None else latency, coverage is not None, elastic)
@@ -169,6 +177,8 @@ def _run(
         "waves": built.waves is not None,
     }
     variables = {FOLDER_VARIABLE: str(folder)}
+    if built.simulator.name == "verilator":
+        settings["plusargs"] = [*RANDOM_START, f"+verilator+seed+{order.seed % _SEEDS + 1}"]
     if built.waves and built.simulator.name == "icarus":
         settings["plusargs"] = [f"+dumpfile_path={dumped}"]
         # The runner asks for FST; the last word counts.

@@ -108,11 +108,15 @@ def test_a_sound_pipeline_passes(simulator: str, stalls: bool, build_dir: Path) 
     [
         ({"in_ready": "1'b1"}, "stuck"),  # takes operations that it cannot hold: they are lost
         ({"in_ready": "!full"}, "belongs to no operation"),  # holds an operation twice
-        ({"moves": "1'b1"}, "was withdrawn"),  # does not wait
+        ({"moves": "1'b1"}, "changed"),  # does not wait
+        ({"out_valid": "full && (out_ready || clocks[1])"}, "was withdrawn"),
         ({"shown": "out_ready ? codes[STAGES*8-1 -: 8] : clocks"}, "changed"),
         ({"out_valid": "valid[STAGES-2]"}, "comes 2 clocks after its operation; the unit takes 3"),
-        ({"power_up": "initial valid = 0;", "reset_valid": "valid"}, "belongs to no operation"),
-        ({"reset_valid": "valid"}, "out_valid is x after reset"),
+        (
+            {"power_up": "initial valid = 0;", "reset_valid": "valid"},
+            "comes 0 clocks after its operation; the unit takes 3; after a reset of one clock while results waited",
+        ),
+        ({"reset_valid": "valid"}, "out_valid is x; after a reset of one clock at power-up"),
         (
             {"in_ready": "(!full || out_ready) && clocks[0]", "next_valid": "{valid, in_valid && clocks[0]}"},
             "was not taken at once",
@@ -139,6 +143,15 @@ def test_wrong_results_of_a_pipeline_are_mismatches(build_dir: Path) -> None:
 def test_a_single_operation_is_enough(build_dir: Path) -> None:
     one = vectors.from_inputs(PIPELINED, {"code": np.array([0x08])})
     assert regress(PIPELINED, one, "icarus", build_dir=build_dir, verilog=pipelined(PIPELINED)).passed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_text_in_another_style_is_taken(simulator: str, build_dir: Path) -> None:
+    """A signal that nothing uses, and a remark that is turned on again, are a matter of style."""
+    design = combinational(SMALL).replace("endmodule", "  wire idle = code[0];\nendmodule")
+    design = f"/* verilator lint_on UNUSEDSIGNAL */\n{design}"
+    assert regress(SMALL, codes(SMALL), simulator, build_dir=build_dir, verilog=design).passed
 
 
 # --- a run that shows nothing ---------------------------------------------------------------------------------------
