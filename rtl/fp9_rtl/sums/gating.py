@@ -95,7 +95,11 @@ class MaskZeros(Step):
 
 
 class HeldFactors(ElasticStage):
-    """The decoders and an elastic register behind them, in which the factors of a zero product stay those before."""
+    """The decoders and an elastic register behind them, in which the factors of a zero product stay those before.
+
+    The first operation after a reset is taken whole, as nothing has been held before it: a simulator with unknown bits
+    would carry them to the result.
+    """
 
     def __init__(self, unit: Dot, decode: Step) -> None:
         self._lanes, self._decode, self._resets_data = _lanes(unit), decode, unit.reset_data
@@ -104,14 +108,15 @@ class HeldFactors(ElasticStage):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         factors = chain(m, [self._decode], self.i.payload)
-        held = Signal(self.o.payload.shape(), reset_less=not self._resets_data)
+        held, holds = Signal(self.o.payload.shape(), reset_less=not self._resets_data), Signal()
         moves: dict[str, Value] = {}
         for number, (a, b) in enumerate(self._lanes):
             lane_moves = Signal(name=f"moves{number}")
-            m.d.comb += lane_moves.eq(~_is_zero(factors[a], factors[b]))
+            m.d.comb += lane_moves.eq(~(holds & _is_zero(factors[a], factors[b])))
             moves |= {a: lane_moves, b: lane_moves}
         self.give(m, held)
         with self.taken(m):
+            m.d.sync += holds.eq(1)
             for name in self.o.payload.shape().members:
                 if name not in moves:
                     m.d.sync += held[name].eq(factors[name])

@@ -14,9 +14,9 @@ from tests.rosters import each_kind, one_of_each_kind, thinned, units
 
 from fp9.formats import HFP8_BIASES, Format, Rounding
 from fp9.suites.columns import drawn_port
-from fp9.units import BIAS_BITS, CATALOGUE, Cast, Decoder, Dot, Fma, Fpu, Mac, Port, Unit, Upcast
+from fp9.units import BIAS_BITS, CATALOGUE, Cast, Decoder, Dot, Fma, Fpu, Handshake, Mac, Port, Unit, Upcast
 from fp9.vectors import sets as vectors
-from fp9_sim import Verilated, check, compare, verilated
+from fp9_sim import Verilated, check, compare, regress, verilated
 
 Columns = dict[str, NDArray[np.uint32]]
 
@@ -175,3 +175,29 @@ def test_units_with_stages_agree_on_both_simulators_under_stalls(unit: Unit, cou
 def test_units_of_every_depth_keep_their_results(name: str, stages: int) -> None:
     unit = dataclasses.replace(CATALOGUE[name], stages=stages)  # type: ignore[type-var]
     hold(unit, dict(vectors.generate(unit, "random", 20_000, seed=stages).inputs))
+
+
+GATED = [
+    dataclasses.replace(CATALOGUE[name], stages=stages, gate_zeros=True, handshake=handshake)  # type: ignore[type-var]
+    for name, stages, handshake in (
+        ("dot4_fp32_ocp", 4, Handshake.READY),
+        ("dot4_fp16_hif8", 3, Handshake.VALID),
+        ("dot4_fp32_mxfp8", 2, Handshake.READY),
+        ("dot4_fp32_ace", 2, Handshake.READY),
+        ("dot4_e8m13_ocp", 4, Handshake.READY),
+        ("mac4_fp32_mxfp8", 3, Handshake.READY),
+        ("mac_dlfloat16_chunked", 4, Handshake.READY),
+    )
+]
+"""Units whose factors are held in registers that no reset clears."""
+
+
+@pytest.mark.every(6)
+@pytest.mark.parametrize("unit", thinned(GATED), ids=lambda unit: unit.name)
+def test_zero_products_after_a_reset_give_known_bits(unit: Dot, build_dir: Path) -> None:
+    """Zero factors in the first operations, so that a register which gating holds would keep its unknown bits."""
+    inputs = dict(vectors.generate(unit, "random", 200, seed=4).inputs)
+    for lane in unit.lane_names("a"):
+        inputs[lane][:50] = 0
+    result = regress(unit, vectors.from_inputs(unit, inputs), simulator="icarus", build_dir=build_dir)
+    assert result.passed, (result.mismatches, result.violations)
