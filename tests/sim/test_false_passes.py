@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from fp9.cli import main
-from fp9.units.toml import build
+from fp9.units.toml import build, dumps
 from fp9.vectors import export, generate, manifest_path
 from fp9_rtl import verilog
 from fp9_sim import SIMULATORS, regress
@@ -92,7 +92,8 @@ def _register(text: str, number: int, old: str, new: str) -> str:
 def _not_reset(number: int) -> str:
     """The unit with a stage whose valid no reset clears; it is 0 at the start, so that no x tells."""
     start = "initial o_valid = 1'b0;\n\n  always @(posedge clk) begin\n    if (i_ready)"
-    return _register(verilog(PIPELINE), number, f"always @(posedge clk) begin\n    {_RESET}", start)
+    text = f"/* verilator lint_off UNUSEDSIGNAL */\n{verilog(PIPELINE)}"
+    return _register(text, number, f"always @(posedge clk) begin\n    {_RESET}", start)
 
 
 def _loses_a_result(number: int) -> str:
@@ -123,3 +124,88 @@ def test_a_regression_holds_the_unit_to_its_latency(simulator: str, build_dir: P
     assert regress(PIPELINE, vectors, simulator, build_dir=build_dir).passed
     (violation,) = regress(PIPELINE, vectors, simulator, latency=9, build_dir=build_dir).violations
     assert "comes 3 clocks after its operation; the unit takes 9" in violation
+
+
+MAPPING = """
+files = ["mydot.v"]
+top = "mydot"
+{more}
+[clock]
+port = "clk"
+[reset]
+port = "rst"
+active = "{active}"
+[handshake]
+in_valid = "in_valid"
+in_ready = "in_ready"
+out_valid = "out_valid"
+out_ready = "out_ready"
+[unit]
+kind = "dot"
+a = "e4m3"
+b = "e4m3"
+engine = "fma_fp32(G=4)"
+"""
+
+
+def _checked(folder: Path, text: str, more: str = "", active: str = "high") -> Result:
+    """What check-rtl says by default of the unit as third-party Verilog."""
+    (folder / "mydot.v").write_text(text)
+    (folder / "mydot_check.toml").write_text(MAPPING.format(more=more, active=active))
+    return CliRunner().invoke(main, ["check-rtl", str(folder / "mydot_check.toml"), "--count", "500"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_check_rtl_finds_the_fault(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = _checked(tmp_path, FAULTS[fault]())
+    assert done.exit_code == 1, done.output
+    assert "after a reset of one clock" in " ".join(done.stdout.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("in_system_verilog", [False, True])
+def test_check_rtl_stalls_and_resets_on_the_simulator_that_reads_the_design(
+    in_system_verilog: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Icarus refuses SystemVerilog in a plain build; Verilator starts with random registers."""
+    monkeypatch.chdir(tmp_path)
+    extra = "module idle; typedef struct {int unsigned left; } pair_t; pair_t pair = '{left: 0}; endmodule\n"
+    text = verilog(PIPELINE) + (extra if in_system_verilog else "")
+    done = _checked(tmp_path, text, "latency = 3")
+    assert done.exit_code == 0, done.output
+    assert f"{'verilator' if in_system_verilog else 'icarus'}, stalls and resets" in done.stdout
+    if in_system_verilog:
+        assert _checked(tmp_path, _not_reset(2) + extra, "latency = 3").exit_code == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("more", "active", "says"),
+    [
+        ("latency = 9", "high", "comes 3 clocks after its operation; the unit takes 9"),
+        ("", "low", 'mydot gave 0 results .* the mapping says [reset] active = "low": check it'),
+    ],
+)
+def test_check_rtl_says_what_to_set(
+    more: str, active: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = _checked(tmp_path, verilog(PIPELINE), more, active)
+    assert done.exit_code == 1, done.output
+    assert re.search(says.replace("[", r"\["), " ".join(done.stdout.split()))
+    assert "check_mydot" not in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["stage 2 is not reset", "stage 3 loses a result"])
+def test_the_command_sim_finds_the_fault(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = FAULTS[fault]()
+    monkeypatch.setattr("fp9_rtl.verilog", lambda *_: text)
+    (tmp_path / "mydot.toml").write_text(dumps(PIPELINE))
+    path = export(generate(PIPELINE, "random", 300), tmp_path)
+    done = CliRunner().invoke(main, ["sim", "mydot.toml", "--vectors", str(path)])
+    assert done.exit_code == 1, done.output
+    assert "not compared" in done.stdout

@@ -19,7 +19,7 @@ from fp9.units import Unit
 from fp9.vectors.sets import from_inputs, port_dtype
 from fp9_sim.batch.compiled import compiled
 from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatches
-from fp9_sim.simulators.find import SimulatorError
+from fp9_sim.simulators.find import SimulatorError, TooFewResults
 from fp9_sim.simulators.style import any_style
 
 SHARE = 1 << 16
@@ -108,7 +108,7 @@ class Verilated:
         if said.value is not None:
             raise SimulatorError(f"{self.unit.name} ends the simulation: {said.value.decode(errors='replace')}")
         if done < count:
-            raise SimulatorError(f"{self.unit.name} gave {done} results for {count} operations and then no more")
+            raise TooFewResults(f"{self.unit.name} gave {done} results for {count} operations and then no more")
 
     @contextlib.contextmanager
     def _model(self) -> Iterator[int]:
@@ -158,7 +158,7 @@ def verilated(
     """
     if streams is not None and streams < 2:
         raise ValueError(f"{unit.name}: {streams} streams given; give 2 or more, or none")
-    text = fp9_rtl.verilog(unit) if verilog is None else any_style(verilog)
+    text = fp9_rtl.verilog(unit) if verilog is None else any_style(verilog, unit.name)
     opens = bool(unit.stages) and streams is not None
     library = compiled(unit, text, opens, operations)
     return Verilated(unit, library, threads or len(os.sched_getaffinity(0)), streams or 1)

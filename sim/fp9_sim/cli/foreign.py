@@ -11,6 +11,7 @@ import click
 from fp9.cli.support import Command, UserError, doing, extra, show, table
 from fp9.cli.words import SIMULATOR
 from fp9_rtl.cli import library_options
+from fp9_sim.cli.hardware import NOT_COMPARED
 
 if TYPE_CHECKING:
     from fp9_sim.foreign import Foreign
@@ -68,7 +69,10 @@ def check_rtl(
         f"{e.says} ({e.explains} of {total} mismatches" + (f"; {e.contradicts} against)" if e.contradicts else ")")
         for e in verdict.explanations
     ]
-    rows = [[verdict.simulator, f"{verdict.checked:,}", f"{total:,}"]]
+    rows = [[verdict.simulator, f"{verdict.checked:,}", f"{total:,}" if verdict.checked else NOT_COMPARED]]
+    if verdict.protocol:
+        name, again = f"{verdict.protocol.simulator}, stalls and resets", verdict.protocol
+        rows.append([name, f"{again.operations:,}", NOT_COMPARED if again.violations else "0"])
     columns = ["simulator", "operations", "mismatches"]
     record = {
         "top": verdict.top,
@@ -79,6 +83,7 @@ def check_rtl(
         "total_mismatches": total,
         "mismatches": [mismatch.to_dict() for mismatch in verdict.mismatches],
         "violations": list(verdict.violations),
+        "protocol": asdict(verdict.protocol) if verdict.protocol else None,
         "explanations": reasons,
         "unexplained": verdict.explained.unexplained,
     }

@@ -20,11 +20,13 @@ from fp9_compare.diagnosis.classes import is_nan, results_of
 from fp9_sim.batch.unit import verilated
 from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatch, mismatches
 from fp9_sim.foreign.mapping import MOST_CLOCKS, Foreign
+from fp9_sim.foreign.protocol import Protocol, hinted, protocol
 from fp9_sim.foreign.suites import operations
 from fp9_sim.foreign.wrapper import wrapped
 from fp9_sim.regression.run import regress
 from fp9_sim.simulators import find as tools
 from fp9_sim.simulators.build import DEFAULT_FOLDER
+from fp9_sim.simulators.find import TooFewResults
 
 SHOWN = 5
 """Differences that are shown."""
@@ -38,7 +40,8 @@ class Verdict:
     """How a unit that is not ours did: operations, mismatches in all and the first ones, what explains them.
 
     The first ones are those that nothing explains, where there are such. `latency` is the clocks from operands to
-    result, as said or found; None where only the unit's own handshake tells.
+    result, as said or found; None where only the unit's own handshake tells. `protocol` is the run with stalls and
+    resets of a clocked unit, where that is a run of its own.
     """
 
     top: str
@@ -49,6 +52,7 @@ class Verdict:
     mismatches: tuple[Mismatch, ...]
     explained: Explained = NOTHING
     violations: tuple[str, ...] = ()
+    protocol: Protocol | None = None
 
     @property
     def explanations(self) -> tuple[Explanation, ...]:
@@ -72,39 +76,60 @@ def check_rtl(
     """Run every operation of a unit where they are few, else its corner suite and `count` random operations on
     Verilator, or its smoke suite and those on Icarus, which is slow: there `count` operations are few.
 
-    On Icarus a unit with a clock is stalled and reset as well. What a design prints goes to standard error. Raises
-    SimulatorError where the simulator refuses the design, MissingTool where it is not installed, ValueError for an
-    unknown simulator and ports that do not fit.
+    A unit with a clock is stalled and reset: on Icarus in the same run, with Verilator in a second one. What a design
+    prints goes to standard error. Raises SimulatorError where the simulator refuses the design, MissingTool where it is
+    not installed, ValueError for an unknown simulator and ports that do not fit.
     """
     found = tools.find(simulator)
     suite, few = ("corner", FULL_LIMIT) if found.name == "verilator" else ("smoke", max(count, _FEW))
     made = operations(foreign, suite, count, seed, few)
-    latency = _found_latency(foreign, made) if foreign.latency is None else foreign.latency
-    text = wrapped(foreign, latency)
+    try:
+        latency = _found_latency(foreign, made) if foreign.latency is None else foreign.latency
+        text = wrapped(foreign, latency)
+        run = _at_full_rate if found.name == "verilator" else _on_icarus
+        answers, violations, again = run(foreign, text, latency, made, seed, Path(build_dir))
+    except TooFewResults as error:
+        said = str(error).replace(foreign.spec.name, foreign.top)
+        return Verdict(foreign.top, found.name, None, 0, 0, (), NOTHING, (hinted(foreign, said),))
     told = None if foreign.latency_from_handshake else latency
-    if found.name == "verilator":
-        answers = Answers(_run(foreign, text, made.inputs), {})
-    else:
-        run = regress(
-            foreign.spec,
-            made,
-            simulator,
-            seed=seed,
-            verilog=text,
-            build_dir=build_dir,
-            latency=latency,
-            elastic=foreign.latency_from_handshake,
-        )
-        answers = run.answers
-        if run.violations:
-            return Verdict(foreign.top, found.name, told, run.checked, 0, (), NOTHING, run.violations)
+    if answers is None:
+        return Verdict(foreign.top, found.name, told, 0, 0, (), NOTHING, violations)
     accepted = _accepted(foreign, made, answers)
     first, total = mismatches(made, accepted, SHOWN)
     explained = (
         explain(made, accepted.values, any_nan=foreign.any_nan, flag_bits=foreign.flag_bits) if total else NOTHING
     )
     first = [mismatch(made, accepted, index) for index in explained.first_unexplained] or first
-    return Verdict(foreign.top, found.name, told, len(made), total, tuple(first), explained)
+    return Verdict(foreign.top, found.name, told, len(made), total, tuple(first), explained, violations, again)
+
+
+_Ran = tuple[Answers | None, tuple[str, ...], Protocol | None]
+"""The answers, None where a breach of the protocol left none; breaches; the run for them, where there was another."""
+
+
+def _at_full_rate(foreign: Foreign, text: str, latency: int, made: VectorSet, seed: int, build_dir: Path) -> _Ran:
+    """All operations on Verilator without a stall; of a clocked unit some again with stalls and resets."""
+    answers = Answers(_run(foreign, text, made.inputs), {})
+    if not foreign.spec.stages:
+        return answers, (), None
+    again = protocol(foreign, text, latency, made, answers, seed, build_dir)
+    return answers, again.violations, again
+
+
+def _on_icarus(foreign: Foreign, text: str, latency: int, made: VectorSet, seed: int, build_dir: Path) -> _Ran:
+    """All operations on Icarus, those of a clocked unit with stalls and resets."""
+    run = regress(
+        foreign.spec,
+        made,
+        "icarus",
+        seed=seed,
+        verilog=text,
+        build_dir=build_dir,
+        latency=latency,
+        elastic=foreign.latency_from_handshake,
+    )
+    violations = tuple(hinted(foreign, said) for said in run.violations)
+    return run.answers if run.compared else None, violations, None
 
 
 def _run(foreign: Foreign, text: str, inputs: Columns) -> Results:
@@ -169,7 +194,7 @@ def _found_latency(foreign: Foreign, made: VectorSet) -> int:
     if shares[best] < _ENOUGH:
         raise ValueError(
             f"{foreign.path}: the latency is not found: at none of 1 to {MOST_CLOCKS} clocks more than "
-            f"{max(shares):.0%} of the results are right; give latency"
+            f"{max(shares):.0%} of the results are right; give latency, and check [ports] and [reset]"
         )
     return best + 1
 

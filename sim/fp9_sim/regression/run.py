@@ -119,7 +119,7 @@ def regress(
         raise ValueError(f"no vectors given for {unit.name}; a run that checks nothing would prove nothing")
     found = tools.find(simulator)
     kind = waves_kind(waves, found.name)
-    text = fp9_rtl.verilog(unit) if verilog is None else any_style(verilog)
+    text = fp9_rtl.verilog(unit) if verilog is None else any_style(verilog, unit.name)
     built = build(unit, text, found, Path(build_dir), kind)
     if coverage is not None:
         functional.model_of(unit)

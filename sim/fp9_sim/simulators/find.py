@@ -40,6 +40,10 @@ class SimulatorError(ValueError):
     """A simulator refused a design, or a run ended without a result; one sentence that names the log."""
 
 
+class TooFewResults(SimulatorError):
+    """A design took operations and gave fewer results, then nothing more."""
+
+
 @dataclass(frozen=True)
 class Simulator:
     """A simulator found on this machine; `folder` holds its programs."""

@@ -19,10 +19,10 @@ _LINT_ON = re.compile(r"(verilator\s+lint_)on(\s+(\w+))")
 """A comment that turns a remark on again."""
 
 
-def any_style(verilog: str) -> str:
-    """The text without Verilator's remarks on style, its lines where they were."""
-    off = " ".join(f"/* verilator lint_off {word} */" for word in _STYLE.split())
-    return f"{off} {_LINT_ON.sub(_turned_round, verilog)}"
+def any_style(verilog: str, name: str) -> str:
+    """The text without Verilator's remarks on style; simulators say that its lines are those of `name`.v."""
+    off = "\n".join(f"/* verilator lint_off {word} */" for word in _STYLE.split())
+    return f'{off}\n`line 1 "{name}.v" 0\n{_LINT_ON.sub(_turned_round, verilog)}'
 
 
 def _turned_round(found: re.Match[str]) -> str:
