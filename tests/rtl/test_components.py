@@ -208,6 +208,14 @@ def test_exact_sums_of_any_formats_in_any_result(
     assert_equal(unit, inputs, simulate(unit, inputs))
 
 
+def test_exact_sums_of_products_with_fewer_exponents_than_bits(simulate: Simulate) -> None:
+    """Exponents of two bits, significands of eight: a product's place takes fewer bits than its significand has."""
+    engine = Engine("exact_step", format("fp16"), Rounding.RNE, products=2)
+    unit = Dot("dot", (format("binary3p1se"),), (format("1.1.6,b=0,specials=merged,subnormals=false"),), engine)
+    inputs = inputs_of(unit, "random", 200, seed=3)
+    assert_equal(unit, inputs, simulate(unit, inputs))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("stages", thinned([1, 2, 6], 2))
 def test_kulisch_accumulators_give_the_same_at_every_depth_under_stalls(stages: int, simulate: Simulate) -> None:

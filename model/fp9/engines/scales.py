@@ -27,6 +27,11 @@ def format_of_scales(
         raise ValueError(
             f"{field}={fmt.name} given; give an unsigned format without infinity, such as e8m0, ue4m3, ue5m3 or e6m2"
         )
+    if engine.zero_bypass:
+        raise ValueError(
+            f"{field}={fmt.name} given, and engine {engine.name} has zero_bypass, which no source defines for scaled "
+            "products; leave out one of the two"
+        )
     aligned = engine.window is not None and engine.group is None and engine.scaling is Scaling.PRODUCTS
     if aligned and fmt.precision > 1:
         raise ValueError(

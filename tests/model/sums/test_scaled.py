@@ -247,6 +247,7 @@ def test_codes_given_as_exponents_are_refused() -> None:
         (Dot, "e2m1", "blackwell_nvfp4", {"block": 8, "scale": "ue4m3"}, "scales groups of 16; give a multiple"),
         (Dot, "e4m3", "blackwell_nvfp4", {"scale": "ue4m3"}, "give formats of numbers alone, such as e2m1"),
         (Dot, "e2m1", "blackwell", {"scale": "ue4m3"}, "for which scales are powers of two"),
+        (Dot, "e4m3", "mx(G=4,zero_bypass=true)", {"scale": "e8m0"}, "scale=e8m0 given, and .* has zero_bypass"),
         (Mac, "e2m1", "exact(G=4)", {"scale": "e8m0"}, "holds all of its sum; give one such as mx"),
         (Mac, "e2m1", "hopper(G=4)", {"scale": "e8m0"}, "scales sums as they join; give one such as mx"),
     ],

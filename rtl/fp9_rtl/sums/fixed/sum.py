@@ -47,11 +47,11 @@ def placed_product(
 ) -> Signal:
     """A product's bits in their places, the lowest of `bits` being that of the products' ulp; inverted if negative.
 
-    It is moved by less than a power of two that the significand fits in first, then put to one of the places so far
-    apart. Bits that would fall out on either side are 0 in every product.
+    It is moved by less than a power of two that the significand fits in first, or by the whole of a shorter exponent,
+    then put to one of the places so far apart. Bits that would fall out on either side are 0 in every product.
     """
     bias = product_bias(unit)
-    fine = (len(product.significand) - 1).bit_length()
+    fine = min((len(product.significand) - 1).bit_length(), len(product.exponent))
     apart, places_below = 1 << fine, len(product.significand) - 1
     lowest = sum(_lowest_exponent(unit, formats) for formats in (unit.a, unit.b)) + 1 + bias
     highest = sum_facts(unit).products[-1] + bias
