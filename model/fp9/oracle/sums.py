@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fp9.engines import Engine, Scaling, alignment_exponent
-from fp9.formats import Format, Kind, Rounding, fixed_format, floor_log2, pow2
+from fp9.formats import Format, Kind, Rounding, floor_log2, pow2
 from fp9.oracle.casts import Exact, RandomBits, decode, exact
 from fp9.oracle.terms import ZERO, Term, as_addend, product, rounded, total
 from fp9.oracle.windows import windowed_step
@@ -143,7 +143,7 @@ def _steps(
     """The steps of one chunk."""
     take_step = _fused_step if engine.window is None else windowed_step
     flags = Flags(0)
-    code = _as_given(engine.result, c)
+    code = _as_given(engine, c)
     for start in range(0, len(products), engine.products):
         group, c = products[start : start + engine.products], as_addend(engine, c)
         code, raised = take_step(engine, group, c, next(bits) if bits else None)
@@ -173,9 +173,9 @@ def _infinities(engine: Engine, products: Sequence[Term]) -> Sequence[Term]:
     return [*(term for term in products if term.value.kind is not Kind.INF), *standing]
 
 
-def _as_given(fmt: Format, c: Term) -> int:
-    """The code of an addend that is a number of a format, or is cut to it."""
-    return rounded(Engine("addend", fixed_format(fmt), Rounding.RTZ), [c])[0]
+def _as_given(engine: Engine, c: Term) -> int:
+    """The sum of no products: the addend in the engine's output, cut where it is longer; NaN has the engine's code."""
+    return rounded(Engine("addend", engine.output, Rounding.RTZ, nan=engine.nan), [c])[0]
 
 
 def _dealt(engine: Engine, products: Sequence[Term]) -> list[Term]:
@@ -199,7 +199,7 @@ def _chunks(
     """Sums of chunks, each from +0, added to the total that starts with C."""
     length = engine.chunk or max(len(products), 1)
     flags, inside, join = Flags(0), engine.within_chunk, engine.joining
-    code = _as_given(engine.output, c)
+    code = _as_given(engine, c)
     for start in range(0, len(products), length):
         part, raised = _steps(inside, _dealt(engine, products[start : start + length]), ZERO, bits, seen)
         summed = _scaled(code_term(part, engine.result), scales[start] if scales else _power(0))

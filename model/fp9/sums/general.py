@@ -18,7 +18,7 @@ from fp9.kernels.limbs import LIMB_BITS
 from fp9.policy import CastPolicy
 from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.sums.operands import bit_range
-from fp9.sums.sides import Places, Side, some_rows
+from fp9.sums.sides import NO_POWERS, Places, Side, some_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -181,6 +181,27 @@ class GeneralSums:
             flags,
         )
         codes[...] = wide
+
+
+def rounded_addends(
+    engine: Engine, start: NDArray[np.float64], random: RandomBits
+) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """Codes and flags of addends alone, (n,) each, rounded once: the sums of no products of an engine that is whole."""
+    sums, limbs = engine_numbers(engine, range(1))
+    codes, flags = np.empty(start.shape, dtype=np.uint32), np.empty(start.shape, dtype=np.uint8)
+    sum_kernels.sum_rows(
+        *step_rounding(engine),
+        *output_rounding(engine),
+        sums,
+        random.width,
+        *read_only(
+            np.zeros((1, 0)), np.zeros((start.size, 0)), NO_POWERS, NO_POWERS, start, np.ones((1, 1)), random.values
+        ),
+        np.zeros(limbs, dtype=np.int64),
+        codes,
+        flags,
+    )
+    return codes.astype(engine.output.dtype), flags
 
 
 def stochastic_bits(engine: Engine, bits: ArrayLike | None, width: int, shape: tuple[int, ...]) -> RandomBits:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fp9.casts.arrays import encode
+from fp9.casts.arrays import decode_to, encode
 from fp9.engines import Engine
 from fp9.rounding import Overflow, Rounding
 from fp9.sums.operands import Operand
@@ -78,7 +78,7 @@ class Products:
     def __init__(self, engine: Engine, a: Factor, b: Factor, start: NDArray[np.float64], options: Options) -> None:
         self._engine, self._a, self._b, self._start, self._options = engine, a, b, start, options
         self._depth = a.operand.shape[-1]
-        self.codes, self.flags = outputs(engine, start, self._depth, options.flags)
+        self.codes, self.flags = outputs(engine, start, self._depth, options.flags, options.random)
 
     def run(self) -> None:
         """Compute them, on threads where that is worth it."""
@@ -178,13 +178,27 @@ def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | Gro
 
 
 def outputs(
-    engine: Engine, start: NDArray[np.float64], depth: int, flags: bool
+    engine: Engine, start: NDArray[np.float64], depth: int, flags: bool, random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Arrays for codes and flags, these of size 0 where nobody asks; the sums of no products are C itself."""
-    raised = np.zeros(start.shape if flags else 0, dtype=np.uint8)
+    """Arrays for codes and flags, these of size 0 where nobody asks; they hold the results of sums of no products."""
     if depth:
-        return np.empty(start.shape, dtype=engine.output.dtype), raised
-    return encode(start, engine.output, Rounding.RTZ, Overflow.INF), raised
+        return np.empty(start.shape, dtype=engine.output.dtype), np.zeros(start.shape if flags else 0, dtype=np.uint8)
+    codes, raised = _sums_of_no_products(engine, start.reshape(-1), random)
+    return codes.reshape(start.shape), raised.reshape(start.shape) if flags else raised[:0]
+
+
+def _sums_of_no_products(
+    engine: Engine, start: NDArray[np.float64], random: RandomBits
+) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """C (n,) in the engine's output: cut where it is longer, or rounded as `whole` says; NaN has the engine's code."""
+    from fp9.sums.general import rounded_addends  # slow to load
+
+    if engine.whole:
+        return rounded_addends(engine, start, random)
+    codes = encode(start, engine.output, Rounding.RTZ, Overflow.INF)
+    nan = engine.output.nan_code(False) if engine.nan is None else engine.nan
+    codes[np.isnan(decode_to(codes, engine.output, np.float64))] = nan
+    return codes, np.zeros(codes.shape, dtype=np.uint8)
 
 
 def is_one_product(a: Operand, b: Operand, scale_b: Any, block: int | None) -> bool:

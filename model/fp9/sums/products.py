@@ -347,7 +347,7 @@ def _dot(
     )
     if math.prod(operands[1].shape[:-1]) == 1:
         a, b = b, a
-    codes, raised = outputs(engine, flat, depth, flags=True)
+    codes, raised = outputs(engine, flat, depth, flags=True, random=options.random)
     at_sums = a.at_sums * b.at_sums
     sums = row_sums(engine, a, b, options.joins)
 
