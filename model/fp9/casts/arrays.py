@@ -126,7 +126,7 @@ def encode(
     kept, overflow or lost (see `fp9.NanSign`); `nan`: the code of NaN where it is not the format's; `payload`:
     lost, quieted or kept (see `fp9.Payload`); `flush_source`: subnormal numbers of the source's type count as zero.
     `random_bits` are the integers of `sr` and its kin, `random_width` bits each, one
-    for each element or one for all, or a NumPy Generator; `stochastic` names an instruction whose rule they follow (see
+    for each element, or a NumPy Generator; `stochastic` names an instruction whose rule they follow (see
     `fp9.Stochastic`). `scale`: integer exponents that broadcast to `x`; x is what the codes stand for times 2**scale,
     here as in `decode`, `dot` and `matmul`. Flags are uint8 of fp9.Flags bits. `threads`
     None uses all cores for large arrays. `out` takes the codes in place of a new array.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -84,7 +85,7 @@ def random_bits_of(
         return _supplied(given, 8, shape, "biases")
     if not 1 <= width <= MAX_WIDTH:
         raise ValueError(f"random_width {width} given; give 1 to {MAX_WIDTH}")
-    return _supplied(given, width, shape, "random_bits")
+    return _supplied(given, width, shape, "integers")
 
 
 def _words_of(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -112,12 +113,22 @@ def _supplied(given: ArrayLike | np.random.Generator, width: int, shape: tuple[i
         words = given.integers(0, 1 << _WORD, int(np.prod(shape)), dtype=np.uint32)
         return RandomBits(words >> np.uint32(_WORD - width), width)
     array = np.asarray(given)
-    if array.dtype.kind not in "iu" or array.shape not in ((), shape):
-        raise ValueError(
-            f"{what} of {array.dtype.name}, shape {array.shape} given; give integers of shape {shape}, or one integer"
-        )
-    fits = array.dtype.kind == "u" and array.dtype.itemsize * 8 <= width
-    if not fits and array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << width:
-        raise ValueError(f"{what} outside 0..2**{width}-1 given; mask them or change the width")
+    check_integers(array, width, shape, what)
     narrow = array if array.dtype in (np.uint8, np.uint16, np.uint32) else array.astype(np.uint32)
     return RandomBits(np.ascontiguousarray(narrow).reshape(-1), width)
+
+
+def check_integers(array: NDArray[Any], width: int, shape: tuple[int, ...], what: str = "integers") -> None:
+    """Refuse random bits that are not integers of `width` bits, one for each element of a shape.
+
+    Raises TypeError for other numbers than integers, ValueError for shapes and sizes that do not fit; a shape of one
+    element takes an integer without an axis.
+    """
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"random_bits of {array.dtype.name} given; give {what} of shape {shape}")
+    if array.shape != shape and not (array.ndim == 0 and math.prod(shape) == 1):
+        given = f"={array}" if array.ndim == 0 else f" of shape {array.shape}"
+        raise ValueError(f"random_bits{given} given; give {what} of shape {shape}: elements share no random bits")
+    fits = array.dtype.kind == "u" and array.dtype.itemsize * 8 <= width
+    if not fits and array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << width:
+        raise ValueError(f"random_bits outside 0..2**{width}-1 given; mask them or change the width")

@@ -135,7 +135,7 @@ def units(name: str | None, toml: bool, settings: tuple[str, ...], as_json: bool
     "random_bits",
     type=Integer(),
     multiple=True,
-    help="Random bits of a stochastic rounding, an integer: one for all values, or repeated, one for each.",
+    help="Random bits of a stochastic rounding: an integer, once for each value.",
 )
 @click.option("--random-width", type=click.IntRange(1, 32), default=16, show_default=True, help="Their number of bits.")
 def cast(

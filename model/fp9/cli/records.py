@@ -119,7 +119,7 @@ def cast_records(
 
     `source` None means float64, or fp32 where the rounding is hybrid (it takes its random bits from the source). With
     a source format, a text that starts with 0x is a code of it, and other numbers are rounded to it first.
-    `random_bits`: integers of `random_width` bits for a rounding that needs them, one for all values or one for each.
+    `random_bits`: integers of `random_width` bits for a rounding that needs them, one for each value.
 
     Raises ValueError for texts that are no numbers, for policies that do not fit and for too few or many random bits.
     """
@@ -143,17 +143,17 @@ def cast_records(
     }
 
 
-def _random_bits(rounding: str | None, given: Sequence[int], values: int, width: int) -> list[int] | int | None:
+def _random_bits(rounding: str | None, given: Sequence[int], values: int, width: int) -> list[int] | None:
     """Random integers as `encode` takes them; ValueError, in the words of the command line, where they do not fit."""
     needed = rounding is not None and choice(Rounding, rounding, "rounding").needs_bits
-    if needed and len(given) not in (1, values):
+    if needed and len(given) != values:
         raise ValueError(
             f"{len(given)} random integers given for {values} values; rounding {rounding} needs --random-bits N, once "
-            f"for all values or once for each, with N below 2**{width}"
+            f"for each value, with N below 2**{width}"
         )
     if given and not needed:
         raise ValueError("--random-bits given for a rounding that takes none; give --rounding sr too")
-    return given[0] if len(given) == 1 else list(given) or None
+    return list(given) or None
 
 
 def _numbers(texts: list[str], held: Format | None) -> NDArray[Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.casts.random_bits import RandomBits
+from fp9.casts.random_bits import RandomBits, check_integers
 from fp9.casts.sources import read_only
 from fp9.casts.tables import Rows, Target, decode_table, rounding_rows, rounding_target
 from fp9.engines import Engine, Truncation
@@ -205,18 +205,13 @@ def rounded_addends(
 
 
 def stochastic_bits(engine: Engine, bits: ArrayLike | None, width: int, shape: tuple[int, ...]) -> RandomBits:
-    """Checked stochastic bits for results of shape[:-1] with shape[-1] roundings each, or one integer for all."""
+    """Checked stochastic bits for results of shape[:-1] with shape[-1] roundings each."""
     if bits is None:
-        raise ValueError("rounding sr needs random_bits: integers below 2**random_width, one a rounding or one for all")
+        raise ValueError("rounding sr needs random_bits: integers below 2**random_width, one a rounding")
     largest = BINARY64.fraction_bits - engine.result.precision
     if not 1 <= width <= largest:
         raise ValueError(f"random_width {width} given; give 1 to {largest} for results in {engine.result.name}")
     array = np.asarray(bits)
-    if array.dtype.kind not in "iu" or array.shape not in ((), shape):
-        raise ValueError(
-            f"random_bits of {array.dtype.name}, shape {array.shape} given; give integers of shape {shape}, or one"
-        )
-    if array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << width:
-        raise ValueError(f"random_bits outside 0..2**{width}-1 given; mask them or set random_width")
+    check_integers(array, width, shape)
     array = array.astype(np.int64)
     return RandomBits(array.reshape(1, 1) if array.ndim == 0 else array.reshape(-1, shape[-1]), width)

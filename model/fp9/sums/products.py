@@ -118,7 +118,7 @@ def dot(
     `block` one for each `block` products of a vector (last axis). Where they enter is the engine's `scaling`. With
     `scale_format` (e8m0, ue4m3, ue5m3, e6m2) they are codes of this format instead; NaN among them gives NaN.
     `random_bits`: integers of `random_width` bits for stochastic rounding, one for every rounding along the last axis
-    (`Engine.steps`; one more where the whole sum is scaled), or one for all.
+    (`Engine.steps`; one more where the whole sum is scaled).
 
     Returns codes of `engine.output` in the shape without the last axis (in `out`, where it is given), and with `flags`
     also the flags (fp9.Flags bits, OR-ed over the steps, uint8).

@@ -104,7 +104,7 @@ ROUNDED = {
 def test_a_rounding_has_an_outside_check_value(rounding: Rounding) -> None:
     """Of hif8, or e4m3 where hif8 does not offer it, at 1: significands of 4 bits are the integers 8 to 15."""
     target = "hif8" if fp9.format("hif8").offers(rounding) else "e4m3"
-    random_bits = 1 << 15 if rounding.needs_bits else None
+    random_bits = np.full(8, 1 << 15) if rounding.needs_bits else None
     quarters = np.arange(32, 40, dtype=np.float32) / 4
     for numbers, rounded in zip((quarters, -quarters), ROUNDED[rounding], strict=True):
         codes = fp9.encode(numbers / 8, target, rounding, random_bits=random_bits)

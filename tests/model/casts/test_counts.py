@@ -41,12 +41,21 @@ def one_by_one(x: np.ndarray, codes: np.ndarray, flags: np.ndarray, fmt: fp9.For
     )
 
 
-def check(x: np.ndarray, fmt: fp9.Format, rounding: Rounding, overflow: Overflow, **options: object) -> None:
-    """Counts of a cast of all of x, of its numbers alone, and of those that do not overflow."""
+def check(
+    x: np.ndarray,
+    fmt: fp9.Format,
+    rounding: Rounding,
+    overflow: Overflow,
+    random: int | None = None,
+    **options: object,
+) -> None:
+    """Counts of a cast of all of x, of its numbers alone, and of those that do not overflow; `random` bits for each."""
     policy = policy_of(fmt, rounding, overflow)
     arguments = fmt, rounding, overflow, policy.nan_to_zero
     small = x[np.abs(x.astype(np.float64)) < float(fmt.max) / 4]
     for source in (x, x[np.isfinite(x.astype(np.float64))], small):
+        if random is not None:
+            options["random_bits"] = np.full(source.shape, random)
         codes, flags = fp9.encode(source, *arguments, flags=True, **options)
         same, counts = fp9.encode(source, *arguments, counts=True, **options)
         assert np.array_equal(same, codes)
@@ -77,7 +86,7 @@ def test_every_source_is_counted_with_a_scale_too(fmt: fp9.Format, rounding: Rou
 @pytest.mark.parametrize("fmt", TARGETS, ids=str)
 def test_stochastic_casts_are_counted(fmt: fp9.Format) -> None:
     for bits in (0, 1 << 15, (1 << 16) - 1):
-        check(spread("float32", 2), fmt, Rounding.SR, beyond(fmt), random_bits=bits)
+        check(spread("float32", 2), fmt, Rounding.SR, beyond(fmt), random=bits)
 
 
 @pytest.mark.parametrize("overflow", Overflow)

@@ -6,6 +6,7 @@ import inspect
 import operator
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import en_dtypes
@@ -60,8 +61,34 @@ def test_scale_is_exact_beyond_the_range_of_float64() -> None:
 @pytest.mark.parametrize("fmt", TABLED, ids=str)
 def test_stochastic_rounding_never_moves_exact_values(fmt: fp9.Format) -> None:
     values = fmt.table[fmt.ordered_magnitudes()].astype(np.float32)
-    codes = fp9.encode(values, fmt, "sr", random_bits=(1 << 16) - 1)
+    codes = fp9.encode(values, fmt, "sr", random_bits=np.full(values.shape, (1 << 16) - 1))
     assert np.array_equal(fp9.decode(codes, fmt), values)
+
+
+STOCHASTIC_CALLS: dict[str, Callable[[Any, int], Any]] = {
+    "encode": lambda bits, n: fp9.encode(np.full(n, 0.3), "e4m3", "sr", random_bits=bits),
+    "cast": lambda bits, n: fp9.cast(np.full(n, 0x3EAA0000), "fp32", "e4m3", "sr", random_bits=bits),
+    "array": lambda bits, n: fp9.array(np.full(n, 0.3), "e4m3", rounding="sr", random_bits=bits).__array__(),
+    "astype": lambda bits, n: (
+        fp9.array(np.full(n, 0.3), "fp16").astype("e4m3", rounding="sr", random_bits=bits).__array__()
+    ),
+    "fake_quantise": lambda bits, n: fp9.fake_quantise(np.full(n, 0.3), "e4m3", rounding="sr", random_bits=bits),
+    "quantise": lambda bits, n: fp9.quantise(np.full(n, 0.25), "mxfp8_e4m3", rounding="sr", random_bits=bits)[0],
+    "dot": lambda bits, n: fp9.dot(np.full((n, 1), 0x39), [0x39], "e4m3", "e4m3", SR_ENGINE, random_bits=bits),
+    "matmul": lambda bits, n: fp9.matmul(np.full((n, 1), 0x39), [[0x39]], "e4m3", "e4m3", SR_ENGINE, random_bits=bits),
+}
+SR_ENGINE = "fma_fp16(rounding=sr)"
+
+
+@pytest.mark.parametrize("call", STOCHASTIC_CALLS)
+def test_elements_share_no_random_bits(call: str) -> None:
+    """One integer for many elements moves all of them the same way: their mean is wrong."""
+    of = STOCHASTIC_CALLS[call]
+    with pytest.raises(ValueError, match=r"^random_bits=42 given; give integers of shape \(4"):
+        of(42, 4)
+    with pytest.raises(TypeError, match="random_bits of float64 given"):
+        of(np.full(4, 42.0), 4)
+    assert of(42, 1).size == 1
 
 
 def test_a_generator_gives_the_same_bits_for_the_same_seed_and_the_mean_is_right() -> None:
