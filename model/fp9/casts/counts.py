@@ -230,7 +230,9 @@ def _code_limits(fmt: Format) -> _CodeLimits | None:
     integer, sign = fmt.dtype.type, 1 << (fmt.bits - 1)
     if fmt.bits > 16:
         normal = fmt.code_of(Fraction(fmt.smallest_normal))
-        return _CodeLimits(integer(sign - 1), integer(1), integer(normal), False)
+        nan = fmt.nan_code(False)
+        nan_is_small = nan is not None and nan & (sign - 1) < normal
+        return _CodeLimits(integer(sign - 1), integer(1), integer(normal), nan_is_small)
     codes, sizes = np.arange(len(fmt.table)), np.abs(fmt.table)
     number, zero, small = ~np.isnan(sizes), sizes == 0, sizes < fmt.smallest_normal
     for mask in (sign - 1, len(codes) - 1):

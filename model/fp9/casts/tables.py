@@ -56,6 +56,8 @@ class Target(NamedTuple):
     nan: tuple[int, int]
     nan_flags: tuple[int, int]
     padding: int  # zero bits below the ordinal in a code
+    fraction_bits: int
+    has_inf: bool
     ends_at_zero: bool = False  # numbers below zero overflow
     flushed_below: int = 0  # the code of a sum's smallest result that does not become zero; 0 where none does
 
@@ -95,6 +97,8 @@ def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
         nan=(nan[0][0], nan[1][0]),
         nan_flags=(int(nan[0][1]), int(nan[1][1])),
         padding=fmt.padding,
+        fraction_bits=fmt.precision - 1,
+        has_inf=fmt.has_inf,
         ends_at_zero=fmt.ends_at_zero,
     )
 

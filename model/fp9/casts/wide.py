@@ -29,4 +29,5 @@ def decode_wide(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
     negative = (codes & fmt.sign_mask) != 0
     if fmt.nan_code(False) == fmt.sign_mask:
         numbers = np.where(negative & (ordinals == 0), np.nan, numbers)
-    return np.where(negative & (fmt.signed_zero | (ordinals != 0)), -numbers, numbers)
+    signed = fmt.signed_zero | ~(np.isnan(numbers) | (numbers == 0))
+    return np.where(negative & signed, -numbers, numbers)

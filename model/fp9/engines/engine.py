@@ -233,7 +233,7 @@ class Engine:
     @property
     def addend_format(self) -> FixedFormat:
         """Format that codes of C are read in: any FP32 number where the total is FP32 with fewer fraction bits."""
-        return _FP32 if self.output.bits == _FP32.bits else self.output
+        return _FP32 if self.output.padded_dtype == _FP32.native_dtype else self.output
 
     @property
     def within_chunk(self) -> Engine:

@@ -186,6 +186,11 @@ class Format(abc.ABC):
         """Name of the host's own type (NumPy's, or bfloat16) whose bits are this format's codes, where there is one."""
         return None
 
+    @property
+    def padded_dtype(self) -> str | None:
+        """As `native_dtype`, also where the type has fraction bits in the place of the format's padding."""
+        return self.native_dtype
+
     def offers(self, rounding: Rounding) -> bool:
         """Whether a rounding is defined for the format."""
         return not rounding.reads_source and not rounding.needs_places

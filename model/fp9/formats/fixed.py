@@ -77,8 +77,12 @@ class FixedFormat(Format):
 
     @property
     def native_dtype(self) -> str | None:
-        plain = self.specials is Specials.IEEE and self.subnormals and not self.padding
-        return _NATIVE.get((self.exponent_bits, self.fraction_bits, self.bias)) if plain else None
+        return None if self.padding else self.padded_dtype
+
+    @property
+    def padded_dtype(self) -> str | None:
+        plain = self.specials is Specials.IEEE and self.subnormals
+        return _NATIVE.get((self.exponent_bits, self.fraction_bits + self.padding, self.bias)) if plain else None
 
     @cached_property
     def bits(self) -> int:

@@ -45,7 +45,7 @@ def accumulate(
             quiet = chunk != chunk or total != total
             bits = sum_to_odd(chunk, as_addend(total, s.total_floor), out_mode)
             code, raised = finish(out_binades, out_order, out_t, out_mode, bits, 0, 1, quiet)
-            total = code_value(out_table, code)
+            total = code_value(out_table, out_t, code)
             flags[i] |= raised
             chunk, filled = 0.0, 0
         codes[i] = code

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from fp9.engines import MacOp
-from fp9.kernels.bits import bits_float32, float64_bits
+from fp9.kernels.bits import bits_float64, float64_bits
 from fp9.kernels.compiled import called, inlined, kernel
-from fp9.kernels.round64 import INF_BITS, MAGNITUDE, RDN, round_bits
+from fp9.kernels.round64 import FRACTION_BITS, INF_BITS, MAGNITUDE, RDN, round_bits
 from fp9.rounding import Flags
 
 _INVALID, _INEXACT, _UNDERFLOW = int(Flags.INVALID), int(Flags.INEXACT), int(Flags.UNDERFLOW)
@@ -63,9 +63,25 @@ def fma_array(binades, order, t, mode, a, b, c, codes, flags):
 
 
 @inlined
-def code_value(table, code):
-    """A result code as float64: by table up to 16 bits, else FP32."""
-    return table[code] if table.size > 1 else np.float64(bits_float32(np.uint32(code)))
+def code_value(table, t, code):
+    """A result code as float64: by table up to 16 bits, else by the fields of its format."""
+    return table[code] if table.size > 1 else _value_of_fields(t, code)
+
+
+@inlined
+def _value_of_fields(t, code):
+    ordinal = (np.int64(code) & (t.sign_mask - 1)) >> t.padding
+    field, fraction = ordinal >> t.fraction_bits, ordinal & ((1 << t.fraction_bits) - 1)
+    if ordinal > t.max_ordinal:
+        magnitude = np.inf if t.has_inf and ordinal == t.max_ordinal + 1 else np.nan
+    elif ordinal == 0:
+        magnitude = 0.0
+    elif field == 0 and not t.flushes:
+        magnitude = fraction * bits_float64((t.lowest_row - t.fraction_bits) << FRACTION_BITS)
+    else:
+        row = t.lowest_row + field - (0 if t.flushes else 1)
+        magnitude = bits_float64((row << FRACTION_BITS) | (fraction << (FRACTION_BITS - t.fraction_bits)))
+    return -magnitude if code & t.sign_mask else magnitude
 
 
 @kernel
@@ -77,7 +93,7 @@ def mac_array(binades, order, t, mode, table, op, a, b, c, codes, flags):
         if op[i] == _CLEAR:
             accumulator = np.uint32(0)
         elif op[i] == _ACCUMULATE or op[i] == _LOAD:
-            addend = code_value(table, accumulator) if op[i] == _ACCUMULATE else c[i]
+            addend = code_value(table, t, accumulator) if op[i] == _ACCUMULATE else c[i]
             quiet = np.isnan(a[i]) or np.isnan(b[i]) or np.isnan(addend)
             accumulator, flags[i] = fused(binades, order, t, mode, a[i] * b[i], addend, quiet)
         codes[i] = accumulator

@@ -92,8 +92,8 @@ def grouped_rows(
                 start, stop, as_addend(value, s.addend_floor), terms,
             )  # fmt: skip
             code, own = finish(binades, order, t, mode, bits, random[min(rounding, random.size - 1)], width, quiet)
-            code, own = finish_aligned(t, bits, dropped, code, code_value(table, code), own)
-            value = code_value(table, code)
+            code, own = finish_aligned(t, bits, dropped, code, code_value(table, t, code), own)
+            value = code_value(table, t, code)
             raised |= own
         codes[i], flags[i] = code, raised
 

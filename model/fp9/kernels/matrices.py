@@ -237,4 +237,4 @@ def combine(binades, order, t, mode, table, base, limbs, parts, totals, flags):
                 value = limbs_to_odd(limbs, base)
                 plain = value if value != 0.0 else plain
             code, flags[i, j] = finish(binades, order, t, mode, float64_bits(plain), 0, 1, True)
-            totals[i, j] = code_value(table, code)
+            totals[i, j] = code_value(table, t, code)

@@ -258,10 +258,10 @@ def take_step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, 
     else:
         bits, quiet = _exact_sum(s, mode, a, b, start, stop, c, limbs)
     code, flags = finish(binades, order, t, mode, bits, random, width, quiet)
-    value = code_value(table, code)
+    value = code_value(table, t, code)
     if s.window:
         code, flags = finish_aligned(t, bits, dropped, code, value, flags)
-    return code, code_value(table, code), flags
+    return code, code_value(table, t, code), flags
 
 
 @called
@@ -295,7 +295,7 @@ def _sum_row(
                 out_binades, out_order, out_t, out_mode, bits, random, width,
                 value != value or scale != scale or total != total,
             )  # fmt: skip
-            total = code_value(out_table, code)
+            total = code_value(out_table, out_t, code)
             raised |= flags
             rounding += 1
             chunk += 1

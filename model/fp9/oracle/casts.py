@@ -183,11 +183,12 @@ def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Frac
 def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None) -> bool:
     """Tininess after rounding: the result with an unbounded exponent lies below the normal numbers (IEEE 754-2019 7.5).
 
-    A format without subnormals has its smallest number, not 2^-bias, as the first normal one.
+    A format without subnormals has its smallest number, not 2^-bias, as the first normal one. What may be tiny is
+    lifted by an even number of binades: without a fraction, ties go by the exponent.
     """
     if not fmt.can_underflow or x.magnitude >= pow2(fmt.min_normal_exponent + 1):
         return False
-    lift = max(0, fmt.min_normal_exponent + 1 - floor_log2(x.magnitude))
+    lift = max(0, fmt.min_normal_exponent + 1 + fmt.flushes - floor_log2(x.magnitude))
     lifted = Exact(Kind.FINITE, x.negative, x.magnitude * pow2(lift))
     rounded = round_magnitude(lifted, fmt, rounding, bits) * pow2(-lift)
     return rounded < max(pow2(fmt.min_normal_exponent), abs(fmt.value_of(fmt.smallest_code)))

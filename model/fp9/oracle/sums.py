@@ -24,7 +24,7 @@ def step(
     `pairs` holds at most `engine.products` operand pairs. Returns the code in `engine.result` and the flags.
     """
     terms = [Term(product(a, b), 0, Kind.NAN in (a.kind, b.kind)) for a, b in pairs]
-    return _fused_step(engine, terms, Term(c, 0, c.kind is Kind.NAN), bits)
+    return _fused_step(engine, terms, as_addend(engine, Term(c, 0, c.kind is Kind.NAN)), bits)
 
 
 def product_terms(engine: Engine, a: Sequence[int], b: Sequence[int], format_a: Format, format_b: Format) -> list[Term]:

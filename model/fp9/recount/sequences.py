@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fp9.engines import MacOp
 from fp9.formats import Kind, pow2
 from fp9.oracle import blocks, casts, sums
-from fp9.oracle.terms import Term, as_addend
+from fp9.oracle.terms import Term
 from fp9.recount.choices import Row, chosen
 from fp9.recount.operations import outputs, products, scales
 from fp9.rounding import Flags
@@ -52,9 +52,8 @@ def _chunked(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
             chunk, flags = _step(unit, row, chunk)
             filled += 1
         if filled == unit.chunk_steps or (operation is MacOp.FOLD and filled):
-            part = casts.decode(chunk, unit.engine.result)
-            before = as_addend(unit.engine.joining, sums.code_term(total, unit.engine.addend_format))
-            total, raised = sums.step(unit.engine.joining, [(part, casts.exact(1))], before.value)
+            part, before = casts.decode(chunk, unit.engine.result), casts.decode(total, unit.engine.addend_format)
+            total, raised = sums.step(unit.engine.joining, [(part, casts.exact(1))], before)
             flags |= raised
             chunk = filled = 0
         yield outputs(unit, total, flags)

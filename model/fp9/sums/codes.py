@@ -17,7 +17,7 @@ from fp9.rounding import Overflow, Rounding
 
 def codes_of(values: NDArray[Any], fmt: Format) -> NDArray[Any]:
     """Codes of numbers of a format, in a contiguous array of any shape; NaN is the canonical one."""
-    if fmt.bits == 32:
+    if fmt.padded_dtype == "float32":
         codes = values.astype(np.float32, copy=False).view(np.uint32)
     else:
         codes = np.empty(values.shape, dtype=fmt.dtype)

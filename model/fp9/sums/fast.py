@@ -18,7 +18,7 @@ from fp9.rounding import Rounding
 from fp9.sums.exact import Exact
 from fp9.sums.general import GeneralSums
 from fp9.sums.operands import Span
-from fp9.sums.rounders import can_round, rounder
+from fp9.sums.rounders import can_round, carries, rounder
 from fp9.sums.sides import Places, Side
 from fp9.sums.strategy import (
     INEXACT,
@@ -203,7 +203,11 @@ def fitting(
     special = engine.truncation is Truncation.JAM or not engine.ends_plainly
     if bypasses or special or not rounds or not rounds_totals:
         return ()
-    return tuple(strategy for strategy in strategies if strategy.fits(engine, a, b, depth_bits))
+    return tuple(
+        strategy
+        for strategy in strategies
+        if (engine.whole or carries(engine.result, strategy.carrier)) and strategy.fits(engine, a, b, depth_bits)
+    )
 
 
 def first_fitting(

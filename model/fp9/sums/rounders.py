@@ -20,6 +20,14 @@ def can_round(result: Format, rounding: Rounding) -> bool:
     return known.get(rounding, False)
 
 
+def carries(result: Format, carrier: type[np.floating[Any]]) -> bool:
+    """Whether a carrier's normal numbers hold those of an accumulator, and the numbers with which they are rounded."""
+    assert isinstance(result, FixedFormat)
+    range_of = np.finfo(carrier)
+    highest_start = int(range_of.maxexp) - int(range_of.nmant) - 3
+    return range_of.minexp <= result.lowest_exponent <= highest_start and result.highest_exponent < range_of.maxexp
+
+
 @functools.lru_cache(maxsize=128)
 def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]]) -> Rounder:
     """Rounding into a format inside float32 (to nearest) or float64."""

@@ -126,6 +126,19 @@ def test_what_cannot_be_is_said_in_a_sentence(text: str, words: str) -> None:
         fp9.engine(text)
 
 
+@pytest.mark.parametrize(
+    ("result", "addend"),
+    [
+        ("e8m13", "fp32"),
+        ("1.8.23,b=100,specials=ieee", "1.8.23,b=100,specials=ieee"),
+        ("1.8.23,b=127,specials=merged", "1.8.23,b=127,specials=merged"),
+    ],
+)
+def test_an_addend_has_the_result_s_format_but_for_fp32_with_fewer_bits(result: str, addend: str) -> None:
+    """Not every format of 32 bits is FP32."""
+    assert Engine(result=result).addend_format == fp9.format(addend)
+
+
 def test_roundings_on_the_way_are_those_of_steps_and_chunks() -> None:
     assert fp9.engine("hopper").steps(96) == 3
     assert fp9.engine("chunked(L=4)").steps(10) == 10 + 3

@@ -34,6 +34,7 @@ OTHERS: tuple[Unit, ...] = (
     Mac("sums_of_groups", _FP4, _FP4, engine("blackwell_nvfp4(G=8,group=4)"), scale=format("e8m0"), block=8),
     Mac("scaled_chunks", _OCP, _FP4, engine("blackwell(G=2,L=4)"), scale=format("e8m0"), stages=2),
     Mac("flushed_totals", _OCP, _OCP, engine("fma_fp16(G=2,L=2,rounding=rup,flush_addend=true)"), stages=2),
+    Mac("addends_longer_than_totals", _OCP, _OCP, engine("fma_fp32(result=e8m13,chunk=1)"), stages=2),
     Mac("kulisch_hif8", (format("hif8"),), _OCP, engine("exact(G=3,result=fp16,rounding=rdn)")),
     Mac("kulisch_bias", _HFP8, _HFP8, engine("exact(result=dlfloat16,rounding=rna)"), bias_port=True),
 )
