@@ -121,12 +121,11 @@ class ScaleBlocks(Step):
         for name, scales in zip(self._names, self._scales, strict=True):
             block, term = i[name], o[name]
             fields, significands, unusable, zero = self._scale.read(m, [i[scale] for scale in scales])
-            exact = block.sum * (significands[0] * significands[1]) if self._scale.product_bits else block.sum
             exponent = fields[0] + fields[1] + self._first
             if self._sinks:
                 exponent = Mux(exponent < self._lowest, self._lowest, exponent)
             m.d.comb += [
-                term.significand.eq(exact),
+                term.significand.eq(self._scale.times(block.sum, significands, zero)),
                 term.exponent.eq(exponent),
                 term.zero.eq((block.zero | zero) & ~block.inf),
                 term.nan.eq(block.nan | unusable),

@@ -137,7 +137,7 @@ class ScaleSum(Step):
         i, product = self.i, self.o.product
         fields, significands, unusable, zero = self._scale.read(m, [i[name] for name in self._scales])
         exact, finite_zero = Signal(self._bits), Signal()
-        m.d.comb += exact.eq(i.sum * (significands[0] * significands[1]) if self._scale.product_bits else i.sum)
+        m.d.comb += exact.eq(self._scale.times(i.sum, significands, zero))
         self._term.drive(m, product, exact, fields[0] + fields[1] + self._first, finite_zero)
         m.d.comb += [
             finite_zero.eq(~i.sum.any() | zero),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
@@ -72,6 +74,12 @@ class ScaleFields:
     def product_bits(self) -> int:
         """Significand bits of the product of two scales; 0 where it is a power of two."""
         return 2 * self.precision if self.precision > 1 else 0
+
+    def times(self, exact: Value, significands: Sequence[Value], zero: Value) -> Value:
+        """A magnitude times the significands of two scales; 0 where one of them is zero."""
+        if self.product_bits:
+            return exact * (significands[0] * significands[1])
+        return exact & ~zero.replicate(len(exact)) if self._format.has_zero else exact
 
     def first_place(self, unit: Dot, bits: int) -> range:
         """Exponents, on the scale of the result's field, that the first place of a scaled sum of `bits` bits can have:

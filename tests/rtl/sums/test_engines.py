@@ -160,7 +160,14 @@ def test_scales_of_blocks_and_in_windows(
 
 INTEGERS = tuple(fmt for fmt in OPERANDS if fmt.twos_complement)
 WINDOWS = {few(ENGINES[name]): name for name in PRESETS if ENGINES[name].window is not None}
-SUMS = {"fma_fp16(G=2)": SCALES, "blackwell(G=2)": tuple(fmt for fmt in SCALES if fmt.precision == 1)}
+POWERS = tuple(fmt for fmt in SCALES if fmt.precision == 1)
+SCALED = {
+    ("fma_fp16(G=2)", None): SCALES,
+    ("fma_fp16(G=2)", 1): tuple(fmt for fmt in SCALES if fmt.name != "e8m0" and fmt.bits < 7),
+    ("blackwell(G=2)", None): POWERS,
+    ("blackwell_nvfp4(G=4,group=2)", None): SCALES,
+}
+"""Exact sums of one block and of two, windows of products and of groups, by engine and block: their scales' formats."""
 
 
 @pytest.mark.every(2)
@@ -179,13 +186,15 @@ def test_windows_align_the_lowest_integer_as_all_others(chosen: Engine, simulate
 
 
 @pytest.mark.parametrize(
-    ("name", "scale"), thinned([(name, fmt) for name, formats in SUMS.items() for fmt in formats], 8), ids=str
+    ("name", "block", "scale"),
+    thinned([(*sums, fmt) for sums, formats in SCALED.items() for fmt in formats], 8),
+    ids=str,
 )
-def test_scales_of_every_format(name: str, scale: Format, simulate: Simulate) -> None:
-    """Exact sums, and windows of scales that are powers of two; every fourth scale is the lowest code, zero or not."""
-    unit = Dot("unit", OCP[:1], OCP[:1], engine(name), scale=scale)
+def test_scales_of_every_format(name: str, block: int | None, scale: Format, simulate: Simulate) -> None:
+    """Every fourth scale is the lowest code, zero or not."""
+    unit = Dot("unit", FP4, FP4, engine(name), scale=scale, block=block)
     inputs = random(unit, 150, np.random.default_rng(10))
-    inputs["a_scale"][::4] = 0
+    inputs[unit.scale_names("a")[0]][::4] = 0
     _check(unit, inputs, simulate)
 
 

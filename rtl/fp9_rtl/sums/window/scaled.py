@@ -51,7 +51,7 @@ class ScaleProducts(Step):
         lanes, size = unit.lane_names("product"), unit.products_of_scales
         names = zip(unit.scale_names("a"), unit.scale_names("b"), strict=True)
         for block, scales in enumerate(names):
-            fields, _, unusable, zero = self._scale.read(m, [self.i[name] for name in scales])
+            fields, significands, unusable, zero = self._scale.read(m, [self.i[name] for name in scales])
             both = fields[0] + fields[1] + 2 * self._scale.offset
             moves = Signal.like(both, name=f"scale_of_block{block}")
             m.d.comb += moves.eq(both)
@@ -60,9 +60,8 @@ class ScaleProducts(Step):
                 exponent = product.exponent + moves
                 if self._sinks:
                     exponent = Mux(exponent < self._lowest, self._lowest, exponent)
-                significand = product.significand
                 m.d.comb += [
-                    scaled.significand.eq(significand & ~zero.replicate(len(significand))),
+                    scaled.significand.eq(self._scale.times(product.significand, significands, zero)),
                     scaled.exponent.eq(exponent),
                     scaled.zero.eq(product.zero | zero),
                     scaled.nan.eq(product.nan | unusable),
