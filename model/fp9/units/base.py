@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
@@ -15,12 +16,15 @@ from fp9.engines import Engine
 from fp9.formats import Format, format
 from fp9.rounding import FLAG_BITS
 from fp9.units.clocking import HANDSHAKE, SAID_WHERE_SET, Clocking, Handshake, told
+from fp9.units.reserved import language_of
 
 Columns = Mapping[str, NDArray[Any]]
 """One unsigned array of shape (n,) for each input port."""
 Results = dict[str, NDArray[Any]]
 """One unsigned array of shape (n,) for each output port."""
 Masks = dict[str, NDArray[np.bool_]]
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 
 MAX_STAGES = 6
 """Deepest pipeline that a unit offers."""
@@ -157,8 +161,19 @@ def check_offers(unit: str, what: str, offered: tuple[object, ...]) -> None:
         raise ValueError(f"{unit}: name each offered {what} once, and at least one")
 
 
-def check_stages(unit: Unit, lowest: int = 0) -> None:
-    """ValueError where a unit cannot have so many register stages, or says how registers move and has none."""
+def check_name(name: str) -> None:
+    """ValueError for what is no name of a module in Verilog, SystemVerilog and VHDL."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"name {name!r} given; give letters, digits and underscores, a letter first")
+    language = language_of(name)
+    if language:
+        raise ValueError(f"name {name!r} given, a reserved word of {language}; give another name, such as {name}_unit")
+
+
+def check_shared(unit: Unit, lowest: int = 0) -> None:
+    """ValueError for a name that hardware languages refuse, for a count of register stages that the unit cannot have,
+    and for a choice about registers where there are none."""
+    check_name(unit.name)
     if not lowest <= unit.stages <= MAX_STAGES:
         raise ValueError(f"{unit.name}: {unit.stages} stages given; give {lowest} to {MAX_STAGES}")
     if not unit.stages and (given := [*told(unit)]):

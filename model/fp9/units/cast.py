@@ -17,7 +17,7 @@ from fp9.units.base import (
     Port,
     Unit,
     check_offers,
-    check_stages,
+    check_shared,
     format_tuple,
     select_width,
 )
@@ -75,7 +75,7 @@ class Cast(Unit):
             raise ValueError(f"{self.name}: {self.lanes} lanes given; give 1 to {MAX_LANES}")
         if not 1 <= self.random_bits <= MAX_RANDOM_BITS:
             raise ValueError(f"{self.name}: {self.random_bits} random bits given; give 1 to {MAX_RANDOM_BITS}")
-        check_stages(self, lowest=1 if self.amax else 0)
+        check_shared(self, lowest=1 if self.amax else 0)
         self._check_nan()
 
     def _check_nan(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fp9.formats import FixedFormat, Format, format
-from fp9.units.base import FLAGS_PORT, Columns, Masks, Port, Unit, check_stages, format_tuple
+from fp9.units.base import FLAGS_PORT, Columns, Masks, Port, Unit, check_shared, format_tuple
 from fp9.units.operands import (
     check_operands,
     exponent_range,
@@ -35,7 +35,7 @@ class Decoder(Unit):
     def __post_init__(self) -> None:
         object.__setattr__(self, "formats", format_tuple(self.name, "formats", self.formats))
         check_operands(self.name, self.formats)
-        check_stages(self)
+        check_shared(self)
 
     @property
     def inputs(self) -> tuple[Port, ...]:
@@ -88,7 +88,7 @@ class Upcast(Unit):
         if not isinstance(self.result, FixedFormat) or self.result.bits < 16:
             raise ValueError(f"{self.name}: {self.result.name} given as result; give fp32, fp16, bf16 or dlfloat16")
         self._check_smallest(self.result)
-        check_stages(self)
+        check_shared(self)
 
     def _check_smallest(self, result: FixedFormat) -> None:
         """ValueError where the result would have to round a small operand."""

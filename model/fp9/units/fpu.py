@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from fp9.engines import Engine
 from fp9.formats import Format
-from fp9.units.base import FLAGS_PORT, Port, Unit, check_stages, format_tuple, select_width
+from fp9.units.base import FLAGS_PORT, Port, Unit, check_shared, format_tuple, select_width
 from fp9.units.operands import check_operands, operand_ports
 
 
@@ -51,7 +51,7 @@ class Fpu(Unit):
                 f"{self.name}: engine {self.engine.name} given; "
                 "give one of two products and a 16-bit result, such as fmma"
             )
-        check_stages(self)
+        check_shared(self)
 
     @property
     def operations(self) -> tuple[FpuOp, ...]:

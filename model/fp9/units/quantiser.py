@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fp9.formats import FixedFormat, ScaledInteger, UnsignedFloat, fixed_format, format
 from fp9.rounding import Overflow, Rounding
 from fp9.scaling import BlockFormat, ScaleRule, block_format
-from fp9.units.base import Columns, Port, Unit, check_offers, check_stages, select_width
+from fp9.units.base import Columns, Port, Unit, check_offers, check_shared, select_width
 from fp9.units.cast import Cast
 from fp9.units.clocking import SAID_WHERE_SET, told
 
@@ -74,7 +74,7 @@ class Quantiser(Unit):
             raise ValueError(f"{self.name}: {block.name} given as block; give MX blocks, or nvfp4")
         if not isinstance(self.source, FixedFormat) or not self._has_range_of_fp32(self.source):
             raise ValueError(f"{self.name}: {self.source.name} given as source; give fp32 or bf16")
-        check_stages(self, lowest=0 if self.lanes is None else 1)
+        check_shared(self, lowest=0 if self.lanes is None else 1)
         if self.lanes is not None and (given := [*told(self)]):
             raise ValueError(f"{self.name}: {given[0]} given beside lanes; give whole blocks, or leave it out")
         if self.lanes is not None and any(rule.tries for rule in self.rules):

@@ -16,7 +16,7 @@ from fp9.units.base import (
     Columns,
     Port,
     Unit,
-    check_stages,
+    check_shared,
     format_tuple,
     select_width,
 )
@@ -57,7 +57,7 @@ class Dot(Unit):
         check_operands(self.name, self.a + self.b)
         self._check_products()
         self._check_scales()
-        check_stages(self, self._lowest_stages)
+        check_shared(self, self._lowest_stages)
 
     def _check_products(self) -> None:
         if self.products < 2:

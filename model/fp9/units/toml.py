@@ -35,7 +35,6 @@ KINDS: dict[str, type[Unit]] = {kind.kind: kind for kind in (Decoder, Upcast, Ca
 
 _OUTER_COMMA = re.compile(r",(?![^(]*\))(?!\s*[a-z_]+=)", re.IGNORECASE)
 """Commas between items: not those of parameters, which stand in parentheses or before `name=`."""
-_NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 
 
 def load(source: str | Path, settings: Iterable[str] = ()) -> Unit:
@@ -70,10 +69,6 @@ def build(described: Mapping[str, object], where: str = "unit") -> Unit:
     missing = [f.name for f in ordered_fields(cls) if f.default is dataclasses.MISSING and f.name not in values]
     if missing:
         raise ValueError(f"{where}: {kind} needs the field {missing[0]!r}; add it")
-    if not _NAME.fullmatch(str(values["name"])):
-        raise ValueError(
-            f"{where}: name {values['name']!r} given; give letters, digits and underscores, a letter first"
-        )
     return cls(**values)  # type: ignore[arg-type]
 
 

@@ -29,6 +29,9 @@ _HEADER = "runtime.h"
 """Those of Verilator's headers that a build reads twice. To read them takes most of its time, unless they are compiled;
 then for builds without waveforms alone, as the compiler takes them under the same definitions only."""
 
+_TOP = "Vtop"
+"""What cocotb's runner has Verilator call the model."""
+
 _INCLUDED = ("verilated.h", "verilated_syms.h", "verilated_vpi.h")
 
 _FEATURES = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_VCD", "TRACE_SAIF")
@@ -104,10 +107,22 @@ def _compile(
         "waves": waves is not None,
         "log_file": str(log),
     }
-    headers = _headers(simulator, working) if simulator.name == "verilator" and waves is None else {}
+    headers = {}
+    if simulator.name == "verilator":
+        _offer_headers(working)
+        headers = _headers(simulator, working) if waves is None else {}
     status = run_job("build", settings, simulator, working, **headers)
     said = log.read_text(errors="replace").replace(f"{working}/", "")
     return said if status or ICARUS_FATAL in said else None
+
+
+def _offer_headers(working: Path) -> None:
+    """Lay out the headers that Verilator has compiled for large designs as texts, too.
+
+    The compiler takes one compiled header at most. Where the runtime's is that one, it reads these texts.
+    """
+    for variant in ("fast", "slow"):
+        (working / f"{_TOP}__pch.h.{variant}").write_text(f'#include "{_TOP}__pch.h"\n')
 
 
 def _headers(simulator: Simulator, working: Path) -> dict[str, str]:

@@ -9,18 +9,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from fp9.units.reserved import VERILOG
 from fp9_rtl.export.text.circuit import Bit, Bits, Wire
 from fp9_rtl.export.text.types import Struct, Type
-
-_WORDS = """
-    always and assign begin buf case casex casez default disable edge else end endcase endmodule event for force
-    forever fork function if initial inout input integer join module nand negedge nor not or output parameter
-    posedge real reg release repeat signed table task time tri unsigned use wait wand while wire wor xnor xor
-    bit byte char const do enum final int logic longint new packed priority static string struct type union unique
-    void with within
-"""
-_KEYWORDS = frozenset(_WORDS.split())
-"""What Verilog and SystemVerilog keep for themselves."""
 
 
 @dataclass(eq=False)
@@ -86,10 +77,11 @@ class Names:
     """Names of one module, each given once."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = {*_KEYWORDS, *taken}
+        self._taken = {*VERILOG, *taken}
 
     def give(self, wanted: str) -> str:
-        """The name wanted, or it with a number behind it."""
+        """The name wanted, or it with a number behind it; one that begins with no letter gets a word before it."""
+        wanted = wanted if wanted[:1].isalpha() else f"value_{wanted.lstrip('_')}"
         name = next(n for n in itertools.chain([wanted], (f"{wanted}_{i}" for i in itertools.count(2))) if self.free(n))
         self._taken.add(name)
         return name
@@ -120,7 +112,7 @@ def _field(name: str) -> tuple[str, str] | None:
     """The structure and the field of it that a name of the source is; a module's whole interface is none."""
     parent, _, field = name.rpartition(".")
     called = clean(field)
-    if called is None or called in _KEYWORDS or re.fullmatch(r"([io](\$\d+)?)?", parent):
+    if called is None or called in VERILOG or re.fullmatch(r"([io](\$\d+)?)?", parent):
         return None
     return parent, called
 

@@ -78,7 +78,7 @@ def _definitions(module: Module, dialect: Dialect) -> list[Definition]:
 
 
 def _loops(definitions: Sequence[Definition]) -> set[int]:
-    """Signals of several values that depend on themselves; in a loop without such, nothing can be done."""
+    """Signals of several values, named or not, that depend on themselves; without such a loop is the circuit's own."""
     left = {id(d.signal): d for d in definitions}
     while True:
         free = [number for number, d in left.items() if not d.reads & left.keys()]
@@ -86,7 +86,12 @@ def _loops(definitions: Sequence[Definition]) -> set[int]:
             break
         for number in free:
             del left[number]
-    return {number for number, d in left.items() if len(d.cells) > 1}
+    return {number for number, d in left.items() if len(d.cells) > 1 or _is_part(d)}
+
+
+def _is_part(definition: Definition) -> bool:
+    """Whether the value of the one named cell is a part of its signal; expressions written in place are the rest."""
+    return bool(definition.cells) and definition.cells[0].output != definition.signal.bits
 
 
 def _ordered(definitions: Sequence[Definition]) -> list[Definition]:
