@@ -16,7 +16,6 @@ from fp9.engines import ENGINES
 from fp9.explorer import numbers, shared_text, sums
 from fp9.formats import every_format
 from fp9.rounding import Overflow, Rounding
-from fp9.system.missing import install_hint
 
 HOST = "127.0.0.1"
 ANSWERS = "fp9.explorer"
@@ -74,7 +73,7 @@ def _asked(point: EntryPoint) -> Any:
     try:
         answer = point.load()
     except ModuleNotFoundError as error:
-        raise ValueError(f"{error.name} is not installed; run: {install_hint('rtl,explore')}") from error
+        raise ValueError(f"{error.name} is not installed; install fp9 with its extras rtl and explore") from error
     return answer(dict(request.query.decode()))
 
 

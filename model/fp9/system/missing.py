@@ -13,6 +13,11 @@ DISTRIBUTION = "fp9"
 class MissingTool(RuntimeError):
     """A program, package or data file that is not installed; the message is one sentence that says how to get it."""
 
+    @property
+    def what(self) -> str:
+        """What is missing, without the command: on a page for others that would name a path of this machine."""
+        return str(self).partition(";")[0]
+
 
 def install_hint(extra: str) -> str:
     """The command that installs the packages of an extra, from where fp9 itself was installed.

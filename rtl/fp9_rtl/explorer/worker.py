@@ -35,7 +35,9 @@ def _answer(spec: str) -> None:
 
     try:
         found = synthesise_unit(build(tomllib.loads(spec)), progress=progress)
-    except (ValueError, OSError, MissingTool) as error:
+    except MissingTool as error:
+        return _say(state=REFUSED, says=error.what)
+    except (ValueError, OSError) as error:
         return _say(state=REFUSED, says=str(error))
     estimates = [{name: getattr(estimate, name) for name in _FIGURES} for estimate in found.estimates]
     return _say(state=MEASURED, library=found.library, note=NOTE, estimates=estimates)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from fp9.units import Handshake, Port, Unit
 from fp9.units.toml import dumps
-from fp9_sim.packages.benches import connections
+from fp9_sim.packages.verilog_bench import connections
 
 EXAMPLE_COUNT = 2_000
 """Operations that the example's bench draws."""

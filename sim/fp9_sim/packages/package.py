@@ -18,7 +18,10 @@ from fp9_rtl.datasheets.timing import picture, timing_svg
 from fp9_rtl.export.axis import axi_stream_verilog
 from fp9_rtl.export.interfaces import c_header, sv_interface, sv_types
 from fp9_rtl.export.verilog import verilog
-from fp9_sim.packages import benches, dpi, texts
+from fp9_sim.packages import dpi, texts
+from fp9_sim.packages.assertions import assertions
+from fp9_sim.packages.cpp_bench import cpp_bench
+from fp9_sim.packages.verilog_bench import verilog_bench
 
 
 @dataclass(frozen=True)
@@ -66,9 +69,9 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
             _File(f"vectors/{file}", _vector_file(file), functools.partial(encoded.__getitem__, file))
             for file in encoded
         ),
-        _File(f"tb/{name}_tb.v", "self-checking bench, Verilog", lambda: benches.verilog_bench(unit, len(vectors))),
-        _File(f"tb/{name}_tb.cpp", "self-checking bench for Verilator, C++", lambda: benches.cpp_bench(unit)),
-        _File(f"tb/{name}_sva.sv", "assertions of the handshake", lambda: benches.assertions(unit), clocked),
+        _File(f"tb/{name}_tb.v", "self-checking bench, Verilog", lambda: verilog_bench(vectors)),
+        _File(f"tb/{name}_tb.cpp", "self-checking bench for Verilator, C++", lambda: cpp_bench(vectors)),
+        _File(f"tb/{name}_sva.sv", "assertions of the protocol", lambda: assertions(unit), clocked),
         _File(f"dpi/{name}_model.c", "the golden model as a C library, by fp9 in Python", lambda: dpi.library(unit)),
         _File(f"dpi/{name}_dpi.sv", "its import by DPI-C", lambda: dpi.imports(unit)),
         _File(f"dpi/{name}_dpi_tb.sv", "example: the unit beside the model", lambda: dpi.bench(unit)),
@@ -98,7 +101,7 @@ def _timing(unit: Unit) -> tuple[str | None, str | None]:
     try:
         return timing_svg(unit) if picture(unit) else None, None
     except MissingTool as error:
-        return None, str(error)
+        return None, error.what
 
 
 def _vector_file(path: str) -> str:

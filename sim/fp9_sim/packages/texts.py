@@ -43,10 +43,13 @@ def fusesoc_core(unit: Unit, rtl: list[str], sv: list[str]) -> str:
             *fileset("tb", [bench], "verilogSource"),
             f"  vectors:\n    files:\n      - vectors/{unit.name}.memh: {{copyto: vectors/{unit.name}.memh}}",
             "    file_type: user",
+            "parameters:",
+            f"  vectors:\n    datatype: str\n    default: vectors/{unit.name}.memh\n    paramtype: plusarg",
+            "    description: The memory file of golden vectors",
             "targets:",
             f"  default: &default\n    filesets: [rtl]\n    toplevel: {unit.name}",
             f"  sim:\n    <<: *default\n    default_tool: icarus\n    filesets: [rtl, tb, vectors]\n"
-            f"    toplevel: {unit.name}_tb",
+            f"    toplevel: {unit.name}_tb\n    parameters: [vectors]",
             "  lint:\n    <<: *default\n    default_tool: verilator\n    tools: {verilator: {mode: lint-only}}",
             "",
         ]
@@ -111,10 +114,15 @@ def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: s
             "PYTHON ?= python3",
             "",
             ".PHONY: all icarus verilator lint yosys dpi clean",
-            "all: icarus verilator",
+            "# The benches of the simulators that are installed; without any of them make fails.",
+            "FOUND = $(shell command -v $(1) 2>/dev/null)",
+            "BENCHES := $(strip $(if $(call FOUND,$(IVERILOG)),icarus) $(if $(call FOUND,$(VERILATOR)),verilator))",
+            "all: $(BENCHES)",
+            "\t@$(if $(BENCHES),echo 'benches run: $(BENCHES)',echo 'install Icarus or Verilator' >&2; exit 1)",
             "",
             "icarus: $(BUILD)/$(TOP).vvp",
-            "\tvvp -n $< | tee $(BUILD)/icarus.log",
+            '\tvvp -n $< "+vectors=$(CURDIR)/vectors/$(TOP).memh" > $(BUILD)/icarus.log; \\',
+            "\t  status=$$?; cat $(BUILD)/icarus.log; exit $$status",
             "\t@grep -q '^PASS' $(BUILD)/icarus.log",
             "",
             "$(BUILD)/$(TOP).vvp: $(RTL) tb/$(TOP)_tb.v",
@@ -171,6 +179,18 @@ def _dpi(unit: Unit, rtl: str) -> list[str]:
     ]
 
 
+_BENCHES = (
+    "The benches read golden vectors: the Verilog one from `+vectors=FILE`, the C++ one from its argument. They fail, "
+    "with an exit code, on a wrong or unknown result, and on a file that is missing, damaged or not theirs."
+)
+
+_BENCHES_CLOCKED = (
+    f"{_BENCHES} They stall both sides. They reset the unit for one clock in mid-stream: where every stage is full, "
+    "and at full rate. They check the latency, that a result stands until it is taken, and that none is lost, "
+    "repeated or out of order. The assertions in `tb` check the same in every bench that reads them."
+)
+
+
 def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -> str:
     """What lies where, and how to run it; `missing` says why there is no timing diagram."""
     rows = [f"| `{path}` | {what} |" for path, what in files.items()]
@@ -179,8 +199,10 @@ def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -
         f"# {unit.name}",
         f"A {unit.kind} made by fp9 {__version__}. {timing} Nothing here needs fp9 or Python "
         "but the golden model in `dpi`, a C library that asks the fp9 of PYTHON.",
-        "    make            # both benches: Icarus, Verilator\n    make lint yosys # every file read by every tool\n"
+        "    make            # the benches of the simulators that are installed: Icarus, Verilator\n"
+        "    make lint yosys # every file read by every tool\n"
         "    make dpi        # the unit beside its golden model, asked by DPI-C: make dpi PYTHON=...",
+        _BENCHES_CLOCKED if unit.stages else _BENCHES,
         "\n".join(["| file | what it is |", "|---|---|", *rows]),
         f"The {count} golden vectors come from a model that is exact in every bit. The generated files are yours, "
         "under any licence.",
@@ -192,11 +214,15 @@ def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -
 
 
 def _ports(unit: Unit) -> str:
+    """Every port of the module: clock, reset and handshake, then operands and results."""
+
     def row(port: Port, direction: str) -> str:
         formats = ", ".join(f.name for f in port.formats) or ", ".join(
             f"{value} {choice}" for value, choice in enumerate(port.choices)
         )
         return f"| `{port.name}` | {direction} | {port.width} | {port.doc} | {formats} |"
 
-    rows = [row(p, "in") for p in unit.inputs] + [row(p, "out") for p in unit.outputs]
+    given = (*unit.control_outputs, *unit.outputs)
+    ports = (*unit.control_ports, *unit.inputs, *unit.outputs)
+    rows = [row(port, "out" if port in given else "in") for port in ports]
     return "\n".join(["| port | | bits | | formats or values |", "|---|---|---:|---|---|", *rows])

@@ -85,11 +85,21 @@ def _spoil(path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_cpp_bench_passes(kind: str, packages: dict[str, Path]) -> None:
+    with shared_library(packages[kind] / "build" / "verilated"):
+        done = make(packages[kind], "verilator")
+    assert done.returncode == 0, done.stdout + done.stderr
+    count = len([line for line in _vectors(packages[kind]).read_text().splitlines() if line[0] != "#"])
+    assert f"PASS: {count} vectors" in done.stdout
+
+
+@pytest.mark.slow
 def test_the_cpp_bench_passes_with_assertions_and_notices_a_wrong_result(copy: Path) -> None:
     with shared_library(copy / "build" / "verilated"):
         done = make(copy, "verilator")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"PASS: [1-9]\d* vectors, 0 mismatches", done.stdout)
+    assert re.search(r"PASS: [1-9]\d* vectors", done.stdout)
     _spoil(_vectors(copy))
     done = make(copy, "verilator")
     assert done.returncode
@@ -194,6 +204,23 @@ def test_the_vhdl_component_declares_every_port_of_the_verilog(kind: str, packag
     assert declared == (clocked if unit.stages else {}) | data
     lines = [line for line in text.splitlines() if " : in std_logic" in line or " : out std_logic" in line]
     assert [";" in line.partition("--")[0] for line in lines] == [True] * (len(lines) - 1) + [False]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_readme_lists_every_port_of_the_module(kind: str, packages: dict[str, Path]) -> None:
+    unit = KINDS[kind]
+    rows = re.findall(r"^\| `(\w+)` \| (in|out) \|", (packages[kind] / "README.md").read_text(), re.MULTILINE)
+    module = (packages[kind] / "rtl" / f"{unit.name}.v").read_text().partition(f"\nmodule {unit.name}(")[2]
+    declared = re.findall(r"^  (in|out)put (?:reg )? *(?:\[\d+:0\] )?(\w+),?$", module.partition(");")[0], re.MULTILINE)
+    assert {(name, way) for name, way in rows} == {(name, way) for way, name in declared}
+
+
+def test_a_package_names_no_path_of_its_maker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "wavedrom", None)
+    write_package(CATALOGUE["mac_dlfloat16"], tmp_path, "smoke")
+    texts = {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
+    assert "no timing diagram: wavedrom is not installed." in texts[tmp_path / "README.md"]
+    assert [path for path, text in texts.items() if str(Path.cwd()) in text or "pip install" in text] == []
 
 
 def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:

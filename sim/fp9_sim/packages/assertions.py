@@ -1,0 +1,88 @@
+"""SystemVerilog assertions of a unit's protocol, bound to every instance of it."""
+
+from __future__ import annotations
+
+from fp9.units import Handshake, Unit
+from fp9_sim.packages.verilog_bench import filled, width
+
+
+def assertions(unit: Unit) -> str:
+    """Module `NAME_sva` and its bind: results stand while they wait; none is lost, repeated or overtaken."""
+    waits = unit.handshake is Handshake.READY
+    edge = f" or {'posedge' if unit.reset.active else 'negedge'} {unit.reset.port}" if unit.reset.is_async else ""
+    results = "".join(f",\n  input logic {width(p)}{p.name}" for p in unit.outputs) if waits else ""
+    sampled = "/* verilator lint_off SYNCASYNCNET */  // assertions sample the reset at a clock's edge\n"
+    words = {
+        "name": unit.name,
+        "ports": ", ".join(port.name for port in unit.control_ports) + results,
+        "edge": edge,
+        "lint": sampled if unit.reset.is_async else "",
+        "stable": " && ".join(f"$stable({p.name})" for p in unit.outputs),
+        "handshake": "in_ready, out_valid" if waits else "out_valid",
+        "reset": unit.reset.port if unit.reset.active else f"!{unit.reset.port}",
+        "latency": unit.latency,
+        "clock": "@(posedge clk iff enable)" if unit.enable else "@(posedge clk)",
+        "counts": " if (enable)" if unit.enable else "",
+        "takes": "in_valid && in_ready" if waits else "in_valid",
+        "gives": "out_valid && out_ready" if waits else "out_valid",
+        "in_time": ">=" if waits else "==",
+    }
+    return filled(_COUNTED, words) + filled(_STANDS if waits else "", words) + filled(_BOUND, words)
+
+
+_COUNTED = """\
+// Assertions of @{name}: bound to every instance of it where this file is read.
+@{lint}module @{name}_sva (
+  input logic @{ports}
+);
+  localparam int unsigned LATENCY = @{latency}, MOST = 64;
+
+  // Operations taken and results given since the reset, and the clock at which each operation was taken.
+  int unsigned now, taken, given, idle;
+  int unsigned taken_at [MOST];
+  wire [31:0] under_way = taken - given;
+
+  always @(posedge clk@{edge}) begin
+    if (@{reset}) begin
+      now <= 0;
+      taken <= 0;
+      given <= 0;
+      idle <= 0;
+    end else@{counts} begin
+      now <= now + 1;
+      idle <= under_way != 0 && !out_valid ? idle + 1 : 0;
+      if (@{gives}) given <= given + 1;
+      if (@{takes}) begin
+        taken_at[taken % MOST] <= now;
+        taken <= taken + 1;
+      end
+    end
+  end
+
+  known: assert property (@{clock} disable iff (@{reset}) !$isunknown({@{handshake}}));
+  empties_in_reset: assert property (@(posedge clk) @{reset} |=> !out_valid);
+  // A result belongs to an operation that has none yet.
+  no_repeat: assert property (@{clock} disable iff (@{reset}) out_valid |-> under_way != 0);
+  // The oldest operation moves on whenever no result waits.
+  no_loss: assert property (@{clock} disable iff (@{reset}) under_way != 0 && !out_valid |-> idle < LATENCY);
+  // The oldest operation has been under way long enough: no younger one has overtaken it.
+  in_order: assert property (@{clock} disable iff (@{reset})
+    out_valid |-> now - taken_at[given % MOST] @{in_time} LATENCY);
+  room_for_times: assert property (@{clock} disable iff (@{reset}) under_way < MOST);
+  result_comes: cover property (@{clock} disable iff (@{reset}) out_valid);
+"""
+
+_STANDS = """\
+  stable_while_stalled: assert property (@{clock} disable iff (@{reset})
+    out_valid && !out_ready |=> out_valid && @{stable});
+  ready_when_drained: assert property (@{clock} disable iff (@{reset})
+    !out_valid && out_ready |-> in_ready);
+  operation_waits: cover property (@{clock} disable iff (@{reset}) in_valid && !in_ready);
+  result_waits: cover property (@{clock} disable iff (@{reset}) out_valid && !out_ready);
+"""
+
+_BOUND = """\
+endmodule
+
+bind @{name} @{name}_sva checks (.*);
+"""
