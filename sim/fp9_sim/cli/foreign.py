@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 @click.command("check-rtl", cls=Command)
-@click.argument("mapping", type=click.Path(path_type=Path))
-@click.option("--init", is_flag=True, help="Print a mapping to fill in; MAPPING is then a Verilog or VHDL file.")
-@click.option("--top", help="With --init: the module; the last one of the file by default.")
+@click.argument("paths", metavar="MAPPING", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--init", is_flag=True, help="Print a mapping to fill in; MAPPING is then Verilog or VHDL files.")
+@click.option("--top", help="With --init: the module; by default the one that no other uses.")
 @click.option("--area", type=click.Path(path_type=Path), help="Instead: its area beside ours, kept in this record.")
 @library_options
 @click.option("--simulator", type=SIMULATOR, default="verilator", show_default=True, help="verilator or icarus.")
 @click.option("--count", type=click.IntRange(1), default=20_000, show_default=True, help="Random operations.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of operations and stalls.")
 def check_rtl(
-    mapping: Path,
+    paths: tuple[Path, ...],
     init: bool,
     top: str | None,
     area: Path | None,
@@ -46,19 +46,21 @@ def check_rtl(
     a difference; what explains it is said. --area measures in osu018 and nangate45, or in the libraries given.
 
     \b
-      fp9 check-rtl --init acme_cast.sv > acme_cast.toml
+      fp9 check-rtl --init acme_cast.sv acme_round.sv > acme_cast.toml
       fp9 check-rtl acme_cast.toml
       fp9 check-rtl acme_cast.toml --area areas.json --liberty sg13g2_stdcell_typ_1p20V_25C.lib
     """
     with extra("sim"):
         from fp9_sim import foreign  # slow to load
     if init:
-        text = foreign.draft(mapping, top)
+        text = foreign.draft(paths, top)
         show({"mapping": text}, as_json, text)
         return
+    if len(paths) > 1:
+        raise UserError(f"{len(paths)} mappings given; give one, or --init for the files of a unit")
     if not area and (libraries or liberty or leave_out):
         raise UserError("libraries given without --area; give the record of areas, or leave them out")
-    design = foreign.load(mapping)
+    design = foreign.load(paths[0])
     if area:
         _measure(design, area, as_json, libraries, liberty, leave_out)
         return

@@ -19,7 +19,8 @@ from fp9_compare.diagnosis import Explained, Explanation, explain
 from fp9_compare.diagnosis.classes import is_nan, results_of
 from fp9_sim.batch.unit import verilated
 from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatch, mismatches
-from fp9_sim.foreign.mapping import MOST_CLOCKS, Foreign
+from fp9_sim.foreign.clocks import MOST_CLOCKS
+from fp9_sim.foreign.mapping import Foreign
 from fp9_sim.foreign.protocol import Protocol, hinted, protocol
 from fp9_sim.foreign.suites import operations
 from fp9_sim.foreign.wrapper import wrapped

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
-from fp9_sim.foreign.ports import TheirPort, elaborate
+from fp9_sim.foreign.ports import TheirPort, elaborate, tops
 from fp9_sim.foreign.sources import read, text_of
 
 _MODULE = re.compile(r"^[ \t]*(?:module|entity)[ \t]+(?:automatic[ \t]+)?([A-Za-z_]\w*)", re.MULTILINE | re.IGNORECASE)
@@ -14,26 +16,30 @@ _RESET = re.compile(r"(?:.*_)?(?:a?rst|a?reset)_?(?:n|ni|b|i|in|l)?", re.IGNOREC
 _LOW = re.compile(r".*(?:rst|reset)_?(?:n|ni|b|l)", re.IGNORECASE)
 
 
-def draft(file: Path | str, top: str | None = None) -> str:
-    """The text of a mapping for a module of a Verilog or VHDL file, the last one unless `top` names it.
+def draft(files: Sequence[Path | str], top: str | None = None) -> str:
+    """The text of a mapping for a hierarchy of modules in Verilog or VHDL files.
 
-    Every port is there: the clock and reset found by their names, other inputs as comments to be moved to [ports] or
-    [constants]. Raises ValueError for a file without a module, SimulatorError where Verilator refuses it.
+    The module is `top`, else the one that no other module uses; of VHDL the last entity. Every port is there: the clock
+    and reset found by their names, other inputs as comments to be moved to [ports] or [constants]. The files have
+    absolute paths, as a mapping may be saved anywhere. Raises ValueError where there is no module or more than one
+    could be meant, SimulatorError where Verilator refuses the files.
     """
-    path = Path(file)
-    modules = _MODULE.findall(read(path))
-    if not modules:
-        raise ValueError(f"{path} has no module; give the file of the unit's top module")
-    name = top or modules[-1]
-    ports = elaborate(name, text_of(path, name, [path.name], [], {}), "", str(path))
+    paths = [Path(file).resolve() for file in files]
+    where = ", ".join(path.name for path in paths)
+    declared = [name for path in paths for name in _MODULE.findall(read(path))]
+    if not declared:
+        raise ValueError(f"{where} has no module; give the files of the unit")
+    whole = text_of(paths[0], top or declared[-1], [str(path) for path in paths], [], {})
+    name = top or _top(whole, where)
+    ports = elaborate(name, whole, "", where)
     clocks = [port for port in ports.values() if _CLOCK.fullmatch(port.name) and port.direction == "INPUT"]
     resets = [port for port in ports.values() if _RESET.fullmatch(port.name) and port.direction == "INPUT"]
     said = {port.name for port in (*clocks[:1], *resets[:1])}
     others = [port for port in ports.values() if port.name not in said]
     lines = [
-        f'files = ["{path.name}"]',
+        f"files = {json.dumps([str(path) for path in paths])}",
         f'top = "{name}"',
-        'unit = "fma_fp32_ocp"  # a name of `fp9 units`, or a table [unit] with the fields of a unit file',
+        'unit = "fma_fp32_ocp"  # a name of `fp9 units`, a unit file such as "mine.toml", or a table [unit]',
         '# nan = "any"  # where any NaN is as good as the expected one',
         '# without = ["flags"]  # outputs of the spec that it does not have',
         "",
@@ -49,6 +55,14 @@ def draft(file: Path | str, top: str | None = None) -> str:
         active = "low" if _LOW.fullmatch(resets[0].name) else "high"
         lines += ["", "[reset]", f'port = "{resets[0].name}"', f'active = "{active}"']
     return "\n".join(lines) + "\n"
+
+
+def _top(verilog: str, where: str) -> str:
+    """The one module that no other module uses."""
+    found = tops(verilog, where)
+    if len(found) != 1:
+        raise ValueError(f"{where} has modules that no other one uses: {', '.join(found)}; name one with --top")
+    return found[0]
 
 
 def _words(port: TheirPort) -> str:

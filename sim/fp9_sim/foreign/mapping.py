@@ -22,11 +22,9 @@ from fp9.units import FLAGS_PORT, HANDSHAKE, MAX_STAGES, Dot, Mac, Port, Unit, t
 from fp9.units import toml as unitfile
 from fp9_compare.diagnosis import Narrowed
 from fp9_sim.foreign import keys
+from fp9_sim.foreign.clocks import HELD, MOST_CLOCKS, check_handshake, latency_of
 from fp9_sim.foreign.keys import Value
 from fp9_sim.foreign.sources import text_of
-
-MOST_CLOCKS = 64
-"""Longest latency that can be checked, and the one that a unit with a handshake may take."""
 
 FIELDS: dict[str, Any] = {
     "files": list,
@@ -105,7 +103,12 @@ class Foreign:
     @property
     def latency_from_handshake(self) -> bool:
         """Whether the unit alone says when its results come, however many clocks they take."""
-        return self.latency == MOST_CLOCKS and "out_valid" in self.handshake
+        return self.latency == MOST_CLOCKS and ("out_valid" in self.handshake or self.holds_operands)
+
+    @property
+    def holds_operands(self) -> bool:
+        """Whether operands stand until the result, in a unit that takes one operation at a time."""
+        return "start" in self.handshake
 
     @property
     def flag_bits(self) -> int:
@@ -118,13 +121,13 @@ def load(path: Path | str) -> Foreign:
     """Read a mapping. Raises ValueError for what is missing, unknown or does not fit, OSError for unreadable files."""
     path = Path(path)
     said = _read(path)
-    latency, spec = _latency(path, said), _spec(path, said)
+    latency, spec = latency_of(path, said), _spec(path, said)
     held = {name: _code(path, spec, name, value) for name, value in said.get("held", {}).items()}
     names = [port.name for port in (*spec.inputs, *spec.outputs)]
     without = tuple(said.get("without", ()))
     keys.check_known(path, "without", without, [port.name for port in spec.outputs])
     keys.check_known(path, "ports", said.get("ports", {}), names)
-    keys.check_known(path, "handshake", said.get("handshake", {}), HANDSHAKE)
+    keys.check_known(path, "handshake", said.get("handshake", {}), (*HANDSHAKE, *HELD))
     keys.check_known(path, "flags", said.get("flags", {}), _FLAGS)
     flags = {n: keys.text(path, f"flags.{n}", v) for n, v in said.get("flags", {}).items()}
     if set(without) >= {port.name for port in spec.outputs}:
@@ -189,26 +192,9 @@ def _located(path: Path, error: ValueError) -> ValueError:
 # --- the spec -------------------------------------------------------------------------------------------------------
 
 
-def _latency(path: Path, said: Mapping[str, Any]) -> int | None:
-    """Clocks from operands to result: as said, 0 without a clock, the most where a handshake tells, else unknown."""
-    latency = said.get("latency")
-    handshake = said.get("handshake", {})
-    if latency is not None and not 0 <= latency <= MOST_CLOCKS:
-        raise ValueError(f"{path}: latency {latency} given; give 0 to {MOST_CLOCKS}")
-    if "clock" not in said:
-        if latency:
-            raise ValueError(f"{path}: latency {latency} needs a [clock]; add one with its port")
-        if handshake or "enable" in said:
-            raise ValueError(f"{path}: handshake and enable need a [clock]; add one with its port")
-        return 0
-    if latency is None and "out_valid" in handshake:
-        return MOST_CLOCKS
-    return None if latency is None else int(latency)
-
-
 def _spec(path: Path, said: Mapping[str, Any]) -> Unit:
     """The unit that theirs is held to, with stages where it has a clock."""
-    latency = _latency(path, said)
+    latency = latency_of(path, said)
     try:
         return _built(path, said, latency)
     except ValueError as error:
@@ -219,22 +205,18 @@ def _built(path: Path, said: Mapping[str, Any], latency: int | None) -> Unit:
     named = said["unit"]
     stages = 0 if latency == 0 else MAX_STAGES
     in_table = {"name": "unit", "stages": stages} if stages else {"name": "unit"}
-    base = unit(named) if isinstance(named, str) else unitfile.build(in_table | named, f"{path}: unit")
+    if isinstance(named, str):
+        base = unitfile.load(path.parent / named) if named.endswith(".toml") else unit(named)
+    else:
+        base = unitfile.build(in_table | named, f"{path}: unit")
     handshake = said.get("handshake", {})
-    if base.has_state and "in_valid" not in handshake:
+    check_handshake(path, handshake, latency, "enable" in said)
+    if base.has_state and not {"in_valid", "start"} & {*handshake}:
         raise ValueError(
             f"{path}: a unit with state must know which clocks carry an operation; give handshake.in_valid"
         )
     if base.has_state and latency is None:
         raise ValueError(f"{path}: the latency of a unit with state is not found out; give latency")
-    if handshake and latency == 0:
-        raise ValueError(f"{path}: handshake given with latency 0; leave it out, or give the latency")
-    if handshake and "in_valid" not in handshake:
-        raise ValueError(f"{path}: handshake given without in_valid; give handshake.in_valid")
-    if "out_ready" in handshake and "out_valid" not in handshake:
-        raise ValueError(f"{path}: handshake.out_ready given without out_valid; give both")
-    if "enable" in said and "out_ready" in handshake:
-        raise ValueError(f"{path}: [enable] given beside handshake.out_ready; a unit waits by one of them")
     if given := [*told(base)]:
         raise ValueError(f"{path}: unit: {given[0]} given; leave it out: [reset], [enable] and [handshake] say it")
     name = f"check_{keys.identifier(path, 'top', said['top'])}"

@@ -164,19 +164,8 @@ def _offset(left: int, right: int, index: int) -> int:
 def elaborate(top: str, verilog: str, parameters: str, where: str) -> dict[str, TheirPort]:
     """The ports of the module `top` under parameters (Verilog text), by name. Raises SimulatorError where Verilator
     refuses the files, MissingTool where it is not installed."""
-    simulator = verilator()
     probe = f"\nmodule fp9_probe;\n  {top} {parameters} unit();\nendmodule\n"
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "probe.sv"
-        source.write_text(f"{verilog}\n`line 1 {json.dumps(where)} 0{probe}")
-        words = [str(simulator.folder / "verilator"), "--json-only", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
-        words += ["--timing", "--top-module", "fp9_probe", "--Mdir", folder, str(source)]
-        done = subprocess.run(
-            words, cwd=folder, env=simulator.environment(), capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            raise SimulatorError(f"verilator refuses {top}: {first_error(done.stderr + done.stdout)}")
-        tree = json.loads((Path(folder) / "Vfp9_probe.tree.json").read_text())
+    tree = _tree(f"{verilog}\n`line 1 {json.dumps(where)} 0{probe}", top, "--top-module", "fp9_probe")
     nodes = list(_nodes(tree))
     types = {node["addr"]: node for node in nodes if node.get("type", "").endswith("DTYPE")}
     module = next(node for node in nodes if node.get("type") == "MODULE" and node.get("origName") == top)
@@ -186,6 +175,38 @@ def elaborate(top: str, verilog: str, parameters: str, where: str) -> dict[str, 
         return {p["name"]: TheirPort(p["name"], p["direction"], _type(p["dtypep"], types)) for p in of_module}
     except LookupError as error:
         raise ValueError(f"{where}: {top} has a port that is {error.args[0]}; give a module of packed ports") from None
+
+
+def tops(verilog: str, where: str) -> list[str]:
+    """The modules that no other module uses. Raises ValueError for a module that is used and not there, SimulatorError
+    where Verilator refuses the text, MissingTool where it is not installed."""
+    try:
+        tree = _tree(verilog, where)
+    except SimulatorError as error:
+        if missing := _MISSING.search(str(error)):
+            raise ValueError(f"{where}: no module {missing[1]}; give the file that has it, too") from None
+        raise
+    return [n["origName"] for n in _nodes(tree) if n.get("type") == "MODULE" and n.get("level") == 1]
+
+
+_MISSING = re.compile(r"MODMISSING.*module: '(\w+)'")
+
+
+def _tree(verilog: str, name: str, *words: str) -> Any:
+    """What Verilator makes of a text, as its JSON says. Raises SimulatorError, which names the design, where it refuses
+    it."""
+    simulator = verilator()
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "probe.sv"
+        source.write_text(verilog)
+        command = [str(simulator.folder / "verilator"), "--json-only", "-Wno-fatal", "-Wno-lint", "-Wno-style"]
+        command += ["-Wno-MULTITOP", "--timing", *words, "--prefix", "Vprobe", "--Mdir", folder, str(source)]
+        done = subprocess.run(
+            command, cwd=folder, env=simulator.environment(), capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise SimulatorError(f"verilator refuses {name}: {first_error(done.stderr + done.stdout)}")
+        return json.loads((Path(folder) / "Vprobe.tree.json").read_text())
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:

@@ -58,7 +58,13 @@ def protocol(
 
 def hinted(foreign: Foreign, violation: str) -> str:
     """A breach of the protocol with what the mapping can set against it."""
-    if foreign.reset is None and "out_valid" in foreign.handshake:
+    named = foreign.handshake
+    if "results for" in violation and "in_valid" in named and "in_ready" not in named and " 0 results" not in violation:
+        return (
+            f"{violation}; if it cannot take one at every clock, give handshake.in_ready, or handshake.start and "
+            "handshake.done, which hold the operands until the result"
+        )
+    if foreign.reset is None and foreign.latency_from_handshake:
         return f"{violation}; the mapping names no [reset]: add one with its port"
     if foreign.reset is not None and " 0 results" in violation:
         level = "low" if foreign.reset[1] else "high"

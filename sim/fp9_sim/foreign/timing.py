@@ -3,7 +3,7 @@
 A pipeline of fixed latency has no way to wait: the wrapper takes operations as long as all that are under way would
 find a place in its queue of results, and marks with a bit beside the pipeline when each comes out, where the unit does
 not say so itself. A unit with an enable stands still while its result is not taken. A unit with a handshake of its own
-is connected to ours.
+is connected to ours. A unit that takes one operation at a time has its operands held until its result.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from fp9_sim.foreign.mapping import Foreign
 def timing(foreign: Foreign, latency: int, kept: list[Port]) -> list[str]:
     """How operations and results wait: by the unit's own handshake, by its enable, or in a queue."""
     named = foreign.handshake
+    if foreign.holds_operands:
+        return _one_at_a_time(foreign, kept)
     if "out_ready" in named:
         ready = "takes" if "in_ready" in named else "1'b1"
         return [
@@ -27,6 +29,42 @@ def timing(foreign: Foreign, latency: int, kept: list[Port]) -> list[str]:
     if foreign.enable:
         return _enabled(latency, kept, "out_valid" in named)
     return _queue(latency, kept, "in_ready" in named, "out_valid" in named)
+
+
+def operand(foreign: Foreign, port: Port) -> str:
+    """What drives theirs where our input is connected: the input, or the register in which its operand stands."""
+    return f"standing_{port.name}" if foreign.holds_operands else port.name
+
+
+def _one_at_a_time(foreign: Foreign, kept: list[Port]) -> list[str]:
+    """One operation at a time: operands stand in registers; after `start` the unit says when it is `done`.
+
+    `done` counts from the clock after `start` on, so that it may stay high until then.
+    """
+    inputs = [port for port in foreign.spec.inputs if port.name not in foreign.held]
+    takes = " && takes" if "in_ready" in foreign.handshake else ""
+    return [
+        *(f"  reg [{port.width - 1}:0] {operand(foreign, port)};" for port in inputs),
+        *(f"  reg [{port.width - 1}:0] given_{port.name};" for port in kept),
+        "  reg busy, begun, full;",
+        "  assign in_ready = !busy && !full;",
+        "  assign out_valid = full;",
+        *(f"  assign {port.name} = given_{port.name};" for port in kept),
+        "  wire take = in_valid && in_ready;",
+        "  wire give_start = busy && !begun;",
+        "  wire ends = busy && begun && comes;",
+        "  always @(posedge clk) begin",
+        "    if (take) begin",
+        *(f"      {operand(foreign, port)} <= {port.name};" for port in inputs),
+        "    end",
+        "    if (ends) begin",
+        *(f"      given_{port.name} <= raw_{port.name};" for port in kept),
+        "    end",
+        "    busy <= !rst && (take || busy && !ends);",
+        f"    begun <= !rst && !take && (begun || give_start{takes});",
+        "    full <= !rst && (ends || full && !out_ready);",
+        "  end",
+    ]
 
 
 def _under_way(latency: int, take: str, advance: str) -> list[str]:

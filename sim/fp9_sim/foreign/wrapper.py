@@ -9,7 +9,7 @@ from fp9.units import FLAGS_PORT, Dot, Port
 from fp9_sim.foreign.keys import Value
 from fp9_sim.foreign.mapping import Exact, Foreign
 from fp9_sim.foreign.ports import Place, TheirPort, elaborate, place
-from fp9_sim.foreign.timing import timing
+from fp9_sim.foreign.timing import operand, timing
 
 
 def wrapped(foreign: Foreign, latency: int) -> str:
@@ -84,7 +84,7 @@ class _Connections:
         ):
             if pin:
                 self._drive(self._place(pin[0], f"{name}.port"), f"{'!' * pin[1]}{ours}", name)
-        for name, ours in (("in_valid", "give_valid"), ("out_ready", "give_ready")):
+        for name, ours in (("in_valid", "give_valid"), ("start", "give_start"), ("out_ready", "give_ready")):
             if name in foreign.handshake:
                 port_name, inverted = foreign.handshake[name]
                 at = self._place(port_name, f"handshake.{name}")
@@ -109,7 +109,7 @@ class _Connections:
         low = port.width
         for at in places:
             low -= at.width
-            self._drive(at, f"{port.name}[{low + at.width - 1}:{low}]", key)
+            self._drive(at, f"{operand(self.foreign, port)}[{low + at.width - 1}:{low}]", key)
 
     def _check_width(self, key: str, port: Port, places: list[Place]) -> None:
         width = sum(at.width for at in places)
@@ -157,7 +157,7 @@ class _Connections:
         for output in spec.outputs:
             if output.name in raw:
                 yield f"  assign {raw[output.name]} = {self._taken(output)};"
-        for name, ours in (("in_ready", "takes"), ("out_valid", "comes")):
+        for name, ours in (("in_ready", "takes"), ("out_valid", "comes"), ("done", "comes")):
             if name in self.foreign.handshake:
                 port_name, inverted = self.foreign.handshake[name]
                 at = self._place(port_name, f"handshake.{name}")

@@ -134,3 +134,70 @@ def test_results_in_the_clock_of_their_operands_are_told(tmp_path: Path) -> None
         check_rtl(load(path))
     path.write_text("latency = 0\n" + path.read_text())
     assert check_rtl(load(path)).passed
+
+
+SERIAL = """\
+module acme_serial (input clk_i, input rst_i, input go, output reg @done, output @busy, input [7:0] code,
+    output reg [15:0] wide);
+    reg [2:0] left;
+    assign busy_o = left != 0;
+    always @(posedge clk_i) begin
+        @clear
+        if (rst_i) begin left <= 0; done_o <= 0; end
+        else if (go && !busy_o) begin left <= 5; done_o <= 0; end
+        else if (left != 0) begin
+            left <= left - 1;
+            if (left == 1) begin wide <= {code, 8'h00}; done_o <= 1; end  // E5M2 to FP16, of the operand as it stands
+        end
+    end
+endmodule
+"""
+
+
+def _serial(folder: Path, handshake: str, clear: str = "done_o <= 0;") -> Path:
+    """The mapping of a unit that takes six clocks for an operation and reads its operand in the last one."""
+    text = SERIAL.replace("@done", "done_o").replace("@busy", "busy_o").replace("@clear", clear)
+    (folder / "acme_serial.v").write_text(text)
+    path = folder / "serial.toml"
+    path.write_text(
+        'files = ["acme_serial.v"]\ntop = "acme_serial"\nnan = "any"\nwithout = ["flags"]\n'
+        '[unit]\nkind = "upcast"\nformats = ["e5m2"]\nresult = "fp16"\n'
+        '[ports]\nresult = "wide"\n[clock]\nport = "clk_i"\n[reset]\nport = "rst_i"\n'
+        f"[handshake]\n{handshake}\n"
+    )
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("simulator", SIMULATORS)
+@pytest.mark.parametrize("clear", ["done_o <= 0;", ""])
+@pytest.mark.parametrize("ready", ["", '\nin_ready = "!busy_o"'])
+def test_operands_stand_until_a_serial_unit_is_done(
+    tmp_path: Path, build_dir: Path, simulator: str, clear: str, ready: str
+) -> None:
+    """`done` for one clock, and until the next start."""
+    mapping = _serial(tmp_path, f'start = "go"\ndone = "done_o"{ready}', clear)
+    verdict = check_rtl(load(mapping), simulator, build_dir=build_dir)
+    assert verdict.passed, verdict
+    assert (verdict.checked, verdict.latency) == (256, None)
+
+
+@pytest.mark.slow
+def test_a_serial_unit_without_ready_is_told_what_to_give(tmp_path: Path, build_dir: Path) -> None:
+    mapping = _serial(tmp_path, 'in_valid = "go"\nout_valid = "done_o"')
+    (violation,) = check_rtl(load(mapping), build_dir=build_dir).violations
+    assert re.match(r"acme_serial gave \d+ results for 256 operations", violation)
+    assert "give handshake.in_ready, or handshake.start and handshake.done" in violation
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ("", "handshake.start given alone; give both start and done"),
+        ('done = "done_o"\nin_valid = "go"', "handshake.in_valid given beside handshake.start"),
+        ('done = "done_o"\n[enable]\nport = "go"', r"\[enable\] given beside handshake.start"),
+    ],
+)
+def test_a_start_that_does_not_fit_is_one_sentence(tmp_path: Path, more: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        load(_serial(tmp_path, f'start = "go"\n{more}'))

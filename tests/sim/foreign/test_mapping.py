@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 from pathlib import Path
 
 import pytest
 from tests.sim.foreign.strangers import stranger
 
+from fp9.units import CATALOGUE
+from fp9_rtl import verilog
 from fp9_sim.foreign import check_rtl, draft, load
 
 
@@ -120,7 +123,7 @@ def test_an_error_names_the_users_line(tmp_path: Path) -> None:
 
 def test_a_mapping_is_drafted_from_the_ports(tmp_path: Path) -> None:
     stranger(tmp_path)
-    text = draft(tmp_path / "acme_quant.sv")
+    text = draft([tmp_path / "acme_quant.sv"])
     said = tomllib.loads(text)
     assert (said["top"], said["clock"]["port"], said["reset"]) == (
         "acme_quant",
@@ -128,3 +131,58 @@ def test_a_mapping_is_drafted_from_the_ports(tmp_path: Path) -> None:
         {"port": "RESET_NI", "active": "low"},
     )
     assert '# ? = "bf_i"  # input, 16 bits' in text
+
+
+HIERARCHY = {
+    "leaf.v": "module leaf(input [7:0] x, output [7:0] y); assign y = x; endmodule\n",
+    "unit.v": "module unit(input clk, input [7:0] x, output [7:0] y); wire [7:0] z; leaf u(x, z); hold h(clk, z, y);\n"
+    "endmodule\nmodule hold(input clk, input [7:0] d, output reg [7:0] q); always @(posedge clk) q <= d; endmodule\n",
+}
+
+
+@pytest.mark.parametrize("order", [["leaf.v", "unit.v"], ["unit.v", "leaf.v"]])
+def test_a_hierarchy_is_drafted_with_its_real_top(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: list[str]
+) -> None:
+    for name, text in HIERARCHY.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    said = tomllib.loads(draft([*order]))
+    assert said["top"] == "unit"
+    assert said["files"] == [str(tmp_path / name) for name in order]
+    elsewhere = tmp_path / "elsewhere" / "mapping.toml"
+    elsewhere.parent.mkdir()
+    ports = '[ports]\ncode = "x"\nresult = "y"\n[clock]\nport = "clk"\n'
+    unit = '[unit]\nkind = "upcast"\nformats = ["e5m2"]\nresult = "fp16"\n'
+    elsewhere.write_text(f'files = {said["files"]}\ntop = "{said["top"]}"\nwithout = ["flags"]\n{unit}{ports}')
+    assert "module leaf" in load(elsewhere).verilog
+
+
+def test_fp9s_own_text_of_several_modules_is_drafted_with_its_real_top(tmp_path: Path) -> None:
+    unit = dataclasses.replace(CATALOGUE["cast_fp32"], name="mine", stages=3)
+    (tmp_path / "mine.v").write_text(verilog(unit))
+    assert tomllib.loads(draft([tmp_path / "mine.v"]))["top"] == "mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (HIERARCHY["unit.v"], r"^acme.v: no module leaf; give the file that has it, too"),
+        ("module a; endmodule\nmodule b; endmodule\n", "modules that no other one uses: a, b; name one with --top"),
+        ("// nothing\n", "acme.v has no module"),
+    ],
+)
+def test_files_that_make_no_draft_are_one_sentence(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "acme.v").write_text(text)
+    with pytest.raises(ValueError, match=says):
+        draft([tmp_path / "acme.v"])
+
+
+def test_a_mapping_names_a_unit_file_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = stranger(tmp_path)
+    text = path.read_text()
+    table = text.partition("[unit]\n")[2].partition("[ports]")[0]
+    (tmp_path / "mine.toml").write_text(f'name = "mine"\nstages = 0\n{table}')
+    path.write_text(text.replace(f"[unit]\n{table}", "").replace("latency = 2", 'latency = 2\nunit = "mine.toml"'))
+    monkeypatch.chdir("/")
+    assert load(path).spec.describe()[1] == "name: check_acme_quant"

@@ -1,0 +1,52 @@
+"""What a mapping says of clocks: the latency, and which keys of a handshake go together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+MOST_CLOCKS = 64
+"""Longest latency that can be checked, and the one that a unit with a handshake may take."""
+
+HELD = ("start", "done")
+"""Keys of a handshake in place of valid: from `start` to `done` there is one operation, whose operands stand."""
+
+
+def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
+    """Clocks from operands to result: as said, 0 without a clock, the most where a handshake tells, else unknown."""
+    latency = said.get("latency")
+    handshake = said.get("handshake", {})
+    if latency is not None and not 0 <= latency <= MOST_CLOCKS:
+        raise ValueError(f"{path}: latency {latency} given; give 0 to {MOST_CLOCKS}")
+    if "clock" not in said:
+        if latency:
+            raise ValueError(f"{path}: latency {latency} needs a [clock]; add one with its port")
+        if handshake or "enable" in said:
+            raise ValueError(f"{path}: handshake and enable need a [clock]; add one with its port")
+        return 0
+    if latency is None and ("out_valid" in handshake or "done" in handshake):
+        return MOST_CLOCKS
+    return None if latency is None else int(latency)
+
+
+def check_handshake(path: Path, handshake: Mapping[str, Any], latency: int | None, enabled: bool) -> None:
+    """Raise ValueError for keys of a handshake that do not go together, or not with a latency or an enable."""
+    if handshake and latency == 0:
+        raise ValueError(f"{path}: handshake given with latency 0; leave it out, or give the latency")
+    if held := [name for name in HELD if name in handshake]:
+        if len(held) < len(HELD):
+            raise ValueError(f"{path}: handshake.{held[0]} given alone; give both start and done")
+        others = [f"handshake.{name}" for name in handshake if name not in (*HELD, "in_ready")]
+        others += ["[enable]"] * enabled + ["latency"] * (latency != MOST_CLOCKS)
+        if others:
+            raise ValueError(
+                f"{path}: {others[0]} given beside handshake.{held[0]}; done alone says when, leave it out"
+            )
+        return
+    if handshake and "in_valid" not in handshake:
+        raise ValueError(f"{path}: handshake given without in_valid; give handshake.in_valid")
+    if "out_ready" in handshake and "out_valid" not in handshake:
+        raise ValueError(f"{path}: handshake.out_ready given without out_valid; give both")
+    if enabled and "out_ready" in handshake:
+        raise ValueError(f"{path}: [enable] given beside handshake.out_ready; a unit waits by one of them")
