@@ -178,6 +178,8 @@ BAD = [
     (["units", "missing.toml"], "missing.toml: no such file"),
     (["units", "--set", "stages=2"], "name it"),
     (["units", "fma_fp32", "--set", "stages=99"], "99 stages given; give 0 to 6"),
+    (["units", "fma_fp32", "--set", "stages=2", "--set", "stages=3"], "stages is set twice; set it once"),
+    (["units", "fma_fp32", "--set", "engine=abacus"], "fma_fp32: engine: unknown engine 'abacus'"),
     (["vectors", "export", "abacus"], "unknown unit"),
     (["vectors", "export", "fma_fp32", "--suite", "everything"], "everything"),
     (["vectors", "check", "missing.vec"], "missing.vec: no such file"),
@@ -202,6 +204,24 @@ def test_an_error_is_one_sentence_and_exit_code_2(
     monkeypatch.chdir(tmp_path)
     assert_one_sentence(run(*arguments), words)
     assert list(tmp_path.iterdir()) == []
+
+
+BAD_FILES = {
+    "units mine.toml": (b'kind = "dot"\nname = "m"\na = ["e4m9"]\n', "mine.toml: a: unknown format 'e4m9'"),
+    "rtl mine.toml": (b'name = "m"\n', "mine.toml needs the field 'kind'; give one of decoder,"),
+    "sim mine.toml": (b"kind = '\xf7'\n", "mine.toml is not text in UTF-8: byte 0xf7 at position 8"),
+    "check-rtl mine.toml": (b"top = '\xf7'\n", "mine.toml is not text in UTF-8: byte 0xf7 at position 7"),
+    "ver decoder_hif8 mine.vec": (b"\xf7 0\n", "mine.vec is not text in UTF-8: byte 0xf7 at position 0"),
+    "synth mine.toml": (b"kind = \n", "mine.toml is not a TOML file"),
+}
+
+
+@pytest.mark.parametrize("command", BAD_FILES)
+def test_a_file_that_is_not_of_its_form_is_named(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    content, says = BAD_FILES[command]
+    Path(command.split()[-1]).write_bytes(content)
+    assert_one_sentence(run(*command.split()), says)
 
 
 def assert_one_sentence(result: Result, words: str) -> None:

@@ -60,6 +60,22 @@ def test_a_command_that_keeps_nothing_says_that_no_file_is_half_written() -> Non
     )
 
 
+def test_an_interrupted_generator_of_verilog_says_nothing_of_its_objects() -> None:
+    """In a process of its own, as Amaranth speaks of objects that nothing used when they are dropped."""
+    code = (
+        "import sys, fp9_rtl.export.verilog as export\n"
+        "from fp9_rtl.components import build\n"
+        "from fp9.cli import main\n"
+        "def interrupted(unit, *_):\n    made = build(unit)\n    raise KeyboardInterrupt\n"
+        "export.verilog = sys.modules['fp9_rtl'].verilog = interrupted\n"
+        "main(['rtl', 'cast_fp32'], prog_name='fp9')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("fp9: interrupted")
+
+
 @pytest.mark.slow
 def test_an_interrupted_sweep_keeps_its_shards_and_its_workers_are_silent(tmp_path: Path) -> None:
     words = ["sweep", "cast_fp32_ocp_rne", "--to", str(tmp_path), "--workers", "1"]

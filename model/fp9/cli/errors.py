@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from fp9.system.missing import MissingTool, install_hint
+from fp9.system.reading import not_text
 
 DEBUG = "fp9.debug"
 _KEPT = "fp9.kept"
@@ -57,6 +59,8 @@ def one_sentence(ctx: click.Context | None) -> Iterator[None]:
         command = error.ctx.command_path if error.ctx else "fp9"
         raise UserError(f"{error.format_message().rstrip('.')}; see {command} --help") from error
     except KeyboardInterrupt:
+        # Of the objects that Amaranth was about to use, which are dropped now.
+        warnings.filterwarnings("ignore", message=".* created but never used")
         kept = ctx.meta.get(_KEPT) if ctx is not None else None
         raise Interrupted(f"interrupted; {kept or _NOTHING_KEPT}") from None
     except BrokenPipeError as error:
@@ -82,6 +86,8 @@ def _is_loud(ctx: click.Context | None) -> bool:
 
 def sentence(error: Exception) -> str:
     """An error that a user can cause, in one sentence."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"the input {not_text(error)}; give text"
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error) or type(error).__name__
     if error.filename is None:

@@ -7,8 +7,9 @@ from typing import TextIO
 
 import click
 
-from fp9.cli.support import SEED, Command, load_unit, settings_option, show, table
+from fp9.cli.support import SEED, Command, UserError, load_unit, settings_option, show, table
 from fp9.cli.words import UNIT
+from fp9.system.reading import not_text
 
 _SHOWN = 20
 
@@ -58,7 +59,10 @@ def ver(name: str, source: TextIO, settings: tuple[str, ...], as_json: bool) -> 
     from fp9.vectors import streams  # slow to load
 
     unit = load_unit(name, settings)
-    verdict = streams.verified(unit, source, _SHOWN)
+    try:
+        verdict = streams.verified(unit, source, _SHOWN)
+    except UnicodeDecodeError as error:
+        raise UserError(f"{source.name} {not_text(error)}; give lines of hex, as gen prints them") from None
 
     def hexed(values: dict[str, int]) -> str:
         return " ".join(f"{port}={value:x}" for port, value in values.items())

@@ -23,11 +23,13 @@ import typing
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from pathlib import Path
+from typing import TypeVar
 
 from fp9.engines import Engine, engine
 from fp9.formats import FixedFormat, Format, format
 from fp9.rounding import choice
 from fp9.scaling import BlockFormat, ScaleRule, block_format, scale_rule
+from fp9.system.reading import toml_of
 from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast, told, unit
 
 KINDS: dict[str, type[Unit]] = {kind.kind: kind for kind in (Decoder, Upcast, Cast, Quantiser, Dot, Fma, Mac, Fpu)}
@@ -46,15 +48,16 @@ def load(source: str | Path, settings: Iterable[str] = ()) -> Unit:
     Raises ValueError for a spec that says something unknown or impossible, OSError for a file that cannot be read.
     """
     text = str(source)
-    fields = as_table(unit(text)) if not text.endswith(".toml") else _read(Path(text))
-    for setting in settings:
-        _apply(fields, setting)
+    fields = as_table(unit(text)) if not text.endswith(".toml") else toml_of(Path(text), "a unit")
+    _set(fields, settings)
     return build(fields, where=text)
 
 
 def build(described: Mapping[str, object], where: str = "unit") -> Unit:
     """The unit of a table of fields; `where` names the table in errors. Raises ValueError as `load` does."""
     kind = described.get("kind")
+    if kind is None:
+        raise ValueError(f"{where} needs the field 'kind'; give one of {', '.join(KINDS)}")
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"{where}: kind {kind!r} given; give one of {', '.join(KINDS)}")
     cls = KINDS[kind]
@@ -80,13 +83,15 @@ def dumps(spec: Unit) -> str:
 # --- text to fields ------------------------------------------------------------------------------------------------
 
 
-def _read(path: Path) -> dict[str, object]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path} is not a TOML file: {error}") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is not a text file; give a TOML file that describes a unit") from None
+def _set(described: dict[str, object], settings: Iterable[str]) -> None:
+    """Apply settings, each of another field."""
+    fields = set()
+    for setting in settings:
+        field = setting.partition("=")[0].strip()
+        if field in fields:
+            raise ValueError(f"{field} is set twice; set it once")
+        fields.add(field)
+        _apply(described, setting)
 
 
 def _apply(described: dict[str, object], setting: str) -> None:
@@ -118,6 +123,7 @@ def ordered_fields(cls: type[Unit]) -> tuple[dataclasses.Field[object], ...]:
 
 
 _Reader = Callable[[object, str], object]
+_Found = TypeVar("_Found")
 
 
 def _readers(cls: type[object]) -> dict[str, _Reader]:
@@ -165,14 +171,22 @@ def _named(find: Callable[[str], object], what: str) -> _Reader:
     def read(value: object, where: str) -> object:
         if not isinstance(value, str):
             raise ValueError(f"{where}: {value!r} given; give the name of {what}")
-        return find(value)
+        return _found(find, value, where)
 
     return read
 
 
+def _found(find: Callable[[str], _Found], name: str, where: str) -> _Found:
+    """What a name stands for. Raises ValueError that begins with `where` for a name that is unknown."""
+    try:
+        return find(name)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
 def _read_engine(value: object, where: str) -> Engine:
     if isinstance(value, str):
-        return engine(value)
+        return _found(engine, value, where)
     if not isinstance(value, Mapping):
         raise ValueError(f"{where}: {value!r} given; give an engine's name or a table of its fields")
     readers = _readers(Engine)

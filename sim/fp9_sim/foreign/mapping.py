@@ -6,7 +6,6 @@ docs/peers.md has the guide to every key; `fp9 check-rtl --init FILE` writes a f
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from fp9.casts.arrays import decode_to, encode
 from fp9.formats import format
 from fp9.policy import cast_policy
 from fp9.rounding import Flags
+from fp9.system.reading import toml_of
 from fp9.units import FLAGS_PORT, HANDSHAKE, MAX_STAGES, Dot, Mac, Port, Unit, told, unit
 from fp9.units import toml as unitfile
 from fp9_compare.diagnosis import Narrowed
@@ -162,10 +162,7 @@ def spec_of(path: Path) -> Unit:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a TOML file: {error}") from None
+    said = toml_of(path, "a mapping")
     _check_fields(path, said)
     return said
 
