@@ -61,12 +61,12 @@ def test_a_command_that_keeps_nothing_says_that_no_file_is_half_written() -> Non
 
 
 def test_an_interrupted_generator_of_verilog_says_nothing_of_its_objects() -> None:
-    """In a process of its own, as Amaranth speaks of objects that nothing used when they are dropped."""
+    """In a process of its own: once it has elaborated, Amaranth warns of dropped objects that nothing used."""
     code = (
         "import sys, fp9_rtl.export.verilog as export\n"
-        "from fp9_rtl.components import build\n"
+        "from amaranth.hdl import Fragment, Module\n"
         "from fp9.cli import main\n"
-        "def interrupted(unit, *_):\n    made = build(unit)\n    raise KeyboardInterrupt\n"
+        "def interrupted(unit, *_):\n    Fragment.get(Module(), None)\n    Module()\n    raise KeyboardInterrupt\n"
         "export.verilog = sys.modules['fp9_rtl'].verilog = interrupted\n"
         "main(['rtl', 'cast_fp32'], prog_name='fp9')\n"
     )
