@@ -26,6 +26,11 @@ Masks = dict[str, NDArray[np.bool_]]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 
+WIDE_BITS = 16
+"""Fewest bits of a float that is cast to formats of 8 bits, or that these are upcast to."""
+
+GIVE_WIDE = "give fp32, fp16, bf16, dlfloat16, or a described format of 16 bits or more"
+
 MAX_STAGES = 6
 """Deepest pipeline that a unit offers."""
 

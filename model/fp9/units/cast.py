@@ -13,6 +13,8 @@ from fp9.policy import CastPolicy
 from fp9.rounding import NanSign, Overflow, Rounding
 from fp9.units.base import (
     FLAGS_PORT,
+    GIVE_WIDE,
+    WIDE_BITS,
     Columns,
     Port,
     Unit,
@@ -65,8 +67,8 @@ class Cast(Unit):
         object.__setattr__(self, "source", format(self.source))
         object.__setattr__(self, "targets", format_tuple(self.name, "targets", self.targets))
         self._check_targets()
-        if not isinstance(self.source, FixedFormat) or self.source.bits < 16 or self.source.padding:
-            raise ValueError(f"{self.name}: {self.source.name} given as source; give fp32, fp16, bf16 or dlfloat16")
+        if not isinstance(self.source, FixedFormat) or self.source.bits < WIDE_BITS or self.source.padding:
+            raise ValueError(f"{self.name}: {self.source.name} given as source; {GIVE_WIDE}")
         check_offers(self.name, "rounding", self.roundings)
         check_offers(self.name, "overflow policy", self.overflow)
         if any(mode.reads_source for mode in self.roundings):

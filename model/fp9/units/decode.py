@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fp9.formats import FixedFormat, Format, format
-from fp9.units.base import FLAGS_PORT, Columns, Masks, Port, Unit, check_shared, format_tuple
+from fp9.units.base import FLAGS_PORT, GIVE_WIDE, WIDE_BITS, Columns, Masks, Port, Unit, check_shared, format_tuple
 from fp9.units.operands import (
     check_operands,
     exponent_range,
@@ -85,8 +85,12 @@ class Upcast(Unit):
         object.__setattr__(self, "formats", format_tuple(self.name, "formats", self.formats))
         object.__setattr__(self, "result", format(self.result))
         check_operands(self.name, self.formats)
-        if not isinstance(self.result, FixedFormat) or self.result.bits < 16:
-            raise ValueError(f"{self.name}: {self.result.name} given as result; give fp32, fp16, bf16 or dlfloat16")
+        if not isinstance(self.result, FixedFormat) or self.result.bits < WIDE_BITS:
+            raise ValueError(f"{self.name}: {self.result.name} given as result; {GIVE_WIDE}")
+        if not self.result.has_nan:
+            raise ValueError(
+                f"{self.name}: {self.result.name} given as result, which has no NaN; give one with NaN, such as fp32"
+            )
         self._check_smallest(self.result)
         check_shared(self)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fp9.formats import FixedFormat, ScaledInteger, UnsignedFloat, fixed_format, format
 from fp9.rounding import Overflow, Rounding
 from fp9.scaling import BlockFormat, ScaleRule, block_format
-from fp9.units.base import Columns, Port, Unit, check_offers, check_shared, select_width
+from fp9.units.base import WIDE_BITS, Columns, Port, Unit, check_offers, check_shared, select_width
 from fp9.units.cast import Cast
 from fp9.units.clocking import SAID_WHERE_SET, told
 
@@ -73,7 +73,10 @@ class Quantiser(Unit):
         if not (block.powers_of_two or _has_limits(block)):
             raise ValueError(f"{self.name}: {block.name} given as block; give MX blocks, or nvfp4")
         if not isinstance(self.source, FixedFormat) or not self._has_range_of_fp32(self.source):
-            raise ValueError(f"{self.name}: {self.source.name} given as source; give fp32 or bf16")
+            raise ValueError(
+                f"{self.name}: {self.source.name} given as source; give fp32, bf16, or another IEEE format of 8 exponent "
+                "bits, bias 127 and 7 fraction bits or more"
+            )
         check_shared(self, lowest=0 if self.lanes is None else 1)
         if self.lanes is not None and (given := [*told(self)]):
             raise ValueError(f"{self.name}: {given[0]} given beside lanes; give whole blocks, or leave it out")
@@ -87,8 +90,10 @@ class Quantiser(Unit):
 
     @staticmethod
     def _has_range_of_fp32(source: FixedFormat) -> bool:
-        """Whether the exponents of normal numbers are those of FP32, which are those of E8M0, too."""
-        return source.subnormals and source.bias == TENSOR_SCALE.bias and not source.padding
+        """Whether normal numbers have FP32's exponents, which are E8M0's, too, and larger codes are infinite or NaN."""
+        fields = source.exponent_bits, source.bias, source.specials, source.subnormals
+        wanted = TENSOR_SCALE.exponent_bits, TENSOR_SCALE.bias, TENSOR_SCALE.specials, TENSOR_SCALE.subnormals
+        return fields == wanted and not source.padding and source.bits >= WIDE_BITS
 
     @property
     def element(self) -> FiniteCast:

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from fp9.formats import FixedFormat
 from fp9.units import Cast
 from fp9_rtl.parts.layouts import flags_layout, ports_layout
 from fp9_rtl.parts.step import Step, chain, forward
@@ -59,9 +58,10 @@ class Spread(Step):
 
     def _finite_magnitude(self, code: Value) -> Value:
         """A code without its sign; 0 for infinities and NaN."""
-        assert isinstance(self._unit.source, FixedFormat)
-        magnitude = code[:-1]
-        return Mux(magnitude > self._unit.source.max_code, 0, magnitude)
+        source, magnitude = self._unit.source, code[:-1]
+        if source.max_code == source.magnitude_mask:
+            return magnitude
+        return Mux(magnitude > source.max_code, 0, magnitude)
 
 
 def largest(m: Module, values: Sequence[Value]) -> Value:

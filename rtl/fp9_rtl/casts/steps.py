@@ -15,12 +15,13 @@ from collections.abc import Iterator
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data
 
-from fp9.formats import FixedFormat, HiFloat8, Rounding
+from fp9.formats import FixedFormat, HiFloat8, Rounding, Specials
 from fp9.units import SCALE_BITS, Cast, FiniteCast
 from fp9_rtl.casts.encode import Encode
 from fp9_rtl.casts.lanes import EachLane, Join, Spread, beside_lanes, lane_layout
 from fp9_rtl.casts.round import RoundKept
 from fp9_rtl.casts.target import CastTarget, HiFloat8Target, cast_target
+from fp9_rtl.operands.decode import is_nan
 from fp9_rtl.parts.layouts import fields_layout
 from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.shifters import shift_left_normalising, shift_right_sticky
@@ -88,14 +89,13 @@ class Unpack(Step):
         m = Module()
         source, o = self._source, self.o
         fields = data.View(fields_layout(source), self.i.x)
-        magnitude, top = self.i.x[:-1], fields.exponent.all()
-        merged, special = source.nan_is_inf, 0 if self._finite else top
+        nan, inf = (Const(0), Const(0)) if self._finite else self._specials(fields)
         m.d.comb += [
-            o.zero.eq(magnitude == 0),
-            o.nan.eq(magnitude.all() if merged else special & fields.fraction.any()),
-            o.inf.eq(0 if merged else special & ~fields.fraction.any()),
+            o.zero.eq(self.i.x[:-1] == 0),
+            o.nan.eq(nan),
+            o.inf.eq(inf),
             o.threshold.eq(hybrid_threshold(source, self.i.x, len(o.threshold))),
-            o.sign.eq(fields.sign & ~(merged & (o.zero | o.nan))),
+            o.sign.eq(fields.sign if source.signed_zero else fields.sign & ~(o.zero | o.nan)),
             o.fraction.eq(fields.fraction),
         ]
         exponent = Signal.like(o.exponent, name="unscaled_exponent") if self._scales else o.exponent
@@ -106,6 +106,14 @@ class Unpack(Step):
             m.d.comb += o.exponent.eq(exponent + self.i.scale)
         forward(m, self.i, o, *self._selects)
         return m
+
+    def _specials(self, fields: data.View[data.StructLayout]) -> tuple[Value, Value]:
+        """Whether the source is NaN, and whether it is infinite; a NaN may have the magnitude of zero."""
+        source, magnitude = self._source, self.i.x[:-1]
+        if source.specials is Specials.IEEE:
+            top = fields.exponent.all()
+            return top & fields.fraction.any(), top & ~fields.fraction.any()
+        return is_nan(source, self.i.x), magnitude == source.inf_code(False) if source.has_inf else Const(0)
 
     def _normalise(self, m: Module, fields: data.View[data.StructLayout], exponent: Value) -> None:
         """Move a subnormal number's leading 1 out of the fraction; e = 0 has the exponent of e = 1."""

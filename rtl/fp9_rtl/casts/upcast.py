@@ -76,6 +76,14 @@ class UpcastStep(Step):
             for source in switch(m, select, self._formats):
                 m.d.comb += sign.eq(self.i.code[-1] & (source.nan_code(False) != source.nan_code(True)))
         code = packed_magnitude(m, fmt, magnitude, operand.nan, infinite)
-        if not fmt.signed_zero:
-            sign = sign & (code != 0) & ~infinite & ~operand.nan
-        m.d.comb += self.o.result.eq(Cat(code, sign))
+        m.d.comb += self.o.result.eq(Cat(code, self._sign(sign, code, operand.nan, infinite)))
+
+    def _sign(self, sign: Value, code: Value, nan: Value, infinite: Value) -> Value:
+        """The result's sign, where zero or NaN have none of their own; a NaN at -0 is the sign alone."""
+        fmt = self._result
+        if fmt.signed_zero:
+            return sign
+        is_nan = nan if fmt.has_inf else nan | infinite
+        if fmt.nan_code(False) == fmt.sign_mask:
+            return (sign & (code != 0)) | is_nan
+        return sign & (code != 0) & ~infinite & ~nan

@@ -93,7 +93,7 @@ class OperandDecoder(wiring.Component):
         for fmt in switch(m, self.select, self._formats):
             merged = isinstance(fmt, FixedFormat) and fmt.specials in (Specials.MERGED, Specials.NONE)
             m.d.comb += [
-                self.operand.nan.eq(_is_nan(fmt, self._code)),
+                self.operand.nan.eq(is_nan(fmt, self._code)),
                 self.operand.inf.eq(magnitude == fmt.inf_code(False) if fmt.has_inf else 0),
                 unsigned_zero.eq(merged),
             ]
@@ -198,7 +198,7 @@ def connect_ports(
         m.d.comb += decoder.extra_bias.eq(ports[f"{name}_bias"])
 
 
-def _is_nan(fmt: Format, code: Value) -> Value:
+def is_nan(fmt: Format, code: Value) -> Value:
     """Whether a code, its sign in front, is NaN or NaN-Inf."""
     if isinstance(fmt, FixedFormat) and fmt.specials in (Specials.NAN_ONLY, Specials.MERGED):
         return code[:-1] == fmt.magnitude_mask
