@@ -11,6 +11,7 @@ from fp9.engines.engine import (
     Scaling,
     Truncation,
     alignment_exponent,
+    is_accumulator,
 )
 from fp9.engines.scales import check_grouped, format_of_scales
 
@@ -29,4 +30,5 @@ __all__ = [
     "check_grouped",
     "engine",
     "format_of_scales",
+    "is_accumulator",
 ]

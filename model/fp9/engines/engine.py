@@ -156,9 +156,9 @@ class Engine:
         if self.whole:
             if self.result.nan_code(False) is None:
                 self._fail(f"{self.result.name} given as result; give a format with a NaN")
-        elif not _is_accumulator(self.result):
+        elif not is_accumulator(self.result):
             self._fail(f"{self.result.name} given as result; give fp32, e8m13, fp16, bf16 or dlfloat16")
-        if self.promotion is not None and not _is_accumulator(self.promotion):
+        if self.promotion is not None and not is_accumulator(self.promotion):
             self._fail(f"{self.promotion.name} given as promotion; give fp32, fp16, bf16 or dlfloat16")
 
     def _check_step(self) -> None:
@@ -294,7 +294,8 @@ class Engine:
         return steps + (full + (rest > 0) if self.chunk else 0)
 
 
-def _is_accumulator(fmt: Format) -> bool:
+def is_accumulator(fmt: Format) -> bool:
+    """Whether steps can round to a format: of fixed fields, with NaN and infinity, or NaN-Inf, at the top."""
     return isinstance(fmt, FixedFormat) and fmt.specials in (Specials.IEEE, Specials.MERGED)
 
 

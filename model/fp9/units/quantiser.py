@@ -74,7 +74,7 @@ class Quantiser(Unit):
             raise ValueError(f"{self.name}: {block.name} given as block; give MX blocks, or nvfp4")
         if not isinstance(self.source, FixedFormat) or not self._has_range_of_fp32(self.source):
             raise ValueError(
-                f"{self.name}: {self.source.name} given as source; give fp32, bf16, or another IEEE format of 8 exponent "
+                f"{self.name}: {self.source.name} given as source; give fp32, bf16, or an IEEE format of 8 exponent "
                 "bits, bias 127 and 7 fraction bits or more"
             )
         check_shared(self, lowest=0 if self.lanes is None else 1)

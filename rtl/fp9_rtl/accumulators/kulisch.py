@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
+from fp9.engines import is_accumulator
 from fp9.formats import FixedFormat
 from fp9.units import Mac, MacOp, product_range
 from fp9_rtl.parts.layouts import SPECIAL
@@ -37,7 +38,7 @@ def is_offered(unit: Mac) -> bool:
     """Whether there is hardware for this accumulator; `KULISCH_NEEDED` says for which."""
     engine = unit.engine
     fmt = engine.result
-    known = isinstance(fmt, FixedFormat) and fmt.bits >= 16
+    known = isinstance(fmt, FixedFormat) and fmt.bits >= 16 and is_accumulator(fmt)
     return engine.whole and known and not engine.rounding.needs_bits and not engine.zero_bypass
 
 

@@ -89,13 +89,13 @@ class Unpack(Step):
         m = Module()
         source, o = self._source, self.o
         fields = data.View(fields_layout(source), self.i.x)
-        nan, inf = (Const(0), Const(0)) if self._finite else self._specials(fields)
+        nan, inf = self._specials(fields)
         m.d.comb += [
             o.zero.eq(self.i.x[:-1] == 0),
             o.nan.eq(nan),
             o.inf.eq(inf),
             o.threshold.eq(hybrid_threshold(source, self.i.x, len(o.threshold))),
-            o.sign.eq(fields.sign if source.signed_zero else fields.sign & ~(o.zero | o.nan)),
+            o.sign.eq(fields.sign & ~((not source.signed_zero) & (o.zero | o.nan))),
             o.fraction.eq(fields.fraction),
         ]
         exponent = Signal.like(o.exponent, name="unscaled_exponent") if self._scales else o.exponent
@@ -112,7 +112,8 @@ class Unpack(Step):
         source, magnitude = self._source, self.i.x[:-1]
         if source.specials is Specials.IEEE:
             top = fields.exponent.all()
-            return top & fields.fraction.any(), top & ~fields.fraction.any()
+            special = 0 if self._finite else top
+            return special & fields.fraction.any(), special & ~fields.fraction.any()
         return is_nan(source, self.i.x), magnitude == source.inf_code(False) if source.has_inf else Const(0)
 
     def _normalise(self, m: Module, fields: data.View[data.StructLayout], exponent: Value) -> None:

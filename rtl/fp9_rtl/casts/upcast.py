@@ -74,7 +74,7 @@ class UpcastStep(Step):
         with m.If(operand.nan):
             select = self.i.code_format if len(self._formats) > 1 else Const(0, 0)
             for source in switch(m, select, self._formats):
-                m.d.comb += sign.eq(self.i.code[-1] & (source.nan_code(False) != source.nan_code(True)))
+                m.d.comb += sign.eq(self.i.code[source.bits - 1] & (source.nan_code(False) != source.nan_code(True)))
         code = packed_magnitude(m, fmt, magnitude, operand.nan, infinite)
         m.d.comb += self.o.result.eq(Cat(code, self._sign(sign, code, operand.nan, infinite)))
 

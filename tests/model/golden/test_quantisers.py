@@ -140,9 +140,9 @@ def test_a_quantiser_says_what_it_does_not_take() -> None:
         Quantiser("quantiser", format("fp32"), block_format("nvfp4"), (scale_rule("4over6"),), 1, lanes=4)
     for block, source, rules, said in (
         ("hif4", "fp32", ("hif4",), "give MX blocks, or nvfp4"),
-        ("nvfp4", "fp16", ("rne",), "give fp32 or bf16"),
-        ("mxfp4", "fp16", ("rne",), "give fp32 or bf16"),
-        ("mxfp4", "dlfloat16", ("rne",), "give fp32 or bf16"),
+        ("nvfp4", "fp16", ("rne",), "give fp32, bf16"),
+        ("mxfp4", "fp16", ("rne",), "give fp32, bf16"),
+        ("mxfp4", "dlfloat16", ("rne",), "give fp32, bf16"),
         ("mxfp4", "fp32", ("4over6",), "choose one of floor"),
         ("mxfp4", "fp32", (), "at least one"),
         ("mxfp4", "fp32", ("rne", "rne"), "once"),
