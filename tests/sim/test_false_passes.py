@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.sim.faults import FAULTS, with_faults
 
 from fp9.cli import main
 from fp9.units.toml import build, dumps
@@ -78,43 +80,28 @@ def test_vectors_that_are_not_the_units_are_refused_before_anything_runs(
 
 PIPELINE = build({"kind": "dot", "name": "mydot", "a": "e4m3", "b": "e4m3", "engine": "fma_fp32(G=4)", "stages": 3})
 
-_RESET = "if (rst)\n      o_valid <= 1'b0;\n    else if (i_ready)"
+
+class Faulty(NamedTuple):
+    """The pipeline's Verilog with faults, and the file that switches one on."""
+
+    text: str
+    switch: Path
 
 
-def _register(text: str, number: int, old: str, new: str) -> str:
-    """The text with one of the pipeline's registers changed."""
-    before, head, module = text.partition(f"module {PIPELINE.name}_pipeline_register{number}(")
-    changed = module.replace(old, new, 1)
-    assert changed != module
-    return f"{before}{head}{changed}"
-
-
-def _not_reset(number: int) -> str:
-    """The unit with a stage whose valid no reset clears; it is 0 at the start, so that no x tells."""
-    start = "initial o_valid = 1'b0;\n\n  always @(posedge clk) begin\n    if (i_ready)"
-    text = f"/* verilator lint_off UNUSEDSIGNAL */\n{verilog(PIPELINE)}"
-    return _register(text, number, f"always @(posedge clk) begin\n    {_RESET}", start)
-
-
-def _loses_a_result(number: int) -> str:
-    """The unit with a stage that drops a result that waits where no operation follows."""
-    return _register(verilog(PIPELINE), number, "else if (i_ready)", "else if (i_ready | ~i_valid)")
-
-
-FAULTS = {
-    **{f"stage {number} is not reset": lambda number=number: _not_reset(number) for number in (1, 2, 3)},
-    **{f"stage {number} loses a result": lambda number=number: _loses_a_result(number) for number in (1, 2, 3)},
-}
-"""Verilog of the pipeline with one fault of its protocol."""
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Faulty:
+    switch = tmp_path_factory.mktemp("faulty") / "fault"
+    return Faulty(with_faults(PIPELINE, str(switch)), switch)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("simulator", SIMULATORS)
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_regression_finds_the_fault(fault: str, simulator: str, build_dir: Path) -> None:
+@pytest.mark.parametrize("fault", [0, *FAULTS])
+def test_a_regression_finds_the_fault(fault: int, simulator: str, faulty: Faulty, build_dir: Path) -> None:
+    faulty.switch.write_text(f"{fault}\n")
     vectors = generate(PIPELINE, "random", 200)
-    found = regress(PIPELINE, vectors, simulator, verilog=FAULTS[fault](), build_dir=build_dir)
-    assert not found.passed
+    found = regress(PIPELINE, vectors, simulator, verilog=faulty.text, build_dir=build_dir)
+    assert found.passed == (fault == 0), FAULTS.get(fault)
 
 
 @pytest.mark.slow
@@ -156,18 +143,20 @@ def _checked(folder: Path, text: str, more: str = "", active: str = "high") -> R
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", FAULTS)
-def test_check_rtl_finds_the_fault(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = _checked(tmp_path, FAULTS[fault]())
-    assert done.exit_code == 1, done.output
-    assert "after a reset of one clock" in " ".join(done.stdout.split())
+@pytest.mark.parametrize("fault", [0, *FAULTS])
+def test_check_rtl_finds_the_fault(
+    fault: int, faulty: Faulty, build_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faulty.switch.write_text(f"{fault}\n")
+    monkeypatch.chdir(build_dir)  # so that the tests share the build
+    done = _checked(faulty.switch.parent, faulty.text, "latency = 3")
+    assert done.exit_code == (1 if fault else 0), done.output
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("in_system_verilog", [False, True])
 def test_check_rtl_stalls_and_resets_on_the_simulator_that_reads_the_design(
-    in_system_verilog: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    in_system_verilog: bool, faulty: Faulty, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Icarus refuses SystemVerilog in a plain build; Verilator starts with random registers."""
     monkeypatch.chdir(tmp_path)
@@ -177,7 +166,8 @@ def test_check_rtl_stalls_and_resets_on_the_simulator_that_reads_the_design(
     assert done.exit_code == 0, done.output
     assert f"{'verilator' if in_system_verilog else 'icarus'}, stalls and resets" in done.stdout
     if in_system_verilog:
-        assert _checked(tmp_path, _not_reset(2) + extra, "latency = 3").exit_code == 1
+        faulty.switch.write_text("2\n")
+        assert _checked(tmp_path, faulty.text + extra, "latency = 3").exit_code == 1
 
 
 @pytest.mark.slow
@@ -199,13 +189,15 @@ def test_check_rtl_says_what_to_set(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", ["stage 2 is not reset", "stage 3 loses a result"])
-def test_the_command_sim_finds_the_fault(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    text = FAULTS[fault]()
-    monkeypatch.setattr("fp9_rtl.verilog", lambda *_: text)
+@pytest.mark.parametrize("fault", [2, 6])
+def test_the_command_sim_finds_the_fault(
+    fault: int, faulty: Faulty, build_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faulty.switch.write_text(f"{fault}\n")
+    monkeypatch.chdir(build_dir)
+    monkeypatch.setattr("fp9_rtl.verilog", lambda *_: faulty.text)
     (tmp_path / "mydot.toml").write_text(dumps(PIPELINE))
     path = export(generate(PIPELINE, "random", 300), tmp_path)
-    done = CliRunner().invoke(main, ["sim", "mydot.toml", "--vectors", str(path)])
+    done = CliRunner().invoke(main, ["sim", str(tmp_path / "mydot.toml"), "--vectors", str(path)])
     assert done.exit_code == 1, done.output
     assert "not compared" in done.stdout

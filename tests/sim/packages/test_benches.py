@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.programs import built, shared_library
+from tests.sim.faults import FAULTS, with_faults
 from tests.sim.packages.test_package import make, with_icarus
 
 from fp9.formats import format
@@ -23,56 +24,6 @@ from fp9_sim.packages import write_package
 UNIT = dataclasses.replace(CATALOGUE["decoder_hif8"], name="mine", stages=3)
 """Three stages, and results without meaning."""
 
-FAULT = """\
-  integer fault, file;
-  initial begin
-    fault = 0;
-    file = $fopen("fault", "r");
-    if (file != 0) file = $fscanf(file, "%d", fault);
-  end
-"""
-
-FAULTS = {
-    1: "the first stage is not reset",
-    2: "a middle stage is not reset",
-    3: "the last stage is not reset",
-    4: "the first stage loses what waits",
-    5: "a middle stage loses what waits",
-    6: "the last stage loses what waits",
-    7: "every other result is lost",
-    8: "a result changes while it waits",
-    9: "a result is repeated",
-    10: "the unit is not ready where its result is taken",
-    11: "a valid is unknown",
-}
-
-EDITS = [
-    *((stage, "if (rst)", f"if (rst && fault != {stage})") for stage in (1, 2, 3)),
-    *((stage, "else if (i_ready)", f"else if (i_ready | ~i_valid & fault == {stage + 3})") for stage in (1, 2, 3)),
-    (
-        3,
-        "o_valid <= i_valid;",
-        "o_valid <= fault == 7 ? i_valid & ~o_valid : fault == 9 ? i_valid | o_valid\n"
-        "        : fault == 11 & i_valid ? 1'bx : i_valid;",
-    ),
-    (3, "if (i_ready_and_i_valid)", "if (i_ready_and_i_valid | fault == 8)"),
-    (3, "= ~o_valid | o_ready;", "= ~o_valid | o_ready & fault != 10;"),
-]
-"""The pipeline's register of a stage, its text, and the text with the faults."""
-
-
-def _with_faults(text: str) -> str:
-    """The unit's Verilog with every fault, each of which the file `fault` switches on."""
-    for stage in (1, 2, 3):
-        before, head, module = text.partition(f"module {UNIT.name}_pipeline_register{stage}(")
-        module = module.replace("  assign i_ready", f"{FAULT}  assign i_ready", 1)
-        for place, good, bad in EDITS:
-            if place == stage:
-                assert good in module
-                module = module.replace(good, bad, 1)
-        text = f"{before}{head}{module}"
-    return f"/* verilator lint_off BLKSEQ */\n{text}"
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -80,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("benches")
     write_package(UNIT, folder, "smoke")
     rtl = folder / "rtl" / f"{UNIT.name}.v"
-    rtl.write_text(_with_faults(rtl.read_text()))
+    rtl.write_text(with_faults(UNIT, "fault"))
     with shared_library(folder / "build" / "verilated"):
         done = make(folder)
     assert done.returncode == 0, done.stdout + done.stderr
