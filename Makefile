@@ -25,7 +25,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := demo
-.PHONY: fuzz demo test test-slow test-long setup prove evidence peers mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
+.PHONY: fuzz fuzz-units demo test test-slow test-long setup prove evidence peers mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
 
 demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
@@ -71,6 +71,9 @@ mutants: $(READY) ## the share of single errors that the vector suites of UNITS 
 
 fuzz: $(COMPLETE) ## command lines drawn by their own grammar for MINUTES, interrupted on the way; what ends otherwise is printed
 	$(BIN)/python -m tests.cli.fuzz --minutes $(or $(MINUTES),60) --out docs/verification/fuzz.json
+
+fuzz-units: $(COMPLETE) ## random unit specifications for HOURS, going on where it was stopped; what it covered
+	$(BIN)/python -m tests.units.fuzz --hours $(or $(HOURS),1) --out $(OUT)/fuzz-units
 
 bench: $(COMPLETE) ## speed beside other packages, those of the extra fp9[bench]
 	$(BIN)/python -m benchmarks

@@ -66,7 +66,7 @@ class HiFloat8(Format):
             case "float16" | "bfloat16":
                 return 1, 1
             case _:
-                raise ValueError(f"hybrid takes its bits from fp32, fp16 or bf16; {source.name} given")
+                raise ValueError(f"{source.name} given as source of rounding hybrid; give fp32, fp16 or bf16")
 
     def kind_of(self, code: int) -> Kind:
         if code == 0:

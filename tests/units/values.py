@@ -1,0 +1,297 @@
+"""Values that the generator of random specifications gives to each field of a unit and of its engine, as TOML has them.
+
+Fields of formats, enumerations and truth values have values by their type. Every other field has a row in `BY_FIELD`:
+without one, `values` raises KeyError, so that a new field cannot be left out of the generator unnoticed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping
+from enum import Enum
+from random import Random
+
+from fp9.engines import ENGINES, Engine
+from fp9.engines import engine as find_engine
+from fp9.formats import FAMILIES, FixedFormat, Format, Kind, Specials, every_format, format
+from fp9.scaling import BLOCK_FORMATS, BlockFormat, block_format
+
+Table = Mapping[str, typing.Any]
+"""Fields of a specification as TOML has them."""
+
+Draw = Callable[[Random, Table], object]
+"""A value of a field, from the fields before it; `LEFT_OUT` leaves the field at its default."""
+
+LEFT_OUT = object()
+
+_ODD = 1 / 64
+"""Share of values that their field should refuse."""
+
+
+# --- formats --------------------------------------------------------------------------------------------------------
+
+
+def described(rng: Random, bits: range) -> str:
+    """A format that a description names, of a width in `bits`."""
+    special = rng.choice(list(Specials))
+    least = special is Specials.IEEE
+    fields = [(e, p) for e in range(1 + least, 9) for p in range(least, 24) if 1 + e + p in bits]
+    exponent_bits, fraction_bits = rng.choice(fields)
+    middle = 1 << (exponent_bits - 1)
+    bias = rng.choice([middle - 1, middle, middle + 5, rng.randint(-8, 40)])
+    subnormals = "" if rng.random() < 0.6 else ",subnormals=false"
+    return f"1.{exponent_bits}.{fraction_bits},b={bias},specials={special.name.lower()}{subnormals}"
+
+
+def _family(rng: Random, name: str) -> str:
+    """A family's format with some of its parameters."""
+    given = []
+    for parameter in inspect.signature(FAMILIES[name]).parameters.values():
+        if rng.random() < 0.6:
+            is_truth = isinstance(parameter.default, bool)
+            value = rng.choice(["true", "false"]) if is_truth else parameter.default + rng.randint(-4, 4)
+            given.append(f"{parameter.name}={value}")
+    return f"{name}({','.join(given)})" if given else name
+
+
+def _p3109(rng: Random, signs: str) -> str:
+    bits = rng.randint(3, 8)
+    return f"binary{bits}p{rng.randint(1, bits - 1)}{rng.choice(signs)}{rng.choice('ef')}"
+
+
+_NARROW = [fmt.name for fmt in every_format() if fmt.bits <= 8 and fmt.signed]
+_WIDE = [fmt.name for fmt in every_format() if fmt.bits >= 16]
+_HALVES = [name for name in _WIDE if format(name).bits == 16]
+_UNSIGNED = [fmt.name for fmt in every_format() if not fmt.signed]
+_ANY = [fmt.name for fmt in every_format()]
+
+
+def narrow(rng: Random, fields: Table) -> str:
+    """A format of at most 8 bits."""
+    kinds = (lambda: rng.choice(_NARROW), lambda: _family(rng, rng.choice([*FAMILIES])), lambda: _p3109(rng, "s"))
+    further = (lambda: described(rng, range(3, 9)), lambda: rng.choice(_ANY))
+    return rng.choices([*kinds, *further], weights=[12, 3, 2, 4, 21 * _ODD])[0]()
+
+
+def target(rng: Random, fields: Table) -> str:
+    """A format of 8 bits."""
+    kinds = (lambda: rng.choice([n for n in _NARROW if format(n).bits == 8]), lambda: described(rng, range(8, 9)))
+    return rng.choices([*kinds, lambda: narrow(rng, fields)], weights=[12, 4, 1])[0]()
+
+
+def wide(rng: Random, fields: Table) -> str:
+    """A format of 16 to 32 bits."""
+    kinds = (lambda: rng.choice(_WIDE), lambda: described(rng, range(16, 33)), lambda: rng.choice(_ANY))
+    return rng.choices(kinds, weights=[12, 5, 17 * _ODD])[0]()
+
+
+def scale(rng: Random, fields: Table) -> object:
+    """A format of scales, or none."""
+    if rng.random() < 0.55:
+        return LEFT_OUT
+    kinds = (lambda: "e8m0", lambda: rng.choice(_UNSIGNED), lambda: _p3109(rng, "u"), lambda: rng.choice(_ANY))
+    return rng.choices(kinds, weights=[6, 6, 3, 15 * _ODD])[0]()
+
+
+# --- engines --------------------------------------------------------------------------------------------------------
+
+
+def _products(rng: Random, kind: str) -> int:
+    offered = {"fma": [1], "fpu": [2], "mac": [1, 1, 2, 3, 4, 8]}.get(kind, [2, 2, 3, 4, 4, 5, 8])
+    return rng.choice(offered) if rng.random() > _ODD else rng.choice([-1, 0, 6, 12])
+
+
+def _chunk(rng: Random, fields: Table) -> object:
+    steps = 1 if fields["kind"] == "fma" else rng.choice([1, 1, 2, 3])
+    return fields["products"] * steps + (rng.random() < _ODD)
+
+
+def _nan(rng: Random, fields: Table) -> object:
+    """A NaN of the engine's output, or a code that is none."""
+    fmt = format(fields.get("promotion") or fields.get("result", "fp32"))
+    code = rng.randrange(1 << fmt.bits)
+    top = (1 << fmt.bits) - 1
+    mask = fmt.padding and -1 << fmt.padding
+    offered = [c & (mask or top) for c in (code, top, top >> 1, code | top >> 1 & ~0xFF, 1 << fmt.bits - 1)]
+    codes = [c for c in offered if fmt.kind_of(c) is Kind.NAN]
+    return rng.choice(codes) if codes and rng.random() > _ODD else code
+
+
+def _window(rng: Random, fields: Table) -> int:
+    return rng.choice([1, 2, 3, 8, 13, 20, 23, 24, 25, 35, 40, rng.randint(1, 40), rng.randint(1, 40)])
+
+
+def _joined(rng: Random, fields: Table) -> object:
+    return min(40, fields["window"] + rng.randint(0, 8)) if fields.get("window") else LEFT_OUT
+
+
+def _divisor(rng: Random, fields: Table) -> object:
+    """A divisor of the products of a step."""
+    products = fields["products"]
+    return rng.choice([n for n in range(1, products + 1) if products % n == 0] or [1])
+
+
+def _with_window(draw: Draw) -> Draw:
+    return lambda rng, fields: draw(rng, fields) if fields.get("window") else LEFT_OUT
+
+
+def engine(rng: Random, fields: Table) -> object:
+    """A preset, a preset with changed fields, or a table of fields."""
+    kind = str(fields["kind"])
+    base = ENGINES[rng.choice([*ENGINES])] if rng.random() < 0.6 else Engine()
+    table = engine_fields(base) | {"products": _products(rng, kind), "kind": kind}
+    often = 0.12 if base.name in ENGINES else 0.25
+    for field in dataclasses.fields(Engine):
+        tied = field.name in ("chunk", "interleave", "group", "joined") and field.name in table
+        if field.name in ("name", "products") or not (tied or rng.random() < often):
+            continue
+        value = values(Engine, field.name)(rng, table)
+        if value is not LEFT_OUT:
+            table[field.name] = value
+    if kind == "fpu" and rng.random() > _ODD:
+        table |= {"result": rng.choice(_HALVES)}
+        table.pop("promotion", None)
+    del table["kind"]
+    return _written(rng, base, table)
+
+
+def engine_fields(base: Engine) -> dict[str, object]:
+    """The fields of an engine that are not at their defaults."""
+    given = {f.name: getattr(base, f.name) for f in dataclasses.fields(Engine) if f.name != "name"}
+    default = Engine()
+    return {name: _plain(value) for name, value in given.items() if value != getattr(default, name)}
+
+
+def _plain(value: object) -> object:
+    return value.value if isinstance(value, Enum) else value.name if isinstance(value, Format) else value
+
+
+def _written(rng: Random, base: Engine, table: dict[str, object]) -> object:
+    """A preset with settings in parentheses where they can stand there, else the table."""
+    was = engine_fields(base)
+    changed = {name: value for name, value in table.items() if was.get(name, _default(name)) != value}
+    can = base.name in ENGINES and all("," not in str(value) for value in changed.values())
+    if not can or rng.random() < 0.3:
+        return table
+    settings = ",".join(f"{name}={str(value).lower()}" for name, value in changed.items())
+    return f"{base.name}({settings})" if settings else base.name
+
+
+def _default(name: str) -> object:
+    """The default of an engine's field, as TOML has it."""
+    return _plain(getattr(Engine(), name))
+
+
+# --- the other fields -----------------------------------------------------------------------------------------------
+
+
+def _offers(*numbers: int) -> Draw:
+    """One of some numbers; rarely one that no field takes."""
+    return lambda rng, _: rng.choice(numbers) if rng.random() > _ODD else rng.choice([-1, 0, 7, 1000])
+
+
+def _sometimes(draw: Draw, share: float = 0.3) -> Draw:
+    return lambda rng, fields: draw(rng, fields) if rng.random() < share else LEFT_OUT
+
+
+def _name(rng: Random, fields: Table) -> object:
+    return "random_unit" if rng.random() > _ODD else rng.choice(["module", "2fast", "a-b", "signal", ""])
+
+
+def _stages(rng: Random, fields: Table) -> object:
+    least = {"mac": 1}.get(str(fields["kind"]), 0) + bool(fields.get("amax"))
+    return _offers(*range(least, 5), least, 6)(rng, fields)
+
+
+def _codes_of_nan(rng: Random, fields: Table) -> object:
+    codes = []
+    for name in typing.cast("list[str]", fields["targets"]):
+        fmt = format(name)
+        nans = [code for code in range(1 << min(fmt.bits, 8)) if fmt.kind_of(code) is Kind.NAN]
+        codes.append(rng.choice(nans or [127]))
+    return codes
+
+
+def _block(rng: Random, fields: Table) -> object:
+    """Products that share scales: a divisor of all products."""
+    if "scale" not in fields and rng.random() > _ODD:
+        return LEFT_OUT
+    try:
+        sums = find_engine(fields["engine"]) if isinstance(fields["engine"], str) else Engine(**fields["engine"])
+    except (ValueError, TypeError):
+        return LEFT_OUT
+    products = sums.products if fields["kind"] == "mac" else sums.chunk or sums.products
+    return rng.choice([n for n in range(1, products + 1) if products % n == 0])
+
+
+def _rules(rng: Random, fields: Table) -> object:
+    offered = list(block_format(str(fields["block"])).rules)
+    return rng.sample(offered, rng.randint(1, len(offered)))
+
+
+BY_FIELD: dict[str, Draw] = {
+    "Unit.name": _name,
+    "Unit.stages": _stages,
+    "Unit.engine": engine,
+    "Cast.source": wide,
+    "Cast.targets": lambda rng, fields: list({target(rng, fields): 0 for _ in range(rng.choice([1, 1, 2, 3]))}),
+    "Cast.lanes": _offers(1, 1, 2, 3),
+    "Cast.random_bits": _offers(1, 2, 3, 8, 16, 23, 24),
+    "Cast.nan": _sometimes(_codes_of_nan, 0.2),
+    "Upcast.result": wide,
+    "Quantiser.source": lambda rng, fields: rng.choice(["fp32", "bf16", described(rng, range(16, 25)), "fp16"]),
+    "Quantiser.rules": _rules,
+    "Quantiser.lanes": _sometimes(_offers(2, 4, 8, 16)),
+    "Dot.scale": scale,
+    "Dot.block": _sometimes(_block),
+    "Engine.name": lambda rng, fields: LEFT_OUT,
+    "Engine.result": _sometimes(wide, 0.8),
+    "Engine.promotion": lambda rng, fields: wide(rng, fields) if "chunk" in fields else LEFT_OUT,
+    "Engine.products": lambda rng, fields: _products(rng, str(fields["kind"])),
+    "Engine.window": _window,
+    "Engine.truncation": _with_window(lambda rng, _: rng.choice(["zero", "floor", "jam"])),
+    "Engine.zero_exponent": _with_window(
+        lambda rng, _: rng.choice([-139, -133, -132, -21, -20, -6, 0, 3, rng.randint(-150, 20)])
+    ),
+    "Engine.joined": _joined,
+    "Engine.chunk": _chunk,
+    "Engine.interleave": lambda rng, fields: _divisor(rng, fields) if "chunk" in fields else LEFT_OUT,
+    "Engine.group": _with_window(_divisor),
+    "Engine.nan": _nan,
+    "Engine.invalid_nan": _nan,
+    "Engine.infinity_run": _offers(1, 2, 3, 4),
+}
+"""Values by record and field; those of a record hold for records that derive from it."""
+
+_BY_TYPE: dict[object, Draw] = {
+    bool: lambda rng, _: rng.choice([False, True]),
+    Format: narrow,
+    FixedFormat: wide,
+    BlockFormat: lambda rng, _: rng.choice([*BLOCK_FORMATS]),
+}
+
+
+def values(record: type, field: str) -> Draw:
+    """What draws the values of a record's field. Raises KeyError where the generator has none."""
+    for owner in record.__mro__:
+        if f"{owner.__name__}.{field}" in BY_FIELD:
+            return BY_FIELD[f"{owner.__name__}.{field}"]
+    found = _by_type(typing.get_type_hints(record)[field])
+    if found is None:
+        raise KeyError(f"{record.__name__}.{field} has no values in the generator; add a row to BY_FIELD")
+    return found
+
+
+def _by_type(hint: object) -> Draw | None:
+    if typing.get_origin(hint) is tuple:
+        item = _by_type(typing.get_args(hint)[0])
+        return item and (lambda rng, fields: list({item(rng, fields): 0 for _ in range(rng.choice([1, 1, 2, 3]))}))
+    if isinstance(hint, types.UnionType):
+        return _by_type(typing.get_args(hint)[0])
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        members = [member.value for member in hint]
+        return lambda rng, _: rng.choice(members)
+    return _BY_TYPE.get(hint)
