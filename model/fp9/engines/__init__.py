@@ -13,6 +13,7 @@ from fp9.engines.engine import (
     alignment_exponent,
     is_accumulator,
 )
+from fp9.engines.operands import check_exponents
 from fp9.engines.scales import check_grouped, format_of_scales
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Scaling",
     "Truncation",
     "alignment_exponent",
+    "check_exponents",
     "check_grouped",
     "engine",
     "format_of_scales",

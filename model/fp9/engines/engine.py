@@ -60,6 +60,9 @@ class MacOp(IntEnum):
 MAX_WINDOW = 40
 """Most fraction bits of a window, and below it most products of a step: their sum stays an integer of 53 bits."""
 MAX_PRODUCTS = 1 << 10
+MAX_EXPONENT = 1 << 9
+"""Largest magnitude of exponents of results and of `zero_exponent`. With operands of FP32's exponents, float64 then
+holds every product and addend as a count of a window's last place."""
 
 _FP32 = fixed_format("fp32")
 
@@ -160,6 +163,11 @@ class Engine:
             self._fail(f"{self.result.name} given as result; give fp32, e8m13, fp16, bf16 or dlfloat16")
         if self.promotion is not None and not is_accumulator(self.promotion):
             self._fail(f"{self.promotion.name} given as promotion; give fp32, fp16, bf16 or dlfloat16")
+        for name, fmt in (("result", self.result), ("promotion", self.output)):
+            if not fmt.lies_within(-MAX_EXPONENT, MAX_EXPONENT):
+                self._fail(
+                    f"{name}={fmt.name} given; give a format of numbers from 2^-{MAX_EXPONENT} to 2^{MAX_EXPONENT}"
+                )
 
     def _check_step(self) -> None:
         if not 1 <= self.products <= MAX_PRODUCTS:
@@ -168,6 +176,8 @@ class Engine:
             self._fail(f"window of {self.window} fraction bits given; give 1 to {MAX_WINDOW}, or none for exact sums")
         if self.window is None and (self.joined is not None or self.zero_exponent is not None):
             self._fail("joined or zero_exponent given without a window; give window as well")
+        if self.zero_exponent is not None and abs(self.zero_exponent) > MAX_EXPONENT:
+            self._fail(f"zero_exponent={self.zero_exponent} given; give {-MAX_EXPONENT} to {MAX_EXPONENT}, or none")
         if self.joined is not None and not self._can_join():
             self._fail(
                 f"joined={self.joined} given; it takes an even number of products, the addend inside, truncation to "

@@ -195,6 +195,11 @@ class Format(abc.ABC):
         """Whether a rounding is defined for the format."""
         return not rounding.reads_source and not rounding.needs_places
 
+    def lies_within(self, lowest: int, highest: int) -> bool:
+        """Whether every number is a multiple of 2^lowest and less than 2^highest."""
+        last_place = self.quantum(floor_log2(self.value_of(self.smallest_code)))
+        return last_place >= lowest and self.max_magnitude < pow2(highest)
+
     @property
     def has_nan(self) -> bool:
         """Whether the format has a NaN."""

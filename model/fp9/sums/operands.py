@@ -13,7 +13,7 @@ import numpy as np
 from fp9.casts.arrays import as_codes
 from fp9.casts.sources import read_only
 from fp9.casts.tables import decode_table
-from fp9.engines import NO_EXPONENT, Engine, alignment_exponent
+from fp9.engines import NO_EXPONENT, Engine, alignment_exponent, check_exponents
 from fp9.formats import Format, floor_log2, format
 from fp9.formats.dtypes import named_or_carried
 from fp9.formats.host import BINARY64
@@ -215,6 +215,7 @@ def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
     """Codes of an operand; ValueError for formats that are no operands."""
     if fmt.bits > 16:
         raise ValueError(f"{fmt.name} given as operand; give a format of at most 16 bits")
+    check_exponents("", fmt)
     return as_codes(codes, fmt)
 
 

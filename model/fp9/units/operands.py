@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from fp9.engines import check_exponents
 from fp9.formats import HFP8_BIASES, Format, Kind, floor_log2, with_bias
 from fp9.units.base import Port, select_width
 
@@ -45,6 +46,7 @@ def check_operands(unit: str, formats: tuple[Format, ...]) -> None:
     for f in formats:
         if not f.signed or f.bits > OPERAND_BITS:
             raise ValueError(f"{unit}: {f.name} given as operand; give signed formats of at most {OPERAND_BITS} bits")
+        check_exponents(f"{unit}: ", f)
 
 
 def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:

@@ -109,7 +109,7 @@ class ScaleBlocks(Step):
         self._bits = sum_bits(unit, size) + self._scale.product_bits
         first = self._scale.first_place(unit, self._bits)
         self._first = first.start - 2 * self._scale.lowest_field
-        exponents = first if lowest is None else range(max(first.start, lowest), first.stop)
+        exponents = first if lowest is None else range(max(first.start, lowest), max(first.stop, lowest + 1))
         self._sinks = exponents.start > first.start
         term = product_layout(exponents, self._bits)
         beside = {name: i[name].shape for name in self._passed}

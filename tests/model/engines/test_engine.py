@@ -115,6 +115,7 @@ def test_an_engine_takes_names_for_its_parts() -> None:
         ("hopper(chunk=64,interleave=3)", "divisor of the 32 products"),
         ("fma_fp16(overflow=wrap)", "choose one of saturate, inf"),
         ("fma_fp32(zero_exponent=-130)", "give window"),
+        ("hopper(zero_exponent=513)", "zero_exponent=513 given; give -512 to 512"),
         ("dlfloat(flush_result=true)", "no subnormal numbers to flush"),
         ("fma_fp16(nan=0x3c00)", "give a code of fp16 that is NaN"),
         ("fma_fp16(invalid_nan=0x7e000)", "give a code of fp16 that is NaN"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -160,6 +161,28 @@ def test_scales_of_blocks_and_in_windows(
 
 INTEGERS = tuple(fmt for fmt in OPERANDS if fmt.twos_complement)
 WINDOWS = {few(ENGINES[name]): name for name in PRESETS if ENGINES[name].window is not None}
+ENDS = ("1.5.2,b=147", "1.5.2,b=-95", "1.1.6,b=144", "int8(bias=149)", "int8(bias=-121)")
+"""Formats with the lowest, or the highest, exponents that FP32 has."""
+
+
+@pytest.mark.parametrize(
+    ("fmt", "name", "scale"),
+    thinned(
+        itertools.product(
+            ENDS,
+            ("fma_fp16(G=2)", "fma_fp32(G=2)", "blackwell_fp16(G=2)"),
+            (None, *map(format, ("e8m0", "binary3p1uf"))),
+        ),
+        5,
+    ),
+    ids=str,
+)
+def test_products_at_either_end_of_the_exponents(fmt: str, name: str, scale: Format | None, simulate: Simulate) -> None:
+    """Products that lie below all that a result can have, or above it."""
+    unit = Dot("unit", *[(format(fmt),)] * 2, engine(name), scale=scale)
+    _check(unit, random(unit, 60, np.random.default_rng(12)), simulate)
+
+
 POWERS = tuple(fmt for fmt in SCALES if fmt.precision == 1)
 SCALED = {
     ("fma_fp16(G=2)", None): SCALES,

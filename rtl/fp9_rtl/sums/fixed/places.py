@@ -53,10 +53,11 @@ def window_of(unit: Dot) -> Window:
     top = products.ulp + products.signed_bits(unit.engine.products) - 1
     precision = fmt.precision
     quantum = fmt.lowest_exponent - fmt.fraction_bits
-    # Guard and sticky below the last place of a sum that is no less than half the products' last place.
-    lowest = max(products.ulp - precision - 1, min(products.ulp, quantum))
     # A far addend is a normal number, and remains one if the products take its leading bit.
     addend_highest = max(min(top + precision + 1, fmt.highest_exponent), fmt.lowest_exponent + 1)
+    # Guard and sticky below the last place of a sum that is no less than half the products' last place; where all
+    # products are above the result's range, a place of the addend.
+    lowest = min(max(products.ulp - precision - 1, min(products.ulp, quantum)), addend_highest)
     far, cut = addend_highest < fmt.highest_exponent, quantum < lowest
     carries = not far and addend_highest >= top
     return Window(lowest, products.ulp, top, max(addend_highest + carries, top), addend_highest, far, cut)

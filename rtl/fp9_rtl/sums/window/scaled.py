@@ -36,12 +36,13 @@ class ScaleProducts(Step):
         assert unit.scale is not None
         self._unit, self._passed, self._scale = unit, passed, ScaleFields(unit.scale)
         plain = i[unit.lane_names("product")[0]].shape
-        exponents, both = plain["exponent"].shape, 2 * self._scale.offset
-        first = exponents.start + both + 2 * self._scale.lowest_field
+        unscaled, both = plain["exponent"].shape, 2 * self._scale.offset
+        first = unscaled.start + both + 2 * self._scale.lowest_field
         self._lowest = _lowest(unit)
         self._sinks = first < self._lowest
-        highest = exponents.stop - 1 + both + 2 * self._scale.highest_field
-        scaled = product_layout(range(max(first, self._lowest), highest + 1), plain["significand"].width)
+        highest = unscaled.stop - 1 + both + 2 * self._scale.highest_field
+        exponents = range(max(first, self._lowest), max(highest, self._lowest) + 1)
+        scaled = product_layout(exponents, plain["significand"].width)
         products = dict.fromkeys(unit.lane_names("product"), scaled)
         super().__init__(i, data.StructLayout({**products, **{name: i[name].shape for name in passed}}))
 

@@ -1,0 +1,15 @@
+"""Which formats are operands of sums."""
+
+from __future__ import annotations
+
+from fp9.formats import Format
+
+OPERAND_EXPONENTS = (-149, 128)
+"""Numbers of operands are multiples of two to the first and below two to the second: FP32's exponents."""
+
+
+def check_exponents(where: str, fmt: Format) -> None:
+    """Raise ValueError, which begins with `where`, for an operand whose numbers are beyond `OPERAND_EXPONENTS`."""
+    lowest, highest = OPERAND_EXPONENTS
+    if not fmt.lies_within(lowest, highest):
+        raise ValueError(f"{where}{fmt.name} given as operand; give a format of numbers from 2^{lowest} to 2^{highest}")
