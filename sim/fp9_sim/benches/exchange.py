@@ -31,6 +31,10 @@ OUTCOME = "outcome.json"
 """What it saw."""
 
 
+PREFIX = 64
+"""Operations at most of the passes before the full one."""
+
+
 @dataclass(frozen=True)
 class Order:
     """What the bench is to do: the vectors, the seed of its stalls and resets, whether to stall, and to measure.
@@ -106,3 +110,9 @@ def answers_of(unit: Unit, rows: Sequence[Sequence[str]]) -> Answers:
         if unsure:
             unknown[port.name] = unsure
     return Answers(values, unknown)
+
+
+def prefix_of(vectors: VectorSet) -> int:
+    """Operations of the passes before the full one: whole blocks."""
+    count, group = min(len(vectors), PREFIX), vectors.unit.group
+    return max(count - count % group, group)

@@ -18,12 +18,9 @@ from cocotb.triggers import FallingEdge, ReadOnly
 
 from fp9.units import Handshake, Unit
 from fp9.vectors.sets import VectorSet
-from fp9_sim.benches.exchange import Order, Outcome, answers_of
+from fp9_sim.benches.exchange import Order, Outcome, answers_of, prefix_of
 from fp9_sim.benches.pins import Violation, bit, pin, pins
 from fp9_sim.benches.scoreboard import Mismatch, mismatches
-
-PREFIX = 64
-"""Operations at most of the passes before the full one."""
 
 PATIENCE = 500
 """Clocks without an operation or a result after which a unit counts as stuck."""
@@ -133,7 +130,7 @@ def plans(order: Order, rng: random.Random) -> list[Plan]:
 
     Before it a reset cuts streams short: where results wait in every stage, at full rate, and after random stalls.
     """
-    prefix = min(len(order.vectors), PREFIX)
+    prefix = prefix_of(order.vectors)
     cuts = [Plan(prefix, False, "at power-up")]
     if order.stalls and order.vectors.unit.handshake is Handshake.READY:
         cuts += [Plan(prefix, False, "of an idle unit", End.BLOCKED)]

@@ -20,7 +20,8 @@ def assertions(unit: Unit) -> str:
         "stable": " && ".join(f"$stable({p.name})" for p in unit.outputs),
         "handshake": "in_ready, out_valid" if waits else "out_valid",
         "reset": unit.reset.port if unit.reset.active else f"!{unit.reset.port}",
-        "latency": unit.latency,
+        # A result of a block waits for the block's last operation; of the next ones some may be under way.
+        "sizes": f"LATENCY = {unit.latency}, BLOCK = {unit.group}, MOST = LATENCY + 2 * BLOCK",
         "clock": "@(posedge clk iff enable)" if unit.enable else "@(posedge clk)",
         "counts": " if (enable)" if unit.enable else "",
         "takes": "in_valid && in_ready" if waits else "in_valid",
@@ -35,12 +36,13 @@ _COUNTED = """\
 @{lint}module @{name}_sva (
   input logic @{ports}
 );
-  localparam int unsigned LATENCY = @{latency}, MOST = 64;
+  localparam int unsigned @{sizes};
 
   // Operations taken and results given since the reset, and the clock at which each operation was taken.
   int unsigned now, taken, given, idle;
   int unsigned taken_at [MOST];
   wire [31:0] under_way = taken - given;
+  wire complete = taken / BLOCK != given / BLOCK;
 
   always @(posedge clk@{edge}) begin
     if (@{reset}) begin
@@ -50,7 +52,7 @@ _COUNTED = """\
       idle <= 0;
     end else@{counts} begin
       now <= now + 1;
-      idle <= under_way != 0 && !out_valid ? idle + 1 : 0;
+      idle <= complete && !out_valid ? idle + 1 : 0;
       if (@{gives}) given <= given + 1;
       if (@{takes}) begin
         taken_at[taken % MOST] <= now;
@@ -64,7 +66,7 @@ _COUNTED = """\
   // A result belongs to an operation that has none yet.
   no_repeat: assert property (@{clock} disable iff (@{reset}) out_valid |-> under_way != 0);
   // The oldest operation moves on whenever no result waits.
-  no_loss: assert property (@{clock} disable iff (@{reset}) under_way != 0 && !out_valid |-> idle < LATENCY);
+  no_loss: assert property (@{clock} disable iff (@{reset}) complete && !out_valid |-> idle < LATENCY);
   // The oldest operation has been under way long enough: no younger one has overtaken it.
   in_order: assert property (@{clock} disable iff (@{reset})
     out_valid |-> now - taken_at[given % MOST] @{in_time} LATENCY);

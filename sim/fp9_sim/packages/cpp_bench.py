@@ -5,15 +5,16 @@ from __future__ import annotations
 from fp9.units import Handshake, Unit
 from fp9.vectors import VectorSet
 from fp9.vectors.encodings import hex_digits
+from fp9_sim.benches.exchange import prefix_of
 from fp9_sim.packages.numbers import cpp_functions, cpp_shown
-from fp9_sim.packages.verilog_bench import MAX_SHOWN, PATIENCE, PREFIX, STALLED, filled, uncompared
+from fp9_sim.packages.verilog_bench import MAX_SHOWN, PATIENCE, STALLED, filled, uncompared
 
 
 def cpp_bench(vectors: VectorSet) -> str:
     """C++ bench for these vectors, which it reads from the file given as its argument: NAME.vec, lines of hex."""
     unit = vectors.unit
     drive = _CLOCKED if unit.stages else _COMBINATIONAL
-    return filled(_HEAD, _words(vectors)) + filled(drive, _clocked_words(unit) | {"drive": _drive(unit)})
+    return filled(_HEAD, _words(vectors)) + filled(drive, _clocked_words(vectors) | {"drive": _drive(unit)})
 
 
 def _words(vectors: VectorSet) -> dict[str, object]:
@@ -191,16 +192,17 @@ int main(int argc, char** argv) {
 """
 
 
-def _clocked_words(unit: Unit) -> dict[str, object]:
+def _clocked_words(vectors: VectorSet) -> dict[str, object]:
     """How a stream is driven, and what it must keep."""
+    unit = vectors.unit
     waits = unit.handshake is Handshake.READY
     return {
         "reset": f"top.{unit.reset.port}",
         "active": unit.reset.active,
         "idle": 1 - unit.reset.active,
-        "enabled": "\n  top.enable = 1;" if unit.enable else "",
+        "enabled": "  top.enable = 1;\n" if unit.enable else "",
         "latency": unit.latency,
-        "prefix": PREFIX,
+        "prefix": prefix_of(vectors),
         "patience": PATIENCE,
         "stalled": STALLED,
         "is_ready": "top.in_ready" if waits else "true",
@@ -208,7 +210,7 @@ def _clocked_words(unit: Unit) -> dict[str, object]:
         "held": ", ".join(f"top.{p.name}" for p in unit.outputs),
         "late": "late < LATENCY || (late > LATENCY && !stalls)" if waits else "late != LATENCY",
         "takes": "ends != BLOCKED && !(stalls && received < STALLED && pauses(clock / 128))" if waits else "true",
-        "blocked": "  stream(top, vectors, prefix, false, BLOCKED);\n" if waits else "",
+        "blocked": "  stream(top, vectors, PREFIX, false, BLOCKED);\n" if waits else "",
     }
 
 
@@ -290,10 +292,9 @@ int main(int argc, char** argv) {
   Verilated::randReset(2);
   Verilated::randSeed(1);
   Top top;
-  const size_t prefix = std::min(COUNT, PREFIX);@{enabled}
-  top.clk = 0;
-  stream(top, vectors, prefix, false, DRAINED);
-@{blocked}  stream(top, vectors, std::min(prefix, 2 * LATENCY + 2), false, TAKEN);
+@{enabled}  top.clk = 0;
+  stream(top, vectors, PREFIX, false, DRAINED);
+@{blocked}  stream(top, vectors, std::min(PREFIX, 2 * LATENCY + 2), false, TAKEN);
   stream(top, vectors, COUNT, true, DRAINED);
   return finish();
 }

@@ -10,13 +10,11 @@ import numpy as np
 from fp9.units import Handshake, Port, Unit
 from fp9.vectors import VectorSet
 from fp9.vectors.encodings import hex_digits, word_places
+from fp9_sim.benches.exchange import prefix_of
 from fp9_sim.packages.numbers import verilog_functions, verilog_shown
 
 MAX_SHOWN = 10
 """Mismatches that a bench prints; it counts all."""
-
-PREFIX = 64
-"""Vectors at most of the streams before the one with all of them."""
 
 STALLED = 4096
 """Vectors of a stream that is stalled: more would take simulators of events minutes, and show nothing else."""
@@ -52,7 +50,7 @@ def verilog_bench(vectors: VectorSet) -> str:
     """Bench `NAME_tb` for these vectors, which it reads from the file that +vectors names; they come as memory file."""
     unit = vectors.unit
     drive = _CLOCKED if unit.stages else _COMBINATIONAL
-    return filled(_HEAD, _words(vectors)) + filled(drive, _words(vectors) | _clocked_words(unit))
+    return filled(_HEAD, _words(vectors)) + filled(drive, _words(vectors) | _clocked_words(vectors))
 
 
 def _words(vectors: VectorSet) -> dict[str, object]:
@@ -220,8 +218,9 @@ endmodule
 """
 
 
-def _clocked_words(unit: Unit) -> dict[str, object]:
+def _clocked_words(vectors: VectorSet) -> dict[str, object]:
     """How a stream is driven, and what it must keep."""
+    unit = vectors.unit
     waits = unit.handshake is Handshake.READY
     outputs = ", ".join(p.name for p in unit.outputs)
     return {
@@ -229,7 +228,7 @@ def _clocked_words(unit: Unit) -> dict[str, object]:
         "idle": "\n".join(f"          {p.name} = {_all_x(p)};" for p in unit.inputs),
         "start": "\n".join(f"    {p.name} = 0;" for p in unit.inputs),
         "latency": unit.latency,
-        "prefix": PREFIX,
+        "prefix": prefix_of(vectors),
         "patience": PATIENCE,
         "stalled": STALLED,
         "outputs": outputs,
@@ -245,7 +244,7 @@ _CLOCKED = """\
   // --- streams: inputs change and outputs are read while the clock is low
 
   localparam LATENCY = @{latency};
-  localparam PREFIX = COUNT < @{prefix} ? COUNT : @{prefix};
+  localparam PREFIX = @{prefix};  // vectors of the streams before the one with all of them
   localparam STALLED = @{stalled};  // vectors after which a stream with stalls is at full rate
   localparam DRAINED = 0, TAKEN = 1, BLOCKED = 2;  // when a stream ends
   reg clk, rst, in_valid, out_ready, taken, waiting;

@@ -198,10 +198,17 @@ def test_an_assertion_names_a_breach_of_the_protocol(fault: int, asserted: Path,
 # --- other handshakes, and tools that are not there ------------------------------------------------------------------
 
 
+OTHERS = {
+    "never waits": dataclasses.replace(UNIT, handshake=Handshake.VALID, reset=Reset.ASYNC_LOW, enable=True),
+    "gives blocks": dataclasses.replace(CATALOGUE["quantiser_nvfp4"], name="blocks", stages=2, lanes=2),
+}
+
+
 @pytest.mark.slow
 @with_icarus
-def test_the_benches_of_a_unit_that_never_waits_pass(tmp_path: Path) -> None:
-    write_package(dataclasses.replace(UNIT, handshake=Handshake.VALID, reset=Reset.ASYNC_LOW, enable=True), tmp_path)
+@pytest.mark.parametrize("what", OTHERS)
+def test_the_benches_of_a_unit_pass_that(what: str, tmp_path: Path) -> None:
+    write_package(OTHERS[what], tmp_path, "smoke")
     with shared_library(tmp_path / "build" / "verilated"):
         done = make(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
