@@ -21,7 +21,7 @@ def assertions(unit: Unit) -> str:
         "handshake": "in_ready, out_valid" if waits else "out_valid",
         "reset": unit.reset.port if unit.reset.active else f"!{unit.reset.port}",
         # A result of a block waits for the block's last operation; of the next ones some may be under way.
-        "sizes": f"LATENCY = {unit.latency}, BLOCK = {unit.group}, MOST = LATENCY + 2 * BLOCK",
+        "sizes": f"LATENCY = {unit.latency}, BLOCK = {unit.group}, MOST = LATENCY + 2 * BLOCK + 64",
         "clock": "@(posedge clk iff enable)" if unit.enable else "@(posedge clk)",
         "counts": " if (enable)" if unit.enable else "",
         "takes": "in_valid && in_ready" if waits else "in_valid",
