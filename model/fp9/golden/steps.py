@@ -64,11 +64,11 @@ def _unpack(fmt: Format, code: int, significand_bits: int) -> tuple[int, int, in
 
 def decoder(unit: Decoder, inputs: Columns) -> Results:
     """Golden results of a `Decoder`."""
-    size = len(inputs["code"])
-    results: Results = {port.name: np.zeros(size, dtype=np.uint8) for port in unit.outputs}
+    size, widths = len(inputs["code"]), {port.name: port.width for port in unit.outputs}
+    results: Results = {name: np.zeros(size, np.uint8 if width <= 8 else np.uint16) for name, width in widths.items()}
     for fmt, here in variants(inputs, "code", unit.formats):
         for name, table in unpacked(fmt, significand_bits(unit.formats))._asdict().items():
-            mask = (1 << unit.exponent_bits) - 1 if name == "exponent" else 0xFF
+            mask = (1 << widths[name]) - 1
             results[name][here] = table[inputs["code"][here] & (len(table) - 1)] & mask
     return results
 
