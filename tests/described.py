@@ -26,7 +26,7 @@ def formats(draw: st.DrawFn, bits: range, specials: Iterable[Specials] = Special
     fields = [(e, p) for e in range(1 + least, 9) for p in range(least, 24) if 1 + e + p in bits]
     exponent_bits, fraction_bits = draw(st.sampled_from(fields))
     middle = 1 << (exponent_bits - 1)
-    bias = draw(st.sampled_from([middle - 1, middle, 2 * middle + 3, -5]) | st.integers(-40, 200))
+    bias = draw(st.sampled_from([middle - 1, middle, 2 * middle + 3, -5]) | st.integers(-200, 200))
     subnormals = draw(st.booleans())
     rest = f"specials={special.name.lower()}" + ("" if subnormals else ",subnormals=false")
     return fixed_format(f"1.{exponent_bits}.{fraction_bits},b={bias},{rest}")

@@ -65,7 +65,7 @@ FP16, DLFLOAT16 = fixed_format("fp16"), fixed_format("dlfloat16")
 
 ROLES = {
     "code of a decoder": Role(NARROW, lambda f: Decoder("decoder", (f, E5M2)), ALL),
-    "code of a decoder with long exponents": Role(("1.6.0,b=200",), lambda f: Decoder("decoder", (f, E5M2)), ALL),
+    "code of a decoder with long exponents": Role(("1.6.0,b=140",), lambda f: Decoder("decoder", (f, E5M2)), ALL),
     "code of an upcast": Role(NARROW, lambda f: Upcast("upcast", (f, E4M3), fixed_format("fp32")), ALL),
     "code of an upcast to NaN-Inf": Role(NARROW, lambda f: Upcast("upcast", (f, E4M3), DLFLOAT16), ALL),
     "result of an upcast": Role(WIDE, lambda f: Upcast("upcast", (E4M3,), f), WITH_NAN),

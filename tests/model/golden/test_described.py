@@ -14,6 +14,7 @@ from tests.rosters import DETERMINISTIC, overflows
 
 import fp9
 from fp9.engines import Engine
+from fp9.engines.operands import OPERAND_EXPONENTS
 from fp9.formats import FixedFormat, Kind, pow2
 from fp9.golden import evaluate
 from fp9.oracle import casts, sums
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ANY_WIDTH = described.formats(range(2, 33))
-OPERANDS = described.formats(range(3, 9))
+OPERANDS = described.formats(range(3, 9)).filter(lambda fmt: fmt.lies_within(*OPERAND_EXPONENTS))
 ACCUMULATORS = described.formats(range(4, 33), described.ACCUMULATOR_SPECIALS)
 SEEDS = st.integers(0, 1 << 32)
 
