@@ -236,9 +236,9 @@ def test_results_without_flags_are_the_same(simulate: Simulate) -> None:
 @pytest.mark.parametrize(
     "unit",
     [
-        Dot("dot", OCP, OCP, Engine("random", rounding=Rounding.SR, products=2)),
-        Mac("mac", OCP, OCP, Engine("random", rounding=Rounding.SR, whole=True)),
-        Fma("fma", OCP, OCP, Engine("random", rounding=Rounding.SR)),
+        Cast("cast", format("fp32"), OCP, (Rounding.SRB,)),
+        Mac("mac", OCP, OCP, Engine("dealt", products=2, chunk=4, interleave=1), stages=2),
+        Fma("fma", OCP, OCP, Engine("whole", whole=True)),
     ],
     ids=lambda unit: unit.kind,
 )

@@ -222,6 +222,10 @@ class Engine:
         for name, code in (("nan", self.nan), ("invalid_nan", self.invalid_nan)):
             if code is not None and not (0 <= code >> self.output.bits == 0 and self._is_nan(code)):
                 self._fail(f"{name}={code:#x} given; give a code of {self.output.name} that is NaN")
+            if code is not None and self.output.nan_is_inf:
+                self._fail(
+                    f"{name}={code:#x} given; leave it out: infinities of {self.output.name} have its NaN's code"
+                )
         if self.infinity_run is not None and (self.window is not None or self.infinity_run < 1):
             self._fail(
                 f"infinity_run={self.infinity_run} given; it takes 1 product or more, and steps without a window"

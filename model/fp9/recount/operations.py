@@ -121,8 +121,11 @@ def fpu(unit: Fpu, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _two_products(unit: Fpu, row: Row) -> tuple[int, Flags]:
-    a, b = ([row[name] & 0xFF, row[name] >> 8] for name in "ab")
     formats = operand_format(row, "a", unit.a), operand_format(row, "b", unit.b)
+    a, b = (
+        [(row[name] >> lane) & ((1 << fmt.bits) - 1) for lane in (0, 8)]
+        for name, fmt in zip("ab", formats, strict=True)
+    )
     terms = sums.product_terms(unit.engine, a, b, *formats)
     return sums.dot(unit.engine, terms, sums.code_term(row["c"], unit.engine.result))
 
@@ -133,7 +136,8 @@ def _multiply_add(unit: Fpu, row: Row) -> tuple[int, Flags]:
 
 
 def _widened(unit: Fpu, row: Row) -> tuple[int, Flags]:
-    operand = casts.decode(row["a"] & 0xFF, operand_format(row, "a", unit.a))
+    fmt = operand_format(row, "a", unit.a)
+    operand = casts.decode(row["a"] & ((1 << fmt.bits) - 1), fmt)
     return casts.encode(operand, unit.engine.result, _INF_PASSES)
 
 

@@ -166,6 +166,15 @@ def check_offers(unit: str, what: str, offered: tuple[object, ...]) -> None:
         raise ValueError(f"{unit}: name each offered {what} once, and at least one")
 
 
+def check_rounding(unit: str, engine: Engine) -> None:
+    """ValueError for an engine whose rounding takes random bits: units that multiply have no port for them."""
+    if engine.rounding.needs_bits:
+        raise ValueError(
+            f"{unit}: rounding {engine.rounding.value} of engine {engine.name} takes random bits, for which the unit "
+            "has no port; give another rounding, such as rne"
+        )
+
+
 def check_name(name: str) -> None:
     """ValueError for what is no name of a module in Verilog, SystemVerilog and VHDL."""
     if not _NAME.fullmatch(name):

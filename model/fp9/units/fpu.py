@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import IntEnum
 from typing import ClassVar
 
 from fp9.engines import Engine
 from fp9.formats import Format
-from fp9.units.base import FLAGS_PORT, Port, Unit, check_shared, format_tuple, select_width
+from fp9.rounding import Rounding
+from fp9.units.base import FLAGS_PORT, Port, Unit, check_rounding, check_shared, format_tuple, select_width
+from fp9.units.cast import Cast
+from fp9.units.decode import Upcast
 from fp9.units.operands import check_operands, operand_ports
 
 
@@ -46,12 +49,35 @@ class Fpu(Unit):
         object.__setattr__(self, "a", format_tuple(self.name, "a", self.a))
         object.__setattr__(self, "b", format_tuple(self.name, "b", self.b))
         check_operands(self.name, self.a + self.b)
+        check_rounding(self.name, self.engine)
         if self.engine.products != 2 or self.engine.result.bits != 16:
             raise ValueError(
                 f"{self.name}: engine {self.engine.name} given; "
                 "give one of two products and a 16-bit result, such as fmma"
             )
+        self._check_step()
+        if self.casts:
+            self._check_casts()
         check_shared(self)
+
+    def _check_step(self) -> None:
+        """ValueError for an engine of more than one exact step: the 16-bit multiply-add would have to share it."""
+        plain = Engine(self.engine.name, self.engine.result, self.engine.rounding, products=2)
+        for field in fields(Engine):
+            value = getattr(self.engine, field.name)
+            if field.name not in ("addend", "scaling") and value != getattr(plain, field.name):
+                raise ValueError(
+                    f"{self.name}: engine {self.engine.name} given, which sets {field.name}; "
+                    "give one exact step of two products, such as fmma"
+                )
+
+    def _check_casts(self) -> None:
+        """ValueError where upcasts and downcasts of a format of `a` are no casts of their own."""
+        try:
+            Upcast(self.name, self.a, self.engine.result)
+            Cast(self.name, self.engine.result, self.a, (Rounding.RNE,))
+        except ValueError as error:
+            raise ValueError(f"{error}, or casts = false") from None
 
     @property
     def operations(self) -> tuple[FpuOp, ...]:

@@ -16,6 +16,7 @@ from fp9.units.base import (
     Columns,
     Port,
     Unit,
+    check_rounding,
     check_shared,
     format_tuple,
     select_width,
@@ -55,6 +56,7 @@ class Dot(Unit):
         object.__setattr__(self, "a", format_tuple(self.name, "a", self.a))
         object.__setattr__(self, "b", format_tuple(self.name, "b", self.b))
         check_operands(self.name, self.a + self.b)
+        check_rounding(self.name, self.engine)
         self._check_products()
         self._check_scales()
         check_shared(self, self._lowest_stages)
