@@ -93,7 +93,7 @@ OTHERS = (
     Dot("chunk", _OCP, _OCP, engine("hopper_mma(G=2,L=4)")),
     Dot("blocks", (*_OCP, format("e2m1")), (format("e2m1"),), engine("mx(G=2)"), scale=format("e8m0")),
     Mac("block_sums", _OCP, (format("e2m1"),), engine("mx(G=2)"), scale=format("e8m0")),
-    Quantiser("block", format("bf16"), MXFP4, tuple(map(MXFP4.rule, MXFP4.rules)), 1, lanes=4),
+    Quantiser("block_unit", format("bf16"), MXFP4, tuple(map(MXFP4.rule, MXFP4.rules)), 1, lanes=4),
     Cast("directed", format("fp16"), _OCP, (Rounding.RNE, Rounding.RUP), (Overflow.DIRECTED,), nan_sign=NanSign.LOST),
     Mac("exact_integers", _INT8, _INT8, engine("exact(G=2)"), flags=False),
     Mac("short_chunks", _OCP, _OCP, engine("deepseek(G=4,L=8,promotion=none)"), stages=2),

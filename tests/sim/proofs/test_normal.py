@@ -94,7 +94,7 @@ def test_registers_that_read_themselves_have_the_names_of_their_nets() -> None:
 
 def test_no_lemmas_speak_of_other_chunks_and_windows() -> None:
     """Chunks of one step, a total in another format, a register within the products; windows of all terms, or short;
-    other roundings and special results."""
+    other roundings and overflow."""
     assert chunk_spec.is_offered(_CHUNKS)
     for fields in ({"chunk": 1}, {"promotion": FixedFormat("wide", 6, 9, 31, False, Specials.MERGED, Rounding.RNA)}):
         engine = dataclasses.replace(_CHUNKS.engine, **fields)
@@ -106,7 +106,6 @@ def test_no_lemmas_speak_of_other_chunks_and_windows() -> None:
         {"window": 3},
         {"rounding": Rounding.RTZ},
         {"overflow": Overflow.SATURATE},
-        {"nan": 0x1FF},
     ):
         engine = dataclasses.replace(_ALIGNED.engine, **fields)
         assert not aligned_spec.is_offered(dataclasses.replace(_ALIGNED, engine=engine))
