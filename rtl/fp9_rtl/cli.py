@@ -185,7 +185,7 @@ def datasheet(names: tuple[str, ...], out: Path, libraries: tuple[str, ...], as_
 
     Ports, formats, rounding, timing diagram, block diagram (Mermaid), area and delay in osu018 and nangate45, or in the
     libraries given, as NAME.md; units with as many stages share the picture of their timing. The whole catalogue gets
-    an index as well.
+    an index as well, and the page of what the RTL takes in each field.
 
     \b
       fp9 datasheet fma_fp32
@@ -193,6 +193,7 @@ def datasheet(names: tuple[str, ...], out: Path, libraries: tuple[str, ...], as_
       fp9 datasheet --out docs/units
     """
     with extra("docs"):
+        from fp9_rtl.datasheets import conditions  # slow to load
         from fp9_rtl.datasheets import sheet as sheets  # optional, slow to load
         from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE  # slow to load
     from fp9.units import CATALOGUE  # slow to load
@@ -203,6 +204,7 @@ def datasheet(names: tuple[str, ...], out: Path, libraries: tuple[str, ...], as_
         paths = sheets.write(units, out, libraries=libraries or SIDE_BY_SIDE, progress=progress)
     if not names:
         write_whole(out / sheets.INDEX, sheets.index(units))
+        write_whole(out / conditions.CONDITIONS, conditions.page())
     show([str(path) for path in paths], as_json, f"{len(units)} data sheets in {out}")
 
 

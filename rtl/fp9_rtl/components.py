@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from amaranth.hdl import ClockDomain, EnableInserter, Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from fp9.rounding import Overflow
 from fp9.units import Cast, Decoder, Dot, Fpu, Handshake, Mac, Port, Quantiser, Reset, Unit, Upcast
 from fp9_rtl.accumulators import kulisch
 from fp9_rtl.accumulators.chunks import ChunkSum, Total
 from fp9_rtl.accumulators.kulisch import kulisch_stages
 from fp9_rtl.accumulators.register import Accumulator
+from fp9_rtl.casts import target
 from fp9_rtl.casts.lanes import RunningAmax
 from fp9_rtl.casts.steps import cast_steps
-from fp9_rtl.casts.target import is_target
 from fp9_rtl.casts.upcast import UpcastStep
 from fp9_rtl.fpu import steps as fpu
 from fp9_rtl.operands.unit import Decode
+from fp9_rtl.parts.condition import Circuits, Condition, is_absent
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.step import Step, chain
 from fp9_rtl.pipelines.cut import cut
@@ -28,7 +29,7 @@ from fp9_rtl.pipelines.elastic import Combinational, Pipeline, StreamComponent
 from fp9_rtl.quantisers import steps as quantisers
 from fp9_rtl.quantisers.block import Block
 from fp9_rtl.sums import gating
-from fp9_rtl.sums.steps import CIRCUITS_NEEDED, dot_steps, has_circuits, offered, product_steps
+from fp9_rtl.sums import steps as sums
 
 
 def build(unit: Unit) -> wiring.Component:
@@ -40,34 +41,28 @@ def build(unit: Unit) -> wiring.Component:
     return UnitComponent(unit)
 
 
-_CAST_OVERFLOWS = {Overflow.SATURATE, Overflow.INF, Overflow.DIRECTED}
+_MAC = Circuits(
+    "a mac",
+    Mac,
+    (
+        Condition(
+            "engine.interleave",
+            is_absent,
+            "an engine without it, or a dot",
+            "an operation of a mac brings the products of one step, and interleaved chunks deal them to several",
+        ),
+    ),
+)
+
+CIRCUITS: tuple[Circuits[Any], ...] = (target.CIRCUITS, fpu.CIRCUITS, _MAC, kulisch.CIRCUITS, *sums.CIRCUITS)
+"""What the circuits of all kinds ask of their units; decoders, upcasts and quantisers have circuits for every one."""
 
 
 def check_offered(unit: Unit) -> None:
-    """Raise ValueError, which says what is offered, for a spec that the model knows and the hardware does not."""
-    match unit:
-        case Decoder() | Upcast():
-            return
-        case Cast():
-            plain = all(is_target(fmt) for fmt in unit.targets) and set(unit.overflow) <= _CAST_OVERFLOWS
-            plain &= all(mode.is_carry or not mode.needs_bits for mode in unit.roundings)
-            needed = "hif8 or targets of fixed fields, no srb, src or bias, and overflow saturate, inf or directed"
-        case Quantiser():
-            return
-        case Dot() | Fpu() if not has_circuits(unit):
-            plain, needed = False, CIRCUITS_NEEDED
-        case Mac() if unit.engine.interleave is not None:
-            plain, needed = False, "an engine without interleave, or a dot, which takes a chunk at once"
-        case Mac() if unit.engine.whole:
-            plain, needed = kulisch.is_offered(unit), f"an exact engine with {kulisch.KULISCH_NEEDED}"
-        case Dot():
-            plain, needed = offered(unit)
-        case Fpu():
-            plain, needed = fpu.is_offered(unit), fpu.FPU_NEEDED
-        case _:
-            plain, needed = False, "a decoder, upcast, cast, quantiser, fma, dot, mac or fpu"
-    if not plain:
-        raise ValueError(f"{unit.name}: no hardware is offered for this {unit.kind}; give {needed}")
+    """Raise ValueError, which names the first field at fault, for a unit that the model has and the RTL has not."""
+    for circuits in CIRCUITS:
+        for refusal in circuits.refusals(unit):
+            raise ValueError(refusal)
 
 
 def unit_steps(unit: Unit) -> list[Step]:
@@ -83,7 +78,7 @@ def unit_steps(unit: Unit) -> list[Step]:
     if isinstance(unit, Fpu):
         return fpu.fpu_steps(unit)
     assert isinstance(unit, Dot)
-    return dot_steps(unit)
+    return sums.dot_steps(unit)
 
 
 class UnitComponent(wiring.Component):
@@ -160,7 +155,7 @@ def _stages(unit: Unit) -> dict[str, StreamComponent]:
         return _front(unit, unit_steps(unit), unit.stages)
     if unit.engine.whole:
         return kulisch_stages(unit)
-    steps = product_steps(unit, ("op", "c"))
+    steps = sums.product_steps(unit, ("op", "c"))
     products = steps[-1].o.shape()
     accumulators: dict[str, StreamComponent]
     if unit.engine.chunk is None:

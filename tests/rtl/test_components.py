@@ -120,7 +120,7 @@ def test_ties_to_a_format_without_a_fraction(rounding: Rounding, simulate: Simul
 
 
 def test_a_cast_to_unsigned_numbers_has_no_hardware() -> None:
-    with pytest.raises(ValueError, match="no hardware is offered for this cast; give hif8 or targets of fixed fields"):
+    with pytest.raises(ValueError, match=r"^cast: no hardware for targets = e8m0 in a cast;"):
         verilog(Cast("cast", format("fp32"), (format("e8m0"),), (Rounding.RNE,)))
 
 
@@ -243,5 +243,5 @@ def test_results_without_flags_are_the_same(simulate: Simulate) -> None:
     ids=lambda unit: unit.kind,
 )
 def test_a_spec_without_hardware_is_refused(unit: Unit) -> None:
-    with pytest.raises(ValueError, match=f"{unit.name}: no hardware is offered for this {unit.kind}; give "):
+    with pytest.raises(ValueError, match=rf"^{unit.name}: no hardware for .* in a .*; give "):
         verilog(unit)

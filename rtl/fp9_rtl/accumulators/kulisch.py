@@ -14,8 +14,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
 from fp9.engines import is_accumulator
-from fp9.formats import FixedFormat
+from fp9.formats import Format
 from fp9.units import Mac, MacOp, product_range
+from fp9_rtl.parts.condition import Circuits, Condition, is_absent
 from fp9_rtl.parts.layouts import SPECIAL
 from fp9_rtl.parts.select import any_of
 from fp9_rtl.parts.step import Step, chain, forward
@@ -28,18 +29,42 @@ from fp9_rtl.sums.fixed.steps import product_steps
 from fp9_rtl.sums.fixed.sum import Normalise, placed_product
 from fp9_rtl.sums.terms import carry_save
 
-KULISCH_NEEDED = "rounding rne, rna, rtz, rup or rdn to fp32, e8m13, fp16, bf16 or dlfloat16, without zero_bypass"
+LEAST_RESULT_BITS = 16
+"""Bits of the narrowest result that the rounding behind the register gives."""
 
 _STICKY = ("nan", "invalid", "positive_infinity", "negative_infinity", "not_zero")
 """What stays until LOAD or CLEAR: `not_zero` says that a term was no +0, which is what an empty sum is."""
 
 
-def is_offered(unit: Mac) -> bool:
-    """Whether there is hardware for this accumulator; `KULISCH_NEEDED` says for which."""
-    engine = unit.engine
-    fmt = engine.result
-    known = isinstance(fmt, FixedFormat) and fmt.bits >= 16 and is_accumulator(fmt)
-    return engine.whole and known and not engine.rounding.needs_bits and not engine.zero_bypass
+def _has_rounder(fmt: Format) -> bool:
+    return fmt.bits >= LEAST_RESULT_BITS and is_accumulator(fmt)
+
+
+def _without(field: str) -> Condition[Mac]:
+    return Condition(field, is_absent, "an engine without it", "no preset with engine.whole has it, and so no circuit")
+
+
+CIRCUITS = Circuits(
+    "a mac with engine.whole",
+    Mac,
+    (
+        Condition(
+            "engine.result",
+            lambda _, value: _has_rounder(value),
+            "fp32, e8m13, fp16, bf16, dlfloat16, or another format with IEEE or merged special codes and "
+            f"{LEAST_RESULT_BITS} bits or more",
+            "the rounder counts up from the largest number into infinity or NaN-Inf",
+        ),
+        _without("engine.zero_bypass"),
+        _without("engine.flush_result"),
+        _without("engine.flush_addend"),
+        _without("engine.nan"),
+        _without("engine.invalid_nan"),
+        _without("engine.infinity_run"),
+    ),
+    lambda unit: unit.engine.whole,
+)
+"""What a Kulisch accumulator asks of its unit."""
 
 
 def kulisch_stages(unit: Mac) -> dict[str, StreamComponent]:

@@ -7,7 +7,10 @@ import abc
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from fp9.formats import FixedFormat, Format, HiFloat8
+from fp9.rounding import Overflow, Rounding
+from fp9.units import Cast
 from fp9_rtl.operands import hif8
+from fp9_rtl.parts.condition import Circuits, Condition
 
 
 class CastTarget(abc.ABC):
@@ -147,15 +150,42 @@ class HiFloat8Target(CastTarget):
         return hif8.encode(m, true_exponent, kept), (true_exponent > self.highest) | at_infinity
 
 
-def is_target(fmt: Format) -> bool:
-    """Whether there is hardware that rounds to a format."""
-    return isinstance(fmt, HiFloat8 | FixedFormat)
+def _has_rounding(_: Cast, mode: Rounding) -> bool:
+    return mode.is_carry or not mode.needs_bits
+
+
+_OVERFLOWS = (Overflow.SATURATE, Overflow.INF, Overflow.DIRECTED)
+
+CIRCUITS = Circuits(
+    "a cast",
+    Cast,
+    (
+        Condition(
+            "targets",
+            lambda _, fmt: isinstance(fmt, HiFloat8 | FixedFormat),
+            "hif8 or signed formats of fixed fields, such as e4m3",
+            "the encoder writes a sign and fields of constant width, or the fields of hif8",
+        ),
+        Condition(
+            "roundings",
+            _has_rounding,
+            f"some of {', '.join(mode.value for mode in Rounding if mode.is_carry or not mode.needs_bits)}",
+            "random bits enter as a carry into the last place, which is all of sr",
+        ),
+        Condition(
+            "overflow",
+            lambda _, policy: policy in _OVERFLOWS,
+            f"some of {', '.join(policy.value for policy in _OVERFLOWS)}",
+            "the policies of P3109 treat infinite operands otherwise than large numbers",
+        ),
+    ),
+)
+"""What the rounding to a target asks of a cast."""
 
 
 def cast_target(fmt: Format, bias: int, depth: int) -> CastTarget:
     """The target of a format, for sources of that exponent bias and roundings that look at so many dropped places."""
     if isinstance(fmt, HiFloat8):
         return HiFloat8Target(fmt, bias, depth)
-    if isinstance(fmt, FixedFormat):
-        return FixedTarget(fmt, bias, depth)
-    raise ValueError(f"{fmt.name} given as target of a cast unit; give hif8 or a format of fixed fields")
+    assert isinstance(fmt, FixedFormat)
+    return FixedTarget(fmt, bias, depth)

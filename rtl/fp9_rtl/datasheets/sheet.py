@@ -12,11 +12,12 @@ from fp9.rounding import Overflow
 from fp9.system.files import write_whole
 from fp9.units import Cast, Dot, Fpu, Handshake, Port, Quantiser, Unit, Upcast
 from fp9_rtl.datasheets import diagram
+from fp9_rtl.datasheets.conditions import CONDITIONS
 from fp9_rtl.datasheets.timing import picture, timing_svg
 from fp9_rtl.export.interfaces import port_formats
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, Library
 from fp9_rtl.synthesis.records import NOTE, Estimate
-from fp9_rtl.synthesis.report import markdown_row, um2
+from fp9_rtl.synthesis.report import markdown_table, um2
 from fp9_rtl.synthesis.run import Progress, Synthesis, synthesise_unit
 
 INDEX = "README.md"
@@ -55,7 +56,8 @@ def index(units: Sequence[Unit]) -> str:
     """The page that lists data sheets."""
     rows = [[f"[{unit.name}]({unit.name}.md)", unit.kind, str(unit.stages)] for unit in units]
     intro = "One data sheet for each unit of the catalogue, made from its spec by `fp9 datasheet --out docs/units`."
-    return "\n\n".join(["# Data sheets", intro, _table(["unit", "kind", "stages"], rows)]) + "\n"
+    refused = f"[What the RTL takes]({CONDITIONS}) lists the values of fields that have no circuit, and why."
+    return "\n\n".join(["# Data sheets", intro, refused, markdown_table(["unit", "kind", "stages"], rows)]) + "\n"
 
 
 def sheet(unit: Unit, measured: Sequence[Synthesis] = ()) -> str:
@@ -79,9 +81,9 @@ def body(unit: Unit) -> str:
         "## Spec",
         "\n".join(f"- {line}" for line in unit.describe()),
         "## Ports",
-        _table(["port", "direction", "bits", "meaning"], _ports(unit)),
+        markdown_table(["port", "direction", "bits", "meaning"], _ports(unit)),
         "## Formats",
-        _table(_FORMAT_COLUMNS, [_format_row(fmt) for fmt in port_formats(unit)]),
+        markdown_table(_FORMAT_COLUMNS, [_format_row(fmt) for fmt in port_formats(unit)]),
         "## Rounding",
         "\n".join(_rounding(unit)),
         "## Timing",
@@ -236,14 +238,9 @@ def _areas(unit: Unit, measured: Sequence[Synthesis]) -> str:
         f"by {measured[0].delay_by}. Measure again: `{again}`"
     )
     heads = ["mapping", "library", "area um2", "NAND2", "logic um2", "flip-flops", "delay ns"]
-    return f"{_table(heads, rows)}\n\n{basis}"
+    return f"{markdown_table(heads, rows)}\n\n{basis}"
 
 
 def _figures(one: Synthesis, e: Estimate) -> list[str]:
     areas = [um2(e.area_um2), f"{e.nand2:.0f}", um2(e.logic_um2)]
     return [e.mapping, one.library, *areas, str(e.flip_flops), f"{e.delay_ns:.2f}"]
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(markdown_row(cells) for cells in lines)

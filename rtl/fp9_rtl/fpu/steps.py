@@ -13,36 +13,42 @@ from collections.abc import Sequence
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from fp9.formats import FixedFormat, Rounding
-from fp9.rounding import Overflow
+from fp9.formats import FixedFormat, Format, Rounding
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Fpu, FpuOp
 from fp9_rtl.fpu.round import CODE_BITS, TARGET, RoundFpu
 from fp9_rtl.operands.addend import unpack_addend
 from fp9_rtl.operands.decode import OperandDecoder
+from fp9_rtl.parts.condition import Circuits, Condition
 from fp9_rtl.parts.layouts import PRODUCT_SIGNIFICAND_BITS, operand_layout, ports_layout, product_layout
 from fp9_rtl.parts.step import Beside, Step, forward
 from fp9_rtl.rounding.facts import SumFacts
 from fp9_rtl.rounding.rounder import Round
 from fp9_rtl.sums.pair import addition
 
-FPU_NEEDED = "the HFP8 formats, and an exact engine that rounds to dlfloat16 by rna"
-
 LANES = 2
 """Products of 8-bit operands."""
 
 
-def is_offered(unit: Fpu) -> bool:
-    """Whether there is hardware for this unit: without infinities and subnormal numbers, and with the pair's engine."""
-    engine = unit.engine
-    return (
-        engine.is_fused
-        and engine.rounding is Rounding.RNA
-        and engine.overflow is Overflow.INF
-        and all(
-            fmt.nan_is_inf and fmt.flushes and fmt.default_rounding is Rounding.RNA
-            for fmt in (*unit.a, *unit.b, engine.result)
-        )
-    )
+def _is_merged(_: Fpu, fmt: Format) -> bool:
+    """Whether a format has NaN-Inf, no subnormal numbers, and rounds ties away, as HFP8's have."""
+    return fmt.nan_is_inf and fmt.flushes and fmt.default_rounding is Rounding.RNA
+
+
+_SHARED = (
+    "8-bit and 16-bit products share one datapath, which has neither infinities beside NaN-Inf nor subnormal numbers"
+)
+
+CIRCUITS = Circuits(
+    "an fpu",
+    Fpu,
+    (
+        Condition("a", _is_merged, "formats of HFP8: hfp8_143, hfp8_152", _SHARED),
+        Condition("b", _is_merged, "formats of HFP8: hfp8_143, hfp8_152", _SHARED),
+        Condition("engine.result", _is_merged, "dlfloat16", _SHARED),
+        Condition("engine.rounding", lambda _, value: value is Rounding.RNA, "rna", _SHARED),
+    ),
+)
+"""What the shared datapath asks of its unit."""
 
 
 def fpu_steps(unit: Fpu) -> list[Step]:

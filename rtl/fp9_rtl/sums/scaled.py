@@ -14,7 +14,9 @@ from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data
 
 from fp9.engines import Addend, Scaling
+from fp9.formats import Format
 from fp9.units import Dot, Mac, product_range
+from fp9_rtl.parts.condition import Circuits, Condition, is_absent
 from fp9_rtl.parts.layouts import SPECIAL
 from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.rounding.facts import SumFacts
@@ -30,32 +32,124 @@ from fp9_rtl.sums.window.scaled import scaled_terms
 MOST_PLACES = 1 << 8
 """Places by which the scales of two blocks in one exact sum may be apart."""
 
-SCALED_NEEDED = (
-    "an exact engine, or a window with the addend inside and zero_exponent, whose result has subnormals; chunks in a "
-    "mac, or of one exact step; for operands with infinities a scale without zero; for several blocks in one exact sum "
-    "no e8m0"
-)
-
-
-def is_offered(unit: Dot) -> bool:
-    """Whether there is hardware for the scales of a unit."""
-    engine, scale = unit.engine, unit.scale
-    assert scale is not None
-    inside = engine.within_chunk
-    one_step = inside.is_fused and engine.steps_of_chunk == 1 and engine.promotion is None
-    if not (engine.chunk is None or one_step or isinstance(unit, Mac)) or engine.scaling is not Scaling.PRODUCTS:
-        return False
-    in_window = inside.addend is Addend.INSIDE and inside.zero_exponent is not None and inside.joined is None
-    apart = 2 * (ScaleFields(scale).highest_field - ScaleFields(scale).lowest_field)
-    meet = inside.window is not None or has_one_block(unit) or (apart <= MOST_PLACES and inside.infinity_run is None)
-    infinite_by_zero = scale.has_zero and any(f.has_inf for f in (*unit.a, *unit.b))
-    plain = not engine.rounding.needs_bits and inside.result.subnormals and not infinite_by_zero
-    return plain and meet and (inside.is_fused or in_window)
-
 
 def has_one_block(unit: Dot) -> bool:
     """Whether all products of a step share two scales."""
     return unit.products == unit.products_of_scales
+
+
+def _span(scale: Format) -> int:
+    """Places by which products of two scales can be apart."""
+    fields = ScaleFields(scale)
+    return 2 * (fields.highest_field - fields.lowest_field)
+
+
+_SCALED = (
+    Condition[Dot](
+        "engine.scaling",
+        lambda _, value: value is Scaling.PRODUCTS,
+        "products",
+        "the circuits scale products, and not the sums of chunks",
+    ),
+    Condition[Dot](
+        "engine.result",
+        lambda _, value: value.subnormals,
+        "a format with subnormal numbers, such as fp32 or fp16",
+        "a scaled sum below the normal numbers is shifted to the places of subnormal ones",
+    ),
+    Condition[Dot](
+        "scale",
+        lambda unit, value: not (value.has_zero and any(fmt.has_inf for fmt in (*unit.a, *unit.b))),
+        "a scale without zero, such as e8m0, or formats of a and b without infinities",
+        "the circuits have no invalid operation of an infinity and a scale of zero",
+    ),
+)
+
+_SCALED_WINDOW = (
+    Condition[Dot](
+        "engine.addend",
+        lambda _, value: value is Addend.INSIDE,
+        "inside",
+        "the circuits align scaled products and the addend in one step",
+    ),
+    Condition[Dot](
+        "engine.zero_exponent",
+        lambda _, value: value is not None,
+        "an integer, such as -133",
+        "the circuits align a zero that a scale multiplies with this exponent",
+    ),
+    Condition[Dot](
+        "engine.joined",
+        is_absent,
+        "a window without it",
+        "the circuits join the sums of even and odd products without scales",
+    ),
+)
+
+_ONE_TERM = "the products of a chunk come to its join as one term, the scaled sum of one exact step in its own format"
+
+_SCALED_CHUNK = (
+    Condition[Dot](
+        "engine.window",
+        is_absent,
+        "an exact step, which has none, or a mac",
+        _ONE_TERM,
+    ),
+    Condition[Dot](
+        "engine.chunk",
+        lambda unit, value: value == unit.engine.products,
+        "the products of one step, or a mac",
+        _ONE_TERM,
+    ),
+    Condition[Dot](
+        "engine.promotion",
+        is_absent,
+        "chunks without it, or a mac",
+        _ONE_TERM,
+    ),
+)
+
+_SCALED_BLOCKS = (
+    Condition[Dot](
+        "scale",
+        lambda _, value: _span(value) <= MOST_PLACES,
+        f"a format whose products of two scales lie within {MOST_PLACES} places, such as ue4m3, or leave out block",
+        "the sums of blocks are added in fixed point, which has a place for every distance of their scales",
+    ),
+    Condition[Dot](
+        "engine.infinity_run",
+        is_absent,
+        "steps without it, or leave out block",
+        "infinities cancel among products, and the sums of blocks no longer say which products were infinite",
+    ),
+)
+
+
+def _is_scaled(unit: Dot) -> bool:
+    return unit.scale is not None
+
+
+CIRCUITS = (
+    Circuits("scaled products", Dot, _SCALED, _is_scaled),
+    Circuits(
+        "scaled products in a window",
+        Dot,
+        _SCALED_WINDOW,
+        lambda unit: _is_scaled(unit) and unit.engine.window is not None,
+    ),
+    Circuits(
+        "scaled chunks of a dot or fma",
+        Dot,
+        _SCALED_CHUNK,
+        lambda unit: _is_scaled(unit) and unit.engine.chunk is not None and not isinstance(unit, Mac),
+    ),
+    Circuits(
+        "an exact sum of scaled blocks",
+        Dot,
+        _SCALED_BLOCKS,
+        lambda unit: _is_scaled(unit) and unit.engine.window is None and not has_one_block(unit),
+    ),
+)
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:

@@ -12,13 +12,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 
 from amaranth.lib import data
 
-from fp9.rounding import Overflow
-from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, Fma, Fpu, significand_bits
+from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, Fma, Mac, significand_bits
 from fp9_rtl.operands.addend import flush_addend
+from fp9_rtl.parts.condition import Circuits, Condition, is_absent
 from fp9_rtl.parts.step import Step
 from fp9_rtl.rounding.facts import sum_facts
 from fp9_rtl.rounding.rounder import Round
@@ -29,33 +29,50 @@ from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 from fp9_rtl.sums.scaling import scale_names
 from fp9_rtl.sums.window import steps as window
 
-ONE_NEEDED = "an exact engine of one product that rounds to fp32, e8m13, fp16, bf16 or dlfloat16"
-SEVERAL_NEEDED = f"an exact engine with a deterministic rounding, or {window.WINDOW_NEEDED}"
+
+def _is_one_sum_of_several(unit: Dot) -> bool:
+    """Whether several products are summed exactly, without scales."""
+    engine = unit.engine
+    return engine.products > 1 and engine.window is None and not engine.whole and unit.scale is None
 
 
-CIRCUITS_NEEDED = "an engine whose subnormals, infinities and NaN are those of IEEE 754, or a fma, dot or mac of steps"
-
-
-def has_circuits(unit: Dot | Fpu) -> bool:
-    """Whether circuits know all that the unit's engine says of special results."""
-    in_steps = not (isinstance(unit, Fpu) or unit.engine.whole)
-    return in_steps or replace(unit.engine, overflow=Overflow.INF).ends_plainly
-
-
-def offered(unit: Dot) -> tuple[bool, str]:
-    """Whether there is hardware for a step, and what is offered."""
-    engine = unit.engine.within_chunk
-    if unit.scale is not None:
-        return scaled.is_offered(unit), scaled.SCALED_NEEDED
-    if engine.products == 1 and engine.window is None:
-        return not engine.whole and not engine.rounding.needs_bits, ONE_NEEDED
-    return is_pair(unit) or is_fixed_point(unit) or window.is_offered(unit), SEVERAL_NEEDED
+CIRCUITS = (
+    Circuits(
+        "a dot or fma",
+        Dot,
+        (
+            Condition(
+                "engine.whole",
+                is_absent,
+                "false, or a mac",
+                "the fixed-point register of an exact sum over all of K is that of an accumulator",
+            ),
+        ),
+        lambda unit: not isinstance(unit, Mac),
+    ),
+    Circuits(
+        "an exact sum of several products",
+        Dot,
+        (
+            Condition(
+                "engine.zero_bypass",
+                lambda unit, value: is_absent(unit, value) or is_pair(unit),
+                "false",
+                "no preset of exact sums has it, and so no circuit but the sum of two normal products",
+            ),
+        ),
+        _is_one_sum_of_several,
+    ),
+    *window.CIRCUITS,
+    *scaled.CIRCUITS,
+)
+"""What the sums of an engine's step ask of their unit."""
 
 
 def is_fixed_point(unit: Dot) -> bool:
     """Whether the sum is exact, over the range of several products."""
     engine = unit.engine.within_chunk
-    return engine.products > 1 and engine.is_fused and not engine.rounding.needs_bits and not is_pair(unit)
+    return engine.products > 1 and engine.is_fused and not is_pair(unit)
 
 
 def has_integers(unit: Dot) -> bool:

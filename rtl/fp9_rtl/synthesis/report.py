@@ -222,3 +222,8 @@ def changes(libraries: Sequence[str], ratios: Iterable[tuple[str, Sequence[float
 def markdown_row(cells: Sequence[str]) -> str:
     """Cells as a row of a Markdown table."""
     return f"| {' | '.join(cells)} |"
+
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    return "\n".join(markdown_row(cells) for cells in [heads, ["---"] * len(heads), *rows])

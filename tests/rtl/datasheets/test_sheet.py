@@ -17,6 +17,7 @@ from fp9.cli import main
 from fp9.system.missing import MissingTool
 from fp9.units import CATALOGUE, MAX_STAGES, Decoder, Unit
 from fp9_rtl.components import build
+from fp9_rtl.datasheets import conditions
 from fp9_rtl.datasheets import sheet as datasheet
 from fp9_rtl.datasheets import timing as datasheet_timing
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
@@ -61,8 +62,13 @@ def test_the_index_lists_the_catalogue_and_nothing_else_lies_beside_it() -> None
     units = list(CATALOGUE.values())
     assert (SHEETS / datasheet.INDEX).read_text() == datasheet.index(units)
     pictures = {drawn for unit in units if (drawn := datasheet_timing.picture(unit))}
-    expected = {datasheet.INDEX, *(f"{unit.name}.md" for unit in units), *pictures}
+    expected = {datasheet.INDEX, conditions.CONDITIONS, *(f"{unit.name}.md" for unit in units), *pictures}
     assert {path.name for path in SHEETS.iterdir()} == expected
+
+
+def test_the_committed_page_of_conditions_is_what_the_circuits_ask() -> None:
+    kept = (SHEETS / conditions.CONDITIONS).read_text()
+    assert kept == conditions.page(), "write it anew: fp9 datasheet --out docs/units"
 
 
 @pytest.mark.parametrize("unit", every_circuit())

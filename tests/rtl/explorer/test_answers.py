@@ -45,7 +45,7 @@ def test_a_changed_spec_has_its_own_sheet() -> None:
         ({"unit": "/etc/unit.toml"}, "unknown unit"),
         ({"unit": "fma_fp32", "set": "stages=99"}, "99 stages given"),
         ({"unit": "fma_fp32", "set": "stages"}, "field=value"),
-        ({"unit": "cast_fp32", "set": "roundings=srb"}, "no hardware is offered"),
+        ({"unit": "cast_fp32", "set": "roundings=srb"}, "no hardware for roundings = srb in a cast"),
     ],
 )
 def test_what_is_no_unit_is_refused_in_the_model_s_words(asked: dict[str, str], words: str) -> None:

@@ -270,13 +270,7 @@ def test_scales_that_no_hardware_has_are_refused_in_a_sentence(
     formats: tuple[Format, ...], name: str, scale: str
 ) -> None:
     unit = Dot("unit", formats, formats, engine(name), scale=format(scale))
-    with pytest.raises(ValueError, match="unit: no hardware is offered for this dot; give an exact engine"):
-        check_offered(unit)
-
-
-def test_an_exact_sum_of_blocks_far_apart_is_refused_in_a_sentence() -> None:
-    unit = Dot("unit", FP4, FP4, engine("mx(G=4)"), scale=format("e8m0"), block=2)
-    with pytest.raises(ValueError, match="for several blocks in one exact sum no e8m0"):
+    with pytest.raises(ValueError, match=r"^unit: no hardware (for|without) (scale|engine\.\w+) .*in scaled"):
         check_offered(unit)
 
 
@@ -339,5 +333,5 @@ def test_windows_of_every_kind(name: str, simulate: Simulate) -> None:
 )
 def test_what_no_hardware_does_is_refused_in_a_sentence(name: str, kind: type[Dot]) -> None:
     stages = {"stages": 3} if kind is Mac else {}
-    with pytest.raises(ValueError, match=f"unit: no hardware is offered for this {kind.kind}; give "):
+    with pytest.raises(ValueError, match=r"^unit: no hardware for engine\.\w+ = .* in .*; give "):
         check_offered(kind("unit", HFP8, HFP8, engine(name), **stages))

@@ -15,6 +15,7 @@ from amaranth.lib import data
 
 from fp9.engines import Addend, Truncation
 from fp9.units import Dot
+from fp9_rtl.parts.condition import Circuits, Condition
 from fp9_rtl.parts.step import Beside, Step
 from fp9_rtl.rounding.facts import SumFacts, sum_facts
 from fp9_rtl.rounding.rounder import Round
@@ -24,21 +25,51 @@ from fp9_rtl.sums.window.align import AddWindow, AlignWindow, carry_places, head
 from fp9_rtl.sums.window.beside import CutAddend, normalised_products
 from fp9_rtl.sums.window.joined import AddAddend, AddHalves, AlignHalves, NormaliseFloor
 
-WINDOW_NEEDED = (
-    "a window whose engine rounds deterministically; floor or jam with the addend inside or outside; joined to "
-    "nearest, to a result with subnormals, and with two fraction bits more than it"
+CIRCUITS = (
+    Circuits(
+        "a window with engine.addend = aligned",
+        Dot,
+        (
+            Condition(
+                "engine.truncation",
+                lambda _, value: value is Truncation.ZERO,
+                "zero, or engine.addend = inside or outside",
+                "the addend is cut after the products, and floor or jam there is another row of the sum, which no "
+                "preset asks for",
+            ),
+        ),
+        lambda unit: _has_window(unit) and unit.engine.addend is Addend.ALIGNED,
+    ),
+    Circuits(
+        "a window with engine.joined",
+        Dot,
+        (
+            Condition(
+                "engine.rounding",
+                lambda _, value: value.is_nearest,
+                "rne or rna",
+                "rounding in a direction would need the bits that the floor of the joined sum drops",
+            ),
+            Condition(
+                "engine.result",
+                lambda _, value: value.subnormals,
+                "a format with subnormal numbers, such as fp32",
+                "below the normal numbers the joined sum is shifted into subnormal ones, not flushed",
+            ),
+            Condition(
+                "engine.joined",
+                lambda unit, value: value >= unit.engine.result.fraction_bits + 2,
+                "two fraction bits more than engine.result has, or more",
+                "rounding to nearest reads a guard bit and one bit below it",
+            ),
+        ),
+        lambda unit: _has_window(unit) and unit.engine.joined is not None,
+    ),
 )
 
 
-def is_offered(unit: Dot) -> bool:
-    """Whether there is hardware for the window of the unit's engine."""
-    engine = unit.engine
-    if engine.window is None or engine.rounding.needs_bits:
-        return False
-    if engine.joined is None:
-        return engine.addend is not Addend.ALIGNED or engine.truncation is Truncation.ZERO
-    fmt = engine.result
-    return engine.rounding.is_nearest and fmt.subnormals and engine.joined >= fmt.fraction_bits + 2
+def _has_window(unit: Dot) -> bool:
+    return unit.engine.window is not None and unit.scale is None
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
