@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
 import shutil
@@ -9,19 +10,20 @@ import subprocess
 import tempfile
 import tomllib
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
 import fp9_rtl
 from fp9.engines import Engine
+from fp9.engines import engine as find_engine
 from fp9.recount import recounted
 from fp9.suites import random
 from fp9.suites.corner import corner
 from fp9.suites.smoke import smoke
 from fp9.units import Unit
-from fp9.units.toml import KINDS, build, dumps
+from fp9.units.toml import KINDS, as_table, build, dumps
 from fp9.vectors.sets import from_inputs
 from fp9_rtl.components import check_offered
 from fp9_sim import regress
@@ -69,17 +71,56 @@ class Run:
 # --- refusals -------------------------------------------------------------------------------------------------------
 
 
-def misfit(kind: object, error: Exception) -> str | None:
-    """What is wrong with a refusal: it is to be a ValueError of one sentence that names a field."""
-    said = str(error)
+def misfit(fields: Mapping[str, object], error: Exception) -> str | None:
+    """What is wrong with a refusal: it is to be a ValueError of one sentence that names a field and its value.
+
+    `fields` are those of the refused specification as TOML has them.
+    """
+    said, kind = str(error), fields.get("kind")
     if not isinstance(error, ValueError) or type(error) is not ValueError:
         return f"{type(error).__name__} in place of ValueError"
     if "\n" in said or len(said) > 420:
         return "not one sentence"
     records = [KINDS[str(kind)], Engine] if kind in KINDS else [Engine]
     names = {f.name for record in records for f in dataclasses.fields(record)} | {"kind"}
-    named = any(re.search(rf"\b{re.sub('s$', '', name).replace('_', '[_ ]')}", said) for name in names)
-    return None if named else "no field named"
+    if not any(_names(said, name) for name in names):
+        return "no field named"
+    values = [text for name, value in _flat(fields) if _names(said, name) for text in _texts(value)]
+    return None if " without " in said or any(text.lower() in said.lower() for text in values) else "no value named"
+
+
+def _names(said: str, field: str) -> bool:
+    """Whether a sentence names a field; that of one letter with its value, as it may be an article."""
+    if len(field) == 1:
+        return f" {field}=" in said
+    return re.search(rf"\b{re.sub('s$', '', field).replace('_', '[_ ]')}s?\b", said) is not None
+
+
+def _flat(fields: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    """Fields and their values, those of an engine beside them."""
+    for name, value in fields.items():
+        yield name, value
+        if isinstance(value, Mapping):
+            yield from value.items()
+            yield from ((f.name, getattr(f.default, "name", f.default)) for f in dataclasses.fields(Engine))
+        elif name == "engine":
+            yield from re.findall(r"(\w+)=([^,()]+)", str(value))
+            with contextlib.suppress(ValueError):
+                yield from _table(find_engine(str(value))).items()
+
+
+def _table(found: Engine) -> dict[str, object]:
+    values = {f.name: getattr(found, f.name) for f in dataclasses.fields(Engine)}
+    return {name: getattr(value, "name", value) for name, value in values.items()}
+
+
+def _texts(value: object) -> list[str]:
+    """The ways in which a sentence may write a value, or one of several values."""
+    if isinstance(value, list | tuple):
+        return [text for each in value for text in _texts(each)]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return [str(value), f"{value:#x}"]
+    return [str(value), str(value).partition("(")[0]]
 
 
 # --- checks ---------------------------------------------------------------------------------------------------------
@@ -131,7 +172,7 @@ def hardware(run: Run) -> None:
     try:
         check_offered(run.unit)
     except ValueError as error:
-        if wrong := misfit(run.unit.kind, error):
+        if wrong := misfit(as_table(run.unit), error):
             raise Fault("refusal", f"{wrong}: {error}") from None
         raise NoHardware(str(error)) from None
     file = run.folder / f"{run.unit.name}.v"

@@ -138,7 +138,7 @@ class Driver:
     def _refusal(self, seed: int, refused: Refused) -> None:
         """Keep a refusal that is no ValueError of one sentence with a field's name as a fault."""
         kind = refused.fields["kind"]
-        if wrong := misfit(kind, refused.error):
+        if wrong := misfit(refused.fields, refused.error):
             said = f"refusal: {wrong}: {refused.error}"
             named = f"{kind} refusal {wrong} {signature_of(said)}"
             fields = "".join(f"{name} = {value_text(value)}\n" for name, value in refused.fields.items())
@@ -175,7 +175,7 @@ def repeat(path: Path) -> bool:
     try:
         unit = load(path)
     except Exception as error:
-        wrong = misfit(tomllib.loads(path.read_text()).get("kind"), error)
+        wrong = misfit(tomllib.loads(path.read_text()), error)
         print(f"refused: {error}" + (f"; {wrong}" if wrong else ""))
         return wrong is None
     try:

@@ -188,8 +188,9 @@ class Engine:
                 f"group={self.group} given; it takes a window with the addend inside, scales at products, no chunks, "
                 f"no zero_bypass, and a divisor of the {self.products} products of a step"
             )
-        if self.whole and (self.window is not None or self.chunk is not None):
-            self._fail("whole given with a window or chunks; an exact sum over all of K has none")
+        for name, value in (("window", self.window), ("chunk", self.chunk)):
+            if self.whole and value is not None:
+                self._fail(f"{name}={value} given beside whole=true; leave one of them out: an exact sum has no {name}")
 
     def _can_join(self) -> bool:
         assert self.joined is not None and self.window is not None
@@ -217,8 +218,9 @@ class Engine:
         return self.chunk is None or run < 1 or self.products % run != 0
 
     def _check_specials(self) -> None:
-        if self.flush_result and not all(_has_subnormals(fmt) for fmt in (self.result, self.output)):
-            self._fail(f"flush_result given; {self.result.name} has no subnormal numbers to flush")
+        normal_alone = [fmt.name for fmt in (self.result, self.output) if not _has_subnormals(fmt)]
+        if self.flush_result and normal_alone:
+            self._fail(f"flush_result=true given; leave it out: {normal_alone[0]} has no subnormal numbers to flush")
         for name, code in (("nan", self.nan), ("invalid_nan", self.invalid_nan)):
             if code is not None and not (0 <= code >> self.output.bits == 0 and self._is_nan(code)):
                 self._fail(f"{name}={code:#x} given; give a code of {self.output.name} that is NaN")

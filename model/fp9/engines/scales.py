@@ -60,16 +60,18 @@ def _check_block(engine: Engine, block: int) -> None:
         )
 
 
-def check_grouped(engine: Engine, *formats: Format) -> None:
+def check_grouped(engine: Engine, a: Format, b: Format) -> None:
     """Raise ValueError for formats with specials, which an engine of scaled groups does not take."""
     assert engine.group is not None and engine.window is not None, "an engine with groups has a window"
-    for fmt in formats:
+    for operand, fmt in (("a", a), ("b", b)):
         if fmt.has_nan or fmt.has_inf:
-            raise ValueError(f"{fmt.name} given with engine {engine.name}; give formats of numbers alone, such as e2m1")
-    largest = formats[0].max_magnitude * formats[1].max_magnitude * engine.group
+            raise ValueError(
+                f"{operand}={fmt.name} given with engine {engine.name}; give formats of numbers alone, such as e2m1"
+            )
+    largest = a.max_magnitude * b.max_magnitude * engine.group
     bits = engine.window + floor_log2(largest) + 3 + (engine.products // engine.group).bit_length()
     if bits > BINARY64.fraction_bits + 1:
         raise ValueError(
-            f"{formats[0].name} x {formats[1].name} given with engine {engine.name}; groups of {engine.group} such "
+            f"a={a.name} and b={b.name} given with engine {engine.name}; groups of {engine.group} such "
             "products are wider than its window allows; give narrower formats, such as e2m1"
         )

@@ -11,7 +11,7 @@ spec chooses another reset, a clock enable, or a handshake that never waits (`Cl
 """
 
 from fp9.engines import MacOp
-from fp9.units.base import FLAGS_PORT, MAX_STAGES, Columns, Masks, Port, Results, Unit, select_width
+from fp9.units.base import FLAGS_PORT, MAX_STAGES, Columns, Masks, Port, Results, Unit, select_width, value_words
 from fp9.units.cast import SCALE_BITS, Cast
 from fp9.units.catalogue import CATALOGUE, unit
 from fp9.units.clocking import HANDSHAKE, Clocking, Handshake, Reset, told
@@ -68,5 +68,6 @@ __all__ = [
     "significand_bits",
     "told",
     "unit",
+    "value_words",
     "with_every_bias",
 ]

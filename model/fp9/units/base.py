@@ -150,20 +150,28 @@ def _text(value: object) -> str:
     return str(value.value) if isinstance(value, Enum) else str(value)
 
 
+def value_words(value: object) -> str:
+    """A field's value in the words of a specification, for errors; of several values, all of them."""
+    if isinstance(value, tuple):
+        return ", ".join(value_words(each) for each in value)
+    return str(value).lower() if isinstance(value, bool) else _text(value)
+
+
 def format_tuple(unit: str, what: str, names: tuple[Format | str, ...]) -> tuple[Format, ...]:
     """The formats of a field; ValueError where there is none, or one twice."""
     formats = tuple(format(name) for name in names)
     if not formats:
         raise ValueError(f"{unit}: no format given for {what}; name at least one")
     if len(set(formats)) != len(formats):
-        raise ValueError(f"{unit}: {what} names a format twice; name each once")
+        raise ValueError(f"{unit}: {what}={value_words(formats)} given; name each format once")
     return formats
 
 
 def check_offers(unit: str, what: str, offered: tuple[object, ...]) -> None:
     """ValueError where a field that lists offers is empty or names one twice."""
     if not offered or len(set(offered)) != len(offered):
-        raise ValueError(f"{unit}: name each offered {what} once, and at least one")
+        given = value_words(offered) or "none"
+        raise ValueError(f"{unit}: {given} given as {what}; name each offered {what} once, and at least one")
 
 
 def check_rounding(unit: str, engine: Engine) -> None:
@@ -190,5 +198,6 @@ def check_shared(unit: Unit, lowest: int = 0) -> None:
     check_name(unit.name)
     if not lowest <= unit.stages <= MAX_STAGES:
         raise ValueError(f"{unit.name}: {unit.stages} stages given; give {lowest} to {MAX_STAGES}")
-    if not unit.stages and (given := [*told(unit)]):
-        raise ValueError(f"{unit.name}: {given[0]} given for a unit without registers; set stages, or leave it out")
+    for field, value in told(unit).items() if not unit.stages else ():
+        given = f"{field}={value_words(value)}"
+        raise ValueError(f"{unit.name}: {given} given for a unit without registers; set stages, or leave it out")

@@ -34,7 +34,7 @@ class Decoder(Unit):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "formats", format_tuple(self.name, "formats", self.formats))
-        check_operands(self.name, self.formats)
+        check_operands(self.name, "formats", self.formats)
         check_shared(self)
 
     @property
@@ -84,7 +84,7 @@ class Upcast(Unit):
     def __post_init__(self) -> None:
         object.__setattr__(self, "formats", format_tuple(self.name, "formats", self.formats))
         object.__setattr__(self, "result", format(self.result))
-        check_operands(self.name, self.formats)
+        check_operands(self.name, "formats", self.formats)
         if not isinstance(self.result, FixedFormat) or self.result.bits < WIDE_BITS:
             raise ValueError(f"{self.name}: {self.result.name} given as result; {GIVE_WIDE}")
         if not self.result.has_nan:

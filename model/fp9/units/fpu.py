@@ -9,7 +9,7 @@ from typing import ClassVar
 from fp9.engines import Engine
 from fp9.formats import Format
 from fp9.rounding import Rounding
-from fp9.units.base import FLAGS_PORT, Port, Unit, check_rounding, check_shared, format_tuple, select_width
+from fp9.units.base import FLAGS_PORT, Port, Unit, check_rounding, check_shared, format_tuple, select_width, value_words
 from fp9.units.cast import Cast
 from fp9.units.decode import Upcast
 from fp9.units.operands import check_operands, operand_ports
@@ -48,12 +48,14 @@ class Fpu(Unit):
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", format_tuple(self.name, "a", self.a))
         object.__setattr__(self, "b", format_tuple(self.name, "b", self.b))
-        check_operands(self.name, self.a + self.b)
+        check_operands(self.name, "a", self.a)
+        check_operands(self.name, "b", self.b)
         check_rounding(self.name, self.engine)
-        if self.engine.products != 2 or self.engine.result.bits != 16:
+        if self.engine.products != 2:
+            raise ValueError(f"{self.name}: engine.products={self.engine.products} given; give 2, as in fmma")
+        if self.engine.result.bits != 16:
             raise ValueError(
-                f"{self.name}: engine {self.engine.name} given; "
-                "give one of two products and a 16-bit result, such as fmma"
+                f"{self.name}: engine.result={self.engine.result.name} given; give a format of 16 bits, as in fmma"
             )
         self._check_step()
         if self.casts:
@@ -67,17 +69,20 @@ class Fpu(Unit):
             value = getattr(self.engine, field.name)
             if field.name not in ("addend", "scaling") and value != getattr(plain, field.name):
                 raise ValueError(
-                    f"{self.name}: engine {self.engine.name} given, which sets {field.name}; "
-                    "give one exact step of two products, such as fmma"
+                    f"{self.name}: engine.{field.name}={value_words(value)} given; leave it out: an fpu has one exact "
+                    "step of two products, as in fmma"
                 )
 
     def _check_casts(self) -> None:
         """ValueError where upcasts and downcasts of a format of `a` are no casts of their own."""
-        try:
-            Upcast(self.name, self.a, self.engine.result)
-            Cast(self.name, self.engine.result, self.a, (Rounding.RNE,))
-        except ValueError as error:
-            raise ValueError(f"{error}, or casts = false") from None
+        for fmt in self.a:
+            try:
+                Upcast("upcast", (fmt,), self.engine.result)
+                Cast("downcast", self.engine.result, (fmt,), (Rounding.RNE,))
+            except ValueError as error:
+                advice = str(error).rpartition("; ")[2]
+                given = f"a={fmt.name} given with casts=true"
+                raise ValueError(f"{self.name}: {given}; {advice}, or casts=false") from None
 
     @property
     def operations(self) -> tuple[FpuOp, ...]:

@@ -41,12 +41,12 @@ def operand_ports(
     return tuple(ports)
 
 
-def check_operands(unit: str, formats: tuple[Format, ...]) -> None:
-    """ValueError where a format cannot be an operand."""
+def check_operands(unit: str, field: str, formats: tuple[Format, ...]) -> None:
+    """ValueError where a format of a field cannot be an operand."""
     for f in formats:
         if not f.signed or f.bits > OPERAND_BITS:
-            raise ValueError(f"{unit}: {f.name} given as operand; give signed formats of at most {OPERAND_BITS} bits")
-        check_exponents(f"{unit}: ", f)
+            raise ValueError(f"{unit}: {field}={f.name} given; give signed formats of at most {OPERAND_BITS} bits")
+        check_exponents(f"{unit}: {field}=", f, "")
 
 
 def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:

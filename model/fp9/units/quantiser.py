@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fp9.formats import FixedFormat, ScaledInteger, UnsignedFloat, fixed_format, format
 from fp9.rounding import Overflow, Rounding
 from fp9.scaling import BlockFormat, ScaleRule, block_format
-from fp9.units.base import WIDE_BITS, Columns, Port, Unit, check_offers, check_shared, select_width
+from fp9.units.base import WIDE_BITS, Columns, Port, Unit, check_offers, check_shared, select_width, value_words
 from fp9.units.cast import Cast
 from fp9.units.clocking import SAID_WHERE_SET, told
 
@@ -78,14 +78,20 @@ class Quantiser(Unit):
                 "bits, bias 127 and 7 fraction bits or more"
             )
         check_shared(self, lowest=0 if self.lanes is None else 1)
-        if self.lanes is not None and (given := [*told(self)]):
-            raise ValueError(f"{self.name}: {given[0]} given beside lanes; give whole blocks, or leave it out")
-        if self.lanes is not None and any(rule.tries for rule in self.rules):
-            raise ValueError(f"{self.name}: 4over6 given beside lanes; leave one of them out: it tries whole blocks")
-        if self.lanes is not None and (not 1 <= self.lanes < block.length or block.length % self.lanes):
+        if self.lanes is not None:
+            self._check_lanes(self.lanes)
+
+    def _check_lanes(self, lanes: int) -> None:
+        """ValueError for lanes that do not divide the block, and for what takes a whole block at once."""
+        of_whole_blocks = [*told(self).items(), *(("rules", rule.name) for rule in self.rules if rule.tries)]
+        for name, value in of_whole_blocks:
+            given = f"{name}={value_words(value)} given beside lanes={lanes}"
+            raise ValueError(f"{self.name}: {given}; leave one of them out: {name} takes whole blocks")
+        length = self.block.length
+        if not 1 <= lanes < length or length % lanes:
             raise ValueError(
-                f"{self.name}: {self.lanes} lanes given; give a divisor of {block.length} below it, or none for the "
-                "whole block at once"
+                f"{self.name}: {lanes} lanes given; give a divisor of {length} below it, or none for the whole block "
+                "at once"
             )
 
     @staticmethod

@@ -55,7 +55,8 @@ class Dot(Unit):
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", format_tuple(self.name, "a", self.a))
         object.__setattr__(self, "b", format_tuple(self.name, "b", self.b))
-        check_operands(self.name, self.a + self.b)
+        check_operands(self.name, "a", self.a)
+        check_operands(self.name, "b", self.b)
         check_rounding(self.name, self.engine)
         self._check_products()
         self._check_scales()
@@ -69,8 +70,8 @@ class Dot(Unit):
         engine = self.engine
         if self.scale is None:
             if self.block is not None or engine.group is not None:
-                asks = f"engine {engine.name} scales groups" if self.block is None else f"block of {self.block} given"
-                raise ValueError(f"{self.name}: {asks}; give the format of scales as well, such as ue4m3")
+                given = f"engine.group={engine.group}" if self.block is None else f"block of {self.block}"
+                raise ValueError(f"{self.name}: {given} given; give the format of scales as well, such as ue4m3")
             return
         try:
             object.__setattr__(self, "scale", format_of_scales(engine, self.scale, self.block, "scale"))
@@ -183,7 +184,8 @@ class Mac(Dot):
         if self.scale is not None and (self.engine.whole or self.engine.scaling is Scaling.SUMS):
             what = "holds all of its sum" if self.engine.whole else "scales sums as they join"
             raise ValueError(
-                f"{self.name}: scale given, and engine {self.engine.name} {what}; give one such as mx(G=4)"
+                f"{self.name}: scale={self.scale.name} given, and engine {self.engine.name} {what}; "
+                "give one such as mx(G=4)"
             )
 
     @property

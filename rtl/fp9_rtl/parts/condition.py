@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, Generic, TypeVar
 
-from fp9.engines import Engine
-from fp9.formats import Format
-from fp9.units import Unit
+from fp9.units import Unit, value_words
 
 Kind = TypeVar("Kind", bound=Unit)
 
@@ -64,19 +61,7 @@ def _given(field: str, values: list[object]) -> str:
     """A field and its values in a sentence, in the words of a specification."""
     if values == [None]:
         return f"without {field}"
-    return f"for {field} = {', '.join(_text(value) for value in values)}"
-
-
-def _text(value: object) -> str:
-    match value:
-        case Format() | Engine():
-            return value.name
-        case Enum():
-            return str(value.value)
-        case bool():
-            return str(value).lower()
-        case _:
-            return str(value)
+    return f"for {field} = {value_words(tuple(values))}"
 
 
 def is_absent(unit: object, value: object) -> bool:

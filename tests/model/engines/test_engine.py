@@ -108,7 +108,7 @@ def test_an_engine_takes_names_for_its_parts() -> None:
         ("fma_fp32(rounding=hybrid)", "give one of rne"),
         ("fmma(chunk=3)", "multiple of the 2 products"),
         ("fma_fp32(promotion=fp32)", "give chunk"),
-        ("exact(chunk=4)", "has none"),
+        ("exact(chunk=4)", "an exact sum has no chunk"),
         ("cdna3(G=3)", "even number"),
         ("cdna3(truncation=jam)", "truncation to"),
         ("hopper(interleave=2)", "takes chunks"),

@@ -136,7 +136,7 @@ def test_a_quantiser_says_what_it_does_not_take() -> None:
         Quantiser("quantiser", format("fp32"), block_format("mxfp4"), (scale_rule("rne"),), 1, lanes=5)
     with pytest.raises(ValueError, match="1 to 6"):
         Quantiser("quantiser", format("fp32"), block_format("mxfp4"), (scale_rule("rne"),), 0, lanes=4)
-    with pytest.raises(ValueError, match="4over6 given beside lanes"):
+    with pytest.raises(ValueError, match="rules=4over6 given beside lanes=4"):
         Quantiser("quantiser", format("fp32"), block_format("nvfp4"), (scale_rule("4over6"),), 1, lanes=4)
     for block, source, rules, said in (
         ("hif4", "fp32", ("hif4",), "give MX blocks, or nvfp4"),

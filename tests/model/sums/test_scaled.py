@@ -241,7 +241,7 @@ def test_codes_given_as_exponents_are_refused() -> None:
 @pytest.mark.parametrize(
     ("kind", "elements", "name", "given", "words"),
     [
-        (Dot, "e2m1", "blackwell_nvfp4", {}, "scales groups; give the format of scales as well"),
+        (Dot, "e2m1", "blackwell_nvfp4", {}, "engine.group=16 given; give the format of scales as well"),
         (Dot, "e2m1", "mx(G=4)", {"block": 2}, "block of 2 given; give the format of scales as well"),
         (Dot, "e2m1", "mx(G=4)", {"block": 3, "scale": "ue4m3"}, "block of 3 given; give a divisor of the 4 products"),
         (Dot, "e2m1", "blackwell_nvfp4", {"block": 8, "scale": "ue4m3"}, "scales groups of 16; give a multiple"),
