@@ -27,6 +27,7 @@ from fp9_rtl.synthesis.mapping import (
     map_prepared,
     prepare,
 )
+from fp9_rtl.synthesis.sta import cache_key
 from fp9_rtl.tools.cache import cache_folder, load, store
 from fp9_rtl.tools.yosys import run_yosys, yosys_version
 
@@ -77,6 +78,7 @@ def netlist(
         "recipe": [PREPARE, MAP, _READ, KEEP_BOUNDARIES, _MAP, *MAPPINGS[mapping], cell_options(library)],
         "library": library.sha256,
         "tools": [yosys_version(), delay_tool()],
+        **cache_key(circuit),
     }
     folder = cache or cache_folder()
     kept = load(folder, request)

@@ -27,6 +27,7 @@ from fp9_rtl.synthesis.mapping import (
     shuffle,
 )
 from fp9_rtl.synthesis.records import NOTE, Estimate, Ratio, RepeatedRatio, Repeats, Synthesis, ratios
+from fp9_rtl.synthesis.sta import cache_key
 from fp9_rtl.tools.cache import cache_folder, load, store
 from fp9_rtl.tools.yosys import yosys_version
 
@@ -73,7 +74,8 @@ def synthesise(
         order=order,
     )
     folder = cache or cache_folder()
-    request = {**blank.to_dict(), "clock": clock, "figures": [f.name for f in dataclasses.fields(Estimate)]}
+    figures = [f.name for f in dataclasses.fields(Estimate)]
+    request = {**blank.to_dict(), "clock": clock, "figures": figures, **cache_key(verilog)}
     kept = load(folder, request)
     if kept is not None:
         if progress:

@@ -222,6 +222,33 @@ def test_constants_at_bits_apart_are_timed(cache: Path) -> None:
     assert estimate.delay_ns > 0
 
 
+@pytest.mark.parametrize(("operands", "total"), [("signed", "signed"), ("signed", ""), ("", "signed")])
+def test_paths_of_signed_ports_are_timed(cache: Path, operands: str, total: str) -> None:
+    """Signed or not, the ports are of one circuit."""
+
+    def adder_of(operands: str, total: str) -> str:
+        ports = f"input {operands} [3:0] a, b, output {total} [4:0] y"
+        return f"module adder({ports}); assign y = $signed(a) + $signed(b); endmodule"
+
+    unsigned = synth.synthesise(adder_of("", ""), "adder", cache=cache)
+    signed = synth.synthesise(adder_of(operands, total), "adder", cache=cache)
+    for name in mapping.MAPPINGS:
+        expected = unsigned.estimate(name)
+        assert expected.delay_ns > 0
+        assert signed.estimate(name).area_um2 == expected.area_um2
+        assert signed.estimate(name).delay_ns == expected.delay_ns
+
+
+@pytest.mark.skipif(sta.sta_version() is None, reason="OpenSTA is not installed")
+def test_a_netlist_that_opensta_reads_in_part_is_refused(tmp_path: Path) -> None:
+    netlist = tmp_path / "mapped.v"
+    netlist.write_text(
+        "module half(a, b, y);\n input a;\n input strange b;\n output y;\n INVX1 g(.A(a), .Y(y));\nendmodule\n"
+    )
+    with pytest.raises(ValueError, match=r"OpenSTA cannot time half: Error: .*line 3 syntax error"):
+        sta.worst_path_ns(netlist, "half", libraries.library("osu018"), None)
+
+
 def test_flip_flops_without_their_clock_port_are_said(cache: Path) -> None:
     if sta.sta_version() is None:
         pytest.skip("OpenSTA is not installed")
