@@ -1,6 +1,6 @@
 """The results of a unit's vectors counted again in exact fractions, and the record of it.
 
-A kernel and a circuit that share a fault agree with each other; `fp9.recount` computes the same operations from the
+A kernel and a circuit that share a fault agree with each other; `fp9.reference` computes the same operations from the
 records alone, in a process that cannot load kernel or golden model.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fp9.recount import apart
+from fp9.reference import isolated_results
 from fp9.units import Unit
 from fp9.vectors import sets as vectors
 from fp9_sim import records
@@ -66,7 +66,7 @@ def compared(made: vectors.VectorSet) -> Recounted:
     """Vectors counted again. Raises RuntimeError where the other process fails."""
     names = list(made.inputs)
     rows = [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in made.inputs.values()), strict=True)]
-    again = apart(made.unit, rows)
+    again = isolated_results(made.unit, rows)
     wrong = np.zeros(len(rows), dtype=np.bool_)
     for name, column in made.expected.items():
         differs = np.array([row[name] for row in again], dtype=np.int64) != column

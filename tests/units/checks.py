@@ -18,7 +18,7 @@ import numpy as np
 import fp9_rtl
 from fp9.engines import Engine
 from fp9.engines import engine as find_engine
-from fp9.recount import recounted
+from fp9.reference import reference_results
 from fp9.suites import random
 from fp9.suites.corner import corner
 from fp9.suites.smoke import smoke
@@ -150,7 +150,7 @@ def reference(run: Run, suite: str) -> None:
     made = from_inputs(run.unit, _some(run, suite, REFERENCE))
     columns = [column.tolist() for column in made.inputs.values()]
     rows = [dict(zip(made.inputs, row, strict=True)) for row in zip(*columns, strict=True)]
-    again = list(recounted(run.unit, rows))
+    again = list(reference_results(run.unit, rows))
     for name, column in made.expected.items():
         other = np.array([row[name] for row in again], dtype=np.int64)
         wrong = np.flatnonzero((other != column) & made.care.get(name, np.True_))

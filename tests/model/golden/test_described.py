@@ -19,7 +19,7 @@ from fp9.formats import FixedFormat, Kind, pow2
 from fp9.golden import evaluate
 from fp9.oracle import casts, sums
 from fp9.policy import CastPolicy
-from fp9.recount import recounted
+from fp9.reference import reference_results
 from fp9.rounding import Flags, Overflow, Rounding
 from fp9.units import Mac
 
@@ -148,6 +148,6 @@ def test_accumulators_are_those_of_exact_fractions(engine: Engine, a: FixedForma
     }
     golden = evaluate(unit, inputs)
     columns = zip(*(column.tolist() for column in inputs.values()), strict=True)
-    again = recounted(unit, [dict(zip(inputs, row, strict=True)) for row in columns])
+    again = reference_results(unit, [dict(zip(inputs, row, strict=True)) for row in columns])
     want = [(row["result"], row["flags"]) for row in again]
     assert list(zip(golden["result"].tolist(), golden["flags"].tolist(), strict=True)) == want

@@ -1,4 +1,4 @@
-"""Golden results of every unit against exact fractions, and the process that counts them apart."""
+"""The reference model against golden results of every unit, and its separate process."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.rosters import QUANTISED, QUANTISER_SOURCES, SCALES, each_kind, thinn
 from fp9.engines import engine
 from fp9.formats import Format, format
 from fp9.golden import evaluate
-from fp9.recount import apart, recounted
-from fp9.recount.process import APART
+from fp9.reference import isolated_results, reference_results
+from fp9.reference.process import FORBIDDEN
 from fp9.suites import inputs_of
 from fp9.units import CATALOGUE, Dot, Mac, MacOp, Quantiser, Unit
 
@@ -71,7 +71,7 @@ def test_golden_results_are_those_of_exact_fractions(unit: Unit) -> None:
     inputs = operations(unit, 1500 if unit.name in CATALOGUE else 500)
     golden, rows = evaluate(unit, inputs), rows_of(inputs)
     care = unit.care(golden)
-    again = list(recounted(unit, rows))
+    again = list(reference_results(unit, rows))
     assert len(again) == len(rows)
     for i, row in enumerate(again):
         expected = {name: int(column[i]) for name, column in golden.items() if name not in care or care[name][i]}
@@ -90,7 +90,7 @@ def test_scales_of_every_format_are_those_of_exact_fractions(name: str, scale: F
     inputs = inputs_of(unit, "random", 200, 4)
     inputs["a_scale"][::4] = 0
     inputs["b1"][::5] = 0x7C  # e5m2's infinity
-    again, golden = list(recounted(unit, rows_of(inputs))), evaluate(unit, inputs)
+    again, golden = list(reference_results(unit, rows_of(inputs))), evaluate(unit, inputs)
     for port, values in golden.items():
         assert [row[port] for row in again] == values.tolist()
 
@@ -105,20 +105,20 @@ def test_a_sum_beyond_the_register_wraps_in_both() -> None:
     inputs["a0"][90:] |= 0x80
     results = evaluate(unit, inputs)["result"]
     assert (results >> 31).any() and not (results >> 31).all()
-    assert [row["result"] for row in recounted(unit, rows_of(inputs))] == results.tolist()
+    assert [row["result"] for row in reference_results(unit, rows_of(inputs))] == results.tolist()
 
 
 @pytest.mark.slow
-def test_a_process_apart_gives_the_same() -> None:
+def test_the_isolated_process_gives_the_same() -> None:
     unit = CATALOGUE["mac4_deepseek_ocp"]
     rows = rows_of(operations(unit, 40))
-    assert apart(unit, rows) == list(recounted(unit, rows))
+    assert isolated_results(unit, rows) == list(reference_results(unit, rows))
 
 
 @pytest.mark.every(6)
-@pytest.mark.parametrize("name", APART)
-def test_a_process_apart_can_import_neither_kernel_nor_golden_model(name: str) -> None:
-    code = f"from fp9.recount.process import shut_out; shut_out(); import {name}"
+@pytest.mark.parametrize("name", FORBIDDEN)
+def test_the_isolated_process_can_import_neither_kernel_nor_golden_model(name: str) -> None:
+    code = f"from fp9.reference.process import forbid_imports; forbid_imports(); import {name}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode and "ModuleNotFoundError" in done.stderr and name in done.stderr
     assert subprocess.run([sys.executable, "-c", f"import {name}"]).returncode == 0, f"{name} is there otherwise"
@@ -127,5 +127,5 @@ def test_a_process_apart_can_import_neither_kernel_nor_golden_model(name: str) -
 def test_what_cannot_be_counted_is_one_sentence() -> None:
     unit = CATALOGUE["fma_dlfloat16_bias"]
     rows = [{port.name: 9 if port.name == "a_bias" else 0 for port in unit.inputs}]
-    with pytest.raises(RuntimeError, match="fma_dlfloat16_bias: not counted again: ValueError: "):
-        apart(unit, rows)
+    with pytest.raises(RuntimeError, match="fma_dlfloat16_bias: the reference model failed: ValueError: "):
+        isolated_results(unit, rows)

@@ -10,8 +10,8 @@ from fp9.engines import MacOp
 from fp9.formats import Kind, pow2
 from fp9.oracle import blocks, casts, sums
 from fp9.oracle.terms import Term
-from fp9.recount.choices import Row, chosen
-from fp9.recount.operations import outputs, products, scales
+from fp9.reference.choices import Row, chosen
+from fp9.reference.operations import outputs, products, scales
 from fp9.rounding import Flags
 from fp9.units import TENSOR_SCALE, product_range
 

@@ -1,0 +1,45 @@
+"""Runs the reference model in a separate process that cannot import the code it checks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+
+from fp9.reference.choices import Row
+from fp9.reference.units import reference_results
+from fp9.units import Unit
+from fp9.units.toml import build, dumps
+
+FORBIDDEN = ("fp9.golden", "fp9.kernels", "fp9.sums", "fp9.casts", "fp9.blocks", "numba")
+"""Packages that the separate process cannot import."""
+
+
+def isolated_results(unit: Unit, rows: Sequence[Row]) -> list[Row]:
+    """Return `reference_results`, computed in a new process that can import neither kernels nor golden model.
+
+    Raises RuntimeError with the last line of the process's standard error if it fails.
+    """
+    request = json.dumps({"spec": dumps(unit), "rows": rows})
+    done = subprocess.run([sys.executable, "-m", __spec__.name], input=request, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{unit.name}: the reference model failed: {done.stderr.strip().splitlines()[-1]}")
+    return list(json.loads(done.stdout))
+
+
+def forbid_imports() -> None:
+    """Make every later import of a package of `FORBIDDEN` fail."""
+    sys.modules.update(dict.fromkeys(FORBIDDEN))  # type: ignore[arg-type]
+
+
+def main() -> None:
+    """Read one request from standard input and write the results to standard output."""
+    forbid_imports()
+    request = json.load(sys.stdin)
+    json.dump([*reference_results(build(tomllib.loads(request["spec"])), request["rows"])], sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
