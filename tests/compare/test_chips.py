@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +14,6 @@ from tests.outside import reference
 
 import fp9
 from fp9.cli import main
-from fp9.engines import ENGINES
-from fp9_compare.chips import OUTPUTS
 
 MEASURED = {
     # Which presets explain the rows of MATLAB-tensor-core, both formats; all 90,000 of the whole set agree.
@@ -128,13 +125,3 @@ def test_a_folder_without_rows_is_refused(tmp_path: Path) -> None:
     refused = chips(tmp_path)
     assert refused.exit_code == 2
     assert "give a clone of https://github.com/north-numerical-computing/MATLAB-tensor-core" in refused.output
-
-
-def test_the_page_says_what_was_measured_and_names_every_preset() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "accumulators.md").read_text()
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line[:2] == "| "]
-    named = {name for row in rows for name in re.findall(r"`(\w+)`", row[0])}
-    assert set(ENGINES) <= named
-    for (gpu, output), (preset, c) in MEASURED.items():
-        (row,) = [row for row in rows if row[0] == gpu]
-        assert row[OUTPUTS.index(output) + 1] == f"`{preset}`" + (" (C = 0)" if c == "+0" else "")

@@ -6,7 +6,6 @@ import dataclasses
 import importlib.util
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 from amaranth.sim import Simulator, SimulatorContext
@@ -17,11 +16,9 @@ from fp9.cli import main
 from fp9.system.missing import MissingTool
 from fp9.units import CATALOGUE, MAX_STAGES, Decoder, Unit
 from fp9_rtl.components import build
-from fp9_rtl.datasheets import conditions
 from fp9_rtl.datasheets import sheet as datasheet
 from fp9_rtl.datasheets import timing as datasheet_timing
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
-from fp9_sim import areas
 
 SHEETS = Path(__file__).parents[3] / "docs" / "units"
 RECORDS = SHEETS.parent / "verification"
@@ -30,45 +27,6 @@ DECODER = CATALOGUE["decoder_hif8"]
 with_wavedrom = pytest.mark.skipif(
     importlib.util.find_spec("wavedrom") is None, reason="wavedrom is not installed; install fp9[docs]"
 )
-
-
-@pytest.mark.parametrize("unit", every_circuit())
-def test_the_committed_sheet_is_what_the_spec_says(unit: Unit) -> None:
-    kept = (SHEETS / f"{unit.name}.md").read_text()
-    assert datasheet.unmeasured(kept) == datasheet.sheet(unit), "write it anew: fp9 datasheet --out docs/units"
-    assert datasheet.AREA in kept
-
-
-@pytest.mark.parametrize("unit", every_circuit())
-def test_area_and_delay_of_the_committed_sheet_are_those_of_the_record(unit: Unit) -> None:
-    record = areas.read(unit, RECORDS)
-    assert record is not None, "measure it: fp9 campaign --claim area --hours 1"
-    expected = datasheet.sheet(unit, areas.measured(record))
-    assert (SHEETS / f"{unit.name}.md").read_text() == expected, "write it anew: fp9 datasheet --out docs/units"
-
-
-@pytest.mark.slow
-@with_wavedrom
-def test_the_committed_diagrams_are_what_the_specs_say() -> None:
-    for unit in CATALOGUE.values():
-        if (drawn := datasheet_timing.picture(unit)) is None:
-            continue
-        kept = (SHEETS / drawn).read_text()
-        assert kept == datasheet_timing.timing_svg(unit), "write it anew: fp9 datasheet --out docs/units"
-        assert ElementTree.fromstring(kept).tag.endswith("svg")
-
-
-def test_the_index_lists_the_catalogue_and_nothing_else_lies_beside_it() -> None:
-    units = list(CATALOGUE.values())
-    assert (SHEETS / datasheet.INDEX).read_text() == datasheet.index(units)
-    pictures = {drawn for unit in units if (drawn := datasheet_timing.picture(unit))}
-    expected = {datasheet.INDEX, conditions.CONDITIONS, *(f"{unit.name}.md" for unit in units), *pictures}
-    assert {path.name for path in SHEETS.iterdir()} == expected
-
-
-def test_the_committed_page_of_conditions_is_what_the_circuits_ask() -> None:
-    kept = (SHEETS / conditions.CONDITIONS).read_text()
-    assert kept == conditions.page(), "write it anew: fp9 datasheet --out docs/units"
 
 
 @pytest.mark.parametrize("unit", every_circuit())

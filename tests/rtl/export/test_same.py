@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -12,14 +11,12 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from tests.rtl.export.texts import catalogue, text_of
 
 from fp9.system import cache
-from fp9.units import CATALOGUE, Unit
+from fp9.units import CATALOGUE
 from fp9_rtl import verilog, write_verilog
 from fp9_rtl.export import verilog as export
-from fp9_rtl.export.text.digest import code_digest
-from fp9_rtl.export.verilog import circuit_digest, component_digest
+from fp9_rtl.export.verilog import component_digest
 
 
 def test_the_digest_of_a_circuit_is_that_of_no_name_and_no_text() -> None:
@@ -86,14 +83,3 @@ def test_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"folder\.v"):
         write_verilog(unit, tmp_path / "folder.v")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["decoder.v", "folder.v"]
-
-
-@catalogue
-def test_a_record_that_the_text_is_the_circuit_is_of_this_text(unit: Unit) -> None:
-    path = Path(__file__).parents[3] / "docs" / "verification" / "texts" / f"{unit.name}.json"
-    if not path.exists():
-        pytest.skip("no proof of this text has ended")
-    record = json.loads(path.read_text())
-    assert record["proven"]
-    assert record["circuit_sha256"] == circuit_digest(unit)
-    assert record["code_sha256"] == code_digest(text_of(unit)), "make it anew: fp9 prove UNIT --text --record"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-import itertools
 import json
 from pathlib import Path
 from xml.etree import ElementTree
@@ -27,7 +26,6 @@ from fp9_rtl.studies.catalogue import STUDIES, study
 from fp9_rtl.studies.medians import MEDIANS
 from fp9_rtl.studies.study import Chart, Outcome, Row, Study, Variant, measure
 from fp9_rtl.synthesis import breakdown as synth_area
-from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
 from fp9_rtl.synthesis.records import NOTE
 
 with_library = needs_cells("osu018")
@@ -113,31 +111,6 @@ def test_an_unknown_study_is_named(tmp_path: Path) -> None:
         study("area51")
     with pytest.raises(ValueError, match="unknown study 'area51'; `fp9 study --list` lists all"):
         study_job.run(["area51"], tmp_path)
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_a_study_is_in_the_documentation(name: str) -> None:
-    page = (PAGES / f"{name}.md").read_text()
-    assert page.startswith(f"# {study(name).title}\n\n{study(name).question}\n"), "measure: fp9 study --out docs/study"
-    assert f"]({name}.md)" in (PAGES / study_report.INDEX).read_text()
-    assert (f"]({name}.svg)" in page) == (PAGES / f"{name}.svg").exists()
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_a_page_has_the_figures_and_the_spec_of_every_variant(name: str) -> None:
-    tables, _, specs = (PAGES / f"{name}.md").read_text().partition("\n## Specs\n")
-    for variant in study(name).variants:
-        assert (tables.count(f"\n| {variant.label} | "), tables.count(f"\n- {variant.label}: ")) in ((2, 0), (0, 1))
-        assert specs.count(f"\n- {variant.label}: {'; '.join(variant.unit.describe())}") == 1
-
-
-def test_nothing_but_pages_and_their_charts_is_kept() -> None:
-    """JSON and CSV, which the command writes beside them, are left to it (.gitignore)."""
-    kept = {f"{name}{suffix}" for name in (*STUDIES, "submodules") for suffix in (".md", ".svg")}
-    of_simulation = {"energy.md", "energy.svg", "energy-accuracy.svg"}
-    kept |= {f"{name}.md" for name in MEDIANS} | of_simulation
-    tracked = {path.name for path in PAGES.iterdir() if path.suffix not in (".json", ".csv")}
-    assert tracked <= kept | {study_report.INDEX}
 
 
 # --- measuring -----------------------------------------------------------------------------------------------------
@@ -234,16 +207,6 @@ def test_studies_can_be_listed() -> None:
 # --- medians --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", MEDIANS)
-def test_a_page_of_medians_has_every_pair_in_both_libraries(name: str) -> None:
-    text = (PAGES / f"{name}.md").read_text()
-    pairs = [(unit, over) for units, over in MEDIANS[name].groups for unit in units]
-    for (unit, over), library, mapping in itertools.product(pairs, SIDE_BY_SIDE, "AB"):
-        assert text.count(f"\n| {unit.name} | {over.name} | {library} | {mapping} |") == 1
-        assert text.count(f"\n| {unit.name} | {library} | {mapping} |") == 1
-    assert f"Measure again: `fp9 study {name}`" in text
-
-
 @pytest.mark.slow
 @with_library
 def test_ratios_of_medians_lie_within_those_of_any_two_orders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -292,13 +255,6 @@ def test_the_submodules_page_states_how_it_was_measured(cache: Path, tmp_path: P
     assert "between the libraries" not in page
 
 
-def test_the_submodules_page_has_every_unit_in_both_libraries() -> None:
-    text = (PAGES / "submodules.md").read_text()
-    for unit, library in itertools.product(CATALOGUE, SIDE_BY_SIDE):
-        assert text.count(f"\n| {unit} | {library} |") == 1
-    assert "between the libraries" in text
-
-
 @pytest.mark.slow
 @with_library
 def test_a_submodule_with_the_name_of_a_port_keeps_it(cache: Path) -> None:
@@ -330,10 +286,3 @@ def test_labels_of_a_scatter_cover_neither_each_other_nor_the_points() -> None:
     assert len(boxes) == 36
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
     assert not any(box.contains(*axes.transData.transform(point)) for box in boxes for point in points)
-
-
-def test_the_timing_pictures_have_a_ground_of_their_own() -> None:
-    """On a dark page black lines vanish without it."""
-    for path in (PAGES.parent / "units").glob("timing_*.svg"):
-        first = ElementTree.parse(path).getroot()[0]
-        assert first.tag.endswith("rect") and first.get("fill") == "white"

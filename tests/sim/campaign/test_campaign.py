@@ -14,11 +14,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.rosters import every_circuit
 from tests.sim.standins import combinational
 
 from fp9.cli import main
-from fp9.units import CATALOGUE, Unit
+from fp9.units import CATALOGUE
 from fp9_rtl.synthesis.libraries import LIBRARIES, SIDE_BY_SIDE
 from fp9_sim import campaign as library
 from fp9_sim import recounts
@@ -243,13 +242,6 @@ def test_a_killed_dask_worker_costs_no_record(tmp_path: Path) -> None:
             ended.append(end.debt.unit)
     assert sorted(unit.name for unit in ended) == sorted(unit.name for unit in units)
     assert library.owed(units, tmp_path, [CLAIMS["proof"]]) == []
-
-
-@pytest.mark.parametrize("unit", every_circuit())
-def test_no_record_of_the_repository_is_of_an_earlier_circuit(unit: Unit) -> None:
-    claims = [claim for claim in library.CLAIMS if claim.name not in OF_SUITES]  # suites take a minute to make
-    debts = library.owed([unit], ROOT / HOME, claims)
-    assert [debt.claim.name for debt in debts if debt.why.startswith(EARLIER_CIRCUIT)] == []
 
 
 # --- samples ----------------------------------------------------------------------------------------------------------
