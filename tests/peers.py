@@ -1,4 +1,4 @@
-"""The record of other people's units: `python -m tests.peers` checks every unit of the table in docs/peers.md.
+"""The record of third-party units: `python -m tests.peers` checks every unit of the table in docs/peers.md.
 
 Each needs its repository in docs/peers/clones; with names as arguments those alone are checked again. Operations that
 the page names are asked, too.
@@ -56,21 +56,21 @@ def _revision(mapping: str) -> str | None:
 
 def _verdict(mapping: str, row: dict[str, Any]) -> dict[str, Any]:
     from fp9_sim.batch import verilated  # slow to load
-    from fp9_sim.foreign import check_rtl, load  # slow to load
-    from fp9_sim.foreign.wrapper import wrapped  # slow to load
+    from fp9_sim.third_party import check_rtl, load  # slow to load
+    from fp9_sim.third_party.wrapper import wrapped  # slow to load
 
-    foreign = load(FOLDER / f"{mapping}.toml")
-    found = check_rtl(foreign)
-    unit = verilated(foreign.spec, verilog=wrapped(foreign, foreign.latency or 0), operations=found.checked)
+    design = load(FOLDER / f"{mapping}.toml")
+    found = check_rtl(design)
+    unit = verilated(design.spec, verilog=wrapped(design, design.latency or 0), operations=found.checked)
     single = {}
     for operation in row["asked"]:
         given = {name: int(code, 16) for name, code in re.findall(r"(\w+) = (0x\w+)", operation)}
-        inputs = {port.name: [(foreign.held | given).get(port.name, 0)] for port in foreign.spec.inputs}
+        inputs = {port.name: [(design.held | given).get(port.name, 0)] for port in design.spec.inputs}
         single[operation] = f"0x{int(unit(**inputs)['result'][0]):02x}"
     return {
         "mapping": digest(mapping),
         "revision": _revision(mapping),
-        "sources": hashlib.sha256(foreign.verilog.replace(str(DOCS), "").encode()).hexdigest()[:16],
+        "sources": hashlib.sha256(design.verilog.replace(str(DOCS), "").encode()).hexdigest()[:16],
         "operations": found.checked,
         "differ": found.total_mismatches,
         "unexplained": found.explained.unexplained,

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from fp9_sim import foreign
+from fp9_sim import third_party
 
 FOLDER = Path(tempfile.mkdtemp())
 SIMULATOR = "icarus" if shutil.which("iverilog") else "verilator"
@@ -28,7 +28,7 @@ result = "fp16"
 def check(verilog):
     (FOLDER / "acme.v").write_text(verilog)
     (FOLDER / "acme.toml").write_text(MAPPING)
-    found = foreign.check_rtl(foreign.load(FOLDER / "acme.toml"), SIMULATOR, count=256)
+    found = third_party.check_rtl(third_party.load(FOLDER / "acme.toml"), SIMULATOR, count=256)
     print(f"{found.checked} operations, {found.total_mismatches} mismatches")
     for explanation in found.explanations:
         print("  explained:", explanation.says)

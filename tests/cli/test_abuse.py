@@ -22,7 +22,7 @@ from fp9.units import CATALOGUE
 from fp9.units import toml as unitfile
 from fp9.vectors import check
 from fp9.vectors import sets as vectors
-from fp9_sim.foreign import load
+from fp9_sim.third_party import load
 
 BOUNDED = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

@@ -1,4 +1,4 @@
-"""The commands that check on every input and check other people's Verilog."""
+"""The commands that check on every input and check third-party Verilog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of other people's modules by name, `module:function`."""
+"""Functions of third-party modules by name, `module:function`."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def fit(
     """Find out which accumulator a unit is.
 
     TARGET is a Python function, module:function of arrays a (n, k), b (n, k) and c (n,); a function of a shared
-    library, library.so:symbol; a TOML file that maps foreign Verilog, as `check-rtl` reads it; a file of rows that a
+    library, library.so:symbol; a TOML mapping of third-party Verilog, as for `check-rtl`; a file of rows that a
     unit computed, or a clone of MATLAB-tensor-core. A unit is asked one sum after the other, each the one that tells
     most engines apart; the answer is an engine, and each of its fields that no sum decided. Exit code 1 says that no
     engine gives all results; the first row that differs is drawn.

@@ -1,4 +1,4 @@
-"""The referee of other people's work: what explains that a unit or a library gives other results than its spec.
+"""Diagnosis: which differences from its specification explain the results of a third-party unit or library.
 
 A way to differ is a record, `Difference`, written once for hardware and for software; `explain` finds those that give
 the very answers seen, several at once where one does not. `conversions` says casts and decodings of libraries as

@@ -1,4 +1,4 @@
-"""A way in which other people's work differs from its spec, and the results of a spec under several of them at once."""
+"""A way in which third-party work differs from its spec, and the results of a spec under several of them at once."""
 
 from __future__ import annotations
 

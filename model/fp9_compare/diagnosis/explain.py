@@ -1,4 +1,4 @@
-"""What explains the answers of other people's work: the differences, one or several at once, that give those very
+"""What explains the answers of third-party work: the differences, one or several at once, that give those very
 answers."""
 
 from __future__ import annotations

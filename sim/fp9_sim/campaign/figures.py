@@ -1,4 +1,4 @@
-"""Claims about figures that pages state of a circuit: area and delay, energy, studies, areas beside other people's.
+"""Claims about figures that pages state of a circuit: area and delay, energy, studies, areas beside third-party units.
 
 The records of pages lie beside the pages, in the folder that the folder of all records is in.
 """
@@ -16,11 +16,11 @@ from fp9_sim import areas, records
 from fp9_sim.campaign.claims import Claim, keep, seconds_of, without_cases
 from fp9_sim.demo import operations
 from fp9_sim.energy import data, pages, study
-from fp9_sim.foreign import area, spec_of
 from fp9_sim.records import EARLIER_CIRCUIT, NO_RECORD
+from fp9_sim.third_party import area, spec_of
 
 STUDIES, PEERS, TRAINING = "study", "peers", "recipes/training.json"
-"""What lies beside the folder of all records: the pages of studies, the mappings and areas of other people's units, and
+"""What lies beside the folder of all records: the pages of studies, the mappings and areas of third-party units, and
 the record of recipes."""
 
 
@@ -113,11 +113,11 @@ STUDY = Claim(
     units=_of_studies,
 )
 
-# --- other people's units ---------------------------------------------------------------------------------------------
+# --- third-party units ---------------------------------------------------------------------------------------------
 
 
 def _beside(folder: Path) -> dict[str, Unit]:
-    """The units of ours that stand beside other people's, by the name of the mapping."""
+    """The units of ours that stand beside third-party units, by the name of the mapping."""
     record = folder.parent / PEERS / area.RECORD
     names = {one.peer for one in area.read(record)} if record.exists() else set()
     return {name: _as_catalogued(spec_of(record.with_name(f"{name}.toml"))) for name in sorted(names)}
@@ -146,7 +146,7 @@ def _of_peers(folder: Path) -> Iterable[Unit]:
 
 BESIDE = Claim(
     "peers",
-    "area and delay beside other people's units, as the page of peers states them",
+    "area and delay beside third-party units, as the page of peers states them",
     f"../{PEERS}",
     _not_beside,
     _no_seconds,

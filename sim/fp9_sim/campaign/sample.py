@@ -1,4 +1,4 @@
-"""A sample of a unit's evidence made again on the spot: what a stranger can check in a minute."""
+"""A sample of a unit's evidence made again on the spot: what any user can check in a minute."""
 
 from __future__ import annotations
 

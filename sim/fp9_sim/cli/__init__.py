@@ -1,6 +1,6 @@
 """The commands that generate, simulate, prove, sweep and check."""
 
-from fp9_sim.cli import campaign, energy, foreign, gemm, hardware, prove, sweep, toggles
+from fp9_sim.cli import campaign, energy, gemm, hardware, prove, sweep, third_party, toggles
 
 COMMANDS = (
     *hardware.COMMANDS,
@@ -8,7 +8,7 @@ COMMANDS = (
     *prove.COMMANDS,
     *sweep.COMMANDS,
     *campaign.COMMANDS,
-    *foreign.COMMANDS,
+    *third_party.COMMANDS,
     *toggles.COMMANDS,
     *energy.COMMANDS,
 )

@@ -1,7 +1,7 @@
 """Whether the Verilog that is handed out is the circuit that it was written from, for all inputs and for ever.
 
-Yosys reads the text as a stranger does, takes the circuit by another way, without names or modules, and gives both as
-graphs of AND gates and registers that begin at 0. ABC decides: by SAT for a circuit without registers, else by
+Yosys reads the text as any other tool does, converts the circuit directly, without names or modules, and gives both
+as graphs of AND gates and registers that begin at 0. ABC decides: by SAT for a circuit without registers, else by
 induction over clocks for both side by side. A control, the same text with one operator changed, has to be refuted.
 """
 

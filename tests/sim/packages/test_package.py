@@ -34,7 +34,7 @@ DPI = ("decoder", "mac")
 
 
 def make(folder: Path, *targets: str) -> subprocess.CompletedProcess[str]:
-    """Run make as a stranger does: no virtual environment, no fp9, but a Python, which this Verilator calls."""
+    """Run make as a user without fp9 does: no virtual environment, no fp9, but a Python, which this Verilator calls."""
     python = folder / "build" / "tools" / "python"
     if not python.exists():
         python.parent.mkdir(parents=True, exist_ok=True)

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from fp9_sim.foreign.ports import TheirPort, elaborate, tops
-from fp9_sim.foreign.sources import read, text_of
+from fp9_sim.third_party.ports import TheirPort, elaborate, tops
+from fp9_sim.third_party.sources import read, text_of
 
 _MODULE = re.compile(r"^[ \t]*(?:module|entity)[ \t]+(?:automatic[ \t]+)?([A-Za-z_]\w*)", re.MULTILINE | re.IGNORECASE)
 _CLOCK = re.compile(r"(?:.*_)?(?:clk|clock|ck)(?:_i|_in|_\w)?", re.IGNORECASE)

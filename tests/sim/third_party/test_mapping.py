@@ -7,11 +7,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.sim.foreign.strangers import stranger
+from tests.sim.third_party.acme import acme_design
 
 from fp9.units import CATALOGUE
 from fp9_rtl import verilog
-from fp9_sim.foreign import check_rtl, draft, load
+from fp9_sim.third_party import check_rtl, draft, load
 
 
 def test_a_mac_without_valid_is_refused(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_mac_without_valid_is_refused(tmp_path: Path) -> None:
 )
 def test_a_mapping_that_says_something_else_is_one_sentence(tmp_path: Path, more: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        load(stranger(tmp_path, more))
+        load(acme_design(tmp_path, more))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_mapping_that_says_something_else_is_one_sentence(tmp_path: Path, more
     ],
 )
 def test_a_connection_that_does_not_fit_is_one_sentence(tmp_path: Path, change: tuple[str, str], says: str) -> None:
-    path = stranger(tmp_path)
+    path = acme_design(tmp_path)
     path.write_text(path.read_text().replace(*change))
     with pytest.raises(ValueError, match=says):
         check_rtl(load(path), count=100)
@@ -72,7 +72,7 @@ def test_a_connection_that_does_not_fit_is_one_sentence(tmp_path: Path, change: 
     ],
 )
 def test_a_wrong_spec_names_the_mapping(tmp_path: Path, change: tuple[str, str], says: str) -> None:
-    path = stranger(tmp_path)
+    path = acme_design(tmp_path)
     path.write_text(path.read_text().replace(*change))
     with pytest.raises(ValueError, match=rf"^{path}: .*{says}"):
         load(path)
@@ -80,7 +80,7 @@ def test_a_wrong_spec_names_the_mapping(tmp_path: Path, change: tuple[str, str],
 
 @pytest.mark.slow
 def test_comments_of_older_files_and_headers_of_branches_not_taken_do_no_harm(tmp_path: Path) -> None:
-    path = stranger(tmp_path)
+    path = acme_design(tmp_path)
     unit = tmp_path / "acme_quant.sv"
     older = '// Größe\n`ifdef NEVER\n`include "none.svh"\n`endif\n/* verilator lint_on WIDTH */\n'
     unit.write_bytes(older.encode("latin-1") + unit.read_bytes())
@@ -113,7 +113,7 @@ def test_ports_of_another_kind_are_one_sentence(tmp_path: Path, ports: str, says
 
 
 def test_an_error_names_the_users_line(tmp_path: Path) -> None:
-    path = stranger(tmp_path, flush="1'b0; this is no Verilog")
+    path = acme_design(tmp_path, flush="1'b0; this is no Verilog")
     line = next(
         i for i, text in enumerate((tmp_path / "acme_quant.sv").read_text().split("\n"), 1) if "no Veri" in text
     )
@@ -122,7 +122,7 @@ def test_an_error_names_the_users_line(tmp_path: Path) -> None:
 
 
 def test_a_mapping_is_drafted_from_the_ports(tmp_path: Path) -> None:
-    stranger(tmp_path)
+    acme_design(tmp_path)
     text = draft([tmp_path / "acme_quant.sv"])
     said = tomllib.loads(text)
     assert (said["top"], said["clock"]["port"], said["reset"]) == (
@@ -179,7 +179,7 @@ def test_files_that_make_no_draft_are_one_sentence(tmp_path: Path, text: str, sa
 
 
 def test_a_mapping_names_a_unit_file_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = stranger(tmp_path)
+    path = acme_design(tmp_path)
     text = path.read_text()
     table = text.partition("[unit]\n")[2].partition("[ports]")[0]
     (tmp_path / "mine.toml").write_text(f'name = "mine"\nstages = 0\n{table}')

@@ -1,4 +1,4 @@
-"""Clocked strangers: latency said and found, edges, resets, enables and handshakes of their own."""
+"""Clocked third-party designs: latency given and inferred, edges, resets, enables and handshakes."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 from tests.rosters import thinned
-from tests.sim.foreign.strangers import stranger
+from tests.sim.third_party.acme import acme_design
 
 from fp9.formats import Rounding, format
 from fp9.units import Cast
 from fp9_rtl import verilog
 from fp9_sim import SIMULATORS
-from fp9_sim.foreign import check_rtl, load
+from fp9_sim.third_party import check_rtl, load
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("simulator", ["verilator", "icarus"])
 def test_a_strangers_pipeline_passes(tmp_path: Path, build_dir: Path, simulator: str) -> None:
-    verdict = check_rtl(load(stranger(tmp_path)), simulator, count=500, build_dir=build_dir)
+    verdict = check_rtl(load(acme_design(tmp_path)), simulator, count=500, build_dir=build_dir)
     assert verdict.passed, verdict
     assert verdict.checked > 500
 
@@ -32,7 +32,7 @@ def test_a_pipeline_may_be_longer_than_ours(
 ) -> None:
     """Seven clocks of the result's own behind the two of the unit."""
     clocks, passes = latency
-    mapping = stranger(tmp_path)
+    mapping = acme_design(tmp_path)
     text = (tmp_path / "acme_quant.sv").read_text()
     late = "logic [0:6][7:0] late; always_ff @(posedge CLOCK_I) late <= {late[1:6], q_early}; assign q_o = late[0];"
     text = text.replace("q_o <=", "q_early <=").replace(
@@ -49,7 +49,7 @@ def test_parameters_included_files_and_a_falling_clock_are_taken(
     tmp_path: Path, build_dir: Path, simulator: str
 ) -> None:
     """The unit rounds to even with RND_EVEN alone; the expression for it stands in a header of another folder."""
-    path = stranger(tmp_path, 'include = ["headers"]', up='RND_EVEN == 7 ? (\n`include "even.svh"\n) : half')
+    path = acme_design(tmp_path, 'include = ["headers"]', up='RND_EVEN == 7 ? (\n`include "even.svh"\n) : half')
     (tmp_path / "headers").mkdir()
     (tmp_path / "headers" / "even.svh").write_text("half && (sticky || kept[0])\n")
     unit = tmp_path / "acme_quant.sv"

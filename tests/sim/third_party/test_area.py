@@ -1,4 +1,4 @@
-"""Areas of other people's units beside ours: the same circuit costs the same, whoever wrote it."""
+"""Areas of third-party units beside ours: the same circuit costs the same, whoever wrote it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.sim.foreign.strangers import stranger
+from tests.sim.third_party.acme import acme_design
 
 from fp9.engines import engine
 from fp9.formats import format
 from fp9.units import Fma
 from fp9_rtl import verilog
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
-from fp9_sim.foreign import load
-from fp9_sim.foreign.area import Area, areas, keep, read
+from fp9_sim.third_party import load
+from fp9_sim.third_party.area import Area, areas, keep, read
 
 
 def ours_as_theirs(folder: Path, more: str) -> Path:
@@ -53,7 +53,7 @@ def test_a_mapping_says_whether_the_flow_of_both_shares_operators(tmp_path: Path
 
 def test_what_cannot_be_compared_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="areas are compared without a clock, or with a handshake of their own"):
-        areas(load(stranger(tmp_path)))
+        areas(load(acme_design(tmp_path)))
 
 
 def test_a_record_keeps_the_newest_of_each_unit(tmp_path: Path) -> None:

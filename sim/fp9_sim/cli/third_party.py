@@ -1,4 +1,4 @@
-"""The command for other people's RTL: check-rtl. It loads its packages when called."""
+"""The command `check-rtl` for third-party RTL. It loads its packages when called."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fp9_rtl.cli import library_options
 from fp9_sim.cli.hardware import NOT_COMPARED
 
 if TYPE_CHECKING:
-    from fp9_sim.foreign import Foreign
+    from fp9_sim.third_party import Design
 
 
 @click.command("check-rtl", cls=Command)
@@ -39,7 +39,7 @@ def check_rtl(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Check Verilog that is not ours against a unit's spec.
+    """Check third-party RTL against a unit's specification.
 
     MAPPING is a TOML file: files, top, unit (of the catalogue, or a table of its fields), and the tables ports
     (ours = theirs), constants, clock, reset and others where they differ; docs/peers.md has every key. Exit code 1 on
@@ -51,21 +51,21 @@ def check_rtl(
       fp9 check-rtl acme_cast.toml --area areas.json --liberty sg13g2_stdcell_typ_1p20V_25C.lib
     """
     with extra("sim"):
-        from fp9_sim import foreign  # slow to load
+        from fp9_sim import third_party  # slow to load
     if init:
-        text = foreign.draft(paths, top)
+        text = third_party.draft(paths, top)
         show({"mapping": text}, as_json, text)
         return
     if len(paths) > 1:
         raise UserError(f"{len(paths)} mappings given; give one, or --init for the files of a unit")
     if not area and (libraries or liberty or leave_out):
         raise UserError("libraries given without --area; give the record of areas, or leave them out")
-    design = foreign.load(paths[0])
+    design = third_party.load(paths[0])
     if area:
         _measure(design, area, as_json, libraries, liberty, leave_out)
         return
     doing(f"{design.top}: the suite of {design.spec.name} and {count:,} random operations on {simulator}")
-    verdict = foreign.check_rtl(design, simulator, count=count, seed=seed)
+    verdict = third_party.check_rtl(design, simulator, count=count, seed=seed)
     total = verdict.total_mismatches
     reasons = [
         f"{e.says} ({e.explains} of {total} mismatches" + (f"; {e.contradicts} against)" if e.contradicts else ")")
@@ -98,7 +98,7 @@ def check_rtl(
 
 
 def _measure(
-    design: Foreign,
+    design: Design,
     record: Path,
     as_json: bool,
     libraries: tuple[str, ...],
@@ -107,7 +107,7 @@ def _measure(
 ) -> None:
     """Both areas into the record, and shown."""
     from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, chosen  # slow to load
-    from fp9_sim.foreign import area  # slow to load
+    from fp9_sim.third_party import area  # slow to load
 
     given = libraries or liberty or leave_out
     cells = chosen(libraries if given else SIDE_BY_SIDE, liberty, leave_out)
@@ -131,4 +131,4 @@ def _measure(
 
 
 COMMANDS = (check_rtl,)
-"""Commands for other people's RTL."""
+"""Commands for third-party RTL."""

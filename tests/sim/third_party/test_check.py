@@ -1,16 +1,16 @@
-"""Other people's RTL: every deliberate error of a stranger's unit is explained in words."""
+"""Third-party RTL: `check_rtl` explains every fault that is inserted into a design."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from tests.sim.foreign.strangers import stranger
+from tests.sim.third_party.acme import acme_design
 
 from fp9.formats import Rounding, format
 from fp9.units import Cast
 from fp9_rtl import verilog
-from fp9_sim.foreign import check_rtl, load
+from fp9_sim.third_party import check_rtl, load
 
 
 @pytest.mark.every(4)
@@ -24,7 +24,7 @@ from fp9_sim.foreign import check_rtl, load
     ],
 )
 def test_a_strangers_error_is_explained(tmp_path: Path, faults: dict[str, str], says: str) -> None:
-    verdict = check_rtl(load(stranger(tmp_path, **faults)), count=2000)
+    verdict = check_rtl(load(acme_design(tmp_path, **faults)), count=2000)
     assert not verdict.passed
     assert says in verdict.explanations[0].says
     assert verdict.explanations[0].explains == verdict.total_mismatches
@@ -57,4 +57,4 @@ def test_a_constant_output_has_a_verdict(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_any_nan_passes_where_any_is_as_good(tmp_path: Path) -> None:
-    assert check_rtl(load(stranger(tmp_path, 'nan = "any"')), count=500).passed
+    assert check_rtl(load(acme_design(tmp_path, 'nan = "any"')), count=500).passed

@@ -1,4 +1,4 @@
-"""What the user says of a unit that is not ours: a TOML file that maps it to a unit spec.
+"""What the user says of a third-party unit: a TOML file that maps it to a unit spec.
 
 docs/peers.md has the guide to every key; `fp9 check-rtl --init FILE` writes a file to fill in.
 """
@@ -21,10 +21,10 @@ from fp9.system.reading import toml_of
 from fp9.units import FLAGS_PORT, HANDSHAKE, MAX_STAGES, Dot, Mac, Port, Unit, told, unit
 from fp9.units import toml as unitfile
 from fp9_compare.diagnosis import Narrowed
-from fp9_sim.foreign import keys
-from fp9_sim.foreign.clocks import HELD, MOST_CLOCKS, check_handshake, latency_of
-from fp9_sim.foreign.keys import Value
-from fp9_sim.foreign.sources import text_of
+from fp9_sim.third_party import keys
+from fp9_sim.third_party.clocks import HELD, MOST_CLOCKS, check_handshake, latency_of
+from fp9_sim.third_party.keys import Value
+from fp9_sim.third_party.sources import text_of
 
 FIELDS: dict[str, Any] = {
     "files": list,
@@ -67,8 +67,8 @@ class Exact:
 
 
 @dataclass(frozen=True)
-class Foreign:
-    """A unit that is not ours: its Verilog, and the spec that it is held to (its name made ours, stages if clocked).
+class Design:
+    """A third-party design (the DUT): its Verilog and the specification that it is checked against.
 
     `latency` is the clocks from operands to result, None where it is to be found. `ports` gives for each of ours the
     parts of theirs, most significant first; `flags` the pins of single flags; `held` the codes of inputs of ours that
@@ -117,7 +117,7 @@ class Foreign:
         return int(sum(named)) if named else (1 << FLAGS_PORT.width) - 1
 
 
-def load(path: Path | str) -> Foreign:
+def load(path: Path | str) -> Design:
     """Read a mapping. Raises ValueError for what is missing, unknown or does not fit, OSError for unreadable files."""
     path = Path(path)
     said = _read(path)
@@ -134,7 +134,7 @@ def load(path: Path | str) -> Foreign:
         raise ValueError(f"{path}: without names every output; leave one to check")
     exact = _exact(path, spec, said["exact"]) if "exact" in said else None
     apart = {*without, *held, *([FLAGS_PORT.name] if flags else []), *(["result"] if exact else [])}
-    return Foreign(
+    return Design(
         path=path,
         spec=spec,
         latency=latency,

@@ -1,4 +1,4 @@
-"""The ports of a module that is not ours, as Verilator elaborates them: widths, arrays, structs; and parts of them."""
+"""The ports of a third-party module, as Verilator elaborates them: widths, arrays, structs; and parts of them."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""A stranger's unit, right or with a fault, and the mapping of it that the tests of `check_rtl` read."""
+"""A third-party design, correct or with faults, and its mapping, as the tests of `check_rtl` use them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-STRANGER = """\
+ACME_VERILOG = """\
 `default_nettype none
 // BF16 to E4M3, by hand: own names, active-low reset, two registers, no handshake.
 module acme_quant #(parameter RND_EVEN = 1) (
@@ -76,9 +76,9 @@ active = "low"
 """
 
 
-def stranger(folder: Path, more: str = "", **faults: str) -> Path:
-    """A mapping of the stranger's unit, its Verilog beside it; faults replace expressions of `RIGHT`."""
-    text = STRANGER
+def acme_design(folder: Path, more: str = "", **faults: str) -> Path:
+    """Write the design and its mapping; return the mapping's path. `faults` replace expressions of `RIGHT`."""
+    text = ACME_VERILOG
     for name, expression in {**RIGHT, **faults}.items():
         text = text.replace(f"@{name}", expression)
     (folder / "acme_quant.sv").write_text(text)

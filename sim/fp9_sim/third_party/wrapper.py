@@ -1,4 +1,4 @@
-"""A thin module with our ports around a unit that is not ours: what drives its inputs, where our outputs come from."""
+"""A thin module with our ports around a third-party unit: what drives its inputs, where our outputs come from."""
 
 from __future__ import annotations
 
@@ -6,40 +6,40 @@ from collections.abc import Iterator, Mapping
 
 from fp9.rounding import FLAG_BITS, Flags
 from fp9.units import FLAGS_PORT, Dot, Port
-from fp9_sim.foreign.keys import Value
-from fp9_sim.foreign.mapping import Exact, Foreign
-from fp9_sim.foreign.ports import Place, TheirPort, elaborate, place
-from fp9_sim.foreign.timing import operand, timing
+from fp9_sim.third_party.keys import Value
+from fp9_sim.third_party.mapping import Design, Exact
+from fp9_sim.third_party.ports import Place, TheirPort, elaborate, place
+from fp9_sim.third_party.timing import operand, timing
 
 
-def wrapped(foreign: Foreign, latency: int) -> str:
+def wrapped(design: Design, latency: int) -> str:
     """The wrapper and the user's Verilog as one text; the module is called as the spec is.
 
     Raises ValueError for ports that are not there, of another width, driven twice or not at all, SimulatorError where
     Verilator refuses the files.
     """
-    parameters = _parameters(foreign.parameters)
-    ports = elaborate(foreign.top, foreign.verilog, parameters, str(foreign.path))
-    connections = _Connections(foreign, ports)
-    spec = foreign.spec
-    kept = [port for port in spec.outputs if port.name not in foreign.without]
+    parameters = _parameters(design.parameters)
+    ports = elaborate(design.top, design.verilog, parameters, str(design.path))
+    connections = _Connections(design, ports)
+    spec = design.spec
+    kept = [port for port in spec.outputs if port.name not in design.without]
     declared = [_declared("input", port) for port in spec.inputs] + [_declared("output", port) for port in spec.outputs]
-    body = [f"  assign {name} = 0;" for name in foreign.without]
+    body = [f"  assign {name} = 0;" for name in design.without]
     raw = {port.name: f"raw_{port.name}" for port in kept}
     if spec.stages:
         declared += ["input wire clk, rst, in_valid, out_ready", "output wire in_ready, out_valid"]
-        body += timing(foreign, latency, kept)
+        body += timing(design, latency, kept)
     else:
         body += [f"  assign {port.name} = raw_{port.name};" for port in kept]
     lines = connections.lines(raw)
     head = f"module {spec.name}({', '.join(declared)});"
     wires = [f"  wire [{port.width - 1}:0] raw_{port.name};" for port in kept]
     pins = ", ".join(f".{name}(their_{name})" for name in ports)
-    instance = f"  {foreign.top} {parameters} unit({pins});"
+    instance = f"  {design.top} {parameters} unit({pins});"
     # Their files first: packages stand before what uses them.
     return "\n".join(
         [
-            foreign.verilog,
+            design.verilog,
             '`line 1 "fp9" 0',
             head,
             *wires,
@@ -67,69 +67,69 @@ def _declared(direction: str, port: Port) -> str:
 class _Connections:
     """What drives each bit of their inputs, and where our outputs come from."""
 
-    def __init__(self, foreign: Foreign, ports: Mapping[str, TheirPort]) -> None:
-        self.foreign, self.ports = foreign, ports
+    def __init__(self, design: Design, ports: Mapping[str, TheirPort]) -> None:
+        self.design, self.ports = design, ports
         self.drivers: dict[tuple[str, str], list[tuple[int, int, str, str]]] = {}
-        spec, control = foreign.spec, bool(foreign.spec.stages)
+        spec, control = design.spec, bool(design.spec.stages)
         for port in spec.inputs:
-            if port.name not in foreign.held:
+            if port.name not in design.held:
                 self._drive_pieces(port)
-        for key, value in foreign.constants.items():
+        for key, value in design.constants.items():
             at = self._place(key, "constants")
             self._drive(at, self._sized(key, value, at.width), "constants")
         for pin, name, ours in (
-            (foreign.clock, "clock", "clk" if control else "1'b0"),
-            (foreign.reset, "reset", "rst" if control else "1'b0"),
-            (foreign.enable, "enable", "go"),
+            (design.clock, "clock", "clk" if control else "1'b0"),
+            (design.reset, "reset", "rst" if control else "1'b0"),
+            (design.enable, "enable", "go"),
         ):
             if pin:
                 self._drive(self._place(pin[0], f"{name}.port"), f"{'!' * pin[1]}{ours}", name)
         for name, ours in (("in_valid", "give_valid"), ("start", "give_start"), ("out_ready", "give_ready")):
-            if name in foreign.handshake:
-                port_name, inverted = foreign.handshake[name]
+            if name in design.handshake:
+                port_name, inverted = design.handshake[name]
                 at = self._place(port_name, f"handshake.{name}")
                 self._drive(at, f"{'!' * inverted}{ours}", "handshake")
         self._check_driven()
 
     def _place(self, path: str, key: str) -> Place:
-        return place(self.ports, path, f"{self.foreign.path}: {key}")
+        return place(self.ports, path, f"{self.design.path}: {key}")
 
     def _sized(self, key: str, value: Value, width: int) -> str:
         if isinstance(value, str):
             return value
         if not -(1 << (width - 1)) <= value < 1 << width:
-            raise ValueError(f"{self.foreign.path}: constants.{key} = {value} given; {key} has {width} bits")
+            raise ValueError(f"{self.design.path}: constants.{key} = {value} given; {key} has {width} bits")
         return f"{width}'d{value % (1 << width)}"
 
     def _drive_pieces(self, port: Port) -> None:
         """Our input on the parts of theirs, most significant first."""
         key = f"ports.{port.name}"
-        places = [self._place(path, key) for path in self.foreign.ports[port.name]]
+        places = [self._place(path, key) for path in self.design.ports[port.name]]
         self._check_width(key, port, places)
         low = port.width
         for at in places:
             low -= at.width
-            self._drive(at, f"{operand(self.foreign, port)}[{low + at.width - 1}:{low}]", key)
+            self._drive(at, f"{operand(self.design, port)}[{low + at.width - 1}:{low}]", key)
 
     def _check_width(self, key: str, port: Port, places: list[Place]) -> None:
         width = sum(at.width for at in places)
         if width != port.width:
-            theirs = ", ".join(self.foreign.ports[port.name])
+            theirs = ", ".join(self.design.ports[port.name])
             part = f"name a part such as {theirs}[{port.width - 1}:0]" if width > port.width else "set its [parameters]"
             raise ValueError(
-                f"{self.foreign.path}: {key} = {theirs} given, of {width} bits; {port.name} of the spec has "
+                f"{self.design.path}: {key} = {theirs} given, of {width} bits; {port.name} of the spec has "
                 f"{port.width}; {part}, or give another format"
             )
 
     def _drive(self, at: Place, ours: str, key: str) -> None:
         if at.port.direction == "OUTPUT":
-            raise ValueError(f"{self.foreign.path}: {key} names {at.port.name}, which is an output; name an input")
+            raise ValueError(f"{self.design.path}: {key} names {at.port.name}, which is an output; name an input")
         taken = self.drivers.setdefault((at.port.name, at.element), [])
         for low, width, _, by in taken:
             if low == at.low and width == at.width and key.startswith("ports.") and by.startswith("ports."):
                 return  # two of ours on one of theirs: the suites give both one value
             if at.low < low + width and low < at.low + at.width:
-                raise ValueError(f"{self.foreign.path}: {key} and {by} both drive {at.port.name}; name it once")
+                raise ValueError(f"{self.design.path}: {key} and {by} both drive {at.port.name}; name it once")
         taken.append((at.low, at.width, ours, key))
 
     def _check_driven(self) -> None:
@@ -139,7 +139,7 @@ class _Connections:
                 if driven < port.type.width:
                     what = f"{port.name}{element}" if not driven else f"a part of {port.name}{element}"
                     raise ValueError(
-                        f"{self.foreign.path}: nothing drives {what}, an input of {self.foreign.top}; name it in "
+                        f"{self.design.path}: nothing drives {what}, an input of {self.design.top}; name it in "
                         "[ports], [constants], [clock], [reset], [enable] or [handshake]"
                     )
 
@@ -151,37 +151,37 @@ class _Connections:
         for (name, element), drivers in self.drivers.items():
             for low, width, ours, _ in drivers:
                 yield f"  assign their_{name}{element}[{low + width - 1}:{low}] = {ours};"
-        spec = self.foreign.spec
-        if self.foreign.exact:
-            yield from self._exact(self.foreign.exact)
+        spec = self.design.spec
+        if self.design.exact:
+            yield from self._exact(self.design.exact)
         for output in spec.outputs:
             if output.name in raw:
                 yield f"  assign {raw[output.name]} = {self._taken(output)};"
         for name, ours in (("in_ready", "takes"), ("out_valid", "comes"), ("done", "comes")):
-            if name in self.foreign.handshake:
-                port_name, inverted = self.foreign.handshake[name]
+            if name in self.design.handshake:
+                port_name, inverted = self.design.handshake[name]
                 at = self._place(port_name, f"handshake.{name}")
                 yield f"  wire {ours} = {'!' * inverted}{_bits(at)};"
 
     def _taken(self, output: Port) -> str:
-        if output.name == FLAGS_PORT.name and self.foreign.flags:
+        if output.name == FLAGS_PORT.name and self.design.flags:
             return "{" + ", ".join(self._flag(place) for place in reversed(range(FLAG_BITS))) + "}"
-        if output.name == "result" and self.foreign.exact:
+        if output.name == "result" and self.design.exact:
             return "exact_code"
         key = f"ports.{output.name}"
-        places = [self._place(path, key) for path in self.foreign.ports[output.name]]
+        places = [self._place(path, key) for path in self.design.ports[output.name]]
         self._check_width(key, output, places)
         return "{" + ", ".join(_bits(at) for at in places) + "}"
 
     def _exact(self, parts: Exact) -> Iterator[str]:
         """`exact_code`: the number of the parts as a code of the spec's result; beyond its normal numbers NaN."""
-        spec = self.foreign.spec
+        spec = self.design.spec
         assert isinstance(spec, Dot), "the mapping has checked it"
         fmt = spec.engine.output
         significand, exponent = self._part("significand", parts.significand), self._part("exponent", parts.exponent)
         if significand.width > fmt.precision:
             raise ValueError(
-                f"{self.foreign.path}: exact.significand has {significand.width} bits; {fmt.name} holds {fmt.precision}"
+                f"{self.design.path}: exact.significand has {significand.width} bits; {fmt.name} holds {fmt.precision}"
             )
         fraction, top, bits = fmt.fraction_bits, (1 << fmt.exponent_bits) - 1, fmt.bits
         sign, nan, inf = (
@@ -211,16 +211,16 @@ class _Connections:
     def _part(self, name: str, path: str) -> Place:
         at = self._place(path, f"exact.{name}")
         if at.width != 1 and name not in ("significand", "exponent"):
-            raise ValueError(f"{self.foreign.path}: exact.{name} has {at.width} bits; name one")
+            raise ValueError(f"{self.design.path}: exact.{name} has {at.width} bits; name one")
         return at
 
     def _flag(self, bit: int) -> str:
         name = (Flags(1 << bit).name or "").lower()
-        if name not in self.foreign.flags:
+        if name not in self.design.flags:
             return "1'b0"
-        at = self._place(self.foreign.flags[name], f"flags.{name}")
+        at = self._place(self.design.flags[name], f"flags.{name}")
         if at.width != 1:
-            raise ValueError(f"{self.foreign.path}: flags.{name} has {at.width} bits; name one")
+            raise ValueError(f"{self.design.path}: flags.{name} has {at.width} bits; name one")
         return _bits(at)
 
 

@@ -1,4 +1,4 @@
-"""Strangers of other shapes, checked without a wrapper: parts of ports, arrays, structs, single flags, VHDL."""
+"""Third-party designs with other port shapes, without wrappers: parts of ports, arrays, structs, single flags, VHDL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fp9.formats import Rounding, format
 from fp9.rounding import Overflow
 from fp9.units import Cast, Dot, Fma
 from fp9_rtl import verilog
-from fp9_sim.foreign import check_rtl, load
+from fp9_sim.third_party import check_rtl, load
 
 MULTIPLIER = """\
 package acme_pkg;

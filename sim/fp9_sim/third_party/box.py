@@ -1,4 +1,4 @@
-"""Other people's Verilog as a unit to be fitted: its sums, whatever engine its mapping names."""
+"""Third-party Verilog as a unit to be fitted: its sums, whatever engine its mapping names."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from fp9.engines import MacOp
 from fp9.units import Dot, Mac
 from fp9_compare.identify import Box, Interface
 from fp9_sim.batch import FEW, verilated
-from fp9_sim.foreign.mapping import Foreign, load
-from fp9_sim.foreign.wrapper import wrapped
+from fp9_sim.third_party.mapping import Design, load
+from fp9_sim.third_party.wrapper import wrapped
 
 
 def box(path: Path) -> Box:
@@ -24,8 +24,8 @@ def box(path: Path) -> Box:
     A mac is asked with LOAD alone: each sum for itself. Raises ValueError for a mapping that is none, whose unit adds
     no products to an addend, or gives no result; MissingTool and SimulatorError as `check_rtl` does.
     """
-    foreign = load(path)
-    spec = foreign.spec
+    design = load(path)
+    spec = design.spec
     if not isinstance(spec, Dot):
         raise ValueError(
             f"{path}: a unit of kind {spec.kind} given; give one of kind dot, fma or mac, whose sums are fitted"
@@ -33,18 +33,18 @@ def box(path: Path) -> Box:
     if isinstance(spec, Mac) and (spec.engine.whole or spec.engine.chunk):
         raise ValueError(f"{path}: engine {spec.engine.name} given; give one of a mac whose every sum is its result")
     numbers = {port.name for port in spec.inputs if port.formats}
-    if lacking := [*(name for name in foreign.held if name in numbers), *({"result"} & {*foreign.without})]:
+    if lacking := [*(name for name in design.held if name in numbers), *({"result"} & {*design.without})]:
         raise ValueError(f"{path}: theirs has no {lacking[0]}; give a unit with all operands and the result")
-    if foreign.latency is None:
+    if design.latency is None:
         raise ValueError(f"{path}: no latency given; give it: no expected result finds it")
-    a, b = (getattr(spec, name)[foreign.held.get(f"{name}_format", 0)] for name in ("a", "b"))
-    interface = Interface(a, b, spec.engine.output, spec.products, foreign.any_nan)
-    return Box(foreign.top, interface, _ask(foreign, foreign.latency, spec))
+    a, b = (getattr(spec, name)[design.held.get(f"{name}_format", 0)] for name in ("a", "b"))
+    interface = Interface(a, b, spec.engine.output, spec.products, design.any_nan)
+    return Box(design.top, interface, _ask(design, design.latency, spec))
 
 
-def _ask(foreign: Foreign, latency: int, spec: Dot) -> Any:
+def _ask(design: Design, latency: int, spec: Dot) -> Any:
     # A fit asks some thousand sums.
-    unit = verilated(spec, verilog=wrapped(foreign, latency), operations=FEW)
+    unit = verilated(spec, verilog=wrapped(design, latency), operations=FEW)
     apart = {"op": int(MacOp.LOAD)} if isinstance(spec, Mac) else {}
     if spec.scale is not None:
         names = (*spec.scale_names("a"), *spec.scale_names("b"))

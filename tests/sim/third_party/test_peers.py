@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from fp9_sim.foreign.mapping import FIELDS
+from fp9_sim.third_party.mapping import FIELDS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "peers.md").read_text()
 

@@ -1,4 +1,4 @@
-"""Other people's RTL held to a unit spec: the suites on a simulator, and what explains the differences."""
+"""Third-party RTL held to a unit spec: the suites on a simulator, and what explains the differences."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from fp9_compare.diagnosis import Explained, Explanation, explain
 from fp9_compare.diagnosis.classes import is_nan, results_of
 from fp9_sim.batch.unit import verilated
 from fp9_sim.benches.scoreboard import Answers, Mismatch, mismatch, mismatches
-from fp9_sim.foreign.clocks import MOST_CLOCKS
-from fp9_sim.foreign.mapping import Foreign
-from fp9_sim.foreign.protocol import Protocol, hinted, protocol
-from fp9_sim.foreign.suites import operations
-from fp9_sim.foreign.wrapper import wrapped
 from fp9_sim.regression.run import regress
 from fp9_sim.simulators import find as tools
 from fp9_sim.simulators.build import DEFAULT_FOLDER
 from fp9_sim.simulators.find import TooFewResults
+from fp9_sim.third_party.clocks import MOST_CLOCKS
+from fp9_sim.third_party.mapping import Design
+from fp9_sim.third_party.protocol import Protocol, hinted, protocol
+from fp9_sim.third_party.suites import operations
+from fp9_sim.third_party.wrapper import wrapped
 
 SHOWN = 5
 """Differences that are shown."""
@@ -38,7 +38,7 @@ NOTHING = Explained((), 0, 0)
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a unit that is not ours did: operations, mismatches in all and the first ones, what explains them.
+    """How a third-party unit did: operations, mismatches in all and the first ones, what explains them.
 
     The first ones are those that nothing explains, where there are such. `latency` is the clocks from operands to
     result, as said or found; None where only the unit's own handshake tells. `protocol` is the run with stalls and
@@ -67,7 +67,7 @@ class Verdict:
 
 
 def check_rtl(
-    foreign: Foreign,
+    design: Design,
     simulator: str = "verilator",
     *,
     count: int = 20_000,
@@ -83,61 +83,59 @@ def check_rtl(
     """
     found = tools.find(simulator)
     suite, few = ("corner", FULL_LIMIT) if found.name == "verilator" else ("smoke", max(count, _FEW))
-    made = operations(foreign, suite, count, seed, few)
+    made = operations(design, suite, count, seed, few)
     try:
-        latency = _found_latency(foreign, made) if foreign.latency is None else foreign.latency
-        text = wrapped(foreign, latency)
+        latency = _found_latency(design, made) if design.latency is None else design.latency
+        text = wrapped(design, latency)
         run = _at_full_rate if found.name == "verilator" else _on_icarus
-        answers, violations, again = run(foreign, text, latency, made, seed, Path(build_dir))
+        answers, violations, again = run(design, text, latency, made, seed, Path(build_dir))
     except TooFewResults as error:
-        said = str(error).replace(foreign.spec.name, foreign.top)
-        return Verdict(foreign.top, found.name, None, 0, 0, (), NOTHING, (hinted(foreign, said),))
-    told = None if foreign.latency_from_handshake else latency
+        said = str(error).replace(design.spec.name, design.top)
+        return Verdict(design.top, found.name, None, 0, 0, (), NOTHING, (hinted(design, said),))
+    told = None if design.latency_from_handshake else latency
     if answers is None:
-        return Verdict(foreign.top, found.name, told, 0, 0, (), NOTHING, violations)
-    accepted = _accepted(foreign, made, answers)
+        return Verdict(design.top, found.name, told, 0, 0, (), NOTHING, violations)
+    accepted = _accepted(design, made, answers)
     first, total = mismatches(made, accepted, SHOWN)
     # Results of a stream that loses or repeats some are those of other operations: nothing explains their values.
     sound = total and not violations
-    explained = (
-        explain(made, accepted.values, any_nan=foreign.any_nan, flag_bits=foreign.flag_bits) if sound else NOTHING
-    )
+    explained = explain(made, accepted.values, any_nan=design.any_nan, flag_bits=design.flag_bits) if sound else NOTHING
     first = [mismatch(made, accepted, index) for index in explained.first_unexplained] or first
-    return Verdict(foreign.top, found.name, told, len(made), total, tuple(first), explained, violations, again)
+    return Verdict(design.top, found.name, told, len(made), total, tuple(first), explained, violations, again)
 
 
 _Ran = tuple[Answers | None, tuple[str, ...], Protocol | None]
 """The answers, None where a breach of the protocol left none; breaches; the run for them, where there was another."""
 
 
-def _at_full_rate(foreign: Foreign, text: str, latency: int, made: VectorSet, seed: int, build_dir: Path) -> _Ran:
+def _at_full_rate(design: Design, text: str, latency: int, made: VectorSet, seed: int, build_dir: Path) -> _Ran:
     """All operations on Verilator without a stall; of a clocked unit some again with stalls and resets."""
-    answers = Answers(_run(foreign, text, made.inputs), {})
-    if not foreign.spec.stages:
+    answers = Answers(_run(design, text, made.inputs), {})
+    if not design.spec.stages:
         return answers, (), None
-    again = protocol(foreign, text, latency, made, answers, seed, build_dir)
+    again = protocol(design, text, latency, made, answers, seed, build_dir)
     return answers, again.violations, again
 
 
-def _on_icarus(foreign: Foreign, text: str, latency: int, made: VectorSet, seed: int, build_dir: Path) -> _Ran:
+def _on_icarus(design: Design, text: str, latency: int, made: VectorSet, seed: int, build_dir: Path) -> _Ran:
     """All operations on Icarus, those of a clocked unit with stalls and resets."""
     run = regress(
-        foreign.spec,
+        design.spec,
         made,
         "icarus",
         seed=seed,
         verilog=text,
         build_dir=build_dir,
         latency=latency,
-        elastic=foreign.latency_from_handshake,
+        elastic=design.latency_from_handshake,
     )
-    violations = tuple(hinted(foreign, said) for said in run.violations)
+    violations = tuple(hinted(design, said) for said in run.violations)
     return run.answers if run.compared else None, violations, None
 
 
-def _run(foreign: Foreign, text: str, inputs: Columns) -> Results:
+def _run(design: Design, text: str, inputs: Columns) -> Results:
     """The answers on Verilator; the design's own messages go to standard error."""
-    unit = verilated(foreign.spec, verilog=text, operations=len(next(iter(inputs.values()))))
+    unit = verilated(design.spec, verilog=text, operations=len(next(iter(inputs.values()))))
     with _prints_aside():
         return unit(**inputs)
 
@@ -156,9 +154,9 @@ def _prints_aside() -> Iterator[None]:
         os.close(out)
 
 
-def _accepted(foreign: Foreign, made: VectorSet, answers: Answers) -> Answers:
+def _accepted(design: Design, made: VectorSet, answers: Answers) -> Answers:
     """The answers, any NaN made the expected one where any is as good."""
-    if not foreign.any_nan:
+    if not design.any_nan:
         return answers
     values = dict(answers.values)
     for port in results_of(made.unit):
@@ -173,15 +171,15 @@ _PROBED = 2_000
 """Operations that find the latency."""
 
 
-def _found_latency(foreign: Foreign, made: VectorSet) -> int:
+def _found_latency(design: Design, made: VectorSet) -> int:
     """The latency at which most answers are right: the unit taken as one of a single clock, its answers come so much
     later. Raises ValueError where too few are, and where they come in the clock of their operands."""
     rng = np.random.default_rng(0)
     chosen = rng.choice(len(made), min(_PROBED, len(made)), replace=False)
     inputs = {name: column[chosen] for name, column in made.inputs.items()}
-    answers = _run(foreign, wrapped(foreign, 1), inputs)
-    results = [port.name for port in results_of(foreign.spec) if port.name not in foreign.without]
-    names = results or [port.name for port in foreign.spec.outputs if port.name not in foreign.without]
+    answers = _run(design, wrapped(design, 1), inputs)
+    results = [port.name for port in results_of(design.spec) if port.name not in design.without]
+    names = results or [port.name for port in design.spec.outputs if port.name not in design.without]
 
     def share(late: int) -> float:
         size = len(chosen) - abs(late)
@@ -193,10 +191,10 @@ def _found_latency(foreign: Foreign, made: VectorSet) -> int:
     shares = [share(late) for late in range(min(MOST_CLOCKS, len(chosen) // 2))]
     best = int(np.argmax(shares))
     if share(-1) > max(_ENOUGH, shares[best]):
-        raise ValueError(f"{foreign.path}: results come in the clock of their operands; give latency = 0")
+        raise ValueError(f"{design.path}: results come in the clock of their operands; give latency = 0")
     if shares[best] < _ENOUGH:
         raise ValueError(
-            f"{foreign.path}: the latency is not found: at none of 1 to {MOST_CLOCKS} clocks more than "
+            f"{design.path}: the latency is not found: at none of 1 to {MOST_CLOCKS} clocks more than "
             f"{max(shares):.0%} of the results are right; give latency, and check [ports] and [reset]"
         )
     return best + 1

@@ -1,4 +1,4 @@
-"""Other people's Verilog is fitted: which engine a dot product unit is, whatever its mapping says."""
+"""Third-party Verilog is fitted: which engine a dot product unit is, whatever its mapping says."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fp9.golden import evaluate
 from fp9.units import HANDSHAKE, Dot, unit
 from fp9_compare.identify import fit
 from fp9_rtl import verilog
-from fp9_sim.foreign.box import box
+from fp9_sim.third_party.box import box
 
 
 def mapping(folder: Path, name: str, claimed: str) -> Path:
     """Verilog of one unit, said to be another."""
-    (folder / "stranger.v").write_text(verilog(unit(name)))
-    path = folder / "stranger.toml"
-    path.write_text(f'files = ["stranger.v"]\ntop = "{name}"\nlatency = 0\nunit = "{claimed}"\n')
+    (folder / "acme.v").write_text(verilog(unit(name)))
+    path = folder / "acme.toml"
+    path.write_text(f'files = ["acme.v"]\ntop = "{name}"\nlatency = 0\nunit = "{claimed}"\n')
     return path
 
 
@@ -40,11 +40,11 @@ def test_every_sum_of_a_mac_is_asked_alone(tmp_path: Path, name: str) -> None:
     """What the box gives for random sums is what the engine gives, whatever stands in the accumulator."""
     spec = unit(name)
     assert isinstance(spec, Dot)
-    (tmp_path / "stranger.v").write_text(verilog(spec))
-    path = tmp_path / "stranger.toml"
+    (tmp_path / "acme.v").write_text(verilog(spec))
+    path = tmp_path / "acme.toml"
     pins = "".join(f'{pin} = "{pin}"\n' for pin in HANDSHAKE)
     path.write_text(
-        f'files = ["stranger.v"]\ntop = "{name}"\nunit = "{name}"\nlatency = {spec.stages}\n'
+        f'files = ["acme.v"]\ntop = "{name}"\nunit = "{name}"\nlatency = {spec.stages}\n'
         f'[clock]\nport = "clk"\n[reset]\nport = "rst"\n[handshake]\n{pins}'
     )
     asked, rng = box(path), np.random.default_rng(1)

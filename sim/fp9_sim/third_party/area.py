@@ -1,4 +1,4 @@
-"""What a unit that is not ours costs in standard cells, beside ours in the same flow; the record and its table.
+"""Area and delay of a third-party design and of fp9's unit in the same synthesis flow: the record and its table.
 
 SystemVerilog that the flow does not read is made plain first, by the frontend of Yosys that reads all of it. Both have
 the same ports: what theirs lacks is held at its value, and left out, in ours as well.
@@ -18,8 +18,8 @@ from fp9_rtl.export.verilog import circuit_digest, verilog
 from fp9_rtl.synthesis.libraries import LIBRARIES, SIDE_BY_SIDE, Library
 from fp9_rtl.synthesis.run import synthesise
 from fp9_rtl.tools.yosys import run_yosys
-from fp9_sim.foreign.mapping import Foreign
-from fp9_sim.foreign.wrapper import wrapped
+from fp9_sim.third_party.mapping import Design
+from fp9_sim.third_party.wrapper import wrapped
 
 RECORD = "areas.json"
 """The name of the record, beside the mappings."""
@@ -50,35 +50,35 @@ class Area:
         return self.ours / self.theirs
 
 
-def areas(foreign: Foreign, libraries: Sequence[str | Library] = SIDE_BY_SIDE) -> list[Area]:
+def areas(design: Design, libraries: Sequence[str | Library] = SIDE_BY_SIDE) -> list[Area]:
     """Both units in each library by mappings A and B, theirs as it is checked.
 
     Raises ValueError for a result that no unit of ours gives, for a pipeline that cannot wait, whose wrapper holds a
     queue, and for files that Yosys does not read; MissingTool for a missing library or Yosys.
     """
-    if isinstance(foreign.spec, Narrowed):
-        raise ValueError(f"{foreign.path}: areas are of units, and [result] makes another of its spec; leave it out")
-    if foreign.spec.stages and "out_ready" not in foreign.handshake:
-        raise ValueError(f"{foreign.path}: areas are compared without a clock, or with a handshake of their own")
-    top = foreign.spec.name
-    theirs, ours = _plain(wrapped(foreign, 0), top), _plain(_held(foreign), top)
-    return [area for library in libraries for area in _measured(foreign, theirs, ours, library)]
+    if isinstance(design.spec, Narrowed):
+        raise ValueError(f"{design.path}: areas are of units, and [result] makes another of its spec; leave it out")
+    if design.spec.stages and "out_ready" not in design.handshake:
+        raise ValueError(f"{design.path}: areas are compared without a clock, or with a handshake of their own")
+    top = design.spec.name
+    theirs, ours = _plain(wrapped(design, 0), top), _plain(_held(design), top)
+    return [area for library in libraries for area in _measured(design, theirs, ours, library)]
 
 
-def _measured(foreign: Foreign, theirs: str, ours: str, library: str | Library) -> Iterator[Area]:
-    top, share = foreign.spec.name, foreign.share
+def _measured(design: Design, theirs: str, ours: str, library: str | Library) -> Iterator[Area]:
+    top, share = design.spec.name, design.share
     their, our = (synthesise(text, top, library=library, share=share) for text in (theirs, ours))
     for mapping in ("A", "B"):
         x, y = their.estimate(mapping), our.estimate(mapping)
         yield Area(
-            peer=foreign.path.stem,
+            peer=design.path.stem,
             library=their.library,
             mapping=mapping,
             theirs=round(x.nand2, 1),
             theirs_ns=round(x.delay_ns, 3),
             ours=round(y.nand2, 1),
             ours_ns=round(y.delay_ns, 3),
-            circuit_sha256=circuit_digest(foreign.spec),
+            circuit_sha256=circuit_digest(design.spec),
             verilog_sha256=their.verilog_sha256,
             share=share,
         )
@@ -93,27 +93,27 @@ def _plain(text: str, top: str) -> str:
         return (Path(folder) / "plain.v").read_text()
 
 
-def _held(foreign: Foreign) -> str:
+def _held(design: Design) -> str:
     """Our unit with the ports of the wrapper around theirs: inputs at their value or of one port of theirs together,
     outputs left out."""
-    spec = foreign.spec
+    spec = design.spec
     given = (*spec.control_ports, *spec.inputs, *spec.outputs)
     outputs = {port.name for port in (*spec.outputs, *spec.control_outputs)}
     ports = [f"{'output' if p.name in outputs else 'input'} wire [{p.width - 1}:0] {p.name}" for p in given]
-    left_out = [f"  assign {name} = 0;" for name in foreign.without]
-    pins = ", ".join(f".{port.name}({_pin(foreign, port.name, port.width)})" for port in given)
+    left_out = [f"  assign {name} = 0;" for name in design.without]
+    pins = ", ".join(f".{port.name}({_pin(design, port.name, port.width)})" for port in given)
     inner = replace(spec, name=f"{spec.name}_alone")  # type: ignore[call-arg]
     head = f"module {spec.name}({', '.join(ports)});"
     return "\n".join([verilog(inner), head, *left_out, f"  {inner.name} unit({pins});", "endmodule", ""])
 
 
-def _pin(foreign: Foreign, name: str, width: int) -> str:
-    if name in foreign.held:
-        return f"{width}'d{foreign.held[name]}"
-    if name in foreign.without:
+def _pin(design: Design, name: str, width: int) -> str:
+    if name in design.held:
+        return f"{width}'d{design.held[name]}"
+    if name in design.without:
         return ""
-    theirs = foreign.ports.get(name)
-    return next(first for first, places in foreign.ports.items() if places == theirs) if theirs else name
+    theirs = design.ports.get(name)
+    return next(first for first, places in design.ports.items() if places == theirs) if theirs else name
 
 
 # --- the record -----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""How operations and results wait around a unit that is not ours.
+"""How operations and results wait around a third-party unit.
 
 A pipeline of fixed latency has no way to wait: the wrapper takes operations as long as all that are under way would
 find a place in its queue of results, and marks with a bit beside the pipeline when each comes out, where the unit does
@@ -9,14 +9,14 @@ is connected to ours. A unit that takes one operation at a time has its operands
 from __future__ import annotations
 
 from fp9.units import Port
-from fp9_sim.foreign.mapping import Foreign
+from fp9_sim.third_party.mapping import Design
 
 
-def timing(foreign: Foreign, latency: int, kept: list[Port]) -> list[str]:
+def timing(design: Design, latency: int, kept: list[Port]) -> list[str]:
     """How operations and results wait: by the unit's own handshake, by its enable, or in a queue."""
-    named = foreign.handshake
-    if foreign.holds_operands:
-        return _one_at_a_time(foreign, kept)
+    named = design.handshake
+    if design.holds_operands:
+        return _one_at_a_time(design, kept)
     if "out_ready" in named:
         ready = "takes" if "in_ready" in named else "1'b1"
         return [
@@ -26,25 +26,25 @@ def timing(foreign: Foreign, latency: int, kept: list[Port]) -> list[str]:
             "  assign out_valid = comes;",
             *(f"  assign {port.name} = raw_{port.name};" for port in kept),
         ]
-    if foreign.enable:
+    if design.enable:
         return _enabled(latency, kept, "out_valid" in named)
     return _queue(latency, kept, "in_ready" in named, "out_valid" in named)
 
 
-def operand(foreign: Foreign, port: Port) -> str:
+def operand(design: Design, port: Port) -> str:
     """What drives theirs where our input is connected: the input, or the register in which its operand stands."""
-    return f"standing_{port.name}" if foreign.holds_operands else port.name
+    return f"standing_{port.name}" if design.holds_operands else port.name
 
 
-def _one_at_a_time(foreign: Foreign, kept: list[Port]) -> list[str]:
+def _one_at_a_time(design: Design, kept: list[Port]) -> list[str]:
     """One operation at a time: operands stand in registers; after `start` the unit says when it is `done`.
 
     `done` counts from the clock after `start` on, so that it may stay high until then.
     """
-    inputs = [port for port in foreign.spec.inputs if port.name not in foreign.held]
-    takes = " && takes" if "in_ready" in foreign.handshake else ""
+    inputs = [port for port in design.spec.inputs if port.name not in design.held]
+    takes = " && takes" if "in_ready" in design.handshake else ""
     return [
-        *(f"  reg [{port.width - 1}:0] {operand(foreign, port)};" for port in inputs),
+        *(f"  reg [{port.width - 1}:0] {operand(design, port)};" for port in inputs),
         *(f"  reg [{port.width - 1}:0] given_{port.name};" for port in kept),
         "  reg busy, begun, full;",
         "  assign in_ready = !busy && !full;",
@@ -55,7 +55,7 @@ def _one_at_a_time(foreign: Foreign, kept: list[Port]) -> list[str]:
         "  wire ends = busy && begun && comes;",
         "  always @(posedge clk) begin",
         "    if (take) begin",
-        *(f"      {operand(foreign, port)} <= {port.name};" for port in inputs),
+        *(f"      {operand(design, port)} <= {port.name};" for port in inputs),
         "    end",
         "    if (ends) begin",
         *(f"      given_{port.name} <= raw_{port.name};" for port in kept),
