@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from tests.costs import Meter
+from tests.support.costs import Meter
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

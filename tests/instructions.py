@@ -2,8 +2,8 @@
 
     FP9_REFERENCES=FOLDER python -m tests.instructions docs/accumulators.md
 
-FOLDER holds `isa` (see `tests.outside`). A row that differs ends it. The record is written beside the pictures of the
-page, as `accumulators/instructions.json`.
+FOLDER holds `isa` (see `tests.support.outside`). A row that differs ends it. The record is written beside the
+pictures of the page, as `accumulators/instructions.json`.
 """
 
 from __future__ import annotations

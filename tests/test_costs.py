@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from tests.costs import CHILDREN, COMPILING, OWN, SHOWN, Meter, lines
+from tests.support.costs import CHILDREN, COMPILING, OWN, SHOWN, Meter, lines
 
 
 def test_the_dearest_causes_come_first_and_below_all_of_them() -> None:

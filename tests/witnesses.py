@@ -2,8 +2,8 @@
 
     FP9_REFERENCES=FOLDER python -m tests.witnesses CLONE docs/accumulators.md
 
-FOLDER holds `isa` (see `tests.outside`), CLONE is one of MATLAB-tensor-core. The record is written beside the pictures
-of the page, as `accumulators/witnesses.json`; that of mmasim, `accumulators/mmasim.json`, is read there.
+FOLDER holds `isa` (see `tests.support.outside`), CLONE is one of MATLAB-tensor-core. The record is written beside the
+pictures of the page, as `accumulators/witnesses.json`; that of mmasim, `accumulators/mmasim.json`, is read there.
 """
 
 from __future__ import annotations

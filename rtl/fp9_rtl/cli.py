@@ -36,8 +36,8 @@ MEASURED = "what was measured is kept; run the same command again, and the rest 
 
 def _studies() -> Iterable[str]:
     with extra("rtl"):
-        from fp9_rtl.studies import job as study_job  # optional, slow to load
-    return study_job.questions()
+        from fp9_rtl.studies import run_studies  # optional, slow to load
+    return run_studies.questions()
 
 
 def _libraries() -> Iterable[str]:
@@ -162,16 +162,16 @@ def study(
       fp9 study --out docs/study
     """
     with extra("rtl"):
-        from fp9_rtl.studies import job as study_job  # optional, slow to load
+        from fp9_rtl.studies import run_studies  # optional, slow to load
         from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE  # slow to load
     if only_list:
-        questions = study_job.questions()
+        questions = run_studies.questions()
         rows = list(questions.items())
         show(questions, as_json, table("Studies", ["name", "question"], rows))
         return
     keeps(MEASURED)
     with anew(again), progress_bar(keep=True) as progress:
-        written = study_job.run(names, out, progress, libraries or SIDE_BY_SIDE)
+        written = run_studies.run(names, out, progress, libraries or SIDE_BY_SIDE)
     record = {name: [str(path) for path in paths] for name, paths in written.items()}
     show(record, as_json, table(f"Written to {out}", ["study", "page"], [(n, paths[0]) for n, paths in record.items()]))
 

@@ -16,8 +16,8 @@ from fp9_rtl.accumulators.chunks import ChunkSum, Total
 from fp9_rtl.accumulators.kulisch import kulisch_stages
 from fp9_rtl.accumulators.register import Accumulator
 from fp9_rtl.casts import target
+from fp9_rtl.casts.cast_steps import cast_steps
 from fp9_rtl.casts.lanes import RunningAmax
-from fp9_rtl.casts.steps import cast_steps
 from fp9_rtl.casts.upcast import UpcastStep
 from fp9_rtl.fpu import steps as fpu
 from fp9_rtl.operands.unit import Decode
@@ -26,10 +26,10 @@ from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.step import Step, chain
 from fp9_rtl.pipelines.cut import cut
 from fp9_rtl.pipelines.elastic import Combinational, Pipeline, StreamComponent
-from fp9_rtl.quantisers import steps as quantisers
+from fp9_rtl.quantisers import quantiser_steps as quantisers
 from fp9_rtl.quantisers.block import Block
+from fp9_rtl.sums import engine_step as sums
 from fp9_rtl.sums import gating
-from fp9_rtl.sums import steps as sums
 
 
 def build(unit: Unit) -> wiring.Component:

@@ -24,7 +24,7 @@ from fp9.vectors.encodings import FILE_FORMATS
 from fp9_compare.diagnosis.libraries import LIBRARIES as LIBRARIES_OF_OTHERS
 from fp9_ml.experiments.catalogue import CLAIMS
 from fp9_ml.recipes import RECIPES
-from fp9_rtl.studies import job
+from fp9_rtl.studies import run_studies
 from fp9_rtl.synthesis.fpga import DEVICES
 from fp9_rtl.synthesis.libraries import LIBRARIES
 from fp9_sim import SIMULATORS
@@ -60,7 +60,7 @@ def offered(line: str) -> list[str]:
         ("fp9 sim fma_fp32 --simulator ", SIMULATORS),
         ("fp9 synth fma_fp32 --library ", tuple(LIBRARIES)),
         ("fp9 synth fma_fp32 --fpga ", DEVICES),
-        ("fp9 study ", job.questions()),
+        ("fp9 study ", run_studies.questions()),
         ("fp9 cache ", KINDS),
         ("fp9 recipes ", RECIPES),
         ("fp9 recipes --reproduce ", CLAIMS),

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.rosters import EVERY_FORMAT
+from tests.support.rosters import EVERY_FORMAT
 
 import fp9
 from fp9.engines import ENGINES

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from tests.outside import reference
+from tests.support.outside import reference
 
 import fp9
 from fp9.cli import main

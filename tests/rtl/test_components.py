@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import (
+from tests.rtl.compared import assert_equal
+from tests.support.rosters import (
     ACCUMULATORS,
     CAST_SOURCES,
     CIRCUIT_TARGETS,
@@ -19,7 +20,6 @@ from tests.rosters import (
     roundings_of,
     thinned,
 )
-from tests.rtl.compared import assert_equal
 
 from fp9.engines import ENGINES, Engine, engine
 from fp9.formats import HFP8_BIASES, Format, Rounding, format

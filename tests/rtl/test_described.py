@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from tests import described
 from tests.rtl.compared import Columns, assert_equal
 from tests.rtl.conftest import Simulate
 from tests.rtl.netlist import evaluated
+from tests.support import described
 
 from fp9.engines import Engine
 from fp9.formats import FixedFormat, Format, Specials, fixed_format, format

@@ -12,8 +12,8 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib.wiring import Component, In, Out
 from amaranth.sim import Simulator, SimulatorContext
 from numpy.typing import NDArray
-from tests.rosters import one_of_each_kind
 from tests.rtl.netlist import evaluated
+from tests.support.rosters import one_of_each_kind
 
 from fp9.units import Unit
 from fp9.vectors import sets as vectors

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(os.environ.get("FP9_REFERENCES", Path(__file__).parents[2] / "shared"))
+FOLDER = Path(os.environ.get("FP9_REFERENCES", Path(__file__).parents[3] / "shared"))
 """Holds `chips` and `isa`; beside the checkout, or where FP9_REFERENCES says."""
 
 

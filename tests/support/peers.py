@@ -1,4 +1,4 @@
-"""The record of third-party units: `python -m tests.peers` checks every unit of the table in docs/peers.md.
+"""The record of third-party units: `python -m tests.support.peers` checks every unit of the table in docs/peers.md.
 
 Each needs its repository in docs/peers/clones; with names as arguments those alone are checked again. Operations that
 the page names are asked, too.
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 FOLDER, RECORD = DOCS / "peers", DOCS / "peers" / "verdicts.json"
 
 _ROW = re.compile(r"^\| `(\w+)` \| \S+/\S+, (?:.* of )?(\w+) \|((?: [\d,]+ \|){3}) (.*) \|$", re.MULTILINE)

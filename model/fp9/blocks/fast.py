@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fp9.kernels.blocks import Grid, Steps
+    from fp9.kernels.block_casts import Grid, Steps
 
     Work = Callable[[NDArray[np.uint32], NDArray[Any], NDArray[np.uint8]], None]
 
@@ -54,7 +54,7 @@ def fast_blocks(
 
 
 def _powers(block: BlockFormat, rule: ScaleRule) -> Work | None:
-    from fp9.kernels import blocks as kernels  # slow to load
+    from fp9.kernels import block_casts as kernels  # slow to load
 
     steps, element = _steps(block, rule), block.element
     if isinstance(element, ScaledInteger):
@@ -69,7 +69,7 @@ def _powers(block: BlockFormat, rule: ScaleRule) -> Work | None:
 @functools.cache
 def _steps(block: BlockFormat, rule: ScaleRule) -> Steps:
     """The rule as thresholds on the fraction of amax: found by bisection of the rule itself."""
-    from fp9.kernels.blocks import Steps  # slow to load
+    from fp9.kernels.block_casts import Steps  # slow to load
 
     def code(exponent: int, fraction: int) -> int:
         amax = np.array([np.ldexp(1.0 + fraction / BINARY32.hidden, exponent)])
@@ -93,7 +93,7 @@ def _first_above(code: Callable[[int], int]) -> int:
 
 
 def _grid(fmt: FixedFormat) -> Grid:
-    from fp9.kernels.blocks import Grid  # slow to load
+    from fp9.kernels.block_casts import Grid  # slow to load
 
     shift = BINARY32.fraction_bits - fmt.fraction_bits
     lowest = fmt.lowest_exponent + BINARY32.bias
@@ -117,7 +117,7 @@ def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work
         return None
     if rule.rounding not in (Rounding.RNE, Rounding.RUP):
         return None
-    from fp9.kernels import blocks as kernels  # slow to load
+    from fp9.kernels import block_casts as kernels  # slow to load
 
     nan = found.nan_code(False)
     assert nan is not None, "every scale has a NaN"

@@ -9,9 +9,9 @@ import numpy as np
 from fp9.casts.arrays import decode_to
 from fp9.golden.selects import factor_values, variants
 from fp9.golden.terms import terms_of
-from fp9.kernels import accumulators as mac_kernels
+from fp9.kernels import accumulator_steps as mac_kernels
 from fp9.kernels import fused as dot_kernels
-from fp9.kernels import kulisch as kulisch_kernels
+from fp9.kernels import kulisch_steps as kulisch_kernels
 from fp9.sums.general import engine_numbers, output_rounding, step_rounding
 from fp9.sums.operands import bit_range
 from fp9.sums.products import EngineKernel

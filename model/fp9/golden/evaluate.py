@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from fp9.golden import accumulators, quantisers, steps
+from fp9.golden import accumulators, quantisers, stateless
 from fp9.units import Cast, Columns, Decoder, Dot, Fpu, Mac, Quantiser, Results, Unit, Upcast
 
 
@@ -18,10 +18,10 @@ def evaluate(unit: Unit, inputs: Columns) -> Results:
     raise TypeError(f"{type(unit).__name__} given; give a unit that the model knows")
 
 
-evaluate.register(Decoder, steps.decoder)
-evaluate.register(Upcast, steps.upcast)
-evaluate.register(Cast, steps.cast)
+evaluate.register(Decoder, stateless.decoder)
+evaluate.register(Upcast, stateless.upcast)
+evaluate.register(Cast, stateless.cast)
 evaluate.register(Quantiser, quantisers.quantiser)
-evaluate.register(Dot, steps.step)
-evaluate.register(Fpu, steps.fpu)
+evaluate.register(Dot, stateless.step)
+evaluate.register(Fpu, stateless.fpu)
 evaluate.register(Mac, accumulators.mac)

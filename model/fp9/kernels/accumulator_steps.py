@@ -6,8 +6,8 @@ import numpy as np
 
 from fp9.engines import MacOp
 from fp9.kernels.compiled import kernel
+from fp9.kernels.engine_steps import as_addend, take_step
 from fp9.kernels.fused import code_value, finish, sum_to_odd
-from fp9.kernels.steps import as_addend, take_step
 
 _LOAD, _CLEAR, _FOLD = int(MacOp.LOAD), int(MacOp.CLEAR), int(MacOp.FOLD)
 

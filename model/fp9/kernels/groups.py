@@ -8,10 +8,10 @@ import numpy as np
 
 from fp9.kernels.bits import bits_float64, float64_bits
 from fp9.kernels.compiled import called, inlined, kernel
+from fp9.kernels.engine_steps import as_addend, cut, finish_aligned, power
 from fp9.kernels.floats import rounded_sum, truncate
 from fp9.kernels.fused import code_value, finish, sum_to_odd
 from fp9.kernels.round64 import INF_BITS
-from fp9.kernels.steps import as_addend, cut, finish_aligned, power
 
 
 @inlined

@@ -8,10 +8,10 @@ import numpy as np
 
 from fp9.kernels.bits import bits_float64, float64_bits
 from fp9.kernels.compiled import inlined, kernel
+from fp9.kernels.engine_steps import ALIGNED, INSIDE, join_halves
 from fp9.kernels.floats import floor, round64, rounded_sum, truncate
 from fp9.kernels.matrices import TILE
 from fp9.kernels.round64 import INF_BITS
-from fp9.kernels.steps import ALIGNED, INSIDE, join_halves
 
 _NOTHING = 2.0**-800
 """Stands for the largest product's power of two where there is none."""

@@ -13,14 +13,14 @@ import functools
 
 import numpy as np
 
-from fp9.suites.chunks import random_chunks
+from fp9.suites.accumulators.chunk_ends import random_chunks
 from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value
 from fp9.suites.corner import corner
-from fp9.suites.exact import finite_factors, random_kulisch
-from fp9.suites.quantisers import quantiser_random
-from fp9.suites.scales import drawn_scales, with_scales
+from fp9.suites.quantisers.corner import quantiser_random
 from fp9.suites.smoke import smoke
-from fp9.suites.sums import near_product
+from fp9.suites.sums.corner import near_product
+from fp9.suites.sums.exact import finite_factors, random_kulisch
+from fp9.suites.sums.scale_columns import drawn_scales, with_scales
 from fp9.units import Dot, Mac, Quantiser, Unit
 
 SUITES = ("smoke", "corner", "random", "full")

@@ -11,27 +11,31 @@ import numpy as np
 
 from fp9.formats import Rounding
 from fp9.rounding import Overflow
-from fp9.suites.accumulators import SPAN, class_corner, loaded, mac_corner
-from fp9.suites.apart import apart_corner
-from fp9.suites.behind import behind_corner
-from fp9.suites.beyond import beyond_corner
-from fp9.suites.casts import cast_corner
-from fp9.suites.chunks import chunk_corner
+from fp9.suites.accumulators.chunk_ends import chunk_corner
+from fp9.suites.accumulators.sequences import SPAN, class_corner, loaded, mac_corner
+from fp9.suites.casts.corner import cast_corner
 from fp9.suites.columns import Inputs, classes, concatenated, drawn_port, every_value, fixed, table_columns
-from fp9.suites.exact import exact_corner, kulisch_corner
-from fp9.suites.far import far_corner
-from fp9.suites.full import full_corner
-from fp9.suites.gone import gone_corner
-from fp9.suites.infinite import infinite_corner
-from fp9.suites.left import left_corner
-from fp9.suites.lost import lost_addend_corner, lost_corner, lost_sum_corner
-from fp9.suites.low import low_corner
-from fp9.suites.quantisers import quantiser_corner
-from fp9.suites.reaching import reaching_corner
-from fp9.suites.scaled import paired_corner, scaled_corner
-from fp9.suites.steps import steps_corner
-from fp9.suites.sums import OPERATIONS, sum_corner
-from fp9.suites.wide import wide_corner
+from fp9.suites.quantisers.corner import quantiser_corner
+from fp9.suites.sums.alignment_loss import (
+    alignment_loss_corner,
+    alignment_loss_of_addend_corner,
+    alignment_loss_of_sum_corner,
+)
+from fp9.suites.sums.bit_far_below_result import bit_far_below_corner
+from fp9.suites.sums.cancellation_in_steps import cancellation_in_steps_corner
+from fp9.suites.sums.cancelled_infinity import cancelled_infinity_corner
+from fp9.suites.sums.carry_into_normal import carry_into_normal_corner
+from fp9.suites.sums.carry_out import carry_out_corner
+from fp9.suites.sums.corner import OPERATIONS, sum_corner
+from fp9.suites.sums.exact import exact_corner, kulisch_corner
+from fp9.suites.sums.loss_before_last_step import loss_before_last_step_corner
+from fp9.suites.sums.overflowing_products import overflowing_products_corner
+from fp9.suites.sums.residue_of_cancellation import residue_corner
+from fp9.suites.sums.rounded_up_to_normal import rounded_up_to_normal_corner
+from fp9.suites.sums.scaled import paired_corner, scaled_corner
+from fp9.suites.sums.second_block_after_cancellation import second_block_corner
+from fp9.suites.sums.underflowed_chunk import underflowed_chunk_corner
+from fp9.suites.sums.wide_product import wide_corner
 from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Quantiser, Unit, Upcast
 
 _SPECIAL = 1 / 16
@@ -57,63 +61,71 @@ corner.register(Quantiser, quantiser_corner)
 
 @corner.register
 def _(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """The sums' corners and those of several products; what is `beyond` the largest result, `behind` what a step keeps,
-    beside the `infinite`; pairs of scales; what is `lost` below a window; what is `left` of large products; what is
-    `gone` but for a flag, and what is `reaching` the normal numbers; then those of `_LATER`."""
-    parts = [sum_corner(unit, rng), *_of_families((_several_corner, *_FURTHER), unit, rng)]
-    return concatenated([*parts, *_of_families(_LATER, unit, rng.spawn(1)[0])])
+    """Operations of one product and an addend, then those of every case of `DOT_FAMILIES`."""
+    return concatenated([sum_corner(unit, rng), *_of_families(DOT_FAMILIES, unit, rng)])
 
 
-def _of_families(
-    families: Iterable[Callable[[Any, np.random.Generator], Iterator[Inputs]]], unit: Dot, rng: np.random.Generator
-) -> Iterator[Inputs]:
-    return (columns for family in families for columns in family(unit, rng))
+def _of_families(streams: Iterable[Iterable[Family]], unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+    for number, families in enumerate(streams):
+        stream = rng.spawn(1)[0] if number else rng
+        for family in families:
+            yield from family(unit, stream)
 
 
 def _several_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Where several products are summed exactly, the operations of `exact`; where scales multiply them, of `scaled`."""
+    """Exact sums of several products, and sums that scales multiply."""
     if unit.products > 1 and unit.engine.window is None:
         yield exact_corner(unit, rng)
     if unit.products > 1 and unit.scale is not None:
         yield scaled_corner(unit, rng)
 
 
-_FURTHER = (
-    beyond_corner,
-    behind_corner,
-    infinite_corner,
-    paired_corner,
-    lost_corner,
-    lost_addend_corner,
-    lost_sum_corner,
-    left_corner,
-    gone_corner,
-    reaching_corner,
+Family = Callable[[Any, np.random.Generator], Iterator[Inputs]]
+"""Columns of one corner case; nothing for a unit without it."""
+
+DOT_FAMILIES: tuple[tuple[Family, ...], ...] = (
+    (
+        _several_corner,
+        overflowing_products_corner,
+        loss_before_last_step_corner,
+        cancelled_infinity_corner,
+        paired_corner,
+        alignment_loss_corner,
+        alignment_loss_of_addend_corner,
+        alignment_loss_of_sum_corner,
+        residue_corner,
+        underflowed_chunk_corner,
+        rounded_up_to_normal_corner,
+    ),
+    (carry_out_corner, cancellation_in_steps_corner, carry_into_normal_corner, second_block_corner),
 )
-"""Families of the dot products whose engines call for them."""
+"""Corner cases of dot products, by the stream of random numbers that they share.
 
-_LATER = full_corner, steps_corner, low_corner, apart_corner
-"""Further ones, which stand behind all others and draw apart from them, so that these stay what they are."""
+A case that is added in a new stream leaves the operations of all others as they are.
+"""
 
-_LATER_OF_ACCUMULATORS = full_corner, class_corner
-"""The same of accumulators without chunks."""
+STEP_FAMILIES = _several_corner, paired_corner, bit_far_below_corner, rounded_up_to_normal_corner
+"""Corner cases of one step of an accumulator without chunks; each step adds to the total before it."""
+
+LOADED_FAMILIES = carry_out_corner, class_corner
+"""Corner cases of such an accumulator whose operations load the addend first."""
 
 
 @corner.register
 def _(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Sequences around the sums' corners, those of several products, pairs of scales, what is `far`, and what is
-    `reaching` the normal numbers, then those of `_LATER_OF_ACCUMULATORS`; with chunks as `chunks` says, and for a
-    Kulisch accumulator as `exact`."""
+    """Sequences of steps of `STEP_FAMILIES`, then operations of `LOADED_FAMILIES`.
+
+    An accumulator with chunks has the operations of `chunk_corner`, a fixed-point register those of `kulisch_corner`.
+    """
     if unit.engine.whole:
         return kulisch_corner(unit, rng)
     if unit.chunk_steps:
         return chunk_corner(unit, sum_corner(unit, rng, 1 / 3 if unit.products == 1 else 1 / 6), rng)
     step = sum_corner(unit, rng, 1 / SPAN)
-    families = (_several_corner, paired_corner, far_corner, reaching_corner)
-    further = (_shuffled(part, rng) for part in _of_families(families, unit, rng))
+    further = (_shuffled(part, rng) for part in _of_families((STEP_FAMILIES,), unit, rng))
     sequences = mac_corner(unit, concatenated([step, *further]), rng)
-    later = _of_families(_LATER_OF_ACCUMULATORS, unit, rng.spawn(1)[0])
-    return concatenated([sequences, *(loaded(unit, part) for part in later)])
+    loads = _of_families((LOADED_FAMILIES,), unit, rng.spawn(1)[0])
+    return concatenated([sequences, *(loaded(unit, part) for part in loads)])
 
 
 def _shuffled(columns: Inputs, rng: np.random.Generator) -> Inputs:

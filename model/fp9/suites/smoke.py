@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from fp9.golden import evaluate
 from fp9.kernels import kernel
-from fp9.suites.chunks import GROUP, last_groups
+from fp9.suites.accumulators.chunk_ends import GROUP, last_groups
 from fp9.suites.columns import Inputs, every_value, fixed
-from fp9.suites.landmarks import all_zero, drawn_landmarks
-from fp9.suites.quantisers import quantiser_smoke
+from fp9.suites.cover_points import all_zero, drawn_landmarks
+from fp9.suites.quantisers.corner import quantiser_smoke
 from fp9.units import Dot, Mac, Quantiser, Results, Unit
 
 SMOKE_COUNT = 960

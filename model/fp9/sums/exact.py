@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from fp9.casts.sources import read_only
 from fp9.engines import Engine
 from fp9.formats.host import BINARY64
-from fp9.kernels import chains as chain_kernels
 from fp9.kernels import matrices as matmul_kernels
+from fp9.kernels.tiles import chains as chain_kernels
 from fp9.sums.general import GeneralSums
 from fp9.sums.operands import Span
 from fp9.sums.rounders import can_round, rounder, tiny_below

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from fp9.casts.sources import read_only
 from fp9.engines import Engine, Truncation, check_grouped
 from fp9.formats.host import BINARY32
-from fp9.kernels import chains as chain_kernels
 from fp9.kernels import groups as kernels
+from fp9.kernels.tiles import chains as chain_kernels
 from fp9.sums.general import engine_numbers, step_rounding
 from fp9.sums.operands import Span
 from fp9.sums.rounders import rounder

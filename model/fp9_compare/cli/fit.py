@@ -89,9 +89,10 @@ def fit(
 
 def _write_programs(interface: Interface, seed: int, cuda: Path | None, hip: Path | None, as_json: bool) -> None:
     from fp9.system.files import write_whole  # slow to load
-    from fp9_compare.identify import sources  # slow to load
+    from fp9_compare.identify.probes import gpu_programs  # slow to load
 
-    texts = [(path, source(interface, seed)) for path, source in ((cuda, sources.cuda), (hip, sources.hip)) if path]
+    sources = (cuda, gpu_programs.cuda), (hip, gpu_programs.hip)
+    texts = [(path, source(interface, seed)) for path, source in sources if path]
     for path, text in texts:
         write_whole(path, text)
     written = [str(path) for path, _ in texts]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fp9.units import Unit
-from fp9_compare.diagnosis import flags, formats, roundings, specials, sums
+from fp9_compare.diagnosis import flags, formats, roundings, specials
+from fp9_compare.diagnosis import sum_differences as sums
 from fp9_compare.diagnosis.difference import Difference, changed
 
 

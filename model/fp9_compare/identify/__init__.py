@@ -1,8 +1,8 @@
 """Which accumulator a unit is: probes of a black box or measured rows, and the engines that explain them."""
 
 from fp9_compare.identify.box import Box
+from fp9_compare.identify.identification import Fit, fit
 from fp9_compare.identify.interface import Interface
-from fp9_compare.identify.job import Fit, fit
 from fp9_compare.identify.measured import Explained, fit_rows
 from fp9_compare.identify.opened import opened
 from fp9_compare.identify.rows import Rows, read

@@ -11,13 +11,13 @@ import numpy as np
 from fp9.engines import ENGINES, Engine
 from fp9_compare.identify import fields
 from fp9_compare.identify.box import Box
-from fp9_compare.identify.edges import edges, residuals
 from fp9_compare.identify.evidence import Evidence
 from fp9_compare.identify.idle import plain
 from fp9_compare.identify.interface import Interface
 from fp9_compare.identify.mending import mended
 from fp9_compare.identify.neighbours import grouped, mutants, orders, paired
-from fp9_compare.identify.probes import drawn, structured, thinned
+from fp9_compare.identify.probes.edges import edges, residuals
+from fp9_compare.identify.probes.structured import drawn, structured, thinned
 from fp9_compare.identify.search import explainer
 from fp9_compare.identify.vectors import Predictions, Vectors
 

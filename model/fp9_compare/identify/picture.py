@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from fp9_compare.identify.job import Fit
+    from fp9_compare.identify.identification import Fit
 
 
 def write(found: Fit, path: Path) -> None:

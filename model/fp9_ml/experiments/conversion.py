@@ -11,10 +11,10 @@ import math
 import numpy as np
 
 from fp9.formats import format
-from fp9_ml.experiments.characters import AFTER_NORM, LINEAR, Parameters, Product, blas, forward
-from fp9_ml.experiments.layers import Numbers, log_softmax
-from fp9_ml.experiments.products import EightBit, Pair, eight_bit, through
-from fp9_ml.experiments.train import Trained
+from fp9_ml.experiments.networks.characters import AFTER_NORM, LINEAR, Parameters, Product, blas, forward
+from fp9_ml.experiments.networks.layer_products import EightBit, Pair, eight_bit, through
+from fp9_ml.experiments.networks.layers import Numbers, log_softmax
+from fp9_ml.experiments.networks.train import Trained
 from fp9_ml.recipes import smooth
 from fp9_ml.recipes.calibration import best_pair, pairs_of
 

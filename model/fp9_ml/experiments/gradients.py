@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from fp9_ml.experiments.characters import LINEAR, Parameters, backward, blas_back, forward
-from fp9_ml.experiments.layers import Numbers, cross_entropy
-from fp9_ml.experiments.products import through
-from fp9_ml.experiments.train import Trained
+from fp9_ml.experiments.networks.characters import LINEAR, Parameters, backward, blas_back, forward
+from fp9_ml.experiments.networks.layer_products import through
+from fp9_ml.experiments.networks.layers import Numbers, cross_entropy
+from fp9_ml.experiments.networks.train import Trained
 
 BATCH = 16
 

@@ -19,11 +19,11 @@ from fp9.casts.arrays import decode, encode
 from fp9.engines import ENGINES
 from fp9.formats import floor_log2, format
 from fp9.system.files import write_whole
-from fp9_ml.experiments.characters import CONTEXT, backward, blas_back, forward
 from fp9_ml.experiments.conversion import layer_inputs, with_outliers
-from fp9_ml.experiments.layers import Numbers, cross_entropy
 from fp9_ml.experiments.machines import EVERY, FALLS, FORMAT, falling, falling_amax
-from fp9_ml.experiments.train import Trained, load
+from fp9_ml.experiments.networks.characters import CONTEXT, backward, blas_back, forward
+from fp9_ml.experiments.networks.layers import Numbers, cross_entropy
+from fp9_ml.experiments.networks.train import Trained, load
 from fp9_ml.recipes import (
     Adaptive,
     Backoff,

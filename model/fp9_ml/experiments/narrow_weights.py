@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.casts.arrays import decode
-from fp9_ml.experiments.digits import images_and_labels
-from fp9_ml.experiments.layers import Numbers, cross_entropy
+from fp9_ml.experiments.networks.digits import images_and_labels
+from fp9_ml.experiments.networks.layers import Numbers, cross_entropy
 from fp9_ml.recipes import Recipe, Ring, RoundOff, recipe
 
 SIZES = (64, 64, 32, 10)

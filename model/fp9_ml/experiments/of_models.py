@@ -10,9 +10,9 @@ from collections.abc import Callable
 from fp9_ml.experiments.claims import GRAPHCORE, HFP8, HIF8, Claim, Progress, Values, at_least, at_most, over, value
 from fp9_ml.experiments.conversion import conversions, conversions_with_outliers, weight_biases
 from fp9_ml.experiments.gradients import gradient_errors, softmax_ties
+from fp9_ml.experiments.networks.train import SEED, Trained, load, train
 from fp9_ml.experiments.renorming import WAYS, batch_norms
 from fp9_ml.experiments.store import Store
-from fp9_ml.experiments.train import SEED, Trained, load, train
 
 
 def model(seed: int, progress: Progress | None = None) -> Trained:

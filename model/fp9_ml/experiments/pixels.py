@@ -10,8 +10,8 @@ import functools
 import numpy as np
 
 from fp9_ml.experiments.claims import Progress
-from fp9_ml.experiments.digits import data_set
-from fp9_ml.experiments.layers import Adam, Numbers
+from fp9_ml.experiments.networks.digits import data_set
+from fp9_ml.experiments.networks.layers import Adam, Numbers
 from fp9_ml.experiments.store import Store
 from fp9_ml.recipes import Recipe, recipe
 

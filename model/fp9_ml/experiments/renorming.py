@@ -9,7 +9,7 @@ import numpy as np
 from fp9.casts.arrays import decode, encode
 from fp9.formats import Format, format
 from fp9.sums.products import dot
-from fp9_ml.experiments.convolutions import (
+from fp9_ml.experiments.networks.convolutions import (
     Digits,
     Moments,
     Parameters,
@@ -20,8 +20,8 @@ from fp9_ml.experiments.convolutions import (
     initial,
     plain,
 )
-from fp9_ml.experiments.layers import Adam, Numbers, cross_entropy
-from fp9_ml.experiments.products import eight_bit, through
+from fp9_ml.experiments.networks.layer_products import eight_bit, through
+from fp9_ml.experiments.networks.layers import Adam, Numbers, cross_entropy
 
 EPOCHS = 25
 BATCH = 32

@@ -12,7 +12,7 @@ from typing import Any
 from fp9.system.files import write_whole
 from fp9_ml.experiments.catalogue import CLAIMS, claim
 from fp9_ml.experiments.claims import Claim, Progress, Values
-from fp9_ml.experiments.page import page
+from fp9_ml.experiments.claims_page import page
 from fp9_ml.experiments.store import Store
 
 PAGE = "reproduced.md"

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9_ml.experiments.characters import CONTEXT, LINEAR, Parameters, backward, forward, initial
-from fp9_ml.experiments.layers import Adam, Numbers, cross_entropy
+from fp9_ml.experiments.networks.characters import CONTEXT, LINEAR, Parameters, backward, forward, initial
+from fp9_ml.experiments.networks.layers import Adam, Numbers, cross_entropy
+from fp9_ml.experiments.networks.train import BATCH, HELD_OUT, Trained, load, manual
 from fp9_ml.experiments.store import State, Store
-from fp9_ml.experiments.train import BATCH, HELD_OUT, Trained, load, manual
 from fp9_ml.recipes import LayerState, Recipe, Saved, gradients_are_finite, recipe
 
 Progress = Callable[[str, int, int], None]

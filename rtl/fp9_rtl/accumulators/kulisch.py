@@ -24,8 +24,8 @@ from fp9_rtl.pipelines.cut import clock, cut
 from fp9_rtl.pipelines.elastic import Combinational, ElasticStage, Pipeline, StreamComponent
 from fp9_rtl.pipelines.netlist import netlist
 from fp9_rtl.rounding.rounder import Round
+from fp9_rtl.sums.fixed.fixed_sum import product_steps
 from fp9_rtl.sums.fixed.places import Window, register_facts, register_window
-from fp9_rtl.sums.fixed.steps import product_steps
 from fp9_rtl.sums.fixed.sum import Normalise, placed_product
 from fp9_rtl.sums.terms import carry_save
 

@@ -11,7 +11,7 @@ from fp9.units import Mac, MacOp
 from fp9_rtl.parts.layouts import flags_layout
 from fp9_rtl.parts.step import chain
 from fp9_rtl.pipelines.elastic import ElasticStage
-from fp9_rtl.sums.steps import sum_steps
+from fp9_rtl.sums.engine_step import sum_steps
 
 
 class StepLoop:

@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fp9.units import Unit
-from fp9_rtl.export.text.circuit import Path
-from fp9_rtl.export.text.steps import Edge, Step, Steps
+from fp9_rtl.export.text.circuits.circuit import Path
+from fp9_rtl.export.text.equal_modules import Edge, Step, Steps
 from fp9_rtl.export.text.writer import common_start
 from fp9_rtl.export.verilog import unit_steps
 

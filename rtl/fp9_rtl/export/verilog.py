@@ -22,8 +22,8 @@ from fp9.units import Unit
 from fp9_rtl.components import build
 from fp9_rtl.export.header import header
 from fp9_rtl.export.port_types import port_types
-from fp9_rtl.export.text.digest import digest
-from fp9_rtl.export.text.steps import Steps
+from fp9_rtl.export.text.circuits.digest import digest
+from fp9_rtl.export.text.equal_modules import Steps
 from fp9_rtl.export.text.types import Types
 from fp9_rtl.export.text.writer import Writer
 from fp9_rtl.tools.cache import load, store

@@ -19,7 +19,7 @@ from amaranth.lib import data
 from fp9.units import Quantiser
 from fp9_rtl.casts.lanes import largest
 from fp9_rtl.pipelines.elastic import StreamComponent
-from fp9_rtl.quantisers.steps import beside_scale, scaled_layout, scales_of
+from fp9_rtl.quantisers.quantiser_steps import beside_scale, scaled_layout, scales_of
 
 
 class Block(StreamComponent):

@@ -14,8 +14,8 @@ from amaranth.lib import data
 from fp9.rounding import Rounding
 from fp9.scaling import ScaleRule
 from fp9.units import Quantiser
+from fp9_rtl.casts.cast_steps import lane_steps
 from fp9_rtl.casts.lanes import EachLane, lane_layout, lane_name, largest
-from fp9_rtl.casts.steps import lane_steps
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.step import Step, forward

@@ -24,10 +24,10 @@ from fp9_rtl.rounding.facts import sum_facts
 from fp9_rtl.rounding.rounder import Round
 from fp9_rtl.sums import adder, gating, pair, scaled
 from fp9_rtl.sums.chunks import chunk_steps
-from fp9_rtl.sums.fixed import steps as fixed_point
+from fp9_rtl.sums.fixed import fixed_sum as fixed_point
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 from fp9_rtl.sums.scaling import scale_names
-from fp9_rtl.sums.window import steps as window
+from fp9_rtl.sums.window import window_sum as window
 
 
 def _is_one_sum_of_several(unit: Dot) -> bool:

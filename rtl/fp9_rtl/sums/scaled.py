@@ -26,7 +26,7 @@ from fp9_rtl.sums.blocks import AddBlocks, ScaleBlocks, SumBlocks
 from fp9_rtl.sums.fixed.sum import placed_product
 from fp9_rtl.sums.scaling import ScaledTerm, ScaleFields, scale_names
 from fp9_rtl.sums.terms import classify, signed_sum
-from fp9_rtl.sums.window import steps as window
+from fp9_rtl.sums.window import window_sum as window
 from fp9_rtl.sums.window.scaled import scaled_terms
 
 MOST_PLACES = 1 << 8

@@ -1,6 +1,14 @@
 """The main job: a layer of a real network from its formats to gates, with one summary at the end."""
 
-from fp9_sim.demo.job import ACCURACY_FORMATS, STEPS, accuracies, network_record, product_record, run, tensor_record
+from fp9_sim.demo.main_job import (
+    ACCURACY_FORMATS,
+    STEPS,
+    accuracies,
+    network_record,
+    product_record,
+    run,
+    tensor_record,
+)
 
 __all__ = [
     "ACCURACY_FORMATS",

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9_ml.experiments.digits import images_and_labels
+from fp9_ml.experiments.networks.digits import images_and_labels
 
 Matrix = NDArray[np.float32]
 

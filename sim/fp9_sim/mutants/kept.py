@@ -18,8 +18,8 @@ from fp9.vectors.grades import TABLE
 from fp9_rtl.tools.cache import load, store
 from fp9_sim import records
 from fp9_sim.mutants.draw import Mutant
-from fp9_sim.mutants.job import REQUIRED, Grade
 from fp9_sim.mutants.kinds import NETLIST, Kind
+from fp9_sim.mutants.mutation_run import REQUIRED, Grade
 from fp9_sim.provenance import model_digest
 
 SOURCE = Path(fp9.__file__).resolve().parents[2] / records.HOME

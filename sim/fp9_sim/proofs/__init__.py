@@ -2,8 +2,8 @@
 
 from fp9_sim.netlists.solvers.solver import State
 from fp9_sim.proofs.claims import claims_of
-from fp9_sim.proofs.job import CASE_SECONDS, CaseRecord, ClaimRecord, ProofRecord, decided, explain, prove
 from fp9_sim.proofs.left import seconds_left
+from fp9_sim.proofs.proof_run import CASE_SECONDS, CaseRecord, ClaimRecord, ProofRecord, decided, explain, prove
 from fp9_sim.proofs.text import TEXT_SECONDS, TextRecord, prove_text
 
 __all__ = [

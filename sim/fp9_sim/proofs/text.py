@@ -21,7 +21,7 @@ import fp9_rtl
 from fp9.system.missing import MissingTool
 from fp9.units import Unit
 from fp9_rtl.components import build
-from fp9_rtl.export.text.digest import code_digest
+from fp9_rtl.export.text.circuits.digest import code_digest
 from fp9_rtl.tools.rtlil import WITHOUT_PROCESSES, to_rtlil
 from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.netlists.solvers.abc import limited, program

@@ -17,8 +17,8 @@ from fp9_rtl.gemm.tile import GemmTile, gemm_verilog, ports
 from fp9_sim.benches.exchange import FOLDER_VARIABLE, ORDER, OUTCOME
 from fp9_sim.simulators import find as tools
 from fp9_sim.simulators.build import DEFAULT_FOLDER, build_design
+from fp9_sim.simulators.child import run_job
 from fp9_sim.simulators.find import SimulatorError
-from fp9_sim.simulators.job import run_job
 
 BENCH = "fp9_sim.benches.gemm"
 """The cocotb test module."""

@@ -21,8 +21,8 @@ from fp9_sim.benches.scoreboard import KEPT, Answers, Mismatch, mismatches
 from fp9_sim.coverage import FunctionalCoverage
 from fp9_sim.simulators import find as tools
 from fp9_sim.simulators.build import DEFAULT_FOLDER, Build, build
+from fp9_sim.simulators.child import run_job
 from fp9_sim.simulators.find import SimulatorError
-from fp9_sim.simulators.job import run_job
 from fp9_sim.simulators.style import any_style
 
 BENCH = "fp9_sim.benches.bench"

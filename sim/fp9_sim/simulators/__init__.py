@@ -1,7 +1,7 @@
 """Simulators: found, built for, run.
 
-Others use its modules `find` (a simulator and its version), `build` (a design for it), `job` (a step of its runner) and
-`objects` (compiled parts that builds share). They stand alone, so that finding a simulator loads no runner.
+Others use its modules `find` (a simulator and its version), `build` (a design for it), `child` (a step of its runner)
+and `objects` (compiled parts that builds share). They stand alone, so that finding a simulator loads no runner.
 """
 
-__all__ = ["build", "find", "job", "objects"]
+__all__ = ["build", "child", "find", "objects"]

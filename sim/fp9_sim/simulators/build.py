@@ -15,8 +15,8 @@ from pathlib import Path
 import cocotb_tools
 
 from fp9.units import Unit
+from fp9_sim.simulators.child import run_job
 from fp9_sim.simulators.find import ICARUS_ARGUMENTS, ICARUS_FATAL, VERILATOR_ARGUMENTS, Simulator, SimulatorError
-from fp9_sim.simulators.job import run_job
 from fp9_sim.simulators.objects import library, publish, shared
 
 DEFAULT_FOLDER = Path("build/sim")

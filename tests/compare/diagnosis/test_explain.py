@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.rosters import each_kind, thinned
+from tests.support.rosters import each_kind, thinned
 
 from fp9.engines import ENGINES, engine
 from fp9.formats import FixedFormat, format

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import PRESETS
+from tests.support.rosters import PRESETS
 
 import fp9
 from fp9.engines import ENGINES, Engine, engine
 from fp9.formats import fixed_format, format
-from fp9_compare.identify import Box, Fit, Interface, fit, job, neighbours, search
+from fp9_compare.identify import Box, Fit, Interface, fit, identification, neighbours, search
 from fp9_compare.identify import fields as hypotheses
-from fp9_compare.identify.edges import edges, residuals
 from fp9_compare.identify.evidence import Evidence
+from fp9_compare.identify.identification import CALLS
 from fp9_compare.identify.idle import plain
-from fp9_compare.identify.job import CALLS
 from fp9_compare.identify.mending import mended
 from fp9_compare.identify.picture import remaining
-from fp9_compare.identify.probes import drawn, structured, thinned
+from fp9_compare.identify.probes.edges import edges, residuals
+from fp9_compare.identify.probes.structured import drawn, structured, thinned
 from fp9_compare.identify.trials import (
     Trial,
     boxed,
@@ -216,7 +216,7 @@ def test_candidates_only_fall(unknown: Fit) -> None:
 
 def test_a_unit_that_no_engine_is_is_refused_with_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_TURNS", (1,))
-    monkeypatch.setattr(job, "_SEARCHES", 1)
+    monkeypatch.setattr(identification, "_SEARCHES", 1)
 
     def ask(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> NDArray[Any]:
         codes = fp9.dot(a, b, "e4m3", "e4m3", "fma_fp32", c)
@@ -230,7 +230,7 @@ def test_a_unit_that_no_engine_is_is_refused_with_a_row(monkeypatch: pytest.Monk
 
 def test_a_limit_of_calls_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_TURNS", (1,))
-    monkeypatch.setattr(job, "_SEARCHES", 1)
+    monkeypatch.setattr(identification, "_SEARCHES", 1)
     found = fit(boxed(ENGINES["hopper"], OPERANDS), calls=20)
     assert found.calls <= 20
     assert (found.engine is None) == (found.differs is not None)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tests.outside import reference
+from tests.support.outside import reference
 
 import fp9
 from fp9.cli import main
@@ -19,9 +19,9 @@ from fp9.formats import fixed_format, format
 from fp9_compare.identify import Interface, fit_rows, read, search
 from fp9_compare.identify.chips import read as read_chips
 from fp9_compare.identify.measured import open_values, said
-from fp9_compare.identify.probes import drawn, structured
+from fp9_compare.identify.probes.gpu_programs import cuda, hip
+from fp9_compare.identify.probes.structured import drawn, structured
 from fp9_compare.identify.rows import MAGIC, header, inputs
-from fp9_compare.identify.sources import cuda, hip
 
 FP32 = Interface(format("e4m3"), format("e4m3"), fixed_format("fp32"), 32)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fp9.system.missing import MissingTool
-from fp9_ml.experiments.digits import images_and_labels
+from fp9_ml.experiments.networks.digits import images_and_labels
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="scikit-learn is not installed")
 
@@ -34,7 +34,7 @@ def test_they_are_what_the_package_gives() -> None:
 
 def test_the_package_is_not_imported() -> None:
     program = (
-        "import sys; from fp9_ml.experiments.digits import images_and_labels; images_and_labels(); "
+        "import sys; from fp9_ml.experiments.networks.digits import images_and_labels; images_and_labels(); "
         "print('sklearn' in sys.modules)"
     )
     assert subprocess.check_output([sys.executable, "-c", program], text=True) == "False\n"

@@ -8,7 +8,7 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.rosters import thinned
+from tests.support.rosters import thinned
 
 from fp9.blocks import BLOCK_FORMATS, RULES, BlockFormat, block_format, quantise, tensor_scale
 from fp9.oracle import blocks as oracle

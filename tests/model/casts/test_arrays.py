@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.rosters import MONOTONE, TABLED, TARGETS, beyond, overflows, policy_of, thinned
+from tests.support.rosters import MONOTONE, TABLED, TARGETS, beyond, overflows, policy_of, thinned
 
 import fp9
 from fp9.casts.sources import Hybrid

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.rosters import DETERMINISTIC, TARGETS, beyond, overflows, policy_of, thinned, together
+from tests.support.rosters import DETERMINISTIC, TARGETS, beyond, overflows, policy_of, thinned, together
 
 import fp9
 from fp9.rounding import Flags, Overflow, Rounding

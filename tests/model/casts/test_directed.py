@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.rosters import TABLED
+from tests.support.rosters import TABLED
 
 import fp9
 from fp9.formats import Format

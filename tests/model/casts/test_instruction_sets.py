@@ -1,6 +1,6 @@
 """Casts of instruction sets: what IEEE 754 and their manuals say of overflow and NaN, and rows of their reference.
 
-Some rows of Spike are in `zvfofp8min.json`. All are at hand only where `tests.outside` finds them:
+Some rows of Spike are in `zvfofp8min.json`. All are at hand only where `tests.support.outside` finds them:
 `isa/riscv/zvfofp8min_*.txt` is of riscv-isa-sim, `isa/arm/fpconvertfp8_*.txt` worked out from Arm's pseudo-code,
 `isa/x86/*_cvt_*.txt` from Bochs.
 """
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.outside import reference
-from tests.rosters import DETERMINISTIC, TARGETS, thinned
+from tests.support.outside import reference
+from tests.support.rosters import DETERMINISTIC, TARGETS, thinned
 
 import fp9
 from fp9.formats import Format, Kind

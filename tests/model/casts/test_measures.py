@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.rosters import EVERY_FORMAT
+from tests.support.rosters import EVERY_FORMAT
 
 import fp9
 from fp9.formats import ALIASES

@@ -13,7 +13,7 @@ import en_dtypes
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.rosters import DETERMINISTIC, TABLED, TARGETS, policy_of, thinned
+from tests.support.rosters import DETERMINISTIC, TABLED, TARGETS, policy_of, thinned
 
 import fp9
 from fp9.casts.arrays import as_codes

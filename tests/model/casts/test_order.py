@@ -7,7 +7,7 @@ import itertools
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.rosters import SMALL
+from tests.support.rosters import SMALL
 
 import fp9
 from fp9.casts import order as library

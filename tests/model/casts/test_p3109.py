@@ -1,6 +1,6 @@
 """IEEE P3109's formats and projections, against the rules of its report and rows worked out from them.
 
-Some rows are in `p3109.json`; all are at hand only where `tests.outside` finds `isa/p3109/projection_v4.txt`.
+Some rows are in `p3109.json`; all are at hand only where `tests.support.outside` finds `isa/p3109/projection_v4.txt`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.outside import reference
+from tests.support.outside import reference
 
 import fp9
 from fp9.formats import Kind

@@ -8,7 +8,7 @@ import warnings
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.rosters import EVERY_FORMAT
+from tests.support.rosters import EVERY_FORMAT
 
 import fp9
 from fp9.formats import ALIASES

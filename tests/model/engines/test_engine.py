@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from tests.rosters import GROUPED, PRESETS
+from tests.support.rosters import GROUPED, PRESETS
 
 import fp9
 from fp9.engines import ENGINES, Addend, Engine, Scaling, Truncation

@@ -9,7 +9,7 @@ import en_dtypes
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.rosters import EVERY_FORMAT, SMALL
+from tests.support.rosters import EVERY_FORMAT, SMALL
 
 import fp9
 from fp9.formats import (

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests import described
-from tests.rosters import DETERMINISTIC, overflows
+from tests.support import described
+from tests.support.rosters import DETERMINISTIC, overflows
 
 import fp9
 from fp9.engines import Engine

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import QUANTISED, QUANTISER_SOURCES, SCALES, each_kind, thinned
+from tests.support.rosters import QUANTISED, QUANTISER_SOURCES, SCALES, each_kind, thinned
 
 from fp9.engines import engine
 from fp9.formats import Format, format

@@ -9,7 +9,7 @@ from fp9.casts.arrays import decode
 from fp9.engines import engine
 from fp9.formats import format
 from fp9.golden import evaluate
-from fp9.suites.scaled import scaled_corner
+from fp9.suites.sums.scaled import scaled_corner
 from fp9.units import Dot
 
 

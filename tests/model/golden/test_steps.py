@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import OPERANDS, thinned, together, units
+from tests.support.rosters import OPERANDS, thinned, together, units
 
 from fp9.engines import ENGINES
 from fp9.formats import Format, Kind, Rounding, format

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.rosters import one_of_each_kind
+from tests.support.rosters import one_of_each_kind
 
 from fp9.golden import Model, evaluate, model_of
 from fp9.units import CATALOGUE, Unit

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import MONOTONE, TARGETS, WITH_ZERO, overflows, policy_of, thinned, together
+from tests.support.rosters import MONOTONE, TARGETS, WITH_ZERO, overflows, policy_of, thinned, together
 
 from fp9.casts.arrays import Hybrid, encode_numbers, hybrid_thresholds
 from fp9.casts.random_bits import RandomBits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.rosters import CAST_SOURCES, MONOTONE, WITH_ZERO, overflows, policy_of, thinned, together
+from tests.support.rosters import CAST_SOURCES, MONOTONE, WITH_ZERO, overflows, policy_of, thinned, together
 
 from fp9.formats import FixedFormat, Format, HiFloat8, Rounding, format
 from fp9.oracle.casts import HybridBits, decode, encode

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.rosters import MONOTONE
+from tests.support.rosters import MONOTONE
 
 from fp9.formats import Rounding
 from fp9.rounding import Overflow

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import EVERY_FORMAT, units
+from tests.support.rosters import EVERY_FORMAT, units
 
 from fp9.casts.arrays import decode_native
 from fp9.formats import FixedFormat, Kind, format
 from fp9.golden.selects import signed
-from fp9.suites.boundaries import outside, special_codes
+from fp9.suites.rounding_boundaries import outside, special_codes
 from fp9.units import SCALE_BITS, Cast
 from fp9.vectors import VectorSet, generate, read
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.rosters import units
+from tests.support.rosters import units
 
 from fp9.suites.columns import classes
 from fp9.units import Fpu, FpuOp

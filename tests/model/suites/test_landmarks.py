@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import each_kind, units
+from tests.support.rosters import each_kind, units
 
 from fp9.formats import Format, Kind, floor_log2
 from fp9.golden import evaluate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.rosters import PRESETS, thinned, together
+from tests.support.rosters import PRESETS, thinned, together
 
 import fp9
 from fp9.engines import ENGINES

@@ -17,8 +17,8 @@ from fp9.golden import evaluate
 from fp9.rounding import Flags
 from fp9.suites.columns import Inputs
 from fp9.suites.corner import corner
-from fp9.suites.far import far_corner
-from fp9.suites.scaled import scaled_corner
+from fp9.suites.sums.bit_far_below_result import bit_far_below_corner
+from fp9.suites.sums.scaled import scaled_corner
 from fp9.units import CATALOGUE, Dot, Mac, MacOp
 
 SCALED = [unit for unit in CATALOGUE.values() if isinstance(unit, Dot) and unit.scale is not None]
@@ -125,7 +125,7 @@ def test_one_bit_far_below_an_addend_is_all_that_is_lost_and_decides_a_tie() -> 
     and a tie goes by each of the last places of an addend far below it."""
     e5m2 = (format("e5m2"),)
     unit = Dot("scaled", e5m2, e5m2, engine("mx(G=4)"), scale=format("e8m0"))
-    alone, ties = far_corner(unit, np.random.default_rng(0))
+    alone, ties = bit_far_below_corner(unit, np.random.default_rng(0))
     terms, _ = numbers(unit, alone)
     lane = np.argmin(np.where(terms == 0, np.inf, np.abs(terms)), axis=0)
     bit = np.take_along_axis(terms, lane[None], axis=0)[0]
@@ -142,4 +142,4 @@ def test_results_of_few_exponents_have_such_operations_too() -> None:
     """FP16 spans less than the products of e5m2: addends end at zero there."""
     e5m2 = (format("e5m2"),)
     unit = Mac("scaled", e5m2, e5m2, engine("fma_fp16(G=4)"), scale=format("e8m0"))
-    assert all(len(part["c"]) for part in far_corner(unit, np.random.default_rng(0)))
+    assert all(len(part["c"]) for part in bit_far_below_corner(unit, np.random.default_rng(0)))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import units
+from tests.support.rosters import units
 
 import fp9
 from fp9.engines import Truncation
@@ -18,20 +18,24 @@ from fp9.formats import pow2
 from fp9.golden import evaluate
 from fp9.rounding import Flags, Rounding
 from fp9.suites import inputs_of
-from fp9.suites.apart import apart_corner
-from fp9.suites.behind import behind_corner
-from fp9.suites.beyond import beyond_corner
 from fp9.suites.columns import Inputs, chosen_formats, classes, concatenated, fixed, walking_codes
-from fp9.suites.families import nans
-from fp9.suites.full import full_corner
-from fp9.suites.gone import gone_corner
-from fp9.suites.infinite import infinite_corner
-from fp9.suites.left import left_corner
-from fp9.suites.lost import lost_addend_corner, lost_corner, lost_sum_corner
-from fp9.suites.low import low_corner
-from fp9.suites.reaching import reaching_corner
-from fp9.suites.steps import steps_corner
-from fp9.suites.sums import operand_pairs
+from fp9.suites.sums.alignment_loss import (
+    alignment_loss_corner,
+    alignment_loss_of_addend_corner,
+    alignment_loss_of_sum_corner,
+)
+from fp9.suites.sums.cancellation_in_steps import cancellation_in_steps_corner
+from fp9.suites.sums.cancelled_infinity import cancelled_infinity_corner
+from fp9.suites.sums.carry_into_normal import carry_into_normal_corner
+from fp9.suites.sums.carry_out import carry_out_corner
+from fp9.suites.sums.corner import operand_pairs
+from fp9.suites.sums.loss_before_last_step import loss_before_last_step_corner
+from fp9.suites.sums.overflowing_products import overflowing_products_corner
+from fp9.suites.sums.product_and_addend import nans
+from fp9.suites.sums.residue_of_cancellation import residue_corner
+from fp9.suites.sums.rounded_up_to_normal import rounded_up_to_normal_corner
+from fp9.suites.sums.second_block_after_cancellation import second_block_corner
+from fp9.suites.sums.underflowed_chunk import underflowed_chunk_corner
 from fp9.units import CATALOGUE, Dot, Mac, MacOp, code_tables, product_range
 
 Family = Callable[[Dot, np.random.Generator], Iterator[Inputs]]
@@ -61,22 +65,39 @@ def exact_products(unit: Dot, made: Inputs) -> NDArray[np.float64]:
 
 
 def test_families_have_units() -> None:
-    lost = (lost_corner, lost_addend_corner, lost_sum_corner)
-    families = (behind_corner, beyond_corner, infinite_corner, *lost, left_corner, gone_corner, reaching_corner)
-    assert all(units_of(family) for family in (*families, full_corner, steps_corner, low_corner, apart_corner))
-    assert all(unit.engine.steps_of_chunk > 1 for unit in units_of(behind_corner))
+    lost = (alignment_loss_corner, alignment_loss_of_addend_corner, alignment_loss_of_sum_corner)
+    families = (
+        loss_before_last_step_corner,
+        overflowing_products_corner,
+        cancelled_infinity_corner,
+        *lost,
+        residue_corner,
+        underflowed_chunk_corner,
+        rounded_up_to_normal_corner,
+    )
+    assert all(
+        units_of(family)
+        for family in (
+            *families,
+            carry_out_corner,
+            cancellation_in_steps_corner,
+            carry_into_normal_corner,
+            second_block_corner,
+        )
+    )
+    assert all(unit.engine.steps_of_chunk > 1 for unit in units_of(loss_before_last_step_corner))
 
 
 def test_every_chunk_of_one_step_meets_infinities_whose_bits_cancel() -> None:
     """However many products the step has."""
-    one_step, infinite = [unit for unit in DOTS if unit.engine.steps_of_chunk == 1], units_of(infinite_corner)
+    one_step, infinite = [unit for unit in DOTS if unit.engine.steps_of_chunk == 1], units_of(cancelled_infinity_corner)
     assert [unit for unit in one_step if any(fmt.has_inf for fmt in (*unit.a, *unit.b))] == infinite
     assert len({unit.products for unit in infinite}) > 1
 
 
 def test_products_beyond_the_largest_result_come_back_and_do_not() -> None:
-    for unit in units_of(beyond_corner):
-        results = evaluate(unit, operations(beyond_corner, unit))
+    for unit in units_of(overflowing_products_corner):
+        results = evaluate(unit, operations(overflowing_products_corner, unit))
         overflows = (results["flags"] & Flags.OVERFLOW) != 0
         finite = np.isfinite(fp9.decode(results["result"], unit.engine.output))
         assert overflows.mean() > 0.05, unit.name
@@ -95,8 +116,8 @@ CHANGES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("change", CHANGES, ids=str)
 def test_the_last_bits_of_every_step_are_seen(change: dict[str, Any]) -> None:
     """An engine that differs behind a step's last bit gives other results, or other flags."""
-    for unit in units_of(behind_corner):
-        made = operations(behind_corner, unit)
+    for unit in units_of(loss_before_last_step_corner):
+        made = operations(loss_before_last_step_corner, unit)
         other = replace(unit, engine=replace(unit.engine, **change))
         right, changed = evaluate(unit, made), evaluate(other, made)
         assert np.any([right[name] != changed[name] for name in right], axis=0).sum() > 10, unit.name
@@ -104,8 +125,8 @@ def test_the_last_bits_of_every_step_are_seen(change: dict[str, Any]) -> None:
 
 def test_an_infinity_counts_although_another_product_cancels_its_bits() -> None:
     """With the number that an infinity would be in its place, the products of every operation cancel."""
-    for unit in units_of(infinite_corner):
-        made = operations(infinite_corner, unit)
+    for unit in units_of(cancelled_infinity_corner):
+        made = operations(cancelled_infinity_corner, unit)
         sums = np.zeros(len(made["c"]))
         infinite = np.zeros(len(sums), dtype=np.int64)
         for lanes in zip(unit.lane_names("a"), unit.lane_names("b"), strict=True):
@@ -125,8 +146,8 @@ def test_an_infinity_counts_although_another_product_cancels_its_bits() -> None:
 
 def test_in_every_lane_what_one_product_loses_decides_inexact_alone() -> None:
     """Where the lane is zero instead, nothing is lost."""
-    for unit in units_of(lost_corner):
-        made = operations(lost_corner, unit)
+    for unit in units_of(alignment_loss_corner):
+        made = operations(alignment_loss_corner, unit)
         inexact = (evaluate(unit, made)["flags"] & Flags.INEXACT) != 0
         decides = np.zeros((unit.products, len(inexact)), dtype=np.bool_)
         for place, lane in enumerate(unit.lane_names("a")):
@@ -139,8 +160,8 @@ def test_in_every_lane_what_one_product_loses_decides_inexact_alone() -> None:
 
 def test_every_lost_bit_of_an_addend_decides_inexact_alone() -> None:
     """Without it, its lowest bit, nothing is lost."""
-    for unit in units_of(lost_addend_corner):
-        made = operations(lost_addend_corner, unit)
+    for unit in units_of(alignment_loss_of_addend_corner):
+        made = operations(alignment_loss_of_addend_corner, unit)
         lowest = made["c"] & -made["c"]
         without = made | {"c": made["c"] ^ lowest}
         decides = np.not_equal(*(evaluate(unit, columns)["flags"] & Flags.INEXACT for columns in (made, without)))
@@ -150,8 +171,8 @@ def test_every_lost_bit_of_an_addend_decides_inexact_alone() -> None:
 
 def test_of_a_sum_of_products_the_lower_bit_alone_is_lost() -> None:
     """It has two bits, of which the upper one is in the result; the addend has none below that."""
-    for unit in units_of(lost_sum_corner):
-        made, result = operations(lost_sum_corner, unit), fixed(unit.engine.output)
+    for unit in units_of(alignment_loss_of_sum_corner):
+        made, result = operations(alignment_loss_of_sum_corner, unit), fixed(unit.engine.output)
         sums = np.abs(exact_products(unit, made).sum(axis=0))
         upper = np.exp2(np.floor(np.log2(sums)))
         lower = sums - upper
@@ -166,8 +187,8 @@ def test_of_a_sum_of_products_the_lower_bit_alone_is_lost() -> None:
 
 def test_what_is_left_of_large_products_is_normal_subnormal_or_too_small() -> None:
     """The smallest product of a sum alone decides result or flags: these are others where it is zero instead."""
-    for unit in units_of(left_corner):
-        made, result = operations(left_corner, unit), fixed(unit.engine.output)
+    for unit in units_of(residue_corner):
+        made, result = operations(residue_corner, unit), fixed(unit.engine.output)
         rows, products = np.arange(len(made["c"])), np.abs(exact_products(unit, made))
         smallest = np.where(products > 0, products, np.inf).argmin(axis=0)
         without = dict(made)
@@ -186,8 +207,8 @@ def test_what_is_left_of_large_products_is_normal_subnormal_or_too_small() -> No
 
 def test_a_chunk_that_comes_to_nothing_leaves_a_flag_with_every_class_of_addend() -> None:
     """The result is the one of no products, and inexact; these are not zero."""
-    for unit in units_of(gone_corner):
-        made, result = operations(gone_corner, unit), unit.engine.output
+    for unit in units_of(underflowed_chunk_corner):
+        made, result = operations(underflowed_chunk_corner, unit), unit.engine.output
         alone = evaluate(unit, made | {"c": np.zeros_like(made["c"])})
         assert np.all(np.abs(fp9.decode(alone["result"], result)) == 0), unit.name
         inexact = (alone["flags"] & Flags.INEXACT) != 0
@@ -203,8 +224,8 @@ def test_a_chunk_that_comes_to_nothing_leaves_a_flag_with_every_class_of_addend(
 
 def test_sums_are_rounded_up_to_the_smallest_normal_number_of_either_sign() -> None:
     """Beside an addend of zero the result is that number, and says that it underflows."""
-    for unit in units_of(reaching_corner):
-        made, result = operations(reaching_corner, unit), unit.engine.output
+    for unit in units_of(rounded_up_to_normal_corner):
+        made, result = operations(rounded_up_to_normal_corner, unit), unit.engine.output
         ours = evaluate(unit, made)
         underflows = (ours["flags"] & Flags.UNDERFLOW) != 0
         size = fp9.decode(ours["result"][underflows], result).astype(np.float64)
@@ -223,8 +244,8 @@ def test_addends_are_nan_with_every_walking_payload(unit: Dot) -> None:
 
 
 def test_only_the_addend_lifts_full_sums_over_a_power_of_two() -> None:
-    for unit in units_of(full_corner):
-        made = operations(full_corner, unit)
+    for unit in units_of(carry_out_corner):
+        made = operations(carry_out_corner, unit)
         products = np.abs(exact_products(unit, made)[: unit.engine.products].sum(axis=0))
         together = products + np.abs(fp9.decode(made["c"], unit.engine.output).astype(np.float64))
         above = np.exp2(np.floor(np.log2(products)) + 1)
@@ -232,8 +253,8 @@ def test_only_the_addend_lifts_full_sums_over_a_power_of_two() -> None:
 
 
 def test_products_of_several_steps_cancel_and_leave_smaller_ones() -> None:
-    for unit in units_of(steps_corner):
-        products = exact_products(unit, operations(steps_corner, unit))
+    for unit in units_of(cancellation_in_steps_corner):
+        products = exact_products(unit, operations(cancellation_in_steps_corner, unit))
         cancel = (products[:, None] == -products) & (products != 0)
         assert np.all(cancel.any(axis=(0, 1))), unit.name
         assert (np.abs(products.sum(axis=0)) < np.abs(products).max(axis=0) / 4).mean() > 0.2, unit.name
@@ -241,8 +262,8 @@ def test_products_of_several_steps_cancel_and_leave_smaller_ones() -> None:
 
 def test_low_sums_just_carry_into_places_of_normal_and_subnormal_numbers() -> None:
     """Most sums are a power of two and at most an eighth of it."""
-    for unit in units_of(low_corner):
-        sums = np.abs(exact_products(unit, operations(low_corner, unit)).sum(axis=0))
+    for unit in units_of(carry_into_normal_corner):
+        sums = np.abs(exact_products(unit, operations(carry_into_normal_corner, unit)).sum(axis=0))
         carried = np.frexp(sums)[0] < (1 + 1 / 7) / 2
         assert carried.mean() > 0.6, unit.name
         normal = sums >= fixed(unit.engine.result).smallest_normal
@@ -252,8 +273,8 @@ def test_low_sums_just_carry_into_places_of_normal_and_subnormal_numbers() -> No
 def test_sums_of_blocks_lose_every_number_of_leading_bits_that_a_window_holds() -> None:
     """Of the larger one, which the addend takes away, nothing is left but where the other one stands; its lowest places
     are what a truncated product keeps."""
-    for unit in units_of(apart_corner):
-        made, output = operations(apart_corner, unit), unit.engine.output
+    for unit in units_of(second_block_corner):
+        made, output = operations(second_block_corner, unit), unit.engine.output
         assert unit.engine.window is not None
         addend, left = (fp9.decode(codes, output) for codes in (made["c"], evaluate(unit, made)["result"]))
         both = np.isfinite(addend) & np.isfinite(left) & (addend != 0) & (left != 0)

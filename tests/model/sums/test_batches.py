@@ -11,11 +11,11 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from tests.rosters import FACTORS, PRESETS, thinned
+from tests.support.rosters import FACTORS, PRESETS, thinned
 
 import fp9
 from fp9.engines import ENGINES, Scaling
-from fp9.kernels.aligned import aligned
+from fp9.kernels.tiles.aligned import aligned
 
 VARIANTS = ("dlfloat(zero_bypass=true)", "fma_fp16(rounding=rup)", "exact(result=e4m3)", "deepseek(chunk=32,G=8)")
 FORMATS = [fmt.name for fmt in FACTORS]

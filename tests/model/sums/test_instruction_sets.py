@@ -2,7 +2,7 @@
 
 `instruction_sets.json` says of each where its rows are from. The whole sets are `isa/riscv/rvbna_dot.npz`, computed by
 riscv-isa-sim, `isa/arm/fp8dotadd_*.txt`, worked out from the published pseudo-code, and `isa/x86/amxfp8_*.txt` and
-`isa/x86/ace_top4mx_*.txt`, worked out from Bochs (see `tests.outside`).
+`isa/x86/ace_top4mx_*.txt`, worked out from Bochs (see `tests.support.outside`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.outside import reference
+from tests.support.outside import reference
 
 import fp9
 from fp9.rounding import Flags

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.rosters import FACTORS, PRESETS, TABLED, thinned
+from tests.support.rosters import FACTORS, PRESETS, TABLED, thinned
 
 import fp9
 from fp9.engines import ENGINES, Engine, Scaling
@@ -386,7 +386,7 @@ def test_what_does_not_fit_is_said_in_a_sentence(changes: dict[str, Any], error:
 @pytest.mark.slow
 def test_the_general_kernel_is_compiled_once_whatever_may_be_written_to_and_whatever_the_result_is() -> None:
     """It takes seconds: sums into 16 and 32 bits, with a window, scaled, of rows that stand for all, are one type."""
-    program = """import numpy as np, fp9, fp9.kernels.steps as steps
+    program = """import numpy as np, fp9, fp9.kernels.engine_steps as steps
 codes = np.arange(24, dtype=np.uint8).reshape(4, 6)
 for engine in ("fma_fp32", "dlfloat", "hopper"):
     for a, options in ((codes, {}), (codes[0], {}), (codes, {"scale_a": np.arange(4), "scale_b": 1})):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.model.sums import mmasim_blocks as vectors
-from tests.rosters import EVERY_FORMAT, GROUPED, INFINITE_SCALES, PRESETS, thinned
+from tests.support.rosters import EVERY_FORMAT, GROUPED, INFINITE_SCALES, PRESETS, thinned
 
 import fp9
 from fp9.engines import Scaling

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import PRESETS, thinned
+from tests.support.rosters import PRESETS, thinned
 
 import fp9
 from fp9.blocks import quantise
 from fp9.engines import Engine, Truncation, engine
-from fp9.kernels import aligned, rounded_chains
+from fp9.kernels.tiles import aligned, rounded_chains
 from fp9.rounding import Flags, Rounding
 from fp9.scaling import block_format
 from fp9.sums import fast, tiles

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.rosters import each_kind
+from tests.support.rosters import each_kind
 
 from fp9.units import CATALOGUE, Unit
 from fp9.vectors import sets as vectors

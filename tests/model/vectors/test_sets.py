@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.rosters import each_kind, units
+from tests.support.rosters import each_kind, units
 
 from fp9.rounding import Flags
 from fp9.units import CATALOGUE, Cast, Fma, Unit

@@ -8,8 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import CAST_SOURCES, CIRCUIT_TARGETS, DETERMINISTIC, by_source, roundings_of, thinned, together
 from tests.rtl.compared import assert_equal
+from tests.support.rosters import (
+    CAST_SOURCES,
+    CIRCUIT_TARGETS,
+    DETERMINISTIC,
+    by_source,
+    roundings_of,
+    thinned,
+    together,
+)
 
 from fp9.formats import Format, Rounding, format
 from fp9.suites import inputs_of

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import ACCUMULATORS, OPERANDS, by_source, taken
 from tests.rtl.compared import assert_equal
+from tests.support.rosters import ACCUMULATORS, OPERANDS, by_source, taken
 
 from fp9.formats import HFP8_BIASES, Format, format
 from fp9.suites import inputs_of

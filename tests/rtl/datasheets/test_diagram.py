@@ -8,13 +8,13 @@ import re
 from collections import Counter
 
 import pytest
-from tests.rosters import every_circuit
+from tests.support.rosters import every_circuit
 
 from fp9.units import CATALOGUE, Unit
 from fp9_rtl.datasheets.diagram import flowchart
-from fp9_rtl.export.text.circuit import Cell, Circuit, Path, Port
+from fp9_rtl.export.text.circuits.circuit import Cell, Circuit, Path, Port
+from fp9_rtl.export.text.equal_modules import Edge, Steps, steps
 from fp9_rtl.export.text.hierarchy import parts
-from fp9_rtl.export.text.steps import Edge, Steps, steps
 from fp9_rtl.export.verilog import unit_steps, verilog
 
 with_units = pytest.mark.parametrize("unit", every_circuit())

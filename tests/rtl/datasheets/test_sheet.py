@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from amaranth.sim import Simulator, SimulatorContext
 from click.testing import CliRunner
-from tests.rosters import every_circuit
+from tests.support.rosters import every_circuit
 
 from fp9.cli import main
 from fp9.system.missing import MissingTool

@@ -13,8 +13,8 @@ from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator, SimulatorContext
-from tests.programs import built
 from tests.rtl.export.texts import icarus, said
+from tests.support.programs import built
 
 from fp9_rtl.export.verilog import component_verilog
 from fp9_rtl.tools.yosys import run_yosys

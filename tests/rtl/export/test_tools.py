@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.rosters import thinned
 from tests.rtl.export.texts import LINT, catalogue, icarus, said, text_of, verilator
+from tests.support.rosters import thinned
 
 from fp9.engines import engine
 from fp9.formats import format

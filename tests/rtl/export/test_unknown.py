@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.rosters import each_kind
+from tests.support.rosters import each_kind
 
 from fp9.units import CATALOGUE, Handshake, Port, Reset, Unit
 from fp9_rtl import verilog

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.rosters import each_kind, every_circuit
+from tests.support.rosters import each_kind, every_circuit
 
 from fp9.units import CATALOGUE
 from fp9_rtl import verilog

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import QUANTISED, QUANTISER_SOURCES, thinned, together
 from tests.rtl.compared import assert_equal
+from tests.support.rosters import QUANTISED, QUANTISER_SOURCES, thinned, together
 
 from fp9.formats import Format, format
 from fp9.scaling import BlockFormat, block_format

@@ -11,16 +11,16 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
-from tests.cells import needs_cells
+from tests.support.cells import needs_cells
 
 from fp9.cli import main
 from fp9.engines import engine
 from fp9.formats import format
 from fp9.units import CATALOGUE, Decoder, Dot
 from fp9_rtl.studies import chart as study_chart
-from fp9_rtl.studies import job as study_job
 from fp9_rtl.studies import medians as study_medians
 from fp9_rtl.studies import report as study_report
+from fp9_rtl.studies import run_studies
 from fp9_rtl.studies import submodules as study_submodules
 from fp9_rtl.studies.catalogue import STUDIES, study
 from fp9_rtl.studies.medians import MEDIANS
@@ -110,7 +110,7 @@ def test_an_unknown_study_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="unknown study 'area51'; `fp9 study --list` lists all"):
         study("area51")
     with pytest.raises(ValueError, match="unknown study 'area51'; `fp9 study --list` lists all"):
-        study_job.run(["area51"], tmp_path)
+        run_studies.run(["area51"], tmp_path)
 
 
 # --- measuring -----------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def test_a_page_of_two_libraries_says_which_ratios_lie_apart(outcome: Outcome, f
 def test_studies_can_be_listed() -> None:
     result = CliRunner().invoke(main, ["study", "--list", "--json"])
     assert result.exit_code == 0
-    assert json.loads(result.stdout) == study_job.questions()
+    assert json.loads(result.stdout) == run_studies.questions()
 
 
 # --- medians --------------------------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def test_ratios_of_medians_lie_within_those_of_any_two_orders(monkeypatch: pytes
     few = dataclasses.replace(MEDIANS["medians"], groups=(((CATALOGUE["decoder_ocp"],), CATALOGUE["decoder_hif8"]),))
     monkeypatch.setitem(MEDIANS, few.name, few)
     monkeypatch.setattr(study_medians, "ORDERS", 2)
-    written = study_job.run([few.name], tmp_path, libraries=["osu018"])
+    written = run_studies.run([few.name], tmp_path, libraries=["osu018"])
     assert [path.name for path in written[few.name]] == ["medians.md", "medians.json"]
     text = (tmp_path / "medians.md").read_text()
     record = json.loads((tmp_path / "medians.json").read_text())

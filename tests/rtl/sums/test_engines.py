@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import OPERANDS, PRESETS, SCALES, thinned
+from tests.support.rosters import OPERANDS, PRESETS, SCALES, thinned
 
 from fp9.engines import ENGINES, Engine, engine
 from fp9.formats import Format, format

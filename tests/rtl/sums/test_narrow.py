@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import thinned
 from tests.rtl.compared import assert_equal
+from tests.support.rosters import thinned
 
 from fp9.engines import engine
 from fp9.formats import Format, format

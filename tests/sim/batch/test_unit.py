@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.sim.standins import combinational, pipelined
+from tests.sim.support.standins import combinational, pipelined
 
 import fp9_rtl
 from fp9.golden import evaluate

@@ -18,7 +18,7 @@ from fp9_rtl.export.interfaces import offsets
 from fp9_sim import SIMULATORS
 from fp9_sim.simulators import find as tools
 from fp9_sim.simulators.build import build_design
-from fp9_sim.simulators.job import run_job
+from fp9_sim.simulators.child import run_job
 
 USER_BITS = 5
 SIDES = [f"{side}_axis_t{signal}" for side in "sm" for signal in ("data", "last", "valid", "ready", "user")]

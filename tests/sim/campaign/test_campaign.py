@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.sim.standins import combinational
+from tests.sim.support.standins import combinational
 
 from fp9.cli import main
 from fp9.units import CATALOGUE

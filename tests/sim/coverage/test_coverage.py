@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from tests.rosters import each_kind, thinned
+from tests.support.rosters import each_kind, thinned
 
 from fp9.engines import engine
 from fp9.formats import format

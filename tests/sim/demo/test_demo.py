@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from rich.console import Console
-from tests.rosters import OPERANDS, each_kind
+from tests.support.rosters import OPERANDS, each_kind
 
 import fp9
 from fp9 import vectors

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cells import needs_cells
+from tests.support.cells import needs_cells
 
 from fp9.units import Unit
 from fp9_rtl import circuit_digest

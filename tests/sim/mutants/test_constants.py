@@ -10,7 +10,7 @@ from fp9.formats import format
 from fp9.units import CATALOGUE, Decoder
 from fp9.vectors import sets as vectors
 from fp9_sim import mutants
-from fp9_sim.mutants import constants, job
+from fp9_sim.mutants import constants, mutation_run
 from fp9_sim.netlists.gates import bit_planes
 from fp9_sim.netlists.graphs.clocked import circuit
 
@@ -54,7 +54,7 @@ def test_a_circuit_with_no_error_chosen_agrees_with_the_vectors(name: str, level
     unit = CATALOGUE[name]
     (drawn,) = constants.draw(unit, circuit(unit, fp9_rtl.verilog(unit)), level, 40, (5,))
     assert len({mutant.change for mutant in drawn.mutants}) == 40
-    assert len(job.killed(drawn, vectors.generate(unit, "smoke"))) > 20
+    assert len(mutation_run.killed(drawn, vectors.generate(unit, "smoke"))) > 20
 
 
 def test_every_wrong_constant_of_a_small_circuit_is_noticed_or_equal() -> None:

@@ -9,7 +9,7 @@ import fp9_rtl
 from fp9.formats import format
 from fp9.units import CATALOGUE, Decoder
 from fp9.vectors import sets as vectors
-from fp9_sim.mutants import job as mutation
+from fp9_sim.mutants import mutation_run as mutation
 from fp9_sim.mutants.draw import LEVELS, draw
 from fp9_sim.netlists.gates import AND, INVERTED, MUX, NOT, OR, XOR, GateNetlist, bit_planes
 from fp9_sim.netlists.graphs.clocked import circuit

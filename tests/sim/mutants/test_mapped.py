@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.cells import needs_cells
+from tests.support.cells import needs_cells
 
 import fp9_rtl
 from fp9.formats import format
@@ -14,7 +14,7 @@ from fp9.units import CATALOGUE, Decoder
 from fp9.vectors import sets as vectors
 from fp9_sim import mutants
 from fp9_sim.cli.prove import _KINDS
-from fp9_sim.mutants import job, mapped
+from fp9_sim.mutants import mapped, mutation_run
 from fp9_sim.netlists.gates import bit_planes
 from fp9_sim.netlists.graphs.clocked import circuit
 
@@ -67,7 +67,7 @@ def test_a_mapped_circuit_with_no_error_chosen_agrees_with_the_vectors(name: str
     unit = CATALOGUE[name]
     (drawn,) = mapped.draw(unit, circuit(unit, fp9_rtl.verilog(unit)), level, 40, (5,))
     assert len({mutant.change for mutant in drawn.mutants}) == 40
-    assert len(job.killed(drawn, vectors.generate(unit, "smoke"))) > 35
+    assert len(mutation_run.killed(drawn, vectors.generate(unit, "smoke"))) > 35
 
 
 @with_library

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.programs import built, shared_library
-from tests.sim.faults import FAULTS, with_faults
 from tests.sim.packages.test_package import make, with_icarus
+from tests.sim.support.faults import FAULTS, with_faults
+from tests.support.programs import built, shared_library
 
 from fp9.formats import format
 from fp9.units import CATALOGUE, Handshake, Reset

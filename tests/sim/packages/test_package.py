@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.programs import shared_library
+from tests.support.programs import shared_library
 
 from fp9.cli import main
 from fp9.units import CATALOGUE, Unit

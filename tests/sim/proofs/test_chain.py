@@ -7,8 +7,8 @@ import dataclasses
 from typing import Any
 
 import pytest
-from tests.rosters import thinned
 from tests.sim.proofs.refutations import refuted
+from tests.support.rosters import thinned
 
 import fp9_rtl
 from fp9.engines import engine

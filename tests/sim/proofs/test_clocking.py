@@ -7,7 +7,7 @@ import itertools
 from pathlib import Path
 
 import pytest
-from tests.rosters import thinned
+from tests.support.rosters import thinned
 
 import fp9_rtl
 from fp9.units import CATALOGUE, Clocking, Handshake, Reset, Unit

@@ -6,8 +6,8 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from tests.rosters import thinned
 from tests.sim.proofs.refutations import each_is_missed, refuted
+from tests.support.rosters import thinned
 
 import fp9_rtl
 from fp9.engines import ENGINES

@@ -7,8 +7,8 @@ import dataclasses
 from types import ModuleType
 
 import pytest
-from tests.rosters import thinned
 from tests.sim.proofs.refutations import each_is_missed, refuted
+from tests.support.rosters import thinned
 
 import fp9_rtl
 from fp9.engines import Addend, Engine

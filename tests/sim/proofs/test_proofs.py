@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from click.testing import CliRunner
-from tests.rosters import DETERMINISTIC, each_kind, thinned
+from tests.support.rosters import DETERMINISTIC, each_kind, thinned
 
 import fp9_rtl
 from fp9.cli import main

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.rosters import thinned
+from tests.support.rosters import thinned
 
 import fp9_rtl
 from fp9.engines import ENGINES, engine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.rosters import every_circuit
+from tests.support.rosters import every_circuit
 
 from fp9.engines import engine
 from fp9.formats import format

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.sim.faults import FAULTS, with_faults
+from tests.sim.support.faults import FAULTS, with_faults
 
 from fp9.cli import main
 from fp9.units.toml import build, dumps

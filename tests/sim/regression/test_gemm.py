@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.programs import built
-from tests.rosters import thinned
+from tests.support.programs import built
+from tests.support.rosters import thinned
 
 import fp9
 from fp9.engines import ENGINES

@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.model.casts import test_instruction_sets as casts
 from tests.model.sums import test_instruction_sets as sums
-from tests.outside import reference
+from tests.support.outside import reference
 
 import fp9
 from fp9.units import CATALOGUE, Cast, Dot, Unit

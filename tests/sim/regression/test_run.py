@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.sim.standins import combinational, pipelined
+from tests.sim.support.standins import combinational, pipelined
 
 from fp9.units import CATALOGUE, Unit
 from fp9.vectors import sets as vectors

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.rosters import each_kind, one_of_each_kind, thinned, units
+from tests.support.rosters import each_kind, one_of_each_kind, thinned, units
 
 from fp9.formats import HFP8_BIASES, Format, Rounding
 from fp9.suites.columns import drawn_port

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.sim.standins import combinational
+from tests.sim.support.standins import combinational
 
 from fp9.units import CATALOGUE
 from fp9.vectors import sets as vectors

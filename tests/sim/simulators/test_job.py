@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fp9_sim.simulators import job
+from fp9_sim.simulators import child
 from fp9_sim.simulators.find import Simulator
 
 
@@ -20,9 +20,9 @@ def test_runner_and_simulator_load_neither_pytest_nor_numba(tmp_path: Path, monk
         "assert not {'_pytest', 'numba'} & sys.modules.keys()"
     )
     (tmp_path / "program.py").write_text(loads)
-    monkeypatch.setattr(job, "_PROGRAM", tmp_path / "program.py")
+    monkeypatch.setattr(child, "_PROGRAM", tmp_path / "program.py")
     settings = {"log_file": str(tmp_path / "log")}
-    assert job.run_job("test", settings, Simulator("icarus", "12.0", tmp_path), tmp_path) == 0, (
+    assert child.run_job("test", settings, Simulator("icarus", "12.0", tmp_path), tmp_path) == 0, (
         tmp_path / "log"
     ).read_text()
     assert subprocess.run([sys.executable, "-c", loads], capture_output=True, check=False).returncode

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tests.sim.standins import combinational
+from tests.sim.support.standins import combinational
 
 from fp9.cli import main
 from fp9.golden import evaluate

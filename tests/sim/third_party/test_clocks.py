@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.rosters import thinned
+from tests.support.rosters import thinned
 from tests.sim.third_party.acme import acme_design
 
 from fp9.formats import Rounding, format

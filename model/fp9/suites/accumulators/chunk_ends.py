@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fp9.suites.accumulators.full_chunks import full_chunks
+from fp9.suites.accumulators.long_chunks import Sequence, beside_specials, joined_long, onto_long
+from fp9.suites.accumulators.product_table import ProductTable
 from fp9.suites.columns import (
     Inputs,
     addend,
@@ -17,11 +20,8 @@ from fp9.suites.columns import (
     fixed,
     sign_bits,
 )
-from fp9.suites.exact import smallest_factors
-from fp9.suites.full_chunks import full_chunks
-from fp9.suites.long_chunks import Sequence, beside_specials, joined_long, onto_long
-from fp9.suites.products import ProductTable
-from fp9.suites.scales import drawn_scales
+from fp9.suites.sums.exact import smallest_factors
+from fp9.suites.sums.scale_columns import drawn_scales
 from fp9.units import Mac, MacOp, code_tables
 
 GROUP = 4

@@ -10,7 +10,7 @@ import numpy as np
 
 from fp9.formats import pow2
 from fp9.suites.columns import Inputs, classes, concatenated, fixed
-from fp9.suites.exact import Product, negated, power_products, sequence
+from fp9.suites.sums.exact import Product, negated, power_products, sequence
 from fp9.units import Mac, MacOp
 
 _TOP = 8

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from fp9.casts.arrays import decode_to, encode
 from fp9.formats import Format
+from fp9.suites.accumulators.product_table import ProductTable
 from fp9.suites.columns import Codes, Inputs, addend, beside_special, fixed, walking_fractions
-from fp9.suites.families import nearly_opposite, to_boundaries
-from fp9.suites.products import ProductTable
+from fp9.suites.sums.product_and_addend import nearly_opposite, to_boundaries
 from fp9.units import Mac, MacOp
 
 Sequence = Mapping[int, tuple[MacOp, Inputs | None]]

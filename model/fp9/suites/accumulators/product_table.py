@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fp9.formats import Kind
 from fp9.suites.columns import Inputs
-from fp9.suites.families import crossed, product
+from fp9.suites.sums.product_and_addend import crossed, product
 from fp9.units import Dot
 
 _ORDINARY = (2.0**-3, 2.0**3)

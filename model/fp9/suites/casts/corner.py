@@ -14,11 +14,11 @@ import numpy as np
 
 from fp9.casts.arrays import decode_native, encode
 from fp9.formats import FixedFormat, HiFloat8, Rounding
-from fp9.suites.boundaries import outside, special_codes, tails, thresholds
-from fp9.suites.cast_family import Choices, Codes, Family, every_choice, rows
-from fp9.suites.cast_hybrid import hybrid_ties
-from fp9.suites.cast_scaled import brought_inside, far_outside, normalised, special_sources
+from fp9.suites.casts.family import Choices, Codes, Family, every_choice, rows
+from fp9.suites.casts.hybrid_ties import hybrid_ties
+from fp9.suites.casts.scaled_sources import brought_inside, far_outside, normalised, special_sources
 from fp9.suites.columns import Inputs, concatenated, cycled, drawn_port, fixed, walking_fractions
+from fp9.suites.rounding_boundaries import outside, special_codes, tails, thresholds
 from fp9.units import SCALE_BITS, Cast, Port
 
 _CARRIES = 4

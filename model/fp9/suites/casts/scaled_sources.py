@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from fp9.casts.arrays import decode_native
-from fp9.suites.boundaries import special_codes
-from fp9.suites.cast_family import Family, every_choice, rows
+from fp9.suites.casts.family import Family, every_choice, rows
 from fp9.suites.columns import drawn_port, fixed, walking_fractions
+from fp9.suites.rounding_boundaries import special_codes
 from fp9.units import SCALE_BITS, Cast, Port
 
 _SCALED = 3000

@@ -18,9 +18,9 @@ from fp9.blocks.scales import scale_codes
 from fp9.casts.arrays import decode_native, encode
 from fp9.formats import floor_log2, pow2
 from fp9.scaling import ScaleRule
-from fp9.suites.boundaries import special_codes, thresholds
 from fp9.suites.columns import Codes, Inputs, cycled, one_of_each
-from fp9.suites.quotients import Blocks, corner_blocks, random_blocks
+from fp9.suites.quantisers.quotients import Blocks, corner_blocks, random_blocks
+from fp9.suites.rounding_boundaries import special_codes, thresholds
 from fp9.units import TENSOR_SCALE, Quantiser
 
 _EACH = 3

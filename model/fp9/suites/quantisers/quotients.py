@@ -19,8 +19,8 @@ from fp9.casts.arrays import decode_native, decode_to, encode
 from fp9.formats import FixedFormat
 from fp9.rounding import Rounding
 from fp9.scaling import ScaleRule
-from fp9.suites.boundaries import special_codes
 from fp9.suites.columns import Codes, walking_fractions
+from fp9.suites.rounding_boundaries import special_codes
 from fp9.units import TENSOR_SCALE, Quantiser
 
 Numbers = NDArray[np.float64]

@@ -28,11 +28,11 @@ from numpy.typing import NDArray
 from fp9.casts.arrays import encode
 from fp9.engines import Addend
 from fp9.formats import Format
-from fp9.suites import lanes
 from fp9.suites.columns import Inputs, addend, fixed
-from fp9.suites.families import by_size, product
-from fp9.suites.scales import scales_of_one
-from fp9.suites.sums import Operand, operand_pairs, ports
+from fp9.suites.sums import several_products
+from fp9.suites.sums.corner import Operand, operand_pairs, ports
+from fp9.suites.sums.product_and_addend import by_size, product
+from fp9.suites.sums.scale_columns import scales_of_one
 from fp9.units import Dot
 
 _COUNT = 2000
@@ -42,7 +42,7 @@ _DEEPEST, _ABOVE = 8, 4
 """Most places below the window's last one that the bit stands, and above it."""
 
 
-def lost_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Operations of every pair of formats, where a window of several products has no more places than the result: there
     what it cuts off is all that a result lacks. A wider one is rounded behind it, which other families look at; but
     where halves of the products have windows of their own, no result shows what one of these has cut off.
@@ -51,13 +51,13 @@ def lost_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
         yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
-def lost_addend_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+def alignment_loss_of_addend_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Such operations of the addend, where it may have more places than the result."""
     if _is_narrow(unit) and unit.engine.addend_format != unit.engine.output:
         yield from (_lost_of_addend(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
-def lost_sum_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+def alignment_loss_of_sum_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Such operations of the sum of products, where a window of these alone is before the addend."""
     engine = unit.engine
     if engine.window is not None and engine.addend is not Addend.INSIDE and unit.products > 1 and engine.chunk is None:
@@ -77,7 +77,7 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
     the two in one half, and half of them any distance apart."""
     halves, share = (1, 0.5) if unit.engine.joined is None else (2, 1.0)
     formats, count = (a.format, b.format), halves * _COUNT
-    x, y, exponents = lanes.by_exponent(*formats)
+    x, y, exponents = several_products.by_exponent(*formats)
     lowest = np.round(np.log2(_lowest_bit(product(x, y, *formats)))).astype(np.int64)
     assert unit.engine.window is not None
     first = lowest + unit.engine.window - _ABOVE
@@ -88,13 +88,13 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
     if halves > 1:
         highest = rng.integers(first[some], np.maximum(exponents[-1], first[some]) + 1)
         top = np.where(rng.random(count) < 0.5, highest, top)
-    factors = np.array(lanes.zeros(*formats, unit.products, count, rng))
+    factors = np.array(several_products.zeros(*formats, unit.products, count, rng))
     rows, lane = np.arange(count), np.arange(count) % unit.products
     factors[:, rows, lane] = x[some] | _signs(a.format, count, rng), y[some]
     as_product = (top <= exponents[-1]) & (rng.random(count) < share)
     beside = lane + halves * rng.integers(1, unit.products // halves, count)
     large = rows[as_product], beside[as_product] % unit.products
-    one, other = lanes.of_exponent(*formats, top[as_product], rng)
+    one, other = several_products.of_exponent(*formats, top[as_product], rng)
     one = one | _signs(a.format, len(one), rng)
     factors[:, *large] = one, other
     result, zeros = fixed(unit.engine.output), np.zeros_like(top)
@@ -108,9 +108,9 @@ def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator)
     """One product, and an addend of two bits from far below it to above it."""
     formats, rows, addends = (a.format, b.format), np.arange(_COUNT), fixed(unit.engine.addend_format)
     assert unit.engine.window is not None
-    x, y, exponents = lanes.by_exponent(*formats)
+    x, y, exponents = several_products.by_exponent(*formats)
     some = rng.integers(0, len(x), _COUNT)
-    factors = np.array(lanes.zeros(*formats, unit.products, _COUNT, rng))
+    factors = np.array(several_products.zeros(*formats, unit.products, _COUNT, rng))
     factors[:, rows, rows % unit.products] = x[some] | _signs(a.format, _COUNT, rng), y[some]
     difference = rng.integers(-unit.engine.window - 1, _ABOVE, _COUNT)
     fraction = 1 << rng.integers(0, addends.fraction_bits, _COUNT)
@@ -124,7 +124,7 @@ def _lost_of_sum(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.
     rows, result = np.arange(_COUNT), fixed(unit.engine.output)
     found = _sums_of_two_bits(a.format, b.format, window)
     some = rng.integers(0, len(found.lowest), _COUNT)
-    factors = np.array(lanes.zeros(a.format, b.format, unit.products, _COUNT, rng))
+    factors = np.array(several_products.zeros(a.format, b.format, unit.products, _COUNT, rng))
     lane, sign = rng.integers(0, unit.products, _COUNT), _signs(a.format, _COUNT, rng)
     other = (lane + rng.integers(1, unit.products, _COUNT)) % unit.products
     for place, x, y in ((lane, found.x[0], found.y[0]), (other, found.x[1], found.y[1])):
@@ -172,4 +172,4 @@ def _lowest_bit(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     return lowest
 
 
-__all__ = ["lost_addend_corner", "lost_corner", "lost_sum_corner"]
+__all__ = ["alignment_loss_corner", "alignment_loss_of_addend_corner", "alignment_loss_of_sum_corner"]

@@ -18,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.suites.columns import Inputs, addend, fixed
-from fp9.suites.families import product
-from fp9.suites.scaled import full_sums, in_any_lanes, on_ports, powers
-from fp9.suites.scales import scales_of
+from fp9.suites.sums.product_and_addend import product
+from fp9.suites.sums.scale_columns import scales_of
+from fp9.suites.sums.scaled import full_sums, in_any_lanes, on_ports, powers
 from fp9.units import Dot
 
 _COUNT = 1500
 """Operations of each family and pair of formats."""
 
 
-def far_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Both families of every pair of formats, where scales are powers of two: a scale with a fraction leaves hardly any
     bit alone."""
     if unit.scale is None or unit.scale.precision > 1 or unit.products < 2:
@@ -89,4 +89,4 @@ def _tie(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterat
     yield on_ports(unit, (first, second), codes[..., 0], codes[..., 1], columns)
 
 
-__all__ = ["far_corner"]
+__all__ = ["bit_far_below_corner"]

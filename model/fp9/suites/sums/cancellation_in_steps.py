@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fp9.suites import lanes
 from fp9.suites.columns import Inputs
-from fp9.suites.scales import scaled
-from fp9.suites.sums import Operand, operand_pairs, ports
+from fp9.suites.sums import several_products
+from fp9.suites.sums.corner import Operand, operand_pairs, ports
+from fp9.suites.sums.scale_columns import scaled
 from fp9.units import Dot
 
 _COUNT = 3000
@@ -24,7 +24,7 @@ _APART = 8
 """Most places that the smallest product may stand below the largest that is left."""
 
 
-def steps_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+def cancellation_in_steps_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Operations of every pair of formats, where one operation is several steps."""
     if unit.products > unit.engine.products:
         yield from (_left(unit, a, b, rng) for a, b in operand_pairs(unit))
@@ -32,12 +32,12 @@ def steps_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 
 def _left(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
     formats, shape, rows = (a.format, b.format), (_COUNT, unit.products), np.arange(_COUNT)
-    sign, exponents = 1 << (a.format.bits - 1), lanes.by_exponent(*formats)[2]
+    sign, exponents = 1 << (a.format.bits - 1), several_products.by_exponent(*formats)[2]
     below = rng.integers(0, _APART + 1, shape)
     wanted = np.maximum(rng.integers(exponents[0], exponents[-1] + 1, _COUNT)[:, None] - below, exponents[0])
-    x, y = (codes.reshape(shape) for codes in lanes.of_exponent(*formats, wanted.reshape(-1), rng))
+    x, y = (codes.reshape(shape) for codes in several_products.of_exponent(*formats, wanted.reshape(-1), rng))
     x = x | rng.choice([0, sign], shape)
-    large = lanes.of_exponent(*formats, rng.integers(wanted.max(axis=1), exponents[-1] + 1), rng)
+    large = several_products.of_exponent(*formats, rng.integers(wanted.max(axis=1), exponents[-1] + 1), rng)
     first = rng.integers(0, unit.products, _COUNT)
     second = (first + rng.integers(1, unit.products, _COUNT)) % unit.products
     negative = rng.choice([0, sign], _COUNT)
@@ -46,4 +46,4 @@ def _left(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
     return scaled(unit, ports(unit, a, b, x, y, rng.integers(0, 1 << unit.engine.output.bits, _COUNT)), rng)
 
 
-__all__ = ["steps_corner"]
+__all__ = ["cancellation_in_steps_corner"]

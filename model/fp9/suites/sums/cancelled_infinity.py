@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from fp9.casts.arrays import encode
 from fp9.formats import Format, floor_log2, pow2
 from fp9.suites.columns import Inputs, classes
-from fp9.suites.scales import scaled
-from fp9.suites.sums import Operand, operand_pairs, ports
+from fp9.suites.sums.corner import Operand, operand_pairs, ports
+from fp9.suites.sums.scale_columns import scaled
 from fp9.units import Dot
 
 _COUNT = 200
 """Operations of each pair of formats, for each factor that has an infinity."""
 
 
-def infinite_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Operations of every pair of formats with an infinity; none but where a chunk is one step."""
     if unit.engine.steps_of_chunk != 1:
         return
@@ -57,4 +57,4 @@ def _doubled(fmt: Format) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return numbers[exact], doubles[exact]
 
 
-__all__ = ["infinite_corner"]
+__all__ = ["cancelled_infinity_corner"]

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fp9.suites import lanes
 from fp9.suites.columns import Inputs, classes, fixed
-from fp9.suites.families import by_size, product
-from fp9.suites.sums import Operand, operand_pairs, ports
+from fp9.suites.sums import several_products
+from fp9.suites.sums.corner import Operand, operand_pairs, ports
+from fp9.suites.sums.product_and_addend import by_size, product
 from fp9.units import Dot
 
 _COUNT = 3000
@@ -33,13 +33,13 @@ _BEYOND = 1 / 8
 """The sum is larger than a power of two by less than this part."""
 
 
-def low_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Operations of every pair of formats whose products get there without scales."""
     lowest = fixed(unit.engine.result).min_normal_exponent - _BELOW
     if unit.products == 1 or unit.scale is not None:
         return
     for a, b in operand_pairs(unit):
-        if lanes.by_exponent(a.format, b.format)[2][0] <= lowest - _FIRST - _APART:
+        if several_products.by_exponent(a.format, b.format)[2][0] <= lowest - _FIRST - _APART:
             yield _low(unit, a, b, lowest, rng)
 
 
@@ -48,7 +48,7 @@ def _low(unit: Dot, a: Operand, b: Operand, lowest: int, rng: np.random.Generato
     formats, width, rows = (a.format, b.format), unit.engine.products, np.arange(_COUNT)
     leading = rng.integers(lowest, lowest + _BELOW + _ABOVE + 1, _COUNT)
     wanted = (leading - _FIRST)[:, None] - rng.integers(0, _APART + 1, (_COUNT, width))
-    x, y = (codes.reshape(wanted.shape) for codes in lanes.of_exponent(*formats, wanted.reshape(-1), rng))
+    x, y = (codes.reshape(wanted.shape) for codes in several_products.of_exponent(*formats, wanted.reshape(-1), rng))
     x = np.where(rng.random(x.shape) < 1 / 4, 0, x)
     last, above = rng.integers(0, width, _COUNT), np.exp2(leading)
     x[rows, last] = 0
@@ -67,4 +67,4 @@ def _low(unit: Dot, a: Operand, b: Operand, lowest: int, rng: np.random.Generato
     return ports(unit, a, b, x, y, c)
 
 
-__all__ = ["low_corner"]
+__all__ = ["carry_into_normal_corner"]

@@ -5,7 +5,7 @@ sum over a power of two, the highest that there is room for.
     addend                1 . 1 1 1 1 x x x
     sum           1 0 0 0 0 . 0 0 0 0 x x x
 
-Where the products get there without it, or never do, the families of module `lanes` meet that.
+Where the products get there without it, or never do, the families of module `several_products` meet that.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from fp9.engines import Addend
 from fp9.formats import Format
 from fp9.suites.columns import Inputs, addend, fixed
-from fp9.suites.scales import scales_of_one
-from fp9.suites.sums import Operand, operand_pairs, ports
+from fp9.suites.sums.corner import Operand, operand_pairs, ports
+from fp9.suites.sums.scale_columns import scales_of_one
 from fp9.units import Dot
 
 _COUNT = 300
 """Operations of each pair of formats."""
 
 
-def full_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+def carry_out_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Operations of every pair of formats of which that is true, where a window holds products and the addend."""
     engine = unit.engine
     if engine.window is None or engine.addend is not Addend.INSIDE or engine.products == 1:
@@ -63,4 +63,4 @@ def _largest_significands(fmt: Format) -> tuple[NDArray[np.int64], float]:
     return codes[significands == significands.max()], float(significands.max())
 
 
-__all__ = ["full_corner"]
+__all__ = ["carry_out_corner"]

@@ -1,4 +1,4 @@
-"""Corner operations of sums of products: the families of module `families` on a unit's ports.
+"""Corner operations of sums of products: the families of module `product_and_addend` on a unit's ports.
 
 Every pair of operand formats has all families; every code of each operand stands beside a plain partner, too.
 """
@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from fp9.casts.arrays import encode
 from fp9.engines import Engine
 from fp9.formats import HFP8_BIASES, Format, with_bias
-from fp9.suites import families, lanes
 from fp9.suites.columns import Codes, Inputs, Triple, addend, concatenated, cycled, drawn_port, fixed, walking_codes
-from fp9.suites.families import crossed
-from fp9.suites.scales import scaled
+from fp9.suites.sums import product_and_addend, several_products
+from fp9.suites.sums.product_and_addend import crossed
+from fp9.suites.sums.scale_columns import scaled
 from fp9.units import Dot, code_tables
 
 OPERATIONS = 20_000
@@ -36,7 +36,7 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
     `part` of the operations that a unit without state has.
 
     Of several products one has the operands that a family means,
-    each in turn; the families of module `lanes` let them meet.
+    each in turn; the families of module `several_products` let them meet.
     """
     pairs = [*operand_pairs(unit)]
     operations = int(part * (OPERATIONS + _FURTHER * (len(pairs) - 1)))
@@ -45,12 +45,15 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
     for number, (a, b) in enumerate(pairs):
         formats, products = (a.format, b.format), unit.products
         for triple in _families(unit, a, b, share, rng, number, len(pairs)):
-            parts.append(ports(unit, a, b, *lanes.placed(products, *formats, triple, rng)))
+            parts.append(ports(unit, a, b, *several_products.placed(products, *formats, triple, rng)))
         codes = _operand_codes(a, b, len(unit.a), len(unit.b))
         every = replace(a, bias=None), replace(b, bias=None)
-        parts.append(ports(unit, *every, *lanes.placed(products, *formats, codes, rng)))
+        parts.append(ports(unit, *every, *several_products.placed(products, *formats, codes, rng)))
         if products > 1:
-            met = [*lanes.families(*formats, _at_once(unit), share // 2, rng), _lowest(unit, a, b, share // 20, rng)]
+            met = [
+                *several_products.families(*formats, _at_once(unit), share // 2, rng),
+                _lowest(unit, a, b, share // 20, rng),
+            ]
             met.append(_scattered(unit, a, b, share // 10, rng))
             parts += [ports(unit, a, b, *columns) for columns in met]
         parts += [ports(unit, a, b, *columns) for columns in _further(unit, a, b, share // 10, rng.spawn(1)[0])]
@@ -70,10 +73,10 @@ def _families(
 ) -> Iterator[Triple]:
     """The families of a pair of formats, the one of a `number` among all `pairs`; about `count` operations together."""
     formats = a.format, b.format, fixed(unit.engine.output)
-    for family, share in families.SHARES.items():
+    for family, share in product_and_addend.SHARES.items():
         yield family(*formats, int(share * count), rng)
-    yield families.addends(*formats, int(families.ADDENDS_SHARE * count), rng, number, pairs)
-    yield families.nans(*formats, _NANS, number, pairs)
+    yield product_and_addend.addends(*formats, int(product_and_addend.ADDENDS_SHARE * count), rng, number, pairs)
+    yield product_and_addend.nans(*formats, _NANS, number, pairs)
 
 
 def _lowest(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Triple:
@@ -87,9 +90,9 @@ def _lowest(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Genera
 def _scattered(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Triple:
     """Products and addends of drawn exponents, all alike, so that terms stand at every distance from each other."""
     products, sign = unit.products, 1 << (a.format.bits - 1)
-    exponents = lanes.by_exponent(a.format, b.format)[2]
+    exponents = several_products.by_exponent(a.format, b.format)[2]
     wanted = rng.integers(exponents[0], exponents[-1] + 1, count * products)
-    x, y = (codes.reshape(count, products) for codes in lanes.of_exponent(a.format, b.format, wanted, rng))
+    x, y = (codes.reshape(count, products) for codes in several_products.of_exponent(a.format, b.format, wanted, rng))
     return x | rng.choice([0, sign], x.shape), y, rng.integers(0, 1 << unit.engine.output.bits, count)
 
 
@@ -97,15 +100,15 @@ def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gener
     """Opposite terms of equal significands at every distance: product and addend; two products, beside any addend.
     Sums beside special codes, and specials of one lane."""
     products, formats, result = unit.products, (a.format, b.format), fixed(unit.engine.output)
-    if (specials := families.special_cross(*formats, result))[0].size:
-        yield lanes.placed(products, *formats, specials, rng)
-    for family in (families.echoes, families.results_beside_specials):
-        yield lanes.placed(products, *formats, family(*formats, result, count, rng), rng)
+    if (specials := product_and_addend.special_cross(*formats, result))[0].size:
+        yield several_products.placed(products, *formats, specials, rng)
+    for family in (product_and_addend.echoes, product_and_addend.results_beside_specials):
+        yield several_products.placed(products, *formats, family(*formats, result, count, rng), rng)
     if products > 1:
         x, y = np.zeros((2, count, products), dtype=np.int64)
         rows, first = np.arange(count), rng.integers(0, products, count)
         second = (first + rng.integers(1, products, count)) % products
-        factors_a, factors_b, sizes = families.by_size(*formats)
+        factors_a, factors_b, sizes = product_and_addend.by_size(*formats)
         high = rng.integers(0, len(sizes), count)
         low = np.searchsorted(sizes, sizes[high] * np.exp2(-rng.integers(0, 48, count)))
         negative = rng.integers(0, 2, count)

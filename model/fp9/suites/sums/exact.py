@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.formats import Format, Kind, floor_log2, pow2
-from fp9.golden import steps as golden
+from fp9.golden import stateless as golden
 from fp9.suites.columns import (
     Inputs,
     chosen_formats,
@@ -25,7 +25,7 @@ from fp9.suites.columns import (
     sign_bits,
     walking_fractions,
 )
-from fp9.suites.scales import drawn_scales
+from fp9.suites.sums.scale_columns import drawn_scales
 from fp9.units import Dot, Mac, MacOp, code_tables, product_range
 
 COUNT = 4000

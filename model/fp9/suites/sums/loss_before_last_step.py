@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.engines import Engine
-from fp9.suites import lanes
 from fp9.suites.columns import Inputs, fixed
-from fp9.suites.exact import opposite
-from fp9.suites.scales import scaled
-from fp9.suites.sums import Operand, operand_pairs, ports
+from fp9.suites.sums import several_products
+from fp9.suites.sums.corner import Operand, operand_pairs, ports
+from fp9.suites.sums.exact import opposite
+from fp9.suites.sums.scale_columns import scaled
 from fp9.units import Dot
 
 _COUNT = 1000
@@ -32,7 +32,7 @@ _NOTHING, _AWAY, _SUCH = range(3)
 _Codes = NDArray[np.int64]
 
 
-def behind_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+def loss_before_last_step_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Operations of every pair of formats; none where a chunk is a single step."""
     if unit.engine.steps_of_chunk > 1:
         for a, b in operand_pairs(unit):
@@ -72,11 +72,11 @@ def _step(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator)
     """Factors of the products of a step, (n, products): a large one; its opposite, or zero; and others, half of them
     zero, around a place `end` below it."""
     shape, sign = (_COUNT, unit.engine.products), 1 << (a.format.bits - 1)
-    exponents = lanes.by_exponent(a.format, b.format)[2]
+    exponents = several_products.by_exponent(a.format, b.format)[2]
     large = rng.integers(min(exponents[0] + end, exponents[-1]), exponents[-1] + 1, (_COUNT, 1))
     wanted = large - end + rng.integers(-_BELOW, _ABOVE + 1, shape)
     wanted[:, :1] = large
-    x, y = (codes.reshape(shape) for codes in lanes.of_exponent(a.format, b.format, wanted.reshape(-1), rng))
+    x, y = (codes.reshape(shape) for codes in several_products.of_exponent(a.format, b.format, wanted.reshape(-1), rng))
     x[:, 1:] = np.where(rng.random((_COUNT, shape[1] - 1)) < 0.5, 0, x[:, 1:])
     x = x | rng.choice([0, sign], shape)
     cancels = rng.random((_COUNT, 1)) < 0.5
@@ -84,4 +84,4 @@ def _step(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator)
     return x, y
 
 
-__all__ = ["behind_corner"]
+__all__ = ["loss_before_last_step_corner"]

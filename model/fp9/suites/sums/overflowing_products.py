@@ -10,18 +10,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fp9.suites import lanes
 from fp9.suites.columns import Inputs, fixed
-from fp9.suites.families import nearly_opposite, product
-from fp9.suites.scales import scaled
-from fp9.suites.sums import Operand, operand_pairs, ports
+from fp9.suites.sums import several_products
+from fp9.suites.sums.corner import Operand, operand_pairs, ports
+from fp9.suites.sums.product_and_addend import nearly_opposite, product
+from fp9.suites.sums.scale_columns import scaled
 from fp9.units import Dot
 
 _COUNT = 1000
 """Operations of each pair of formats."""
 
 
-def beyond_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+def overflowing_products_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Operations of every pair of formats with such products, where the largest of all lie beyond the largest result by
     more than its precision: there a sum has places that no result shows.
 
@@ -37,16 +37,16 @@ def beyond_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 
 def _highest(a: Operand, b: Operand) -> int:
     """The exponent of the largest product."""
-    return int(lanes.by_exponent(a.format, b.format)[2][-1])
+    return int(several_products.by_exponent(a.format, b.format)[2][-1])
 
 
 def _beyond(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
     """Products of one exponent or the one below, from that of the largest result on, of drawn signs; addends of any
     code, zeros, and such as are opposite to the sum but for what is left."""
     result, formats, shape = fixed(unit.engine.output), (a.format, b.format), (_COUNT, unit.products)
-    exponents = lanes.by_exponent(*formats)[2]
+    exponents = several_products.by_exponent(*formats)[2]
     wanted = rng.integers(result.highest_exponent, exponents[-1] + 1, (_COUNT, 1)) - rng.integers(0, 2, shape)
-    x, y = (codes.reshape(shape) for codes in lanes.of_exponent(*formats, wanted.reshape(-1), rng))
+    x, y = (codes.reshape(shape) for codes in several_products.of_exponent(*formats, wanted.reshape(-1), rng))
     x = x | rng.choice([0, 1 << (a.format.bits - 1)], shape)
     opposite = nearly_opposite(product(x, y, *formats).sum(axis=1), result, rng)
     drawn, zeros = rng.integers(0, 1 << result.bits, _COUNT), rng.choice([0, result.sign_mask], _COUNT)
@@ -54,4 +54,4 @@ def _beyond(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inpu
     return scaled(unit, ports(unit, a, b, x, y, c), rng)
 
 
-__all__ = ["beyond_corner"]
+__all__ = ["overflowing_products_corner"]

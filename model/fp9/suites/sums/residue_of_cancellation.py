@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from fp9.casts.arrays import encode
 from fp9.formats import Format
 from fp9.suites.columns import Codes, Inputs, fixed
-from fp9.suites.families import by_size, product
-from fp9.suites.lanes import by_exponent, of_exponent
-from fp9.suites.scales import reach_of_scales, scales_of
-from fp9.suites.sums import operand_pairs, ports
+from fp9.suites.sums.corner import operand_pairs, ports
+from fp9.suites.sums.product_and_addend import by_size, product
+from fp9.suites.sums.scale_columns import reach_of_scales, scales_of
+from fp9.suites.sums.several_products import by_exponent, of_exponent
 from fp9.units import Dot
 
 _COUNT = 4000
@@ -36,7 +36,7 @@ _NONE, _AROUND, _HIGHEST, _LARGEST = range(4)
 """What the large products are."""
 
 
-def left_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+def residue_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Operations of every pair of formats where several products are summed exactly and their scales are powers of two:
     a scale with a fraction leaves hardly any bit alone."""
     scaled = unit.scale is not None and unit.scale.precision == 1
@@ -111,4 +111,4 @@ def _addends(unit: Dot, large: NDArray[np.float64], rng: np.random.Generator) ->
     return np.choose(np.where(large == 0, 3, kind), [opposite, beside, zeros, drawn]).astype(np.uint32)
 
 
-__all__ = ["left_corner"]
+__all__ = ["residue_corner"]

@@ -16,17 +16,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from fp9.suites.columns import Inputs, classes, fixed
-from fp9.suites.lanes import by_exponent, of_exponent
-from fp9.suites.scaled import in_any_lanes, powers
-from fp9.suites.scales import reach_of_scales, scales_of
-from fp9.suites.sums import Operand, operand_pairs, ports
+from fp9.suites.sums.corner import Operand, operand_pairs, ports
+from fp9.suites.sums.scale_columns import reach_of_scales, scales_of
+from fp9.suites.sums.scaled import in_any_lanes, powers
+from fp9.suites.sums.several_products import by_exponent, of_exponent
 from fp9.units import Dot
 
 _COUNT = 200
 """Operations of each pair of formats."""
 
 
-def reaching_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+def rounded_up_to_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Operations of every pair of formats, where exact sums are rounded once, results are not flushed, scales are
     powers of two, and products reach as far apart as rounding takes them."""
     engine = unit.engine
@@ -61,4 +61,4 @@ def _reaching(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> In
     return {port.name: columns[port.name] for port in unit.inputs if port.name in columns}
 
 
-__all__ = ["reaching_corner"]
+__all__ = ["rounded_up_to_normal_corner"]

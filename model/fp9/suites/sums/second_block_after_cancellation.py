@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from fp9.casts.arrays import decode, encode
 from fp9.formats import Format
 from fp9.suites.columns import Inputs, fixed
-from fp9.suites.families import product
-from fp9.suites.lanes import by_exponent
-from fp9.suites.scaled import on_ports
+from fp9.suites.sums.product_and_addend import product
+from fp9.suites.sums.scaled import on_ports
+from fp9.suites.sums.several_products import by_exponent
 from fp9.units import Dot
 
 _COUNT = 3000
@@ -29,7 +29,7 @@ _FEW, _SOME = 3, 16
 """Most products of a block that are not zero; pairs of scales among which that of a block is chosen."""
 
 
-def apart_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+def second_block_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Operations of every pair of formats; none of a single block."""
     if unit.scale is not None and unit.products > unit.products_of_scales:
         pairs = itertools.product(range(len(unit.a)), range(len(unit.b)))
@@ -82,4 +82,4 @@ def _reach(unit: Dot) -> int:
     return 2 * fixed(unit.engine.result).precision if window is None else window
 
 
-__all__ = ["apart_corner"]
+__all__ = ["second_block_corner"]

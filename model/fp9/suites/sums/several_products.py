@@ -18,7 +18,7 @@ from fp9.casts.arrays import decode
 from fp9.engines import Engine
 from fp9.formats import FixedFormat, Format, Kind
 from fp9.suites.columns import Codes, Triple, addend, classes, finite, fixed, walking_codes
-from fp9.suites.families import nearly_opposite, product, to_boundaries
+from fp9.suites.sums.product_and_addend import nearly_opposite, product, to_boundaries
 
 _ALONE, _BESIDE_LOWEST, _BESIDE_OTHERS = range(3)
 

@@ -19,10 +19,10 @@ import numpy as np
 
 from fp9.engines import Truncation
 from fp9.suites.columns import Inputs, classes, fixed
-from fp9.suites.lanes import by_exponent, of_exponent
-from fp9.suites.scaled import in_any_lanes
-from fp9.suites.scales import reach_of_scales, scaled, scales_of
-from fp9.suites.sums import Operand, operand_pairs, ports
+from fp9.suites.sums.corner import Operand, operand_pairs, ports
+from fp9.suites.sums.scale_columns import reach_of_scales, scaled, scales_of
+from fp9.suites.sums.scaled import in_any_lanes
+from fp9.suites.sums.several_products import by_exponent, of_exponent
 from fp9.units import Dot
 
 _COUNT = 500
@@ -33,7 +33,7 @@ _BEFORE = 2
 power that the window hangs at."""
 
 
-def gone_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
+def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Operations of every pair of formats, where a chunk is one step whose window leaves such a 1 and products reach
     below it, or which has no window, and scales that are powers of two."""
     engine = unit.engine
@@ -84,4 +84,4 @@ def _addends(unit: Dot, rng: np.random.Generator) -> np.ndarray:
     return rng.choice(classes(unit.engine.output), _COUNT).astype(np.uint32)
 
 
-__all__ = ["gone_corner"]
+__all__ = ["underflowed_chunk_corner"]

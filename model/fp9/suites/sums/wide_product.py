@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fp9.casts.arrays import decode, encode
 from fp9.formats import FixedFormat
 from fp9.suites.columns import Triple, addend, beside_special, finite, walking_codes, walking_fractions
-from fp9.suites.families import (
+from fp9.suites.sums.product_and_addend import (
     alignments,
     boundaries,
     class_cross,

@@ -11,7 +11,7 @@ import numpy as np
 from fp9.engines import Engine
 from fp9.formats import floor_log2
 from fp9_compare.identify.interface import Interface
-from fp9_compare.identify.palette import Palette, Row
+from fp9_compare.identify.probes.palette import Palette, Row
 from fp9_compare.identify.vectors import Predictions, Vectors
 
 

@@ -9,7 +9,7 @@ from string import Template
 import numpy as np
 
 from fp9_compare.identify.interface import Interface
-from fp9_compare.identify.probes import drawn, structured
+from fp9_compare.identify.probes.structured import drawn, structured
 from fp9_compare.identify.rows import header, inputs
 
 MOST = 1000
@@ -107,4 +107,4 @@ def _common(interface: Interface, seed: int) -> dict[str, object]:
 
 
 def _filled(template: str, fields: Mapping[str, object]) -> str:
-    return Template(files("fp9_compare.identify").joinpath(template).read_text()).substitute(fields)
+    return Template(files("fp9_compare.identify.probes").joinpath(template).read_text()).substitute(fields)

@@ -15,7 +15,7 @@ import numpy as np
 
 from fp9.engines import ENGINES
 from fp9_compare.identify.interface import Interface
-from fp9_compare.identify.palette import Palette, Row, codes_of, negated
+from fp9_compare.identify.probes.palette import Palette, Row, codes_of, negated
 from fp9_compare.identify.vectors import Vectors
 
 # --- families -------------------------------------------------------------------------------------------------------

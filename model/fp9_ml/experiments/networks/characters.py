@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9_ml.experiments.layers import (
+from fp9_ml.experiments.networks.layers import (
     Numbers,
     Saved,
     attend,

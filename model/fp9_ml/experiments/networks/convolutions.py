@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fp9_ml.experiments.digits import images_and_labels
-from fp9_ml.experiments.layers import EPSILON, Numbers, Saved
+from fp9_ml.experiments.networks.digits import images_and_labels
+from fp9_ml.experiments.networks.layers import EPSILON, Numbers, Saved
 
 CHANNELS = 8
 BLOCKS = 4

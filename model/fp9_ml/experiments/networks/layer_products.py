@@ -11,7 +11,7 @@ from fp9.casts.arrays import decode, encode
 from fp9.engines import Engine, engine
 from fp9.formats import Format, format
 from fp9.sums.products import matmul
-from fp9_ml.experiments.layers import Numbers
+from fp9_ml.experiments.networks.layers import Numbers
 
 Pair = tuple[int, int]
 """Exponents of two that multiply a layer's activations and weights before their cast."""

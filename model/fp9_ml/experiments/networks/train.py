@@ -1,6 +1,6 @@
 """Training of the character model, and the trained one that comes with the package.
 
-`python -m fp9_ml.experiments.train` made `manual.npz`, in a minute of one core. The text is that of Python's own
+`python -m fp9_ml.experiments.networks.train` made `manual.npz`, in a minute of one core. The text is Python's
 help on its language (`pydoc_data.topics` of the interpreter that trains), under the PSF License Agreement, which stands
 in `manual.LICENSE`; its last 20 thousand characters are never trained on and are kept beside the weights.
 """
@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.system.files import write_whole
-from fp9_ml.experiments.characters import ALPHABET, CONTEXT, Parameters, backward, codes_of, forward, initial
-from fp9_ml.experiments.layers import Adam, cross_entropy
+from fp9_ml.experiments.networks.characters import ALPHABET, CONTEXT, Parameters, backward, codes_of, forward, initial
+from fp9_ml.experiments.networks.layers import Adam, cross_entropy
 
 FILE = "manual.npz"
 SEED = 7
@@ -115,7 +115,7 @@ def load(path: Path | None = None) -> Trained:
     return Trained({name: found[name].astype(np.float32) for name in expected}, text, origin)
 
 
-COMMAND = "python -m fp9_ml.experiments.train"
+COMMAND = "python -m fp9_ml.experiments.networks.train"
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from fp9_rtl.export.text.circuit import Bits, Path, nets
+from fp9_rtl.export.text.circuits.circuit import Bits, Path, nets
 from fp9_rtl.export.text.hierarchy import Part
 from fp9_rtl.export.text.signals import Sources, clean
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from fp9_rtl.export.text.cells import arms
-from fp9_rtl.export.text.circuit import Bit, Bits, Cell
+from fp9_rtl.export.text.cell_expressions import arms
+from fp9_rtl.export.text.circuits.circuit import Bit, Bits, Cell
 
 MIN_LABELS = 2
 """Fewest values of the word that make a case of a choice."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from fp9_rtl.export.text.circuit import Bits, Cell
+from fp9_rtl.export.text.circuits.circuit import Bits, Cell
 from fp9_rtl.export.text.expressions import Atom, Binary, Choice, Concatenation, Expression, Unary, constant
 
 Read = Callable[[Bits], Expression]

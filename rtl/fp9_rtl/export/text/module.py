@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from fp9_rtl.export.text.circuit import Bits, Cell
+from fp9_rtl.export.text.circuits.circuit import Bits, Cell
 from fp9_rtl.export.text.hierarchy import Part
 from fp9_rtl.export.text.naming import said
 from fp9_rtl.export.text.reading import Reading

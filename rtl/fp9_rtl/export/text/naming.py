@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from fp9_rtl.export.text import source
 from fp9_rtl.export.text.cases import Case
-from fp9_rtl.export.text.circuit import Bits, Cell
+from fp9_rtl.export.text.circuits.circuit import Bits, Cell
 
 _WORDS = {
     "$and": "{a}_and_{b}",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from fp9_rtl.export.text.bundles import Bundle, Crossing
-from fp9_rtl.export.text.circuit import Bits, Wire, nets
+from fp9_rtl.export.text.circuits.circuit import Bits, Wire, nets
 from fp9_rtl.export.text.hierarchy import Part
 from fp9_rtl.export.text.signals import Names, Signal, Sources, clean, named_runs, shorten, structure
 from fp9_rtl.export.text.types import Types

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
-from fp9_rtl.export.text import cells as verilog
-from fp9_rtl.export.text.circuit import Bit, Bits, Cell, nets
+from fp9_rtl.export.text import cell_expressions as verilog
+from fp9_rtl.export.text.circuits.circuit import Bit, Bits, Cell, nets
 from fp9_rtl.export.text.expressions import Atom, Binary, Expression, Repeated
 from fp9_rtl.export.text.signals import Signal
 from fp9_rtl.export.text.types import Enum

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fp9.units.reserved import VERILOG
-from fp9_rtl.export.text.circuit import Bit, Bits, Wire
+from fp9_rtl.export.text.circuits.circuit import Bit, Bits, Wire
 from fp9_rtl.export.text.types import Struct, Type
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fp9_rtl.export.text import source
-from fp9_rtl.export.text.circuit import Bits, Cell
+from fp9_rtl.export.text.circuits.circuit import Bits, Cell
 from fp9_rtl.export.text.dialect import Dialect
 from fp9_rtl.export.text.expressions import INDENT, WIDTH, Atom, Concatenation, Expression, Unary, constant
 from fp9_rtl.export.text.module import Module, members

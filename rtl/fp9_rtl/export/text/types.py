@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from fp9_rtl.export.text.circuit import Bits, Cell, Circuit, nets, readers
+from fp9_rtl.export.text.circuits.circuit import Bits, Cell, Circuit, nets, readers
 from fp9_rtl.export.text.expressions import INDENT, constant
 
 Fields = tuple[tuple[str, int], ...]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fp9_rtl.export.text.cases import Case, Update, case_of, update_of
-from fp9_rtl.export.text.circuit import Bit, Bits, Cell, nets, readers_first
+from fp9_rtl.export.text.circuits.circuit import Bit, Bits, Cell, nets, readers_first
 from fp9_rtl.export.text.hierarchy import Part
 from fp9_rtl.export.text.signals import Signal, Sources
 

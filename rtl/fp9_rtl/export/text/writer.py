@@ -9,8 +9,9 @@ from typing import Any
 
 from fp9_rtl.export.text import source
 from fp9_rtl.export.text.bundles import Crossing, bundle
-from fp9_rtl.export.text.circuit import Circuit, Path, Wire, read_circuit
+from fp9_rtl.export.text.circuits.circuit import Circuit, Path, Wire, read_circuit
 from fp9_rtl.export.text.dialect import PLAIN, SYSTEM
+from fp9_rtl.export.text.equal_modules import Steps, steps
 from fp9_rtl.export.text.expressions import INDENT
 from fp9_rtl.export.text.heads import head
 from fp9_rtl.export.text.hierarchy import Part, flattened, parts, split_structures
@@ -18,7 +19,6 @@ from fp9_rtl.export.text.module import Module
 from fp9_rtl.export.text.ports import ports
 from fp9_rtl.export.text.signals import Names, Signal, Sources
 from fp9_rtl.export.text.statements import body
-from fp9_rtl.export.text.steps import Steps, steps
 from fp9_rtl.export.text.types import Types
 
 

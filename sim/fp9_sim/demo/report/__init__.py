@@ -1,6 +1,6 @@
 """The summary of the main job: as JSON, as an HTML page that needs nothing else, and as tables for the terminal."""
 
-from fp9_sim.demo.report.page import SCHEMA, html, passed, read, write
+from fp9_sim.demo.report.summary import SCHEMA, html, passed, read, write
 from fp9_sim.demo.report.terminal import summary_tables
 
 __all__ = ["SCHEMA", "html", "passed", "read", "summary_tables", "write"]

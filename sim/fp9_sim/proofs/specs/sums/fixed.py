@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from fp9.rounding import Flags
 from fp9.units import Dot
+from fp9_rtl.sums.engine_step import is_fixed_point
 from fp9_rtl.sums.fixed.places import window_of
-from fp9_rtl.sums.steps import is_fixed_point
 from fp9_sim.proofs.cones import ConeLemma
 from fp9_sim.proofs.specs.sums.place import Places
 from fp9_sim.proofs.specs.sums.round import DECIDED, PLACE, rounded

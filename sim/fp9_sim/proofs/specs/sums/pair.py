@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from fp9.units import Dot
 from fp9_rtl.rounding.facts import sum_facts
+from fp9_rtl.sums.engine_step import is_pair
 from fp9_rtl.sums.pair import HEADROOM, window_bits
-from fp9_rtl.sums.steps import is_pair
 from fp9_sim.proofs.cones import ConeLemma
 from fp9_sim.proofs.specs.sums.normal import (
     code_term,

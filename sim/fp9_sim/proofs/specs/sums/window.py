@@ -13,7 +13,7 @@ from fp9.engines import Addend, Truncation
 from fp9.rounding import Flags
 from fp9.units import Dot, Mac, MacOp
 from fp9_rtl.sums.adder import EXTRA_BITS
-from fp9_rtl.sums.steps import has_integers
+from fp9_rtl.sums.engine_step import has_integers
 from fp9_sim.netlists.graphs.between import ENTER, LEAVE
 from fp9_sim.netlists.graphs.function import ACCUMULATOR
 from fp9_sim.proofs.parts import Lemma

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from fp9_rtl.export.text.circuit import (
+from fp9_rtl.export.text.circuits.circuit import (
     BITWISE,
     SHARED,
     Bit,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fp9_rtl.export.text.circuit import Bits, Circuit, Path, nets
+from fp9_rtl.export.text.circuits.circuit import Bits, Circuit, Path, nets
 from fp9_rtl.export.text.hierarchy import Part
 
 _CLOCKING = ("CLK", "ARST")

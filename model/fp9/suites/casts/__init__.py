@@ -1,0 +1,1 @@
+"""Operations of casts: rounding boundaries, ties, saturation, scaled sources."""

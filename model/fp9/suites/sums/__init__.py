@@ -1,0 +1,1 @@
+"""Operations of sums: one product and an addend, several products, scaled products; a file for each corner case."""

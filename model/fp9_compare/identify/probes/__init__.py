@@ -1,0 +1,1 @@
+"""Operands that tell candidate accumulators apart, and GPU programs that run them."""

@@ -1,0 +1,1 @@
+"""Circuits as Yosys gives them: words, modules, equal modules, and digests."""

@@ -1,0 +1,1 @@
+"""What tests share: catalogues as test rows, random formats, third-party references, programs, costs."""
