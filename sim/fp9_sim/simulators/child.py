@@ -15,7 +15,7 @@ from typing import Any
 
 from fp9_sim.simulators.find import Simulator
 
-_PROGRAM = Path(__file__).with_name("step.py")
+_PROGRAM = Path(__file__).with_name("simulator_step.py")
 _LIGHT = Path(__file__).with_name("light")
 """Modules that stand in for larger ones in these processes."""
 

@@ -1,4 +1,4 @@
-"""A step of cocotb's Python runner, as a program of its own: `python step.py JOB.json` (see `simulators.job`).
+"""A step of cocotb's Python runner, as a program of its own: `python simulator_step.py JOB.json` (see `simulators.child`).
 
 It is run by its path, so that it loads the runner and nothing else.
 """
