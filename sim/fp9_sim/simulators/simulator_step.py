@@ -1,4 +1,4 @@
-"""A step of cocotb's Python runner, as a program of its own: `python simulator_step.py JOB.json` (see `simulators.child`).
+"""A step of cocotb's Python runner, as a program of its own: `python simulator_step.py JOB.json` (see `child`).
 
 It is run by its path, so that it loads the runner and nothing else.
 """

@@ -14,8 +14,6 @@ from tests.support.rosters import thinned
 import fp9
 import fp9_ml.recipes
 from fp9_ml.experiments import training
-from fp9_ml.experiments.networks import characters
-from fp9_ml.experiments.networks import convolutions
 from fp9_ml.experiments.catalogue import CLAIMS, claim
 from fp9_ml.experiments.charts import draw
 from fp9_ml.experiments.claims import Claim
@@ -25,11 +23,12 @@ from fp9_ml.experiments.conversion import (
     smoothed,
     with_outliers,
 )
-from fp9_ml.experiments.networks.layers import cross_entropy
+from fp9_ml.experiments.networks import characters, convolutions
 from fp9_ml.experiments.networks.layer_products import eight_bit
+from fp9_ml.experiments.networks.layers import cross_entropy
+from fp9_ml.experiments.networks.train import FILE, SEED, load, save, train
 from fp9_ml.experiments.reproduce import SEEDS, reproduce
 from fp9_ml.experiments.store import Store
-from fp9_ml.experiments.networks.train import FILE, SEED, load, save, train
 from fp9_ml.recipes.calibration import EXPONENTS
 
 Network = tuple[dict[str, Any], Callable[[dict[str, Any]], float], dict[str, Any]]

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.support.rosters import thinned
 from tests.sim.third_party.acme import acme_design
+from tests.support.rosters import thinned
 
 from fp9.formats import Rounding, format
 from fp9.units import Cast
