@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fp9.casts.arrays import Hybrid, cast, decode, encode
 from fp9.casts.counts import Counts
 from fp9.casts.measures import Finfo, amax_scale, fake_quantise, finfo, sqnr
+from fp9.casts.measures import fake_quantise as fake_quantize
 from fp9.casts.random_bits import Stochastic
 from fp9.casts.typed import Array, array
 from fp9.engines import Engine, engine
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from fp9 import blocks, units, vectors
     from fp9.above import regress, verilog, write_verilog
     from fp9.blocks import dequantise, quantise
+    from fp9.blocks import dequantise as dequantize
+    from fp9.blocks import quantise as quantize
     from fp9.units import unit
 
 formats: Room = import_module("fp9.formats")  # type: ignore[assignment]
@@ -51,16 +54,19 @@ __all__ = [
     "cast",
     "decode",
     "dequantise",
+    "dequantize",
     "dot",
     "encode",
     "engine",
     "fake_quantise",
+    "fake_quantize",
     "finfo",
     "format",
     "formats",
     "matmul",
     "operand",
     "quantise",
+    "quantize",
     "sqnr",
     "unit",
     "units",
@@ -69,7 +75,13 @@ __all__ = [
 if TYPE_CHECKING:
     __all__ += ["regress", "verilog", "write_verilog"]
 
-_HOMES = {"unit": "fp9.units", "quantise": "fp9.blocks", "dequantise": "fp9.blocks"}
+_HOMES = {
+    "unit": ("fp9.units", "unit"),
+    "quantise": ("fp9.blocks", "quantise"),
+    "quantize": ("fp9.blocks", "quantise"),
+    "dequantise": ("fp9.blocks", "dequantise"),
+    "dequantize": ("fp9.blocks", "dequantise"),
+}
 _ROOMS = ("blocks", "units", "vectors")
 _PACKAGES = "fp9.names"
 """Group of entry points by which the packages above give names of theirs: `verilog`, `write_verilog`, `regress`."""
@@ -78,7 +90,8 @@ _PACKAGES = "fp9.names"
 def __getattr__(name: str) -> Any:
     """Rooms, names of rooms and of the packages above, loaded when asked for: `import fp9` stays quick."""
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        home, own = _HOMES[name]
+        return getattr(import_module(home), own)
     if name in _ROOMS:
         return import_module(f"fp9.{name}")
     for entry in () if name.startswith("_") else _of_packages():

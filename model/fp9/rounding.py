@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import Enum, IntFlag
 from typing import NamedTuple, TypeVar
 
+from fp9.names import Synonyms, plain
+
 
 class Bits(Enum):
     """Where a rounding that is not decided by the dropped bits alone gets other bits from."""
@@ -205,15 +207,102 @@ class Flags(IntFlag):
 FLAG_BITS = 5
 """Width of a flags field."""
 
+ROUNDING_NAMES = Synonyms(
+    "rounding",
+    {
+        "IEEE 754-2019, section 4.3": {
+            "roundTiesToEven": "rne",
+            "roundTiesToAway": "rna",
+            "roundTowardZero": "rtz",
+            "roundTowardPositive": "rup",
+            "roundTowardNegative": "rdn",
+        },
+        "P3109 v4.0, section 4.7": {
+            "NearestTiesToEven": "rne",
+            "NearestTiesToAway": "rna",
+            "TowardPositive": "rup",
+            "TowardNegative": "rdn",
+            "TowardZero": "rtz",
+            "ToOdd": "rto",
+            "StochasticA": "sr",
+            "StochasticB": "srb",
+            "StochasticC": "src",
+        },
+        "gfloat, RoundMode": {"TiesToEven": "rne", "TiesToAway": "rna"},
+        "RISC-V, frm and vector conversions": {"rmm": "rna", "rod": "rto"},
+        "CUDA and PTX": {"rn": "rne", "rz": "rtz", "ru": "rup", "rd": "rdn", "rs": "sr"},
+        "Huawei CANN, Cast": {
+            "CAST_RINT": "rne",
+            "CAST_ROUND": "rna",
+            "CAST_TRUNC": "rtz",
+            "CAST_CEIL": "rup",
+            "CAST_FLOOR": "rdn",
+            "CAST_ODD": "rto",
+            "CAST_HYBRID": "hybrid",
+        },
+        "Python, decimal": {
+            "ROUND_HALF_EVEN": "rne",
+            "ROUND_HALF_UP": "rna",
+            "ROUND_CEILING": "rup",
+            "ROUND_FLOOR": "rdn",
+            "ROUND_DOWN": "rtz",
+        },
+        "common words": {
+            "nearest": "rne",
+            "nearest_even": "rne",
+            "half_to_even": "rne",
+            "half_even": "rne",
+            "even": "rne",
+            "nearest_away": "rna",
+            "half_away": "rna",
+            "truncate": "rtz",
+            "trunc": "rtz",
+            "toward_plus_infinity": "rup",
+            "toward_minus_infinity": "rdn",
+            "ceil": "rup",
+            "odd": "rto",
+            "stochastic": "sr",
+        },
+    },
+    {
+        "floor": {"rdn": "toward minus infinity, as CANN", "rtz": "of the magnitude, as microxcaling"},
+        "down": {"rdn": "toward minus infinity, as C", "rtz": "toward zero, as Python's decimal"},
+        "up": {"rup": "toward plus infinity", "rna": "ties away from zero"},
+        "round": {"rne": "ties to even, as Python", "rna": "ties away from zero, as C"},
+        "half_up": {"rna": "ties away from zero, as Python's decimal", "rup": "toward plus infinity"},
+    },
+)
+"""What others call the roundings. microxcaling calls ties away from zero `nearest`: there, name `rna`."""
+
+OVERFLOW_NAMES = Synonyms(
+    "overflow policy",
+    {
+        "P3109 v4.0": {"SatFinite": "saturate", "SatPropagate": "propagate", "SatNone": "sat_none"},
+        "CUDA, __nv_saturation_t": {"__NV_SATFINITE": "saturate", "__NV_NOSAT": "inf"},
+        "common words": {"sat": "saturate", "saturating": "saturate", "clip": "saturate", "infinity": "inf"},
+    },
+)
+"""What others call the overflow policies."""
+
+_SYNONYMS: dict[type[Enum], Synonyms] = {Rounding: ROUNDING_NAMES, Overflow: OVERFLOW_NAMES}
+
 _Choice = TypeVar("_Choice", bound=Enum)
 
 
 def choice(kind: type[_Choice], value: _Choice | str, what: str) -> _Choice:
-    """The member of `kind` that `value` is or names; ValueError names what is offered."""
+    """The member of `kind` that `value` is or names, in any letter case; synonyms count.
+
+    Raises ValueError for a name that nobody has or several members have, TypeError for what is no name.
+    """
     if isinstance(value, kind):
         return value
-    try:
-        return kind(value)
-    except ValueError:
-        offered = ", ".join(str(member.value) for member in kind)
-        raise ValueError(f"{what} {value!r} is not known; choose one of {offered}") from None
+    if not isinstance(value, str):
+        raise TypeError(f"{what} of type {type(value).__name__} given; give {kind.__name__} or its name, a string")
+    by_name = {plain(str(member.value)): member for member in kind}
+    if (key := plain(value)) in by_name:
+        return by_name[key]
+    synonyms = _SYNONYMS.get(kind)
+    if found := synonyms and synonyms.find(value):
+        return kind(found)
+    offered = ", ".join(str(member.value) for member in kind)
+    raise ValueError(f"{what} {value!r} is not known; choose one of {offered}")

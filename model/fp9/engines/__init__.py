@@ -1,6 +1,7 @@
 """What a sum is: the record of a dot engine, and the catalogue of presets."""
 
 from fp9.engines.catalogue import ALIASES, ENGINES, engine
+from fp9.engines.devices import DEVICE_NAMES, DEVICES, Device, devices_of
 from fp9.engines.engine import (
     MAX_PRODUCTS,
     MAX_WINDOW,
@@ -18,11 +19,14 @@ from fp9.engines.scales import check_grouped, format_of_scales
 
 __all__ = [
     "ALIASES",
+    "DEVICES",
+    "DEVICE_NAMES",
     "ENGINES",
     "MAX_PRODUCTS",
     "MAX_WINDOW",
     "NO_EXPONENT",
     "Addend",
+    "Device",
     "Engine",
     "MacOp",
     "Scaling",
@@ -30,6 +34,7 @@ __all__ = [
     "alignment_exponent",
     "check_exponents",
     "check_grouped",
+    "devices_of",
     "engine",
     "format_of_scales",
     "is_accumulator",

@@ -8,9 +8,10 @@ from dataclasses import fields, replace
 from enum import Enum
 from typing import Any
 
+from fp9.engines.devices import DEVICE_NAMES
 from fp9.engines.engine import Addend, Engine, Scaling, Truncation
 from fp9.formats import FixedFormat, fixed_format, format
-from fp9.names import unknown
+from fp9.names import plain, unknown
 from fp9.rounding import Overflow, Rounding, choice
 
 _R = Rounding
@@ -100,13 +101,18 @@ ENGINES: dict[str, Engine] = {
 ALIASES = {"G": "products", "K": "window", "L": "chunk"}
 """Parameters by the letters of the literature."""
 
-_CALL = re.compile(r"\s*(\w+)\s*(?:\(\s*(.*?)\s*\))?\s*")
+_PLAIN = {plain(name): name for name in ENGINES}
+_CALL = re.compile(r"\s*([^()]*[^()\s])\s*(?:\(\s*(.*?)\s*\))?\s*")
 _SETTING = re.compile(r"(\w+)\s*=\s*([\w.+-]+(?:\([^()]*\))?)\s*(?:,\s*|$)")
 
 
 def engine(name: str | Engine) -> Engine:
     """The preset of a name, its parameters changed where they are given; an `Engine` is returned as it is.
 
+    Devices are names, too (`fp9.engines.DEVICES`), with an instruction where a device has several.
+
+    >>> engine("h100 wgmma").name, engine("L40S").name, engine("mi300x").name
+    ('hopper', 'ada', 'cdna3')
     >>> engine("chunked(L=64)").chunk
     64
     >>> engine("fmma(K=20, result=fp32, rounding=rne)").window
@@ -126,16 +132,22 @@ def _parse(name: str) -> Engine:
     if name in ENGINES:
         return ENGINES[name]
     call = _CALL.fullmatch(name)
-    if call is None or call[1] not in ENGINES:
-        listing = "docs/accumulators.md lists all; parameters are changed in parentheses, as in chunked(L=32)"
+    found = None if call is None else _preset(call[1])
+    if call is None or found is None:
+        listing = "`fp9 accumulators` lists all; parameters are changed in parentheses, as in chunked(L=32)"
         raise ValueError(unknown("engine", name, ENGINES, listing))
     settings = _settings(name, call[2] or "")
-    base = ENGINES[call[1]]
+    base = ENGINES[found]
     changed = {field: value for field, value in settings.items() if getattr(base, field) != value}
     if not changed:
         return base
     spelled = ",".join(f"{field}={_spell(value)}" for field, value in changed.items())
     return replace(base, name=f"{base.name}({spelled})", **changed)
+
+
+def _preset(name: str) -> str | None:
+    """The preset of a name in any letter case, or of a device's. Raises ValueError for an ambiguous name."""
+    return _PLAIN.get(plain(name)) or DEVICE_NAMES.find(name)
 
 
 def _settings(name: str, text: str) -> dict[str, Any]:

@@ -16,17 +16,20 @@ import sys
 from types import ModuleType
 
 from fp9.formats.base import Format, Kind, floor_log2, pow2
-from fp9.formats.catalogue import ALIASES, FAMILIES, HFP8_BIASES, NAMED, fixed_format, format, with_bias
+from fp9.formats.catalogue import FAMILIES, HFP8_BIASES, NAMED, fixed_format, format, with_bias
 from fp9.formats.fixed import FixedFormat, Specials
 from fp9.formats.hifloat8 import HiFloat8
 from fp9.formats.integer import ScaledInteger
 from fp9.formats.scale import PowerOfTwo
+from fp9.formats.spellings import ALIASES, BLOCK_NAMES, FORMAT_NAMES
 from fp9.formats.unsigned import UnsignedFloat
 from fp9.rounding import Rounding
 
 __all__ = [
     "ALIASES",
+    "BLOCK_NAMES",
     "FAMILIES",
+    "FORMAT_NAMES",
     "HFP8_BIASES",
     "NAMED",
     "FixedFormat",

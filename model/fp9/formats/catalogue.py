@@ -13,6 +13,7 @@ from fp9.formats.fixed import FixedFormat, Specials
 from fp9.formats.hifloat8 import HiFloat8
 from fp9.formats.integer import ScaledInteger
 from fp9.formats.scale import PowerOfTwo
+from fp9.formats.spellings import ALIASES, BLOCK_NAMES, FORMAT_NAMES
 from fp9.formats.unsigned import UnsignedFloat
 from fp9.names import unknown
 from fp9.rounding import Rounding
@@ -67,28 +68,6 @@ NAMED: dict[str, Format] = {
     )
 }
 
-ALIASES = {
-    "float8_e4m3fn": "e4m3",
-    "float8_e5m2": "e5m2",
-    "float8_e4m3fnuz": "e4m3fnuz",
-    "float8_e5m2fnuz": "e5m2fnuz",
-    "float8_e4m3b11fnuz": "e4m3b11fnuz",
-    "float8_e4m3": "e4m3ieee",
-    "float8_e3m4": "e3m4ieee",
-    "float8_e8m0fnu": "e8m0",
-    "float4_e2m1fn": "e2m1",
-    "float4_e1m2": "e1m2",
-    "float6_e2m3fn": "e2m3",
-    "float6_e3m2fn": "e3m2",
-    **{f"binary8p{p}": f"binary8p{p}se" for p in range(1, 8)},
-    "hifloat8": "hif8",
-    "float16": "fp16",
-    "half": "fp16",
-    "bfloat16": "bf16",
-    "float32": "fp32",
-    "float": "fp32",
-}
-
 HFP8_BIASES = range(-8, 9)
 """Extra biases of hfp8_143 for which every code is an FP9 number (ISSCC21)."""
 
@@ -124,6 +103,9 @@ FAMILIES: dict[str, Callable[..., Format]] = {
     "f161": _graphcore(6, 31),
     "int8": _int8,
 }
+
+_MODULE = re.compile(r"^(?:[a-z]\w*\.)+", re.IGNORECASE)
+"""The modules before a dtype's name, as in torch.float8_e5m2."""
 
 _CALL = re.compile(r"(\w+)(?:\((.*)\))?")
 _P3109 = re.compile(r"binary(\d+)p(\d+)([su])([ef])")
@@ -173,6 +155,13 @@ def _parse(name: str) -> Format:
     text = name.strip().lower().replace(" ", "")
     if text in NAMED or text in ALIASES:
         return NAMED[ALIASES.get(text, text)]
+    if synonym := FORMAT_NAMES.find(_MODULE.sub("", name.strip())):
+        return NAMED[synonym]
+    if BLOCK_NAMES.find(name):
+        raise ValueError(
+            f"{name} given as format of single numbers; it is a block format: call fp9.quantise(x, {name!r}) for its "
+            "elements and scales"
+        )
     if described := _DESCRIPTION.fullmatch(text):
         return _described(name, described.groupdict())
     if named := _P3109.fullmatch(text):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fp9.formats import Format, PowerOfTwo, floor_log2, format, pow2
+from fp9.formats import BLOCK_NAMES, FORMAT_NAMES, NAMED, Format, PowerOfTwo, floor_log2, format, pow2
+from fp9.names import unknown
 from fp9.rounding import Rounding
 from fp9.scaling.rules import RULES, Divisor, ScaleRule
 
@@ -100,9 +101,22 @@ BLOCK_FORMATS = {
 
 
 def block_format(name: str | BlockFormat) -> BlockFormat:
-    """The block format of a name; a record is returned as it is. Raises ValueError for names that are not known."""
+    """The block format of a name, synonyms counted (`BLOCK_NAMES`); a record is returned as it is.
+
+    >>> block_format("NVFP4").length, block_format("MXFP8 (E5M2)").name
+    (16, 'mxfp8_e5m2')
+
+    Raises ValueError for names that are not known or ambiguous, TypeError for what is no name.
+    """
     if isinstance(name, BlockFormat):
         return name
-    if name not in BLOCK_FORMATS:
-        raise ValueError(f"unknown block format {name!r}; known: {', '.join(BLOCK_FORMATS)}")
-    return BLOCK_FORMATS[name]
+    if not isinstance(name, str):
+        raise TypeError(f"block of type {type(name).__name__} given; give a BlockFormat or its name, such as 'nvfp4'")
+    if known := BLOCK_NAMES.find(name):
+        return BLOCK_FORMATS[known]
+    if name.strip().lower() in NAMED or FORMAT_NAMES.find(name):
+        raise ValueError(
+            f"block format {name!r} given, a format of single numbers; call fp9.array(x, {name!r}), or choose one of "
+            f"{', '.join(BLOCK_FORMATS)}"
+        )
+    raise ValueError(unknown("block format", name, BLOCK_FORMATS, "fp9.block_formats() lists all"))

@@ -96,7 +96,7 @@ def test_an_engine_takes_names_for_its_parts() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("abacus", "accumulators.md lists all"),
+        ("abacus", "`fp9 accumulators` lists all"),
         ("hopper(gears=3)", "no parameter 'gears'"),
         ("hopper(K=)", "not of the form"),
         ("hopper(K=many)", "give an integer"),
