@@ -39,6 +39,11 @@ class LayerState:
             if fmt is not None:
                 self.scalers[role] = recipe.scale.start(fmt)
 
+    @property
+    def remembers(self) -> bool:
+        """Whether a factor depends on tensors of earlier passes."""
+        return any(scaler.remembers for scaler in self.scalers.values())
+
     def state_dict(self) -> State:
         """A copy of the state, by role; `json.dumps` writes it without loss."""
         return {role.value: scaler.state_dict() for role, scaler in self.scalers.items()}
@@ -89,7 +94,8 @@ class Operand:
 class Saved:
     """What the backward pass needs of a forward one: operands (n, in) and (out, in), and the shape of x.
 
-    `product` holds the codes of the forward engine's output, (n, out): FP32 numbers where there is no engine.
+    `product` holds the codes of the forward engine's output, (n, out): FP32 numbers where there is no engine. `earlier`
+    gets the factor of the first gradient that comes back: a scale that remembers sees no later one of the same product.
     """
 
     recipe: Choices
@@ -99,6 +105,12 @@ class Saved:
     product: NDArray[Any]
     shape: tuple[int, ...]
     training: bool = True
+    earlier: dict[Role, float] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def factors(self) -> dict[Role, float]:
+        """The factors of both operands."""
+        return {Role.ACTIVATIONS: self.x.factor, Role.WEIGHTS: self.w.factor}
 
 
 @dataclass(frozen=True)
@@ -124,6 +136,7 @@ def linear(
     *,
     training: bool = True,
     random: np.random.Generator | None = None,
+    earlier: Mapping[Role, float] | None = None,
 ) -> tuple[NDArray[np.float32], Saved]:
     """y = x w^T, FP32 of shape (..., out), and what the backward pass needs; x (..., in), w (out, in).
 
@@ -131,7 +144,8 @@ def linear(
     are those of whole tensors.
 
     `state` holds the scales of this layer (None: new ones, as in a first step); with `training` false they are read and
-    do not move. `random` draws the bits of stochastic roundings.
+    do not move. `random` draws the bits of stochastic roundings. `earlier` has the factors of an earlier pass of the
+    same operands (`Saved.factors`), which this one repeats: scales that remember do not move again.
 
     Raises ValueError for shapes that do not fit, TypeError for operands that are no numbers.
     """
@@ -143,8 +157,8 @@ def linear(
             "(..., out, in)"
         )
     scales = state or LayerState(recipe)
-    a = quantised(recipe, Role.ACTIVATIONS, rows, scales, training, random)
-    b = quantised(recipe, Role.WEIGHTS, weights, scales, training, random)
+    a = quantised(recipe, Role.ACTIVATIONS, rows, scales, training, random, earlier)
+    b = quantised(recipe, Role.WEIGHTS, weights, scales, training, random, earlier)
     product = multiplied(recipe, Product.FORWARD, a, b.transposed)
     y = _result(recipe, Product.FORWARD, product, a.factor, b.factor, recipe.output)
     return y.reshape(*shape[:-1], weights.shape[-2]), Saved(recipe, scales, a, b, product, shape, training)
@@ -153,6 +167,8 @@ def linear(
 def linear_backward(g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
     """Both backward products of a layer, from the gradient g (..., out) of the loss with respect to y.
 
+    A second pass back through the same forward one has the factor of the first where the gradients' scale remembers.
+
     Raises ValueError for a g of another shape, TypeError for one that is no numbers.
     """
     recipe = saved.recipe
@@ -160,7 +176,8 @@ def linear_backward(g: ArrayLike, saved: Saved, *, random: np.random.Generator |
     if np.shape(g) != expected:
         raise ValueError(f"gradient of shape {np.shape(g)} given; give that of y, {expected}")
     rows = _matrices(g, "gradient", saved.w.codes.ndim > 2)
-    e = quantised(recipe, Role.GRADIENTS, rows, saved.state, saved.training, random)
+    e = quantised(recipe, Role.GRADIENTS, rows, saved.state, saved.training, random, saved.earlier)
+    saved.earlier.setdefault(Role.GRADIENTS, e.factor)
     dx_product = multiplied(recipe, Product.DGRAD, e, saved.w)
     dw_product = multiplied(recipe, Product.WGRAD, e.transposed, saved.x)
     dx = _result(recipe, Product.DGRAD, dx_product, e.factor, saved.w.factor, recipe.output)
@@ -177,13 +194,20 @@ def quantised(
     state: LayerState,
     training: bool = True,
     random: np.random.Generator | None = None,
+    earlier: Mapping[Role, float] | None = None,
 ) -> Operand:
-    """FP32 numbers as the operand of a role; the scale of the role sees them where `training`."""
+    """FP32 numbers as the operand of a role; the scale of the role sees them where `training`.
+
+    Where `earlier` has a factor of the role, a scale that remembers takes it and sees nothing.
+    """
     fmt = recipe.format_of(role)
     if fmt is None:
         return Operand(x, None)
     scaler = state.scalers[role]
-    factor = scaler.step(x) if training else scaler.factor(x)
+    if scaler.remembers and earlier and role in earlier:
+        factor = earlier[role]
+    else:
+        factor = scaler.step(x) if training else scaler.factor(x)
     policy = recipe.policy(role)
     bits = random if policy.rounding_for(fmt).needs_bits else None
     codes = encode_scaled(x, fmt, factor, rounding=policy.rounding, overflow=policy.overflow, random_bits=bits)

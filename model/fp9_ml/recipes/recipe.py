@@ -17,6 +17,8 @@ from fp9_ml.recipes.roles import Place, Product, Role
 from fp9_ml.recipes.scaling import Fixed, ScaleRule
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
@@ -206,9 +208,10 @@ class Recipe:
         *,
         training: bool = True,
         random: np.random.Generator | None = None,
+        earlier: Mapping[Role, float] | None = None,
     ) -> tuple[NDArray[np.float32], Saved]:
         """y = x w^T of a linear layer, and what the backward pass needs: see `fp9_ml.recipes.linear.linear`."""
-        return linear(self, x, w, state, training=training, random=random)
+        return linear(self, x, w, state, training=training, random=random, earlier=earlier)
 
     def linear_backward(self, g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
         """Both backward products of a layer: see `fp9_ml.recipes.linear.linear_backward`."""

@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 from fp9_ml.recipes import LayerState, Recipe, Recording, recipe
-from fp9_ml.torch.products import Numbers, Use, product
+from fp9_ml.torch.products import Numbers, Passes, Use, product
 
 _EXTRA = "_extra_state"
 
@@ -34,11 +34,12 @@ class ByRecipe(nn.Module):
     def _begin(self, chosen: Recipe | str, groups: int = 1) -> None:
         self.recipe = recipe(chosen)
         self.scales = tuple(self.recipe.state() for _ in range(groups))
+        self._passes = tuple(Passes() for _ in range(groups))
         self.kept_in = self.instead = None
 
     def _use(self, group: int) -> Use:
         """What the product of a group needs of the layer now."""
-        use = Use(self.scales[group], self.training)
+        use = Use(self.scales[group], self.training, self._passes[group])
         if self.kept_in is not None:
             recording, name = self.kept_in
             use = replace(use, recording=recording, name=name if len(self.scales) == 1 else f"{name}.{group}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,16 +16,50 @@ from fp9_ml.recipes import LayerState, Recipe, Recording, Role, Saved
 
 Numbers: TypeAlias = NDArray[np.float32]
 
+PASSES = 1024
+"""Forward passes of a product whose factors are stored, so that activation checkpointing repeats them."""
+
+
+class Passes:
+    """The factors of the last forward passes of a product, by a digest of the operands."""
+
+    def __init__(self) -> None:
+        self._factors: dict[bytes, Mapping[Role, float]] = {}
+
+    def add(self, x: Numbers, w: Numbers, factors: Mapping[Role, float]) -> None:
+        """Store the factors of a pass; of equal operands the last factors count."""
+        digest = _digest(x, w)
+        self._factors.pop(digest, None)
+        self._factors[digest] = factors
+        if len(self._factors) > PASSES:
+            del self._factors[next(iter(self._factors))]
+
+    def find(self, x: Numbers, w: Numbers) -> Mapping[Role, float]:
+        """The factors of the pass that had these operands. Raises ValueError where none had them."""
+        found = self._factors.get(_digest(x, w))
+        if found is None:
+            raise ValueError(
+                f"operands that no forward pass among the last {PASSES} had given in a backward pass; "
+                "let the checkpointed function compute the same numbers again, with preserve_rng_state=True"
+            )
+        return found
+
+
+def _digest(x: Numbers, w: Numbers) -> bytes:
+    return b"".join(blake2b(np.ascontiguousarray(each).data, digest_size=16).digest() for each in (x, w))
+
 
 @dataclass(frozen=True)
 class Use:
     """A layer's scales, which move where `training`; where its products are kept, and under which name.
 
-    `instead` gives the forward product of x and w in place of the recipe, without gradients.
+    `passes` has the factors of earlier passes, which one that is repeated takes. `instead` gives the forward product of
+    x and w in place of the recipe, without gradients.
     """
 
     state: LayerState
     training: bool
+    passes: Passes = field(default_factory=Passes)
     recording: Recording | None = None
     name: str = ""
     instead: Callable[[Numbers, Numbers], Numbers] | None = None
@@ -36,9 +71,19 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor, recipe: Recipe, use: Use) -> Any:
         rows, weights = _numbers(x), _numbers(w)
-        y, ctx.saved = recipe.linear(rows, weights, use.state, training=use.training, random=_random(recipe))
+        moves, repeated = use.training and use.state.remembers, _is_repeated()
+        y, ctx.saved = recipe.linear(
+            rows,
+            weights,
+            use.state,
+            training=use.training,
+            random=_random(recipe),
+            earlier=use.passes.find(rows, weights) if moves and repeated else None,
+        )
         ctx.recipe, ctx.dtypes, ctx.use = recipe, (x.dtype, w.dtype), use
-        if use.recording is not None:
+        if moves and not repeated:
+            use.passes.add(rows, weights, ctx.saved.factors)
+        if use.recording is not None and not repeated:
             use.recording.forward(use.name, ctx.saved, rows, weights)
         return torch.from_numpy(y).to(x.dtype)
 
@@ -54,11 +99,20 @@ class _Product(torch.autograd.Function):
         return dx, dw, None, None
 
 
+def _is_repeated() -> bool:
+    """Whether a backward pass runs: a forward pass in it is one that activation checkpointing repeats."""
+    return bool(torch._C._current_graph_task_id() != -1)
+
+
+@torch._disable_dynamo  # NumPy and Numba compute: a compiled graph ends before a product and goes on after it
 def product(x: torch.Tensor, w: torch.Tensor, recipe: Recipe, use: Use) -> torch.Tensor:
     """x w^T of x (..., in) and w (out, in), in x's dtype, differentiable once.
 
-    Raises ValueError for tensors elsewhere than on the CPU, and for shapes that do not fit.
+    Raises ValueError for tensors elsewhere than on the CPU, for shapes that do not fit, under transforms of torch.func,
+    and where a pass that activation checkpointing repeats has other operands than before.
     """
+    if torch._C._are_functorch_transforms_active():
+        raise ValueError("a transform of torch.func given; differentiate by backward() or torch.autograd.grad")
     for name, tensor in (("x", x), ("weight", w)):
         if tensor.device.type != "cpu":
             raise ValueError(f"{name} on {tensor.device} given; fp9 computes on the CPU: move model and data there")

@@ -133,6 +133,19 @@ def test_an_evaluation_moves_no_scale() -> None:
     assert state.state_dict() == before
 
 
+@pytest.mark.parametrize("name", ["te_delayed", "hif8_pts", "te_current", "hfp8"])
+def test_a_repeated_pass_gives_the_same_and_moves_no_scale(name: str) -> None:
+    spec, (x, w, g) = recipe(name), tensors(7)
+    state = spec.state()
+    for growth in range(11):
+        y, saved = spec.linear(x * 2.0**growth, w, state)
+        back, before = spec.linear_backward(g * 2.0**-growth, saved), state.state_dict()
+        again, _ = spec.linear(x * 2.0**growth, w, state, earlier=saved.factors)
+        back_again = spec.linear_backward(g * 2.0**-growth, saved)
+        assert np.array_equal(again, y) and np.array_equal(back_again.dw, back.dw)
+        assert state.state_dict() == before
+
+
 def test_a_state_of_another_recipe_changes_nothing() -> None:
     state = recipe("te_delayed(scale=delayed(history=2))").state()
     longer = recipe("te_delayed").state()
