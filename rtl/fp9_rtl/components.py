@@ -153,7 +153,7 @@ def _stages(unit: Unit) -> dict[str, StreamComponent]:
         return _block_stages(unit)
     if not isinstance(unit, Mac):
         return _front(unit, unit_steps(unit), unit.stages)
-    if unit.engine.whole:
+    if unit.engine.exact:
         return kulisch_stages(unit)
     steps = sums.product_steps(unit, ("op", "c"))
     products = steps[-1].o.shape()

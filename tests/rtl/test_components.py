@@ -237,8 +237,8 @@ def test_results_without_flags_are_the_same(simulate: Simulate) -> None:
     "unit",
     [
         Cast("cast", format("fp32"), OCP, (Rounding.SRB,)),
-        Mac("mac", OCP, OCP, Engine("dealt", products=2, chunk=4, interleave=1), stages=2),
-        Fma("fma", OCP, OCP, Engine("whole", whole=True)),
+        Mac("mac", OCP, OCP, Engine("interleaved", products=2, chunk=4, interleave=1), stages=2),
+        Fma("fma", OCP, OCP, Engine("sum", exact=True)),
     ],
     ids=lambda unit: unit.kind,
 )

@@ -22,7 +22,7 @@ _FPU = {"kind": "fpu", "a": ["hfp8_143"], "b": ["hfp8_143"], "engine": "fmma"}
 _WHOLE = {"kind": "mac", **_OPERANDS, "stages": 2}
 _DOT = {"kind": "dot", **_OPERANDS}
 _ALIGNED = {"products": 2, "window": 13, "addend": "aligned"}
-_JOINED = {"products": 2, "window": 24, "joined": 28}
+_JOINED = {"products": 2, "window": 24, "interleaved": 28}
 _SCALED = {"kind": "dot", "a": ["e2m1"], "b": ["e2m1"], "scale": "e8m0"}
 _WINDOW = {"products": 2, "window": 13, "zero_exponent": -133}
 _CHUNK = {"products": 2, "chunk": 2}
@@ -37,17 +37,17 @@ REFUSED: dict[tuple[str, str], tuple[dict[str, Any], str]] = {
     ("an fpu", "engine.result"): (_FPU | {"engine": "fmma(result=bf16)"}, "bf16"),
     ("an fpu", "engine.rounding"): (_FPU | {"engine": "fmma(rounding=rtz)"}, "rtz"),
     ("a mac", "engine.interleave"): (_WHOLE | {"engine": "hopper_mma(G=2,L=4,interleave=1)"}, "1"),
-    ("a mac with engine.whole", "engine.result"): (_WHOLE | {"engine": "exact(result=e5m2)"}, "e5m2"),
-    ("a mac with engine.whole", "engine.zero_bypass"): (_WHOLE | {"engine": "exact(zero_bypass=true)"}, "true"),
-    ("a mac with engine.whole", "engine.flush_result"): (_WHOLE | {"engine": "exact(flush_result=true)"}, "true"),
-    ("a mac with engine.whole", "engine.flush_addend"): (_WHOLE | {"engine": "exact(flush_addend=true)"}, "true"),
-    ("a mac with engine.whole", "engine.nan"): (_WHOLE | {"engine": "exact(nan=0x7fc00001)"}, "2143289345"),
-    ("a mac with engine.whole", "engine.invalid_nan"): (
+    ("a mac with engine.exact", "engine.result"): (_WHOLE | {"engine": "exact(result=e5m2)"}, "e5m2"),
+    ("a mac with engine.exact", "engine.zero_bypass"): (_WHOLE | {"engine": "exact(zero_bypass=true)"}, "true"),
+    ("a mac with engine.exact", "engine.flush_result"): (_WHOLE | {"engine": "exact(flush_result=true)"}, "true"),
+    ("a mac with engine.exact", "engine.flush_addend"): (_WHOLE | {"engine": "exact(flush_addend=true)"}, "true"),
+    ("a mac with engine.exact", "engine.nan"): (_WHOLE | {"engine": "exact(nan=0x7fc00001)"}, "2143289345"),
+    ("a mac with engine.exact", "engine.invalid_nan"): (
         _WHOLE | {"engine": "exact(invalid_nan=0xffc00000)"},
         "4290772992",
     ),
-    ("a mac with engine.whole", "engine.infinity_run"): (_WHOLE | {"engine": "exact(infinity_run=2)"}, "2"),
-    ("a dot or fma", "engine.whole"): (_DOT | {"engine": "exact(products=2)"}, "true"),
+    ("a mac with engine.exact", "engine.infinity_run"): (_WHOLE | {"engine": "exact(infinity_run=2)"}, "2"),
+    ("a dot or fma", "engine.exact"): (_DOT | {"engine": "exact(products=2)"}, "true"),
     ("an exact sum of several products", "engine.zero_bypass"): (
         _DOT | {"engine": {"products": 3, "zero_bypass": True}},
         "true",
@@ -56,12 +56,15 @@ REFUSED: dict[tuple[str, str], tuple[dict[str, Any], str]] = {
         _DOT | {"engine": _ALIGNED | {"truncation": "floor"}},
         "floor",
     ),
-    ("a window with engine.joined", "engine.rounding"): (_DOT | {"engine": _JOINED | {"rounding": "rup"}}, "rup"),
-    ("a window with engine.joined", "engine.result"): (
+    ("a window with engine.interleaved", "engine.rounding"): (_DOT | {"engine": _JOINED | {"rounding": "rup"}}, "rup"),
+    ("a window with engine.interleaved", "engine.result"): (
         _DOT | {"engine": _JOINED | {"result": "dlfloat16"}},
         "dlfloat16",
     ),
-    ("a window with engine.joined", "engine.joined"): (_DOT | {"engine": _JOINED | {"joined": 24}}, "24"),
+    ("a window with engine.interleaved", "engine.interleaved"): (
+        _DOT | {"engine": _JOINED | {"interleaved": 24}},
+        "24",
+    ),
     ("scaled products", "engine.scaling"): (_SCALED | {"engine": {"products": 2, "scaling": "sums"}}, "sums"),
     ("scaled products", "engine.result"): (_SCALED | {"engine": {"products": 2, "result": "dlfloat16"}}, "dlfloat16"),
     ("scaled products", "scale"): (
@@ -73,7 +76,7 @@ REFUSED: dict[tuple[str, str], tuple[dict[str, Any], str]] = {
         "outside",
     ),
     ("scaled products in a window", "engine.zero_exponent"): (_SCALED | {"engine": {"products": 2, "window": 13}}, ""),
-    ("scaled products in a window", "engine.joined"): (_SCALED | {"engine": _JOINED}, "28"),
+    ("scaled products in a window", "engine.interleaved"): (_SCALED | {"engine": _JOINED}, "28"),
     ("scaled chunks of a dot or fma", "engine.window"): (_SCALED | {"engine": _CHUNK | _WINDOW}, "13"),
     ("scaled chunks of a dot or fma", "engine.chunk"): (_SCALED | {"engine": _CHUNK | {"chunk": 4}}, "4"),
     ("scaled chunks of a dot or fma", "engine.promotion"): (

@@ -111,7 +111,7 @@ CLOCKED = {
     ),
     "result of an exact mac": Role(
         WIDE,
-        lambda f: Mac("mac", (E4M3,), (E4M3,), Engine(result=f, whole=True), stages=1),
+        lambda f: Mac("mac", (E4M3,), (E4M3,), Engine(result=f, exact=True), stages=1),
         frozenset(described.ACCUMULATOR_SPECIALS),
     ),
 }

@@ -145,7 +145,7 @@ def engine(rng: Random, fields: Table) -> object:
     table = engine_fields(base) | {"products": _products(rng, kind), "kind": kind}
     often = 0.12 if base.name in ENGINES else 0.25
     for field in dataclasses.fields(Engine):
-        tied = field.name in ("chunk", "interleave", "group", "joined") and field.name in table
+        tied = field.name in ("chunk", "interleave", "group", "interleaved") and field.name in table
         if field.name in ("name", "products") or not (tied or rng.random() < often):
             continue
         value = values(Engine, field.name)(rng, table)
@@ -256,7 +256,7 @@ BY_FIELD: dict[str, Draw] = {
     "Engine.zero_exponent": _with_window(
         lambda rng, _: rng.choice([-139, -133, -132, -21, -20, -6, 0, 3, rng.randint(-150, 20)])
     ),
-    "Engine.joined": _joined,
+    "Engine.interleaved": _joined,
     "Engine.chunk": _chunk,
     "Engine.interleave": lambda rng, fields: _divisor(rng, fields) if "chunk" in fields else LEFT_OUT,
     "Engine.group": _with_window(_divisor),

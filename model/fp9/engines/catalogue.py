@@ -64,7 +64,7 @@ ENGINES: dict[str, Engine] = {
         _mma("hopper_mma_fp16", _FP16),
         _mma("blackwell_mma", _FP32),
         _mma("blackwell_mma_fp16", _FP16),
-        Engine("cdna3", _FP32, _R.RNE, products=16, window=24, joined=31, scaling=Scaling.SUMS),
+        Engine("cdna3", _FP32, _R.RNE, products=16, window=24, interleaved=31, scaling=Scaling.SUMS),
         # DeepSeek-V3 section 3.3.2: sums of 128 leave the tensor core and are added in FP32.
         Engine(
             "deepseek",
@@ -94,7 +94,7 @@ ENGINES: dict[str, Engine] = {
         Engine("ace_top4mx", _FP32, _R.RNE, products=4, chunk=4, invalid_nan=_X86_NAN, **_FLUSHED),
         # MX section 6.2 leaves the inner precision open: a block is summed exactly, and joins FP32 with one rounding.
         Engine("mx", _FP32, _R.RNE, products=32),
-        Engine("exact", _FP32, _R.RNE, whole=True),
+        Engine("exact", _FP32, _R.RNE, exact=True),
     )
 }
 

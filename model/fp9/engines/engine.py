@@ -73,15 +73,19 @@ class Engine:
 
     `window` K keeps K fraction bits below the largest exponent of a step and truncates the rest of every term
     (`truncation`); None sums exactly. `addend` says how C takes part then. `zero_exponent`: a zero product or addend
-    counts with this exponent for the window. `joined` J sums even and odd products apart, joins them and then C with
-    floor, and keeps J fraction bits of the sum (CDNA3). `whole` sums all of K exactly and rounds once (Kulisch); the
-    products of a step are then added at once, and change no result. `result` is a fixed-field accumulator format; where
-    `whole`, any format with a NaN.
+    counts with this exponent for the window.
 
-    `chunk` L sums L products on their own, from +0, and adds that sum to the total with one rounding; `promotion` is
-    the format of the total, where it is not `result`, rounded to its own default. `interleave` I deals the elements of
-    a chunk to its steps in turn, I neighbours at a time, and not step after step: with I = 2 and two steps those with
-    k mod 4 < 2 come first. Elements that the last chunk lacks are then +0, as in an instruction of fixed length.
+    `interleaved` J sums even and odd products separately and keeps J fraction bits of the sum (CDNA3):
+    R = round(floor_J(floor_K(even + odd) + floor_K(C))), even = sum of a[2i] * b[2i], odd = sum of a[2i+1] * b[2i+1].
+    The window of K bits of each half truncates its products; floor_n keeps n fraction bits below the largest exponent.
+
+    `exact` sums all of K exactly and rounds once, R = round(C + sum of all a[k] * b[k]) (Kulisch); `products` then
+    changes no result. `result` is a fixed-field accumulator format, or any format with a NaN if `exact`.
+
+    `chunk` L sums L products from +0 and adds that sum to the total with one rounding. `promotion` is the format of the
+    total, where it is not `result`, rounded to its own default. `interleave` I assigns the elements of a chunk of S
+    steps round robin, I neighbours at a time: element k belongs to step (k // I) mod S. With I = 2 and two steps,
+    elements with k mod 4 < 2 come first. Elements that the last chunk lacks are +0.
 
     `zero_bypass`: in formats with a merged NaN-Inf, 0 x NaN-Inf is 0. `scaling` says where scales enter. `overflow` is
     what becomes of finite sums beyond the largest number; infinities stay.
@@ -109,8 +113,8 @@ class Engine:
     truncation: Truncation = Truncation.ZERO
     addend: Addend = Addend.INSIDE
     zero_exponent: int | None = None
-    joined: int | None = None
-    whole: bool = False
+    interleaved: int | None = None
+    exact: bool = False
     chunk: int | None = None
     promotion: FixedFormat | None = None
     scaling: Scaling = Scaling.PRODUCTS
@@ -128,8 +132,16 @@ class Engine:
         """Strategies are looked up by engine at every call, so that choices, whose own hash takes long, count by their
         places in memory; not of the name alone, as a search tries hundreds of engines of one name.
         """
-        numbers = (self.products, self.window, self.zero_exponent, self.joined, self.chunk, self.interleave, self.group)
-        choices = (id(self.rounding), id(self.truncation), id(self.addend), self.whole, self.flush_result, self.nan)
+        numbers = (
+            self.products,
+            self.window,
+            self.zero_exponent,
+            self.interleaved,
+            self.chunk,
+            self.interleave,
+            self.group,
+        )
+        choices = (id(self.rounding), id(self.truncation), id(self.addend), self.exact, self.flush_result, self.nan)
         return hash((self.name, self.result.name, numbers, choices))
 
     def __post_init__(self) -> None:
@@ -156,7 +168,7 @@ class Engine:
         if self.rounding.reads_source:
             offered = ", ".join(mode.value for mode in Rounding if not mode.reads_source)
             self._fail(f"rounding {self.rounding.value} given; give one of {offered}")
-        if self.whole:
+        if self.exact:
             if self.result.nan_code(False) is None:
                 self._fail(f"{self.result.name} given as result; give a format with a NaN")
         elif not is_accumulator(self.result):
@@ -174,14 +186,14 @@ class Engine:
             self._fail(f"{self.products} products a step given; give 1 to {MAX_PRODUCTS}")
         if self.window is not None and not 1 <= self.window <= MAX_WINDOW:
             self._fail(f"window of {self.window} fraction bits given; give 1 to {MAX_WINDOW}, or none for exact sums")
-        if self.window is None and (self.joined is not None or self.zero_exponent is not None):
-            self._fail("joined or zero_exponent given without a window; give window as well")
+        if self.window is None and (self.interleaved is not None or self.zero_exponent is not None):
+            self._fail("interleaved or zero_exponent given without a window; give window as well")
         if self.zero_exponent is not None and abs(self.zero_exponent) > MAX_EXPONENT:
             self._fail(f"zero_exponent={self.zero_exponent} given; give {-MAX_EXPONENT} to {MAX_EXPONENT}, or none")
-        if self.joined is not None and not self._can_join():
+        if self.interleaved is not None and not self._can_join():
             self._fail(
-                f"joined={self.joined} given; it takes an even number of products, the addend inside, truncation to "
-                f"zero, and window to {MAX_WINDOW} bits"
+                f"interleaved={self.interleaved} given; it takes an even number of products, the addend inside, "
+                f"truncation to zero, and window to {MAX_WINDOW} bits"
             )
         if self.group is not None and self._fails_to_group(self.group):
             self._fail(
@@ -189,17 +201,17 @@ class Engine:
                 f"no zero_bypass, and a divisor of the {self.products} products of a step"
             )
         for name, value in (("window", self.window), ("chunk", self.chunk)):
-            if self.whole and value is not None:
-                self._fail(f"{name}={value} given beside whole=true; leave one of them out: an exact sum has no {name}")
+            if self.exact and value is not None:
+                self._fail(f"{name}={value} given beside exact=true; leave one of them out: an exact sum has no {name}")
 
     def _can_join(self) -> bool:
-        assert self.joined is not None and self.window is not None
+        assert self.interleaved is not None and self.window is not None
         even_products = self.products % 2 == 0
         plain = self.addend is Addend.INSIDE and self.truncation is Truncation.ZERO and self.zero_exponent is None
-        return even_products and plain and self.window <= self.joined <= MAX_WINDOW
+        return even_products and plain and self.window <= self.interleaved <= MAX_WINDOW
 
     def _fails_to_group(self, size: int) -> bool:
-        inside = self.window is not None and self.joined is None and self.addend is Addend.INSIDE
+        inside = self.window is not None and self.interleaved is None and self.addend is Addend.INSIDE
         scaled = self.scaling is Scaling.PRODUCTS and self.chunk is None and not self.zero_bypass
         return not (inside and scaled and size >= 1 and self.products % size == 0)
 
@@ -289,7 +301,7 @@ class Engine:
     @property
     def is_fused(self) -> bool:
         """Whether a step is one exact sum and one rounding, and nothing happens beside the steps."""
-        return self.window is None and not self.whole and self.chunk is None and not self.zero_bypass
+        return self.window is None and not self.exact and self.chunk is None and not self.zero_bypass
 
     @property
     def ends_plainly(self) -> bool:
@@ -300,7 +312,7 @@ class Engine:
 
     def steps(self, depth: int) -> int:
         """Roundings on the way through `depth` products: those of steps, and those of chunks joining the total."""
-        if self.whole:
+        if self.exact:
             return 1
         chunk = self.chunk or depth
         if self.interleave is not None:

@@ -48,7 +48,7 @@ def _check_block(engine: Engine, block: int) -> None:
         raise ValueError(
             f"block of {block} given; engine {engine.name} interleaves chunks of {engine.chunk}: give a multiple of it"
         )
-    sums = engine.scaling is Scaling.SUMS and not engine.whole
+    sums = engine.scaling is Scaling.SUMS and not engine.exact
     if sums and (engine.chunk is None or block % engine.chunk):
         raise ValueError(
             f"engine {engine.name} scales the sums of chunks; for scales of blocks of {block}, give it "

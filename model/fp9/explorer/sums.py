@@ -113,7 +113,7 @@ def _drawn(taken: oracle.Taken) -> Record:
     used = taken.engine
     joins = taken.part is not None
     terms = [taken.part] if taken.part is not None else list(taken.products)
-    windowed = not joins and used.window is not None and used.joined is None
+    windowed = not joins and used.window is not None and used.interleaved is None
     numbers = all(term.value.kind in (Kind.FINITE, Kind.ZERO) for term in (*terms, taken.addend))
     top = window_top(used, taken.products, taken.addend) if windowed and numbers else None
     kept = kept_terms(used, taken.products, taken.addend) if top is not None else None

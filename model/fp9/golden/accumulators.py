@@ -28,7 +28,7 @@ def mac(unit: Mac, inputs: Columns) -> Results:
     """Golden results of a `Mac`."""
     engine, size = unit.engine, len(inputs["op"])
     codes, flags = np.empty(size, dtype=engine.output.dtype), np.empty(size, dtype=np.uint8)
-    if engine.whole:
+    if engine.exact:
         _kulisch(unit, inputs, codes, flags)
     elif unit.scale is None and engine.products == 1 and not (engine.window or engine.chunk or engine.flush_addend):
         _fused(unit, inputs, codes, flags)

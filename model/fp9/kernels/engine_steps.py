@@ -34,13 +34,13 @@ class Sums(NamedTuple):
     products: int
     chunk: int  # products between two roundings into the total; joins says whether there are such
     joins: bool
-    whole: bool
+    exact: bool
     window: int  # 0: exact
     floors: bool
     truncation: int
     addend: int
     zero_power: float  # 2^zero_exponent, 0 where zeros do not count
-    joined: int  # 0: one common sum
+    interleaved: int  # 0: one common sum
     lowest_power: float  # 2^(minimum exponent of the result)
     bypass_a: bool  # NaN-Inf of a, of b, times 0 is 0
     bypass_b: bool
@@ -202,7 +202,7 @@ def join_halves(s, top_even, top_odd, even, odd, c):
 
     `even` and `odd` count units of 2^-window of the powers `top_even` and `top_odd`.
     """
-    unit, wide = math.ldexp(1.0, s.window), math.ldexp(1.0, s.joined + 1)
+    unit, wide = math.ldexp(1.0, s.window), math.ldexp(1.0, s.interleaved + 1)
     power_c = power(c, s.lowest_power) if c != 0.0 else s.lowest_power
     top_products = max(top_even, top_odd)
     top = max(top_products, power_c)
@@ -220,7 +220,7 @@ def join_halves(s, top_even, top_odd, even, odd, c):
     dropped |= cut != addend
     total = (total + cut * (wide / unit)) * (top / wide)
     if total != 0.0:
-        last = math.ldexp(1.0, s.joined) / power(total, s.lowest_power)
+        last = math.ldexp(1.0, s.interleaved) / power(total, s.lowest_power)
         part = total * last
         dropped |= np.floor(part) != part
         total = np.floor(part) / last
@@ -247,7 +247,7 @@ def finish_aligned(t, bits, dropped, code, value, flags):
 def take_step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, stop, c, random, width, limbs):
     """Code, number and flags of one step from the accumulator's number `c`."""
     dropped, c = False, as_addend(c, s.addend_floor)
-    if s.joined:
+    if s.interleaved:
         bits, dropped, quiet = _joined_sum(s, a, b, power_a, power_b, start, stop, c)
     elif s.window:
         bits, dropped, quiet = _window_sum(s, mode, a, b, power_a, power_b, start, stop, c)
@@ -315,7 +315,7 @@ def sum_rows(
     for i in range(b.shape[0]):
         ia = i if a.shape[0] > 1 else 0
         random = randoms[i if randoms.shape[0] > 1 else 0]
-        if s.whole:
+        if s.exact:
             addend = as_addend(c[i], s.total_floor)
             bits, quiet = _exact_sum(s, mode, a[ia], b[i], 0, b.shape[1], addend, limbs)
             codes[i], flags[i] = finish(binades, order, t, mode, bits, random[0], width, quiet)

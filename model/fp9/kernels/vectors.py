@@ -302,7 +302,7 @@ def give_panel(panel, acc, left):
 
 @inlined
 def join_panel(totals, parts, t, tiny, lost):
-    """totals = round(totals + parts) as `joined` rounds, both panels, and the parts are zero again; `lost` as of
+    """totals = round(totals + parts) as `interleaved` rounds, both panels, and the parts are zero again; `lost` as of
     `marks_of`.
     """
     zero = parts.dtype.type(0.0)

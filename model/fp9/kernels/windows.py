@@ -83,7 +83,7 @@ def windowed(s, a, b, power_a, power_b, acc, begin, end, t):
 
 
 @kernel
-def joined(s, a, b, power_a, power_b, acc, begin, end, t):
+def interleaved(s, a, b, power_a, power_b, acc, begin, end, t):
     """As `windowed`, for even and odd products apart (see `steps.join_halves`)."""
     m, n = acc.shape
     width = min(n, TILE)

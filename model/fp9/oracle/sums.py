@@ -108,9 +108,9 @@ def dot(
     if engine.group is not None:
         terms = _grouped(engine, products, factors or [_power(0)] * len(products))
         return _steps(replace(engine, products=engine.products // engine.group, group=None), terms, c, bits, seen)
-    if factors is not None and (engine.whole or engine.scaling is Scaling.PRODUCTS):
+    if factors is not None and (engine.exact or engine.scaling is Scaling.PRODUCTS):
         products = [_scaled(term, factor) for term, factor in zip(products, factors, strict=True)]
-    if engine.whole:
+    if engine.exact:
         return _fused_step(engine, products, as_addend(engine, c), next(bits) if bits else None)
     joins = engine.chunk is not None or (engine.scaling is Scaling.SUMS and scales is not None)
     if not joins:
@@ -178,7 +178,7 @@ def _as_given(engine: Engine, c: Term) -> int:
     return rounded(Engine("addend", engine.output, Rounding.RTZ, nan=engine.nan), [c])[0]
 
 
-def _dealt(engine: Engine, products: Sequence[Term]) -> list[Term]:
+def _interleaved(engine: Engine, products: Sequence[Term]) -> list[Term]:
     """A chunk's products in the order in which its steps take them; +0 for those that it lacks."""
     if engine.interleave is None:
         return list(products)
@@ -201,7 +201,7 @@ def _chunks(
     flags, inside, join = Flags(0), engine.within_chunk, engine.joining
     code = _as_given(engine, c)
     for start in range(0, len(products), length):
-        part, raised = _steps(inside, _dealt(engine, products[start : start + length]), ZERO, bits, seen)
+        part, raised = _steps(inside, _interleaved(engine, products[start : start + length]), ZERO, bits, seen)
         summed = _scaled(code_term(part, engine.result), scales[start] if scales else _power(0))
         own_bits = next(bits) if bits else None
         c = as_addend(join, c)

@@ -21,7 +21,7 @@ def windowed_step(
     """One step of an engine with a window. Inexact: non-zero bits were dropped, in the alignment or by the rounding."""
     if any(term.value.kind in (Kind.NAN, Kind.INF) for term in (*products, c)):
         return rounded(engine, [*products, c], bits)
-    summed, dropped = _joined(engine, products, c) if engine.joined is not None else _aligned(engine, products, c)
+    summed, dropped = _joined(engine, products, c) if engine.interleaved is not None else _aligned(engine, products, c)
     policy = CastPolicy(engine.rounding, engine.overflow)
     code, flags = flushed(engine, *encode(exact(summed), engine.result, policy, bits))
     if engine.result.kind_of(code) is Kind.ZERO:
@@ -97,7 +97,7 @@ def _joined(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction
 
     Even and odd products are summed apart, toward zero; their sums are joined, floored; then C, floored as well.
     """
-    window, joined, lowest = engine.window, engine.joined, engine.result.min_normal_exponent
+    window, joined, lowest = engine.window, engine.interleaved, engine.result.min_normal_exponent
     assert window is not None and joined is not None
     halves = [half for half in (products[::2], products[1::2]) if _largest(half, None) is not None]
     tops = [_largest(half, None) or 0 for half in halves]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def mac(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
     """The step with its result fed back, chunk by chunk where there are chunks; or the exact sum of all products."""
-    if unit.engine.whole:
+    if unit.engine.exact:
         return _whole(unit, rows)
     return _chunked(unit, rows) if unit.chunk_steps else _fed_back(unit, rows)
 

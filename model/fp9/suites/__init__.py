@@ -78,7 +78,7 @@ def random(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
     """
     if isinstance(unit, Quantiser):
         return quantiser_random(unit, count, rng)
-    if isinstance(unit, Mac) and unit.engine.whole:
+    if isinstance(unit, Mac) and unit.engine.exact:
         return random_kulisch(unit, count, rng)
     if isinstance(unit, Mac) and unit.chunk_steps:
         return random_chunks(unit, count, rng)

@@ -117,7 +117,7 @@ def _(unit: Mac, rng: np.random.Generator) -> Inputs:
 
     An accumulator with chunks has the operations of `chunk_corner`, a fixed-point register those of `kulisch_corner`.
     """
-    if unit.engine.whole:
+    if unit.engine.exact:
         return kulisch_corner(unit, rng)
     if unit.chunk_steps:
         return chunk_corner(unit, sum_corner(unit, rng, 1 / 3 if unit.products == 1 else 1 / 6), rng)

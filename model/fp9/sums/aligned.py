@@ -55,7 +55,7 @@ class Aligned(Tiled):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        return _aligns(engine, a, b) and engine.joined is None and _holds(engine, BINARY64.precision)
+        return _aligns(engine, a, b) and engine.interleaved is None and _holds(engine, BINARY64.precision)
 
     def tiles(
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
@@ -93,7 +93,7 @@ class AlignedNarrow(Aligned):
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         rounds = engine.rounding is Rounding.RTZ or engine.result.precision < BINARY32.precision
-        return rounds and _aligns(engine, a, b) and engine.joined is None and _holds(engine, BINARY32.precision)
+        return rounds and _aligns(engine, a, b) and engine.interleaved is None and _holds(engine, BINARY32.precision)
 
 
 class Joined(Aligned):
@@ -103,10 +103,10 @@ class Joined(Aligned):
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
-        assert engine.window is not None and engine.joined is not None
+        assert engine.window is not None and engine.interleaved is not None
         lowest, largest = engine.result.lowest_exponent, self.carrier(float(engine.result.max))
         tiny = self.carrier(tiny_below(engine.result))
-        self._numbers = half_kernels.Halves(engine.products, engine.window, engine.joined, lowest, largest, tiny)
+        self._numbers = half_kernels.Halves(engine.products, engine.window, engine.interleaved, lowest, largest, tiny)
         places = np.arange(self.depth)
         self._order = np.lexsort((places, places % engine.products % 2, places // engine.products))
         self.a, self.b = self.a.take(self._order, axis=1), self.b[self._order]
@@ -123,7 +123,7 @@ class Joined(Aligned):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        return _aligns(engine, a, b) and engine.joined is not None and _holds(engine, BINARY64.precision)
+        return _aligns(engine, a, b) and engine.interleaved is not None and _holds(engine, BINARY64.precision)
 
     joins_inside = False
 

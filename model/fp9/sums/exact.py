@@ -40,7 +40,7 @@ class Exact(FastSums):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        plain = engine.whole and engine.rounding.is_monotone and not engine.rounding.cancels_to_minus
+        plain = engine.exact and engine.rounding.is_monotone and not engine.rounding.cancels_to_minus
         return plain and _parts(a, b, depth_bits) is not None
 
     @classmethod

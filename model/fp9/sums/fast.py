@@ -79,7 +79,7 @@ class Chain(FastSums):
 
 def _is_exact(engine: Engine) -> bool:
     """Whether steps sum exactly."""
-    return engine.window is None and not engine.whole
+    return engine.window is None and not engine.exact
 
 
 class _Marked(FastSums):
@@ -174,7 +174,7 @@ class Windowed(FastSums):
         self._powers = a.powers, b.columns("powers")
         self._sums = general.sums
         self._rounder = rounder(engine.result, engine.rounding, np.float64)
-        self._kernel = window_kernels.windowed if engine.joined is None else window_kernels.joined
+        self._kernel = window_kernels.windowed if engine.interleaved is None else window_kernels.interleaved
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
@@ -198,7 +198,7 @@ def fitting(
 ) -> tuple[type[FastSums], ...]:
     """Those of some strategies that are right for an engine and ranges."""
     bypasses = engine.zero_bypass and (a.format.nan_is_inf or b.format.nan_is_inf)
-    rounds = engine.whole or can_round(engine.result, engine.rounding)
+    rounds = engine.exact or can_round(engine.result, engine.rounding)
     rounds_totals = not joins or can_round(engine.output, engine.output_rounding)
     special = engine.truncation is Truncation.JAM or not engine.ends_plainly
     if bypasses or special or not rounds or not rounds_totals:
@@ -206,7 +206,7 @@ def fitting(
     return tuple(
         strategy
         for strategy in strategies
-        if (engine.whole or carries(engine.result, strategy.carrier)) and strategy.fits(engine, a, b, depth_bits)
+        if (engine.exact or carries(engine.result, strategy.carrier)) and strategy.fits(engine, a, b, depth_bits)
     )
 
 

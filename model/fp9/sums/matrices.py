@@ -193,7 +193,7 @@ def _sums_of_no_products(
     """C (n,) in the engine's output: cut where it is longer, or rounded as `whole` says; NaN has the engine's code."""
     from fp9.sums.general import rounded_addends  # slow to load
 
-    if engine.whole:
+    if engine.exact:
         return rounded_addends(engine, start, random)
     codes = encode(start, engine.output, Rounding.RTZ, Overflow.INF)
     nan = engine.output.nan_code(False) if engine.nan is None else engine.nan

@@ -169,7 +169,7 @@ def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
     return Operand(_Kept(operand_codes(codes, found).copy(), found))
 
 
-def dealt(x: Operand, engine: Engine, axis: int = -1) -> Operand:
+def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
     """An operand along whose axis elements stand in the order in which the engine's steps take them; the operand itself
     where steps take them one after the other.
 

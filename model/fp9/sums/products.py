@@ -15,7 +15,7 @@ from fp9.engines import engine as find_engine
 from fp9.formats import Format, format
 from fp9.formats.dtypes import carried
 from fp9.sums.matrices import WORTH_A_THREAD_STEPWISE, Factor, Options, Products, is_one_product, outputs, row_sums
-from fp9.sums.operands import Operand, as_operand, check_filled, dealt
+from fp9.sums.operands import Operand, as_operand, check_filled, interleaved
 from fp9.sums.scales import Scales, broadcasts, scale_rows
 from fp9.sums.sides import side, some_rows
 from fp9.system.parallel import Progress, row_parts, run_parts
@@ -137,7 +137,7 @@ def dot(
     if x.ndim == 0 or y.ndim == 0 or x.shape[-1] != y.shape[-1]:
         raise ValueError(f"shapes {x.shape} and {y.shape} given; the last axes must be equal")
     check_filled(x.format, y.format, x.shape[-1], chosen)
-    x, y = dealt(x, chosen), dealt(y, chosen)
+    x, y = interleaved(x, chosen), interleaved(y, chosen)
     depth, shape = x.shape[-1], np.broadcast_shapes(x.shape, y.shape)[:-1]
     scales = (
         scale_rows("scale_a", scale_a, fmt, x.shape[:-1], depth, block),
@@ -217,7 +217,7 @@ def matmul(
     fmt = format_of_scales(chosen, scale_format, block)
     lead = _batch(x, y)
     check_filled(x.format, y.format, x.shape[-1], chosen)
-    x, y = dealt(x, chosen), dealt(y, chosen, axis=-2)
+    x, y = interleaved(x, chosen), interleaved(y, chosen, axis=-2)
     (rows, depth), columns = x.shape[-2:], y.shape[-1]
     scales = (
         scale_rows("scale_a", scale_a, fmt, (rows,), depth, block, batch=lead),
@@ -318,7 +318,7 @@ def _random(
 
 def _joins_once(engine: Engine, scaled: bool) -> bool:
     """Whether the whole sum is one chunk, because it is scaled before it joins C."""
-    return scaled and engine.scaling is Scaling.SUMS and engine.chunk is None and not engine.whole
+    return scaled and engine.scaling is Scaling.SUMS and engine.chunk is None and not engine.exact
 
 
 def _joins(engine: Engine, scaled: bool) -> bool:

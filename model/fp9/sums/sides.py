@@ -89,7 +89,7 @@ def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scale
         return made
     if engine.group is not None:
         return replace(made, groups=_at_groups(scales, engine.group, block))
-    if engine.whole or engine.scaling is Scaling.PRODUCTS:
+    if engine.exact or engine.scaling is Scaling.PRODUCTS:
         return replace(made, scales=_spread(scales, block, depth), span=scales.widened(operand.span))
     return replace(made, at_sums=_at_chunks(scales, engine, block, depth))
 

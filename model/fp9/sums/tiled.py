@@ -144,7 +144,7 @@ class Tiled(FastSums):
 
     @property
     def _joining(self) -> Any:
-        """How totals are rounded, as `kernels.floats.joined` takes it."""
+        """How totals are rounded, as `kernels.floats.interleaved` takes it."""
         (lowest, highest), output = bit_range(self.engine.result), self.engine.output
         narrow = lowest >= BINARY32.lowest_quantum and highest <= BINARY32.bias
         own = output.native_dtype == "float32" and self.engine.output_rounding is Rounding.RNE

@@ -91,7 +91,7 @@ class Rounded(Tiled):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        plain = engine.window is None and not engine.whole and engine.rounding in _MODES
+        plain = engine.window is None and not engine.exact and engine.rounding in _MODES
         return plain and max(_range(a), _range(b)) < SAFE_EXPONENT
 
     @classmethod

@@ -166,7 +166,7 @@ class Mac(Dot):
     the bits of `fp9.dot`; the flags of an operation are those of all roundings in it, so that those of the sum are the
     OR over its operations. FOLD of an empty chunk changes nothing. Until a first chunk joins, the result is c as given.
 
-    With an engine that is `whole` (Kulisch) the register holds the exact sum of the products since LOAD or CLEAR, as a
+    With an engine that is `exact` (Kulisch) the register holds the exact sum of the products since LOAD or CLEAR, as a
     fixed-point number of `sum_bits` bits, and there is no addend c: LOAD starts from the products alone. Every
     operation gives what `fp9.dot` gives for these products: result and flags of their one rounding, for CLEAR and HOLD
     too; infinities and NaN stay until the next LOAD or CLEAR. A sum beyond the register wraps round; one that comes
@@ -181,8 +181,8 @@ class Mac(Dot):
 
     def _check_scales(self) -> None:
         super()._check_scales()
-        if self.scale is not None and (self.engine.whole or self.engine.scaling is Scaling.SUMS):
-            what = "holds all of its sum" if self.engine.whole else "scales sums as they join"
+        if self.scale is not None and (self.engine.exact or self.engine.scaling is Scaling.SUMS):
+            what = "holds all of its sum" if self.engine.exact else "scales sums as they join"
             raise ValueError(
                 f"{self.name}: scale={self.scale.name} given, and engine {self.engine.name} {what}; "
                 "give one such as mx(G=4)"
@@ -218,7 +218,7 @@ class Mac(Dot):
     @property
     def inputs(self) -> tuple[Port, ...]:
         choices = tuple(op.name.lower() for op in self.operations)
-        operands = self.factor_inputs if self.engine.whole else self.operand_inputs
+        operands = self.factor_inputs if self.engine.exact else self.operand_inputs
         return (Port("op", select_width(len(choices)), "operation", choices=choices), *operands)
 
     @property

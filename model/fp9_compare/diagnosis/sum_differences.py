@@ -58,7 +58,7 @@ def _facts(engine: Engine) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "a zero does not count for its window", {"zero_exponent": None}
 
 
-_EXACT: dict[str, Any] = {"window": None, "zero_exponent": None, "joined": None, "addend": Addend.INSIDE}
+_EXACT: dict[str, Any] = {"window": None, "zero_exponent": None, "interleaved": None, "addend": Addend.INSIDE}
 _TRUNCATIONS = {
     Truncation.ZERO: "cut toward zero",
     Truncation.FLOOR: "cut toward minus infinity",

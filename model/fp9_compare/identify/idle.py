@@ -26,10 +26,10 @@ def _unused(engine: Engine, interface: Interface) -> set[str]:
         idle.add("zero_bypass")
     if engine.window is None:
         idle |= {"truncation", "addend"}
-    if engine.whole:
+    if engine.exact:
         idle.add("products")
     filled = engine.chunk is not None and interface.depth % engine.chunk == 0
-    if filled and engine.chunk == engine.products and engine.joined is None and engine.infinity_run is None:
+    if filled and engine.chunk == engine.products and engine.interleaved is None and engine.infinity_run is None:
         idle.add("interleave")
     return idle
 
@@ -86,7 +86,7 @@ def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
     to_total = engine.output_rounding if engine.chunk is not None else engine.rounding
     never_up = to_total.is_nearest or to_total is Rounding.RTZ
     cut_down = engine.window is None or engine.truncation is Truncation.ZERO or engine.chunk is not None
-    if not (never_up and cut_down) or engine.joined is not None or engine.addend_format != engine.output:
+    if not (never_up and cut_down) or engine.interleaved is not None or engine.addend_format != engine.output:
         return {}
     products = _CUT_UPWARD * interface.depth * Fraction(_largest(interface.a)) * Fraction(_largest(interface.b))
     half = Fraction(2) ** (floor_log2(engine.output.max_magnitude) - engine.output.precision)
@@ -104,7 +104,7 @@ def _largest(fmt: Any) -> Fraction:
 
 def _shortest(engine: Engine, interface: Interface) -> dict[str, Any]:
     """Steps and chunks of elements one after the other, no longer than the sum."""
-    if engine.interleave is not None or engine.group is not None or engine.joined is not None or engine.whole:
+    if engine.interleave is not None or engine.group is not None or engine.interleaved is not None or engine.exact:
         return {}
     products = min(engine.products, interface.depth)
     chunk = engine.chunk and min(engine.chunk, -(-interface.depth // products) * products)
@@ -112,7 +112,7 @@ def _shortest(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Of dealt steps that one chunk holds, the shortest; those that end with one turn of zeros, where zeros count."""
+    """Of interleaved steps that one chunk holds, the shortest; those that end with one turn of zeros, where zeros count."""
     run, steps = engine.interleave, engine.steps_of_chunk
     if run is None or engine.chunk is None or engine.chunk < interface.depth:
         return {}
@@ -124,4 +124,4 @@ def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
 def _without_addend(engine: Engine, _: Interface) -> dict[str, Any]:
     """How an addend is aligned, where each step is a chunk and begins at +0."""
     alone = engine.chunk == engine.products and engine.zero_exponent is None
-    return {"addend": _PLAIN.addend} if alone and engine.joined is None and engine.group is None else {}
+    return {"addend": _PLAIN.addend} if alone and engine.interleaved is None and engine.group is None else {}

@@ -31,7 +31,7 @@ def single(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
     """The engine with every order of the elements, chunks or none as it has."""
-    if engine.whole:
+    if engine.exact:
         yield engine
         return
     depth = rows.interface.depth
@@ -43,11 +43,11 @@ def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
-    """Chunks of steps of so many products, and the neighbours dealt to each in turn.
+    """Chunks of steps of so many products, and the neighbours assigned to each in turn.
 
-    Of steps that follow each other up to the first chunk that holds all elements; of dealt ones as many as leave no
+    Of steps that follow each other up to the first chunk that holds all elements; of interleaved ones as many as leave no
     more than one step, and no more than one turn of each, without elements: more of them give the same sums. All
-    neighbours of a step dealt at once follow each other, and the last chunk is filled.
+    neighbours of a step assigned at once follow each other, and the last chunk is filled.
     """
     yield from ((products * steps, None) for steps in range(1, -(-depth // products) + 1))
     for run in range(1, products + 1):

@@ -30,7 +30,7 @@ _MEETINGS: tuple[dict[str, Any], ...] = (
     {"products": 1, "chunk": 4},
     {"products": 1, "chunk": 2},
     {"products": 1, "chunk": 1},
-    {"whole": True},
+    {"exact": True},
 )
 """Ways in which the first three products of a sum meet: in a step, in steps that follow each other, in chunks that do.
 """
@@ -83,7 +83,7 @@ def _staged(rows: Evidence) -> Iterator[Engine]:
 
 def _raised(short: Evidence, engines: Sequence[Engine]) -> list[Engine]:
     """Engines, and where none explains all rows what a pass over the other fields makes of them, and one more."""
-    climb = _Climb(short, [field for field in short.fields if field.name not in (*ORDER, "whole")])
+    climb = _Climb(short, [field for field in short.fields if field.name not in (*ORDER, "exact")])
     found = short.best(engines)
     for count in (len(found), _STARTS):
         if not short.explains(found[0]):
@@ -113,7 +113,7 @@ def _built(engine: Engine) -> tuple[Any, ...]:
 
 
 def _meets(engine: Engine) -> tuple[Any, ...]:
-    return (*(getattr(engine, name) for name in ORDER), engine.whole)
+    return (*(getattr(engine, name) for name in ORDER), engine.exact)
 
 
 def _cuts(engine: Engine) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from fp9.casts.arrays import decode_to, encode
 from fp9.engines import Engine
 from fp9.sums.general import NO_RANDOM, GeneralSums
-from fp9.sums.operands import dealt, operand
+from fp9.sums.operands import interleaved, operand
 from fp9.sums.products import dot
 from fp9.sums.sides import Side, side
 from fp9_compare.identify.fields import key
@@ -124,7 +124,7 @@ class Predictions:
         order = (engine.products, engine.chunk, engine.interleave) if engine.interleave else ()
         kind = (engine.window is None, *order)
         if kind not in self._sides:
-            a, b = (dealt(x, engine) for x in (self._a, self._b))
+            a, b = (interleaved(x, engine) for x in (self._a, self._b))
             made = [side(x, lambda array: array, x.shape[-1], engine, None, None) for x in (a, b)]
             self._sides[kind] = made[0], made[1]
         return self._sides[kind]

@@ -41,11 +41,11 @@ def _has_rounder(fmt: Format) -> bool:
 
 
 def _without(field: str) -> Condition[Mac]:
-    return Condition(field, is_absent, "an engine without it", "no preset with engine.whole has it, and so no circuit")
+    return Condition(field, is_absent, "an engine without it", "no preset with engine.exact has it, and so no circuit")
 
 
 CIRCUITS = Circuits(
-    "a mac with engine.whole",
+    "a mac with engine.exact",
     Mac,
     (
         Condition(
@@ -62,7 +62,7 @@ CIRCUITS = Circuits(
         _without("engine.invalid_nan"),
         _without("engine.infinity_run"),
     ),
-    lambda unit: unit.engine.whole,
+    lambda unit: unit.engine.exact,
 )
 """What a Kulisch accumulator asks of its unit."""
 

@@ -30,7 +30,7 @@ def beside_lanes(unit: Cast) -> dict[str, int]:
 
 
 class Spread(Step):
-    """The ports dealt out to the lanes; and the largest finite magnitude among the operands.
+    """The ports distributed to the lanes; and the largest finite magnitude among the operands.
 
     The comparison runs beside the lanes' first sections and adds nothing to their depth.
     """

@@ -185,11 +185,11 @@ def _step(engine: Engine) -> str:
         return sentence
     return (
         f"{sentence} The addend of a step is the open chunk; after {engine.chunk} products the exact sum of chunk and "
-        f"total is rounded once to {_rounded_to(engine.joining)}.{_dealt(engine)}"
+        f"total is rounded once to {_rounded_to(engine.joining)}.{_interleaved(engine)}"
     )
 
 
-def _dealt(engine: Engine) -> str:
+def _interleaved(engine: Engine) -> str:
     """How the elements of a chunk go to its steps, where that is not one after the other."""
     if engine.interleave is None:
         return ""

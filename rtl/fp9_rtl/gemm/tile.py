@@ -209,7 +209,7 @@ class GemmComponent(wiring.Component):
 
     def _operate(self, m: Module, mac: Any, a: data.View[data.StructLayout], b: data.View[data.StructLayout]) -> None:
         """One element: the first step loads its product, the others accumulate; the result is never waited for."""
-        if not self._tile.engine.whole:
+        if not self._tile.engine.exact:
             m.d.comb += mac.c.eq(0)
         m.d.comb += [
             mac.op.eq(Mux(a.first, MacOp.LOAD, MacOp.ACCUMULATE)),

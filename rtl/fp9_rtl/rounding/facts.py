@@ -51,7 +51,7 @@ def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
     highest_sum = products[-1] + (engine.products - 1).bit_length()
     reaches = highest_sum >= half_ulp or not engine.rounding.grows_from_half
     # Floor may take one unit off the largest negative number, jam may add one beyond it.
-    reaches |= engine.truncation is not Truncation.ZERO or engine.joined is not None
+    reaches |= engine.truncation is not Truncation.ZERO or engine.interleaved is not None
     longer = rounds_addend(engine)
     reaches |= longer and engine.rounding is not Rounding.RTZ
     below_normal = longer or engine.flush_result or smallest_sum < result.min_normal_exponent + (not result.subnormals)

@@ -41,7 +41,9 @@ class Chunk(Step):
     def __init__(self, unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayout], list[Step]]) -> None:
         engine = unit.engine
         products = unit.lane_names("product")
-        self._lanes = [[products[k] for k in order] for order in dealt(engine)] if unit.scale is None else [["product"]]
+        self._lanes = (
+            [[products[k] for k in order] for order in interleaved(engine)] if unit.scale is None else [["product"]]
+        )
         own = ("product",) if len(self._lanes[0]) == 1 else products[: engine.products]
         terms = data.StructLayout({**dict.fromkeys(own, i[self._lanes[0][0]].shape), "c": engine.result.bits})
         self._own = own
@@ -91,7 +93,7 @@ class Raise(Step):
         return m
 
 
-def dealt(engine: Engine) -> list[list[int]]:
+def interleaved(engine: Engine) -> list[list[int]]:
     """The places in a chunk of each step's products."""
     assert engine.chunk is not None, "the steps of a chunk"
     order = engine.order(engine.chunk)

@@ -33,7 +33,7 @@ from fp9_rtl.sums.window import window_sum as window
 def _is_one_sum_of_several(unit: Dot) -> bool:
     """Whether several products are summed exactly, without scales."""
     engine = unit.engine
-    return engine.products > 1 and engine.window is None and not engine.whole and unit.scale is None
+    return engine.products > 1 and engine.window is None and not engine.exact and unit.scale is None
 
 
 CIRCUITS = (
@@ -42,7 +42,7 @@ CIRCUITS = (
         Dot,
         (
             Condition(
-                "engine.whole",
+                "engine.exact",
                 is_absent,
                 "false, or a mac",
                 "the fixed-point register of an exact sum over all of K is that of an accumulator",
@@ -88,7 +88,7 @@ def is_pair(unit: Dot) -> bool:
         and not has_integers(unit)
         and engine.window is None
         and engine.infinity_run is None
-        and not engine.whole
+        and not engine.exact
         and engine.rounding.is_nearest
         and engine.addend_format == engine.result
         and sum_facts(unit).products.start >= engine.result.min_normal_exponent

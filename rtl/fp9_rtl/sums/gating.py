@@ -32,7 +32,7 @@ def stages_before_sum(unit: Dot) -> int:
 
 def holds(unit: Dot) -> bool:
     """Whether factors are held in a register: a stage of its own behind the decoders, and at least one after it."""
-    return unit.gate_zeros and not unit.engine.whole and stages_before_sum(unit) > 1
+    return unit.gate_zeros and not unit.engine.exact and stages_before_sum(unit) > 1
 
 
 def product_steps(unit: Dot, decode: DecodeOperands, multiply: Multiply) -> list[Step]:

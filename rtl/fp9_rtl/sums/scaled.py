@@ -79,7 +79,7 @@ _SCALED_WINDOW = (
         "the circuits align a zero that a scale multiplies with this exponent",
     ),
     Condition[Dot](
-        "engine.joined",
+        "engine.interleaved",
         is_absent,
         "a window without it",
         "the circuits join the sums of even and odd products without scales",

@@ -25,7 +25,7 @@ _SOURCES = {MacOp.ACCUMULATE: "accumulator", MacOp.LOAD: "c"}
 
 def mac_model(unit: Mac) -> Model:
     """The points of the sums, the addend from the port or held, and of the operations and what they find."""
-    if unit.engine.whole:
+    if unit.engine.exact:
         return kulisch_model(unit)
     return chunk_model(unit) if unit.chunk_steps else _plain_model(unit)
 

@@ -49,7 +49,7 @@ class Window:
             return
         products = operation.terms
         own = (addend.exponent, addend.negative) if addend.units else None
-        halves = [products] if self._engine.joined is None else [products[::2], products[1::2]]
+        halves = [products] if self._engine.interleaved is None else [products[::2], products[1::2]]
         tops = [self._top(half, own) for half in halves]
         for half, top in zip(halves, tops, strict=True):
             for term in half:
@@ -64,7 +64,7 @@ class Window:
     def _top(self, products: list[Aligned | None], addend: Aligned | None) -> int | None:
         """The exponent that the window of some products hangs at; None where there is nothing to hang it at."""
         terms = list(products)
-        if self._engine.addend is Addend.INSIDE and self._engine.joined is None:
+        if self._engine.addend is Addend.INSIDE and self._engine.interleaved is None:
             terms.append(addend)
         exponents = [term[0] for term in terms if term is not None]
         if self._engine.zero_exponent is not None and None in terms:

@@ -168,7 +168,7 @@ def _(unit: Dot) -> list[Claim]:
         return [_values(unit, proves, [], tuple(sum_cases(unit)), hard), *_handshake(unit)]
     if _is_by_parts(unit):
         return [_by_parts("values", unit), *_handshake(unit)]
-    if not unit.stages or (unit.engine.chunk is not None and isinstance(unit, Mac)) or unit.engine.whole:
+    if not unit.stages or (unit.engine.chunk is not None and isinstance(unit, Mac)) or unit.engine.exact:
         return _only_handshake(unit, "this kind of sum")
     step = step_of(unit)
     what = f"the {step.kind} of the same spec without stages"
@@ -236,7 +236,7 @@ def _handshake(unit: Unit) -> list[Claim]:
     proves, oblige = handshake.PROVES[unit.handshake], functools.partial(oblige_handshake, unit)
     claims = [Claim(HANDSHAKE, proves, handshake.ASSUMES, handshake_cases(unit), oblige)]
     # A held factor is another operation's by intent, and a Kulisch register is read by more than one stage.
-    if not (isinstance(unit, Dot) and (holds(unit) or unit.engine.whole)):
+    if not (isinstance(unit, Dot) and (holds(unit) or unit.engine.exact)):
         claims.append(Claim(ORDER, order.PROVES, order.ASSUMES, order_cases(), functools.partial(oblige_order, unit)))
     return claims
 

@@ -282,7 +282,7 @@ def test_sums_of_blocks_lose_every_number_of_leading_bits_that_a_window_holds() 
         assert {*range(1, unit.engine.window - 2)} <= {*lost.tolist()}, unit.name
 
 
-@pytest.mark.parametrize("unit", [u for u in units(Mac) if u.engine.whole], ids=lambda unit: unit.name)
+@pytest.mark.parametrize("unit", [u for u in units(Mac) if u.engine.exact], ids=lambda unit: unit.name)
 def test_a_register_of_fixed_point_gets_to_its_lowest_sum(unit: Mac) -> None:
     """Minus a power of two, which it holds, and whose opposite is too large for it."""
     corner = inputs_of(unit, "corner", None, 0)

@@ -163,7 +163,7 @@ def test_scales_as_codes_are_those_of_the_oracle_in_every_engine(name: str, scal
             fp9.dot([0], [0], fmt, fmt, engine, scale_a=1, scale_format=scale)
         return
     one = int(fp9.encode(1.0, shared))
-    blocks = engine.chunk or (32 if engine.scaling is Scaling.PRODUCTS or engine.whole else 72)
+    blocks = engine.chunk or (32 if engine.scaling is Scaling.PRODUCTS or engine.exact else 72)
     for seed in range(8):
         a, b = (rng.integers(0, 0x7F, (1, 72)) | rng.integers(0, 2, (1, 72)) << 7 for _ in range(2))
         count = -(-72 // blocks)

@@ -246,7 +246,9 @@ def test_ordinary_numbers_meet_no_edge(name: str, monkeypatch: pytest.MonkeyPatc
     fp9.matmul(a, b, "e4m3", "e4m3", name)
     assert not isinstance(taken[0], tiles.Tiled) or "_others" not in vars(taken[0])
     chosen = engine(name)
-    steps = not chosen.whole and chosen.ends_plainly and chosen.truncation is Truncation.ZERO and chosen.joined is None
+    steps = (
+        not chosen.exact and chosen.ends_plainly and chosen.truncation is Truncation.ZERO and chosen.interleaved is None
+    )
     if steps and chosen.rounding is not Rounding.RTO:
         assert isinstance(taken[0], (tiles.Tiled, fast.Chain))
 

@@ -12,12 +12,12 @@ from fp9.units import Dot, Fma, Fpu, Mac
 E4M3 = (format("e4m3"),)
 
 _CHANGES = {
-    **{"window": 13, "zero_exponent": -21, "joined": 31, "whole": True, "chunk": 2, "promotion": "fp32"},
+    **{"window": 13, "zero_exponent": -21, "interleaved": 31, "exact": True, "chunk": 2, "promotion": "fp32"},
     **{"zero_bypass": True, "interleave": 2, "overflow": "sat_none", "group": 2, "flush_result": True},
     **{"flush_addend": True, "nan": 0x7FFF, "invalid_nan": 0x7FFF, "infinity_run": 1, "truncation": "jam"},
 }
 _NEEDED = {
-    **{"zero_exponent": {"window": 13}, "joined": {"window": 13}, "group": {"window": 13}},
+    **{"zero_exponent": {"window": 13}, "interleaved": {"window": 13}, "group": {"window": 13}},
     **{"promotion": {"chunk": 2}, "interleave": {"chunk": 2}},
 }
 

@@ -29,13 +29,13 @@ HFP8 = (format("hfp8_143"), format("hfp8_152"))
 
 def operands(chosen: Engine) -> tuple[Format, ...]:
     """The operand formats that a preset is published with."""
-    return FNUZ if chosen.joined else HFP8 if chosen.result.name == "dlfloat16" else OCP
+    return FNUZ if chosen.interleaved else HFP8 if chosen.result.name == "dlfloat16" else OCP
 
 
 def unit_of(chosen: Engine) -> Unit:
     """The unit that does an engine's step."""
     formats = operands(chosen)
-    if (chosen.chunk is not None and chosen.interleave is None and chosen.products < chosen.chunk) or chosen.whole:
+    if (chosen.chunk is not None and chosen.interleave is None and chosen.products < chosen.chunk) or chosen.exact:
         return Mac("unit", formats, formats, chosen, stages=4)
     return (Dot if chosen.products > 1 else Fma)("unit", formats, formats, chosen)
 
@@ -285,7 +285,7 @@ def test_scales_that_no_hardware_has_are_refused_in_a_sentence(
         "fmma(K=10, result=fp16, rounding=rne)",
         "fmma(K=6, addend=outside, truncation=floor, products=3)",
         "cdna3(G=2)",
-        "cdna3(G=4, K=9, joined=26, rounding=rna)",
+        "cdna3(G=4, K=9, interleaved=26, rounding=rna)",
         "fmma(K=9, zero_bypass=true)",
         "dlfloat(zero_bypass=true)",
         "fma_fp32(K=9, result=e8m13)",

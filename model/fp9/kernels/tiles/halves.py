@@ -35,7 +35,7 @@ class Halves(NamedTuple):
 
     products: int
     window: int
-    joined: int
+    interleaved: int
     lowest: int  # exponent of the result's lowest binade
     largest: Any  # addends beyond it are no numbers
     tiny: Any  # sums below it may underflow; asked where flags are
@@ -55,11 +55,12 @@ def _exponent(s, x):
 
 @inlined
 def _joined(s, even, odd, top, c):
-    """The sum of both halves, whose larger exponent is `top`, and C, floored to `joined` fraction bits; whether a floor
-    dropped bits.
+    """The sum of both halves and C, floored to `interleaved` fraction bits, and whether a floor dropped bits.
+
+    `top` is the larger exponent of the halves.
     """
     power = _exponent(s, c)
-    last, finer = max(top, power), np.int64(s.joined + 1 - s.window)
+    last, finer = max(top, power), np.int64(s.interleaved + 1 - s.window)
     units = _power(s.window - top)
     first, second = even * units, odd * units
     addend = c * _power(s.window - last)
@@ -67,8 +68,8 @@ def _joined(s, even, odd, top, c):
     both = (floor(first) + floor(second)) * _power(top - last + finer)
     total = floor(both) + own * _power(finer)
     dropped = (floor(first) != first) | (floor(second) != second) | (own != addend) | (floor(both) != both)
-    total *= _power(last - (s.joined + 1))
-    place = _exponent(s, total) - s.joined
+    total *= _power(last - (s.interleaved + 1))
+    place = _exponent(s, total) - s.interleaved
     steps = total * _power(-place)
     return floor(steps) * _power(place), dropped | (floor(steps) != steps)
 

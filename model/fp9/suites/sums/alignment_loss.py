@@ -47,7 +47,7 @@ def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Input
     what it cuts off is all that a result lacks. A wider one is rounded behind it, which other families look at; but
     where halves of the products have windows of their own, no result shows what one of these has cut off.
     """
-    if _is_narrow(unit) or (unit.engine.joined is not None and unit.products > 2):
+    if _is_narrow(unit) or (unit.engine.interleaved is not None and unit.products > 2):
         yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
@@ -75,7 +75,7 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
     powers of two; the large term is the addend or, where there is one so large, a product, half of these beside the
     opposite addend. Where halves of the products have windows of their own, which no addend is in, that is always so,
     the two in one half, and half of them any distance apart."""
-    halves, share = (1, 0.5) if unit.engine.joined is None else (2, 1.0)
+    halves, share = (1, 0.5) if unit.engine.interleaved is None else (2, 1.0)
     formats, count = (a.format, b.format), halves * _COUNT
     x, y, exponents = several_products.by_exponent(*formats)
     lowest = np.round(np.log2(_lowest_bit(product(x, y, *formats)))).astype(np.int64)

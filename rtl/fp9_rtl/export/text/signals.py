@@ -18,7 +18,7 @@ from fp9_rtl.export.text.types import Struct, Type
 class Signal:
     """A named vector: its bits from the index `low` up; `kind` is input, output or value.
 
-    One of a structure `type` may have its fields as `members`, each a signal of which this is the `whole`.
+    One of a structure `type` may have its fields as `members`, each a signal of which this is the `exact`.
     """
 
     name: str

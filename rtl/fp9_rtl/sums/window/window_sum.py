@@ -2,7 +2,7 @@
 
 * inside the window (`align`): products and addend are cut and summed at once, and rounded;
 * beside it (`beside`): the cut sum of the products, then that of a multiply-add;
-* joined (`joined`): even and odd products apart, then their sum and the addend.
+* interleaved (`interleaved`): even and odd products apart, then their sum and the addend.
 
 In the last two the window of the products comes before the addend, and in an accumulator before the loop.
 """
@@ -23,7 +23,7 @@ from fp9_rtl.sums.adder import addition
 from fp9_rtl.sums.terms import NormaliseSum
 from fp9_rtl.sums.window.align import AddWindow, AlignWindow, carry_places, headroom
 from fp9_rtl.sums.window.beside import CutAddend, normalised_products
-from fp9_rtl.sums.window.joined import AddAddend, AddHalves, AlignHalves, NormaliseFloor
+from fp9_rtl.sums.window.interleaved import AddAddend, AddHalves, AlignHalves, NormaliseFloor
 
 CIRCUITS = (
     Circuits(
@@ -41,7 +41,7 @@ CIRCUITS = (
         lambda unit: _has_window(unit) and unit.engine.addend is Addend.ALIGNED,
     ),
     Circuits(
-        "a window with engine.joined",
+        "a window with engine.interleaved",
         Dot,
         (
             Condition(
@@ -57,13 +57,13 @@ CIRCUITS = (
                 "below the normal numbers the joined sum is shifted into subnormal ones, not flushed",
             ),
             Condition(
-                "engine.joined",
+                "engine.interleaved",
                 lambda unit, value: value >= unit.engine.result.fraction_bits + 2,
                 "two fraction bits more than engine.result has, or more",
                 "rounding to nearest reads a guard bit and one bit below it",
             ),
         ),
-        lambda unit: _has_window(unit) and unit.engine.joined is not None,
+        lambda unit: _has_window(unit) and unit.engine.interleaved is not None,
     ),
 )
 
@@ -74,7 +74,7 @@ def _has_window(unit: Dot) -> bool:
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
     """From the products to their sum, where the addend comes behind it; the fields in `passed` go beside."""
-    if unit.engine.joined is not None:
+    if unit.engine.interleaved is not None:
         align = AlignHalves(unit, i, passed)
         return [align, AddHalves(unit, align.o.shape(), passed)]
     if unit.engine.addend is not Addend.INSIDE:
@@ -84,8 +84,8 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     """From what `product_steps` gives, or the products, and `c` to result and flags."""
-    if unit.engine.joined is not None:
-        return _joined_steps(unit, i)
+    if unit.engine.interleaved is not None:
+        return _interleaved_steps(unit, i)
     if unit.engine.addend is not Addend.INSIDE:
         return _beside_steps(unit, i)
     fmt = unit.engine.result
@@ -112,9 +112,9 @@ def _beside_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     return [*cut, *steps, Round(unit.engine, facts, steps[-1].o.shape())]
 
 
-def _joined_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
+def _interleaved_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     fmt = unit.engine.result
-    assert unit.engine.joined is not None
+    assert unit.engine.interleaved is not None
     add = AddAddend(unit, i)
-    normalise = NormaliseFloor(fmt, carry_places(unit), add.o.shape(), unit.engine.joined)
+    normalise = NormaliseFloor(fmt, carry_places(unit), add.o.shape(), unit.engine.interleaved)
     return [add, normalise, Round(unit.engine, sum_facts(unit), normalise.o.shape())]

@@ -71,7 +71,7 @@ def stream_scale_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def _handshake(unit: Quantiser, most: int) -> str:
-    """How many operations are inside, and how many of these belong to complete blocks: `whole`."""
+    """How many operations are inside, and how many of these belong to complete blocks: `exact`."""
     last, stages = unit.group - 1, unit.stages
     outputs = ", ".join(port.name for port in unit.outputs)
     width = sum(port.width for port in unit.outputs)

@@ -30,7 +30,7 @@ _STAGES = 4
 def is_offered(unit: Dot) -> bool:
     """Whether the lemmas speak of a unit: an exact accumulator, whose rounding meets no subnormal number."""
     engine = unit.engine
-    if not isinstance(unit, Mac) or not engine.whole or unit.scale is not None or unit.bias_port or unit.gate_zeros:
+    if not isinstance(unit, Mac) or not engine.exact or unit.scale is not None or unit.bias_port or unit.gate_zeros:
         return False
     if unit.stages > _STAGES:
         return False

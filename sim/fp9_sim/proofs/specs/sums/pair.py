@@ -227,7 +227,7 @@ def _of_normal(unit: Dot) -> tuple[str, ...]:
 
 # --- the exact sum ----------------------------------------------------------------------------------------------------
 
-# `whole` is the exact sum of all three terms, `kept` the sum in the window, in the same places; a half is the place of
+# `exact` is the exact sum of all three terms, `kept` the sum in the window, in the same places; a half is the place of
 # the bit behind the window, below which bits are lost. Rounding looks at `kept` or at the lone term.
 
 

@@ -40,7 +40,7 @@ def is_offered(unit: Dot) -> bool:
     what rounding looks at; its steps whole."""
     engine = unit.engine
     plain = engine.window is not None and engine.addend is Addend.INSIDE and engine.truncation is Truncation.ZERO
-    others = (unit.scale, engine.joined, engine.group, engine.chunk, engine.nan, engine.invalid_nan)
+    others = (unit.scale, engine.interleaved, engine.group, engine.chunk, engine.nan, engine.invalid_nan)
     flags = (engine.flush_result, engine.flush_addend, engine.zero_bypass, unit.bias_port, unit.gate_zeros)
     kinds = engine.result.subnormals and engine.result.inf_code(False) is not None
     # With one stage more a register stands within the products' steps.

@@ -4,7 +4,7 @@
     odd sum             xxxxxxxxxxxxxxxxxxxx|xxxxxxx
     joined       xxxxxxxxxxxxxxxxxxxxxxxxxxxx         floor at the window of the larger exponent
     addend           xxxxxxxxxxxxxxxxxxxxxxxx|xxx     floor at the window below the largest exponent of all
-    both             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx  `joined` fraction bits, floor; then one rounding
+    both             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx  `interleaved` fraction bits, floor; then one rounding
 
 Floor takes one unit off where a negative number loses bits; these units are a row of the next sum. The products do not
 wait for the addend, so that the loop of an accumulator begins behind their join.
@@ -137,9 +137,9 @@ class AddAddend(Step):
 
     def __init__(self, unit: Dot, i: data.StructLayout) -> None:
         fmt, engine = unit.engine.addend_format, unit.engine
-        assert engine.window is not None and engine.joined is not None
+        assert engine.window is not None and engine.interleaved is not None
         self._format, self._window, self._ranks = fmt, engine.window, i["top"].shape
-        self._above, self._below = places_above(unit), engine.joined + 1 - engine.window
+        self._above, self._below = places_above(unit), engine.interleaved + 1 - engine.window
         self._bits = sum_bits(unit) + self._below
         o = {
             "sum": self._bits,
