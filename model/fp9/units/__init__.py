@@ -14,7 +14,7 @@ from fp9.engines import MacOp
 from fp9.units.base import FLAGS_PORT, MAX_STAGES, Columns, Masks, Port, Results, Unit, select_width, value_words
 from fp9.units.cast import SCALE_BITS, Cast
 from fp9.units.catalogue import CATALOGUE, unit
-from fp9.units.clocking import HANDSHAKE, Clocking, Handshake, Reset, told
+from fp9.units.clocking import HANDSHAKE, Clocking, Handshake, Reset, non_defaults
 from fp9.units.decode import Decoder, Upcast
 from fp9.units.exact import ProductRange, product_range
 from fp9.units.fpu import Fpu, FpuOp
@@ -63,10 +63,10 @@ __all__ = [
     "code_tables",
     "exponent_range",
     "exponent_width",
+    "non_defaults",
     "product_range",
     "select_width",
     "significand_bits",
-    "told",
     "unit",
     "value_words",
     "with_every_bias",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fp9.engines import Engine
 from fp9.formats import Format, format
 from fp9.rounding import FLAG_BITS
-from fp9.units.clocking import HANDSHAKE, SAID_WHERE_SET, Clocking, Handshake, told
+from fp9.units.clocking import HANDSHAKE, OMIT_IF_DEFAULT, Clocking, Handshake, non_defaults
 from fp9.units.reserved import language_of
 
 Columns = Mapping[str, NDArray[Any]]
@@ -138,7 +138,7 @@ class Unit(Clocking, abc.ABC):
     def describe(self) -> list[str]:
         """The spec as lines `field: value`, for headers and manifests; the same spec gives the same lines."""
         every = sorted(fields(self), key=lambda f: bool(f.kw_only))
-        said = [f for f in every if f.metadata != SAID_WHERE_SET or getattr(self, f.name) != f.default]
+        said = [f for f in every if f.metadata != OMIT_IF_DEFAULT or getattr(self, f.name) != f.default]
         return [f"kind: {self.kind}"] + [f"{f.name}: {_text(getattr(self, f.name))}" for f in said]
 
 
@@ -198,6 +198,6 @@ def check_shared(unit: Unit, lowest: int = 0) -> None:
     check_name(unit.name)
     if not lowest <= unit.stages <= MAX_STAGES:
         raise ValueError(f"{unit.name}: {unit.stages} stages given; give {lowest} to {MAX_STAGES}")
-    for field, value in told(unit).items() if not unit.stages else ():
+    for field, value in non_defaults(unit).items() if not unit.stages else ():
         given = f"{field}={value_words(value)}"
         raise ValueError(f"{unit.name}: {given} given for a unit without registers; set stages, or leave it out")

@@ -23,7 +23,7 @@ from fp9.units.base import (
     format_tuple,
     select_width,
 )
-from fp9.units.clocking import SAID_WHERE_SET
+from fp9.units.clocking import OMIT_IF_DEFAULT
 
 SCALE_BITS = 8
 """Width of the scale input: two's complement, -128..127."""
@@ -58,9 +58,9 @@ class Cast(Unit):
     lanes: int = 1
     random_bits: int = 16
     stages: int = 0
-    nan_sign: NanSign = field(default=NanSign.KEPT, metadata=SAID_WHERE_SET)
+    nan_sign: NanSign = field(default=NanSign.KEPT, metadata=OMIT_IF_DEFAULT)
     """Which results that are NaN have a sign: RISC-V's have none, Arm's those that stand for infinity."""
-    nan: tuple[int, ...] = field(default=(), metadata=SAID_WHERE_SET)
+    nan: tuple[int, ...] = field(default=(), metadata=OMIT_IF_DEFAULT)
     """Codes of a NaN without a sign, one a target; none: the formats' own (Arm's of E5M2 is 0x7E)."""
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from enum import Enum
 
-SAID_WHERE_SET = {"said": "where set"}
+OMIT_IF_DEFAULT = {"omit": "if default"}
 """Metadata of an option that a unit's description leaves out where it has its default."""
 
 
@@ -59,16 +59,16 @@ class Reset(Enum):
 class Clocking:
     """What a spec says of registers, whatever they hold; none of it changes a result."""
 
-    handshake: Handshake = field(default=Handshake.READY, metadata=SAID_WHERE_SET)
-    reset: Reset = field(default=Reset.SYNC, metadata=SAID_WHERE_SET)
-    reset_data: bool = field(default=False, metadata=SAID_WHERE_SET)
+    handshake: Handshake = field(default=Handshake.READY, metadata=OMIT_IF_DEFAULT)
+    reset: Reset = field(default=Reset.SYNC, metadata=OMIT_IF_DEFAULT)
+    reset_data: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
     """Reset clears every register. Otherwise it clears what says that a stage holds an operation, and what one
     operation leaves for the next; the data of the stages have none."""
-    enable: bool = field(default=False, metadata=SAID_WHERE_SET)
+    enable: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
     """The input `enable`: a clock in which it is 0 changes no register, a reset apart."""
 
 
-def told(clocking: Clocking) -> dict[str, object]:
-    """The options that are not at their defaults."""
+def non_defaults(clocking: Clocking) -> dict[str, object]:
+    """Return the options that differ from their defaults, by name."""
     said = {f.name: getattr(clocking, f.name) for f in fields(Clocking)}
     return {f.name: said[f.name] for f in fields(Clocking) if said[f.name] != f.default}

@@ -29,7 +29,7 @@ class Entry:
 
 def entries(spec: Unit) -> list[Entry]:
     """The fields of a unit, its name apart, in the order in which they are written."""
-    hints, values = typing.get_type_hints(type(spec)), as_table(spec, whole=True)
+    hints, values = typing.get_type_hints(type(spec)), as_table(spec, with_defaults=True)
     names = [field.name for field in ordered_fields(type(spec)) if field.name != "name"]
     return [Entry(name, _text(values.get(name, "")), _offered(hints[name]), _is_tuple(hints[name])) for name in names]
 

@@ -13,7 +13,7 @@ from fp9.rounding import Overflow, Rounding
 from fp9.scaling import BlockFormat, ScaleRule, block_format
 from fp9.units.base import WIDE_BITS, Columns, Port, Unit, check_offers, check_shared, select_width, value_words
 from fp9.units.cast import Cast
-from fp9.units.clocking import SAID_WHERE_SET, told
+from fp9.units.clocking import OMIT_IF_DEFAULT, non_defaults
 
 _MOST_BITS = 4
 """Bits of elements that are found by limits: these are made for each block, one for each magnitude."""
@@ -61,7 +61,7 @@ class Quantiser(Unit):
     block: BlockFormat
     rules: tuple[ScaleRule, ...]
     stages: int = 0
-    lanes: int | None = field(default=None, metadata=SAID_WHERE_SET)
+    lanes: int | None = field(default=None, metadata=OMIT_IF_DEFAULT)
     """Numbers of an operation where a block comes in several; the whole block without it."""
 
     def __post_init__(self) -> None:
@@ -83,7 +83,7 @@ class Quantiser(Unit):
 
     def _check_lanes(self, lanes: int) -> None:
         """ValueError for lanes that do not divide the block, and for what takes a whole block at once."""
-        of_whole_blocks = [*told(self).items(), *(("rules", rule.name) for rule in self.rules if rule.tries)]
+        of_whole_blocks = [*non_defaults(self).items(), *(("rules", rule.name) for rule in self.rules if rule.tries)]
         for name, value in of_whole_blocks:
             given = f"{name}={value_words(value)} given beside lanes={lanes}"
             raise ValueError(f"{self.name}: {given}; leave one of them out: {name} takes whole blocks")

@@ -21,7 +21,7 @@ from fp9.units.base import (
     format_tuple,
     select_width,
 )
-from fp9.units.clocking import SAID_WHERE_SET
+from fp9.units.clocking import OMIT_IF_DEFAULT
 from fp9.units.exact import product_range
 from fp9.units.operands import check_operands, operand_ports, scale_ports
 
@@ -45,11 +45,11 @@ class Dot(Unit):
     flags: bool = True
     bias_port: bool = False
     stages: int = 0
-    gate_zeros: bool = field(default=False, metadata=SAID_WHERE_SET)
+    gate_zeros: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
     """The factors of a product that is zero do not move what stands before the sum; results are the same."""
-    scale: Format | None = field(default=None, metadata=SAID_WHERE_SET)
+    scale: Format | None = field(default=None, metadata=OMIT_IF_DEFAULT)
     """The format of two scales, one of all a and one of all b, that multiply them (MX, NVFP4)."""
-    block: int | None = field(default=None, metadata=SAID_WHERE_SET)
+    block: int | None = field(default=None, metadata=OMIT_IF_DEFAULT)
     """Products that share two scales, where these are not all of an operation."""
 
     def __post_init__(self) -> None:

@@ -30,7 +30,7 @@ from fp9.formats import FixedFormat, Format, format
 from fp9.rounding import choice
 from fp9.scaling import BlockFormat, ScaleRule, block_format, scale_rule
 from fp9.system.reading import toml_of
-from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast, told, unit
+from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast, non_defaults, unit
 
 KINDS: dict[str, type[Unit]] = {kind.kind: kind for kind in (Decoder, Upcast, Cast, Quantiser, Dot, Fma, Mac, Fpu)}
 """The kinds of unit that a file can describe."""
@@ -214,12 +214,12 @@ _SCALARS: dict[object, _Reader] = {
 # --- fields to text ------------------------------------------------------------------------------------------------
 
 
-def as_table(spec: Unit, whole: bool = False) -> dict[str, object]:
+def as_table(spec: Unit, with_defaults: bool = False) -> dict[str, object]:
     """The unit's fields as TOML knows them; it has no word for one that is not given.
 
-    Of how registers move it says what is not as ever; `whole` all of it.
+    Options of registers are left out if they have their defaults, unless `with_defaults`.
     """
-    said = [f for f in ordered_fields(type(spec)) if whole or not f.kw_only or f.name in told(spec)]
+    said = [f for f in ordered_fields(type(spec)) if with_defaults or not f.kw_only or f.name in non_defaults(spec)]
     values = {f.name: getattr(spec, f.name) for f in said}
     return {"kind": spec.kind} | {name: _plain(value) for name, value in values.items() if value is not None}
 

@@ -112,7 +112,9 @@ def _shortest(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Of interleaved steps that one chunk holds, the shortest; those that end with one turn of zeros, where zeros count."""
+    """Of interleaved steps that one chunk holds, the shortest; those that end with one turn of zeros, where zeros
+    count.
+    """
     run, steps = engine.interleave, engine.steps_of_chunk
     if run is None or engine.chunk is None or engine.chunk < interface.depth:
         return {}

@@ -45,8 +45,8 @@ def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
     """Chunks of steps of so many products, and the neighbours assigned to each in turn.
 
-    Of steps that follow each other up to the first chunk that holds all elements; of interleaved ones as many as leave no
-    more than one step, and no more than one turn of each, without elements: more of them give the same sums. All
+    Of steps that follow each other up to the first chunk that holds all elements; of interleaved ones as many as leave
+    no more than one step, and no more than one turn of each, without elements: more of them give the same sums. All
     neighbours of a step assigned at once follow each other, and the last chunk is filled.
     """
     yield from ((products * steps, None) for steps in range(1, -(-depth // products) + 1))

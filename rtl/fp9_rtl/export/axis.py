@@ -13,7 +13,7 @@ from amaranth.hdl import Cat, ClockDomain, Module
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from fp9.units import Port, Unit, told
+from fp9.units import Port, Unit, non_defaults
 from fp9_rtl.components import build
 from fp9_rtl.export.header import header
 from fp9_rtl.export.verilog import component_verilog
@@ -97,7 +97,7 @@ def axi_stream(unit: Unit, user_bits: int = 0) -> AxiStream:
         )
     if not unit.stages:
         raise ValueError(f"{unit.name}: an AXI4-Stream needs a clock; give 1 stage or more")
-    if given := [*told(unit)]:
+    if given := [*non_defaults(unit)]:
         raise ValueError(f"{unit.name}: {given[0]} given; an AXI4-Stream has its own reset and waits, so leave it out")
     if not 0 <= user_bits <= MAX_USER_BITS:
         raise ValueError(f"{unit.name}: {user_bits} user bits given; give 0 to {MAX_USER_BITS}")

@@ -24,7 +24,7 @@ from amaranth.lib.wiring import In, Out
 from fp9.engines import Engine
 from fp9.formats import Format, Rounding, format
 from fp9.rounding import Overflow
-from fp9.units import Cast, Dot, Mac, MacOp, Unit, select_width, told
+from fp9.units import Cast, Dot, Mac, MacOp, Unit, non_defaults, select_width
 from fp9_rtl.components import build, check_offered
 from fp9_rtl.export.verilog import component_verilog
 
@@ -92,7 +92,7 @@ class GemmTile:
             raise ValueError(f"{unit.name}: a {unit.kind} given as element of a tile; give a mac, dot or fma")
         if unit.bias_port:
             raise ValueError(f"{unit.name}: a tile has no bias ports; give a unit without them")
-        if given := [*told(unit)]:
+        if given := [*non_defaults(unit)]:
             raise ValueError(f"{unit.name}: {given[0]} given; a tile moves its registers in its own way, leave it out")
         stages = max(1, unit.stages)
         return cls(name, rows, columns, unit.a, unit.b, unit.engine, format(target), rounding, overflow, stages)

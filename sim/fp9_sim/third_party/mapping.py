@@ -18,7 +18,7 @@ from fp9.formats import format
 from fp9.policy import cast_policy
 from fp9.rounding import Flags
 from fp9.system.reading import toml_of
-from fp9.units import FLAGS_PORT, HANDSHAKE, MAX_STAGES, Dot, Mac, Port, Unit, told, unit
+from fp9.units import FLAGS_PORT, HANDSHAKE, MAX_STAGES, Dot, Mac, Port, Unit, non_defaults, unit
 from fp9.units import toml as unitfile
 from fp9_compare.diagnosis import Narrowed
 from fp9_sim.third_party import keys
@@ -214,7 +214,7 @@ def _built(path: Path, said: Mapping[str, Any], latency: int | None) -> Unit:
         )
     if base.has_state and latency is None:
         raise ValueError(f"{path}: the latency of a unit with state is not found out; give latency")
-    if given := [*told(base)]:
+    if given := [*non_defaults(base)]:
         raise ValueError(f"{path}: unit: {given[0]} given; leave it out: [reset], [enable] and [handshake] say it")
     name = f"check_{keys.identifier(path, 'top', said['top'])}"
     if "result" in said:

@@ -110,7 +110,9 @@ def test_values_that_cannot_show_are_left_out(given: str, same: str) -> None:
 
 
 def test_every_order_of_few_elements_is_tried() -> None:
-    """All ways in which chunks, steps and interleaved neighbours order six elements, told apart by which products meet."""
+    """All ways in which chunks, steps and interleaved neighbours order six elements, told apart by which products
+    meet.
+    """
     interface = replace(OPERANDS, depth=6)
     rows = Evidence(interface, structured(interface).take([]), np.empty(0, dtype=np.uint64))
     tried = {_groups(each, 6) for each in neighbours.orders(engine("fma_fp32(chunk=1)"), rows)}
