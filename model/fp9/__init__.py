@@ -15,9 +15,10 @@ from fp9.casts.measures import Finfo, amax_scale, fake_quantise, finfo, sqnr
 from fp9.casts.measures import fake_quantise as fake_quantize
 from fp9.casts.random_bits import Stochastic
 from fp9.casts.typed import Array, array
-from fp9.engines import Engine, engine
+from fp9.engines import Accumulator, Engine, accumulators, engine
 from fp9.formats import Format, Room, Rounding, format
 from fp9.rounding import Flags, NanSign, Overflow, Payload
+from fp9.scaling import BlockFormat, block_format, block_formats
 from fp9.sums.operands import Operand, operand
 from fp9.sums.products import dot, matmul
 from fp9.version import __version__
@@ -34,7 +35,9 @@ formats: Room = import_module("fp9.formats")  # type: ignore[assignment]
 """The room of formats; called, it lists them."""
 
 __all__ = [
+    "Accumulator",
     "Array",
+    "BlockFormat",
     "Counts",
     "Engine",
     "Finfo",
@@ -48,8 +51,11 @@ __all__ = [
     "Rounding",
     "Stochastic",
     "__version__",
+    "accumulators",
     "amax_scale",
     "array",
+    "block_format",
+    "block_formats",
     "blocks",
     "cast",
     "decode",

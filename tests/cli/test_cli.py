@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 import fp9
 from fp9.cli import main
+from fp9.engines import ENGINES
 from fp9.system.missing import install_hint
 from fp9.units import CATALOGUE
 
@@ -86,6 +87,23 @@ def test_help_loads_neither_hardware_nor_kernels() -> None:
 def test_formats_lists_every_named_format() -> None:
     names = {record["name"] for record in answer("formats")}  # type: ignore[attr-defined]
     assert {"e4m3", "e5m2", "hif8", "fp9", "dlfloat16", "hfp8_143(bias=4)"} <= names
+
+
+def test_formats_lists_every_block_format() -> None:
+    records = {record["name"]: record for record in answer("formats")}  # type: ignore[attr-defined]
+    assert {block.name for block in fp9.block_formats()} <= records.keys()
+    shown = answer("formats", "NVFP4")
+    assert shown == records["nvfp4"]
+    assert shown["block"] == 16 and shown["scale"] == "ue4m3" and shown["tensor_scale"] is True  # type: ignore[index]
+
+
+def test_accumulators_lists_every_preset_with_its_source() -> None:
+    records = {record["name"]: record for record in answer("accumulators")}  # type: ignore[attr-defined]
+    assert records.keys() == ENGINES.keys()
+    assert all(record["source"] and record["stands_for"] for record in records.values())
+    assert answer("accumulators", "h100 wgmma") == records["hopper"]
+    assert records["hopper"]["aligned_bits"] == 13 and records["hopper"]["terms_per_step"] == 32
+    assert "h200 wgmma" in records["hopper"]["devices"]
 
 
 def test_a_format_s_limits_and_codes() -> None:
@@ -162,6 +180,9 @@ BAD = [
     (["formats", "1.9.3"], "9 exponent bits given"),
     (["formats", "--codes"], "name it"),
     (["formats", "fp32", "--codes"], "at most 16 bits"),
+    (["formats", "nvfp4", "--codes"], "it is a block format"),
+    (["accumulators", "h100"], "choose h100 wgmma (hopper) or h100 mma (hopper_mma)"),
+    (["accumulators", "hopper(K=20)"], "give the name of a preset"),
     (["cast", "1"], "Missing option '--to'"),
     (["cast", "1", "--to", "e9m9"], "unknown format"),
     (["cast", "one", "--to", "e4m3"], "'one' is not a number"),
@@ -170,7 +191,7 @@ BAD = [
     (["cast", "0xg", "--from", "e4m3", "--to", "fp16"], "write it in hex"),
     (["cast", "nan", "--to", "int8"], "has no NaN"),
     (["cast", "1", "--to", "e4m3", "--rounding", "hybrid"], "hybrid rounding is not defined for e4m3"),
-    (["cast", "1", "--to", "e4m3", "--rounding", "up"], "choose one of"),
+    (["cast", "1", "--to", "e4m3", "--rounding", "up"], "choose rup"),
     (["cast", "1", "--to", "e4m3", "--overflow", "wrap"], "choose one of saturate, inf"),
     (["cast", "1", "--to", "int8", "--overflow", "inf"], "neither infinity nor NaN"),
     (["cast", "1", "--from", "e4m3", "--to", "hif8", "--rounding", "sr"], "--random-bits N"),

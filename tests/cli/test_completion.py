@@ -15,6 +15,7 @@ from fp9.cli import main
 from fp9.engines import ENGINES
 from fp9.formats import FAMILIES, NAMED
 from fp9.rounding import NanSign, Rounding
+from fp9.scaling import BLOCK_FORMATS
 from fp9.studies.accumulators import DISTRIBUTIONS, PUBLISHED
 from fp9.suites import SUITES
 from fp9.system.cache import KINDS
@@ -48,7 +49,8 @@ def offered(line: str) -> list[str]:
         ("fp9 synth fma_fp32 --compare ", CATALOGUE),
         ("fp9 datasheet ", CATALOGUE),
         ("fp9 gemm --unit ", CATALOGUE),
-        ("fp9 formats ", [*NAMED, *FAMILIES]),
+        ("fp9 formats ", list(dict.fromkeys([*NAMED, *FAMILIES, *BLOCK_FORMATS]))),
+        ("fp9 accumulators ", ENGINES),
         ("fp9 cast 1 --to ", [*NAMED, *FAMILIES]),
         ("fp9 gemm --cast ", [*NAMED, *FAMILIES]),
         ("fp9 error ", ENGINES),

@@ -4,7 +4,7 @@ Others use `quantise`, `dequantise`, `tensor_scale`, the records of `BLOCK_FORMA
 """
 
 from fp9.blocks.arrays import Quantised, dequantise, quantise, tensor_scale
-from fp9.scaling import BLOCK_FORMATS, RULES, BlockFormat, Divisor, ScaleRule, block_format
+from fp9.scaling import BLOCK_FORMATS, RULES, BlockFormat, Divisor, ScaleRule, block_format, block_formats
 
 __all__ = [
     "BLOCK_FORMATS",
@@ -14,6 +14,7 @@ __all__ = [
     "Quantised",
     "ScaleRule",
     "block_format",
+    "block_formats",
     "dequantise",
     "quantise",
     "tensor_scale",

@@ -1,9 +1,10 @@
 """The command `fp9`, and the commands that need the model alone."""
 
-from fp9.cli import cache, error, explore, model, papers, streams, topics
+from fp9.cli import cache, error, explore, listing, model, papers, streams, topics
 from fp9.cli.entry import main
 
 COMMANDS = (
+    *listing.COMMANDS,
     *model.COMMANDS,
     *papers.COMMANDS,
     *error.COMMANDS,

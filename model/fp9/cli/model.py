@@ -1,4 +1,4 @@
-"""Commands of the model: formats, units, cast, vectors."""
+"""Commands of the model: units, cast, vectors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-import fp9
 from fp9.cli.support import (
     SEED,
     Command,
@@ -26,53 +25,6 @@ from fp9.cli.support import (
 from fp9.cli.words import FORMAT, OVERFLOW, ROUNDING, UNIT, Words
 
 _PATH = click.Path(path_type=Path)
-
-
-@click.command(cls=Command)
-@click.argument("name", required=False, type=FORMAT)
-@click.option("--codes", is_flag=True, help="List every code and its value (formats of at most 16 bits).")
-def formats(name: str | None, codes: bool, as_json: bool) -> None:
-    """List the number formats, or show the format NAME.
-
-    NAME may carry parameters, or describe a format by its exponent and fraction bits:
-
-    \b
-      fp9 formats hif8 --codes
-      fp9 formats "hfp8_143(bias=2)"
-      fp9 formats 1.4.3,b=10
-    """
-    from fp9.cli import records  # slow to load
-
-    if name is None:
-        if codes:
-            raise UserError("--codes lists one format; name it, as in: fp9 formats hif8 --codes")
-        every = [records.format_record(fmt) for fmt in fp9.formats()]
-        rows = [
-            [r["name"], r["bits"], r["layout"], _plain(r["bias"]), *map(_short, _limits(r)), r["rounding"]]
-            for r in every
-        ]
-        columns = ["format", "bits", "layout", "bias", "smallest", "smallest normal", "max", "rounding"]
-        show(every, as_json, table("Formats", columns, rows, numbers=columns[3:7]))
-        return
-    record = records.format_record(name) | ({"codes": records.code_records(name)} if codes else {})
-    tables = [table(record["name"], ["property", "value"], [[k, _plain(v)] for k, v in record.items() if k != "codes"])]
-    if codes:
-        digits = (record["bits"] + 3) // 4
-        rows = [[f"0x{c['code']:0{digits}X}", f"{c['code']:0{record['bits']}b}", c["value"]] for c in record["codes"]]
-        tables.append(table("Codes", ["code", "bits", "value"], rows, numbers=["value"]))
-    show(record, as_json, *tables)
-
-
-def _limits(record: dict[str, object]) -> list[float]:
-    return [float(str(record[key])) for key in ("smallest", "smallest_normal", "max")]
-
-
-def _short(value: float) -> str:
-    return f"{value:.6g}"
-
-
-def _plain(value: object) -> object:
-    return {True: "yes", False: "no", None: "-"}[value] if value is None or isinstance(value, bool) else value
 
 
 @click.command(cls=Command)
@@ -307,4 +259,4 @@ def check(paths: tuple[Path, ...], name: str | None, settings: tuple[str, ...], 
         raise SystemExit(1)
 
 
-COMMANDS = (formats, units, cast, vectors)
+COMMANDS = (units, cast, vectors)

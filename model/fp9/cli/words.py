@@ -59,6 +59,12 @@ def _formats() -> Iterable[str]:
     return [*NAMED, *FAMILIES]
 
 
+def _formats_and_blocks() -> Iterable[str]:
+    from fp9.scaling import BLOCK_FORMATS  # slow to load
+
+    return dict.fromkeys([*_formats(), *BLOCK_FORMATS])
+
+
 def _engines() -> Iterable[str]:
     from fp9.engines import ENGINES  # slow to load
 
@@ -96,6 +102,7 @@ def _roundings() -> Iterable[str]:
 OUT_FILE = OutFile()
 UNIT = Words(_units, files=True)
 FORMAT = Words(_formats)
+FORMAT_OR_BLOCK = Words(_formats_and_blocks)
 ENGINE = Words(_engines)
 SETTING = Setting()
 ROUNDING = Words(_roundings)

@@ -1,5 +1,6 @@
 """What a sum is: the record of a dot engine, and the catalogue of presets."""
 
+from fp9.engines.about import Accumulator, about, accumulators
 from fp9.engines.catalogue import ALIASES, ENGINES, engine
 from fp9.engines.devices import DEVICE_NAMES, DEVICES, Device, devices_of
 from fp9.engines.engine import (
@@ -25,12 +26,15 @@ __all__ = [
     "MAX_PRODUCTS",
     "MAX_WINDOW",
     "NO_EXPONENT",
+    "Accumulator",
     "Addend",
     "Device",
     "Engine",
     "MacOp",
     "Scaling",
     "Truncation",
+    "about",
+    "accumulators",
     "alignment_exponent",
     "check_exponents",
     "check_grouped",

@@ -100,6 +100,15 @@ BLOCK_FORMATS = {
 """The block formats by name."""
 
 
+def block_formats() -> tuple[BlockFormat, ...]:
+    """Every named block format.
+
+    >>> [block.name for block in block_formats() if block.element.bits == 4]
+    ['mxfp4', 'nvfp4', 'hif4']
+    """
+    return tuple(BLOCK_FORMATS.values())
+
+
 def block_format(name: str | BlockFormat) -> BlockFormat:
     """The block format of a name, synonyms counted (`BLOCK_NAMES`); a record is returned as it is.
 

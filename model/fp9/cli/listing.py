@@ -1,0 +1,144 @@
+"""Commands that list what has a name: formats, block formats, accumulators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+import fp9
+from fp9.cli.support import Command, UserError, show, table
+from fp9.cli.words import ENGINE, FORMAT_OR_BLOCK
+from fp9.engines import Accumulator
+from fp9.scaling import BlockFormat
+
+Record = dict[str, Any]
+
+
+@click.command(cls=Command)
+@click.argument("name", required=False, type=FORMAT_OR_BLOCK)
+@click.option("--codes", is_flag=True, help="List every code and its value (formats of at most 16 bits).")
+def formats(name: str | None, codes: bool, as_json: bool) -> None:
+    """List formats of numbers and of blocks, or show NAME.
+
+    NAME may carry parameters, describe a format by its exponent and fraction bits, or be another package's name:
+
+    \b
+      fp9 formats hif8 --codes
+      fp9 formats "hfp8_143(bias=2)"
+      fp9 formats 1.4.3,b=10
+      fp9 formats torch.float8_e4m3fn
+      fp9 formats nvfp4
+    """
+    from fp9.cli import records  # slow to load
+
+    if name is None:
+        if codes:
+            raise UserError("--codes lists one format; name it, as in: fp9 formats hif8 --codes")
+        single = [records.format_record(fmt) for fmt in fp9.formats()]
+        rows = [
+            [r["name"], r["bits"], r["layout"], _plain(r["bias"]), *map(_short, _limits(r)), r["rounding"]]
+            for r in single
+        ]
+        columns = ["format", "bits", "layout", "bias", "smallest", "smallest normal", "max", "rounding"]
+        blocks = [block_record(block) for block in fp9.block_formats()]
+        tables = [table("Formats", columns, rows, numbers=columns[3:7]), _blocks_table(blocks)]
+        show(single + blocks, as_json, *tables)
+        return
+    if (block := _block(name)) and not codes:
+        show(block_record(block), as_json, _properties(block_record(block)))
+        return
+    record = records.format_record(name) | ({"codes": records.code_records(name)} if codes else {})
+    tables = [_properties({key: value for key, value in record.items() if key != "codes"})]
+    if codes:
+        digits = (record["bits"] + 3) // 4
+        rows = [[f"0x{c['code']:0{digits}X}", f"{c['code']:0{record['bits']}b}", c["value"]] for c in record["codes"]]
+        tables.append(table("Codes", ["code", "bits", "value"], rows, numbers=["value"]))
+    show(record, as_json, *tables)
+
+
+def _block(name: str) -> BlockFormat | None:
+    """The block format of a name, None for formats of single numbers."""
+    try:
+        fp9.format(name)
+    except ValueError:
+        try:
+            return fp9.blocks.block_format(name)
+        except ValueError:
+            return None
+    return None
+
+
+def block_record(block: BlockFormat) -> Record:
+    """A block format as a record: elements, scale, length, rules."""
+    return {
+        "name": block.name,
+        "elements": block.element.name,
+        "scale": block.scale.name,
+        "block": block.length,
+        "bits": float(block.bits),
+        "rules": list(block.rules),
+        "tensor_scale": block.tensor,
+        "source": block.source,
+    }
+
+
+def _blocks_table(blocks: list[Record]) -> Any:
+    columns = ["block format", "elements", "scale", "block", "bits an element", "rules, the default first"]
+    rows = [[r["name"], r["elements"], r["scale"], r["block"], r["bits"], ", ".join(r["rules"])] for r in blocks]
+    return table("Block formats", columns, rows, numbers=columns[3:5])
+
+
+@click.command(cls=Command)
+@click.argument("name", required=False, metavar="[NAME]", type=ENGINE)
+def accumulators(name: str | None, as_json: bool) -> None:
+    """List the accumulators of dot products, or show NAME.
+
+    NAME is a preset, or a device with an instruction where the device has several:
+
+    \b
+      fp9 accumulators hopper
+      fp9 accumulators "h100 wgmma"
+      fp9 accumulators mi300x
+    """
+    from fp9.engines import about  # slow to load
+
+    if name is None:
+        every = [accumulator_record(one) for one in fp9.accumulators()]
+        columns = ["accumulator", "terms per step", "aligned bits", "result", "rounding", "chunk", "stands for"]
+        rows = [[_cell(record[key]) for key in _COLUMNS] for record in every]
+        show(every, as_json, table("Accumulators", columns, rows, numbers=[columns[1], columns[2], columns[5]]))
+        return
+    record = accumulator_record(about(name))
+    show(record, as_json, _properties(record))
+
+
+_COLUMNS = ("name", "terms_per_step", "aligned_bits", "result", "rounding", "chunk", "stands_for")
+
+
+def accumulator_record(one: Accumulator) -> Record:
+    """An accumulator as a record; None where a step is exact, all of a sum is one step, or there are no chunks."""
+    return {key: getattr(one, key) for key in _COLUMNS} | {"source": one.source, "devices": list(one.devices)}
+
+
+def _properties(record: Record) -> Any:
+    return table(str(record["name"]), ["property", "value"], [[key, _cell(value)] for key, value in record.items()])
+
+
+def _cell(value: object) -> object:
+    return (", ".join(map(str, value)) or "-") if isinstance(value, list) else _plain(value)
+
+
+def _limits(record: Record) -> list[float]:
+    return [float(str(record[key])) for key in ("smallest", "smallest_normal", "max")]
+
+
+def _short(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _plain(value: object) -> object:
+    return {True: "yes", False: "no", None: "-"}[value] if value is None or isinstance(value, bool) else value
+
+
+COMMANDS = (formats, accumulators)

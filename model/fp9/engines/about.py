@@ -1,0 +1,112 @@
+"""What each preset of an accumulator stands for: the instruction or design, its source, the devices that have it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fp9.engines.catalogue import ENGINES, engine
+from fp9.engines.devices import devices_of
+from fp9.engines.engine import Engine
+
+_MMA_SIM = "MMA-Sim (arXiv 2511.10909)"
+_MEASURED = "measured on H100, H200 and B200 (MATLAB-tensor-core)"
+_RVBNA = "riscv-isa-sim, bulknormdot.h and zvbdot.h"
+_ARM = "Arm DDI0487, J1.3.3, FP8DotAddFP"
+
+_ABOUT: dict[str, tuple[str, str]] = {
+    "fma_fp32": ("IEEE 754 fused multiply-add; Arm FMLALL", "IEEE 754-2019, section 5.4.1"),
+    "fma_fp16": ("IEEE 754 fused multiply-add to FP16; Arm FMLAL", "IEEE 754-2019, section 5.4.1"),
+    "fma_bf16": ("fused multiply-add to bfloat16", "IEEE 754-2019, section 5.4.1"),
+    "dlfloat": ("IBM's 1.6.9 accumulator", "Agrawal et al., ARITH 2019"),
+    "fmma": ("IBM's multiply-add of two products", "Agrawal et al., ISSCC 2021, 9.1"),
+    "chunked": ("sums of 64, then their sum", "Wang et al., NeurIPS 2018"),
+    "hopper": ("wgmma to FP32", _MMA_SIM),
+    "ada": ("mma to FP32", _MMA_SIM),
+    "blackwell": ("tcgen05.mma to FP32, MX scales included", _MMA_SIM),
+    "hopper_fp16": ("wgmma to FP16", _MMA_SIM),
+    "ada_fp16": ("mma to FP16", _MMA_SIM),
+    "blackwell_fp16": ("tcgen05.mma to FP16", _MMA_SIM),
+    "blackwell_nvfp4": ("mma and tcgen05.mma of the kinds mxf4 and mxf4nvf4", _MMA_SIM),
+    "hopper_mma": ("mma.sync with FP8 operands to FP32", _MEASURED),
+    "hopper_mma_fp16": ("mma.sync with FP8 operands to FP16", _MEASURED),
+    "blackwell_mma": ("mma.sync with FP8 operands to FP32", _MEASURED),
+    "blackwell_mma_fp16": ("mma.sync with FP8 operands to FP16", _MEASURED),
+    "cdna3": ("v_mfma with FNUZ operands", _MMA_SIM),
+    "deepseek": ("wgmma, sums of 128 added in FP32", "DeepSeek-V3 (arXiv 2412.19437), section 3.3.2"),
+    "rvbna4": ("RISC-V bulk normalised dot product of 4", _RVBNA),
+    "rvbna8": ("RISC-V bulk normalised dot product of 8", _RVBNA),
+    "rvbna16": ("RISC-V bulk normalised dot product of 16", _RVBNA),
+    "rvbna32": ("RISC-V bulk normalised dot product of 32", _RVBNA),
+    "arm_fdot2": ("Arm FDOT to FP16", _ARM),
+    "arm_fdot4": ("Arm FDOT to FP32", _ARM),
+    "arm_fmmla4": ("Arm FMMLA to FP16", _ARM),
+    "arm_fmmla8": ("Arm FMMLA to FP32", _ARM),
+    "amx_fp8": ("x86 AMX-FP8, TDP[B][H]F8PS", "Bochs, amx.cc"),
+    "ace_top4mx": ("x86 ACE, TOP4MX*PS", "Bochs, amx_top.cc"),
+    "mx": ("a block of OCP MX, exact inside", "OCP Microscaling Formats v1.0, section 6.2"),
+    "exact": ("Kulisch accumulator: one rounding at the end", "exact arithmetic"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """A preset with what it stands for, the source of its parameters, and the devices that have it.
+
+    `devices`: product and instruction, as `fp9.engine` takes them.
+    """
+
+    engine: Engine
+    stands_for: str
+    source: str
+    devices: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The preset's name."""
+        return self.engine.name
+
+    @property
+    def terms_per_step(self) -> int | None:
+        """Products that one step adds; None where all of a sum are one step."""
+        return None if self.engine.exact else self.engine.products
+
+    @property
+    def aligned_bits(self) -> int | None:
+        """Fraction bits that alignment keeps below the largest exponent of a step; None for exact steps."""
+        return self.engine.window
+
+    @property
+    def result(self) -> str:
+        """The format of results."""
+        return self.engine.output.name
+
+    @property
+    def rounding(self) -> str:
+        """The rounding of a step, and that of the total where sums of chunks join one."""
+        own, total = self.engine.rounding.value, self.engine.output_rounding.value
+        return own if self.engine.chunk is None else f"{own}, then {total}"
+
+    @property
+    def chunk(self) -> int | None:
+        """Products after which a sum joins the total; None where there are no chunks."""
+        return self.engine.chunk
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def accumulators() -> tuple[Accumulator, ...]:
+    """Every preset of an accumulator, as records.
+
+    >>> [a.name for a in accumulators() if a.aligned_bits == 13 and a.result == "e8m13"]
+    ['hopper', 'ada']
+    """
+    return tuple(about(name) for name in ENGINES)
+
+
+def about(name: str) -> Accumulator:
+    """The record of a preset, found by its name or that of a device. Raises ValueError for names with parameters."""
+    found = engine(name)
+    if found.name not in _ABOUT:
+        raise ValueError(f"accumulator {name!r} given with parameters; give the name of a preset")
+    return Accumulator(found, *_ABOUT[found.name], tuple(devices_of(found.name)))
