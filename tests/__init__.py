@@ -1,1 +1,1 @@
-"""Tests, in the rooms of the three packages."""
+"""Tests, in folders like those of the packages."""

@@ -1,6 +1,6 @@
-"""The floor plan of the house as a picture: `python -m tests.floorplan docs/floorplan.svg`.
+"""Draws the layers of all packages: `python -m tests.floorplan docs/floorplan.svg`.
 
-Floors are those of the import contracts in pyproject.toml, words are the first sentence of each room.
+Layers are those of the import contracts in pyproject.toml; words are the first sentence of each entry's docstring.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ _WIDTH, _HEIGHT, _GAP = 3.6, 1.0, 0.12
 
 
 @dataclass(frozen=True)
-class Room:
-    """A room of a package, the floor it stands on (0 the lowest), and what it is for."""
+class Entry:
+    """A module or folder of a package, its layer (0 is the lowest), and its purpose."""
 
     package: str
     name: str
-    floor: int
+    layer: int
     words: str
 
 
-def rooms() -> list[Room]:
-    """Every room of the contracts. Raises ValueError where a contract names a room that is not there."""
+def contracted() -> list[Entry]:
+    """Return every entry that the contracts name. Raises ValueError for an entry that does not exist."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     found = []
     for contract in contracts:
         for package in contract.get("containers", ()):
-            for floor, layer in enumerate(reversed(contract["layers"])):
+            for level, layer in enumerate(reversed(contract["layers"])):
                 found += [
-                    Room(package, name.strip(), floor, _words(package, name.strip())) for name in layer.split("|")
+                    Entry(package, name.strip(), level, _words(package, name.strip())) for name in layer.split("|")
                 ]
     return found
 
@@ -50,13 +50,13 @@ def _words(package: str, name: str) -> str:
     folder = ROOT / FOLDERS[package] / package
     path = folder / name / "__init__.py" if (folder / name).is_dir() else folder / f"{name}.py"
     if not path.exists():
-        raise ValueError(f"the contracts name the room {package}.{name}, and there is none; correct pyproject.toml")
+        raise ValueError(f"a contract names {package}.{name}, which does not exist; correct pyproject.toml")
     said = ast.get_docstring(ast.parse(path.read_text())) or ""
     return " ".join(said.split("\n\n")[0].replace("`", "").split())
 
 
 def draw(path: Path) -> None:
-    """The picture as SVG; the same rooms give the same bytes."""
+    """Write the picture as SVG; the same entries give the same bytes."""
     import matplotlib as mpl  # slow to load
 
     mpl.use("svg")
@@ -64,24 +64,24 @@ def draw(path: Path) -> None:
     from matplotlib import pyplot as plt
     from matplotlib.patches import FancyBboxPatch
 
-    every = rooms()
+    every = contracted()
     columns = [(package, 3) for package in FOLDERS]
-    tall = max(room.floor for room in every) + 1
+    tall = max(entry.layer for entry in every) + 1
     figure, axes = plt.subplots(figsize=(7.4 * len(columns), 1.05 * tall + 1))
     left = 0.0
     for package, across in columns:
         axes.text(left, tall * _HEIGHT + 0.25, package, fontsize=15, fontweight="bold", color="#1f4e79")
-        for floor in range(tall):
-            side = [room for room in every if (room.package, room.floor) == (package, floor)]
+        for layer in range(tall):
+            side = [entry for entry in every if (entry.package, entry.layer) == (package, layer)]
             width = across * _WIDTH / max(len(side), 1)
-            for place, room in enumerate(side):
-                x, y = left + place * width, floor * _HEIGHT
+            for place, entry in enumerate(side):
+                x, y = left + place * width, layer * _HEIGHT
                 box = FancyBboxPatch(
                     (x, y), width - _GAP, _HEIGHT - _GAP, "round,pad=0,rounding_size=0.06", fc="#eaf1f8", ec="#1f4e79"
                 )
                 axes.add_patch(box)
-                axes.text(x + 0.08, y + 0.66, room.name, fontsize=10, fontweight="bold", color="#111111")
-                words = textwrap.fill(room.words, int(width * 10.5), max_lines=3, placeholder=" …")
+                axes.text(x + 0.08, y + 0.66, entry.name, fontsize=10, fontweight="bold", color="#111111")
+                words = textwrap.fill(entry.words, int(width * 10.5), max_lines=3, placeholder=" …")
                 axes.text(x + 0.08, y + 0.58, words, fontsize=7, va="top", color="#333333")
         left += across * _WIDTH + 0.5
     axes.set_xlim(-0.1, left)

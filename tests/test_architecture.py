@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.floorplan import FOLDERS, ROOT, draw, entries, rooms
+from tests.floorplan import FOLDERS, ROOT, contracted, draw, entries
 
-FACES = {package: {"__init__"} for package in FOLDERS}
-"""Modules that name what others may use, and hold nothing."""
+INTERFACES = {package: {"__init__"} for package in FOLDERS}
+"""Modules that only export the public interface."""
 
 
 @pytest.mark.parametrize("package", FOLDERS)
-def test_every_entry_of_a_package_is_a_room_with_a_floor(package: str) -> None:
-    named = {room.name for room in rooms() if room.package == package}
-    assert entries(package) - FACES[package] == named
+def test_every_entry_of_a_package_has_a_layer(package: str) -> None:
+    named = {entry.name for entry in contracted() if entry.package == package}
+    assert entries(package) - INTERFACES[package] == named
 
 
-def test_every_room_says_what_it_is_for() -> None:
-    assert [room.name for room in rooms() if not room.words.endswith(".") or len(room.words) > 240] == []
+def test_every_entry_has_a_docstring_of_one_sentence() -> None:
+    assert [entry.name for entry in contracted() if not entry.words.endswith(".") or len(entry.words) > 240] == []
 
 
 def test_the_picture_is_that_of_the_contracts(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from fp9.casts.measures import fake_quantise as fake_quantize
 from fp9.casts.random_bits import Stochastic
 from fp9.casts.typed import Array, array
 from fp9.engines import Accumulator, Engine, accumulators, engine
-from fp9.formats import Format, Room, Rounding, format
+from fp9.formats import CallableModule, Format, Rounding, format
 from fp9.rounding import Flags, NanSign, Overflow, Payload
 from fp9.scaling import BlockFormat, block_format, block_formats
 from fp9.sums.operands import Operand, operand
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from fp9.blocks import quantise as quantize
     from fp9.units import unit
 
-formats: Room = import_module("fp9.formats")  # type: ignore[assignment]
-"""The room of formats; called, it lists them."""
+formats: CallableModule = import_module("fp9.formats")  # type: ignore[assignment]
+"""The package of formats; calling it lists them."""
 
 __all__ = [
     "Accumulator",
@@ -94,7 +94,7 @@ _PACKAGES = "fp9.names"
 
 
 def __getattr__(name: str) -> Any:
-    """Rooms, names of rooms and of the packages above, loaded when asked for: `import fp9` stays quick."""
+    """Load packages, and names of packages above, on first use, so that `import fp9` stays quick."""
     if name in _HOMES:
         home, own = _HOMES[name]
         return getattr(import_module(home), own)

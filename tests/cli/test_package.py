@@ -71,7 +71,7 @@ def test_the_source_distribution_carries_what_the_wheel_does(built: tuple[Path, 
 
 def test_no_page_and_no_message_names_an_index_that_does_not_have_fp9() -> None:
     texts = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    texts += [path for room in ("model", "rtl", "sim", "benchmarks") for path in (ROOT / room).rglob("*.py")]
+    texts += [path for folder in ("model", "rtl", "sim", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
     assert [str(path) for path in texts if "pip install 'fp9[" in path.read_text()] == []
 
 

@@ -55,12 +55,12 @@ def every_format() -> tuple[Format, ...]:
     return (*NAMED.values(), *(build() for build in FAMILIES.values()))
 
 
-class Room(ModuleType):
-    """This room as `fp9.formats`: the module with its records, and a function that lists them."""
+class CallableModule(ModuleType):
+    """The module `fp9.formats`, which is also a function that lists its formats."""
 
     def __call__(self) -> tuple[Format, ...]:
         """Every named format, and every family with its default parameters."""
         return every_format()
 
 
-sys.modules[__name__].__class__ = Room
+sys.modules[__name__].__class__ = CallableModule

@@ -22,8 +22,8 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
 from fp9.kernels.parts import Part
 
-_ROOMS = ("kernels", "formats", "engines", "rounding.py")
-"""What kernels are made of: this room and those that it may import."""
+_SOURCES = ("kernels", "formats", "engines", "rounding.py")
+"""Folders and files that kernels are compiled from: this package and the packages that it may import."""
 
 
 _LOG = logging.getLogger("fp9")
@@ -81,15 +81,15 @@ def _stamp() -> str:
     """SHA-256 of every source that can end up in a compiled kernel."""
     package = Path(__file__).parents[1]
     digest = hashlib.sha256()
-    for room in _ROOMS:
-        place = package / room
+    for source_root in _SOURCES:
+        place = package / source_root
         for source in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             digest.update(f"{source.relative_to(package)}\n".encode() + source.read_bytes())
     return digest.hexdigest()
 
 
 class _Stored(CompileResultCacheImpl):
-    """Where a kernel is kept; its own file's stamp counts, too, as the file may lie in another room."""
+    """Where a kernel is kept; its own file's stamp counts, too, as the file may lie in another package."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]

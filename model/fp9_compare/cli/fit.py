@@ -63,12 +63,12 @@ def fit(
       fp9 fit --cuda unit.cu --a e4m3
     """
     from fp9.formats import fixed_format, format  # slow to load
-    from fp9_compare import identify as room  # slow to load
+    from fp9_compare import identify  # slow to load
 
     asks_elsewhere = cuda is not None or hip is not None
     if asks_elsewhere and target is not None:
         raise UserError("TARGET and a program for a GPU given; give one of them, and fit the program's rows afterwards")
-    interface = room.Interface(format(format_a), format(format_b or format_a), fixed_format(result), depth, any_nan)
+    interface = identify.Interface(format(format_a), format(format_b or format_a), fixed_format(result), depth, any_nan)
     if asks_elsewhere:
         _write_programs(interface, seed, cuda, hip, as_json)
         return
@@ -79,7 +79,7 @@ def fit(
             raise UserError("--picture given with rows; it shows how a unit was asked, so give a unit")
         _explain(target, any_nan, as_json)
         return
-    found = room.fit(_box(target, interface, values), calls, seed)
+    found = identify.fit(_box(target, interface, values), calls, seed)
     if picture is not None:
         with extra("rtl"):
             from fp9_compare.identify import picture as drawn  # optional, slow to load
