@@ -1,6 +1,6 @@
-"""Situations of which a smoke suite always has an operation, as few of the corner operations are in them.
+"""Cover points that a smoke suite always hits, because few corner operations do.
 
-What a family gives is one number an operation, shape (n,): which of its situations that is in, and 0 where in none.
+A family assigns one number to each operation, shape (n,): the cover point that the operation hits, or 0 for none.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _MOST = 1 << 8
 """Codes of a factor, and choices of a select, are at most as many."""
 
 
-def drawn_landmarks(unit: Unit, columns: Inputs, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Indices of operations that are drawn, so that every situation of every family has one."""
+def cover_point_indices(unit: Unit, columns: Inputs, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return indices of random operations that hit every cover point of every family."""
     taken: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
     for numbers in _families(unit, columns):
         missing = np.where(np.isin(numbers, numbers[taken]), 0, numbers)

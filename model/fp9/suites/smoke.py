@@ -3,8 +3,8 @@
 Operations fall into classes by their choices, their flags and the upper bits of their result. Candidates are drawn from
 all classes alike; of each handful the one is taken whose pairs of bits stand in the combinations of values seen least
 so far (pairwise coverage). Half of the choices look at all bits, half at those on which the results hang: where the
-golden results are others when that bit alone is. Before all, an operation of each situation that is rare is taken
-(module `landmarks`). No circuit is looked at.
+golden results are others when that bit alone is. First, an operation of each rare cover point is taken
+(module `cover_points`). No circuit is looked at.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fp9.golden import evaluate
 from fp9.kernels import kernel
 from fp9.suites.accumulators.chunk_ends import GROUP, last_groups
 from fp9.suites.columns import Inputs, every_value, fixed
-from fp9.suites.cover_points import all_zero, drawn_landmarks
+from fp9.suites.cover_points import all_zero, cover_point_indices
 from fp9.suites.quantisers.corner import quantiser_smoke
 from fp9.units import Dot, Mac, Quantiser, Results, Unit
 
@@ -43,7 +43,7 @@ def smoke(unit: Unit, corner: Inputs) -> Inputs:
     rng = np.random.default_rng(0)
     classes = _classes(unit, corner, span)
     always = np.arange(len(classes) - last, len(classes))
-    always = np.union1d(always, drawn_landmarks(unit, corner, rng) // span)
+    always = np.union1d(always, cover_point_indices(unit, corner, rng) // span)
     others = np.setdiff1d(np.arange(len(classes)), always)
     bits_in = sum(port.width for port in unit.inputs)
     looked_at = min(max(_POOL.start, _FLIPS // bits_in if bits_in > _FEW_BITS else 0), _POOL.stop - 1)

@@ -100,7 +100,7 @@ def _write_programs(interface: Interface, seed: int, cuda: Path | None, hip: Pat
 
 
 def _box(target: str, interface: Interface, values: bool) -> Box:
-    from fp9_compare.identify.opened import OPENERS, opened, opener  # slow to load
+    from fp9_compare.identify.loaders import LOADERS, load_box, loader_of  # slow to load
 
     if not target.endswith(".toml"):
         if ":" not in target:
@@ -108,10 +108,10 @@ def _box(target: str, interface: Interface, values: bool) -> Box:
                 f"{target!r} given, which is no file here; give module:function, library.so:symbol, a file of rows or "
                 "a TOML file"
             )
-        return opened(target, interface, values)
-    found = opener(".toml")
+        return load_box(target, interface, values)
+    found = loader_of(".toml")
     if found is None:
-        raise UserError(f"{target} given, and no installed package opens TOML files (entry points {OPENERS})")
+        raise UserError(f"{target} given, and no installed package opens TOML files (entry points {LOADERS})")
     box: Box = found(Path(target))
     return box
 

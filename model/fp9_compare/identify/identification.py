@@ -12,13 +12,13 @@ from fp9.engines import ENGINES, Engine
 from fp9_compare.identify import fields
 from fp9_compare.identify.box import Box
 from fp9_compare.identify.evidence import Evidence
-from fp9_compare.identify.idle import plain
 from fp9_compare.identify.interface import Interface
-from fp9_compare.identify.mending import mended
-from fp9_compare.identify.neighbours import grouped, mutants, orders, paired
+from fp9_compare.identify.local_repair import repaired
+from fp9_compare.identify.neighbourhood import grouped, mutants, orders, paired
 from fp9_compare.identify.probes.edges import edges, residuals
 from fp9_compare.identify.probes.structured import drawn, structured, thinned
 from fp9_compare.identify.search import explainer
+from fp9_compare.identify.unobservable import plain
 from fp9_compare.identify.vectors import Predictions, Vectors
 
 if TYPE_CHECKING:
@@ -343,7 +343,7 @@ def _nearest(session: _Session) -> Engine:
     starts = [*fields.presets(session.interface), *session.held]
     if session.best is not None or session.held:
         starts += [session.best[1]] if session.best else []
-        starts.append(mended(session.evidence, starts))
+        starts.append(repaired(session.evidence, starts))
         if session.evidence.explains(starts[-1]):
             return starts[-1]
     return explainer(session.evidence, starts)

@@ -2,7 +2,7 @@
 
 Most rows are probes that few fields decide. Sums of one or two products show how a step aligns, cuts and rounds,
 whatever order longer ones go in; with that known, every order can be tried on the rows that show it. Last, what
-explains most rows is mended (`mending`).
+explains most rows is repaired locally (`local_repair`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from fp9.engines import Engine
 from fp9_compare.identify import fields
 from fp9_compare.identify.evidence import PART, Evidence
-from fp9_compare.identify.mending import mended
-from fp9_compare.identify.neighbours import ORDER, combined, orders, windowed
+from fp9_compare.identify.local_repair import repaired
+from fp9_compare.identify.neighbourhood import ORDER, combined, orders, windowed
 
 _MEETINGS: tuple[dict[str, Any], ...] = (
     {"products": 3},
@@ -63,7 +63,7 @@ def explainer(rows: Evidence, starts: Iterable[Engine]) -> Engine:
         if rows.explains(engine):
             return engine
         tried.append(engine)
-    return mended(rows, _unlike(rows.best(tried), _built))
+    return repaired(rows, _unlike(rows.best(tried), _built))
 
 
 def _staged(rows: Evidence) -> Iterator[Engine]:

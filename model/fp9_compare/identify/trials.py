@@ -26,9 +26,9 @@ from fp9.system.files import write_whole
 from fp9_compare.identify import fields
 from fp9_compare.identify.box import Box
 from fp9_compare.identify.identification import CALLS, fit
-from fp9_compare.identify.idle import plain
 from fp9_compare.identify.interface import Interface
 from fp9_compare.identify.probes.structured import drawn, structured
+from fp9_compare.identify.unobservable import plain
 from fp9_compare.identify.vectors import Predictions
 
 if TYPE_CHECKING:

@@ -76,7 +76,7 @@ RECOUNT = Claim(
 
 FUNCTIONAL = Claim(
     "functional",
-    "the suites meet every situation that the spec has",
+    "the suites hit every cover point of the specification",
     records.FUNCTIONAL,
     functools.partial(_of_suites, functional.lacks),
     functools.partial(seconds_of, functional.read),

@@ -1,5 +1,5 @@
-"""Functional coverage of a unit's operations: what a suite meets of the situations that its spec has."""
+"""Functional coverage of a unit's operations: which cover points of its specification a suite hits."""
 
-from fp9_sim.coverage.sampling import Covered, FunctionalCoverage, measure, model_of, situations
+from fp9_sim.coverage.sampling import Covered, FunctionalCoverage, cover_points_digest, measure, model_of
 
-__all__ = ["Covered", "FunctionalCoverage", "measure", "model_of", "situations"]
+__all__ = ["Covered", "FunctionalCoverage", "cover_points_digest", "measure", "model_of"]

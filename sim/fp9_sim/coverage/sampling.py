@@ -111,7 +111,7 @@ def measure(
     return FunctionalCoverage(unit.name, len(next(iter(inputs.values()))), tuple(items))
 
 
-def situations(unit: Unit) -> str:
+def cover_points_digest(unit: Unit) -> str:
     """SHA-256 of every bin of a unit's coverage model, and of those that are left out: what a suite is asked to meet.
 
     How operations are read, `Model.facts`, is no part of it. Raises as `model_of`.

@@ -70,7 +70,7 @@ class Functional:
 def covered(unit: Unit) -> Functional:
     """Measure the suites of a unit. Raises ValueError for a kind of unit that has no coverage model."""
     started = time.perf_counter()
-    situations = coverage.situations(unit)
+    situations = coverage.cover_points_digest(unit)
     suites = tuple(_met(unit, suite) for suite in SUITES)
     seconds = round(time.perf_counter() - started, 1)
     return Functional(unit.name, tuple(unit.describe()), situations, suites, seconds, provenance())
@@ -93,7 +93,7 @@ def earlier(unit: Unit, folder: Path) -> str | None:
     record = read(unit, folder)
     if record is None:
         return NO_RECORD
-    if record["situations_sha256"] != coverage.situations(unit):
+    if record["situations_sha256"] != coverage.cover_points_digest(unit):
         return EARLIER_SITUATIONS
     return None if of_todays_suites(unit, record) else EARLIER_SUITE
 

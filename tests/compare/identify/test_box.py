@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from fp9.cli import main
 from fp9.formats import fixed_format, format
-from fp9_compare.identify import Box, Interface, fit, opened
+from fp9_compare.identify import Box, Interface, fit, load_box
 
 FP32 = Interface(format("e4m3"), format("e4m3"), fixed_format("fp32"), 4)
 
@@ -154,14 +154,14 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_library_is_fitted(library: Path) -> None:
     """Products of INT8 are exact in float32, so that one is added after the other with one rounding each."""
     interface = Interface(format("int8"), format("int8"), fixed_format("fp32"), 8)
-    found = fit(opened(f"{library}:unit_dot", Interface(interface.a, interface.b, interface.output, 8, any_nan=True)))
+    found = fit(load_box(f"{library}:unit_dot", Interface(interface.a, interface.b, interface.output, 8, any_nan=True)))
     assert found.engine is not None
     assert found.engine.name == "fma_fp32"
 
 
 def test_a_library_without_the_symbol_is_one_sentence(library: Path) -> None:
     with pytest.raises(ValueError, match=r"has no unit_mul; export it as void unit_mul\(size_t n"):
-        opened(f"{library}:unit_mul", FP32)
+        load_box(f"{library}:unit_mul", FP32)
 
 
 def test_a_box_counts_its_sums() -> None:

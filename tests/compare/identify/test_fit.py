@@ -14,12 +14,11 @@ from tests.support.rosters import PRESETS
 import fp9
 from fp9.engines import ENGINES, Engine, engine
 from fp9.formats import fixed_format, format
-from fp9_compare.identify import Box, Fit, Interface, fit, identification, neighbours, search
+from fp9_compare.identify import Box, Fit, Interface, fit, identification, neighbourhood, search
 from fp9_compare.identify import fields as hypotheses
 from fp9_compare.identify.evidence import Evidence
 from fp9_compare.identify.identification import CALLS
-from fp9_compare.identify.idle import plain
-from fp9_compare.identify.mending import mended
+from fp9_compare.identify.local_repair import repaired
 from fp9_compare.identify.picture import remaining
 from fp9_compare.identify.probes.edges import edges, residuals
 from fp9_compare.identify.probes.structured import drawn, structured, thinned
@@ -32,6 +31,7 @@ from fp9_compare.identify.trials import (
     random_interface,
     trial,
 )
+from fp9_compare.identify.unobservable import plain
 from fp9_compare.identify.vectors import Predictions, Vectors
 
 OPERANDS = Interface(format("e4m3"), format("e4m3"), fixed_format("fp32"), 32)
@@ -115,7 +115,7 @@ def test_every_order_of_few_elements_is_tried() -> None:
     """
     interface = replace(OPERANDS, depth=6)
     rows = Evidence(interface, structured(interface).take([]), np.empty(0, dtype=np.uint64))
-    tried = {_groups(each, 6) for each in neighbours.orders(engine("fma_fp32(chunk=1)"), rows)}
+    tried = {_groups(each, 6) for each in neighbourhood.orders(engine("fma_fp32(chunk=1)"), rows)}
     for products, steps in itertools.product(range(1, 9), repeat=2):
         for run in [None, *(run for run in range(1, products + 1) if products % run == 0)]:
             given = replace(Engine(products=products, chunk=products * steps), interleave=run)
@@ -160,7 +160,7 @@ def test_an_answer_is_mended_in_several_fields_at_once(sides: int, given: str, s
     assert results is not None
     rows = Evidence(interface, asked, results)
     assert not rows.explains(engine(start))
-    assert rows.explains(mended(rows, [engine(start)]))
+    assert rows.explains(repaired(rows, [engine(start)]))
 
 
 def test_residuals_show_what_the_rounding_of_the_result_hides() -> None:
@@ -181,8 +181,8 @@ def test_what_cannot_show_is_no_difference() -> None:
     """Scales that there are none of, a NaN-Inf that E4M3 has not, the order of one step."""
     given = engine("rvbna16(scaling=sums,zero_bypass=true,interleave=2)")
     assert hypotheses.key(plain(given, OPERANDS)) == hypotheses.key(ENGINES["rvbna16"])
-    idle = plain(engine("fma_fp32(truncation=jam,addend=outside)"), OPERANDS)
-    assert hypotheses.key(idle) == hypotheses.key(ENGINES["fma_fp32"])
+    equal = plain(engine("fma_fp32(truncation=jam,addend=outside)"), OPERANDS)
+    assert hypotheses.key(equal) == hypotheses.key(ENGINES["fma_fp32"])
     shown = engine("hopper(truncation=jam,addend=aligned,scaling=products)")
     assert hypotheses.key(plain(shown, OPERANDS)) == hypotheses.key(shown)
 

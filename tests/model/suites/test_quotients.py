@@ -1,4 +1,4 @@
-"""Corner suites of quantisers with a scale of the whole array: the situations that they are made for are there."""
+"""Corner suites of quantisers with a scale of the whole array: each suite hits its cover points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corner suites of sums that scales multiply: the situations that they are made for are there."""
+"""Corner suites of sums that scales multiply: each suite hits its cover points."""
 
 from __future__ import annotations
 

@@ -247,8 +247,10 @@ def test_the_bench_samples_what_the_circuit_gave(name: str, tmp_path: Path, buil
 
 def test_situations_of_other_bins_have_another_digest() -> None:
     unit = CATALOGUE["cast_fp32_ocp_rne"]
-    assert functional.situations(unit) == functional.situations(replace(unit, name=unit.name))
-    assert functional.situations(unit) != functional.situations(replace(unit, roundings=(Rounding.RTZ,)))
+    assert functional.cover_points_digest(unit) == functional.cover_points_digest(replace(unit, name=unit.name))
+    assert functional.cover_points_digest(unit) != functional.cover_points_digest(
+        replace(unit, roundings=(Rounding.RTZ,))
+    )
 
 
 def test_kinds_without_a_model_are_named() -> None:

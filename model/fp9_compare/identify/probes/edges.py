@@ -11,14 +11,14 @@ import numpy as np
 from fp9.engines import Engine
 from fp9.formats import floor_log2
 from fp9_compare.identify.interface import Interface
-from fp9_compare.identify.probes.palette import Palette, Row
+from fp9_compare.identify.probes.operand_pool import OperandPool, Row
 from fp9_compare.identify.vectors import Predictions, Vectors
 
 
 class _Edges:
     """Sparse sums at the widths of an engine, at places that its order tells apart."""
 
-    def __init__(self, p: Palette, engine: Engine, rng: Random) -> None:
+    def __init__(self, p: OperandPool, engine: Engine, rng: Random) -> None:
         self._p, self._rng, self._engine = p, rng, engine
         self._order = engine.order(p.depth)
         self._widths = (engine.result.precision, engine.output.precision, (engine.window or 0) + 1)
@@ -79,9 +79,9 @@ def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Gener
     """Random sparse sums in which small changes of an engine show: terms about as far apart as its numbers are wide,
     in one step and in several; large ones cancel in most.
     """
-    palette = Palette(interface)
-    made = _Edges(palette, engine, Random(int(rng.integers(1 << 32))))
-    return palette.vectors(made.row() for _ in range(count))
+    pool = OperandPool(interface)
+    made = _Edges(pool, engine, Random(int(rng.integers(1 << 32))))
+    return pool.vectors(made.row() for _ in range(count))
 
 
 def residuals(interface: Interface, engine: Engine, vectors: Vectors) -> Vectors:

@@ -15,13 +15,13 @@ import numpy as np
 
 from fp9.engines import ENGINES
 from fp9_compare.identify.interface import Interface
-from fp9_compare.identify.probes.palette import Palette, Row, codes_of, negated
+from fp9_compare.identify.probes.operand_pool import OperandPool, Row, codes_of, negated
 from fp9_compare.identify.vectors import Vectors
 
 # --- families -------------------------------------------------------------------------------------------------------
 
 
-def _order(p: Palette) -> Iterator[Row]:
+def _order(p: OperandPool) -> Iterator[Row]:
     """Two large products that cancel, small ones elsewhere: those that stay were added after, or in the same step."""
     large, against, places = p.power(p.top), p.power(p.top, True), _places(p.depth)
     smallest = p.power(p.lowest)
@@ -43,13 +43,13 @@ def _places(depth: int) -> list[int]:
     return sorted(place for place in found if 1 <= place < depth)
 
 
-def _precisions(p: Palette) -> list[int]:
+def _precisions(p: OperandPool) -> list[int]:
     """Significand bits that a result may have."""
     every = {engine.result.precision for engine in ENGINES.values()} | {p.interface.output.precision}
     return sorted(precision for precision in every if precision <= p.interface.output.precision)
 
 
-def _window(p: Palette) -> Iterator[Row]:
+def _window(p: OperandPool) -> Iterator[Row]:
     """A product that is smaller by ever more bits beside two that cancel, next to each other and apart."""
     places = [(0, 1, 2), (0, 2, 1), (0, 2, 4), (1, 3, 0)]
     for drop in range(1, p.top - p.lowest + 1):
@@ -60,7 +60,7 @@ def _window(p: Palette) -> Iterator[Row]:
                 yield "window", terms, 0.0, None
 
 
-def _addend(p: Palette) -> Iterator[Row]:
+def _addend(p: OperandPool) -> Iterator[Row]:
     """The addend against one product, and small products beside it."""
     middle = (p.top + max(p.lowest, p.sum_lowest)) // 2
     for drop in range(0, p.top - p.lowest + 20):
@@ -80,7 +80,7 @@ def _addend(p: Palette) -> Iterator[Row]:
                 yield "addend", {0: against, 1: p.full(middle, drop % 4 < 2)}, c, None
 
 
-def _rounding(p: Palette) -> Iterator[Row]:
+def _rounding(p: OperandPool) -> Iterator[Row]:
     """Sums around the middle between two numbers of every precision that a result has, and of both signs."""
     base = max(min(p.top, 0), p.lowest + 1)
     for precision in _precisions(p):
@@ -101,7 +101,7 @@ def _rounding(p: Palette) -> Iterator[Row]:
                     yield "rounding", both, 0.0, None
 
 
-def _small(p: Palette) -> Iterator[Row]:
+def _small(p: OperandPool) -> Iterator[Row]:
     """Numbers near the smallest of the result and of the products, alone and in pairs, beside zeros."""
     for exponent in range(p.sum_lowest, p.top):
         number = p.largest(exponent)
@@ -115,7 +115,7 @@ def _small(p: Palette) -> Iterator[Row]:
             yield "small", {0: p.full(p.lowest, True)}, 2.0**exponent, None
 
 
-def _large(p: Palette) -> Iterator[Row]:
+def _large(p: OperandPool) -> Iterator[Row]:
     """Sums beyond the largest number, on the way and at the end."""
     largest = float(p.interface.output.max_magnitude)
     for negative in (False, True):
@@ -128,7 +128,7 @@ def _large(p: Palette) -> Iterator[Row]:
         yield "large", {}, 0.0, top
 
 
-def _special(p: Palette) -> Iterator[Row]:
+def _special(p: OperandPool) -> Iterator[Row]:
     """Infinities, NaN, and the signs of zeros."""
     kinds: list[Callable[[float], bool]] = [math.isnan, lambda x: x == math.inf, lambda x: x == -math.inf]
     numbers = [math.nan, math.inf, -math.inf] if p.interface.output.has_inf else [math.nan]
@@ -149,7 +149,7 @@ def _special(p: Palette) -> Iterator[Row]:
     yield "special", {}, 0.0, minus
 
 
-FAMILIES: tuple[Callable[[Palette], Iterator[Row]], ...] = (
+FAMILIES: tuple[Callable[[OperandPool], Iterator[Row]], ...] = (
     _order,
     _window,
     _addend,
@@ -163,8 +163,8 @@ FAMILIES: tuple[Callable[[Palette], Iterator[Row]], ...] = (
 @functools.lru_cache(maxsize=8)
 def structured(interface: Interface) -> Vectors:
     """The probes of every family, each once."""
-    palette = Palette(interface)
-    made = palette.vectors(row for family in FAMILIES for row in family(palette))
+    pool = OperandPool(interface)
+    made = pool.vectors(row for family in FAMILIES for row in family(pool))
     keys = [(x.tobytes(), y.tobytes(), np.float64(c).tobytes()) for x, y, c in zip(made.a, made.b, made.c, strict=True)]
     first = {key: i for i, key in reversed(list(enumerate(keys)))}
     return made.take(sorted(first.values()))
@@ -184,17 +184,17 @@ def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
 
 def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors:
     """Random sums: of all codes, of exponents in a narrow range, few or many terms, cancelling, with every addend."""
-    palette = Palette(interface)
+    pool = OperandPool(interface)
     a, b = (np.array(sorted(codes_of(fmt).items())) for fmt in (interface.a, interface.b))
     shape = (count, interface.depth)
     codes_a = _spread(a, shape, rng)
     codes_b = _spread(b, shape, rng)
-    full_a = np.array([palette.zero[0]], dtype=interface.a.dtype)
+    full_a = np.array([pool.zero[0]], dtype=interface.a.dtype)
     density = rng.choice([1.0, 0.5, 4 / interface.depth, 2 / interface.depth], size=(count, 1))
     keep = rng.random(shape) < density
     codes_a = np.where(keep, codes_a, full_a)
     _cancel(interface, codes_a, codes_b, rng)
-    return Vectors(codes_a, codes_b, _addends(palette, count, rng), ("random",) * count)
+    return Vectors(codes_a, codes_b, _addends(pool, count, rng), ("random",) * count)
 
 
 def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.random.Generator) -> Any:
@@ -221,7 +221,7 @@ def _cancel(interface: Interface, a: Any, b: Any, rng: np.random.Generator) -> N
     a[rows, second[some]], b[rows, second[some]] = against[a[rows, first[some]]], b[rows, first[some]]
 
 
-def _addends(p: Palette, count: int, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _addends(p: OperandPool, count: int, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Addends: zeros, numbers of the size of products, and numbers of any size that the result has."""
     output = p.interface.output
     near = rng.integers(p.lowest, p.highest + 8, count)

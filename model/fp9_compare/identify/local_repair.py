@@ -1,4 +1,4 @@
-"""Engines that explain nearly all rows, changed until one explains all: several at a time, in one field or more."""
+"""Local repair: changes fields of engines that explain nearly all rows until one explains all rows (a beam search)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from fp9.engines import Engine
 from fp9_compare.identify import fields
 from fp9_compare.identify.evidence import Evidence
-from fp9_compare.identify.idle import plain
-from fp9_compare.identify.neighbours import grouped, orders, paired, single, windowed
+from fp9_compare.identify.neighbourhood import grouped, orders, paired, single, windowed
+from fp9_compare.identify.unobservable import plain
 
 _WIDTH = 6
 """Engines that are changed in turn."""
@@ -25,12 +25,12 @@ _PATIENCE = 2
 """Turns after which none explains more rows."""
 _WRONG = 40
 """Rows not explained that changes of an engine are tried on first."""
-_MENDING = 30
+_REPAIRS = 30
 """Changes that are tried on all rows, of those that explain some of them."""
 
 
-def mended(rows: Evidence, engines: Iterable[Engine]) -> Engine:
-    """The engine that explains most rows, of some and what changes make of them."""
+def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
+    """Return the engine that explains most rows, among `engines` and what their changes lead to."""
     beam = _beam(rows, engines)
     quiet = 0
     for _ in range(_TURNS):
@@ -75,7 +75,7 @@ def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
         return []
     wrong = rows.take(np.flatnonzero(~agrees)[:_WRONG])
     found = [other for other in changes(engine, rows) if wrong.agreement(other) > 0]
-    return sorted(found, key=wrong.agreement, reverse=True)[:_MENDING]
+    return sorted(found, key=wrong.agreement, reverse=True)[:_REPAIRS]
 
 
 def _beam(rows: Evidence, engines: Iterable[Engine]) -> list[Engine]:

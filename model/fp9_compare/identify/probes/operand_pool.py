@@ -17,7 +17,7 @@ from fp9_compare.identify.interface import Interface
 from fp9_compare.identify.vectors import Vectors
 
 
-class Palette:
+class OperandPool:
     """Products and addends that an interface can express, by exponent."""
 
     def __init__(self, interface: Interface) -> None:

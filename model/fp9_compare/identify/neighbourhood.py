@@ -1,7 +1,7 @@
-"""Engines beside one: with another value of a field, and with other values of the fields that are told apart together.
+"""Neighbourhood of an engine: engines that differ in one field, or in a group of fields that can hide each other.
 
-What hides a field is another one: a window hides how bits below it are cut, a flush of results one of addends, a chunk
-the order within it. So beside single fields groups of such fields are changed together.
+One field can hide another: a window hides how lower bits are truncated, a flush of results hides a flush of addends,
+a chunk hides the order within it. The search therefore also changes such groups of fields together.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from fp9.engines import Engine
 from fp9_compare.identify import fields
-from fp9_compare.identify.idle import is_plain
+from fp9_compare.identify.unobservable import is_plain
 
 if TYPE_CHECKING:
     from fp9_compare.identify.evidence import Evidence

@@ -1,4 +1,4 @@
-"""Boxes from what a user names: a function of a Python module, a symbol of a shared library."""
+"""Loads the implementation that a user names: a function of a Python module or a symbol of a shared library."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fp9_compare.identify.interface import Interface
 LIBRARY = re.compile(r"(?P<path>.+\.(?:so|dylib|dll)(?:\.\d+)*):(?P<symbol>\w+)")
 """A shared library and its symbol."""
 
-OPENERS = "fp9.boxes"
+LOADERS = "fp9.boxes"
 """Group of entry points: by the suffix of a file, a function of its path that gives a `Box`. Packages above this one
 bring theirs."""
 
@@ -26,9 +26,10 @@ SIGNATURE = "void f(size_t n, size_t k, const A *a, const B *b, const R *c, R *d
 """A library's function: n sums of k products; A, B and R are the smallest unsigned integers that hold a code."""
 
 
-def opened(target: str, interface: Interface, values: bool = False) -> Box:
-    """The unit that `module:function` or `library.so:symbol` names. Raises ValueError, one sentence, where it is not
-    there.
+def load_box(target: str, interface: Interface, values: bool = False) -> Box:
+    """Return the implementation that `module:function` or `library.so:symbol` names.
+
+    Raises ValueError if it does not exist.
     """
     library = LIBRARY.fullmatch(target)
     if library is None:
@@ -38,9 +39,9 @@ def opened(target: str, interface: Interface, values: bool = False) -> Box:
     return Box(target, interface, _function(Path(library["path"]), library["symbol"], interface))
 
 
-def opener(suffix: str) -> Any:
-    """The function that opens files of a suffix, None where no installed package brings one."""
-    return plugin(OPENERS, suffix.removeprefix("."))
+def loader_of(suffix: str) -> Any:
+    """Return the function that loads files with this suffix, or None if no installed package has one."""
+    return plugin(LOADERS, suffix.removeprefix("."))
 
 
 def _function(path: Path, symbol: str, interface: Interface) -> Ask:

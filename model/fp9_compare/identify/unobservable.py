@@ -1,4 +1,4 @@
-"""What of an engine no sum of some operands can show: fields that take no part, and values that give the same sums."""
+"""Unobservable fields of an engine: fields that change no sum of the given operands, and values with equal sums."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _PLAIN = Engine()
 
 
 def _unused(engine: Engine, interface: Interface) -> set[str]:
-    """Fields that take no part: the place of scales that there are none of, zeros that bypass a NaN-Inf that no operand
-    has, how bits below no window are cut, and in which order the products of a single step are taken.
+    """Return the fields that change no sum: `scaling`, as operands have no scales; `zero_bypass` without a merged
+    NaN-Inf; `truncation` and `addend` without a window; `products` of an exact engine; the order within a single step.
     """
-    idle = {"scaling"}
+    unobservable = {"scaling"}
     if not (interface.a.nan_is_inf or interface.b.nan_is_inf):
-        idle.add("zero_bypass")
+        unobservable.add("zero_bypass")
     if engine.window is None:
-        idle |= {"truncation", "addend"}
+        unobservable |= {"truncation", "addend"}
     if engine.exact:
-        idle.add("products")
+        unobservable.add("products")
     filled = engine.chunk is not None and interface.depth % engine.chunk == 0
     if filled and engine.chunk == engine.products and engine.interleaved is None and engine.infinity_run is None:
-        idle.add("interleave")
-    return idle
+        unobservable.add("interleave")
+    return unobservable
 
 
 def is_plain(engine: Engine, interface: Interface) -> bool:
-    """Whether the fields that take no part are at their defaults."""
+    """Whether all unobservable fields have their defaults."""
     return all(getattr(engine, name) == getattr(_PLAIN, name) for name in _unused(engine, interface))
 
 
