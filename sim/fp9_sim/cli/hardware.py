@@ -127,7 +127,7 @@ def sim(
     """
     with extra("sim"):
         from fp9_sim import SIMULATORS, regress  # slow to load
-        from fp9_sim.regression.run import waves_kind  # slow to load
+        from fp9_sim.regression import waves_kind  # slow to load
     from fp9 import vectors as library  # slow to load
 
     chosen = simulators or SIMULATORS

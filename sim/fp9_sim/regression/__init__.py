@@ -3,6 +3,6 @@
 from fp9_sim.regression.both import Comparison, compare
 from fp9_sim.regression.gemm import check_tile
 from fp9_sim.regression.kept import regress_once
-from fp9_sim.regression.run import Regression, regress
+from fp9_sim.regression.run import Regression, regress, waves_kind
 
-__all__ = ["Comparison", "Regression", "check_tile", "compare", "regress", "regress_once"]
+__all__ = ["Comparison", "Regression", "check_tile", "compare", "regress", "regress_once", "waves_kind"]
