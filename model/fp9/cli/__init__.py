@@ -1,6 +1,6 @@
 """The command `fp9`, and the commands that need the model alone."""
 
-from fp9.cli import cache, error, explore, listing, model, papers, streams, topics
+from fp9.cli import cache, cmodel, error, explore, listing, model, papers, streams, topics
 from fp9.cli.entry import main
 
 COMMANDS = (
@@ -8,6 +8,7 @@ COMMANDS = (
     *model.COMMANDS,
     *papers.COMMANDS,
     *error.COMMANDS,
+    *cmodel.COMMANDS,
     *cache.COMMANDS,
     *explore.COMMANDS,
     *streams.COMMANDS,

@@ -1,0 +1,54 @@
+"""Pieces of C text: the parts that every header shares, names of formats and roundings, comments."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from fp9.rounding import NanSign, Overflow, Rounding
+
+if TYPE_CHECKING:
+    from fp9.formats import Format
+
+WIDTH = 120
+"""Columns of a generated header."""
+
+ROUNDINGS = {mode: f"FP9_{mode.name}" for mode in Rounding}
+OVERFLOWS = {mode: "FP9_TO_INF" if mode is Overflow.INF else f"FP9_{mode.name}" for mode in Overflow}
+NAN_SIGNS = {sign: f"FP9_SIGN_{sign.name}" for sign in NanSign}
+
+
+def part(name: str) -> str:
+    """The text of a shared part, `parts/NAME.h`."""
+    return resources.files("fp9.cmodel").joinpath("parts", f"{name}.h").read_text()
+
+
+def filled(template: str, words: Mapping[str, object]) -> str:
+    """A template with `@{name}` replaced by the word of that name."""
+    return re.sub(r"@\{(\w+)\}", lambda found: str(words[found[1]]), template)
+
+
+def identifier(fmt: Format) -> str:
+    """A format's name as part of a C identifier: `hfp8_143_bias_4`, `f_1_4_3_b_10`."""
+    text = re.sub("[^a-z0-9]+", "_", fmt.name.lower().replace("=-", "_minus_")).strip("_")
+    return text if text[0].isalpha() else f"f_{text}"
+
+
+def comment(text: str) -> str:
+    """A C comment, broken into lines."""
+    lines = textwrap.wrap(text, WIDTH - 6)
+    return "/* " + "\n   ".join(lines) + " */\n"
+
+
+def chosen(port: str, values: Iterable[str]) -> str:
+    """A C expression: the value that a select port chooses; beyond the last value means the last."""
+    *before, last = values
+    return "".join(f"{port} == {number} ? {value} : " for number, value in enumerate(before)) + last
+
+
+def listed(values: Iterable[object], indent: int = 8) -> str:
+    """Values with commas between them, in lines of the header's width."""
+    return ("\n" + " " * indent).join(textwrap.wrap(", ".join(map(str, values)), WIDTH - 2 - indent))

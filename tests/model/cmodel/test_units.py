@@ -1,0 +1,109 @@
+"""The C model of every unit gives the golden results and flags, on every compiler and machine that is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.compilers import COMPILERS, GCC, Compiler, write
+
+from fp9.cmodel import files
+from fp9.units import CATALOGUE, Unit, unit
+from fp9.units.toml import load
+from fp9.vectors import export, generate
+
+COMMITTED = Path(__file__).parents[3] / "vectors"
+MODELLED = [unit for unit in CATALOGUE.values() if unit.kind != "fpu"]
+
+
+def built(unit: Unit, folder: Path, compiler: Compiler = GCC) -> Path:
+    """The bench of a unit's header."""
+    write(folder, files(unit))
+    program = folder / "bench"
+    compiler.build(folder / f"{unit.name}_bench.c", program)
+    return program
+
+
+def passes(program: Path, vectors: Path, compiler: Compiler = GCC) -> bool:
+    """Whether the bench agrees with a file of vectors; what it prints is the reason of a failure."""
+    done = compiler.run(program, vectors)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.startswith("PASS: ")
+
+
+@pytest.mark.every(8)
+@pytest.mark.parametrize("unit", MODELLED, ids=lambda unit: unit.name)
+def test_smoke_suites_agree(unit: Unit, tmp_path: Path) -> None:
+    assert passes(built(unit, tmp_path), COMMITTED / f"{unit.name}.vec")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("machine", [name for name in COMPILERS if name != "gcc"])
+@pytest.mark.parametrize("unit", MODELLED, ids=lambda unit: unit.name)
+def test_smoke_suites_agree_on_other_compilers_and_machines(unit: Unit, machine: str, tmp_path: Path) -> None:
+    compiler = COMPILERS[machine]
+    assert passes(built(unit, tmp_path, compiler), COMMITTED / f"{unit.name}.vec", compiler)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suite", ["corner", "random"])
+@pytest.mark.parametrize("unit", MODELLED, ids=lambda unit: unit.name)
+def test_corner_and_random_suites_agree(unit: Unit, suite: str, tmp_path: Path) -> None:
+    """100,000 random operations; `benchmarks/cmodel.py` runs 10 million."""
+    vectors = export(generate(unit, suite, 100_000 if suite == "random" else None), tmp_path)
+    assert passes(built(unit, tmp_path), vectors)
+
+
+def test_the_bench_prints_the_first_mismatch_with_its_operands(tmp_path: Path) -> None:
+    program = built(unit("fma_fp32_ocp"), tmp_path)
+    lines = (COMMITTED / "fma_fp32_ocp.vec").read_text().splitlines()
+    lines[4] = "38 0 40 0 3f800000 40400001 00"  # 1 * 2 + 1 is not just above 3
+    (tmp_path / "wrong.vec").write_text("\n".join([*lines, ""]))
+    done = GCC.run(program, tmp_path / "wrong.vec")
+    assert done.returncode == 1
+    assert "first mismatch in line 5:\n  a = 0x38 (8 * 2^-3)\n" in done.stdout
+    assert "result is 0x40400000 (12582912 * 2^-22), not 0x40400001 (12582913 * 2^-22)" in done.stdout
+    assert done.stdout.endswith(f"FAIL: 1 mismatches in {len(lines) - 2} operations\n")
+
+
+@pytest.mark.parametrize("text", ["", "38 0 40 0\n", "38 0 40 0 3f800000 4040000z 00\n", "# nothing\n"])
+def test_the_bench_refuses_a_file_that_is_not_of_the_form(text: str, tmp_path: Path) -> None:
+    (tmp_path / "broken.vec").write_text(text)
+    assert GCC.run(built(unit("fma_fp32_ocp"), tmp_path), tmp_path / "broken.vec").returncode != 0
+
+
+def test_headers_of_several_units_stand_in_one_file(tmp_path: Path) -> None:
+    """Guards keep what headers share from being defined twice."""
+    names = ("fma_fp32", "cast_fp32", "mac4_kulisch_ocp", "dot16_fp32_fnuz", "quantiser_nvfp4")
+    for name in names:
+        write(tmp_path, files(unit(name)))
+    includes = "".join(f'#include "fp9_{name}.h"\n' for name in (*names, *names))
+    (tmp_path / "all.c").write_text(f"{includes}int main(void) {{ return 0; }}\n")
+    GCC.build(tmp_path / "all.c", tmp_path / "all")
+
+
+UNUSUAL = (
+    ("fma_fp32", ("engine.rounding=rdn", "engine.overflow=directed")),
+    ("fma_dlfloat16_hfp8", ("engine.zero_bypass=true",)),
+    ("dot4_fp32_ocp", ("engine.rounding=rto", "a=e4m3,e3m2", "b=hif8,e4m3fnuz")),
+    ("dot4_e8m13_ocp", ("engine.truncation=floor", "engine.addend=outside")),
+    ("dot4_e8m13_ocp", ("engine=amx_fp8(G=4,L=8)",)),
+    ("dot4_fp32_mxfp8", ("engine=ada(G=4)", "a=e4m3,binary8p3se", "flags=false")),
+    ("dot2_dlfloat16_hfp8_k", ("bias_port=true",)),
+    ("mac4_kulisch_ocp", ("a=hif8,f161(bias=31)", "engine=exact(G=2,rounding=rdn,result=dlfloat16)")),
+    ("mac_dlfloat16_chunked", ("engine=chunked(L=3,promotion=fp32)",)),
+    ("cast_fp32_sr", ("targets=e5m2,hif8,e4m3fnuz", "roundings=bias,srb,src,rto", "overflow=inf,propagate,sat_none")),
+    ("cast_fp32_x4", ("source=dlfloat16", "targets=f143(bias=7),binary8p1se", "lanes=2")),
+    ("quantiser_mxfp4", ("block=mxint8", "source=fp32")),
+    ("quantiser_mxfp4", ("block=mxfp8_e5m2", "lanes=8")),
+)
+"""Fields that no unit of the catalogue has."""
+
+
+@pytest.mark.every(5)
+@pytest.mark.parametrize(
+    ("name", "settings"), UNUSUAL, ids=[f"{name}-{place}" for place, (name, _) in enumerate(UNUSUAL)]
+)
+def test_units_with_unusual_fields_agree(name: str, settings: tuple[str, ...], tmp_path: Path) -> None:
+    changed = load(name, settings)
+    assert passes(built(changed, tmp_path), export(generate(changed, "corner"), tmp_path))
