@@ -18,13 +18,13 @@ except MissingTool as missing:
     measured = {}
     print(missing)
 for name, found in measured.items():
-    small, fast = found.estimate("A"), found.estimate("B")
+    small, fast = found.estimate("area-optimised"), found.estimate("delay-balanced")
     print(
         f"{name:5} {small.area_um2:7.0f} um2 at {small.delay_ns:.2f} ns, {fast.area_um2:7.0f} um2 at {fast.delay_ns:.2f} ns"
     )
 
 # %%
 figure, axes = plt.subplots(figsize=(7, 3.5))
-axes.bar(list(measured), [found.estimate("A").area_um2 for found in measured.values()])
-axes.set(ylabel="area of a decoder, um2 (mapping A)")
+axes.bar(list(measured), [found.estimate("area-optimised").area_um2 for found in measured.values()])
+axes.set(ylabel="area of a decoder, um2 (area-optimised)")
 figure.tight_layout()

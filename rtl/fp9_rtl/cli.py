@@ -80,11 +80,11 @@ def synth(
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Measure area and delay of UNIT... in gates.
+    """Estimate the area and delay of UNIT... in standard cells.
 
-    By mappings A (small) and B (balanced) to standard cells, without wires and power: these figures are for comparing
-    units side by side. --set applies to UNIT..., not to the unit that --compare names. Libraries: osu018 (the default),
-    osu035, nangate45, and any Liberty file.
+    Two mappings, area-optimised and delay-balanced, without wires and power: compare units side by side with them.
+    --set applies to UNIT..., not to the unit that --compare names. Libraries: osu018 (the default), osu035, nangate45,
+    and any Liberty file.
 
     \b
       fp9 synth fma_fp32 mac_fp32

@@ -234,8 +234,8 @@ def _areas(unit: Unit, measured: Sequence[Synthesis]) -> str:
     ]
     again = " ".join(["fp9 synth", unit.name, *(f"--library {one.library}" for one in measured)])
     basis = (
-        f"Estimates, {NOTE}. Mapping A is the smallest netlist, B the balanced one; Yosys {measured[0].yosys}, delay "
-        f"by {measured[0].delay_by}. Measure again: `{again}`"
+        f"Estimates, {NOTE}. Area-optimised is the smallest netlist, delay-balanced one with sized gates; "
+        f"Yosys {measured[0].yosys}, delay by {measured[0].delay_by}. Measure again: `{again}`"
     )
     heads = ["mapping", "library", "area um2", "NAND2", "logic um2", "flip-flops", "delay ns"]
     return f"{markdown_table(heads, rows)}\n\n{basis}"

@@ -9,6 +9,7 @@ from typing import Any
 from fp9_rtl.gemm.tile import GemmComponent, GemmTile
 from fp9_rtl.synthesis.circuit import circuit
 from fp9_rtl.synthesis.libraries import Library
+from fp9_rtl.synthesis.mapping import MAPPED
 from fp9_rtl.synthesis.run import Progress, synthesise
 
 
@@ -38,7 +39,7 @@ def measure(
     tile: GemmTile,
     *,
     library: str | Library = "osu018",
-    mappings: Sequence[str] = ("A", "B"),
+    mappings: Sequence[str] = MAPPED,
     progress: Progress | None = None,
 ) -> tuple[TileArea, ...]:
     """Measure a tile by each mapping; raises as `synthesise` does."""

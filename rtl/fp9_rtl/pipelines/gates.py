@@ -1,8 +1,8 @@
 """Operations mapped to gates, each by itself, and the delays of these gates.
 
 The operations are cut apart, so that no gate belongs to two parts of a circuit that a register may separate. ABC maps
-them as mapping B of `mapping` maps a whole unit, to a small library that needs no file: its delays are typical of the
-cells of osu018.
+them as delay-balanced synthesis of `mapping` maps a whole unit, to a small library that needs no file: its delays are
+typical of the cells of osu018.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def _bars(figure: SubFigure, outcome: Outcome) -> None:
     for number, mapping in enumerate(mappings):
         places = [place + (number - (len(mappings) - 1) / 2) * thickness for place in range(len(rows))]
         for axes, (_, figure_of) in zip(panels, _PANELS, strict=True):
-            axes.barh(places, _figures(outcome, mapping, figure_of), thickness, label=f"mapping {mapping}")
+            axes.barh(places, _figures(outcome, mapping, figure_of), thickness, label=f"{mapping}")
         shown = [f" {row.ratios[number].area:.2f}" if row.ratios else "" for row in rows]
         panels[0].bar_label(panels[0].containers[number], shown, fontsize=7)  # type: ignore[arg-type]
     panels[0].set_yticks(range(len(rows)), [row.variant.label for row in rows])
@@ -70,7 +70,7 @@ def _lines(figure: SubFigure, outcome: Outcome) -> None:
     labels = [row.variant.label for row in outcome.rows]
     for axes, (name, figure_of) in zip(panels, _PANELS, strict=True):
         for mapping, marker in zip(outcome.mappings, _MARKERS, strict=False):
-            axes.plot(labels, _figures(outcome, mapping, figure_of), marker=marker, label=f"mapping {mapping}")
+            axes.plot(labels, _figures(outcome, mapping, figure_of), marker=marker, label=f"{mapping}")
         axes.set_xlabel(outcome.study.axis)
         axes.set_ylabel(f"{name} in {outcome.library}")
         axes.set_ylim(bottom=0)
@@ -82,7 +82,7 @@ def _scatter(figure: SubFigure, outcome: Outcome) -> None:
         axes = figure.add_subplot(len(outcome.mappings), 1, number)
         areas, delays = (_figures(outcome, mapping, figure_of) for _, figure_of in _PANELS)
         axes.scatter(delays, areas, s=14, color=f"C{number - 1}")
-        axes.set(xlabel=f"delay, ns (mapping {mapping})", ylabel=f"area in {outcome.library}, um2")
+        axes.set(xlabel=f"delay, ns ({mapping})", ylabel=f"area in {outcome.library}, um2")
         axes.set(xscale="log", yscale="log")
         axes.margins(x=0.15, y=0.08)
 

@@ -88,7 +88,7 @@ Found = tuple[list[Repeats], list[RepeatedRatio]]
 def measure(
     study: Medians, libraries: Sequence[str | Library] = SIDE_BY_SIDE, progress: Progress | None = None
 ) -> Found:
-    """Every group in each library by mappings A and B. Raises as `synthesise_unit`."""
+    """Every group in each library by both mappings. Raises as `synthesise_unit`."""
     repeats: list[Repeats] = []
     medians: list[RepeatedRatio] = []
     for done, (units, reference) in enumerate(study.groups, start=1):

@@ -39,8 +39,8 @@ COLUMNS = (
 """The columns of the CSV."""
 
 NOISE = (
-    "Another order of a circuit's cells gives another area, by up to 1 % in mapping A and 5 % in B (standard "
-    "deviations): `fp9 synth UNIT --compare UNIT --repeat 5` gives a ratio of medians, with its spread."
+    "Synthesis variability: another order of a circuit's cells changes its area by up to 1 % (area-optimised) or 5 % "
+    "(delay-balanced), as standard deviations. `fp9 synth UNIT --compare UNIT --repeat 5` gives a ratio of medians."
 )
 """What every page says of its ratios."""
 
@@ -134,7 +134,7 @@ def index(studies: Iterable[tuple[str, str, str]]) -> str:
     intro = (
         "Each page asks one question and answers it with tables and a chart; `fp9 study` writes the same figures "
         f"beside it as JSON and CSV. Areas and delays are estimates: {NOTE}. A ratio is the variant's figure over that "
-        "of the variant it names, in the same library and mapping: A is the smallest netlist, B the balanced one. "
+        "of the variant it names, in the same library and mapping, area-optimised or delay-balanced. "
         f"{NOISE} All pages are made by `fp9 study`."
     )
     return "\n\n".join(["# What things cost", intro, "\n".join(lines)]) + "\n"

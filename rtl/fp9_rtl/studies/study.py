@@ -10,6 +10,7 @@ from pathlib import Path
 from fp9.units import Unit
 from fp9_rtl.synthesis.circuit import unit_circuit
 from fp9_rtl.synthesis.libraries import Library
+from fp9_rtl.synthesis.mapping import MAPPED
 from fp9_rtl.synthesis.records import Ratio, ratios
 from fp9_rtl.synthesis.run import Progress, Synthesis, synthesise_unit
 
@@ -96,7 +97,7 @@ def measure(
     study: Study,
     *,
     library: str | Library = "osu018",
-    mappings: Sequence[str] = ("A", "B"),
+    mappings: Sequence[str] = MAPPED,
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Outcome:

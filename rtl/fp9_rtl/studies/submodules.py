@@ -38,7 +38,9 @@ def measure(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> list[Breakdown]:
-    """The breakdown of each unit in mapping A, in one library after the other. Raises as `breakdown` does."""
+    """The breakdown of each unit in area-optimised synthesis, in one library after the other. Raises as `breakdown`
+    does.
+    """
     found: list[Breakdown] = []
     for unit, library in itertools.product(units, libraries):
         found.append(breakdown(unit, library=library, cache=cache))
@@ -77,7 +79,7 @@ def page(found: Sequence[Breakdown]) -> str:
         over_flat = [(f"{of[0].top}, all / flat", [b.over_flat for b in of]) for of in of_units]
         parts.append("\n".join(changes(libraries, over_flat)))
     basis = (
-        f"Areas in um2, mapping {found[0].mapping}; {NOTE}. They are measured on a mapping "
+        f"Areas in um2, {found[0].mapping}; {NOTE}. They are measured on a mapping "
         "that keeps the boundaries of submodules: nothing is shared or simplified across them, so that all "
         "of them differ from the flat netlist that every other figure is taken from; the last columns give both."
     )
@@ -106,7 +108,7 @@ def draw(found: Sequence[Breakdown]) -> str:
     libraries = _libraries(found)
     height = 1.8 + 0.3 * len(found) / len(libraries)
     figure = Figure(figsize=(2 + 5 * len(libraries), height), layout="constrained")
-    figure.suptitle(f"{TITLE}, mapping {found[0].mapping}, boundaries kept\n{NOTE}", fontsize=8)
+    figure.suptitle(f"{TITLE}, {found[0].mapping}, boundaries kept\n{NOTE}", fontsize=8)
     panels = figure.subplots(1, len(libraries), sharey=True, squeeze=False)[0]
     for axes, library in zip(panels, libraries, strict=True):
         _stack(axes, [b for b in found if b.library == library], _submodules(found))

@@ -72,7 +72,7 @@ class Breakdown:
 
 
 def breakdown(
-    unit: Unit, *, library: str | Library = "osu018", mapping: str = "A", cache: Path | None = None
+    unit: Unit, *, library: str | Library = "osu018", mapping: str = "area-optimised", cache: Path | None = None
 ) -> Breakdown:
     """Area by submodule in one mapping, by the one of its scripts that gives the flat figure.
 

@@ -2,7 +2,7 @@
 
 Yosys' default script is too noisy to compare two variants of one unit: it has made a two-format multiply-adder smaller
 than the one-format one inside it. These scripts order such pairs and repeat within 1-2 points. All five are applied
-to one netlist, `A` (area) counts the smallest of its four results, `B` (balanced) has one.
+to one netlist: the area-optimised mapping is the smallest of four results, the delay-balanced one has one script.
 """
 
 from __future__ import annotations
@@ -21,16 +21,19 @@ from fp9_rtl.synthesis.sta import sta_version, worst_path_ns
 from fp9_rtl.tools.yosys import YosysError, run_yosys
 
 MAPPINGS: dict[str, tuple[str, ...]] = {
-    "A": (
+    "area-optimised": (
         "strash; ifraig; scorr; dc2; dc2; dc2; strash; dch -f; amap -m; topo",
         "strash; ifraig; scorr; dc2; dc2; strash; dch -f; if -g -K 6; strash; dc2; dch -f; amap -m; topo",
         "strash; ifraig; scorr; dc2; strash; dch -f; if -K 6 -a; mfs2 -a -e -d -L 20; strash; dc2; dc2; dch -f; "
         "amap -m; topo",
         "strash; ifraig; scorr; dc2; dch -f; amap",
     ),
-    "B": ("strash; ifraig; scorr; dc2; strash; dch -f; map -B 0.9; topo; buffer -c; upsize; dnsize",),
+    "delay-balanced": ("strash; ifraig; scorr; dc2; strash; dch -f; map -B 0.9; topo; buffer -c; upsize; dnsize",),
 }
 """The ABC scripts of each mapping."""
+
+MAPPED = tuple(MAPPINGS)
+"""The names of the mappings, area-optimised and delay-balanced."""
 
 PREPARE = """\
 read_verilog -sv design.v

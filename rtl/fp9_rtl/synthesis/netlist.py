@@ -63,7 +63,12 @@ class Netlist:
 
 
 def netlist(
-    unit: Unit, library: Library, *, mapping: str = "B", by_submodule: bool = False, cache: Path | None = None
+    unit: Unit,
+    library: Library,
+    *,
+    mapping: str = "delay-balanced",
+    by_submodule: bool = False,
+    cache: Path | None = None,
 ) -> Netlist:
     """The netlist that `synthesise_unit` measures: of a mapping's scripts that of the smallest area.
 

@@ -62,7 +62,7 @@ class Synthesis:
     order: int = 0
 
     def estimate(self, mapping: str) -> Estimate:
-        """The figures of mapping "A" or "B". Raises ValueError when it was not asked for."""
+        """The figures of a mapping of `MAPPED`. Raises ValueError when it was not asked for."""
         for estimate in self.estimates:
             if estimate.mapping == mapping:
                 return estimate

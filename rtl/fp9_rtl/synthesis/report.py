@@ -143,7 +143,7 @@ def area_delay_chart(results: Sequence[Synthesis], path: Path) -> None:
     axes = figure.add_subplot()
     for mapping, marker in zip(_mappings(results), "osD^v", strict=False):
         points = [(e.delay_ns, e.area_um2, result.top) for result, e in _rows(results) if e.mapping == mapping]
-        axes.scatter([p[0] for p in points], [p[1] for p in points], marker=marker, label=f"mapping {mapping}")
+        axes.scatter([p[0] for p in points], [p[1] for p in points], marker=marker, label=f"{mapping}")
         for delay, area, name in points:
             axes.annotate(name, (delay, area), fontsize=7, xytext=(4, 3), textcoords="offset points")
     axes.set_xlabel("delay, ns")

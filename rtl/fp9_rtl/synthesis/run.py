@@ -17,6 +17,7 @@ from fp9_rtl.synthesis.circuit import unit_circuit
 from fp9_rtl.synthesis.libraries import Library, find_library
 from fp9_rtl.synthesis.mapping import (
     MAP,
+    MAPPED,
     MAPPINGS,
     Mapped,
     cell_options,
@@ -42,7 +43,7 @@ def synthesise(
     top: str,
     *,
     library: str | Library = "osu018",
-    mappings: Sequence[str] = ("A", "B"),
+    mappings: Sequence[str] = MAPPED,
     clock: str = "clk",
     order: int = 0,
     share: bool = True,
@@ -92,7 +93,7 @@ def synthesise_unit(
     unit: Unit,
     *,
     library: str | Library = "osu018",
-    mappings: Sequence[str] = ("A", "B"),
+    mappings: Sequence[str] = MAPPED,
     order: int = 0,
     cache: Path | None = None,
     progress: Progress | None = None,
@@ -114,7 +115,7 @@ def repeated(
     times: int,
     *,
     library: str | Library = "osu018",
-    mappings: Sequence[str] = ("A", "B"),
+    mappings: Sequence[str] = MAPPED,
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[Repeats, ...]:
@@ -137,7 +138,7 @@ def compare(
     other: Unit,
     *,
     library: str | Library = "osu018",
-    mappings: Sequence[str] = ("A", "B"),
+    mappings: Sequence[str] = MAPPED,
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[Ratio, ...]:

@@ -34,7 +34,13 @@ _LAYER = "layer"
 @click.option("--count", type=click.IntRange(1, 1 << 20), default=10_240, show_default=True, help="Operations.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the operations.")
 @library_options
-@click.option("--mapping", type=Words(("A", "B")), default="B", show_default=True, help="A, small, or B, balanced.")
+@click.option(
+    "--mapping",
+    type=Words(("area-optimised", "delay-balanced")),
+    default="delay-balanced",
+    show_default=True,
+    help="area-optimised or delay-balanced.",
+)
 @click.option("--steps", is_flag=True, help="What each submodule takes, in a netlist that keeps their boundaries.")
 @click.option(
     "--study",

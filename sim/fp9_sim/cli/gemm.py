@@ -93,7 +93,7 @@ def gemm(
 
 
 def _area(tile: GemmTile, shown: list[Any]) -> list[dict[str, Any]]:
-    """The tile's area by mappings A and B, as records; their table joins `shown`."""
+    """The tile's area by both mappings, as records; their table joins `shown`."""
     from fp9_rtl.gemm import area as gemm_area  # slow to load
     from fp9_rtl.synthesis.records import NOTE  # slow to load
 

@@ -40,7 +40,7 @@ PAIRS = tuple(
 SPENDERS = tuple(CATALOGUE[name] for name in dict.fromkeys(row["unit"] for row in table()))
 """Units of the recipes: what their operations take is measured over the layer's own."""
 ENERGY_OPERATIONS = 2048
-MAPPING = "A"
+MAPPING = "area-optimised"
 """The mapping whose netlist energy is measured of."""
 CORNER_OPERATIONS = 20_000
 RANDOM_OPERATIONS = 2_000
@@ -193,7 +193,7 @@ class Line:
         self.synthesis[unit.name] = measured
         if unit.name in self.result.units:
             self.result.units[unit.name]["synthesis"] = measured.to_dict()
-        a = measured.estimate("A")
+        a = measured.estimate("area-optimised")
         return f"Area of {unit.name}: {a.area_um2:.0f} um2, {a.delay_ns:.1f} ns (A)"
 
     def _spend(self, unit: Unit) -> str:

@@ -84,7 +84,7 @@ def measure(
     data: str,
     *,
     library: str | Library = "osu018",
-    mapping: str = "B",
+    mapping: str = "delay-balanced",
     by_step: bool = False,
     cache: Path | None = None,
 ) -> Energy:

@@ -16,6 +16,7 @@ from fp9.system.files import write_whole
 from fp9_compare.diagnosis import Narrowed
 from fp9_rtl.export.verilog import circuit_digest, verilog
 from fp9_rtl.synthesis.libraries import LIBRARIES, SIDE_BY_SIDE, Library
+from fp9_rtl.synthesis.mapping import MAPPED
 from fp9_rtl.synthesis.run import synthesise
 from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.third_party.mapping import Design
@@ -51,7 +52,7 @@ class Area:
 
 
 def areas(design: Design, libraries: Sequence[str | Library] = SIDE_BY_SIDE) -> list[Area]:
-    """Both units in each library by mappings A and B, theirs as it is checked.
+    """Both units in each library by both mappings, theirs as it is checked.
 
     Raises ValueError for a result that no unit of ours gives, for a pipeline that cannot wait, whose wrapper holds a
     queue, and for files that Yosys does not read; MissingTool for a missing library or Yosys.
@@ -68,7 +69,7 @@ def areas(design: Design, libraries: Sequence[str | Library] = SIDE_BY_SIDE) -> 
 def _measured(design: Design, theirs: str, ours: str, library: str | Library) -> Iterator[Area]:
     top, share = design.spec.name, design.share
     their, our = (synthesise(text, top, library=library, share=share) for text in (theirs, ours))
-    for mapping in ("A", "B"):
+    for mapping in MAPPED:
         x, y = their.estimate(mapping), our.estimate(mapping)
         yield Area(
             peer=design.path.stem,
@@ -147,7 +148,9 @@ def read(record: Path) -> list[Area]:
 
 
 def table(areas: Sequence[Area], mapping: str) -> str:
-    """The areas of mapping A or B as a table of Markdown: a line for each unit, in the libraries of studies."""
+    """The areas of area-optimised synthesis or B as a table of Markdown: a line for each unit, in the libraries of
+    studies.
+    """
     lines = [f"| mapping {mapping} | " + " | ".join(f"{name}: theirs | ours | of it" for name in SIDE_BY_SIDE) + " |"]
     lines.append("|---|" + "---:|---:|---:|" * len(SIDE_BY_SIDE))
     found = {(area.peer, area.library): area for area in areas if area.mapping == mapping}
@@ -164,7 +167,7 @@ def summary(areas: Sequence[Area]) -> str:
     ratios = {_place(area): f"{area.ratio:.2f}" for area in areas}
     lines = ["| A / B | " + " | ".join(libraries) + " |", "|---|" + "---:|" * len(libraries)]
     for peer in sorted({area.peer for area in areas}):
-        cells = (" / ".join(ratios.get((peer, library, m), "-") for m in ("A", "B")) for library in libraries)
+        cells = (" / ".join(ratios.get((peer, library, m), "-") for m in MAPPED) for library in libraries)
         lines.append(f"| `{peer}` | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 

@@ -19,6 +19,7 @@ from fp9_rtl.components import build
 from fp9_rtl.datasheets import sheet as datasheet
 from fp9_rtl.datasheets import timing as datasheet_timing
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
+from fp9_rtl.synthesis.mapping import MAPPED
 
 SHEETS = Path(__file__).parents[3] / "docs" / "units"
 RECORDS = SHEETS.parent / "verification"
@@ -83,6 +84,6 @@ def test_the_command_writes_the_sheet_of_a_unit(tmp_path: Path) -> None:
     ]
     text = (tmp_path / "sheets" / "decoder_hif8.md").read_text()
     assert [(row[2], row.split("|")[2].strip()) for row in text.splitlines() if row[:4] in ("| A ", "| B ")] == [
-        (mapping, library) for mapping in "AB" for library in SIDE_BY_SIDE
+        (mapping, library) for mapping in MAPPED for library in SIDE_BY_SIDE
     ]
     assert "Measure again: `fp9 synth decoder_hif8 --library osu018 --library nangate45`" in text

@@ -172,7 +172,7 @@ def test_cells_left_out_are_not_used(osu018: Path, tmp_path: Path) -> None:
         folder = tmp_path / str(used)
         folder.mkdir()
         mapping.prepare(adder, "a", cells, folder)
-        mapped = mapping.map_prepared(folder, mapping.MAPPINGS["B"][0], "a", cells, "clk")
+        mapped = mapping.map_prepared(folder, mapping.MAPPINGS["delay-balanced"][0], "a", cells, "clk")
         assert any("XOR" in cell or "XNOR" in cell for cell in mapped.cells) is used
     with pytest.raises(ValueError, match=r"no cell FOO\* to leave out"):
         libraries.own_library([osu018], ["FOO*"])
@@ -184,7 +184,7 @@ def test_a_liberty_of_another_node(tmp_path: Path) -> None:
         pytest.skip(f"{SHARED} is not there")
     cells = libraries.own_library([SHARED])
     assert (cells.unit_cell, cells.nand2_um2, cells.driver) == ("sg13g2_nand2_1", 7.2576, "sg13g2_inv_4")
-    (estimate,) = synth.synthesise_unit(UNIT, library=cells, mappings="A", cache=tmp_path).estimates
+    (estimate,) = synth.synthesise_unit(UNIT, library=cells, mappings=("area-optimised",), cache=tmp_path).estimates
     assert 40 < estimate.nand2 < 80
     assert 0.2 < estimate.delay_ns < 5
 
@@ -218,9 +218,11 @@ def test_a_shuffled_netlist_has_the_same_cells_in_another_order(osu018: Path, tm
 @pytest.mark.slow
 def test_repeats_are_medians_with_their_spread(osu018: Path, tmp_path: Path) -> None:
     del osu018
-    (found,) = synth.repeated(UNIT, 3, mappings="B", cache=tmp_path)
-    single = [synth.synthesise_unit(UNIT, mappings="B", order=order, cache=tmp_path) for order in range(3)]
-    areas = [s.estimate("B").area_um2 for s in single]
+    (found,) = synth.repeated(UNIT, 3, mappings=("delay-balanced",), cache=tmp_path)
+    single = [
+        synth.synthesise_unit(UNIT, mappings=("delay-balanced",), order=order, cache=tmp_path) for order in range(3)
+    ]
+    areas = [s.estimate("delay-balanced").area_um2 for s in single]
     assert list(found.areas_um2) == areas
     assert found.area_um2 == sorted(areas)[1]
     assert [s.order for s in single] == [0, 1, 2]
@@ -229,16 +231,16 @@ def test_repeats_are_medians_with_their_spread(osu018: Path, tmp_path: Path) -> 
 
 
 def test_a_ratio_of_medians_bounds_every_pair_of_orders() -> None:
-    unit = Repeats("u", "l", "A", (110.0, 100.0, 105.0), (2.0, 2.0, 4.0))
-    other = Repeats("o", "l", "A", (50.0, 55.0, 45.0), (1.0, 1.0, 1.0))
+    unit = Repeats("u", "l", "area-optimised", (110.0, 100.0, 105.0), (2.0, 2.0, 4.0))
+    other = Repeats("o", "l", "area-optimised", (50.0, 55.0, 45.0), (1.0, 1.0, 1.0))
     ratio = RepeatedRatio.of(unit, other)
     assert (ratio.area, ratio.delay) == (105 / 50, 2.0)
     assert all(ratio.low <= a / b <= ratio.high for a in unit.areas_um2 for b in other.areas_um2)
     assert unit.area_deviation == pytest.approx(5 / 105)
     with pytest.raises(ValueError, match="differ in library or mapping"):
-        RepeatedRatio.of(unit, Repeats("o", "l", "B", (1.0,), (1.0,)))
+        RepeatedRatio.of(unit, Repeats("o", "l", "delay-balanced", (1.0,), (1.0,)))
     with pytest.raises(ValueError, match="o has no gates"):
-        RepeatedRatio.of(unit, Repeats("o", "l", "A", (0.0, 1.0), (1.0, 1.0)))
+        RepeatedRatio.of(unit, Repeats("o", "l", "area-optimised", (0.0, 1.0), (1.0, 1.0)))
 
 
 def test_a_library_is_a_library(osu018: Path) -> None:

@@ -20,6 +20,7 @@ from fp9_rtl.synthesis import libraries, mapping, sta
 from fp9_rtl.synthesis import report as synth_report
 from fp9_rtl.synthesis import run as synth
 from fp9_rtl.synthesis.libraries import LIBRARIES
+from fp9_rtl.synthesis.mapping import MAPPED
 from fp9_rtl.synthesis.records import NOTE, Synthesis, ratios
 
 pytestmark = pytest.mark.skipif(
@@ -87,7 +88,7 @@ def test_a_constant_costs_nothing(cache: Path) -> None:
 
 
 def test_instances_are_flattened(cache: Path) -> None:
-    (estimate,) = synth.synthesise(HIERARCHY, "two", mappings="A", cache=cache).estimates
+    (estimate,) = synth.synthesise(HIERARCHY, "two", mappings=("area-optimised",), cache=cache).estimates
     assert 0 < estimate.cells <= 3
 
 
@@ -100,12 +101,12 @@ def test_logic_and_flip_flops_add_up(counter8: Synthesis) -> None:
 
 
 def test_mapping_a_is_the_smallest_of_its_scripts(adder8: Synthesis) -> None:
-    estimate = adder8.estimate("A")
-    assert len(estimate.script_areas_um2) == len(mapping.MAPPINGS["A"]) == 4
+    estimate = adder8.estimate("area-optimised")
+    assert len(estimate.script_areas_um2) == len(mapping.MAPPINGS["area-optimised"]) == 4
     assert estimate.area_um2 == min(estimate.script_areas_um2)
-    assert estimate.script == mapping.MAPPINGS["A"][estimate.script_areas_um2.index(estimate.area_um2)]
+    assert estimate.script == mapping.MAPPINGS["area-optimised"][estimate.script_areas_um2.index(estimate.area_um2)]
     assert estimate.spread == max(estimate.script_areas_um2) / estimate.area_um2 - 1
-    assert adder8.estimate("B").spread == 0
+    assert adder8.estimate("delay-balanced").spread == 0
 
 
 def test_a_wider_adder_is_larger_and_slower(adder8: Synthesis, cache: Path) -> None:
@@ -116,7 +117,7 @@ def test_a_wider_adder_is_larger_and_slower(adder8: Synthesis, cache: Path) -> N
 
 
 def test_mapping_b_is_the_faster_one(adder8: Synthesis) -> None:
-    assert adder8.estimate("B").delay_ns < adder8.estimate("A").delay_ns
+    assert adder8.estimate("delay-balanced").delay_ns < adder8.estimate("area-optimised").delay_ns
 
 
 @pytest.mark.slow
@@ -124,7 +125,7 @@ def test_operators_that_never_work_at_once_are_shared_unless_told(cache: Path) -
     """One shifter behind a choice of what it shifts, or two before a choice of results."""
     choice = "input s, input [31:0] a, b, input [4:0] c, d, output [31:0] y); assign y = s ? a << c : b << d; endmodule"
     shared, apart = (synth.synthesise(f"module m({choice}", "m", cache=cache, share=share) for share in (True, False))
-    assert apart.estimate("A").area_um2 > 1.5 * shared.estimate("A").area_um2
+    assert apart.estimate("area-optimised").area_um2 > 1.5 * shared.estimate("area-optimised").area_um2
 
 
 def test_measuring_again_gives_the_same_figures(adder8: Synthesis, tmp_path: Path) -> None:
@@ -134,7 +135,11 @@ def test_measuring_again_gives_the_same_figures(adder8: Synthesis, tmp_path: Pat
 def test_progress_counts_to_the_end(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     synth.synthesise(
-        NAND, "nand2", mappings="B", cache=tmp_path, progress=lambda _what, done, total: seen.append((done, total))
+        NAND,
+        "nand2",
+        mappings=("delay-balanced",),
+        cache=tmp_path,
+        progress=lambda _what, done, total: seen.append((done, total)),
     )
     assert seen == [(1, 2), (2, 2)]
 
@@ -162,7 +167,8 @@ def test_the_second_call_is_answered_from_the_cache(adder8: Synthesis, cache: Pa
 
 @pytest.mark.usefixtures("no_yosys")
 @pytest.mark.parametrize(
-    "other", [{"mappings": ("B",)}, {"verilog": adder(8) + "\n"}, {"clock": "ck"}, {"order": 1}, {"library": None}]
+    "other",
+    [{"mappings": ("delay-balanced",)}, {"verilog": adder(8) + "\n"}, {"clock": "ck"}, {"order": 1}, {"library": None}],
 )
 def test_another_request_is_not_answered_from_the_cache(
     other: dict[str, object], adder8: Synthesis, cache: Path
@@ -177,29 +183,31 @@ def test_another_request_is_not_answered_from_the_cache(
 @pytest.mark.every(2)
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"\xff\xfe", None])
 def test_a_damaged_cache_file_is_measured_again(damage: bytes | None, tmp_path: Path) -> None:
-    first = synth.synthesise(NAND, "nand2", mappings="B", cache=tmp_path)
+    first = synth.synthesise(NAND, "nand2", mappings=("delay-balanced",), cache=tmp_path)
     (kept,) = tmp_path.iterdir()
     kept.write_bytes(kept.read_bytes().replace(b"24.0", b"12.0") if damage is None else damage)
-    assert synth.synthesise(NAND, "nand2", mappings="B", cache=tmp_path) == first
+    assert synth.synthesise(NAND, "nand2", mappings=("delay-balanced",), cache=tmp_path) == first
 
 
 def test_concurrent_runs_share_one_cache(tmp_path: Path) -> None:
     with ThreadPoolExecutor(3) as pool:
-        runs = [pool.submit(synth.synthesise, NAND, "nand2", mappings="B", cache=tmp_path) for _ in range(3)]
+        runs = [
+            pool.submit(synth.synthesise, NAND, "nand2", mappings=("delay-balanced",), cache=tmp_path) for _ in range(3)
+        ]
     assert len({json.dumps(dict(run.result().to_dict(), estimates=None)) for run in runs}) == 1
     assert [path.suffix for path in tmp_path.iterdir()] == [".json"]
 
 
 def test_the_cache_lies_where_fp9_cache_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FP9_CACHE", str(tmp_path))
-    synth.synthesise(NAND, "nand2", mappings="B")
+    synth.synthesise(NAND, "nand2", mappings=("delay-balanced",))
     assert len(list((tmp_path / "synth").glob("*.json"))) == 1
 
 
 def test_a_cache_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match=r"cannot keep results in .*; set FP9_CACHE to a folder that is writable"):
-        synth.synthesise(NAND, "nand2", mappings="B", cache=tmp_path / "file" / "below")
+        synth.synthesise(NAND, "nand2", mappings=("delay-balanced",), cache=tmp_path / "file" / "below")
 
 
 # --- delay ---------------------------------------------------------------------------------------------------------
@@ -218,7 +226,7 @@ def test_abc_and_opensta_agree_on_gates(adder8: Synthesis, tmp_path: Path, monke
 
 def test_constants_at_bits_apart_are_timed(cache: Path) -> None:
     verilog = "module gaps(input a, b, output [2:0] y); assign y = {1'b0, a & b, 1'b0}; endmodule"
-    (estimate,) = synth.synthesise(verilog, "gaps", mappings="B", cache=cache).estimates
+    (estimate,) = synth.synthesise(verilog, "gaps", mappings=("delay-balanced",), cache=cache).estimates
     assert estimate.delay_ns > 0
 
 
@@ -282,10 +290,10 @@ def test_a_cell_that_the_library_lacks_is_named(tmp_path: Path) -> None:
         f"module m(input clk, load, preset, d, output reg q); always @(posedge clk, posedge load) {load} endmodule"
     )
     with pytest.raises(ValueError, match=r"cannot map m: osu018 has no cell for \$_ALDFF_PP_; rewrite that part"):
-        synth.synthesise(verilog, "m", mappings="B", cache=tmp_path)
+        synth.synthesise(verilog, "m", mappings=("delay-balanced",), cache=tmp_path)
 
 
-@pytest.mark.parametrize("mappings", [(), ("C",), ("A", "C")])
+@pytest.mark.parametrize("mappings", [(), ("C",), ("area-optimised", "C")])
 def test_an_unknown_mapping_is_named(mappings: tuple[str, ...], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="given; choose from A, B"):
         synth.synthesise(NAND, "nand2", mappings=mappings, cache=tmp_path)
@@ -318,9 +326,9 @@ def test_json_gives_the_result_back(adder8: Synthesis) -> None:
 def test_csv_has_a_line_for_each_unit_and_mapping(adder8: Synthesis, counter8: Synthesis) -> None:
     lines = list(csv.DictReader(io.StringIO(synth_report.as_csv([adder8, counter8]))))
     assert [(line["unit"], line["mapping"]) for line in lines] == [
-        (unit, name) for unit in ("adder8", "counter") for name in "AB"
+        (unit, name) for unit in ("adder8", "counter") for name in MAPPED
     ]
-    assert float(lines[0]["area_um2"]) == adder8.estimate("A").area_um2
+    assert float(lines[0]["area_um2"]) == adder8.estimate("area-optimised").area_um2
     assert all(value for line in lines for value in line.values())
     assert lines[0]["note"] == NOTE
 
@@ -330,7 +338,7 @@ def test_the_table_says_what_the_figures_leave_out(adder8: Synthesis) -> None:
     console.print(synth_report.table([adder8]))
     shown = console.export_text()
     assert NOTE in " ".join(shown.split())
-    assert f"{adder8.estimate('B').area_um2:.0f}" in shown
+    assert f"{adder8.estimate('delay-balanced').area_um2:.0f}" in shown
 
 
 @pytest.mark.parametrize("chart", [synth_report.area_delay_chart, synth_report.area_bars])
@@ -354,7 +362,7 @@ def test_reports_fill_a_folder(adder8: Synthesis, tmp_path: Path) -> None:
 def test_a_ratio_states_units_result_subnormals_and_mapping(adder8: Synthesis, counter8: Synthesis) -> None:
     both, one = CATALOGUE["fma_dlfloat16_hfp8"], CATALOGUE["fma_dlfloat16_hfp8_152"]
     found = ratios(both, counter8, one, adder8)
-    assert [r.mapping for r in found] == ["A", "B"]
+    assert [r.mapping for r in found] == ["area-optimised", "delay-balanced"]
     for r in found:
         assert (r.numerator, r.denominator, r.result, r.subnormals) == (both.name, one.name, "dlfloat16", "none")
         assert r.area == counter8.estimate(r.mapping).area_um2 / adder8.estimate(r.mapping).area_um2
@@ -368,10 +376,10 @@ def test_a_ratio_states_units_result_subnormals_and_mapping(adder8: Synthesis, c
 
 def test_units_are_measured_from_their_specs(cache: Path) -> None:
     unit, other = CATALOGUE["decoder_hfp8"], CATALOGUE["decoder_hif8"]
-    (found,) = synth.compare(unit, other, mappings="B", cache=cache)
-    measured, reference = (synth.synthesise_unit(u, mappings="B", cache=cache) for u in (unit, other))
+    (found,) = synth.compare(unit, other, mappings=("delay-balanced",), cache=cache)
+    measured, reference = (synth.synthesise_unit(u, mappings=("delay-balanced",), cache=cache) for u in (unit, other))
     assert (measured.top, reference.top) == (unit.name, other.name)
-    assert found.area == measured.estimate("B").area_um2 / reference.estimate("B").area_um2
+    assert found.area == measured.estimate("delay-balanced").area_um2 / reference.estimate("delay-balanced").area_um2
     assert (found.result, found.subnormals) == ("not rounded", "no result")
 
 

@@ -266,6 +266,11 @@ def test_energy_is_measured_once_of_the_same_operations(tmp_path: Path, monkeypa
     monkeypatch.setattr(run, "_measured", lambda unit, *_: measured.append(unit) or found)
     drawn = inputs_of(UNIT, "random", 64, 0)
     others = {name: column[::-1] for name, column in drawn.items()}
-    for columns, mapping, times in ((drawn, "A", 1), (drawn, "A", 1), (others, "A", 2), (drawn, "B", 3)):
+    for columns, mapping, times in (
+        (drawn, "area-optimised", 1),
+        (drawn, "area-optimised", 1),
+        (others, "area-optimised", 2),
+        (drawn, "delay-balanced", 3),
+    ):
         assert measure(UNIT, columns, "random", mapping=mapping, cache=tmp_path) == found
         assert len(measured) == times

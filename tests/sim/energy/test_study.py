@@ -20,7 +20,13 @@ from fp9_sim.energy.run import NOTE
 def energies(unit: str) -> list[dict[str, Any]]:
     """Energies of a unit in each library over each kind of data, the totals growing with the length of its name."""
     parts = ("internal_fj", "nets_fj", "inputs_fj", "clock_fj", "glitches_fj", "leakage_fj")
-    fixed: dict[str, Any] = {"unit": unit, "mapping": "B", "operations": 10240, "products": 1, "period_ns": 5.0}
+    fixed: dict[str, Any] = {
+        "unit": unit,
+        "mapping": "delay-balanced",
+        "operations": 10240,
+        "products": 1,
+        "period_ns": 5.0,
+    }
     figures = {"toggles": 300.0, "glitches": 20.0} | dict.fromkeys(parts, float(len(unit)))
     total = {"total_fj": 6.0 * len(unit), "product_fj": 6.0 * len(unit)}
     pairs = itertools.product(SIDE_BY_SIDE, (study.LAYER, study.RANDOM))

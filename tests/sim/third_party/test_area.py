@@ -14,6 +14,7 @@ from fp9.formats import format
 from fp9.units import Fma
 from fp9_rtl import verilog
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
+from fp9_rtl.synthesis.mapping import MAPPED
 from fp9_sim.third_party import load
 from fp9_sim.third_party.area import Area, areas, keep, read
 
@@ -34,7 +35,10 @@ def ours_as_theirs(folder: Path, more: str) -> Path:
 def test_our_own_unit_costs_what_it_costs_with_an_input_held_in_both(tmp_path: Path) -> None:
     """An addend at -0.0 leaves a product of FP4: in none of them is there an addition any more."""
     found = areas(load(ours_as_theirs(tmp_path, "[held]\nc = -0.0\n[constants]\nc = 0x8000\n")), ("osu018",))
-    assert [(area.library, area.mapping) for area in found] == [("osu018", "A"), ("osu018", "B")]
+    assert [(area.library, area.mapping) for area in found] == [
+        ("osu018", "area-optimised"),
+        ("osu018", "delay-balanced"),
+    ]
     assert all(area.ratio == pytest.approx(1, abs=0.02) for area in found)
     assert found[0].theirs < 150
 
@@ -60,7 +64,7 @@ def test_a_record_keeps_the_newest_of_each_unit(tmp_path: Path) -> None:
     fields = {"theirs": 335.0, "theirs_ns": 1.25, "ours": 88.5, "ours_ns": 0.5, "share": True}
     every = [
         Area(peer=peer, library=name, mapping=way, circuit_sha256=peer, verilog_sha256=peer, **fields)
-        for peer, name, way in itertools.product(("acme_fma", "acme_cast"), SIDE_BY_SIDE, "AB")
+        for peer, name, way in itertools.product(("acme_fma", "acme_cast"), SIDE_BY_SIDE, MAPPED)
     ]
     path = tmp_path / "areas.json"
     keep(every, path)

@@ -13,7 +13,7 @@ from fp9.cli.output import table
 
 Summary = Mapping[str, Any]
 
-MAPPINGS = ("A", "B")
+MAPPINGS = ("area-optimised", "delay-balanced")
 DIGITS = 12
 """Digits of a digest that a report shows."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests import instructions, witnesses
+from tests import instructions, sources_of_truth
 
 
 def test_a_table_of_instruction_sets_has_a_row_for_each_comparison() -> None:
@@ -13,13 +13,13 @@ def test_a_table_of_instruction_sets_has_a_row_for_each_comparison() -> None:
     assert instructions.with_table(page, found) == f"Before.\n\n{head}{rows}\nAfter.\n"
 
 
-def test_a_column_of_witnesses_adds_what_the_presets_of_a_row_have() -> None:
-    page = "| preset | witness |\n|---|---|\n| `ada`, `mx` | ? |\n\n| `ada` | ? |\n"
+def test_a_column_of_sources_adds_what_the_presets_of_a_row_have() -> None:
+    page = "| preset | source of truth |\n|---|---|\n| `ada`, `mx` | ? |\n\n| `ada` | ? |\n"
     found = {
-        "ada": [witnesses.Witness("rows", 1000), witnesses.Witness("a text")],
-        "mx": [witnesses.Witness("rows", 5)],
+        "ada": [sources_of_truth.Source("rows", 1000), sources_of_truth.Source("a text")],
+        "mx": [sources_of_truth.Source("rows", 5)],
     }
-    assert witnesses.with_column(page, found).splitlines()[2:] == [
+    assert sources_of_truth.with_column(page, found).splitlines()[2:] == [
         "| `ada`, `mx` | rows (1,005 rows); a text |",
         "",
         "| `ada` | ? |",

@@ -1,9 +1,10 @@
-"""Who says that a preset is right, counted by comparing, and the column of docs/accumulators.md that tells it:
+"""Sources of truth of every preset, with counts of compared rows, and their column in docs/accumulators.md:
 
-    FP9_REFERENCES=FOLDER python -m tests.witnesses CLONE docs/accumulators.md
+    FP9_REFERENCES=FOLDER python -m tests.sources_of_truth CLONE docs/accumulators.md
 
 FOLDER holds `isa` (see `tests.support.outside`), CLONE is one of MATLAB-tensor-core. The record is written beside the
-pictures of the page, as `accumulators/witnesses.json`; that of mmasim, `accumulators/mmasim.json`, is read there.
+pictures of the page, as `accumulators/sources_of_truth.json`; that of mmasim, `accumulators/mmasim.json`, is read
+there.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from fp9_compare import chips
 from tests.model.sums import test_instruction_sets as isa
 
 
-class Witness(NamedTuple):
-    """What says it, and in how many rows or dots; none where it is a text or arithmetic."""
+class Source(NamedTuple):
+    """A source of truth, and the number of rows or dots compared; None for a paper or arithmetic."""
 
     words: str
     count: int | None = None
@@ -51,24 +52,26 @@ INSTRUCTION_SETS = {
     "Bochs' rules": isa.x86_rows,
 }
 
-Found = dict[str, list[Witness]]
+Found = dict[str, list[Source]]
 
 
 def compared(clone: Path, mmasim: dict[str, Any]) -> Found:
-    """The witnesses of every preset, by comparing all rows. Raises ValueError for a row that no preset explains."""
+    """Return the sources of truth of every preset, found by comparing all rows. Raises ValueError for a row that no
+    preset explains.
+    """
     found: Found = {name: [] for name in ENGINES}
     for name, words in TEXTS.items():
-        found[name].append(Witness(words))
+        found[name].append(Source(words))
     for name, gpus, with_c, count in _of_chips(clone):
         said = f"chip{'s' if len(gpus) > 1 else ''} {_listed(gpus)}" + ("" if with_c else ", C = 0")
-        found[name].append(Witness(said, count))
+        found[name].append(Source(said, count))
     for words, rows in INSTRUCTION_SETS.items():
         for name, count in _added(rows()).items():
-            found[name].append(Witness(words, count))
+            found[name].append(Source(words, count))
     version = mmasim["source"].partition(" on ")[0]
     dots = [(one["preset"], one["dots"]) for one in mmasim["instructions"].values() if not one["differ"]]
     for name, count in _added(dots).items():
-        found[name].append(Witness(version, count, "dots"))
+        found[name].append(Source(version, count, "dots"))
     return found
 
 
@@ -100,15 +103,15 @@ def _added(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def said(found: Found, names: Iterable[str]) -> str:
-    """The witnesses of the presets of a row, those with the same words added up."""
+    """Return the sources of the presets of a row; counts of equal sources are added."""
     total: dict[tuple[str, str], int | None] = {}
-    for one in (Witness(*one) for name in names for one in found[name]):
+    for one in (Source(*one) for name in names for one in found[name]):
         before = total.get((one.words, one.unit))
         total[one.words, one.unit] = one.count if before is None or one.count is None else before + one.count
-    return "; ".join(str(Witness(words, count, unit)) for (words, unit), count in total.items())
+    return "; ".join(str(Source(words, count, unit)) for (words, unit), count in total.items())
 
 
-_TABLE = re.compile(r"(?<=\| witness \|\n)(?:\|.*\n)+")
+_TABLE = re.compile(r"(?<=\| source of truth \|\n)(?:\|.*\n)+")
 
 
 def with_column(page: str, found: Found) -> str:
@@ -126,7 +129,7 @@ def main(clone: Path, page: Path) -> None:
     """Compare, and write the record and the page."""
     folder = page.with_suffix("")
     found = compared(clone, json.loads((folder / "mmasim.json").read_text()))
-    write_whole(folder / "witnesses.json", json.dumps(found, indent=1) + "\n")
+    write_whole(folder / "sources_of_truth.json", json.dumps(found, indent=1) + "\n")
     write_whole(page, with_column(page.read_text(), found))
 
 
