@@ -6,13 +6,16 @@ from pathlib import Path
 
 import click
 
-from fp9.cli.support import Command, load_unit, settings_option, show, table
-from fp9.cli.words import UNIT
+from fp9.cli.support import Command, UserError, load_unit, settings_option, show, table
+from fp9.cli.words import ENGINE, FORMAT, UNIT
 from fp9.system.files import write_whole
 
 
 @click.command(cls=Command)
-@click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
+@click.argument("names", metavar="[UNIT]...", nargs=-1, type=UNIT)
+@click.option("--formats", default="", metavar="FORMAT,...", type=FORMAT, help="Write functions of these formats.")
+@click.option("--engines", default="", metavar="ENGINE,...", type=ENGINE, help="And of these accumulators of them.")
+@click.option("--name", "title", default="formats", show_default=True, help="With --formats: the header is fp9_NAME.h.")
 @click.option(
     "-o",
     "--out",
@@ -22,19 +25,36 @@ from fp9.system.files import write_whole
     help="Folder of what is written.",
 )
 @settings_option
-def cmodel(names: tuple[str, ...], out: Path, settings: tuple[str, ...], as_json: bool) -> None:
+def cmodel(
+    names: tuple[str, ...],
+    formats: str,
+    engines: str,
+    title: str,
+    out: Path,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Write the golden model of UNIT... as C headers.
 
     Each fp9_UNIT.h is one freestanding C99 header without libm, allocation or global state; it is C++17, OpenCL C, CUDA
     and HIP as well. Beside it stands UNIT_bench.c, a program that compares the header with a .vec file.
 
+    With --formats, fp9_NAME.h has conversions, classes and neighbours of formats, and dot products of --engines.
+
     \b
       fp9 cmodel fma_fp32_ocp cast_fp32 -o build/cmodel
+      fp9 cmodel --formats e4m3,hif8 --engines hopper,dlfloat -o build/cmodel
     """
-    from fp9.cmodel import files  # slow to load
+    from fp9.cmodel import files, library_files  # slow to load
 
+    if not names and not formats:
+        raise UserError("no UNIT and no --formats given; give a unit, such as fma_fp32_ocp, or --formats e4m3,hif8")
+    if engines and not formats:
+        raise UserError(f"--engines {engines} given without --formats; give the formats of the operands as well")
     units = [load_unit(name, settings) for name in names]
     made = {path: text for unit in units for path, text in files(unit).items()}
+    if formats:
+        made |= library_files(formats, engines, title)
     for path, text in made.items():
         write_whole(out / path, text)
     records = [{"file": str(out / path), "lines": text.count("\n")} for path, text in made.items()]

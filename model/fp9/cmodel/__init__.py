@@ -1,8 +1,13 @@
-"""The golden model as C: one freestanding header for a unit, generated from the records."""
+"""The golden model as C: one freestanding header for a unit, or for formats and engines, generated from the records."""
 
 from fp9.cmodel.bench import bench
 from fp9.cmodel.headers import unit_header
+from fp9.cmodel.library import library_header
+from fp9.engines import engine
+from fp9.formats import format
 from fp9.units import Unit
+from fp9.units.base import check_name
+from fp9.units.toml import names_in
 
 
 def files(unit: Unit) -> dict[str, str]:
@@ -13,4 +18,15 @@ def files(unit: Unit) -> dict[str, str]:
     return {f"fp9_{unit.name}.h": unit_header(unit), f"{unit.name}_bench.c": bench(unit)}
 
 
-__all__ = ["bench", "files", "unit_header"]
+def library_files(formats: str, engines: str, name: str) -> dict[str, str]:
+    """The header of formats and engines, which are given by names with commas between them, by its file's name.
+
+    Raises ValueError for unknown names, and a name that is no C identifier.
+    """
+    check_name(name)
+    found = [format(text) for text in names_in(formats)]
+    accumulators = [engine(text) for text in names_in(engines)] if engines else []
+    return {f"fp9_{name}.h": library_header(found, accumulators, name)}
+
+
+__all__ = ["bench", "files", "library_files", "library_header", "unit_header"]

@@ -151,6 +151,11 @@ def _items(value: object) -> list[object]:
     return [_value(item.strip()) for item in _OUTER_COMMA.split(value)] if isinstance(value, str) else [value]
 
 
+def names_in(text: str) -> list[str]:
+    """The names in a text with commas between them; those of parameters do not count: `hif8,hfp8_143(bias=2)`."""
+    return [str(item) for item in _items(text)]
+
+
 def _of_type(kind: type) -> _Reader:
     def read(value: object, where: str) -> object:
         if type(value) is not kind:
@@ -261,4 +266,4 @@ def value_text(value: object) -> str:
     return json.dumps(value)
 
 
-__all__ = ["KINDS", "as_table", "build", "dumps", "load", "ordered_fields", "value_text"]
+__all__ = ["KINDS", "as_table", "build", "dumps", "load", "names_in", "ordered_fields", "value_text"]

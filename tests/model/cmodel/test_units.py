@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.compilers import COMPILERS, GCC, Compiler, write
+from tests.support.compilers import COMPILERS, GCC, Compiler, write
 
 from fp9.cmodel import files
 from fp9.units import CATALOGUE, Unit, unit

@@ -43,6 +43,7 @@ typedef struct {
     uint32_t random;          /* sr, srb, src, bias: the random integer; hybrid: the threshold */
     int random_bits;          /* width of `random` */
     int strict, doc_overflow; /* hybrid: up where F > T; below 1.5 * 2^15 no certain overflow */
+    int flush_source;         /* subnormal FP32 numbers count as zero of their sign */
 } fp9_policy;
 
 /* The fields of a format; magnitudes are codes without sign and padding. */
@@ -134,7 +135,7 @@ FP9_FN int fp9_rounds_up(fp9_policy p, int negative, int odd, fp9_cut cut)
 
 FP9_FN fp9_policy fp9_policy_of(int rounding, int overflow)
 {
-    fp9_policy p = {0, 0, 0, 0, 0, 0, -1, 0, 16, 0, 0};
+    fp9_policy p = {0, 0, 0, 0, 0, 0, -1, 0, 16, 0, 0, 0};
     p.rounding = rounding;
     p.overflow = overflow;
     return p;

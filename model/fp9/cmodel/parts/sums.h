@@ -113,16 +113,6 @@ FP9_FN fp9_number fp9_integer(int64_t value, int exponent)
     return x;
 }
 
-/* x, or zero of its sign where it is below 2^lowest. */
-FP9_FN fp9_number fp9_flushed(fp9_number x, int lowest)
-{
-    if (x.kind == FP9_FINITE && x.exponent + fp9_bits(x.significand) <= lowest) {
-        x.kind = FP9_ZERO;
-        x.significand = 0;
-    }
-    return x;
-}
-
 /* One rounding of a sum; `flush`: results that are tiny become zero. */
 FP9_FN uint32_t fp9_round_sum(fp9_layout f, fp9_number sum, fp9_policy p, uint32_t nan, int flush, uint32_t *flags)
 {
