@@ -25,7 +25,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := demo
-.PHONY: records-check fuzz fuzz-units demo test test-slow test-long setup prove evidence peers mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
+.PHONY: records-check fuzz fuzz-units demo test test-slow test-long setup prove records peers mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
 
 demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
@@ -53,27 +53,26 @@ sim: $(READY)     ## UNITS against their golden vectors on both simulators
 synth: $(READY)   ## area and delay of UNITS
 	$(BIN)/fp9 synth $(UNITS)
 
-exhaustive: $(READY) ## every unit (or SWEPT) on every input, going on where it was stopped; the coverage page
+exhaustive: $(READY) ## every unit (or SWEPT) on every input, going on where it was stopped
 	for unit in $(or $(SWEPT),$$($(BIN)/python -c 'from fp9.units import CATALOGUE; print(*CATALOGUE)')); do $(BIN)/fp9 sweep $$unit || exit; done
-	$(BIN)/fp9 coverage
 
 prove: $(READY)   ## every proof that ends within an hour
 	$(BIN)/fp9 prove $(PROVEN) --record
 
 records-check: $(READY) ## records that are stale or missing, with the hours that they take; exit code 0
-	$(BIN)/fp9 campaign --quiet
+	$(BIN)/fp9 records status --quiet
 
-evidence: $(READY) ## records that are stale or missing, measured for HOURS
-	$(BIN)/fp9 campaign $(if $(HOURS),--hours $(HOURS))
+records: $(READY) ## compare circuits with certified ones and measure stale and missing records for HOURS
+	$(BIN)/fp9 records update $(if $(HOURS),--hours $(HOURS))
 
 peers: $(READY)   ## areas of other people's units beside ours; clones of PEERS in docs/peers/clones
 	for peer in $(PEERS); do $(BIN)/fp9 check-rtl docs/peers/$$peer.toml --area docs/peers/areas.json || exit; done
 
-mutants: $(READY) ## the share of single errors that the vector suites of UNITS notice; minutes
-	$(BIN)/fp9 grade $(UNITS) --record
+mutants: $(READY) ## the mutation scores of the vector suites of UNITS; minutes
+	$(BIN)/fp9 mutate $(UNITS) --record
 
 fuzz: $(COMPLETE) ## command lines drawn by their own grammar for MINUTES, interrupted on the way; what ends otherwise is printed
-	$(BIN)/python -m tests.cli.fuzz --minutes $(or $(MINUTES),60) --out docs/verification/fuzz.json
+	$(BIN)/python -m tests.cli.fuzz --minutes $(or $(MINUTES),60) --out $(OUT)/fuzz.json
 
 fuzz-units: $(COMPLETE) ## random unit specifications for HOURS, going on where it was stopped; what it covered
 	$(BIN)/python -m tests.units.fuzz --hours $(or $(HOURS),1) --out $(OUT)/fuzz-units

@@ -7,14 +7,15 @@ if TYPE_CHECKING:
     from fp9_rtl.components import build
     from fp9_rtl.export.axis import axi_stream
     from fp9_rtl.export.lfsr import Lfsr
-    from fp9_rtl.export.verilog import circuit_digest, verilog, write_verilog
+    from fp9_rtl.export.verilog import canonical_digest, circuit_digest, verilog, write_verilog
 
-__all__ = ["Lfsr", "axi_stream", "build", "circuit_digest", "verilog", "write_verilog"]
+__all__ = ["Lfsr", "axi_stream", "build", "canonical_digest", "circuit_digest", "verilog", "write_verilog"]
 
 _HOMES = {
     "Lfsr": "fp9_rtl.export.lfsr",
     "axi_stream": "fp9_rtl.export.axis",
     "build": "fp9_rtl.components",
+    "canonical_digest": "fp9_rtl.export.verilog",
     "circuit_digest": "fp9_rtl.export.verilog",
     "verilog": "fp9_rtl.export.verilog",
     "write_verilog": "fp9_rtl.export.verilog",

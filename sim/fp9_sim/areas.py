@@ -45,8 +45,7 @@ def measure(unit: Unit) -> Area:
 
 def read(unit: Unit, folder: Path) -> dict[str, Any] | None:
     """The record of a unit in the folder of all records, or None. Raises ValueError for a file that is no record."""
-    needed = {"circuit_sha256", "measured", "seconds"}
-    return records.read(folder / records.AREAS, unit.name, needed, "campaign --claim area")
+    return records.read(folder, records.AREA, unit.name)
 
 
 def measured(record: dict[str, Any]) -> list[Synthesis]:

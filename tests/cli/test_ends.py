@@ -164,7 +164,7 @@ HUGE = "100000000000"
         (["error", "hopper", "--sums", HUGE], "give at most 134,217,728 products in all"),
         (["toggles", "mac_dlfloat16_gated", "--count", HUGE], "not in the range 1<=x<=1048576"),
         (["gemm", "--check", "--products", HUGE], "not in the range 1<=x<=10000"),
-        (["grade", "decoder_hif8", "--mutants", HUGE], "not in the range"),
+        (["mutate", "decoder_hif8", "--mutants", HUGE], "not in the range"),
         (["error", "hopper", "--seed", "-1"], "-1 is not in the range x>=0"),
         (["vectors", "export", "fma_fp32", "--seed", "-1"], "-1 is not in the range x>=0"),
         (["prove", "decoder_hif8", "--timeout", "nan"], "'nan' given; give seconds above 0"),

@@ -44,7 +44,7 @@ def test_others_import_the_public_interface_only(package: str) -> None:
 
 
 def test_who_takes_from_the_benches_loads_no_cocotb() -> None:
-    """It loads pytest, which takes each process of a campaign a third of a second."""
+    """It loads pytest, which takes each process of an update a third of a second."""
     modules = {module for module, _ in imported("benches") if module != "fp9_sim.benches"}
     assert modules
     for module in modules:

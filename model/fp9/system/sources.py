@@ -1,10 +1,15 @@
-"""What sources are, as one number: what was made by them holds as long as none of them changes."""
+"""Digests of Python sources: what was made by them holds as long as none of them changes."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
+
+_TYPES_ALONE = re.compile(r"^if TYPE_CHECKING:\n(?:[ ]+.*\n|\n)+", re.MULTILINE)
+_IMPORTS = re.compile(r"^\s*from ([\w.]+) import (\((?:[^)]*)\)|.*)|^\s*import ([\w.]+)", re.MULTILINE)
 
 
 def digest(package: Path, sources: Iterable[Path]) -> str:
@@ -16,3 +21,36 @@ def digest(package: Path, sources: Iterable[Path]) -> str:
     for source in sorted(sources):
         found.update(f"{source.relative_to(package)}\n".encode() + source.read_bytes())
     return found.hexdigest()
+
+
+def imported(module: str, packages: Iterable[str]) -> dict[str, Path]:
+    """The files of a module and of everything of some packages that it imports, by the names of the modules.
+
+    Imports inside functions count; those for type checking alone, and those of modules named by a text, do not.
+    """
+    folders = {name: Path(spec.origin).parent for name in packages if (spec := find_spec(name)) and spec.origin}
+    found: dict[str, Path] = {}
+    pending = [module]
+    while pending:
+        name = pending.pop()
+        path = _file(name, folders)
+        if path is not None and name not in found:
+            found[name] = path
+            pending += [name.rpartition(".")[0], *_imports(path.read_text())]
+    return found
+
+
+def _file(module: str, folders: dict[str, Path]) -> Path | None:
+    """The file of a module, None for what is no module of the packages."""
+    top, *inner = module.split(".")
+    if top not in folders:
+        return None
+    place = folders[top].joinpath(*inner)
+    return next((path for path in (place / "__init__.py", place.with_suffix(".py")) if path.is_file()), None)
+
+
+def _imports(text: str) -> Iterator[str]:
+    """The modules that a text imports, and the names that it imports of each, which may be modules, too."""
+    for module, names, whole in _IMPORTS.findall(_TYPES_ALONE.sub("", text)):
+        yield module or whole
+        yield from (f"{module}.{name}" for name in re.findall(r"\w+", names))

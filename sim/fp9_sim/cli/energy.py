@@ -76,7 +76,7 @@ def energy(
       fp9 energy fma_fp32_ocp --library nangate45
       fp9 energy mac_dlfloat16 --data random --data layer --steps
       fp9 energy mac_dlfloat16 --data run.npz
-      fp9 energy --study --out docs/study
+      fp9 energy --study --out build/study
     """
     with extra("sim"):
         from fp9_rtl.synthesis import libraries as cells  # slow to load
@@ -122,10 +122,11 @@ def _of_layer(count: int, seed: int) -> Callable[[Unit], Columns]:
 
 def _study(folder: Path, again: bool, as_json: bool) -> None:
     """What `fp9 energy --study` does: the record, the page and the pictures in a folder."""
-    from fp9_sim.energy import data, pages, study  # slow to load
+    from fp9_sim import records  # slow to load
+    from fp9_sim.energy import data, pages, study
 
     training = Path("docs/recipes/training.json")
-    known = study.NOTHING if again else study.read(folder)
+    known = study.NOTHING if again else study.read(records.home())
     with progress_bar(keep=True) as progress:
         of_recipes = training if training.is_file() else None
         record = study.run(_of_layer(data.COUNT, 0), known, of_recipes, progress)

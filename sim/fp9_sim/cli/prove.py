@@ -1,4 +1,4 @@
-"""Commands of proof and grading: prove, grade. They load their packages when called."""
+"""Commands of proof and mutation testing: prove, mutate. They load their packages when called."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import click
 from fp9.cli.support import SEED, Command, Seconds, extra, keeps, load_unit, progress_bar, settings_option, show, table
 from fp9.cli.words import UNIT, Words
 from fp9.system.cache import anew
-from fp9_sim.records import PLACE, PROOFS, TEXTS, home, write
+from fp9_sim.cli.options import records_option
 
 if TYPE_CHECKING:
     from fp9.units import Unit
     from fp9_sim.proofs import ProofRecord
 
-_KINDS = ("netlist", "last", "mapped", "constants")
+_KINDS = ("netlist", "held-out", "mapped", "constants")
 _PATH = click.Path(path_type=Path)
 _PROVEN = "verdicts that were reached are kept; run the same command again, and it goes on from there"
 _KEPT = "with --record the units that ended have their records; run the same command for the others"
@@ -26,18 +26,16 @@ _KEPT = "with --record the units that ended have their records; run the same com
 @click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
 @click.option("--verilog", "path", type=_PATH, help="Verilog of UNIT to prove; default: made anew.")
 @click.option(
-    "--timeout", type=Seconds(), metavar="SECONDS", help="Seconds for one case, or one text; default: 120, or 900."
+    "--timeout",
+    type=Seconds(),
+    metavar="SECONDS",
+    help="Seconds for one case, or one RTL source; default: 120 or 900.",
 )
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Solvers at once.")
 @click.option("--again", is_flag=True, help="Decide again what was decided before and kept.")
-@click.option("--text", "of_text", is_flag=True, help="Prove instead that the text handed out is the circuit.")
-@click.option("--record", is_flag=True, help="Write the record, UNIT.json.")
-@click.option(
-    "--to",
-    "folder",
-    type=_PATH,
-    help=f"Folder of the record; default: {PROOFS} (with --text {TEXTS}) in {PLACE}.",
-)
+@click.option("--text", "of_text", is_flag=True, help="Prove instead that the RTL source is equivalent to the circuit.")
+@click.option("--record", is_flag=True, help="Write the record of the proof.")
+@records_option
 @settings_option
 def prove(
     names: tuple[str, ...],
@@ -70,7 +68,7 @@ def prove(
     if of_text:
         units = [load_unit(name, settings) for name in names]
         limit = timeout or proofs.TEXT_SECONDS
-        _prove_texts(units, text, limit, folder or home() / TEXTS, record, as_json)
+        _prove_texts(units, text, limit, as_json)
         return
     records = []
     with anew(again), progress_bar() as progress:
@@ -80,7 +78,7 @@ def prove(
                 proofs.prove(unit, text, timeout=timeout or proofs.CASE_SECONDS, jobs=jobs, progress=progress)
             )
             if record:
-                write(folder or home() / PROOFS, unit.name, records[-1].to_dict())
+                _write(unit, records[-1], folder)
     rows = [
         [r.unit, claim.name, claim.state, _count(claim.cases), f"{claim.seconds:.1f}"]
         for r in records
@@ -92,10 +90,18 @@ def prove(
         raise SystemExit(1)
 
 
-def _prove_texts(
-    units: list[Unit], text: str | None, timeout: float, folder: Path, record: bool, as_json: bool
-) -> None:
-    """Whether texts are their circuits."""
+def _write(unit: Unit, proof: ProofRecord, folder: Path | None) -> None:
+    """Write the record of a proof, and certify the circuit that was proven."""
+    from fp9_sim import evidence, records  # slow to load
+
+    place = folder or records.home()
+    evidence.keep(records.PROOF, proof, place)
+    if proof.circuit_sha256:
+        records.certify(unit, place)
+
+
+def _prove_texts(units: list[Unit], text: str | None, timeout: float, as_json: bool) -> None:
+    """Compare RTL sources with their circuits."""
     from fp9_sim import proofs  # slow to load
 
     records = []
@@ -103,11 +109,9 @@ def _prove_texts(
         for number, unit in enumerate(units):
             progress(unit.name, number, len(units))
             records.append(proofs.prove_text(unit, text, timeout))
-            if record:
-                write(folder, unit.name, records[-1].to_dict())
-    columns = ["unit", "text is the circuit", "seconds", "control"]
+    columns = ["unit", "RTL source and circuit are equivalent", "seconds", "control"]
     rows = [[r.unit, r.state, f"{r.seconds:.1f}", r.control] for r in records]
-    show([r.to_dict() for r in records], as_json, table("Texts", columns, rows, numbers=columns[2:3]))
+    show([r.to_dict() for r in records], as_json, table("RTL source", columns, rows, numbers=columns[2:3]))
     if not all(r.proven for r in records):
         raise SystemExit(1)
 
@@ -153,25 +157,24 @@ def _counterexample(found: dict[str, Any]) -> str:
     type=click.IntRange(2, 1_000_000),
     default=240,
     show_default=True,
-    help="Errors drawn of each UNIT for each seed.",
+    help="Mutants of each UNIT for each seed.",
 )
-@click.option("--seed", "seeds", type=SEED, multiple=True, help="Seeds of the errors; default: those of the records.")
+@click.option("--seed", "seeds", type=SEED, multiple=True, help="Seeds of the mutants; default: those of the records.")
 @click.option(
     "--timeout",
     type=Seconds(),
     metavar="SECONDS",
     help="Seconds for comparing one mutant with the circuit; default: 60.",
 )
-@click.option("--record", is_flag=True, help="Write the record, UNIT.json; manifests of vectors state it.")
-@click.option("--again", is_flag=True, help="Prove anew what the record of the same Verilog says to be equal.")
+@click.option("--record", is_flag=True, help="Write the record; manifests of vectors state its score.")
 @click.option(
-    "--to",
-    "folder",
-    type=_PATH,
-    help=f"Folder of the record; default: that of the kind in {PLACE}.",
+    "--again",
+    is_flag=True,
+    help="Decide again about mutants that are recorded as equivalent.",
 )
+@records_option
 @settings_option
-def grade(
+def mutate(
     names: tuple[str, ...],
     named: str,
     drawn: int,
@@ -183,25 +186,25 @@ def grade(
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Grade the vector suites of UNIT... by mutants.
+    """Measure the mutation score of UNIT's vector suites.
 
-    A mutant has one error put into the netlist, half of them in operators, half in gates; with --kind last, of a seed
-    that no suite was written with in sight; with --kind mapped, into the cells that it is mapped to, half of them nets
-    stuck at 0 or 1, half pairs of nets exchanged; with --kind constants, into a constant, half of them the next number,
-    half with a bit flipped. Give --seed again for more draws. Mutants proven to change nothing are left out; those of
-    which the record of the same Verilog says so are not proven again. Exit code 1 unless `corner` notices all others
-    and `smoke` at least 95 %.
+    A mutant is the netlist with one error, half of the mutants in operators, half in gates. With --kind held-out the
+    seed is one that was chosen when the suites were finished; with --kind mapped the errors are in mapped cells, half
+    of them nets stuck at 0 or 1, half exchanged nets; with --kind constants a constant is the next number or has a bit
+    flipped. A suite kills a mutant where an output differs. Equivalent mutants are proven and do not count. Exit code 1
+    unless `corner` kills all others and `smoke` at least 95 %.
 
     \b
-      fp9 grade cast_fp32
-      fp9 grade dot8_fp32_rvbna --timeout 600
-      fp9 grade cast_fp32 --again
-      fp9 grade cast_fp32 --kind last
-      fp9 grade cast_fp32 --kind mapped
-      fp9 grade cast_fp32 --kind constants
+      fp9 mutate cast_fp32
+      fp9 mutate dot8_fp32_rvbna --timeout 600
+      fp9 mutate cast_fp32 --again
+      fp9 mutate cast_fp32 --kind held-out
+      fp9 mutate cast_fp32 --kind mapped
+      fp9 mutate cast_fp32 --kind constants
     """
     with extra("sim"):
         from fp9_sim import mutants  # slow to load
+        from fp9_sim.records import home
     from fp9.vectors.grades import percent  # slow to load
 
     if named not in mutants.KINDS:
@@ -212,7 +215,7 @@ def grade(
     with progress_bar() as progress:
         for name in names:
             unit = load_unit(name, settings)
-            limit, records = timeout or mutants.EQUIVALENCE_SECONDS, folder or home() / kind.folder
+            limit, records = timeout or mutants.EQUIVALENCE_SECONDS, folder or home()
             known = frozenset() if again else mutants.proven(unit, kind, records)
             graded.append(
                 mutants.grade(unit, kind=kind, drawn=drawn, seeds=seeds, timeout=limit, proven=known, progress=progress)
@@ -224,9 +227,9 @@ def grade(
         for g in graded
         for s in g.suites
     ]
-    columns = ["unit", "suite", "operations", "drawn", "equal", "noticed", "missed", "share"]
+    columns = ["unit", "suite", "operations", "mutants", "equivalent", "killed", "survive", "score"]
     notes = [
-        f"{g.unit}: no suite notices {mutant.level} {mutant.change}; inputs that do: {inputs}"
+        f"{g.unit}: {mutant.level} {mutant.change} survives every suite; inputs that kill it: {inputs}"
         for g in graded
         for mutant, inputs in g.unnoticed
     ]
@@ -235,4 +238,4 @@ def grade(
         raise SystemExit(1)
 
 
-COMMANDS = (prove, grade)
+COMMANDS = (prove, mutate)

@@ -1,4 +1,4 @@
-"""Commands of exhaustive checking: sweep, coverage. They load their packages when called."""
+"""Commands of sweeps and functional coverage: sweep, coverage. They load their packages when called."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from fp9.cli.support import Command, UserError, extra, keeps, load_unit, progress_bar, settings_option, show, table
-from fp9.cli.words import UNIT
-from fp9_sim.records import HOME, PLACE, SWEEPS
+from fp9.cli.words import UNIT, Words
+from fp9_sim.cli.options import records_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,12 +23,7 @@ _PATH = click.Path(path_type=Path)
 
 @click.command(cls=Command)
 @click.argument("name", metavar="UNIT", type=UNIT)
-@click.option(
-    "--to",
-    "folder",
-    type=_PATH,
-    help=f"Folder of the record; default: {SWEEPS} in {PLACE}.",
-)
+@records_option
 @click.option("--shards", help="Shards FIRST:STOP only; the record adds them up.")
 @click.option("--count", type=click.IntRange(1), help="Random operations of a space too large for all inputs.")
 @click.option("--workers", type=click.IntRange(1), help="Processes; default: one for each core.")
@@ -138,42 +133,36 @@ def _operation(unit: Unit, text: str) -> dict[str, int]:
 
 
 @click.command(cls=Command)
-@click.option("--records", type=_PATH, default=HOME, show_default=True, help="Folder of records.")
-@click.option("--functional", is_flag=True, help="Draw functional.md instead.")
-def coverage(records: Path, functional: bool, as_json: bool) -> None:
-    """Draw the pages of what is checked.
+@click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
+@click.option("--suite", type=Words(("smoke", "corner")), default="corner", show_default=True, help="Suite of vectors.")
+@settings_option
+def coverage(names: tuple[str, ...], suite: str, settings: tuple[str, ...], as_json: bool) -> None:
+    """Measure the functional coverage of UNIT's vector suite.
 
-    coverage.md in the folder of records says for each unit of the catalogue what is swept, proven and graded;
-    mutants.md, how many errors of every kind its suites notice; functional.md, what its suites meet of the situations
-    that its spec has, with the outputs of the golden model.
+    The cover points follow from the specification; outputs are those of the golden model. `fp9 sim --coverage` measures
+    the same with the outputs of the circuit. Exit code 1 where `corner` misses a bin.
 
     \b
-      fp9 coverage
-      fp9 coverage --functional
+      fp9 coverage cast_fp32_ocp_rne
+      fp9 coverage fma_fp32_ocp --suite smoke
     """
-    if not records.is_dir():
-        raise UserError(f"folder {records} given for the records, and there is none; give the repository's")
-    if functional:
-        return _functional(records, as_json)
-    with extra("sim"):
-        from fp9_sim import mutants  # slow to load
-        from fp9_sim import sweeps as library
-    rows = library.coverage(records)
-    mutants.draw_page(records)
-    columns = list(library.COLUMNS)
-    shown = [{"complete": row.complete, **dict(zip(columns, (row.unit, *row.cells), strict=True))} for row in rows]
-    show(shown, as_json, table("Coverage", columns, [(row.unit, *row.cells) for row in rows]))
-
-
-def _functional(folder: Path, as_json: bool) -> None:
-    """Draw the page of functional coverage."""
     with extra("sim"):
         from fp9_sim import functional  # slow to load
-    rows = functional.draw(folder)
-    columns = list(functional.COLUMNS)
-    shown = [{**dict(zip(columns, row.cells, strict=True)), "holes": row.holes} for row in rows]
-    show(shown, as_json, table("Functional coverage", columns, [row.cells for row in rows], numbers=columns[1:]))
+    if suite not in functional.SUITES:
+        raise UserError(f"suite {suite!r} given; give {' or '.join(functional.SUITES)}")
+    measured = []
+    with progress_bar() as progress:
+        for done, name in enumerate(names):
+            progress(name, done, len(names))
+            measured.append(functional.measured(load_unit(name, settings), suite))
+    columns = ["unit", "suite", "operations", "bins", "excluded", "met"]
+    rows = [[m.unit, m.suite, f"{m.operations:,}", f"{m.bins:,}", f"{m.excluded:,}", f"{m.met:,}"] for m in measured]
+    holes = [f"not met: {line}" for m in measured for line in m.holes]
+    shown = table("Functional coverage", columns, rows, numbers=columns[2:])
+    show([m.to_dict() for m in measured], as_json, shown, *holes)
+    if suite == "corner" and any(m.met < m.bins for m in measured):
+        raise SystemExit(1)
 
 
 COMMANDS = (sweep, coverage)
-"""Commands of exhaustive checking."""
+"""Commands of sweeps and functional coverage."""

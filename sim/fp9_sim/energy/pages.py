@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from fp9.system.files import write_whole
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
 from fp9_rtl.synthesis.power import WIRE_LOADS
 from fp9_rtl.synthesis.report import changes, markdown_row, svg
-from fp9_sim.energy.study import COMMAND, LAYER, RANDOM, RECORD, UNITS, rows_of
+from fp9_sim.energy.study import COMMAND, LAYER, RANDOM, UNITS, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,13 +51,14 @@ digits' layer above.
 
 
 def write(record: Record, folder: Path) -> list[Path]:
-    """Write the record into a folder and, where it has every unit of the study, page and pictures; gives their paths.
+    """Write page and pictures of a record that has every unit of the study into a folder; gives their paths.
 
-    Raises OSError where they cannot be written.
+    Raises ValueError where a unit is missing, OSError where they cannot be written.
     """
-    texts = {RECORD: json.dumps(record, indent=1) + "\n"}
-    if UNITS.keys() <= record["units"].keys():
-        texts |= {"energy.md": page(record), **charts(record)}
+    missing = UNITS.keys() - record["units"].keys()
+    if missing:
+        raise ValueError(f"no energy of {', '.join(sorted(missing))} is recorded; run `{COMMAND}`")
+    texts = {"energy.md": page(record), **charts(record)}
     for name, text in texts.items():
         write_whole(folder / name, text)
     return [folder / name for name in texts]

@@ -7,6 +7,7 @@ that the page can be made again, and what is of an earlier circuit measured alon
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ from fp9.units import CATALOGUE, Cast, Dot, Fma, Quantiser, Unit
 from fp9_rtl import circuit_digest
 from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, library
 from fp9_rtl.synthesis.run import Progress
+from fp9_sim import records
 from fp9_sim.energy.data import Columns, operations
 from fp9_sim.energy.run import NOTE, measure
 from fp9_sim.provenance import provenance
@@ -28,11 +30,8 @@ from fp9_sim.records import EARLIER_CIRCUIT, NO_RECORD
 
 LAYER, RANDOM = "layer", "random"
 
-RECORD = "energy.json"
-"""The file of the record, in the folder of the page."""
-
-COMMAND = "fp9 energy --study --out docs/study"
-"""What makes the page."""
+COMMAND = "fp9 records update --hours 8 --claims form"
+"""What measures the units of the study."""
 
 
 @dataclass(frozen=True)
@@ -121,10 +120,12 @@ UNITS = {row.unit.name: row.unit for row in ROWS}
 @dataclass(frozen=True)
 class Part:
     """What was measured of a unit: an energy in each library over each kind of data, of which circuit, in how many
-    seconds."""
+    seconds; `libraries` are the digests of the libraries."""
 
     unit: str
+    spec: tuple[str, ...]
     circuit_sha256: str
+    libraries: dict[str, str]
     energies: tuple[dict[str, Any], ...]
     seconds: float
     provenance: dict[str, str]
@@ -140,7 +141,8 @@ def measured(unit: Unit, layer: Columns) -> Part:
         for kind, columns in data.items()
     )
     seconds = round(time.perf_counter() - started, 1)
-    return Part(unit.name, circuit_digest(unit), energies, seconds, provenance())
+    spec = tuple(unit.describe())
+    return Part(unit.name, spec, circuit_digest(unit), libraries(), energies, seconds, provenance())
 
 
 NOTHING: Mapping[str, Any] = {"units": {}}
@@ -151,7 +153,8 @@ def lacks(unit: Unit, record: Mapping[str, Any], circuit: str) -> str | None:
     """Why the record says nothing of a unit of the study whose circuit has this digest; None where it does."""
     if unit.name not in record["units"]:
         return NO_RECORD
-    return None if record["units"][unit.name]["circuit_sha256"] == circuit else EARLIER_CIRCUIT
+    known = record["units"][unit.name]
+    return None if (known["circuit_sha256"], known["libraries"]) == (circuit, libraries()) else EARLIER_CIRCUIT
 
 
 def run(
@@ -166,7 +169,7 @@ def run(
     `layer_of` gives a unit's operations in the layer, `training` is a record of recipes, without which nothing is said
     of accuracy. Raises as `measure` does.
     """
-    units = dict(_comparable(known))
+    units = dict(known["units"])
     for done, unit in enumerate(UNITS.values()):
         if lacks(unit, {"units": units}, circuit_digest(unit)):
             progress(unit.name, done, len(UNITS))
@@ -174,28 +177,18 @@ def run(
     return _record(units, training)
 
 
-def with_part(record: Mapping[str, Any], part: Part, training: Path | None) -> dict[str, Any]:
-    """A record with what was measured of a unit, and with the losses of the record of recipes."""
-    return _record({**_comparable(record), part.unit: asdict(part)}, training)
-
-
 def _record(units: Mapping[str, Any], training: Path | None) -> dict[str, Any]:
     return {
         "command": COMMAND,
         "note": NOTE,
-        "libraries": _libraries(),
         "losses": losses(json.loads(training.read_text())) if training else {},
         "units": {name: units[name] for name in UNITS if name in units},
     }
 
 
-def _comparable(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a record has of units; nothing of what was measured in other libraries than there are."""
-    of_these: Mapping[str, Any] = record["units"] if record.get("libraries") == _libraries() else {}
-    return of_these
-
-
-def _libraries() -> dict[str, str]:
+@functools.cache
+def libraries() -> dict[str, str]:
+    """The digests of the libraries that units are measured in. Raises MissingTool where one is not installed."""
     return {name: library(name).sha256 for name in SIDE_BY_SIDE}
 
 
@@ -208,18 +201,12 @@ def rows_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def read(folder: Path) -> Mapping[str, Any]:
-    """The record in a folder, `NOTHING` where there is none. Raises ValueError for a file that is no record."""
-    path = folder / RECORD
-    if not path.exists():
-        return NOTHING
-    try:
-        record: Any = json.loads(path.read_text())
-    except ValueError:
-        record = None
-    if not isinstance(record, dict) or not isinstance(record.get("units"), dict):
-        raise ValueError(f"{path} is no record of energies; write it anew with `{COMMAND} --again`")
-    return dict(record)
+def read(folder: Path, training: Path | None = None) -> dict[str, Any]:
+    """What the records in the folder of all records say of the units of the study, with the losses of a record of
+    recipes. Raises ValueError for a file that is no record.
+    """
+    known = ((name, records.read(folder, records.ENERGY, name)) for name in UNITS)
+    return _record({name: fields for name, fields in known if fields}, training)
 
 
 def losses(training: Mapping[str, Any]) -> dict[str, list[float]]:

@@ -3,7 +3,6 @@
 from fp9_sim.mutants.kept import keep, of_todays_suites, proven, read, standing, suite_digest
 from fp9_sim.mutants.kinds import KINDS, NETLIST, Kind
 from fp9_sim.mutants.mutation_run import EQUIVALENCE_SECONDS, REQUIRED, Grade, SuiteGrade, grade
-from fp9_sim.mutants.page import draw_page
 
 __all__ = [
     "EQUIVALENCE_SECONDS",
@@ -13,7 +12,6 @@ __all__ = [
     "Grade",
     "Kind",
     "SuiteGrade",
-    "draw_page",
     "grade",
     "keep",
     "of_todays_suites",

@@ -18,27 +18,28 @@ from fp9.vectors.grades import TABLE
 from fp9_rtl.tools.cache import load, store
 from fp9_sim import records
 from fp9_sim.mutants.draw import Mutant
-from fp9_sim.mutants.kinds import NETLIST, Kind
+from fp9_sim.mutants.kinds import KINDS, NETLIST, Kind
 from fp9_sim.mutants.mutation_run import REQUIRED, Grade
 from fp9_sim.provenance import model_digest
 
 SOURCE = Path(fp9.__file__).resolve().parents[2] / records.HOME
 """The records that lie with the source; beside an installed package there are none."""
 
-_NEEDED = {"verilog_sha256", "suites", "seeds"}
-
 
 def keep(graded: Grade, folder: Path) -> Path:
-    """Write the record of a unit; where it lies with the source, the model's table anew, too. Returns its path."""
-    path = records.write(folder, graded.unit, graded.to_dict())
-    if folder.resolve() == SOURCE / NETLIST.folder:
+    """Write the record of a unit into the folder of all records, and the model's table where that is the repository's.
+
+    Returns its path.
+    """
+    path = records.write(folder, KINDS[graded.kind].claim, graded.to_dict())
+    if folder.resolve() == SOURCE:
         write_whole(TABLE, table(folder))
     return path
 
 
 def read(folder: Path, unit: str, kind: Kind = NETLIST) -> dict[str, Any] | None:
-    """The record of a unit, or None where it has none. Raises ValueError for a file that is no record."""
-    return records.read(folder, unit, _NEEDED, f"grade --kind {kind.name}")
+    """The record of a unit in the folder of all records, or None. Raises ValueError for a file that is no record."""
+    return records.read(folder, kind.claim, unit)
 
 
 def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> frozenset[Mutant]:
@@ -46,7 +47,7 @@ def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> froz
     may have changed since, the circuit has not. None of a damaged record, which is there to be written anew.
     """
     try:
-        record = read(folder or SOURCE / kind.folder, unit.name, kind)
+        record = read(folder or SOURCE, unit.name, kind)
     except ValueError:
         return frozenset()
     digest = hashlib.sha256(fp9_rtl.verilog(unit).encode()).hexdigest()
@@ -61,7 +62,7 @@ def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple
     """The record of a unit in the folder of all records, and why it says nothing of the circuit, or of the suites, that
     the unit has today; None where it does. Raises ValueError for a file that is no record.
     """
-    record = read(folder / kind.folder, unit.name, kind)
+    record = read(folder, unit.name, kind)
     if record is None:
         return None, records.NO_RECORD
     if record.get("circuit_sha256") != circuit_digest:
@@ -89,7 +90,7 @@ def suite_digest(unit: Unit, suite: str) -> str:
 
 def table(folder: Path) -> str:
     """The table of all records in a folder, a unit a line. Raises ValueError for a file that is no record."""
-    units = sorted(path.stem for path in folder.glob("*.json"))
+    units = sorted(path.stem for path in (folder / NETLIST.claim).glob("*.json"))
     lines = [f"{json.dumps(unit)}: {json.dumps(_grades(folder, unit))}" for unit in units]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 

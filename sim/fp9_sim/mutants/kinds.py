@@ -9,12 +9,12 @@ from fp9.units import Unit
 from fp9_rtl.tools.yosys import yosys_version
 from fp9_sim.mutants import constants, draw, mapped
 from fp9_sim.mutants.draw import MutantSet
-from fp9_sim.records import CONSTANTS, GRADES, LAST, MAPPED
+from fp9_sim.records import MUTATION
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of errors: what they are, in words; the folder of its records; and the seeds that these are of.
+    """A kind of errors: what they are, in words; the claim of its records; and the seeds that these are of.
 
     `draw` takes a unit, the Verilog of its circuit, one of the `levels`, how many and seeds, and gives the mutants of
     one seed after the other. `tools` are, by name, the versions of what decides which mutants a seed draws.
@@ -22,7 +22,7 @@ class Kind:
 
     name: str
     says: str
-    folder: str
+    claim: str
     levels: tuple[str, ...]
     seeds: tuple[int, ...]
     draw: Callable[[Unit, str, str, int, tuple[int, ...]], Iterator[MutantSet]]
@@ -41,7 +41,7 @@ def _of_mapping() -> dict[str, str]:
 NETLIST = Kind(
     "netlist",
     "single errors in its operators and in its gates",
-    GRADES,
+    MUTATION["netlist"],
     draw.LEVELS,
     (1, 2, 3),
     draw.draw,
@@ -50,9 +50,9 @@ NETLIST = Kind(
 
 DRAWN_LAST = replace(
     NETLIST,
-    name="last",
+    name="held-out",
     says="single errors of a seed that was drawn when the suites were finished",
-    folder=LAST,
+    claim=MUTATION["held-out"],
     seeds=(41,),
 )
 """What a suite misses here it was not written for. One that is written for it has to be asked by another seed."""
@@ -65,7 +65,7 @@ KINDS = {
         Kind(
             "mapped",
             "nets stuck at 0 or 1, and pairs of nets exchanged, after its mapping to library cells",
-            MAPPED,
+            MUTATION["mapped"],
             mapped.LEVELS,
             (1,),
             mapped.draw,
@@ -74,7 +74,7 @@ KINDS = {
         Kind(
             "constants",
             "wrong constants in its circuit as it is written: the next number, or one with a bit flipped",
-            CONSTANTS,
+            MUTATION["constants"],
             constants.LEVELS,
             (1,),
             constants.draw,

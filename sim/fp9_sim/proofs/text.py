@@ -20,10 +20,10 @@ from typing import Any
 import fp9_rtl
 from fp9.system.missing import MissingTool
 from fp9.units import Unit
-from fp9_rtl.components import build
 from fp9_rtl.export.text.circuits.digest import code_digest
-from fp9_rtl.tools.rtlil import WITHOUT_PROCESSES, to_rtlil
 from fp9_rtl.tools.yosys import run_yosys
+from fp9_sim.netlists import aiger
+from fp9_sim.netlists.aiger import GRAPH
 from fp9_sim.netlists.solvers.abc import limited, program
 from fp9_sim.netlists.solvers.solver import State
 from fp9_sim.provenance import provenance
@@ -31,22 +31,7 @@ from fp9_sim.provenance import provenance
 TEXT_SECONDS = 900.0
 """Limit of one comparison."""
 
-# A text multiplies in the width of the result, a circuit in those of the factors: narrowed, both become the same gates.
-_GRAPH = """\
-async2sync
-setundef -zero
-setattr -unset init w:*
-zinit -all
-opt -nodffe -nosdff
-wreduce t:$mul
-techmap
-opt -nodffe -nosdff
-dffunmap
-aigmap
-opt_clean
-write_aiger {file}
-"""
-_TEXT = "read_verilog -sv {name}.v\nhierarchy -check -top {top}\nproc\nflatten\n" + _GRAPH
+_TEXT = "read_verilog -sv {name}.v\nhierarchy -check -top {top}\nproc\nflatten\n" + GRAPH
 _CHANGES = (("+", "-"), ("^", "&"), ("|", "&"), ("?", "== 1'b1 ? 1'b0 :"))
 """Operators of a text, and what a control has in their place."""
 
@@ -87,8 +72,7 @@ def prove_text(unit: Unit, verilog: str | None = None, timeout: float = TEXT_SEC
     text = fp9_rtl.verilog(unit) if verilog is None else verilog
     with tempfile.TemporaryDirectory(prefix="fp9-text-") as name:
         folder = Path(name)
-        (folder / "unit.il").write_text(to_rtlil(build(unit), unit.name))
-        run_yosys(WITHOUT_PROCESSES + _GRAPH.format(file="circuit.aig"), folder)
+        (folder / "circuit.aig").write_bytes(aiger.of_unit(unit))
         started = time.perf_counter()
         state = _compared(unit, text, "text", folder, timeout)
         seconds = time.perf_counter() - started

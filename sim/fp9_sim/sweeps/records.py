@@ -1,47 +1,101 @@
-"""The signed-off record of a unit's sweeps: `NAME.json`, a list of runs that only grows."""
+"""The record of a unit's sweeps, a list of runs that only grows, and what its runs add up to."""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fp9.system.files import write_whole
-from fp9_sim.records import path_of
+from fp9.units import Unit
+from fp9_sim.records import SWEEP, read, write
+from fp9_sim.sweeps.plan import Plan
 
-Record = dict[str, Any]
+Run = dict[str, Any]
 
-
-def add(folder: Path, name: str, record: Record) -> Path:
-    """Add a run to the record of a unit; one that is in there already replaces itself. Returns the record's path."""
-    path = path_of(folder, name)
-    with _locked(folder):
-        others = [kept for kept in read(path) if kept["run"] != record["run"]] if path.exists() else []
-        write_whole(path, json.dumps([*others, record], indent=1) + "\n")
-    return path
+_PROVENANCE = ("date", "command", "revision", "fp9", "yosys", "python", "verilator")
 
 
-def read(path: Path) -> list[Record]:
-    """The runs of a record. Raises ValueError for a file that is none, OSError where it cannot be read."""
-    try:
-        runs = json.loads(path.read_text())
-        if all(run.keys() >= _NEEDED for run in runs) and isinstance(runs, list):
-            return runs
-    except (ValueError, AttributeError, TypeError):
-        pass
-    raise ValueError(f"{path} is no record of sweeps; remove it or give another folder")
+def add(folder: Path, unit: str, run: Run) -> Path:
+    """Add a run to the record of a unit in the folder of all records, in place of the same run; returns its path."""
+    with _locked(folder / SWEEP):
+        kept = read(folder, SWEEP, unit)
+        others = [one for one in kept["runs"] if one["run"] != run["run"]] if kept else []
+        return write(folder, SWEEP, of_runs(unit, [*others, run]))
 
 
-_NEEDED = {"run", "spec", "kind", "space", "shards", "first", "stop", "count", "mismatches", "verilog_sha256"}
+def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
+    """The fields of the record of some runs: its circuit and provenance are those of the last one."""
+    last = runs[-1]
+    return {
+        "unit": unit,
+        "spec": last["spec"],
+        "circuit_sha256": last["circuit_sha256"],
+        "seconds": round(sum(run["seconds"] for run in runs), 1),
+        "provenance": {name: last[name] for name in _PROVENANCE if name in last},
+        "runs": runs,
+    }
+
+
+@dataclass(frozen=True)
+class Swept:
+    """The runs of some circuits of a unit; `earlier` where the record has runs of others."""
+
+    plan: Plan
+    runs: tuple[Run, ...]
+    earlier: bool
+
+    @property
+    def mismatches(self) -> int:
+        return sum(run["mismatches"] for run in self.runs)
+
+    @property
+    def enumerated(self) -> int:
+        """Inputs that some run has met by enumeration, each once."""
+        return sum(_union([run for run in self.runs if run["kind"] == "exhaustive"], self.plan))
+
+    @property
+    def sampled(self) -> int:
+        """Operations of the longest stratified run."""
+        return max((run["count"] for run in self.runs if run["kind"] == "stratified"), default=0)
+
+    @property
+    def share(self) -> float:
+        """Share of the input space that is met; 0 where it is not enumerated."""
+        return self.enumerated / self.plan.space if self.plan.exhaustive else 0.0
+
+
+def swept(unit: Unit, folder: Path, forms: Collection[str] | None) -> Swept:
+    """The sweeps of a unit by the record in `folder`: of circuits of these forms, of any circuit for None.
+
+    Raises ValueError for a file that is no record.
+    """
+    kept = read(folder, SWEEP, unit.name)
+    every = kept["runs"] if kept else []
+    runs = tuple(
+        run for run in every if forms is None or (run["circuit_sha256"] in forms and run["spec"] == unit.describe())
+    )
+    return Swept(Plan(unit), runs, len(every) > len(runs))
+
+
+def _union(runs: list[Run], plan: Plan) -> list[int]:
+    """Operations of each stretch of the enumeration that some run has met; what several met counts once."""
+    spans = sorted((run["first"] * run["shard_size"], run["stop"] * run["shard_size"]) for run in runs)
+    lengths, reached = [], 0
+    for start, stop in spans:
+        stop = min(stop, plan.space)
+        lengths.append(max(0, stop - max(start, reached)))
+        reached = max(reached, stop)
+    return lengths
 
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """One process at a time changes the records of a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
     file = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)

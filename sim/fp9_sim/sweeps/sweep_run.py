@@ -15,7 +15,7 @@ import fp9_rtl
 from fp9.units import Unit
 from fp9_sim.batch.unit import Verilated, verilated
 from fp9_sim.provenance import model_digest, provenance
-from fp9_sim.records import SWEEPS, home
+from fp9_sim.records import SWEEP, home
 from fp9_sim.simulators.find import verilator
 from fp9_sim.sweeps import checkpoint, executors, records
 from fp9_sim.sweeps.plan import Plan
@@ -54,7 +54,7 @@ def sweep(
 ) -> Sweep:
     """Run the chosen shards of a plan (all of them by default) and add what was found to the record in `folder`.
 
-    None means that of the repository where one stands in it, else `build/verification/sweeps`.
+    None means the folder of all records, `home()`.
 
     Finished shards are kept beside the record until the sweep is complete: after a kill the same call goes on from
     there. `verilog` is swept in place of the generated text. The work is done by `workers` processes (one for each
@@ -66,9 +66,9 @@ def sweep(
     text = fp9_rtl.verilog(plan.unit) if verilog is None else verilog
     shards = range(plan.shards) if chosen is None else chosen
     dut = verilated(plan.unit, threads=1, verilog=text, operations=plan.operations)
-    folder = home() / SWEEPS if folder is None else Path(folder)
+    folder = home() if folder is None else Path(folder)
     started = time.perf_counter()
-    with checkpoint.opened(folder / f".{plan.unit.name}-{_key(plan, shards, text)}.jsonl") as kept:
+    with checkpoint.opened(folder / SWEEP / f".{plan.unit.name}-{_key(plan, shards, text)}.jsonl") as kept:
         before = sum(result.count for result in kept.done.values())
         left = [Task(plan, text, index) for index in shards if index not in kept.done]
         found = executors.run(run_shard, left, workers or len(os.sched_getaffinity(0)), scheduler)

@@ -12,7 +12,8 @@ from tests.support.cells import needs_cells
 
 from fp9.units import Unit
 from fp9_rtl import circuit_digest
-from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, library
+from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE
+from fp9_sim import records
 from fp9_sim.energy import pages, study
 from fp9_sim.energy.run import NOTE
 
@@ -33,16 +34,19 @@ def energies(unit: str) -> list[dict[str, Any]]:
     return [fixed | {"library": name, "data": data} | figures | total for name, data in pairs]
 
 
+def part(unit: Unit) -> study.Part:
+    """A measurement of the circuit that a unit has."""
+    spec, figures = tuple(unit.describe()), tuple(energies(unit.name))
+    provenance = {"date": "2026-01-02", "command": "fp9 records update"}
+    return study.Part(unit.name, spec, circuit_digest(unit), study.libraries(), figures, 1.0, provenance)
+
+
 @pytest.fixture(scope="module")
 def record() -> dict[str, Any]:
     """A record of every unit of the study, of the circuits that the units have."""
-    units = {
-        name: asdict(study.Part(name, circuit_digest(unit), tuple(energies(name)), 1.0, {}))
-        for name, unit in study.UNITS.items()
-    }
+    units = {name: asdict(part(unit)) for name, unit in study.UNITS.items()}
     losses = {row.recipe: [0.001, 0.002, 0.003] for row in study.ROWS if row.recipe}
-    libraries = {name: library(name).sha256 for name in SIDE_BY_SIDE}
-    return {"command": study.COMMAND, "note": NOTE, "libraries": libraries, "losses": losses, "units": units}
+    return {"command": study.COMMAND, "note": NOTE, "losses": losses, "units": units}
 
 
 with_libraries = needs_cells(*SIDE_BY_SIDE)
@@ -54,27 +58,33 @@ def test_units_of_other_circuits_alone_are_measured_again(
     record: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changed, other = list(study.UNITS)[3:5]
-    part = {**record["units"][changed], "circuit_sha256": "0" * 64}
-    known = {**record, "units": {**record["units"], changed: part}}
+    earlier = {**record["units"][changed], "circuit_sha256": "0" * 64}
+    known = {**record, "units": {**record["units"], changed: earlier}}
     del known["units"][other]
     asked: list[str] = []
 
     def again(unit: Unit, layer: object) -> study.Part:
         asked.append(unit.name)
-        return study.Part(unit.name, circuit_digest(unit), tuple(energies(unit.name)), 1.0, {})
+        return part(unit)
 
     monkeypatch.setattr(study, "measured", again)
     found = study.run(lambda unit: {}, known)
     assert asked == [changed, other]
     assert pages.page(found | {"losses": record["losses"]}) == pages.page(record)
-    assert study.run(lambda unit: {}, known | {"libraries": {}})["losses"] == {}
+    others = {name: fields | {"libraries": {}} for name, fields in record["units"].items()}
+    study.run(lambda unit: {}, {"units": others})
     assert asked[2:] == list(study.UNITS), "figures of other libraries do not stand beside these"
 
 
-def test_a_record_that_is_none_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / study.RECORD).write_text('{"rows": []}')
-    with pytest.raises(ValueError, match="is no record of energies; write it anew with"):
-        study.read(tmp_path)
+@with_libraries
+def test_records_of_units_are_read_together(tmp_path: Path) -> None:
+    unit = study.ROWS[4].unit
+    records.write(tmp_path, records.ENERGY, asdict(part(unit)))
+    found = study.read(tmp_path)
+    assert list(found["units"]) == [unit.name]
+    assert study.lacks(unit, found, circuit_digest(unit)) is None
+    with pytest.raises(ValueError, match=r"no energy of .* is recorded; run `fp9 records update"):
+        pages.write(found, tmp_path)
 
 
 @pytest.mark.slow

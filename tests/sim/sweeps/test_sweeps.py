@@ -11,16 +11,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from tests.sim.support.standins import combinational
 
-from fp9.cli import main
+import fp9_rtl
 from fp9.golden import evaluate
 from fp9.suites import inputs_of
 from fp9.units import CATALOGUE, Mac, MacOp
 from fp9.vectors import sets as vectors
 from fp9_sim import check, verilated
-from fp9_sim.sweeps import COLUMNS, Plan, coverage, executors, parse_range, shrink, sweep
+from fp9_sim.sweeps import Plan, executors, parse_range, shrink, sweep, swept
 from fp9_sim.sweeps import checkpoint as checkpoints
 from fp9_sim.sweeps.plan import STREAMS
 from fp9_sim.sweeps.shard import Task, run_shard
@@ -103,8 +102,8 @@ def test_a_sweep_adds_a_line_to_the_record_and_leaves_no_checkpoint(tmp_path: Pa
         found = sweep(PLAN, chosen, folder=tmp_path, workers=1)
         assert found.passed
         assert found.simplest == ()
-    assert [path.name for path in tmp_path.iterdir()] == ["decoder_hif8.json"]
-    runs = json.loads(found.path.read_text())
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*")] == ["sweep/decoder_hif8.json"]
+    runs = json.loads(found.path.read_text())["result"]["runs"]
     assert [run["count"] for run in runs] == [80, 176]
     assert runs[0]["spec"] == UNIT.describe()
     assert {"revision", "date", "command", "verilator", "verilog_sha256"} <= runs[0].keys()
@@ -155,7 +154,7 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     folder = tmp_path / "records"
     killed = subprocess.run([sys.executable, program, verilog, folder], check=False)
     assert killed.returncode == -signal.SIGKILL
-    (journal,) = folder.iterdir()
+    (journal,) = (folder / "sweep").iterdir()
     assert len(journal.read_text().splitlines()) == 1 + 7
     resumed: list[int] = []
     found = sweep(
@@ -257,51 +256,18 @@ def test_a_sequence_shrinks_to_what_the_failure_needs() -> None:
     assert simplest[-1] == {**dict.fromkeys(simplest[-1], 0), "op": MacOp.HOLD}
 
 
-# --- the page -------------------------------------------------------------------------------------------------------
+# --- what the runs of a record add up to ------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_the_page_adds_up_the_runs_of_todays_circuit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_runs_of_todays_circuit_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fp9_rtl.verilog", lambda unit: HEALTHY)
-    folder = tmp_path / "sweeps"
+    form = fp9_rtl.circuit_digest(UNIT)
     for chosen in (range(0, 4), range(2, 8)):
-        sweep(PLAN, chosen, folder=folder, workers=1)
-    (half,) = coverage(tmp_path, [UNIT])
-    assert half.cells[1:4] == ("128 enumerated", "50 %", "0")
-    sweep(PLAN, range(8, 16), folder=folder, workers=1)
-    (row,) = coverage(tmp_path, [UNIT])
-    assert row.complete
-    assert "| decoder_hif8 | 256 | 256 enumerated | 100 % | 0 |" in (tmp_path / "coverage.md").read_text()
-    monkeypatch.setattr("fp9_rtl.circuit_digest", lambda unit: "another circuit")
-    (row,) = coverage(tmp_path, [UNIT])
-    assert row.cells[1] == "earlier circuit"
-    assert not row.complete
-
-
-@pytest.mark.slow
-def test_the_command_shows_the_columns_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fp9_sim.sweeps.coverage", lambda records: coverage(records, [UNIT]))
-    done = CliRunner().invoke(main, ["coverage", "--records", str(tmp_path), "--json"])
-    assert done.exit_code == 0, done.output
-    (row,) = json.loads(done.output)
-    assert [name for name in row if name != "complete"] == list(COLUMNS)
-    assert f"| {' | '.join(COLUMNS)} |" in (tmp_path / "coverage.md").read_text()
-
-
-def test_a_grade_counts_for_the_circuit_and_the_suite_that_it_was_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("fp9_rtl.circuit_digest", lambda unit: "this circuit")
-    suites = [
-        {"suite": suite, "sha256": vectors.digest(vectors.generate(UNIT, suite)), "survivors": [{}], "rate": rate}
-        for suite, rate in (("smoke", 0.5), ("corner", 0.9995))
-    ]
-    record = {"verilog_sha256": "0" * 64, "circuit_sha256": "this circuit", "seeds": [1], "suites": suites}
-    path = tmp_path / "grades" / f"{UNIT.name}.json"
-    path.parent.mkdir()
-    path.write_text(json.dumps(record))
-    assert coverage(tmp_path, [UNIT])[0].cells[-3:-1] == ("99.9 %", "50.0 %"), "one mutant missed is not 100.0 %"
-    path.write_text(json.dumps({**record, "suites": [{**suites[0], "sha256": "0" * 64}, suites[1]]}))
-    assert coverage(tmp_path, [UNIT])[0].cells[-3] == "earlier suite"
-    path.write_text(json.dumps({**record, "circuit_sha256": "another circuit"}))
-    assert coverage(tmp_path, [UNIT])[0].cells[-3] == "earlier circuit"
+        sweep(PLAN, chosen, folder=tmp_path, workers=1)
+    half = swept(UNIT, tmp_path, {form})
+    assert (half.enumerated, half.share, half.mismatches, half.earlier) == (128, 0.5, 0, False)
+    sweep(PLAN, range(8, 16), folder=tmp_path, workers=1)
+    assert swept(UNIT, tmp_path, {form}).share == 1
+    other = swept(UNIT, tmp_path, {"0" * 64})
+    assert (other.runs, other.share, other.earlier) == ((), 0, True)

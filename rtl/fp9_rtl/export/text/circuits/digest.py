@@ -1,7 +1,8 @@
-"""What a circuit is, apart from every name and the text that it is written in: one number. And what a text is.
+"""Digests of a circuit, of its form and of a canonical form, and of the code of a Verilog text.
 
-Two circuits have the same digest where their ports have the same names and the same cells stand behind them, connected
-alike. Names inside, modules, the order of the netlist and cells that nothing reads count for nothing.
+Two circuits have the same form where their ports have the same names and the same cells drive them, connected alike.
+Names of nets, modules, the order of the netlist and cells that nothing reads do not count. The canonical digest also
+ignores the order of the operands of commutative cells.
 """
 
 from __future__ import annotations
@@ -87,3 +88,112 @@ class _Walk:
 
     def _said(self, bits: list[Any]) -> str:
         return ",".join(bit if isinstance(bit, str) else self._names[bit] for bit in bits)
+
+
+# --- the canonical digest ---------------------------------------------------------------------------------------------
+
+_COMMUTATIVE = {
+    f"${name}" for name in ["add", "mul", "and", "or", "xor", "xnor", "eq", "ne", "eqx", "nex", "logic_and", "logic_or"]
+}
+_SIGNED = ("A_SIGNED", "B_SIGNED", "A_WIDTH", "B_WIDTH")
+
+
+def canonical_digest(words: Mapping[str, Any]) -> str:
+    """SHA-256 of a circuit in which the operands of commutative cells have no order.
+
+    A register is what it holds at reset and the term of cells that drives it. Terms are refined clock by clock: two
+    circuits of n registers each that agree for 2 n + 1 clocks agree at every clock, as for finite automata (Moore).
+    """
+    return _Terms(words).digest()
+
+
+class _Terms:
+    """The term of every bit: a digest of the cells that drive it, from the inputs and registers on."""
+
+    def __init__(self, words: Mapping[str, Any]) -> None:
+        self._ports = dict(sorted(words["ports"].items()))
+        self._initial = {
+            bit: value
+            for net in words["netnames"].values()
+            if "init" in net["attributes"]
+            for bit, value in zip(net["bits"], reversed(net["attributes"]["init"]), strict=False)
+        }
+        self._inputs = {
+            bit: f"{name}.{i}"
+            for name, port in self._ports.items()
+            if port["direction"] == "input"
+            for i, bit in enumerate(port["bits"])
+        }
+        self._cells = list(words["cells"].values())
+        self._registers = [cell for cell in self._cells if "Q" in cell["connections"]]
+        self._order = self._sorted()
+
+    def digest(self) -> str:
+        """The digest of the outputs after as many clocks as tell registers apart, or as change a term."""
+        held = {id(cell): _hash("register", self._start(cell)) for cell in self._registers}
+        clocks = 2 * len(self._registers) + 1
+        for _ in range(clocks):
+            terms = self._evaluated(held)
+            following = {id(cell): _hash(self._start(cell), self._term(cell, terms)) for cell in self._registers}
+            if following == held:
+                break
+            held = following
+        terms = self._evaluated(held)
+        outputs = [
+            f"{name} {_bits(terms, port['bits'])}"
+            for name, port in self._ports.items()
+            if port["direction"] == "output"
+        ]
+        return hashlib.sha256("\n".join([f"{len(self._registers)} registers", *outputs]).encode()).hexdigest()
+
+    def _start(self, register: Any) -> str:
+        """The register's value at reset, bit by bit."""
+        return "".join(str(self._initial.get(bit, "x")) for bit in register["connections"]["Q"])
+
+    def _evaluated(self, held: Mapping[int, str]) -> dict[Any, str]:
+        """The term of every bit where registers have the terms `held`."""
+        terms: dict[Any, str] = dict(self._inputs)
+        for cell in self._registers:
+            terms.update({bit: f"{held[id(cell)]}.{i}" for i, bit in enumerate(cell["connections"]["Q"])})
+        for cell in self._order:
+            term = self._term(cell, terms)
+            terms.update({bit: f"{term}.{i}" for i, bit in enumerate(cell["connections"]["Y"])})
+        return terms
+
+    def _term(self, cell: Any, terms: Mapping[Any, str]) -> str:
+        """The term of a cell; operands of a commutative one in the order of their digests."""
+        parameters, connections = cell["parameters"], cell["connections"]
+        operands = [(p, bits) for p, bits in sorted(connections.items()) if p not in _OUTPUTS]
+        if cell["type"] in _COMMUTATIVE:
+            pair = sorted(f"{int(parameters[f'{p}_SIGNED'], 2)}({_bits(terms, bits)})" for p, bits in operands)
+            rest = {name: value for name, value in parameters.items() if name not in _SIGNED}
+        else:
+            pair = [f"{p}({_bits(terms, bits)})" for p, bits in operands]
+            rest = parameters
+        return _hash(cell["type"], *(f"{name}={int(value, 2)}" for name, value in sorted(rest.items())), *pair)
+
+    def _sorted(self) -> list[Any]:
+        """The cells without a clock, each behind those that drive it."""
+        driver = {bit: cell for cell in self._cells for bit in cell["connections"].get("Y", ())}
+        order: list[Any] = []
+        entered: set[int] = set()
+        for start in self._cells:
+            pending = [(start, False)]
+            while pending:
+                cell, left = pending.pop()
+                if left:
+                    order.append(cell)
+                elif id(cell) not in entered and "Y" in cell["connections"]:
+                    entered.add(id(cell))
+                    pending.append((cell, True))
+                    inputs = [b for p, bits in cell["connections"].items() if p not in _OUTPUTS for b in bits]
+                    pending += [(driver[bit], False) for bit in inputs if bit in driver]
+        return order
+
+
+def _bits(terms: Mapping[Any, str], bits: list[Any]) -> str:
+    return ",".join(bit if isinstance(bit, str) else terms[bit] for bit in bits)
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.blake2b(" ".join(parts).encode(), digest_size=16).hexdigest()

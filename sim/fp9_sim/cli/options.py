@@ -1,0 +1,19 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+def records_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The option for the folder of all records, as `folder`."""
+    return click.option(
+        "--records",
+        "folder",
+        type=click.Path(path_type=Path),
+        help="Folder of all records; default: records, where the current folder has it, else build/records.",
+    )(function)

@@ -1,0 +1,229 @@
+"""Commands of records: status, update, verify. They load their packages when called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fp9.cli.support import (
+    SEED,
+    Command,
+    Group,
+    Seconds,
+    UserError,
+    extra,
+    keeps,
+    load_unit,
+    progress_bar,
+    settings_option,
+    show,
+    table,
+)
+from fp9.cli.words import UNIT, Words
+from fp9_sim.cli.options import records_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fp9_sim.evidence import Claim, Item
+
+_ABOUT = ("function", "form", "all")
+
+
+@click.group(cls=Group)
+def records() -> None:
+    """Show, update and verify the records of what was measured.
+
+    A claim about a unit's function (sweep, proof) stays valid for every circuit that is proven equivalent. A claim
+    about the form of its circuit (mutation, area, energy) is measured again when the circuit changes.
+    """
+
+
+def _claims_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(
+        "--claims",
+        "about",
+        type=Words(_ABOUT),
+        default="all",
+        show_default=True,
+        help="Claims about the function of a circuit, its form, or all.",
+    )
+
+
+@records.command(cls=Command)
+@click.argument("names", metavar="[UNIT]...", nargs=-1, type=UNIT)
+@_claims_option()
+@records_option
+@click.option("--every", is_flag=True, help="Show valid records, too.")
+def status(names: tuple[str, ...], about: str, folder: Path | None, every: bool, as_json: bool) -> None:
+    """List records that are stale or missing, with their cost.
+
+    The records of each UNIT (default: the catalogue) are valid, joined by proof, stale, missing, or say that the claim
+    fails. A unit is certified where every claim holds.
+
+    \b
+      fp9 records status
+      fp9 records status fma_fp32_ocp --every
+    """
+    _known(about)
+    items = _items(names, about, _place(folder))
+    with extra("sim"):
+        from fp9_sim import evidence  # slow to load
+    shown = [item for item in items if every or not item.finding.holds]
+    rows = [[i.unit.name, i.claim.name, i.claim.about, i.finding.state.value, i.finding.why, _cost(i)] for i in shown]
+    columns = ["unit", "claim", "about", "state", "why", "seconds"]
+    units = {item.unit.name for item in items}
+    lines = [f"{len(evidence.certified(items))} of {len(units)} units are certified", evidence.summary(items)]
+    show([item.to_dict() for item in items], as_json, table("Records", columns, rows, numbers=["seconds"]), *lines)
+
+
+@records.command(cls=Command)
+@click.argument("names", metavar="[UNIT]...", nargs=-1, type=UNIT)
+@_claims_option()
+@click.option("--hours", type=float, help="Measure what is stale or missing, for so many hours.")
+@click.option("--jobs", "workers", type=click.IntRange(1), help="Processes; default: one for each core.")
+@click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers do the work.")
+@click.option(
+    "--timeout",
+    "limit",
+    type=Seconds(),
+    metavar="SECONDS",
+    default=600.0,
+    show_default=True,
+    help="Seconds for one comparison of circuits and for one case of a proof.",
+)
+@records_option
+def update(
+    names: tuple[str, ...],
+    about: str,
+    hours: float | None,
+    workers: int | None,
+    scheduler: str | None,
+    limit: float,
+    folder: Path | None,
+    as_json: bool,
+) -> None:
+    """Bring records up to date.
+
+    Circuits of UNIT... (default: the catalogue) whose function claims are stale are compared with the certified
+    circuits: an equivalence proof makes the claims valid again. With --hours the rest is measured, missing records
+    first, the cheapest first. An update that was stopped goes on when the same command is run again. Exit code 1 where
+    a record could not be made.
+
+    \b
+      fp9 records update --claims function
+      fp9 records update fma_fp32_ocp --hours 2
+      fp9 records update --hours 8 --scheduler tcp://10.0.0.1:8786
+    """
+    if hours is not None and not 0 < hours < float("inf"):
+        raise ValueError(f"hours {hours:g} given; give a number of hours above 0")
+    _known(about)
+    place = _place(folder)
+    with extra("sim"):
+        from fp9_sim import evidence  # slow to load
+    keeps("the records that were made are kept, and the shards of a sweep; run the same command again for the others")
+    items = _items(names, about, place)
+    with progress_bar() as progress:
+        options: dict[str, Any] = {"limit": limit, "workers": workers, "scheduler": scheduler, "progress": progress}
+        compared = list(evidence.joined(items, place, **options))
+        if any(found and found.proven for _, found in compared):
+            items = _items(names, about, place)
+        ended = list(evidence.update(items, place, hours=hours, **options)) if hours else []
+    left = _items(names, about, place) if ended else items
+    pairs = [
+        [unit.name, found.state.value, found.control.value, found.tool, f"{found.seconds:.1f}"]
+        if found
+        else [unit.name, "no certified circuit", "", "", ""]
+        for unit, found in compared
+    ]
+    made = [[e.item.unit.name, e.item.claim.name, f"{e.seconds:.1f}", e.complaint or str(e.path)] for e in ended]
+    result = {
+        "compared": [{"unit": row[0], "state": row[1], "control": row[2]} for row in pairs],
+        "made": [end.to_dict() for end in ended],
+        "left": [item.to_dict() for item in left if not item.finding.holds],
+    }
+    columns = ["unit", "equivalence", "control", "tool", "seconds"]
+    tables = [table("Compared with certified circuits", columns, pairs, numbers=["seconds"])] if pairs else []
+    if made:
+        tables.append(table("Measured", ["unit", "claim", "seconds", "record"], made, numbers=["seconds"]))
+    show(result, as_json, *tables, evidence.summary(left))
+    if any(end.path is None for end in ended):
+        raise SystemExit(1)
+
+
+@records.command(cls=Command)
+@click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Chooses operations, case and mutants.")
+@click.option(
+    "--timeout",
+    "limit",
+    type=Seconds(),
+    metavar="SECONDS",
+    default=30.0,
+    show_default=True,
+    help="Seconds for the case.",
+)
+@settings_option
+def verify(names: tuple[str, ...], seed: int, limit: float, settings: tuple[str, ...], as_json: bool) -> None:
+    """Repeat a sample of the evidence of UNIT....
+
+    The corner suite and random operations run on the Verilog against the golden model, some results are computed again
+    by the reference model, one case of the proof is decided with a control that must be refuted, and the suite must
+    kill some mutants. Exit code 1 where one of them fails.
+
+    \b
+      fp9 records verify fma_dlfloat16_hfp8
+      fp9 records verify cast_fp32_ocp_rne --seed 7
+    """
+    with extra("sim"):
+        from fp9_sim import evidence  # slow to load
+    found = []
+    with progress_bar() as progress:
+        for done, unit in enumerate(load_unit(name, settings) for name in names):
+            progress(unit.name, done, len(names))
+            found += [(unit.name, sample) for sample in evidence.samples(unit, seed, limit)]
+    ends = {None: "not decided", True: "passed", False: "FAILED"}
+    rows = [[name, sample.what, ends[sample.passed], f"{sample.seconds:.1f}", sample.found] for name, sample in found]
+    record = [{"unit": name, **sample.to_dict()} for name, sample in found]
+    show(record, as_json, table("Verified", ["unit", "sample", "end", "seconds", "found"], rows, numbers=["seconds"]))
+    if any(sample.passed is False for _, sample in found):
+        raise SystemExit(1)
+
+
+def _known(about: str) -> None:
+    """Raise UserError for a choice of claims that there is none of."""
+    if about not in _ABOUT:
+        raise UserError(f"claims {about!r} given; give {', '.join(_ABOUT)}")
+
+
+def _place(folder: Path | None) -> Path:
+    """The folder of all records. Raises UserError, with the places that were searched, where there is none."""
+    with extra("sim"):
+        from fp9_sim.records import HOME  # slow to load
+    place = folder or HOME
+    if folder is None and not place.is_dir():
+        raise UserError(f"no folder {place.absolute()}; run in a checkout of fp9 or give --records FOLDER")
+    return place
+
+
+def _items(names: tuple[str, ...], about: str, place: Path) -> list[Item]:
+    """The state of the records of units, those of the catalogue where none is named."""
+    with extra("sim"):
+        from fp9_sim import evidence  # slow to load
+    claims: Sequence[Claim] = [claim for claim in evidence.CLAIMS if about in (claim.about, "all")]
+    units = [load_unit(name, ()) for name in names] or None
+    with progress_bar() as progress:
+        return evidence.status(units, place, claims, progress)
+
+
+def _cost(item: Item) -> str:
+    """The seconds that a record takes, of one that has to be measured."""
+    if not item.pending:
+        return ""
+    return "unknown" if item.seconds is None else f"{item.seconds:,.0f}"
+
+
+COMMANDS = (records,)
+"""The group of commands on records."""

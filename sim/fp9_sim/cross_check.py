@@ -1,0 +1,44 @@
+"""Cross-check of a unit's vectors by the independent reference model, in exact fractions.
+
+A kernel and a circuit that share a fault agree with each other; `fp9.reference` computes the same operations from the
+specifications alone, in a process that cannot load kernel or golden model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fp9.reference import isolated_results
+from fp9.vectors import sets as vectors
+
+_SHOWN = 16
+"""Operations that are shown of those that differ."""
+
+
+@dataclass(frozen=True)
+class CrossCheck:
+    """How many operations of a suite were computed again, how many results differ, and some of these."""
+
+    suite: str
+    operations: int
+    different: int
+    shown: tuple[dict[str, Any], ...]
+
+
+def cross_check(made: vectors.VectorSet) -> CrossCheck:
+    """Compare vectors with the reference model. Raises RuntimeError where its process fails."""
+    names = list(made.inputs)
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in made.inputs.values()), strict=True)]
+    computed = isolated_results(made.unit, rows)
+    wrong = np.zeros(len(rows), dtype=np.bool_)
+    for name, column in made.expected.items():
+        differs = np.array([row[name] for row in computed], dtype=np.int64) != column
+        wrong |= differs & made.care.get(name, np.True_)
+    shown = tuple(
+        {"inputs": rows[i], "golden": {name: int(c[i]) for name, c in made.expected.items()}, "reference": computed[i]}
+        for i in np.flatnonzero(wrong)[:_SHOWN]
+    )
+    return CrossCheck(made.origin["suite"], len(rows), int(wrong.sum()), shown)

@@ -1,0 +1,24 @@
+"""Evidence about units: the claims of which records are kept, their state, and how records are brought up to date."""
+
+from fp9_sim.evidence.catalogue import CLAIMS
+from fp9_sim.evidence.claim import Claim, Finding, State, keep
+from fp9_sim.evidence.sample import Sample, samples
+from fp9_sim.evidence.status import Item, certified, status, summary
+from fp9_sim.evidence.update import Ended, joined, update
+
+__all__ = [
+    "CLAIMS",
+    "Claim",
+    "Ended",
+    "Finding",
+    "Item",
+    "Sample",
+    "State",
+    "certified",
+    "joined",
+    "keep",
+    "samples",
+    "status",
+    "summary",
+    "update",
+]

@@ -1,0 +1,93 @@
+"""The page of results: what is swept, proven and mutated of each unit, built from the records alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from fp9.units import CATALOGUE, Unit
+from fp9.vectors.grades import percent
+from fp9_sim import mutants, records
+from fp9_sim.evidence.catalogue import CLAIMS
+from fp9_sim.evidence.claim import Claim, Finding, State
+from fp9_sim.evidence.status import certified, status
+from fp9_sim.records import Circuit
+from fp9_sim.sweeps import swept
+
+_HEADING = """\
+# What is checked of each unit
+
+Built from `records/` by `fp9 records page`. A cell says what the record of the unit's circuit shows. A claim about the
+function counts for every circuit that is equivalent to the recorded one; "stale" means that the record is of another
+circuit, or of other vectors, "missing" that there is none. Scores are the shares of mutants that the suites kill, of
+those that are not equivalent to the circuit.
+
+"""
+_COLUMNS = {
+    "unit": "---",
+    "inputs swept": "--:",
+    "share": "--:",
+    "proven": "---",
+    "corner": "--:",
+    "smoke": "--:",
+    "corner, held-out": "--:",
+    "corner, mapped": "--:",
+    "certified": "---",
+}
+
+
+def page(folder: Path, units: Iterable[Unit] | None = None) -> str:
+    """The page of units, by default the catalogue, as Markdown. Raises ValueError for a file that is no record."""
+    every = list(CATALOGUE.values() if units is None else units)
+    items = status(every, folder)
+    complete = set(certified(items))
+    found: dict[str, dict[str, Finding]] = {}
+    circuits: dict[str, Circuit] = {}
+    for item in items:
+        found.setdefault(item.unit.name, {})[item.claim.name] = item.finding
+        circuits[item.unit.name] = item.circuit
+    lines = [list(_COLUMNS), list(_COLUMNS.values())]
+    for unit in every:
+        cells = _cells(unit, folder, found[unit.name], circuits[unit.name])
+        lines.append([unit.name, *cells, "yes" if unit.name in complete else "no"])
+    return _HEADING + "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _cells(unit: Unit, folder: Path, findings: Mapping[str, Finding], circuit: Circuit) -> list[str]:
+    cells = []
+    for claim in CLAIMS:
+        finding = findings.get(claim.name)
+        if claim.name in (records.AREA, records.ENERGY):
+            continue
+        if finding is None:
+            cells.append("-")
+        elif finding.state in (State.STALE, State.MISSING):
+            cells += [f"{finding.state.value}: {finding.why}"] + ["-"] * (_width(claim) - 1)
+        else:
+            cells += _shown(unit, folder, claim, circuit)
+    return cells
+
+
+def _width(claim: Claim) -> int:
+    """The columns of a claim."""
+    return 2 if claim.name in (records.SWEEP, mutants.NETLIST.claim) else 1
+
+
+def _shown(unit: Unit, folder: Path, claim: Claim, circuit: Circuit) -> list[str]:
+    """The cells of a claim whose record is of the circuit."""
+    fields = records.read(folder, claim.name, unit.name)
+    assert fields is not None
+    if claim.name == records.SWEEP:
+        found = swept(unit, folder, circuit.forms)
+        wrong = f", {found.mismatches:,} mismatches" if found.mismatches else ""
+        if found.plan.exhaustive:
+            return [f"{found.enumerated:,}{wrong}", f"{100 * found.share:.3g} %"]
+        return [f"{found.sampled:,}{wrong}", "sample"]
+    if claim.name == records.PROOF:
+        return [", ".join(_proven(part["name"], part["state"]) for part in fields["claims"])]
+    scores = {suite["suite"]: percent(suite["rate"]) for suite in fields["suites"]}
+    return [scores["corner"], scores["smoke"]] if _width(claim) == 2 else [scores["corner"]]
+
+
+def _proven(name: str, state: str) -> str:
+    return name if state == "proven" else f"{name} ({state})"

@@ -1,0 +1,95 @@
+"""A sample of a unit's evidence made again on the spot: what any user can check in a minute."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+import fp9_rtl
+from fp9.suites import inputs_of
+from fp9.units import Unit
+from fp9.vectors import sets as vectors
+from fp9_sim import cross_check, mutants
+from fp9_sim.batch.unit import check
+from fp9_sim.proofs import State, claims_of, decided
+
+RANDOM = 1 << 18
+"""Random operations on the Verilog."""
+
+CHECKED = 1 << 10
+"""Random operations for the reference model."""
+
+MUTANTS = 16
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A piece of evidence: `passed` is None where it was not decided, or where there is none."""
+
+    what: str
+    found: str
+    passed: bool | None
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def samples(unit: Unit, seed: int, limit: float) -> Iterator[Sample]:
+    """The corner suite and random operations on the Verilog, random ones on the reference model, a case of a proof, and
+    mutants that the suite must kill.
+
+    `seed` chooses the operations, the case and the mutants; `limit` is that of the case, in seconds. Errors are those
+    of `verilated` and of `grade`.
+    """
+    rng = np.random.default_rng(seed)
+    ways: tuple[tuple[str, Callable[[], tuple[str, bool | None]]], ...] = (
+        ("corner suite", lambda: _agree(unit, "corner", None, seed)),
+        ("random", lambda: _agree(unit, "random", RANDOM, seed)),
+        ("cross-check", lambda: _cross_checked(unit, seed)),
+        ("proof", lambda: _proven(unit, rng, limit)),
+        ("mutants", lambda: _killed(unit, seed)),
+    )
+    for what, way in ways:
+        started = time.monotonic()
+        found, passed = way()
+        yield Sample(what, found, passed, round(time.monotonic() - started, 1))
+
+
+def _agree(unit: Unit, suite: str, count: int | None, seed: int) -> tuple[str, bool]:
+    inputs = inputs_of(unit, suite, count, seed)
+    first, wrong = check(unit, inputs)
+    operations = len(next(iter(inputs.values())))
+    shown = f"; {first[0]}" if first else ""
+    return f"{operations:,} operations, {wrong:,} mismatches{shown}", not wrong
+
+
+def _cross_checked(unit: Unit, seed: int) -> tuple[str, bool]:
+    found = cross_check.cross_check(vectors.generate(unit, "random", CHECKED, seed))
+    return f"{found.operations:,} operations on the reference model, {found.different:,} differ", not found.different
+
+
+def _proven(unit: Unit, rng: np.random.Generator, limit: float) -> tuple[str, bool | None]:
+    """A case chosen among those of all claims about a unit, with its control."""
+    try:
+        cases = [(claim, case) for claim in claims_of(unit) for case in claim.cases]
+    except ValueError:
+        return "no claim is proven of this unit", None
+    claim, case = cases[rng.integers(len(cases))]
+    record = decided(unit, claim, case, fp9_rtl.verilog(unit), limit)
+    control = {None: "", True: ", its control refuted", False: ", its control not refuted"}[record.control_refuted]
+    words = f"1 of {len(cases):,} cases, {claim.name}: {case.name}: {record.state}{control}"
+    if record.state == State.UNFINISHED.value:
+        return words, None
+    return words, record.state == State.PROVEN.value and record.control_refuted is not False
+
+
+def _killed(unit: Unit, seed: int) -> tuple[str, bool]:
+    score = mutants.grade(unit, drawn=MUTANTS, seeds=(seed,), suites=("corner",))
+    (suite,) = score.suites
+    counted = suite.killed + len(suite.survivors)
+    return f"{suite.killed} of {counted} killed, {len(score.equivalent)} equivalent", suite.rate == 1

@@ -1,0 +1,127 @@
+"""The state of the records of units, and what it costs to bring them up to date."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fp9.units import CATALOGUE, Unit
+from fp9_sim import records
+from fp9_sim.evidence.catalogue import CLAIMS
+from fp9_sim.evidence.claim import Claim, Finding, State
+from fp9_sim.records import Circuit, circuit_of
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A claim about a unit: what its record says, and the seconds to measure it where it is stale or missing.
+
+    `seconds` are those of the cases that are not cached, where the claim knows them, else those of the unit's earlier
+    record, else the median of the records of its kind, else of all; None where no record says.
+    """
+
+    unit: Unit
+    claim: Claim
+    finding: Finding
+    circuit: Circuit
+    seconds: float | None
+
+    @property
+    def pending(self) -> bool:
+        """Whether the record has to be measured."""
+        return self.finding.state in (State.STALE, State.MISSING)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "unit": self.unit.name,
+            "claim": self.claim.name,
+            "about": self.claim.about,
+            "state": self.finding.state.value,
+            "why": self.finding.why,
+            "seconds": self.seconds,
+        }
+
+
+def status(
+    units: Iterable[Unit] | None,
+    folder: Path,
+    claims: Sequence[Claim] = CLAIMS,
+    progress: Progress = lambda what, done, total: None,
+) -> list[Item]:
+    """The state of every claim about units by the records in `folder`; without units, of those that each claim has.
+
+    Raises ValueError for a file that is no record, and for a spec without hardware.
+    """
+    asked: dict[Unit, list[Claim]] = {}
+    named = None if units is None else list(units)
+    for claim in claims:
+        own = list(claim.units())
+        for unit in own if named is None else (unit for unit in named if unit in own or unit not in CATALOGUE.values()):
+            asked.setdefault(unit, []).append(claim)
+    known = {claim.name: _known(claim, folder) for claim in claims}
+    items = []
+    for done, (unit, of_unit) in enumerate(asked.items()):
+        progress(unit.name, done, len(asked))
+        circuit = circuit_of(unit, folder)
+        for claim in of_unit:
+            items.append(_item(unit, claim, folder, circuit, known[claim.name]))
+    return items
+
+
+def _item(unit: Unit, claim: Claim, folder: Path, circuit: Circuit, known: Mapping[Unit, float]) -> Item:
+    finding = claim.finding(unit, folder, circuit)
+    seconds = None
+    if finding.state in (State.STALE, State.MISSING):
+        left = claim.left(unit, folder) if claim.left else None
+        seconds = _estimate(unit, known) if left is None else left
+    return Item(unit, claim, finding, circuit, seconds)
+
+
+def _known(claim: Claim, folder: Path) -> dict[Unit, float]:
+    """What the records of units took, of those that say so."""
+    fields = {unit: records.read(folder, claim.name, unit.name) for unit in claim.units()}
+    return {unit: found["seconds"] for unit, found in fields.items() if found and found["seconds"] is not None}
+
+
+def _estimate(unit: Unit, known: Mapping[Unit, float]) -> float | None:
+    if unit in known:
+        return known[unit]
+    alike = [seconds for other, seconds in known.items() if other.kind == unit.kind]
+    likely = alike or list(known.values())
+    return statistics.median(likely) if likely else None
+
+
+def ranked(items: Iterable[Item]) -> list[Item]:
+    """The items to measure: missing before stale records, the cheapest first."""
+    pending = [item for item in items if item.pending]
+    return sorted(
+        pending,
+        key=lambda item: (
+            item.finding.state is not State.MISSING,
+            float("inf") if item.seconds is None else item.seconds,
+        ),
+    )
+
+
+def summary(items: Sequence[Item]) -> str:
+    """How many records are in each state, and the hours that stale and missing ones take."""
+    counts = {state: sum(item.finding.state is state for item in items) for state in State}
+    words = [f"{count} {state.value}" for state, count in counts.items() if count]
+    pending = [item for item in items if item.pending]
+    hours = sum(item.seconds or 0 for item in pending) / 3600
+    unknown = sum(item.seconds is None for item in pending)
+    cost = f"; {hours:.2f} hours of one core to measure" if pending else ""
+    return ", ".join(words) + cost + (f", {unknown} of unknown cost" if unknown else "")
+
+
+def certified(items: Iterable[Item]) -> list[str]:
+    """The units of which every claim holds, by name."""
+    holds: dict[str, bool] = {}
+    for item in items:
+        holds[item.unit.name] = holds.get(item.unit.name, True) and item.finding.holds
+    return [name for name, every in holds.items() if every]

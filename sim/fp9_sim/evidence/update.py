@@ -1,0 +1,182 @@
+"""Brings records up to date: compares circuits with certified ones, then measures what is left for some hours.
+
+Records appear whole, one by one: an update that was stopped goes on when it is called again. Proofs, mutants, areas and
+energies run side by side in processes of this machine or on a Dask cluster; sweeps follow, as each keeps all workers
+busy by itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import os
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fp9.units import Unit
+from fp9_sim.evidence.claim import State
+from fp9_sim.evidence.status import Item, Progress, ranked
+from fp9_sim.netlists.solvers.same import Comparison
+from fp9_sim.provenance import command
+from fp9_sim.records import Join, certify, join
+from fp9_sim.sweeps import Plan, executors, sweep
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the measuring of a record ended: its path, or in a sentence why there is none."""
+
+    item: Item
+    seconds: float
+    path: Path | None
+    complaint: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        made = {"record": str(self.path) if self.path else None, "complaint": self.complaint}
+        return self.item.to_dict() | made | {"seconds": round(self.seconds, 1)}
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A unit to compare, or an item to measure, as a worker gets it."""
+
+    item: Item
+    folder: Path
+    limit: float
+
+
+class _OutOfTime(Exception):
+    """The hours are over; the shards that ended are kept."""
+
+
+def joined(
+    items: Iterable[Item],
+    folder: Path,
+    *,
+    limit: float,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress = lambda what, done, total: None,
+) -> Iterator[tuple[Unit, Comparison | None]]:
+    """Compare the circuits of units whose function claims are stale with their certified circuits.
+
+    Gives each unit with how the comparison ended, None where no circuit is certified. `limit` are the seconds of one
+    comparison. Raises ValueError and OSError as `update` does.
+    """
+    first: dict[Unit, Item] = {}
+    for item in items:
+        if item.claim.about == "function" and item.finding.state is State.STALE and item.circuit.joined is Join.NONE:
+            first.setdefault(item.unit, item)
+    with alone(folder):
+        tasks = (_Task(item, folder, limit) for item in first.values())
+        results = executors.run(_compare, tasks, workers or _cores(), scheduler, ahead=0)
+        for done, (unit, found) in enumerate(results, start=1):
+            progress(f"{unit.name}: compared", done, len(first))
+            yield unit, found
+
+
+def _compare(task: _Task) -> tuple[Unit, Comparison | None]:
+    return task.item.unit, join(task.item.unit, task.folder, task.limit)
+
+
+def update(
+    items: Iterable[Item],
+    folder: Path,
+    *,
+    hours: float,
+    limit: float,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress = lambda what, done, total: None,
+) -> Iterator[Ended]:
+    """Measure what is stale or missing, the most valuable first, and give each as it ends.
+
+    `limit` are the seconds of one case of a proof. The work is done by `workers` processes (one for each core), or by
+    the workers of the Dask scheduler at `scheduler`. Nothing begins that is known not to fit the hours. Raises
+    ValueError where another update writes into the folder, the scheduler does not answer or a worker was killed,
+    OSError where the folder cannot be written.
+    """
+    deadline, pending = time.monotonic() + hours * 3600, ranked(items)
+    apart = [item for item in pending if item.claim.make]
+    count = workers or _cores()
+    with alone(folder):
+        tasks = (_Task(item, folder, limit) for item in apart if _fits(item, deadline))
+        ended = 0
+        for item, made, complaint, seconds in executors.run(_make, tasks, count, scheduler, ahead=0):
+            ended += 1
+            progress(f"{item.unit.name}: {item.claim.name}", ended, len(pending))
+            yield _kept(item, made, complaint, seconds, folder)
+        for item in pending:
+            if item.claim.make is None and time.monotonic() < deadline:
+                ended += 1
+                yield _swept(item, folder, deadline, count, scheduler, progress)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _fits(item: Item, deadline: float) -> bool:
+    left = deadline - time.monotonic()
+    return left > 0 and (item.seconds is None or item.seconds <= left)
+
+
+def _make(task: _Task) -> tuple[Item, Any, str | None, float]:
+    """What a claim gives; a failure is told in a sentence and costs no other record."""
+    started = time.monotonic()
+    make = task.item.claim.make
+    assert make is not None
+    try:
+        made, complaint = make(task.item.unit, task.limit), None
+    except Exception as error:
+        made, complaint = None, f"{type(error).__name__}: {error}"
+    return task.item, made, complaint, time.monotonic() - started
+
+
+def _kept(item: Item, made: Any, complaint: str | None, seconds: float, folder: Path) -> Ended:
+    if complaint is not None:
+        return Ended(item, seconds, None, complaint)
+    assert item.claim.keep is not None
+    signed = dataclasses.replace(made, provenance={**made.provenance, "command": command()})
+    path = item.claim.keep(signed, folder)
+    _certified(item, folder)
+    return Ended(item, seconds, path, None)
+
+
+def _certified(item: Item, folder: Path) -> None:
+    """The circuit of a function claim begins a class where it belongs to none."""
+    if item.claim.about == "function":
+        certify(item.unit, folder)
+
+
+def _swept(item: Item, folder: Path, deadline: float, workers: int, scheduler: str | None, progress: Progress) -> Ended:
+    def step(what: str, done: int, total: int) -> None:
+        progress(what, done, total)
+        if time.monotonic() > deadline and done < total:
+            raise _OutOfTime
+
+    started, path, complaint = time.monotonic(), None, None
+    try:
+        path = sweep(Plan(item.unit), folder=folder, workers=workers, scheduler=scheduler, progress=step).path
+        _certified(item, folder)
+    except _OutOfTime:
+        complaint = "not ended within the hours; the shards that ended are kept, and it goes on from there"
+    return Ended(item, time.monotonic() - started, path, complaint)
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """One update at a time writes into a folder of records."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise ValueError(f"{folder} is in use: another update writes there; wait for it") from None
+    finally:
+        os.close(file)

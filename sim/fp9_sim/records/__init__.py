@@ -1,0 +1,45 @@
+"""Records of what was measured of circuits, and which circuits are one function."""
+
+from fp9_sim.records.classes import Circuit, Join, certify, circuit_of, join
+from fp9_sim.records.store import (
+    AREA,
+    EARLIER_CIRCUIT,
+    EARLIER_SUITE,
+    ENERGY,
+    HOME,
+    MUTATION,
+    NO_RECORD,
+    OF_FUNCTION,
+    PLACE,
+    PROOF,
+    SWEEP,
+    Fields,
+    home,
+    path_of,
+    read,
+    write,
+)
+
+__all__ = [
+    "AREA",
+    "EARLIER_CIRCUIT",
+    "EARLIER_SUITE",
+    "ENERGY",
+    "HOME",
+    "MUTATION",
+    "NO_RECORD",
+    "OF_FUNCTION",
+    "PLACE",
+    "PROOF",
+    "SWEEP",
+    "Circuit",
+    "Fields",
+    "Join",
+    "certify",
+    "circuit_of",
+    "home",
+    "join",
+    "path_of",
+    "read",
+    "write",
+]

@@ -1,0 +1,139 @@
+"""The function of a unit as a class of equivalent circuits: `records/functions/UNIT.json` beside the certified circuit.
+
+The form of a circuit is the digest of its cells. A form belongs to a class because it is that of the certified circuit,
+because its canonical digest is that of a member, or because an equivalence proof was recorded.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import lzma
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import fp9_rtl
+from fp9.system.files import write_whole
+from fp9.units import Unit
+from fp9_sim.netlists import aiger
+from fp9_sim.netlists.aiger import Aiger
+from fp9_sim.netlists.solvers.same import Comparison, compare
+from fp9_sim.records.store import load
+
+FUNCTIONS = "functions"
+"""Folder of the classes in the folder of all records."""
+
+
+class Join(Enum):
+    """Why the circuit of a unit belongs to its recorded class."""
+
+    MEMBER = "same form"
+    CANONICAL = "same canonical digest"
+    PROOF = "equivalence proof"
+    NONE = "not compared"
+
+
+@dataclass(frozen=True)
+class Circuit:
+    """The circuit that a unit has now: its form, its canonical digest, and the forms of its class, its own included."""
+
+    form: str
+    canonical: str
+    forms: frozenset[str]
+    joined: Join
+
+
+def circuit_of(unit: Unit, folder: Path) -> Circuit:
+    """The circuit of a unit with its class by the records in `folder`.
+
+    Raises ValueError for a spec that no hardware is offered for, and for a file that the schema refuses.
+    """
+    form, canonical = fp9_rtl.circuit_digest(unit), fp9_rtl.canonical_digest(unit)
+    known = _read(folder, unit.name)
+    if known is None or known["spec"] != unit.describe():
+        return Circuit(form, canonical, frozenset({form}), Join.NONE)
+    members = {member["form"]: member for member in known["forms"]}
+    forms = frozenset({form, *members})
+    if form in members:
+        proven = members[form]["by"] == Join.PROOF.value
+        return Circuit(form, canonical, forms, Join.PROOF if proven else Join.MEMBER)
+    if canonical in {member["canonical"] for member in known["forms"]}:
+        return Circuit(form, canonical, forms, Join.CANONICAL)
+    return Circuit(form, canonical, frozenset({form}), Join.NONE)
+
+
+def certify(unit: Unit, folder: Path) -> Path | None:
+    """Begin a class with the circuit that a unit has now, in place of one of another function; its path.
+
+    None where the circuit belongs to the recorded class already.
+    """
+    circuit = circuit_of(unit, folder)
+    if circuit.joined is not Join.NONE:
+        return None
+    data = aiger.of_unit(unit)
+    path = _path(folder, unit.name)
+    write_whole(path.with_suffix(".aig.xz"), lzma.compress(data, preset=9))
+    member = {"form": circuit.form, "canonical": circuit.canonical, "by": "certified", "date": _today()}
+    ports = list(Aiger.read(data).ports)
+    _write(
+        path,
+        {
+            "unit": unit.name,
+            "spec": unit.describe(),
+            "circuit": f"{unit.name}.aig.xz",
+            "ports": ports,
+            "forms": [member],
+        },
+    )
+    return path
+
+
+def join(unit: Unit, folder: Path, timeout: float) -> Comparison | None:
+    """Compare the circuit that a unit has now with the certified one, and record it as a member where that is proven.
+
+    Gives how the comparison ended; None where there is none to compare with, or where the form is a member. Only a
+    proof whose control was refuted joins the class. Raises ValueError for files that are no records.
+    """
+    circuit, known = circuit_of(unit, folder), _read(folder, unit.name)
+    if known is None or known["spec"] != unit.describe() or circuit.joined in (Join.MEMBER, Join.PROOF):
+        return None
+    found = compare(certified(unit, folder), Aiger.read(aiger.of_unit(unit)), timeout)
+    if found.proven:
+        member = {
+            "form": circuit.form,
+            "canonical": circuit.canonical,
+            "by": Join.PROOF.value,
+            "tool": found.tool,
+            "control": found.control.value,
+            "seconds": found.seconds,
+            "date": _today(),
+        }
+        _write(_path(folder, unit.name), {**known, "forms": [*known["forms"], member]})
+    return found
+
+
+def certified(unit: Unit, folder: Path) -> Aiger:
+    """The certified circuit of a unit. Raises ValueError where the file is damaged, OSError where there is none."""
+    path = _path(folder, unit.name).with_suffix(".aig.xz")
+    try:
+        return Aiger.read(lzma.decompress(path.read_bytes()))
+    except (lzma.LZMAError, ValueError, IndexError) as error:
+        raise ValueError(f"{path} is no certified circuit ({error}); restore it from the repository") from None
+
+
+def _path(folder: Path, unit: str) -> Path:
+    return folder / FUNCTIONS / f"{unit}.json"
+
+
+def _read(folder: Path, unit: str) -> dict[str, Any] | None:
+    return load(_path(folder, unit), "class_schema", "restore it from the repository")
+
+
+def _write(path: Path, known: dict[str, Any]) -> None:
+    write_whole(path, json.dumps(known, indent=1) + "\n")
+
+
+def _today() -> str:
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
