@@ -11,6 +11,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from fp9.units import Cast, Decoder, Dot, Fpu, Handshake, Mac, Port, Quantiser, Reset, Unit, Upcast
+from fp9.units.hooks import Hook
 from fp9_rtl.accumulators import kulisch
 from fp9_rtl.accumulators.chunks import ChunkSum, Total
 from fp9_rtl.accumulators.kulisch import kulisch_stages
@@ -65,20 +66,18 @@ def check_offered(unit: Unit) -> None:
             raise ValueError(refusal)
 
 
-def unit_steps(unit: Unit) -> list[Step]:
-    """The datapath of a unit without state."""
-    if isinstance(unit, Decoder):
-        return [Decode(unit)]
-    if isinstance(unit, Upcast):
-        return [UpcastStep(unit)]
-    if isinstance(unit, Cast):
-        return cast_steps(unit)
-    if isinstance(unit, Quantiser):
-        return quantisers.quantiser_steps(unit)
-    if isinstance(unit, Fpu):
-        return fpu.fpu_steps(unit)
-    assert isinstance(unit, Dot)
-    return sums.dot_steps(unit)
+unit_steps: Hook[[], list[Step]] = Hook(
+    "RTL",
+    {
+        Decoder: lambda unit: [Decode(unit)],
+        Upcast: lambda unit: [UpcastStep(unit)],
+        Cast: cast_steps,
+        Quantiser: quantisers.quantiser_steps,
+        Fpu: fpu.fpu_steps,
+        Dot: sums.dot_steps,
+    },
+)
+"""The datapath of a unit without state."""
 
 
 class UnitComponent(wiring.Component):
@@ -145,14 +144,27 @@ def _members(ports: Iterable[Port], direction: type[In]) -> dict[str, wiring.Mem
     return {port.name: direction(signed(port.width) if port.signed else port.width) for port in ports}
 
 
-def _stages(unit: Unit) -> dict[str, StreamComponent]:
-    """What stands between the streams of a unit with `stages`, by name."""
-    if isinstance(unit, Cast) and unit.amax:
-        return _amax_stages(unit)
-    if isinstance(unit, Quantiser) and unit.lanes is not None:
-        return _block_stages(unit)
-    if not isinstance(unit, Mac):
-        return _front(unit, unit_steps(unit), unit.stages)
+def _front(unit: Unit, steps: Sequence[Step], stages: int) -> dict[str, StreamComponent]:
+    """Steps with so many register stages."""
+    return {"pipeline": Pipeline(cut(steps, stages), unit) if stages else Combinational(steps)}
+
+
+def _pipeline(unit: Unit) -> dict[str, StreamComponent]:
+    return _front(unit, unit_steps(unit), unit.stages)
+
+
+def _sum_front(unit: Dot, steps: Sequence[Step], stages: int) -> dict[str, StreamComponent]:
+    """Steps with so many register stages, the first behind the decoders where factors are held."""
+    if not gating.holds(unit):
+        return _front(unit, steps, stages)
+    return {
+        "factors": gating.HeldFactors(unit, steps[0]),
+        "pipeline": Pipeline(cut(steps[1:], stages - 1), unit),
+    }
+
+
+def _accumulator_stages(unit: Mac) -> dict[str, StreamComponent]:
+    """The products in the first stages, the accumulator in the last, or the chunk's and the total's."""
     if unit.engine.exact:
         return kulisch_stages(unit)
     steps = sums.product_steps(unit, ("op", "c"))
@@ -163,21 +175,13 @@ def _stages(unit: Unit) -> dict[str, StreamComponent]:
     else:
         chunk = ChunkSum(unit, products)
         accumulators = {"chunk": chunk, "total": Total(unit, chunk.o.payload.shape())}
-    return _front(unit, steps, unit.stages - len(accumulators)) | accumulators
-
-
-def _front(unit: Unit, steps: Sequence[Step], stages: int) -> dict[str, StreamComponent]:
-    """Steps with so many register stages, the first behind the decoders where factors are held."""
-    if isinstance(unit, Dot) and gating.holds(unit):
-        return {
-            "factors": gating.HeldFactors(unit, steps[0]),
-            "pipeline": Pipeline(cut(steps[1:], stages - 1), unit),
-        }
-    return {"pipeline": Pipeline(cut(steps, stages), unit) if stages else Combinational(steps)}
+    return _sum_front(unit, steps, unit.stages - len(accumulators)) | accumulators
 
 
 def _block_stages(unit: Quantiser) -> dict[str, StreamComponent]:
     """The block between the largest magnitude of an operation and the casts, which have the other stages."""
+    if unit.lanes is None:
+        return _pipeline(unit)
     amax = quantisers.Largest(unit)
     block = Block(unit, amax.o.shape())
     steps, stages = quantisers.element_steps(unit), unit.stages - 1
@@ -185,8 +189,23 @@ def _block_stages(unit: Quantiser) -> dict[str, StreamComponent]:
     return {"largest": Combinational([amax]), "block": block, "elements": elements}
 
 
-def _amax_stages(unit: Cast) -> dict[str, StreamComponent]:
+def _cast_stages(unit: Cast) -> dict[str, StreamComponent]:
     """The running maximum stands in the last stage, beside the steps that fall to it."""
+    if not unit.amax:
+        return _pipeline(unit)
     *earlier, last = cut(unit_steps(unit), unit.stages)
     amax = RunningAmax(unit, last, last[0].i.shape())
     return {"pipeline": Pipeline(earlier, unit), "amax": amax} if earlier else {"amax": amax}
+
+
+_stages: Hook[[], dict[str, StreamComponent]] = Hook(
+    "RTL with stages",
+    {
+        Cast: _cast_stages,
+        Quantiser: _block_stages,
+        Dot: lambda unit: _sum_front(unit, unit_steps(unit), unit.stages),
+        Mac: _accumulator_stages,
+    },
+    otherwise=_pipeline,
+)
+"""What stands between the streams of a unit with `stages`, by name."""

@@ -22,6 +22,7 @@ from fp9.suites.sums.corner import near_product
 from fp9.suites.sums.exact import finite_factors, random_kulisch
 from fp9.suites.sums.scale_columns import drawn_scales, with_scales
 from fp9.units import Dot, Mac, Quantiser, Unit
+from fp9.units.hooks import Hook
 
 SUITES = ("smoke", "corner", "random", "full")
 RANDOM_COUNT = 10_000
@@ -69,34 +70,47 @@ def _smoke(unit: Unit, seed: int) -> Inputs:
     return smoke(unit, corner(unit, np.random.default_rng(seed)))
 
 
-def random(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
-    """Uniform bits on every port; half of an addend's exponents near the product's, where the sum is decided.
+def _uniform(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
+    """Uniform bits on every port."""
+    return {port.name: drawn_port(port, count, rng) for port in unit.inputs}
 
-    Where there are chunks, operations as `chunks.random_chunks` says; for a Kulisch accumulator, as
-    `exact.random_kulisch` says; for a quantiser, as `quantisers.quantiser_random` says. Of exact sums of several
-    products, seven in eight have no special operand.
+
+def _random_sums(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
+    """Uniform bits; half of an addend's exponents are near the product's, where the sum is decided.
+
+    Of exact sums of several products, seven in eight have no special operand.
     """
-    if isinstance(unit, Quantiser):
-        return quantiser_random(unit, count, rng)
-    if isinstance(unit, Mac) and unit.engine.exact:
-        return random_kulisch(unit, count, rng)
-    if isinstance(unit, Mac) and unit.chunk_steps:
-        return random_chunks(unit, count, rng)
-    columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
-    exact = isinstance(unit, Dot) and unit.engine.window is None and unit.products > 1
-    if isinstance(unit, Dot) and not exact:
-        columns |= drawn_scales(unit, count, rng)
-    if isinstance(unit, Dot) and exact:
+    columns = _uniform(unit, count, rng)
+    if unit.engine.window is None and unit.products > 1:
         columns |= finite_factors(unit, count, rng)
         special = rng.random(count) < _SPECIAL
         for lane in unit.lane_names("a"):
             columns[lane] = np.where(special, drawn_port(unit.inputs[0], count, rng), columns[lane])
-    if isinstance(unit, Dot):
-        near = rng.random(count) < 0.5
-        columns["c"] = np.where(near, with_scales(unit, columns, near_product(unit, columns, rng)), columns["c"])
-    if isinstance(unit, Mac):
-        columns["op"] = rng.choice(len(unit.operations), count, p=(0.75, 0.15, 0.05, 0.05)).astype(np.uint8)
+    else:
+        columns |= drawn_scales(unit, count, rng)
+    near = rng.random(count) < 0.5
+    columns["c"] = np.where(near, with_scales(unit, columns, near_product(unit, columns, rng)), columns["c"])
     return columns
+
+
+def _random_accumulations(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
+    """Sums as of a dot product, three in four of them added to the accumulator; with chunks as `random_chunks` says, in
+    a fixed-point register as `random_kulisch` says."""
+    if unit.engine.exact:
+        return random_kulisch(unit, count, rng)
+    if unit.chunk_steps:
+        return random_chunks(unit, count, rng)
+    columns = _random_sums(unit, count, rng)
+    columns["op"] = rng.choice(len(unit.operations), count, p=(0.75, 0.15, 0.05, 0.05)).astype(np.uint8)
+    return columns
+
+
+random: Hook[[int, np.random.Generator], Inputs] = Hook(
+    "random suite",
+    {Dot: _random_sums, Mac: _random_accumulations, Quantiser: quantiser_random},
+    otherwise=_uniform,
+)
+"""Columns of so many random operations, shape (n,) each."""
 
 
 def full(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -36,31 +35,19 @@ from fp9.suites.sums.scaled import paired_corner, scaled_corner
 from fp9.suites.sums.second_block_after_cancellation import second_block_corner
 from fp9.suites.sums.underflowed_chunk import underflowed_chunk_corner
 from fp9.suites.sums.wide_product import wide_corner
-from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Quantiser, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Quantiser, Upcast
+from fp9.units.hooks import Hook
 
 _SPECIAL = 1 / 16
 """Share of what operations do not read that is zero, infinity, NaN or an end of the numbers of 16 bits."""
 
 
-@functools.singledispatch
-def corner(unit: Unit, rng: np.random.Generator) -> Inputs:
-    """Columns of the corner suite, shape (n,) each. Raises ValueError for a kind of unit that has none."""
-    raise ValueError(f"there is no corner suite for units of kind {unit.kind}; use random")
-
-
-@corner.register(Decoder)
-@corner.register(Upcast)
-def _(unit: Decoder | Upcast, rng: np.random.Generator) -> Inputs:
+def _every_code(unit: Decoder | Upcast, rng: np.random.Generator) -> Inputs:
     """Every code under every format select and every bias."""
     return table_columns(unit, list(itertools.product(*(every_value(port) for port in unit.inputs))))
 
 
-corner.register(Cast, cast_corner)
-corner.register(Quantiser, quantiser_corner)
-
-
-@corner.register
-def _(unit: Dot, rng: np.random.Generator) -> Inputs:
+def _dot_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
     """Operations of one product and an addend, then those of every case of `DOT_FAMILIES`."""
     return concatenated([sum_corner(unit, rng), *_of_families(DOT_FAMILIES, unit, rng)])
 
@@ -111,8 +98,7 @@ LOADED_FAMILIES = carry_out_corner, class_corner
 """Corner cases of such an accumulator whose operations load the addend first."""
 
 
-@corner.register
-def _(unit: Mac, rng: np.random.Generator) -> Inputs:
+def _accumulator_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Sequences of steps of `STEP_FAMILIES`, then operations of `LOADED_FAMILIES`.
 
     An accumulator with chunks has the operations of `chunk_corner`, a fixed-point register those of `kulisch_corner`.
@@ -134,8 +120,7 @@ def _shuffled(columns: Inputs, rng: np.random.Generator) -> Inputs:
     return {name: column[order] for name, column in columns.items()}
 
 
-@corner.register
-def _(unit: Fpu, rng: np.random.Generator) -> Inputs:
+def _fpu_corner(unit: Fpu, rng: np.random.Generator) -> Inputs:
     """The sums' corners of two 8-bit products and of a 16-bit one, the casts' corners both ways; the rest is drawn."""
     pair = Dot(unit.name, unit.a, unit.b, unit.engine)
     parts = [(FpuOp.FMMA, _packed(sum_corner(pair, rng)))]
@@ -164,3 +149,18 @@ def _operation(unit: Fpu, op: FpuOp, columns: Inputs, rng: np.random.Generator) 
         special = rng.choice(classes(unit.engine.result), count).astype(np.uint32)
         ports[name] = np.where(rng.random(count) < _SPECIAL, special, ports[name])
     return ports | {name: column for name, column in columns.items() if name in ports} | {"op": np.full(count, op)}
+
+
+corner: Hook[[np.random.Generator], Inputs] = Hook(
+    "corner suite",
+    {
+        Decoder: _every_code,
+        Upcast: _every_code,
+        Cast: cast_corner,
+        Quantiser: quantiser_corner,
+        Dot: _dot_corner,
+        Mac: _accumulator_corner,
+        Fpu: _fpu_corner,
+    },
+)
+"""Columns of the corner suite, shape (n,) each. Raises ValueError for a kind of unit that has none."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from fp9.rounding import Flags, NanSign
 from fp9.units import FLAGS_PORT, Cast, Dot, Fpu, Port, Quantiser, Unit
+from fp9.units.hooks import Hook
 from fp9.vectors.encodings import FileFormat
 from fp9.version import __version__
 
@@ -64,36 +65,45 @@ def _column(port: Port, direction: str) -> dict[str, Any]:
     return said
 
 
-def policies(unit: Unit) -> dict[str, Any]:
-    """The switches that decide a unit's results beside its formats, as a reader of its vectors needs them."""
-    if isinstance(unit, Cast):
-        policy = unit.policy(unit.targets[0], unit.roundings[0], unit.overflow[0])
-        return {
-            "roundings": [rounding.value for rounding in unit.roundings],
-            "overflow": [overflow.value for overflow in unit.overflow],
-            "nan_to_zero": policy.nan_to_zero,
-            "inf_clip": policy.inf_clip,
-            **({} if policy.nan_sign is NanSign.KEPT else {"nan_sign": policy.nan_sign.value}),
-            **({"nan": {fmt.name: code for fmt, code in zip(unit.targets, unit.nan, strict=True)}} if unit.nan else {}),
-            "hybrid": "up where F >= T, certain overflow from 40960",
-            "tininess": "after rounding",
-        }
-    if isinstance(unit, Dot | Fpu):
-        return {
-            "rounding": unit.engine.rounding.value,
-            "overflow": unit.engine.overflow.value,
-            "zero_bypass": unit.engine.zero_bypass,
-            "nan": "canonical",
-            "tininess": "after rounding",
-        }
-    if isinstance(unit, Quantiser):
-        return {
-            "rules": [rule.name for rule in unit.rules],
-            "rounding": unit.block.rounding.value,
-            "overflow": "saturate",
-            "nan": "an infinity or NaN makes the scale NaN and all elements 0",
-        }
-    return {"overflow": "inf", "nan": "canonical"}
+def _cast_policies(unit: Cast) -> dict[str, Any]:
+    policy = unit.policy(unit.targets[0], unit.roundings[0], unit.overflow[0])
+    return {
+        "roundings": [rounding.value for rounding in unit.roundings],
+        "overflow": [overflow.value for overflow in unit.overflow],
+        "nan_to_zero": policy.nan_to_zero,
+        "inf_clip": policy.inf_clip,
+        **({} if policy.nan_sign is NanSign.KEPT else {"nan_sign": policy.nan_sign.value}),
+        **({"nan": {fmt.name: code for fmt, code in zip(unit.targets, unit.nan, strict=True)}} if unit.nan else {}),
+        "hybrid": "up where F >= T, certain overflow from 40960",
+        "tininess": "after rounding",
+    }
+
+
+def _engine_policies(unit: Dot | Fpu) -> dict[str, Any]:
+    return {
+        "rounding": unit.engine.rounding.value,
+        "overflow": unit.engine.overflow.value,
+        "zero_bypass": unit.engine.zero_bypass,
+        "nan": "canonical",
+        "tininess": "after rounding",
+    }
+
+
+def _quantiser_policies(unit: Quantiser) -> dict[str, Any]:
+    return {
+        "rules": [rule.name for rule in unit.rules],
+        "rounding": unit.block.rounding.value,
+        "overflow": "saturate",
+        "nan": "an infinity or NaN makes the scale NaN and all elements 0",
+    }
+
+
+policies: Hook[[], dict[str, Any]] = Hook(
+    "policies of vectors",
+    {Cast: _cast_policies, Dot: _engine_policies, Fpu: _engine_policies, Quantiser: _quantiser_policies},
+    otherwise=lambda unit: {"overflow": "inf", "nan": "canonical"},
+)
+"""The switches that decide a unit's results beside its formats, as a reader of its vectors needs them."""
 
 
 _FIELDS = {"unit": str, "spec": list, "policies": dict, "columns": list, "origin": dict, "sha256": str, "count": int}

@@ -36,7 +36,7 @@ def _roundings(unit: Unit) -> Iterator[Difference]:
     for rounding in DETERMINISTIC:
         if offered != (rounding,):
             says = f"it rounds {rounding.words}; expected {expected}"
-            yield Difference(Topic.ROUNDING, says, functools.partial(with_rounding, rounding=rounding))
+            yield Difference(Topic.ROUNDING, says, with_rounding.given(rounding))
 
 
 def _rules(unit: Quantiser) -> Iterator[Difference]:
@@ -53,9 +53,7 @@ def _overflows(unit: Unit) -> Iterator[Difference]:
     offered = overflows_of(unit)
     for overflow in Overflow if offered else ():
         if offered != (overflow,):
-            yield Difference(
-                Topic.OVERFLOW, _OVERFLOW_WORDS[overflow](unit), functools.partial(with_overflow, overflow=overflow)
-            )
+            yield Difference(Topic.OVERFLOW, _OVERFLOW_WORDS[overflow](unit), with_overflow.given(overflow))
 
 
 def _lets(unit: Unit) -> str:

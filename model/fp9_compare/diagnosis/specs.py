@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from fp9.formats import Format
 from fp9.rounding import Overflow, Rounding
 from fp9.scaling import BlockFormat
 from fp9.units import Cast, Dot, Fpu, Mac, Quantiser, Unit
+from fp9.units.hooks import Hook
 from fp9_compare.diagnosis.conversions import Conversion, Narrowed
 
 
@@ -54,32 +54,34 @@ def with_format(unit: Any, old: Format, new: Format) -> Any:
     return replaced(unit, **{f.name: other(getattr(unit, f.name)) for f in dataclasses.fields(unit)})
 
 
-@functools.singledispatch
-def with_targets(unit: Any, targets: Mapping[Format, Format]) -> Any:
-    """A conversion to other formats than its own. Raises ValueError for what is none."""
-    raise ValueError(f"{unit.name} converts to no format")
-
-
-with_targets.register(Cast, lambda unit, targets: replaced(unit, targets=tuple(targets[fmt] for fmt in unit.targets)))
-with_targets.register(Conversion, lambda unit, targets: replaced(unit, target=targets[unit.target]))
-with_targets.register(Narrowed, lambda unit, targets: replaced(unit, target=targets[unit.target]))
+with_targets: Hook[[Mapping[Format, Format]], Any] = Hook(
+    "conversion to other formats",
+    {
+        Cast: lambda unit, targets: replaced(unit, targets=tuple(targets[fmt] for fmt in unit.targets)),
+        Conversion: lambda unit, targets: replaced(unit, target=targets[unit.target]),
+        Narrowed: lambda unit, targets: replaced(unit, target=targets[unit.target]),
+    },
+    every_kind=False,
+)
+"""A conversion to other formats than its own. Raises ValueError for what is none."""
 
 
 # --- roundings, overflow and engine -----------------------------------------------------------------------------------
 
 
-@functools.singledispatch
-def roundings_of(unit: Unit) -> tuple[Rounding, ...]:
-    """The roundings that a unit offers; none where nothing is rounded."""
-    return ()
-
-
-roundings_of.register(Cast, lambda unit: unit.roundings)
-roundings_of.register(Conversion, lambda unit: (unit.policy.rounding_for(unit.target),))
-roundings_of.register(Narrowed, lambda unit: (unit.policy.rounding_for(unit.target),))
-roundings_of.register(Dot, lambda unit: (unit.engine.rounding,))
-roundings_of.register(Fpu, lambda unit: (unit.engine.rounding,))
-roundings_of.register(Quantiser, lambda unit: (unit.block.rounding,))
+roundings_of: Hook[[], tuple[Rounding, ...]] = Hook(
+    "roundings to compare",
+    {
+        Cast: lambda unit: unit.roundings,
+        Conversion: lambda unit: (unit.policy.rounding_for(unit.target),),
+        Narrowed: lambda unit: (unit.policy.rounding_for(unit.target),),
+        Dot: lambda unit: (unit.engine.rounding,),
+        Fpu: lambda unit: (unit.engine.rounding,),
+        Quantiser: lambda unit: (unit.block.rounding,),
+    },
+    otherwise=lambda unit: (),
+)
+"""The roundings that a unit offers; none where nothing is rounded."""
 
 
 def _policy(unit: Any, **fields: Any) -> Any:
@@ -88,18 +90,19 @@ def _policy(unit: Any, **fields: Any) -> Any:
     return replaced(unit, policy=policy)
 
 
-@functools.singledispatch
-def with_rounding(unit: Any, rounding: Rounding) -> Any:
-    """A unit that always rounds so. Raises ValueError for one that does not round, or not so."""
-    raise ValueError(f"{unit.name} has no rounding")
-
-
-with_rounding.register(Cast, lambda unit, rounding: replaced(unit, roundings=(rounding,)))
-with_rounding.register(Conversion, lambda unit, rounding: _policy(unit, rounding=rounding))
-with_rounding.register(Narrowed, lambda unit, rounding: _policy(unit, rounding=rounding))
-with_rounding.register(Dot, lambda unit, rounding: with_engine(unit, rounding=rounding))
-with_rounding.register(Fpu, lambda unit, rounding: with_engine(unit, rounding=rounding))
-with_rounding.register(Quantiser, lambda unit, rounding: with_block(unit, rounding=rounding))
+with_rounding: Hook[[Rounding], Any] = Hook(
+    "rounding to exchange",
+    {
+        Cast: lambda unit, rounding: replaced(unit, roundings=(rounding,)),
+        Conversion: lambda unit, rounding: _policy(unit, rounding=rounding),
+        Narrowed: lambda unit, rounding: _policy(unit, rounding=rounding),
+        Dot: lambda unit, rounding: with_engine(unit, rounding=rounding),
+        Fpu: lambda unit, rounding: with_engine(unit, rounding=rounding),
+        Quantiser: lambda unit, rounding: with_block(unit, rounding=rounding),
+    },
+    every_kind=False,
+)
+"""A unit that always rounds so. Raises ValueError for one that does not round, or not so."""
 
 
 def with_block(unit: Quantiser, **fields: Any) -> Quantiser:
@@ -107,40 +110,43 @@ def with_block(unit: Quantiser, **fields: Any) -> Quantiser:
     return dataclasses.replace(unit, block=dataclasses.replace(unit.block, **fields))
 
 
-@functools.singledispatch
-def overflows_of(unit: Unit) -> tuple[Overflow, ...]:
-    """The overflow policies that a unit offers; none where nothing overflows."""
-    return ()
+overflows_of: Hook[[], tuple[Overflow, ...]] = Hook(
+    "overflow policies to compare",
+    {
+        Cast: lambda unit: unit.overflow,
+        Conversion: lambda unit: (unit.policy.overflow,),
+        Narrowed: lambda unit: (unit.policy.overflow,),
+        Dot: lambda unit: (unit.engine.overflow,),
+        Fpu: lambda unit: (unit.engine.overflow,),
+    },
+    otherwise=lambda unit: (),
+)
+"""The overflow policies that a unit offers; none where nothing overflows."""
 
 
-overflows_of.register(Cast, lambda unit: unit.overflow)
-overflows_of.register(Conversion, lambda unit: (unit.policy.overflow,))
-overflows_of.register(Narrowed, lambda unit: (unit.policy.overflow,))
-overflows_of.register(Dot, lambda unit: (unit.engine.overflow,))
-overflows_of.register(Fpu, lambda unit: (unit.engine.overflow,))
+with_overflow: Hook[[Overflow], Any] = Hook(
+    "overflow policy to exchange",
+    {
+        Cast: lambda unit, overflow: replaced(unit, overflow=(overflow,)),
+        Conversion: lambda unit, overflow: _policy(unit, overflow=overflow),
+        Narrowed: lambda unit, overflow: _policy(unit, overflow=overflow),
+        Dot: lambda unit, overflow: with_engine(unit, overflow=overflow),
+        Fpu: lambda unit, overflow: with_engine(unit, overflow=overflow),
+    },
+    every_kind=False,
+)
+"""A unit whose overflow always becomes this. Raises ValueError for one that cannot."""
 
 
-@functools.singledispatch
-def with_overflow(unit: Any, overflow: Overflow) -> Any:
-    """A unit whose overflow always becomes this. Raises ValueError for one that cannot."""
-    raise ValueError(f"{unit.name} has no overflow")
-
-
-with_overflow.register(Cast, lambda unit, overflow: replaced(unit, overflow=(overflow,)))
-with_overflow.register(Conversion, lambda unit, overflow: _policy(unit, overflow=overflow))
-with_overflow.register(Narrowed, lambda unit, overflow: _policy(unit, overflow=overflow))
-with_overflow.register(Dot, lambda unit, overflow: with_engine(unit, overflow=overflow))
-with_overflow.register(Fpu, lambda unit, overflow: with_engine(unit, overflow=overflow))
-
-
-@functools.singledispatch
-def engine_of(unit: Unit) -> Engine | None:
-    """The engine that decides a unit's sums; None where there is none, or where it only carries an exact sum."""
-    return None
-
-
-engine_of.register(Dot, lambda unit: unit.engine)
-engine_of.register(Fpu, lambda unit: unit.engine)
+engine_of: Hook[[], Engine | None] = Hook(
+    "engine to compare",
+    {
+        Dot: lambda unit: unit.engine,
+        Fpu: lambda unit: unit.engine,
+    },
+    otherwise=lambda unit: None,
+)
+"""The engine that decides a unit's sums; None where there is none, or where it only carries an exact sum."""
 
 
 def with_engine(unit: Any, **fields: Any) -> Any:

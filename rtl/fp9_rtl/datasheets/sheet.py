@@ -10,7 +10,8 @@ from fp9.engines import Engine
 from fp9.formats import FixedFormat, Format
 from fp9.rounding import Overflow
 from fp9.system.files import write_whole
-from fp9.units import Cast, Dot, Fpu, Handshake, Port, Quantiser, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, Handshake, Port, Quantiser, Unit, Upcast
+from fp9.units.hooks import Hook
 from fp9_rtl.datasheets import diagram
 from fp9_rtl.datasheets.conditions import CONDITIONS
 from fp9_rtl.datasheets.timing import picture, timing_svg
@@ -137,25 +138,36 @@ def _yes(fact: bool) -> str:
     return "yes" if fact else "no"
 
 
-def _rounding(unit: Unit) -> list[str]:
-    """What is rounded where, as lines."""
-    if isinstance(unit, Cast):
-        return [
-            *_offered("Roundings", [f"{r.value}: {r.words}" for r in unit.roundings]),
-            f"Magnitudes above the largest number: {' or '.join(o.value for o in unit.overflow)}.",
-        ]
-    if isinstance(unit, Quantiser):
-        return [
-            *_offered("Rules of the scale", [f"{rule.name}: {rule.source}" for rule in unit.rules]),
-            f"Elements: {unit.block.rounding.words}; magnitudes above the largest saturate.",
-        ]
-    if isinstance(unit, Dot) and unit.scale is not None:
-        return [_step(unit.engine), "", _scaled(unit, unit.scale)]
-    if isinstance(unit, Dot | Fpu):
-        return [_step(unit.engine)]
-    if isinstance(unit, Upcast):
-        return [f"Exact, but for numbers above the largest of {unit.result.name}."]
-    return ["Nothing is rounded."]
+def _cast_rounding(unit: Cast) -> list[str]:
+    return [
+        *_offered("Roundings", [f"{r.value}: {r.words}" for r in unit.roundings]),
+        f"Magnitudes above the largest number: {' or '.join(o.value for o in unit.overflow)}.",
+    ]
+
+
+def _quantiser_rounding(unit: Quantiser) -> list[str]:
+    return [
+        *_offered("Rules of the scale", [f"{rule.name}: {rule.source}" for rule in unit.rules]),
+        f"Elements: {unit.block.rounding.words}; magnitudes above the largest saturate.",
+    ]
+
+
+def _sum_rounding(unit: Dot) -> list[str]:
+    return [_step(unit.engine), *([] if unit.scale is None else ["", _scaled(unit, unit.scale)])]
+
+
+_rounding: Hook[[], list[str]] = Hook(
+    "data sheet",
+    {
+        Decoder: lambda unit: ["Nothing is rounded."],
+        Upcast: lambda unit: [f"Exact, but for numbers above the largest of {unit.result.name}."],
+        Cast: _cast_rounding,
+        Quantiser: _quantiser_rounding,
+        Dot: _sum_rounding,
+        Fpu: lambda unit: [_step(unit.engine)],
+    },
+)
+"""What is rounded where, as lines."""
 
 
 def _scaled(unit: Dot, scale: Format) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from fp9.formats import FixedFormat, Format
 from fp9.units import Cast, Dot, Quantiser, Unit
+from fp9.units.hooks import Hook
 
 NOTE = "no wires, no power, no placement: for comparing units side by side"
 """What every report says of its figures."""
@@ -213,13 +214,16 @@ def _over(numerator: str, denominator: str) -> str:
     return numerator if numerator == denominator else f"{numerator} over {denominator}"
 
 
-def _result_formats(unit: Unit) -> tuple[Format, ...]:
-    """Formats that the unit rounds to; none where it does not round."""
-    if isinstance(unit, Dot):
-        return (unit.engine.result,)
-    if isinstance(unit, Quantiser):
-        return (unit.block.element,)
-    return unit.targets if isinstance(unit, Cast) else ()
+_result_formats: Hook[[], tuple[Format, ...]] = Hook(
+    "formats that area is compared by",
+    {
+        Dot: lambda unit: (unit.engine.result,),
+        Quantiser: lambda unit: (unit.block.element,),
+        Cast: lambda unit: unit.targets,
+    },
+    otherwise=lambda unit: (),
+)
+"""Formats that the unit rounds to; none where it does not round."""
 
 
 def _result(unit: Unit) -> str:

@@ -7,7 +7,6 @@ Bins that cannot occur are left out of a cross, each for a reason. An operation 
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import itertools
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ from cocotb_coverage.coverage import CoverCross, CoverPoint, coverage_db
 from numpy.typing import NDArray
 
 from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Quantiser, Unit, Upcast
+from fp9.units.hooks import Hook
 from fp9_sim.coverage.accumulators import mac_model
 from fp9_sim.coverage.casts import cast_model
 from fp9_sim.coverage.codes import decoder_model, upcast_model
@@ -73,19 +73,19 @@ class FunctionalCoverage:
         return cls(record["unit"], record["operations"], items)
 
 
-@functools.singledispatch
-def model_of(unit: Unit) -> Model:
-    """The coverage model of a unit; ValueError for a kind that has none."""
-    raise ValueError(f"{unit.name}: there is no coverage model for units of kind {unit.kind}")
-
-
-model_of.register(Decoder, decoder_model)
-model_of.register(Upcast, upcast_model)
-model_of.register(Cast, cast_model)
-model_of.register(Quantiser, quantiser_model)
-model_of.register(Dot, dot_model)
-model_of.register(Mac, mac_model)
-model_of.register(Fpu, fpu_model)
+model_of: Hook[[], Model] = Hook(
+    "coverage model",
+    {
+        Decoder: decoder_model,
+        Upcast: upcast_model,
+        Cast: cast_model,
+        Quantiser: quantiser_model,
+        Dot: dot_model,
+        Mac: mac_model,
+        Fpu: fpu_model,
+    },
+)
+"""The coverage model of a unit. Raises ValueError for a kind that has none."""
 
 
 def measure(

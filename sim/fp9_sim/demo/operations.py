@@ -15,6 +15,7 @@ from fp9.blocks import quantise as in_blocks
 from fp9.blocks import tensor_scale
 from fp9.scaling import BLOCK_FORMATS, BlockFormat
 from fp9.units import Cast, Dot, Quantiser, Unit
+from fp9.units.hooks import Hook
 from fp9_ml.recipes import Operand, Recorded
 from fp9_ml.recipes import Product as Step
 from fp9_ml.recorded import chained, of_products
@@ -62,20 +63,8 @@ def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Colum
     Raises ValueError for a unit that neither multiplies nor casts, and for elements and scales of no format of blocks.
     """
 
-    def drawn(each: int) -> Columns:
-        generator = np.random.default_rng(seed)
-        if isinstance(unit, Cast):
-            return casts(unit, layer, generator, each)
-        if isinstance(unit, Quantiser):
-            return _blocks(unit, layer, generator, each)
-        if isinstance(unit, Dot) and unit.scale is not None:
-            return _scaled_sums(unit, layer, generator, each)
-        return of_products(unit, products, generator, each)
-
-    products: list[Recorded] = []
-    if isinstance(unit, Dot) and unit.scale is None:
-        products = [_recorded(multiplied(layer, scheme, unit.engine)) for scheme in _schemes(unit)]
-    return enough(drawn, count)
+    take = _STIMULUS(unit, layer)
+    return enough(lambda each: take(np.random.default_rng(seed), each), count)
 
 
 def _schemes(unit: Dot) -> list[Scheme]:
@@ -181,3 +170,25 @@ def _format_of_blocks(unit: Dot, side: str) -> BlockFormat:
 
 
 __all__ = ["CASTS", "DOTS", "casts", "of_layer", "of_unit"]
+
+
+def _sums(unit: Dot, layer: LayerTensors) -> Take:
+    """Sums of the layer's products in the schemes that the unit takes, or in blocks where it has scales."""
+    if unit.scale is not None:
+        return functools.partial(_scaled_sums, unit, layer)
+    products = [_recorded(multiplied(layer, scheme, unit.engine)) for scheme in _schemes(unit)]
+    return functools.partial(of_products, unit, products)
+
+
+Take = Callable[[np.random.Generator, int], Columns]
+"""Columns of so many operations for each product, cast or tensor."""
+
+_STIMULUS: Hook[[LayerTensors], Take] = Hook(
+    "stimulus from a layer",
+    {
+        Cast: lambda unit, layer: functools.partial(casts, unit, layer),
+        Quantiser: lambda unit, layer: functools.partial(_blocks, unit, layer),
+        Dot: _sums,
+    },
+    every_kind=False,
+)

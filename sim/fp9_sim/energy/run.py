@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.units import Cast, Dot, Fpu, Quantiser, Unit
+from fp9.units.hooks import Hook
 from fp9_rtl.synthesis.libraries import Library, find_library
 from fp9_rtl.synthesis.mapping import delay_tool
 from fp9_rtl.synthesis.netlist import netlist
@@ -152,13 +153,17 @@ def _measured(
     )
 
 
-def products_of(unit: Unit) -> int:
-    """Products of an operation; the numbers of a cast or a quantiser; 1 for other units that multiply nothing."""
-    if isinstance(unit, Quantiser):
-        return unit.width
-    if isinstance(unit, Dot | Fpu):
-        return unit.products if isinstance(unit, Dot) else unit.engine.products
-    return unit.lanes if isinstance(unit, Cast) else 1
+products_of: Hook[[], int] = Hook(
+    "energy of a product",
+    {
+        Quantiser: lambda unit: unit.width,
+        Dot: lambda unit: unit.products,
+        Fpu: lambda unit: unit.engine.products,
+        Cast: lambda unit: unit.lanes,
+    },
+    otherwise=lambda unit: 1,
+)
+"""Products of an operation; the numbers of a cast or a quantiser; 1 for other units."""
 
 
 def _by_step(found: Dynamic) -> dict[str, float]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import fp9_rtl
 from fp9.engines import ENGINES
 from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast
+from fp9.units.hooks import Hook
 from fp9_rtl.sums.gating import holds
 from fp9_sim.netlists.graphs.function import function
 from fp9_sim.netlists.solvers.alike import alike
@@ -65,28 +66,19 @@ class Claim:
         return self.oblige(verilog, case, specification).decide(timeout)
 
 
-@functools.singledispatch
-def claims_of(unit: Unit) -> list[Claim]:
-    """The claims about a unit. Raises ValueError for a kind of unit about which there are none."""
-    raise ValueError(f"{unit.name}: there are no proofs for units of kind {unit.kind}")
-
-
-@claims_of.register
-def _(unit: Decoder) -> list[Claim]:
+def _decoder_claims(unit: Decoder) -> list[Claim]:
     assumes = [*([_BIASES] if unit.bias_port else [])]
     proves = "every output that carries meaning equals the table of exact values, for every code of every format"
     return [_values(unit, proves, assumes, tuple(decoder_cases(unit))), *_handshake(unit)]
 
 
-@claims_of.register
-def _(unit: Upcast) -> list[Claim]:
+def _upcast_claims(unit: Upcast) -> list[Claim]:
     assumes = [*([_BIASES] if unit.bias_port else [])]
     proves = "result and flags equal the oracle's, for every code of every format"
     return [_values(unit, proves, assumes, tuple(upcast_cases(unit))), *_handshake(unit)]
 
 
-@claims_of.register
-def _(unit: Cast) -> list[Claim]:
+def _cast_claims(unit: Cast) -> list[Claim]:
     proves = (
         f"result and flags equal the oracle's thresholds for all 2^{unit.source.bits} inputs, every target, rounding "
         "and overflow policy"
@@ -107,8 +99,7 @@ def _(unit: Cast) -> list[Claim]:
     return [_values(unit, proves, assumes, cases), *_handshake(unit)]
 
 
-@claims_of.register
-def _(unit: Quantiser) -> list[Claim]:
+def _quantiser_claims(unit: Quantiser) -> list[Claim]:
     if not unit.block.powers_of_two:
         return _by_limits(unit)
     of_elements = (
@@ -156,8 +147,7 @@ _PLAIN = ENGINES["fma_fp32"]
 """What `sum_spec` says."""
 
 
-@claims_of.register
-def _(unit: Dot) -> list[Claim]:
+def _sum_claims(unit: Dot) -> list[Claim]:
     if holds(unit):
         return _only_handshake(unit, "held factors")
     if isinstance(unit, Fma) and replace(unit.engine, name=_PLAIN.name) == _PLAIN and not unit.bias_port:
@@ -183,8 +173,7 @@ def _(unit: Dot) -> list[Claim]:
     return [values, *of_step, *_handshake(unit)]
 
 
-@claims_of.register
-def _(unit: Fpu) -> list[Claim]:
+def _fpu_claims(unit: Fpu) -> list[Claim]:
     if not fpu_spec.is_offered(unit):
         return _only_handshake(unit, "operands of two widths")
     by = functools.partial(fpu_spec.oblige_fpu, unit)
@@ -256,3 +245,17 @@ def _values(
         return by(function(unit, verilog) + beside, miter(unit, case, specification))
 
     return Claim("values", proves, (*assumes, *([_REGISTERS] if unit.stages else [])), cases, oblige)
+
+
+claims_of: Hook[[], list[Claim]] = Hook(
+    "proof",
+    {
+        Decoder: _decoder_claims,
+        Upcast: _upcast_claims,
+        Cast: _cast_claims,
+        Quantiser: _quantiser_claims,
+        Dot: _sum_claims,
+        Fpu: _fpu_claims,
+    },
+)
+"""The claims about a unit. Raises ValueError for a kind of unit about which there are none."""
