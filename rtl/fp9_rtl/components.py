@@ -10,7 +10,7 @@ from amaranth.hdl import ClockDomain, EnableInserter, Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from fp9.units import Cast, Decoder, Dot, Fpu, Handshake, Mac, Port, Quantiser, Reset, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, Handshake, Mac, Mul, Port, Quantiser, Reset, Unit, Upcast
 from fp9.units.hooks import Hook
 from fp9_rtl.accumulators import kulisch
 from fp9_rtl.accumulators.chunks import ChunkSum, Total
@@ -31,6 +31,7 @@ from fp9_rtl.quantisers import quantiser_steps as quantisers
 from fp9_rtl.quantisers.block import Block
 from fp9_rtl.sums import engine_step as sums
 from fp9_rtl.sums import gating
+from fp9_rtl.sums.product import product_steps
 
 
 def build(unit: Unit) -> wiring.Component:
@@ -74,6 +75,7 @@ unit_steps: Hook[[], list[Step]] = Hook(
         Cast: cast_steps,
         Quantiser: quantisers.quantiser_steps,
         Fpu: fpu.fpu_steps,
+        Mul: product_steps,
         Dot: sums.dot_steps,
     },
 )

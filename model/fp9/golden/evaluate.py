@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fp9.golden import accumulators, quantisers, stateless
-from fp9.units import Cast, Columns, Decoder, Dot, Fpu, Mac, Quantiser, Results, Upcast
+from fp9.units import Cast, Columns, Decoder, Dot, Fpu, Mac, Mul, Quantiser, Results, Upcast
 from fp9.units.hooks import Hook
 
 evaluate: Hook[[Columns], Results] = Hook(
@@ -13,6 +13,7 @@ evaluate: Hook[[Columns], Results] = Hook(
         Upcast: stateless.upcast,
         Cast: stateless.cast,
         Quantiser: quantisers.quantiser,
+        Mul: stateless.mul,
         Dot: stateless.step,
         Fpu: stateless.fpu,
         Mac: accumulators.mac,

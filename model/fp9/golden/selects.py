@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fp9.units import Columns, Dot
+    from fp9.units import Columns, Dot, Mul
 
     Where = NDArray[np.bool_] | slice
 
@@ -75,7 +75,7 @@ def signed(bits: NDArray[Any], width: int) -> NDArray[np.int64]:
     return (np.asarray(bits, dtype=np.int64) ^ half) - half
 
 
-def factor_values(unit: Dot, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def factor_values(unit: Dot | Mul, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Numbers of all a and of all b, (n, products) each; 0 both where the engine's zero bypass applies."""
     (a, merged_a), (b, merged_b) = (_numbers(unit, inputs, *o) for o in (("a", unit.a), ("b", unit.b)))
     if unit.engine.zero_bypass:
@@ -85,7 +85,7 @@ def factor_values(unit: Dot, inputs: Columns) -> tuple[NDArray[np.float64], NDAr
 
 
 def _numbers(
-    unit: Dot, inputs: Columns, operand: str, formats: tuple[Format, ...]
+    unit: Dot | Mul, inputs: Columns, operand: str, formats: tuple[Format, ...]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Numbers of an operand's codes in the formats that its ports choose, (n, lanes), and where NaN and infinity are
     one code, (n, 1)."""

@@ -14,7 +14,7 @@ from fp9.formats import Format, Kind, floor_log2, pow2
 from fp9.golden.selects import both, chosen, factor_values, places, signed, variants, wide
 from fp9.kernels import fused as dot_kernels
 from fp9.policy import CastPolicy
-from fp9.rounding import Hybrid, Overflow
+from fp9.rounding import Flags, Hybrid, Overflow
 from fp9.sums.narrow import narrow_sums
 from fp9.sums.products import EngineKernel, dot
 from fp9.units import SCALE_BITS, Dot, FpuOp, Upcast, significand_bits
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fp9.golden.selects import Where
-    from fp9.units import Cast, Columns, Decoder, Fpu
+    from fp9.units import Cast, Columns, Decoder, Fpu, Mul
 
     Results = dict[str, NDArray[Any]]
 
@@ -143,6 +143,22 @@ def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
         running = max(0 if cleared[i] else running, int(largest[i]))
         amax[i] = running
     return amax
+
+
+# --- product --------------------------------------------------------------------------------------------------------
+
+
+def mul(unit: Mul, inputs: Columns) -> Results:
+    """Golden results of a `Mul`: the product of two numbers, which float64 holds exactly, rounded once."""
+    a, b = (numbers[:, 0] for numbers in factor_values(unit, inputs))
+    with np.errstate(invalid="ignore"):
+        product = a * b
+    policy = CastPolicy(unit.rounding, unit.overflow)
+    codes, flags = encode_numbers(product, unit.result, policy, Hybrid(), flags=True)
+    nan = np.isnan(product)
+    codes[nan] = unit.result.nan_code(False)
+    flags[nan & ~np.isnan(a) & ~np.isnan(b)] = Flags.INVALID
+    return {"result": codes, "flags": flags} if unit.flags else {"result": codes}
 
 
 # --- multiply-add ---------------------------------------------------------------------------------------------------

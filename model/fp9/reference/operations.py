@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fp9.formats import HiFloat8, Kind, floor_log2, pow2
 from fp9.oracle import casts, sums
+from fp9.oracle.terms import product
 from fp9.policy import CastPolicy
 from fp9.reference.choices import Row, chosen, operand_format, operands, signed
 from fp9.rounding import Flags, Overflow
@@ -17,7 +18,7 @@ from fp9.units import SCALE_BITS, FpuOp, significand_bits
 if TYPE_CHECKING:
     from fp9.oracle.terms import Term
     from fp9.rounding import Rounding
-    from fp9.units import Cast, Decoder, Dot, Fpu, Unit, Upcast
+    from fp9.units import Cast, Decoder, Dot, Fpu, Mul, Unit, Upcast
 
 _INF_PASSES = CastPolicy(overflow=Overflow.INF)
 
@@ -89,6 +90,18 @@ def _bits(unit: Cast, rounding: Rounding, row: Row, lane: int) -> casts.RandomBi
     taken, ones = HiFloat8.threshold_bits(unit.source)
     threshold = (row[unit.lane_names("x")[lane]] & ((1 << taken) - 1)) << ones | ((1 << ones) - 1)
     return casts.HybridBits(threshold, taken + ones)
+
+
+def mul(unit: Mul, rows: Iterable[Row]) -> Iterator[Row]:
+    """Each operation's product, rounded once; infinity times zero is invalid."""
+    policy = CastPolicy(unit.rounding, unit.overflow)
+    for row in rows:
+        formats = operand_format(row, "a", unit.a), operand_format(row, "b", unit.b)
+        a, b = (casts.decode(row[name] & ((1 << f.bits) - 1), f) for name, f in zip("ab", formats, strict=True))
+        exact = product(a, b)
+        code, flags = casts.encode(exact, unit.result, policy)
+        invalid = exact.kind is Kind.NAN and Kind.NAN not in (a.kind, b.kind)
+        yield outputs(unit, code, Flags.INVALID if invalid else flags)
 
 
 def products(unit: Dot, row: Row) -> list[Term]:

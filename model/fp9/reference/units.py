@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from fp9.reference import operations, sequences
 from fp9.reference.choices import Row
-from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Quantiser, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Mul, Quantiser, Upcast
 from fp9.units.hooks import Hook
 
 reference_results: Hook[[Iterable[Row]], Iterator[Row]] = Hook(
@@ -15,6 +15,7 @@ reference_results: Hook[[Iterable[Row]], Iterator[Row]] = Hook(
         Decoder: operations.decoder,
         Upcast: operations.upcast,
         Cast: operations.cast,
+        Mul: operations.mul,
         Dot: operations.dot,
         Fpu: operations.fpu,
         Mac: sequences.mac,

@@ -16,7 +16,9 @@ from fp9.formats import FixedFormat, Format
 from fp9.golden import evaluate
 from fp9.golden.selects import signed
 from fp9.suites.columns import Codes, Inputs, chosen_formats, fixed, one_of_each
-from fp9.units import SCALE_BITS, Cast, Dot, Fma, Mac, MacOp, Unit, code_tables
+from fp9.suites.products import product_cover_points
+from fp9.units import SCALE_BITS, Cast, Dot, Fma, Mac, MacOp, Mul, Unit, code_tables
+from fp9.units.hooks import Hook
 
 Numbers = NDArray[np.int64]
 
@@ -33,21 +35,6 @@ def cover_point_indices(unit: Unit, columns: Inputs, rng: np.random.Generator) -
         missing = np.where(np.isin(numbers, numbers[taken]), 0, numbers)
         taken = np.union1d(taken, one_of_each(missing, rng))
     return taken
-
-
-def _families(unit: Unit, columns: Inputs) -> Iterator[Numbers]:
-    """Those of the unit's kind; kinds other than casts and sums have none."""
-    match unit:
-        case Cast():
-            yield from _of_casts(unit, columns)
-        case Dot():
-            if isinstance(unit, Fma):
-                yield from _special_codes(unit, columns)
-            if unit.products > 1:
-                yield _of_several_products(unit, columns)
-            if isinstance(unit, Mac) and unit.scale is not None:
-                yield _cancelled(unit, columns)
-            yield _ways(unit, columns)
 
 
 # --- sums -----------------------------------------------------------------------------------------------------------
@@ -234,3 +221,35 @@ def _ties(fmt: Format, values: NDArray[np.float64]) -> Numbers:
     middles = (magnitudes[1:] + magnitudes[:-1]) / 2
     place = np.minimum(np.searchsorted(middles, values), len(middles) - 1)
     return np.where(middles[place] == values, 1 + place % 2, 0)
+
+
+def _of_sums(unit: Dot, columns: Inputs) -> Iterator[Numbers]:
+    if unit.products > 1:
+        yield _of_several_products(unit, columns)
+    yield _ways(unit, columns)
+
+
+def _of_multiply_adds(unit: Fma, columns: Inputs) -> Iterator[Numbers]:
+    yield from _special_codes(unit, columns)
+    yield _ways(unit, columns)
+
+
+def _of_accumulations(unit: Mac, columns: Inputs) -> Iterator[Numbers]:
+    if unit.products > 1:
+        yield _of_several_products(unit, columns)
+    if unit.scale is not None:
+        yield _cancelled(unit, columns)
+    yield _ways(unit, columns)
+
+
+_families: Hook[[Inputs], Iterator[Numbers]] = Hook(
+    "cover points of smoke suites",
+    {
+        Cast: _of_casts,
+        Mul: product_cover_points,
+        Dot: _of_sums,
+        Fma: _of_multiply_adds,
+        Mac: _of_accumulations,
+    },
+    otherwise=lambda unit, columns: iter(()),
+)

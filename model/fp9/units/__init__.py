@@ -18,6 +18,7 @@ from fp9.units.clocking import HANDSHAKE, Clocking, Handshake, Reset, non_defaul
 from fp9.units.decode import Decoder, Upcast
 from fp9.units.exact import ProductRange, product_range
 from fp9.units.fpu import Fpu, FpuOp
+from fp9.units.mul import Mul
 from fp9.units.operands import (
     BIAS_BITS,
     OPERAND_SIGNIFICAND_BITS,
@@ -53,6 +54,7 @@ __all__ = [
     "Mac",
     "MacOp",
     "Masks",
+    "Mul",
     "Port",
     "ProductRange",
     "Quantiser",

@@ -13,6 +13,7 @@ from fp9.units.base import Unit
 from fp9.units.cast import Cast
 from fp9.units.decode import Decoder, Upcast
 from fp9.units.fpu import Fpu
+from fp9.units.mul import Mul
 from fp9.units.quantiser import Quantiser
 from fp9.units.step import Dot, Fma, Mac
 
@@ -61,6 +62,7 @@ CATALOGUE: dict[str, Unit] = {
         Cast("cast_fp32_x4", fixed_format("fp32"), _OCP, (_R.RNE,), amax=True, lanes=4, stages=2),
         Quantiser("quantiser_mxfp4", fixed_format("bf16"), _MXFP4, tuple(map(_MXFP4.rule, _MXFP4.rules)), stages=1),
         Quantiser("quantiser_nvfp4", fixed_format("bf16"), _NVFP4, tuple(map(_NVFP4.rule, ("rne", "rceil"))), stages=1),
+        Mul("mul_fp16_ocp", _OCP, _OCP, fixed_format("fp16")),
         Fma("fma_fp32", _ALL, _ALL, _FP32),
         Fma("fma_fp32_ocp", _OCP, _OCP, _FP32),
         Fma("fma_fp32_e5m2", _OCP[1:], _OCP[1:], _FP32),

@@ -30,9 +30,9 @@ from fp9.formats import FixedFormat, Format, format
 from fp9.rounding import choice
 from fp9.scaling import BlockFormat, ScaleRule, block_format, scale_rule
 from fp9.system.reading import toml_of
-from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast, non_defaults, unit
+from fp9.units import CATALOGUE, Unit, non_defaults, unit
 
-KINDS: dict[str, type[Unit]] = {kind.kind: kind for kind in (Decoder, Upcast, Cast, Quantiser, Dot, Fma, Mac, Fpu)}
+KINDS: dict[str, type[Unit]] = {spec.kind: type(spec) for spec in CATALOGUE.values()}
 """The kinds of unit that a file can describe."""
 
 _OUTER_COMMA = re.compile(r",(?![^(]*\))(?!\s*[a-z_]+=)", re.IGNORECASE)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fp9.rounding import Flags, NanSign
-from fp9.units import FLAGS_PORT, Cast, Dot, Fpu, Port, Quantiser, Unit
+from fp9.units import FLAGS_PORT, Cast, Dot, Fpu, Mul, Port, Quantiser, Unit
 from fp9.units.hooks import Hook
 from fp9.vectors.encodings import FileFormat
 from fp9.version import __version__
@@ -79,7 +79,7 @@ def _cast_policies(unit: Cast) -> dict[str, Any]:
     }
 
 
-def _engine_policies(unit: Dot | Fpu) -> dict[str, Any]:
+def _engine_policies(unit: Mul | Dot | Fpu) -> dict[str, Any]:
     return {
         "rounding": unit.engine.rounding.value,
         "overflow": unit.engine.overflow.value,
@@ -100,7 +100,13 @@ def _quantiser_policies(unit: Quantiser) -> dict[str, Any]:
 
 policies: Hook[[], dict[str, Any]] = Hook(
     "policies of vectors",
-    {Cast: _cast_policies, Dot: _engine_policies, Fpu: _engine_policies, Quantiser: _quantiser_policies},
+    {
+        Cast: _cast_policies,
+        Mul: _engine_policies,
+        Dot: _engine_policies,
+        Fpu: _engine_policies,
+        Quantiser: _quantiser_policies,
+    },
     otherwise=lambda unit: {"overflow": "inf", "nan": "canonical"},
 )
 """The switches that decide a unit's results beside its formats, as a reader of its vectors needs them."""

@@ -10,7 +10,7 @@ from fp9.engines import Engine
 from fp9.formats import FixedFormat, Format
 from fp9.rounding import Overflow
 from fp9.system.files import write_whole
-from fp9.units import Cast, Decoder, Dot, Fpu, Handshake, Port, Quantiser, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, Handshake, Mul, Port, Quantiser, Unit, Upcast
 from fp9.units.hooks import Hook
 from fp9_rtl.datasheets import diagram
 from fp9_rtl.datasheets.conditions import CONDITIONS
@@ -163,6 +163,7 @@ _rounding: Hook[[], list[str]] = Hook(
         Upcast: lambda unit: [f"Exact, but for numbers above the largest of {unit.result.name}."],
         Cast: _cast_rounding,
         Quantiser: _quantiser_rounding,
+        Mul: lambda unit: [f"The exact product, {unit.rounding.words}."],
         Dot: _sum_rounding,
         Fpu: lambda unit: [_step(unit.engine)],
     },

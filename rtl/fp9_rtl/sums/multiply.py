@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from fp9.formats import FixedFormat, Format, ScaledInteger
-from fp9.units import Dot, significand_bits
+from fp9.units import Dot, Mul, significand_bits
 from fp9_rtl.operands.decode import OperandDecoder, connect_ports
 from fp9_rtl.parts.layouts import ports_layout, product_layout
 from fp9_rtl.parts.select import switch
@@ -31,7 +31,7 @@ class DecodeOperands(Step):
 
     name = "decode"
 
-    def __init__(self, unit: Dot, passed: tuple[str, ...], normalise: bool = True, aligned: bool = False) -> None:
+    def __init__(self, unit: Dot | Mul, passed: tuple[str, ...], normalise: bool = True, aligned: bool = False) -> None:
         self._offered = offered = {"a": unit.a, "b": unit.b}
         self._pairs = tuple(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))
         self._decoders = {
@@ -88,7 +88,7 @@ class Multiply(Step):
 
     def __init__(
         self,
-        unit: Dot,
+        unit: Dot | Mul,
         facts: SumFacts,
         i: data.StructLayout,
         passed: tuple[str, ...],

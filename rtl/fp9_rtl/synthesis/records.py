@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fp9.formats import FixedFormat, Format
-from fp9.units import Cast, Dot, Quantiser, Unit
+from fp9.units import Cast, Dot, Mul, Quantiser, Unit
 from fp9.units.hooks import Hook
 
 NOTE = "no wires, no power, no placement: for comparing units side by side"
@@ -217,6 +217,7 @@ def _over(numerator: str, denominator: str) -> str:
 _result_formats: Hook[[], tuple[Format, ...]] = Hook(
     "formats that area is compared by",
     {
+        Mul: lambda unit: (unit.result,),
         Dot: lambda unit: (unit.engine.result,),
         Quantiser: lambda unit: (unit.block.element,),
         Cast: lambda unit: unit.targets,

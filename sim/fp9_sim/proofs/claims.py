@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import fp9_rtl
 from fp9.engines import ENGINES
-from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Mul, Quantiser, Unit, Upcast
 from fp9.units.hooks import Hook
 from fp9_rtl.sums.gating import holds
 from fp9_sim.netlists.graphs.function import function
@@ -34,6 +34,7 @@ from fp9_sim.proofs.specs.sums import fixed as fixed_spec
 from fp9_sim.proofs.specs.sums import fpu as fpu_spec
 from fp9_sim.proofs.specs.sums import kulisch as kulisch_spec
 from fp9_sim.proofs.specs.sums import pair as pair_spec
+from fp9_sim.proofs.specs.sums import rounded_product
 from fp9_sim.proofs.specs.sums import window as window_spec
 from fp9_sim.proofs.specs.sums.step import step_cases, step_of, step_verilog
 from fp9_sim.proofs.specs.sums.sum import sum_cases
@@ -141,6 +142,10 @@ def _stream(unit: Quantiser, of_elements: str, assumes: list[str]) -> list[Claim
     )
     values = Claim("values", of_elements, (*assumes, *named, stream_spec.FINITE, _REGISTERS), elements, behind)
     return [values, *(Claim(*claim, clocks) for claim in clocked)]
+
+
+def _product_claims(unit: Mul) -> list[Claim]:
+    return [_values(unit, rounded_product.PROVES, [], tuple(rounded_product.product_cases(unit))), *_handshake(unit)]
 
 
 _PLAIN = ENGINES["fma_fp32"]
@@ -254,6 +259,7 @@ claims_of: Hook[[], list[Claim]] = Hook(
         Upcast: _upcast_claims,
         Cast: _cast_claims,
         Quantiser: _quantiser_claims,
+        Mul: _product_claims,
         Dot: _sum_claims,
         Fpu: _fpu_claims,
     },

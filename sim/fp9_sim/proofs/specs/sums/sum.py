@@ -19,8 +19,9 @@ from fp9.units import OPERAND_SIGNIFICAND_BITS, Fma, significand_bits
 from fp9_sim.proofs.miter import Case, selected
 from fp9_sim.proofs.specs.casts.decoder import decoded
 
-_EXPONENT_BITS = 12
-_PRODUCT_BITS = 8
+PLACE = "signed [11:0]"
+"""The type of exponents, and of the weights of bits."""
+PRODUCT_BITS = 8
 
 
 def sum_cases(unit: Fma) -> Iterator[Case]:
@@ -43,12 +44,12 @@ def sum_cases(unit: Fma) -> Iterator[Case]:
 def _terms(a: Format, b: Format, result: FixedFormat) -> list[str]:
     """The exact product and the addend as significands with the place of their last bit, and what they are."""
     p, bits = result.fraction_bits, result.bits
-    e = f"signed [{_EXPONENT_BITS - 1}:0]"
+    e = PLACE
     field, fraction = f"c[{bits - 2}:{p}]", f"c[{p - 1}:0]"
     return [
-        *_operand("a", a),
-        *_operand("b", b),
-        f"  wire [{_PRODUCT_BITS - 1}:0] product = a_significand * b_significand;",
+        *operand_by_table("a", a),
+        *operand_by_table("b", b),
+        f"  wire [{PRODUCT_BITS - 1}:0] product = a_significand * b_significand;",
         f"  wire {e} product_place = a_exponent + b_exponent - 6;",
         f"  wire [{p}:0] addend = {{{field} != 0, {fraction}}};",
         f"  wire {e} addend_place = $signed({{1'b0, {field} == 0 ? 1 : {field}}}) - {result.bias + p};",
@@ -63,7 +64,7 @@ def _terms(a: Format, b: Format, result: FixedFormat) -> list[str]:
 def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: bool) -> str:
     """Operands that are not ordinary; `broken` makes the sum of two zeros negative where either is."""
     p, bits = result.fraction_bits, result.bits
-    e = f"signed [{_EXPONENT_BITS - 1}:0]"
+    e = PLACE
     nan, infinity = result.nan_code(False), result.inf_code(False)
     both_negative = f"product_sign {'|' if broken else '&'} addend_sign"
     lines = [
@@ -73,7 +74,7 @@ def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: boo
         "  wire invalid = !quiet && ((a_inf && b_zero) || (a_zero && b_inf)",
         "    || (product_inf && c_inf && product_sign != addend_sign));",
         f"  reg {e} leading; integer i;",
-        f"  always @* begin leading = 0; for (i = 0; i < {_PRODUCT_BITS}; i = i + 1) if (product[i]) leading = i; end",
+        f"  always @* begin leading = 0; for (i = 0; i < {PRODUCT_BITS}; i = i + 1) if (product[i]) leading = i; end",
         f"  wire [{bits - 1}:0] exact = ((leading + product_place + {result.bias - 1}) << {p})",
         f"    + ({{{p}'d0, product}} << ({p} - leading));",
         f"  wire [{bits - 1}:0] value = quiet || invalid ? {bits}'d{nan}",
@@ -92,11 +93,11 @@ def _specification(a: Format, b: Format, result: FixedFormat, condition: str, br
     The wide sum's last place is the product's, less the farthest distance that tells below it.
     """
     p, bits = result.fraction_bits, result.bits
-    below, above = 2 * p + 4, _PRODUCT_BITS + 4
-    width = p + 1 + _PRODUCT_BITS + below + above + 2
+    below, above = 2 * p + 4, PRODUCT_BITS + 4
+    width = p + 1 + PRODUCT_BITS + below + above + 2
     lowest = result.lowest_exponent - p
     up_rule = "guard" if broken else "guard && (rest || kept[0])"
-    e = f"signed [{_EXPONENT_BITS - 1}:0]"
+    e = PLACE
     lines = [
         *_terms(a, b, result),
         "  wire subtract = product_sign ^ addend_sign;",
@@ -129,12 +130,12 @@ def _specification(a: Format, b: Format, result: FixedFormat, condition: str, br
 
 
 @functools.lru_cache(maxsize=64)
-def _operand(name: str, fmt: Format) -> tuple[str, ...]:
+def operand_by_table(name: str, fmt: Format) -> tuple[str, ...]:
     """An operand's fields by table."""
     if significand_bits((fmt,)) > OPERAND_SIGNIFICAND_BITS:
         raise ValueError(f"no proof is offered for sums of {fmt.name} products; run fp9 sweep")
     rows = [decoded(fmt, code, OPERAND_SIGNIFICAND_BITS) for code in range(1 << fmt.bits)]
-    e = f"signed [{_EXPONENT_BITS - 1}:0]"
+    e = PLACE
     kinds = ", ".join(f"{name}_{kind}" for kind in ("zero", "inf", "nan"))
     cases = [
         f"    8'd{code}: begin {name}_sign = {sign}; {name}_exponent = {exponent}; {name}_significand = {significand}; "

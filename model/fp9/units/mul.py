@@ -1,0 +1,73 @@
+"""Units that multiply: `mul`, two operands of at most 8 bits and one rounding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fp9.engines import Engine
+from fp9.formats import FixedFormat, Format, format
+from fp9.rounding import Overflow, Rounding
+from fp9.units.base import FLAGS_PORT, WIDE_BITS, Port, Unit, check_rounding, check_shared, format_tuple
+from fp9.units.operands import check_operands, operand_ports
+
+
+@dataclass(frozen=True)
+class Mul(Unit):
+    """result = round(a * b): the exact product of two operands, rounded once into a float of 16 bits or more.
+
+    The formats of a and of b are chosen per operation, independently of each other. NaN, infinity times zero and the
+    flags are those of IEEE 754; a NaN result has the canonical code of the result's format.
+    """
+
+    kind: ClassVar[str] = "mul"
+    name: str
+    a: tuple[Format, ...]
+    b: tuple[Format, ...]
+    result: FixedFormat
+    rounding: Rounding = Rounding.RNE
+    overflow: Overflow = Overflow.INF
+    flags: bool = True
+    stages: int = 0
+    bias_port: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "a", format_tuple(self.name, "a", self.a))
+        object.__setattr__(self, "b", format_tuple(self.name, "b", self.b))
+        object.__setattr__(self, "result", format(self.result))
+        check_operands(self.name, "a", self.a)
+        check_operands(self.name, "b", self.b)
+        self._check_result()
+        check_rounding(self.name, self.engine)
+        check_shared(self)
+
+    def _check_result(self) -> None:
+        fmt = self.result
+        wide = isinstance(fmt, FixedFormat) and fmt.bits >= WIDE_BITS
+        if not (wide and fmt.has_inf and fmt.has_nan and fmt.subnormals):
+            raise ValueError(
+                f"{self.name}: result={fmt.name} given; give a float of {WIDE_BITS} bits or more with infinity, NaN "
+                "and subnormal numbers, such as fp16, bf16 or fp32"
+            )
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of one product whose rounding is that of the unit."""
+        name = f"{self.kind}_{self.result.name}"
+        return Engine(name=name, result=self.result, rounding=self.rounding, overflow=self.overflow)
+
+    def lane_names(self, operand: str) -> tuple[str, ...]:
+        """The name of an operand's port, as units of several products have them."""
+        return (operand,)
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        return (
+            *operand_ports("a", self.a, False, "first factor"),
+            *operand_ports("b", self.b, False, "second factor"),
+        )
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        result = Port("result", self.result.bits, f"the product in {self.result.name}", (self.result,))
+        return (result, FLAGS_PORT) if self.flags else (result,)
