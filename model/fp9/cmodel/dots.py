@@ -1,4 +1,4 @@
-"""C models of units that multiply and add: fma, dot, mac."""
+"""C models of units that multiply: mul, and with an addend fma, dot, mac."""
 
 from __future__ import annotations
 
@@ -11,7 +11,35 @@ from fp9.cmodel.steps import addend_format, nan_codes, step
 from fp9.cmodel.text import OVERFLOWS, ROUNDINGS, filled, identifier, listed
 from fp9.engines import Engine, Scaling
 from fp9.formats import Format
-from fp9.units import Dot, Mac, with_every_bias
+from fp9.units import Dot, Mac, Mul, with_every_bias
+
+
+def mul(unit: Mul) -> ModelText:
+    """The product of two operands, rounded once; a NaN result has the canonical code."""
+    sides = (("a", unit.a), ("b", unit.b))
+    words = {
+        "name": unit.name,
+        "a": select("a", unit.inputs),
+        "b": select("b", unit.inputs),
+        "result": identifier(unit.result),
+        "type": type_of(unit.result),
+        "policy": f"fp9_policy_of({ROUNDINGS[unit.rounding]}, {OVERFLOWS[unit.overflow]})",
+        "nan": f"0x{unit.result.nan_code(False):X}",
+    }
+    body = filled(_MUL, words) + "".join(f"{line}\n" for line in flag_lines(unit, "flags"))
+    readers = "".join(reader(f"{unit.name}_{operand}", formats, False) for operand, formats in sides)
+    return ModelText((*unit.a, *unit.b, unit.result), ("sums",), readers, body)
+
+
+_MUL = """\
+    uint32_t flags;
+    fp9_number x = fp9_product(@{name}_a(in->a, @{a}), @{name}_b(in->b, @{b}));
+    out->result = (@{type})fp9_@{result}_encode(x, @{policy}, &flags);
+    if (x.kind == FP9_NAN || x.kind == FP9_UNDEFINED) {
+        out->result = @{nan};
+        flags = x.kind == FP9_NAN ? 0 : FP9_INVALID;
+    }
+"""
 
 
 def dot(unit: Dot) -> ModelText:
@@ -66,7 +94,7 @@ def type_of(fmt: Format) -> str:
     return f"uint{8 * fmt.dtype.itemsize}_t"
 
 
-def flag_lines(unit: Dot, value: str) -> list[str]:
+def flag_lines(unit: Dot | Mul, value: str) -> list[str]:
     return [f"    out->flags = (uint8_t)({value});"] if unit.flags else ["    (void)flags;"]
 
 

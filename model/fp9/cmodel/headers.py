@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 
 from fp9.cmodel import accumulators, conversions, dots, quantisers
@@ -11,7 +10,8 @@ from fp9.cmodel.model_text import ModelText
 from fp9.cmodel.operands import struct_of
 from fp9.cmodel.text import comment, filled, part
 from fp9.formats import Format
-from fp9.units import Cast, Decoder, Dot, Mac, Quantiser, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Mac, Mul, Quantiser, Unit, Upcast
+from fp9.units.hooks import Hook
 from fp9.units.toml import dumps
 from fp9.version import __version__
 
@@ -34,18 +34,20 @@ PARTS = (
 LICENCE = "This file is in the public domain (CC0 1.0)."
 
 
-@functools.singledispatch
-def model_text(unit: Unit) -> ModelText:
-    """The C text of a unit's model. Raises ValueError for a kind of unit that has none."""
-    raise ValueError(f"{unit.name}: a unit of the kind {unit.kind} given; it has no C model yet")
-
-
-model_text.register(Decoder, conversions.decoder)
-model_text.register(Upcast, conversions.upcast)
-model_text.register(Cast, conversions.cast)
-model_text.register(Quantiser, quantisers.quantiser)
-model_text.register(Dot, dots.dot)
-model_text.register(Mac, accumulators.mac)
+model_text: Hook[[], ModelText] = Hook(
+    "C model",
+    {
+        Decoder: conversions.decoder,
+        Upcast: conversions.upcast,
+        Cast: conversions.cast,
+        Quantiser: quantisers.quantiser,
+        Mul: dots.mul,
+        Dot: dots.dot,
+        Mac: accumulators.mac,
+    },
+    every_kind=False,
+)
+"""The C text of a unit's model. Raises ValueError for a kind of unit that has none."""
 
 
 def unit_header(unit: Unit) -> str:
