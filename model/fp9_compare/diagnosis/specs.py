@@ -10,7 +10,7 @@ from fp9.engines import Engine
 from fp9.formats import Format
 from fp9.rounding import Overflow, Rounding
 from fp9.scaling import BlockFormat
-from fp9.units import Cast, Dot, Fpu, Mac, Quantiser, Unit
+from fp9.units import Cast, Dot, Fpu, Mac, Mul, Quantiser, Unit
 from fp9.units.hooks import Hook
 from fp9_compare.diagnosis.conversions import Conversion, Narrowed
 
@@ -75,6 +75,7 @@ roundings_of: Hook[[], tuple[Rounding, ...]] = Hook(
         Cast: lambda unit: unit.roundings,
         Conversion: lambda unit: (unit.policy.rounding_for(unit.target),),
         Narrowed: lambda unit: (unit.policy.rounding_for(unit.target),),
+        Mul: lambda unit: (unit.rounding,),
         Dot: lambda unit: (unit.engine.rounding,),
         Fpu: lambda unit: (unit.engine.rounding,),
         Quantiser: lambda unit: (unit.block.rounding,),
@@ -96,6 +97,7 @@ with_rounding: Hook[[Rounding], Any] = Hook(
         Cast: lambda unit, rounding: replaced(unit, roundings=(rounding,)),
         Conversion: lambda unit, rounding: _policy(unit, rounding=rounding),
         Narrowed: lambda unit, rounding: _policy(unit, rounding=rounding),
+        Mul: lambda unit, rounding: replaced(unit, rounding=rounding),
         Dot: lambda unit, rounding: with_engine(unit, rounding=rounding),
         Fpu: lambda unit, rounding: with_engine(unit, rounding=rounding),
         Quantiser: lambda unit, rounding: with_block(unit, rounding=rounding),
@@ -116,6 +118,7 @@ overflows_of: Hook[[], tuple[Overflow, ...]] = Hook(
         Cast: lambda unit: unit.overflow,
         Conversion: lambda unit: (unit.policy.overflow,),
         Narrowed: lambda unit: (unit.policy.overflow,),
+        Mul: lambda unit: (unit.overflow,),
         Dot: lambda unit: (unit.engine.overflow,),
         Fpu: lambda unit: (unit.engine.overflow,),
     },
@@ -130,6 +133,7 @@ with_overflow: Hook[[Overflow], Any] = Hook(
         Cast: lambda unit, overflow: replaced(unit, overflow=(overflow,)),
         Conversion: lambda unit, overflow: _policy(unit, overflow=overflow),
         Narrowed: lambda unit, overflow: _policy(unit, overflow=overflow),
+        Mul: lambda unit, overflow: replaced(unit, overflow=overflow),
         Dot: lambda unit, overflow: with_engine(unit, overflow=overflow),
         Fpu: lambda unit, overflow: with_engine(unit, overflow=overflow),
     },

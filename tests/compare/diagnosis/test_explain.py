@@ -16,7 +16,7 @@ from fp9.rounding import Overflow, Rounding
 from fp9.scaling import block_format
 from fp9.suites import random
 from fp9.suites.columns import every_value
-from fp9.units import CATALOGUE, Cast, Decoder, Dot, Fma, Fpu, Mac, Quantiser, Unit, Upcast
+from fp9.units import CATALOGUE, Cast, Decoder, Dot, Fma, Fpu, Mac, Mul, Quantiser, Unit, Upcast
 from fp9.units.toml import KINDS
 from fp9.vectors.sets import VectorSet, from_inputs
 from fp9_compare.diagnosis import Conversion, Difference, Narrowed, Reading, Topic, differences, explain, results_under
@@ -31,6 +31,7 @@ UNITS: dict[str, Unit] = {
         Cast("amax", format("bf16"), _E4M3, (Rounding.RNE,), (Overflow.SATURATE,), amax=True, stages=1),
         Decoder("decoder", _E4M3 + _E5M2),
         Upcast("upcast", _E4M3 + _E5M2, format("bf16")),
+        Mul("mul", _E4M3, _E5M2, format("fp16")),
         Fma("fma", _E4M3, _E5M2, ENGINES["fma_fp32"]),
         Dot("dot", _E4M3, _E5M2, engine("hopper(G=2)")),
         Dot("scaled_dot", _E4M3, _E4M3, engine("fma_fp32(products=2)"), scale=format("e8m0")),
@@ -104,7 +105,7 @@ def test_a_fault_in_every_unit_of_the_catalogue_has_a_verdict(unit: Unit) -> Non
     assert len(spoilt.first_unexplained) == min(5, spoilt.unexplained)
 
 
-OF_FORMATS = ["cast", "amax", "decoder", "upcast", "fma", "dot", "exact_dot", "mac", "narrowed"]
+OF_FORMATS = ["cast", "amax", "decoder", "upcast", "mul", "fma", "dot", "exact_dot", "mac", "narrowed"]
 
 
 @pytest.mark.every(4)
@@ -124,7 +125,9 @@ def test_another_format_is_named_for_every_kind(name: str) -> None:
             found = explain(made, results_under(made.unit, made.inputs, (planted,)))
             assert not found.unexplained, (other, found)
             sentence = f"it takes {other.name} for {fmt.name}"
-            if "with bias" in other.name and isinstance(made.unit, Dot):  # of a product it is that of either factor
+            if "with bias" in other.name and isinstance(
+                made.unit, Dot | Mul
+            ):  # of a product it is that of either factor
                 sentence = f"it takes {mine[0].name} with bias {mine[0].bias + 1} for {mine[0].name}"
             says = found.explanations[0].says
             assert says.startswith(sentence) or (not other.subnormals and "no subnormals" in says), found
