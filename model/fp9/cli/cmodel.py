@@ -37,7 +37,8 @@ def cmodel(
     """Write the golden model of UNIT... as C headers.
 
     Each fp9_UNIT.h is one freestanding C99 header without libm, allocation or global state; it is C++17, OpenCL C, CUDA
-    and HIP as well. Beside it stands UNIT_bench.c, a program that compares the header with a .vec file.
+    and HIP as well. Beside it stand UNIT_bench.c, a program that compares the header with a .vec file, and
+    UNIT_dpi.c and UNIT_dpi.sv, its import by DPI-C.
 
     With --formats, fp9_NAME.h has conversions, classes and neighbours of formats, and dot products of --engines.
 

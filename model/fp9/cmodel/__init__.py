@@ -1,5 +1,6 @@
 """The golden model as C: one freestanding header for a unit, or for formats and engines, generated from the records."""
 
+from fp9.cmodel import dpi
 from fp9.cmodel.bench import bench
 from fp9.cmodel.headers import unit_header
 from fp9.cmodel.library import library_header
@@ -11,11 +12,14 @@ from fp9.units.toml import names_in
 
 
 def files(unit: Unit) -> dict[str, str]:
-    """The C files of a unit by name: the header of its golden model, and a bench that reads vectors.
+    """The C files of a unit by name: the header of its golden model, a bench that reads vectors, the import by DPI-C.
 
-    Raises ValueError for a unit that has no C model.
+    A unit whose operations have their results together has no import. Raises ValueError for a unit that has no C model.
     """
-    return {f"fp9_{unit.name}.h": unit_header(unit), f"{unit.name}_bench.c": bench(unit)}
+    made = {f"fp9_{unit.name}.h": unit_header(unit), f"{unit.name}_bench.c": bench(unit)}
+    if unit.group > 1:
+        return made
+    return made | {f"{unit.name}_dpi.c": dpi.source(unit), f"{unit.name}_dpi.sv": dpi.imports(unit)}
 
 
 def library_files(formats: str, engines: str, name: str) -> dict[str, str]:
@@ -29,4 +33,4 @@ def library_files(formats: str, engines: str, name: str) -> dict[str, str]:
     return {f"fp9_{name}.h": library_header(found, accumulators, name)}
 
 
-__all__ = ["bench", "files", "library_files", "library_header", "unit_header"]
+__all__ = ["bench", "dpi", "files", "library_files", "library_header", "unit_header"]

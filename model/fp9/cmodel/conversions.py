@@ -22,9 +22,16 @@ def decoder(unit: Decoder) -> ModelText:
     }
     parts = extra_parts(unit.formats, unit.bias_port, False)
     return ModelText(
-        unit.formats, tuple(parts), reader(f"{unit.name}_code", unit.formats, unit.bias_port), filled(_DECODER, words)
+        unit.formats,
+        tuple(parts),
+        reader(f"{unit.name}_code", unit.formats, unit.bias_port),
+        filled(_DECODER, words),
+        meaning=_MEANING,
     )
 
+
+_MEANING = "(out.nan ? 0 : 1u) | (out.nan || out.inf ? 0 : 4u | (out.zero ? 0 : 2u)) | 0x38"
+"""Bits of the decoder's outputs that carry meaning, in port order."""
 
 _DECODER = """\
     fp9_number x = @{name}_code(in->code, @{select});

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fp9.cmodel import accumulators, conversions, dots, quantisers
+from fp9.cmodel import accumulators, conversions, dots, fpus, quantisers
 from fp9.cmodel.formats import format_text, is_tapered
 from fp9.cmodel.model_text import ModelText
 from fp9.cmodel.operands import struct_of
 from fp9.cmodel.text import comment, filled, part
 from fp9.formats import Format
-from fp9.units import Cast, Decoder, Dot, Mac, Mul, Quantiser, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Mul, Quantiser, Unit, Upcast
 from fp9.units.hooks import Hook
 from fp9.units.toml import dumps
 from fp9.version import __version__
@@ -44,8 +44,8 @@ model_text: Hook[[], ModelText] = Hook(
         Mul: dots.mul,
         Dot: dots.dot,
         Mac: accumulators.mac,
+        Fpu: fpus.fpu,
     },
-    every_kind=False,
 )
 """The C text of a unit's model. Raises ValueError for a kind of unit that has none."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from fp9 import cmodel
 from fp9.system.files import write_whole
 from fp9.system.missing import MissingTool
 from fp9.units import Handshake, Unit
@@ -54,7 +55,8 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
     streams = clocked and unit.handshake is Handshake.READY and unit.group == 1
     wrappers = [wrapper] if streams else []
     types, interface = f"rtl/{name}_pkg.sv", f"rtl/{name}_if.sv"
-    encoded = _encoded(vectors)
+    encoded, model = _encoded(vectors), cmodel.files(unit)
+    imported = f"{name}_dpi.c" in model
     drawing, missing = _timing(unit)
     described = sheet(unit) if drawing else sheet(unit).replace(f"![Timing of {name}]({picture(unit)})\n", "")
     offered = [
@@ -72,10 +74,9 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
         _File(f"tb/{name}_tb.v", "self-checking bench, Verilog", lambda: verilog_bench(vectors)),
         _File(f"tb/{name}_tb.cpp", "self-checking bench for Verilator, C++", lambda: cpp_bench(vectors)),
         _File(f"tb/{name}_sva.sv", "assertions of the protocol", lambda: assertions(unit), clocked),
-        _File(f"dpi/{name}_model.c", "the golden model as a C library, by fp9 in Python", lambda: dpi.library(unit)),
-        _File(f"dpi/{name}_dpi.sv", "its import by DPI-C", lambda: dpi.imports(unit)),
-        _File(f"dpi/{name}_dpi_tb.sv", "example: the unit beside the model", lambda: dpi.bench(unit)),
-        _File(f"dpi/{name}_dpi_tb.cpp", "the clock of the example, for Verilator", lambda: dpi.clock(unit)),
+        *(_File(f"model/{file}", _model_file(file), functools.partial(model.__getitem__, file)) for file in model),
+        _File(f"tb/{name}_dpi_tb.sv", "example: the unit beside the model", lambda: dpi.bench(unit), imported),
+        _File(f"tb/{name}_dpi_tb.cpp", "the clock of the example, for Verilator", lambda: dpi.clock(unit), imported),
         _File(f"constraints/{name}.sdc", "timing constraints", lambda: texts.constraints(unit)),
         _File(f"{name}.core", "FuseSoC core", lambda: texts.fusesoc_core(unit, [rtl], [types, interface])),
         _File(f"{name}.toml", "the spec, from which fp9 makes all of this again", lambda: dumps(unit)),
@@ -102,6 +103,15 @@ def _timing(unit: Unit) -> tuple[str | None, str | None]:
         return timing_svg(unit) if picture(unit) else None, None
     except MissingTool as error:
         return None, error.what
+
+
+def _model_file(path: str) -> str:
+    """What a file of the golden model is in a few words."""
+    if path.endswith("_bench.c"):
+        return "the golden model held to vectors, C"
+    if path.endswith(".h"):
+        return "the golden model, C99"
+    return "its import by DPI-C" if path.endswith(".sv") else "its functions behind DPI-C"
 
 
 def _vector_file(path: str) -> str:

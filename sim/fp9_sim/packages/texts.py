@@ -110,15 +110,16 @@ def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: s
             "# A file holds all modules of its design, not the one that it is named after.",
             "CHECKS := -Wall -Wno-DECLFILENAME",
             "BUILD ?= build",
-            "# The Python that has fp9; the golden model of `make dpi` alone asks for it.",
-            "PYTHON ?= python3",
+            "CC ?= cc",
             "",
-            ".PHONY: all icarus verilator lint yosys dpi clean",
+            ".PHONY: all check icarus verilator model lint yosys dpi clean",
             "# The benches of the simulators that are installed; without any of them make fails.",
             "FOUND = $(shell command -v $(1) 2>/dev/null)",
             "BENCHES := $(strip $(if $(call FOUND,$(IVERILOG)),icarus) $(if $(call FOUND,$(VERILATOR)),verilator))",
             "all: $(BENCHES)",
             "\t@$(if $(BENCHES),echo 'benches run: $(BENCHES)',echo 'install Icarus or Verilator' >&2; exit 1)",
+            "",
+            "check: all model",
             "",
             "icarus: $(BUILD)/$(TOP).vvp",
             '\tvvp -n $< "+vectors=$(CURDIR)/vectors/$(TOP).memh" > $(BUILD)/icarus.log; \\',
@@ -136,6 +137,13 @@ def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: s
             "\tmkdir -p $(BUILD)",
             f"\t$(VERILATOR) --cc --exe --build $(CHECKS) --top-module $(TOP) {bound}--Mdir $(BUILD)/verilated \\",
             "\t  -o ../bench $^",
+            "",
+            "model: $(BUILD)/model_bench",
+            "\t$(BUILD)/model_bench vectors/$(TOP).vec",
+            "",
+            "$(BUILD)/model_bench: model/$(TOP)_bench.c model/fp9_$(TOP).h",
+            "\tmkdir -p $(BUILD)",
+            "\t$(CC) -O2 -std=c99 -Wall -Werror -o $@ $<",
             "",
             "lint:",
             "\t$(VERILATOR) --lint-only $(CHECKS) --top-module $(TOP) $(RTL)",
@@ -157,24 +165,21 @@ def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: s
 
 def _dpi(unit: Unit, rtl: str) -> list[str]:
     """The rules of the golden model as a shared library, and of the bench that asks it."""
-    flags = (
-        'import sys, sysconfig; v = sysconfig.get_config_var; print("-I" + sysconfig.get_path("include"), '
-        '"-DFP9_PYTHON=" + chr(34) + sys.executable + chr(34), "-L" + v("LIBDIR"), '
-        '"-Wl,-rpath," + v("LIBDIR"), "-lpython" + v("LDVERSION"))'
-    )
+    if unit.group > 1:
+        return []
     return [
         "dpi: $(BUILD)/dpi_bench",
         "\t$(BUILD)/dpi_bench | tee $(BUILD)/dpi.log",
         "\t@grep -q '^PASS' $(BUILD)/dpi.log",
         "",
-        "$(BUILD)/lib$(TOP)_model.so: dpi/$(TOP)_model.c",
+        "$(BUILD)/lib$(TOP)_model.so: model/$(TOP)_dpi.c model/fp9_$(TOP).h",
         "\tmkdir -p $(BUILD)",
-        f"\t$(CC) -O2 -Wall -Werror -shared -fPIC -o $@ $< $$($(PYTHON) -c '{flags}')",
+        "\t$(CC) -O2 -Wall -Werror -shared -fPIC -o $@ $<",
         "",
-        f"$(BUILD)/dpi_bench: $(BUILD)/lib$(TOP)_model.so {rtl} $(wildcard dpi/*)",
+        f"$(BUILD)/dpi_bench: $(BUILD)/lib$(TOP)_model.so {rtl} model/$(TOP)_dpi.sv $(wildcard tb/$(TOP)_dpi_tb.*)",
         "\t$(VERILATOR) --cc --exe --build --top-module $(TOP)_dpi_tb --Mdir $(BUILD)/dpi \\",
         "\t  -LDFLAGS '$(abspath $(BUILD))/lib$(TOP)_model.so -Wl,-rpath,$(abspath $(BUILD))' -o ../dpi_bench \\",
-        f"\t  {rtl} dpi/$(TOP)_dpi.sv dpi/$(TOP)_dpi_tb.sv dpi/$(TOP)_dpi_tb.cpp",
+        f"\t  {rtl} model/$(TOP)_dpi.sv tb/$(TOP)_dpi_tb.sv tb/$(TOP)_dpi_tb.cpp",
         "",
     ]
 
@@ -197,11 +202,11 @@ def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -
     timing = f"Latency is {unit.latency} clocks, throughput one operation a clock." if unit.stages else "Combinational."
     lines = [
         f"# {unit.name}",
-        f"A {unit.kind} made by fp9 {__version__}. {timing} Nothing here needs fp9 or Python "
-        "but the golden model in `dpi`, a C library that asks the fp9 of PYTHON.",
+        f"A {unit.kind} made by fp9 {__version__}. {timing} Nothing here needs fp9 or Python.",
         "    make            # the benches of the simulators that are installed: Icarus, Verilator\n"
-        "    make lint yosys # every file read by every tool\n"
-        "    make dpi        # the unit beside its golden model, asked by DPI-C: make dpi PYTHON=...",
+        "    make check      # those, and the golden model in C held to the vectors: make model\n"
+        "    make lint yosys # every file read by every tool"
+        + ("" if unit.group > 1 else "\n    make dpi        # the unit beside its golden model, asked by DPI-C"),
         _BENCHES_CLOCKED if unit.stages else _BENCHES,
         "\n".join(["| file | what it is |", "|---|---|", *rows]),
         f"The {count} golden vectors come from a model that is exact in every bit. The generated files are yours, "

@@ -14,6 +14,8 @@ from click.testing import CliRunner
 from tests.support.programs import shared_library
 
 from fp9.cli import main
+from fp9.cmodel.formats import format_text
+from fp9.formats import format
 from fp9.units import CATALOGUE, Unit
 from fp9.units.toml import load
 from fp9.vectors import check
@@ -131,39 +133,41 @@ def test_the_golden_model_by_dpi_agrees_with_the_unit_and_another_does_not(
 ) -> None:
     folder, unit = packages[kind], KINDS[kind]
     with shared_library(folder / "build" / "dpi"):
-        done = make(folder, "dpi", f"PYTHON={sys.executable}")
+        done = make(folder, "dpi")
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"PASS: {EXAMPLE_COUNT} operations" in done.stdout
-    # The library alone is made anew, for another format: the same program asks it, and nothing else.
-    source, library = folder / "dpi" / f"{unit.name}_model.c", f"build/lib{unit.name}_model.so"
-    text = source.read_text()
-    source.write_text(re.sub(r'\\"(e4m3|hif8|hfp8_152)\\"', r'\\"binary8p3se\\"', text))
-    assert source.read_text() != text
-    assert make(folder, library, "-B", f"PYTHON={sys.executable}").returncode == 0
+    # The library alone is rebuilt, for another format: the same program asks it, and nothing else.
+    header, library = folder / "model" / f"fp9_{unit.name}.h", f"build/lib{unit.name}_model.so"
+    text = header.read_text()
+    header.write_text(re.sub(r"return fp9_(e4m3|hif8|hfp8_152)_decode\(code\);", "return fp9_fp9_decode(code);", text))
+    header.write_text(
+        header.read_text().replace(
+            "typedef struct {\n    uint8_t", f"{format_text(format('fp9'))}\ntypedef struct {{\n    uint8_t", 1
+        )
+    )
+    assert header.read_text() != text
+    done = make(folder, library, "-B")
+    assert done.returncode == 0, done.stdout + done.stderr
     done = subprocess.run([folder / "build" / "dpi_bench"], capture_output=True, text=True, check=False)
     assert "FAIL: " in done.stdout
-    source.write_text(text)
+    header.write_text(text)
 
 
-def test_a_python_without_fp9_is_named(packages: dict[str, Path], tmp_path: Path) -> None:
-    """By the C library alone, called by a C program."""
-    folder, unit = packages["decoder"], KINDS["decoder"]
-    outputs = ", ".join("&out" for _ in (*unit.outputs, "meaning"))
-    arguments = ", ".join("0" for _ in unit.inputs)
-    declared = ", ".join(["unsigned long long"] * len(unit.inputs) + ["unsigned long long *"] * (len(unit.outputs) + 1))
-    program = tmp_path / "program.c"
-    program.write_text(
-        f"void {unit.name}_model({declared});\n"
-        f"int main(void) {{ unsigned long long out; {unit.name}_model({arguments}, {outputs}); return 0; }}\n"
-    )
-    library = folder / "build" / f"lib{unit.name}_model.so"
-    bare = Path(sys.base_prefix) / "bin" / "python3"
-    done = make(folder, f"build/{library.name}", "-B", f"PYTHON={bare}", "PYTHONNOUSERSITE=1")
+@with_icarus
+@pytest.mark.every(3)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_machine_without_python_checks_the_package(kind: str, packages: dict[str, Path], tmp_path: Path) -> None:
+    """On the path are make, a C compiler, Icarus and the few tools of a shell."""
+    tools = ("make", "sh", "cc", "iverilog", "vvp", "mkdir", "cat", "grep", "echo", "rm", "as", "ld")
+    for tool in tools:
+        found = shutil.which(tool)
+        assert found is not None, tool
+        (tmp_path / tool).symlink_to(found)
+    command = [tmp_path / "make", "-C", packages[kind], "check", f"BUILD={tmp_path / 'build'}"]
+    done = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    subprocess.run(["cc", program, library, f"-Wl,-rpath,{library.parent}", "-o", tmp_path / "program"], check=True)
-    done = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=False, env={})
-    assert done.returncode == 2
-    assert f"{unit.name}_model: fp9 is not installed for {bare}" in done.stderr
+    assert done.stdout.count("PASS: ") == 2
+    assert "benches run: icarus\n" in done.stdout
 
 
 @pytest.mark.every(2)
