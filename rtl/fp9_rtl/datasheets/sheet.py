@@ -56,7 +56,7 @@ def write(
 def index(units: Sequence[Unit]) -> str:
     """The page that lists data sheets."""
     rows = [[f"[{unit.name}]({unit.name}.md)", unit.kind, str(unit.stages)] for unit in units]
-    intro = "One data sheet for each unit of the catalogue, made from its spec by `fp9 datasheet --out docs/units`."
+    intro = "One data sheet for each unit of the catalogue, built from specification and record by `fp9 records pages`."
     refused = f"[What the RTL takes]({CONDITIONS}) lists the values of fields that have no circuit, and why."
     return "\n\n".join(["# Data sheets", intro, refused, markdown_table(["unit", "kind", "stages"], rows)]) + "\n"
 

@@ -1,4 +1,4 @@
-"""Commands of records: status, update, verify. They load their packages when called."""
+"""Commands of records: status, update, verify, pages. They load their packages when called."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from fp9.cli.support import (
     table,
 )
 from fp9.cli.words import UNIT, Words
+from fp9.system.files import write_whole
 from fp9_sim.cli.options import records_option
 
 if TYPE_CHECKING:
@@ -190,6 +191,41 @@ def verify(names: tuple[str, ...], seed: int, limit: float, settings: tuple[str,
     show(record, as_json, table("Verified", ["unit", "sample", "end", "seconds", "found"], rows, numbers=["seconds"]))
     if any(sample.passed is False for _, sample in found):
         raise SystemExit(1)
+
+
+@records.command(cls=Command)
+@click.argument("names", metavar="[UNIT]...", nargs=-1, type=UNIT)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("build/pages"),
+    show_default=True,
+    help="Folder of the pages.",
+)
+@records_option
+def pages(names: tuple[str, ...], out: Path, folder: Path | None, as_json: bool) -> None:
+    """Build the pages of results from the records.
+
+    Data sheets of UNIT... (default: the catalogue), what is checked of each unit, and the study of energy. The
+    documentation has the same pages. A row whose record is stale or missing says so.
+
+    \b
+      fp9 records pages
+      fp9 records pages fma_fp32_ocp --out build/pages
+    """
+    place = _place(folder)
+    with extra("docs"):
+        from fp9_sim.evidence import site  # slow to load
+    training = Path("docs/recipes/training.json")
+    units = [load_unit(name, ()) for name in names] or None
+    written = []
+    with progress_bar() as progress:
+        total = len(names) + 4 if names else len(site.names())
+        for path, text in site.built(place, units, training if training.is_file() else None):
+            write_whole(out / path, text)
+            written.append(str(out / path))
+            progress(path, len(written), total)
+    show(written, as_json, f"{len(written)} pages and pictures in {out}")
 
 
 def _known(about: str) -> None:

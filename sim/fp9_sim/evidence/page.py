@@ -17,7 +17,7 @@ from fp9_sim.sweeps import swept
 _HEADING = """\
 # What is checked of each unit
 
-Built from `records/` by `fp9 records page`. A cell says what the record of the unit's circuit shows. A claim about the
+Built from `records/` by `fp9 records pages`. A cell says what the record of the unit's circuit shows. A claim about the
 function counts for every circuit that is equivalent to the recorded one; "stale" means that the record is of another
 circuit, or of other vectors, "missing" that there is none. Scores are the shares of mutants that the suites kill, of
 those that are not equivalent to the circuit.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,10 @@ from fp9_sim import records
 from fp9_sim.evidence.catalogue import CLAIMS
 from fp9_sim.evidence.claim import Claim, Finding, State
 from fp9_sim.records import Circuit, circuit_of
+from fp9_sim.sweeps import executors
+
+_MANY = 4
+"""Units that are worth the start of processes."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -64,13 +69,28 @@ def status(
         for unit in own if named is None else (unit for unit in named if unit in own or unit not in CATALOGUE.values()):
             asked.setdefault(unit, []).append(claim)
     known = {claim.name: _known(claim, folder) for claim in claims}
-    items = []
-    for done, (unit, of_unit) in enumerate(asked.items()):
-        progress(unit.name, done, len(asked))
-        circuit = circuit_of(unit, folder)
-        for claim in of_unit:
-            items.append(_item(unit, claim, folder, circuit, known[claim.name]))
-    return items
+    circuits: dict[Unit, Circuit] = {}
+    for unit, circuit in _circuits(list(asked), folder):
+        progress(unit.name, len(circuits), len(asked))
+        circuits[unit] = circuit
+    return [
+        _item(unit, claim, folder, circuits[unit], known[claim.name])
+        for unit, of_unit in asked.items()
+        for claim in of_unit
+    ]
+
+
+def _circuits(units: list[Unit], folder: Path) -> Iterator[tuple[Unit, Circuit]]:
+    """The circuit of each unit; of many units by a process for each core, as elaboration takes seconds."""
+    if len(units) < _MANY:
+        yield from ((unit, circuit_of(unit, folder)) for unit in units)
+    else:
+        yield from executors.run(_circuit, [(unit, folder) for unit in units], len(os.sched_getaffinity(0)), None)
+
+
+def _circuit(task: tuple[Unit, Path]) -> tuple[Unit, Circuit]:
+    unit, folder = task
+    return unit, circuit_of(unit, folder)
 
 
 def _item(unit: Unit, claim: Claim, folder: Path, circuit: Circuit, known: Mapping[Unit, float]) -> Item:

@@ -1,0 +1,62 @@
+"""Every page that is built from records: data sheets, what is checked of each unit, and the study of energy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import fp9_rtl
+from fp9.units import CATALOGUE, Unit
+from fp9_rtl.datasheets import conditions
+from fp9_rtl.datasheets import sheet as sheets
+from fp9_rtl.datasheets.timing import picture, timing_svg
+from fp9_sim import areas
+from fp9_sim.energy import pages as energy_pages
+from fp9_sim.energy import study
+from fp9_sim.evidence.page import page
+
+UNITS, COVERAGE, ENERGY = "units", "verification/coverage.md", "study/energy.md"
+"""Folder of the data sheets, and the pages, in the documentation."""
+
+_STALE = (
+    "The area is that of an earlier circuit: `fp9 records update {unit} --claims form --hours 1` measures it again."
+)
+_MISSING = "No area is recorded: `fp9 records update {unit} --claims form --hours 1` measures it."
+
+
+def names() -> set[str]:
+    """The paths of all pages and pictures, in the documentation."""
+    units = CATALOGUE.values()
+    drawn = {f"{UNITS}/{name}" for unit in units if (name := picture(unit))}
+    own = {f"{UNITS}/{name}" for name in (sheets.INDEX, conditions.CONDITIONS, *(f"{unit.name}.md" for unit in units))}
+    return {*own, *drawn, COVERAGE, ENERGY, "study/energy.svg", "study/energy-accuracy.svg"}
+
+
+def built(folder: Path, units: Iterable[Unit] | None = None, training: Path | None = None) -> Iterator[tuple[str, str]]:
+    """Each page by its path, from the records in `folder`: of units, by default the catalogue.
+
+    `training` is the record of recipes, without which the study of energy says nothing of accuracy. The study is left
+    out where a unit of it has no record. Raises ValueError for a file that is no record, MissingTool without WaveDrom.
+    """
+    every = list(CATALOGUE.values() if units is None else units)
+    yield f"{UNITS}/{sheets.INDEX}", sheets.index(every)
+    yield f"{UNITS}/{conditions.CONDITIONS}", conditions.page()
+    for drawn, unit in {name: unit for unit in every if (name := picture(unit))}.items():
+        yield f"{UNITS}/{drawn}", timing_svg(unit)
+    for unit in every:
+        yield f"{UNITS}/{unit.name}.md", sheet(unit, folder)
+    yield COVERAGE, page(folder, every)
+    record = study.read(folder, training)
+    if study.UNITS.keys() <= record["units"].keys():
+        yield ENERGY, energy_pages.page(record)
+        yield from ((f"study/{name}", text) for name, text in energy_pages.charts(record).items())
+
+
+def sheet(unit: Unit, folder: Path) -> str:
+    """The data sheet of a unit with its recorded area; the sheet says so where that is stale or missing."""
+    record = areas.read(unit, folder)
+    if record is None:
+        return f"{sheets.sheet(unit)}\n{sheets.AREA}\n\n{_MISSING.format(unit=unit.name)}\n"
+    text = sheets.sheet(unit, areas.measured(record))
+    stale = record["circuit_sha256"] != fp9_rtl.circuit_digest(unit)
+    return f"{text}\n{_STALE.format(unit=unit.name)}\n" if stale else text
