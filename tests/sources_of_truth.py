@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from fp9.engines import ENGINES, engine
 from fp9.system.files import write_whole
-from fp9_compare import chips
+from fp9_compare import measured_rows
 from tests.model.sums import test_instruction_sets as isa
 
 
@@ -79,8 +79,8 @@ def _of_chips(clone: Path) -> Iterator[tuple[str, list[str], bool, int]]:
     """Presets, the GPUs whose rows they explain, whether C was added, and how many rows."""
     gpus: dict[tuple[str, bool], set[str]] = defaultdict(set)
     counts: dict[tuple[str, bool], int] = defaultdict(int)
-    for rows in chips.read(clone):
-        verdict = chips.explain(rows)
+    for rows in measured_rows.read(clone):
+        verdict = measured_rows.explain(rows)
         if not verdict.explained:
             raise ValueError(f"{rows.gpu}, {rows.operands}, {rows.output}: a row that no preset explains")
         for name in verdict.presets:

@@ -9,18 +9,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from fp9.casts.arrays import Hybrid, cast, decode, encode
-from fp9.casts.counts import Counts
-from fp9.casts.measures import Finfo, amax_scale, fake_quantise, finfo, sqnr
-from fp9.casts.measures import fake_quantise as fake_quantize
-from fp9.casts.random_bits import Stochastic
-from fp9.casts.typed import Array, array
-from fp9.engines import Accumulator, Engine, accumulators, engine
-from fp9.formats import CallableModule, Format, Rounding, format
-from fp9.rounding import Flags, NanSign, Overflow, Payload
-from fp9.scaling import BlockFormat, block_format, block_formats
-from fp9.sums.operands import Operand, operand
-from fp9.sums.products import dot, matmul
 from fp9.version import __version__
 
 if TYPE_CHECKING:
@@ -29,10 +17,22 @@ if TYPE_CHECKING:
     from fp9.blocks import dequantise, quantise
     from fp9.blocks import dequantise as dequantize
     from fp9.blocks import quantise as quantize
+    from fp9.casts.arrays import Hybrid, cast, decode, encode
+    from fp9.casts.counts import Counts
+    from fp9.casts.measures import Finfo, amax_scale, fake_quantise, finfo, sqnr
+    from fp9.casts.measures import fake_quantise as fake_quantize
+    from fp9.casts.random_bits import Stochastic
+    from fp9.casts.typed import Array, array
+    from fp9.engines import Accumulator, Engine, accumulators, engine
+    from fp9.formats import CallableModule, Format, Rounding, format
+    from fp9.rounding import Flags, NanSign, Overflow, Payload
+    from fp9.scaling import BlockFormat, block_format, block_formats
+    from fp9.sums.operands import Operand, operand
+    from fp9.sums.products import dot, matmul
     from fp9.units import unit
 
-formats: CallableModule = import_module("fp9.formats")  # type: ignore[assignment]
-"""The package of formats; calling it lists them."""
+    formats: CallableModule
+    """The package of formats; calling it lists them."""
 
 __all__ = [
     "Accumulator",
@@ -82,24 +82,36 @@ if TYPE_CHECKING:
     __all__ += ["regress", "verilog", "write_verilog"]
 
 _HOMES = {
-    "unit": ("fp9.units", "unit"),
-    "quantise": ("fp9.blocks", "quantise"),
-    "quantize": ("fp9.blocks", "quantise"),
-    "dequantise": ("fp9.blocks", "dequantise"),
-    "dequantize": ("fp9.blocks", "dequantise"),
+    "casts.arrays": ("Hybrid", "cast", "decode", "encode"),
+    "casts.counts": ("Counts",),
+    "casts.measures": ("Finfo", "amax_scale", "fake_quantise", "finfo", "sqnr"),
+    "casts.random_bits": ("Stochastic",),
+    "casts.typed": ("Array", "array"),
+    "engines": ("Accumulator", "Engine", "accumulators", "engine"),
+    "formats": ("CallableModule", "Format", "Rounding", "format"),
+    "rounding": ("Flags", "NanSign", "Overflow", "Payload"),
+    "scaling": ("BlockFormat", "block_format", "block_formats"),
+    "sums.operands": ("Operand", "operand"),
+    "sums.products": ("dot", "matmul"),
+    "units": ("unit",),
+    "blocks": ("dequantise", "quantise"),
 }
-_ROOMS = ("blocks", "units", "vectors")
+"""The names of each module, which is loaded on the first use of one of them."""
+_HOME = {name: f"fp9.{module}" for module, names in _HOMES.items() for name in names}
+_AMERICAN = {"fake_quantize": "fake_quantise", "quantize": "quantise", "dequantize": "dequantise"}
+_MODULES = ("blocks", "formats", "units", "vectors")
 _PACKAGES = "fp9.names"
 """Group of entry points by which the packages above give names of theirs: `verilog`, `write_verilog`, `regress`."""
 
 
 def __getattr__(name: str) -> Any:
-    """Load packages, and names of packages above, on first use, so that `import fp9` stays quick."""
-    if name in _HOMES:
-        home, own = _HOMES[name]
-        return getattr(import_module(home), own)
-    if name in _ROOMS:
+    """Load a module, or a name of a package above, on first use, so that `import fp9` and `fp9 --help` stay quick."""
+    if name in _MODULES:
         return import_module(f"fp9.{name}")
+    own = _AMERICAN.get(name, name)
+    if own in _HOME:
+        globals()[name] = found = getattr(import_module(_HOME[own]), own)
+        return found
     for entry in () if name.startswith("_") else _of_packages():
         if entry.name == name:
             return entry.load()

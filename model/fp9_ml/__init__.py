@@ -5,6 +5,17 @@ holds layers, optimizers and converters for PyTorch; import it by its name, as t
 `fp9_ml.recorded` turns a recorded training step into golden vectors of a unit. Every number is computed by `fp9`.
 """
 
-from fp9_ml import recipes
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fp9_ml import recipes
 
 __all__ = ["recipes"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the recipes on first use: the commands of this package answer `--help` without them."""
+    if name != "recipes":
+        raise AttributeError(f"module {__name__} has no name {name!r}; it offers {', '.join(__all__)}")
+    return import_module("fp9_ml.recipes")

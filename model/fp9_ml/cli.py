@@ -38,7 +38,7 @@ def _claims() -> Iterable[str]:
     return CLAIMS
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="explanation/recipes.md")
 @click.argument("name", metavar="[RECIPE]", required=False, type=Words(_recipes, files=True))
 @click.option("--toml", is_flag=True, help="Print the recipe alone, as the file that it is.")
 @click.option("--units", is_flag=True, help="The units of the catalogue that compute it.")
@@ -145,4 +145,4 @@ def _shown(field: str, value: object) -> str:
     return _NOTHING.get(field, "-") if value is None else str(value)
 
 
-COMMANDS = (recipes,)
+COMMANDS = {"Numbers": (recipes,)}

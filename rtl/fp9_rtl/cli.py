@@ -58,13 +58,13 @@ def library_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="how-to/area-and-energy.md")
 @click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
 @library_options
 @click.option("--repeat", metavar="N", type=click.IntRange(2, 99), help="Median and spread over N orders of the cells.")
 @click.option("--compare", "other", metavar="UNIT", type=UNIT, help="Print the ratio of each UNIT to this one as well.")
 @click.option("--out", type=_PATH, help="Folder for JSON, CSV and charts: area over delay, area by submodule.")
-@click.option("--again", is_flag=True, help="Measure again what was measured before and kept.")
+@click.option("--force", is_flag=True, help="Measure again, without cached results.")
 @click.option("--fpga", type=Words(("ecp5", "ice40")), help="Place and route on an FPGA instead: ecp5 or ice40.")
 @settings_option
 def synth(
@@ -75,7 +75,7 @@ def synth(
     repeat: int | None,
     other: str | None,
     out: Path | None,
-    again: bool,
+    force: bool,
     fpga: str | None,
     settings: tuple[str, ...],
     as_json: bool,
@@ -96,7 +96,7 @@ def synth(
     if fpga is not None:
         if other is not None or out is not None:
             raise UserError("--fpga stands alone; leave out --compare and --out")
-        with anew(again):
+        with anew(force):
             return _place([load_unit(name, settings) for name in names], fpga, as_json)
     with extra("rtl"):
         from fp9_rtl.studies import submodules as study_submodules  # slow to load
@@ -110,12 +110,12 @@ def synth(
     if repeat is not None:
         if out is not None:
             raise UserError("--repeat prints its figures; leave out --out, or take them with --json")
-        with anew(again), progress_bar() as progress:
+        with anew(force), progress_bar() as progress:
             repeats, medians = library_synth.repeated_side_by_side(units, reference, repeat, chosen, progress)
         record = {"repeats": [r.to_dict() for r in repeats], "ratios": [dataclasses.asdict(m) for m in medians]}
         tables = [synth_report.repeats_table(repeats), *([synth_report.medians_table(medians)] if medians else [])]
         return show(record, as_json, *tables)
-    with anew(again), progress_bar() as progress:
+    with anew(force), progress_bar() as progress:
         results = [
             library_synth.synthesise_unit(u, library=library, progress=progress) for library in chosen for u in units
         ]
@@ -140,20 +140,20 @@ def synth(
     show(record, as_json, *tables)
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="how-to/area-and-energy.md")
 @click.argument("names", metavar="[NAME]...", nargs=-1, type=Words(_studies))
 @click.option("--out", type=_PATH, default=Path("build/study"), show_default=True, help="Folder of pages and charts.")
 @click.option("--library", "libraries", type=Words(_libraries), multiple=True, help="Standard cells; repeat for more.")
 @click.option("--list", "only_list", is_flag=True, help="List the studies and their questions.")
-@click.option("--again", is_flag=True, help="Measure again what was measured before and kept.")
+@click.option("--force", is_flag=True, help="Measure again, without cached results.")
 def study(
-    names: tuple[str, ...], out: Path, libraries: tuple[str, ...], only_list: bool, again: bool, as_json: bool
+    names: tuple[str, ...], out: Path, libraries: tuple[str, ...], only_list: bool, force: bool, as_json: bool
 ) -> None:
     """Measure what formats, policies, roundings and sizes cost.
 
     Each study answers one question with tables and a chart, and lies in FOLDER as Markdown, SVG, JSON and CSV; osu018
     and nangate45 stand side by side, or the libraries given. Without NAME: all of them. What was measured before is
-    not measured again, but with --again.
+    not measured again, but with --force.
 
     \b
       fp9 study --list
@@ -170,13 +170,13 @@ def study(
         show(questions, as_json, table("Studies", ["name", "question"], rows))
         return
     keeps(MEASURED)
-    with anew(again), progress_bar(keep=True) as progress:
+    with anew(force), progress_bar(keep=True) as progress:
         written = run_studies.run(names, out, progress, libraries or SIDE_BY_SIDE)
     record = {name: [str(path) for path in paths] for name, paths in written.items()}
     show(record, as_json, table(f"Written to {out}", ["study", "page"], [(n, paths[0]) for n, paths in record.items()]))
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="how-to/describe-a-unit.md")
 @click.argument("names", metavar="[UNIT]...", nargs=-1, type=UNIT)
 @click.option("--out", type=_PATH, default=Path("build/units"), show_default=True, help="Folder of the data sheets.")
 @click.option("--library", "libraries", type=Words(_libraries), multiple=True, help="Standard cells; repeat for more.")
@@ -218,4 +218,4 @@ def _place(units: list[Unit], device: str, as_json: bool) -> None:
     show([result.to_dict() for result in placed], as_json, fpga.table(placed))
 
 
-COMMANDS = (synth, study, datasheet)
+COMMANDS = {"Cost": (synth, study, datasheet)}

@@ -42,7 +42,7 @@ def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[
 
 
 COMMANDS = [*_commands(main)]
-LEAVES = [path for path in COMMANDS if path != ("vectors",)]
+LEAVES = [path for path in COMMANDS if path not in (("vectors",), ("records",))]
 
 
 # --- help ------------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ def test_no_arguments_mean_help() -> None:
 
 
 def test_no_summary_of_a_command_is_cut_short() -> None:
-    assert "..." not in run("--help").stdout.partition("Commands:")[2].replace("UNIT...", "")
+    assert "..." not in run("--help").stdout.partition("Numbers:")[2].replace("UNIT...", "")
 
 
 def test_help_loads_neither_hardware_nor_kernels() -> None:
@@ -214,7 +214,7 @@ BAD = [
     ),
     (["synth", "abacus"], "unknown unit"),
     (["synth", "decoder_hif8", "--library", "osu1"], "unknown library 'osu1'"),
-    (["report", "missing.json"], "missing.json: no such file"),
+    (["demo", "--show", "missing.json"], "missing.json: no such file"),
 ]
 
 
@@ -232,7 +232,7 @@ BAD_FILES = {
     "rtl mine.toml": (b'name = "m"\n', "mine.toml needs the field 'kind'; give one of decoder,"),
     "sim mine.toml": (b"kind = '\xf7'\n", "mine.toml is not text in UTF-8: byte 0xf7 at position 8"),
     "check-rtl mine.toml": (b"top = '\xf7'\n", "mine.toml is not text in UTF-8: byte 0xf7 at position 7"),
-    "ver decoder_hif8 mine.vec": (b"\xf7 0\n", "mine.vec is not text in UTF-8: byte 0xf7 at position 0"),
+    "vectors ver decoder_hif8 mine.vec": (b"\xf7 0\n", "mine.vec is not text in UTF-8: byte 0xf7 at position 0"),
     "synth mine.toml": (b"kind = \n", "mine.toml is not a TOML file"),
 }
 

@@ -53,9 +53,9 @@ def offered(line: str) -> list[str]:
         ("fp9 accumulators ", ENGINES),
         ("fp9 cast 1 --to ", [*NAMED, *FAMILIES]),
         ("fp9 gemm --cast ", [*NAMED, *FAMILIES]),
-        ("fp9 error ", ENGINES),
-        ("fp9 error --distribution ", DISTRIBUTIONS),
-        ("fp9 error --reproduce ", PUBLISHED),
+        ("fp9 accuracy ", ENGINES),
+        ("fp9 accuracy --distribution ", DISTRIBUTIONS),
+        ("fp9 accuracy --reproduce ", PUBLISHED),
         ("fp9 cast 1 --to e4m3 --rounding ", [rounding.value for rounding in Rounding]),
         ("fp9 vectors export fma_fp32 --suite ", SUITES),
         ("fp9 vectors export fma_fp32 --format ", FILE_FORMATS),
@@ -89,7 +89,7 @@ def test_settings_of_no_unit_are_not_offered() -> None:
 
 def test_commands_and_options_are_offered_and_nothing_runs() -> None:
     assert {"formats", "cast", "rtl", "sweep", "vectors"} <= set(offered("fp9 "))
-    assert offered("fp9 vectors ") == ["check", "export"]
+    assert offered("fp9 vectors ") == ["check", "export", "gen", "ver"]
     assert "--rounding" in offered("fp9 cast --r")
 
 

@@ -78,7 +78,7 @@ def test_an_interrupted_generator_of_verilog_says_nothing_of_its_objects() -> No
 
 @pytest.mark.slow
 def test_an_interrupted_sweep_keeps_its_shards_and_its_workers_are_silent(tmp_path: Path) -> None:
-    words = ["sweep", "cast_fp32_ocp_rne", "--to", str(tmp_path), "--workers", "1"]
+    words = ["sweep", "cast_fp32_ocp_rne", "--to", str(tmp_path), "--jobs", "1"]
     # A shell's jobs in the background ignore Ctrl-C, and so would what they start.
     job = subprocess.Popen(
         [*FP9, *words],
@@ -142,7 +142,7 @@ def test_a_file_named_minus_is_standard_output_and_nothing_else_goes_there() -> 
 
 @pytest.mark.slow
 def test_a_plot_on_standard_output_is_svg_alone() -> None:
-    words = ["error", "dlfloat", "--k", "64", "--sums", "8", "--plot", "-"]
+    words = ["accuracy", "dlfloat", "--k", "64", "--count", "8", "--out", "-"]
     done = subprocess.run([*FP9, *words], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("<?xml")
     assert done.stdout.endswith("</svg>\n")
@@ -160,12 +160,12 @@ HUGE = "100000000000"
     [
         (["vectors", "export", "fma_fp32", "--suite", "random", "--count", HUGE], "give at most 11,799,360 operations"),
         (["sim", "fma_fp32", "--count", HUGE], "give at most 11,799,360 operations of fma_fp32"),
-        (["error", "hopper", "--k", HUGE], "give at most 134,217,728 products in all"),
-        (["error", "hopper", "--sums", HUGE], "give at most 134,217,728 products in all"),
-        (["toggles", "mac_dlfloat16_gated", "--count", HUGE], "not in the range 1<=x<=1048576"),
-        (["gemm", "--check", "--products", HUGE], "not in the range 1<=x<=10000"),
+        (["accuracy", "hopper", "--k", HUGE], "give at most 134,217,728 products in all"),
+        (["accuracy", "hopper", "--count", HUGE], "give at most 134,217,728 products in all"),
+        (["energy", "mac_dlfloat16_gated", "--toggles", "--count", HUGE], "not in the range 1<=x<=1048576"),
+        (["gemm", "--check", "--count", HUGE], "not in the range 1<=x<=10000"),
         (["mutate", "decoder_hif8", "--mutants", HUGE], "not in the range"),
-        (["error", "hopper", "--seed", "-1"], "-1 is not in the range x>=0"),
+        (["accuracy", "hopper", "--seed", "-1"], "-1 is not in the range x>=0"),
         (["vectors", "export", "fma_fp32", "--seed", "-1"], "-1 is not in the range x>=0"),
         (["prove", "decoder_hif8", "--timeout", "nan"], "'nan' given; give seconds above 0"),
         (["prove", "decoder_hif8", "--timeout", "inf"], "'inf' given; give seconds above 0"),
@@ -195,18 +195,18 @@ def test_numbers_in_a_file_that_holds_none_are_refused_by_its_name(tmp_path: Pat
     empty.touch()
     np.savez(archive, x=np.zeros(3))
     for path in (pickled, empty, archive):
-        assert f"{path} is no .npy file of numbers" in refused("error", "hopper", "--a", str(path), "--b", str(path))
+        assert f"{path} is no .npy file of numbers" in refused("accuracy", "hopper", "--a", str(path), "--b", str(path))
 
 
 def test_a_plot_of_sums_without_error_says_that_there_is_nothing_to_draw(tmp_path: Path) -> None:
     path = tmp_path / "exact.svg"
-    assert "every rms error / rms exact is 0" in refused("error", "fma_fp32", "--k", "1", "--plot", str(path))
+    assert "every rms error / rms exact is 0" in refused("accuracy", "fma_fp32", "--k", "1", "--out", str(path))
     assert not path.exists()
 
 
 def test_a_plot_of_one_length_is_drawn(tmp_path: Path) -> None:
     path = tmp_path / "one.svg"
-    done = CliRunner().invoke(main, ["error", "dlfloat", "--k", "64", "--sums", "8", "--plot", str(path)])
+    done = CliRunner().invoke(main, ["accuracy", "dlfloat", "--k", "64", "--count", "8", "--out", str(path)])
     assert done.exit_code == 0, done.output
     assert path.read_text().endswith("</svg>\n")
 
@@ -230,7 +230,7 @@ def test_stochastic_rounding_takes_its_bits_from_the_command_line() -> None:
         (["rtl", "FMA_FP32"], "did you mean fma_fp32"),
         (["cast", "1", "--to", "e4m33"], "did you mean e4m3"),
         (["cast", "1", "--to", "float8_e4m3f"], "did you mean float8_e4m3fn"),
-        (["error", "hoper"], "did you mean hopper?"),
+        (["accuracy", "hoper"], "did you mean hopper?"),
         (["study", "mixd_fp32"], "did you mean mixed_fp32"),
         (["units", "abacus"], "`fp9 units` lists all"),
     ],

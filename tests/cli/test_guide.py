@@ -22,8 +22,6 @@ ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs/guide.md").read_text()
 ELSEWHERE = {
     "demo": "`make` runs it, and tests/sim/demo its parts",
-    "report": "it needs what demo leaves",
-    "chips": "it needs rows of chips, which are not part of the repository",
     "study": "tests/rtl/studies runs studies",
     "explore": "it serves until it is stopped; tests/cli/test_explore.py asks it",
 }

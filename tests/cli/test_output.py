@@ -56,7 +56,13 @@ def in_a_pipe(*words: str) -> str:
     return subprocess.run([*FP9, *words], capture_output=True, text=True, check=True).stdout
 
 
-COMMANDS = [["formats"], ["units"], ["units", "fma_fp32"], ["cast", "0.1", "3e5", "--to", "hif8"], ["tables"]]
+COMMANDS = [
+    ["formats"],
+    ["units"],
+    ["units", "fma_fp32"],
+    ["cast", "0.1", "3e5", "--to", "hif8"],
+    ["formats", "--papers"],
+]
 
 
 @pytest.mark.every(10)

@@ -85,7 +85,7 @@ def test_a_hint_names_a_place_that_pip_installs_from() -> None:
 def test_records_go_to_the_repository_or_to_what_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert records.home() == Path("build/records")
-    done = CliRunner().invoke(main, ["sweep", "decoder_hif8", "--workers", "1"])
+    done = CliRunner().invoke(main, ["sweep", "decoder_hif8", "--jobs", "1"])
     assert done.exit_code == 0, done.output
     assert [path.name for path in tmp_path.iterdir()] == ["build"]
     (tmp_path / "records").mkdir()

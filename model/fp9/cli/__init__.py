@@ -1,18 +1,12 @@
 """The command `fp9`, and the commands that need the model alone."""
 
-from fp9.cli import cache, cmodel, error, explore, listing, model, papers, streams, topics
+from fp9.cli import accuracy, cache, cmodel, explore, listing, model, topics
 from fp9.cli.entry import main
 
-COMMANDS = (
-    *listing.COMMANDS,
-    *model.COMMANDS,
-    *papers.COMMANDS,
-    *error.COMMANDS,
-    *cmodel.COMMANDS,
-    *cache.COMMANDS,
-    *explore.COMMANDS,
-    *streams.COMMANDS,
-    *topics.COMMANDS,
-)
+COMMANDS = {
+    "Numbers": (listing.formats, listing.accumulators, model.cast, accuracy.accuracy, explore.explore),
+    "Units": (model.units, model.vectors, cmodel.cmodel),
+    "Project": (cache.cache, topics.help_command),
+}
 
 __all__ = ["COMMANDS", "main"]

@@ -41,6 +41,3 @@ def cache(kinds: tuple[str, ...], clear: bool, as_json: bool) -> None:
     columns = ["kind", "entries", "MB", "what"]
     title = f"{'Cleared from' if clear else 'Kept in'} {library.root()}, {library.bound() >> 20} MB at most"
     show(record, as_json, table(title, columns, rows, numbers=columns[1:3]))
-
-
-COMMANDS = (cache,)

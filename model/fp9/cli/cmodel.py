@@ -61,7 +61,3 @@ def cmodel(
     records = [{"file": str(out / path), "lines": text.count("\n")} for path, text in made.items()]
     rows = [list(record.values()) for record in records]
     show(records, as_json, table("C model", ["file", "lines"], rows, numbers=["lines"]))
-
-
-COMMANDS = (cmodel,)
-"""Commands of the C model."""

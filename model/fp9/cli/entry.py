@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import entry_points
+from typing import Any
 
 import click
 
@@ -10,45 +11,64 @@ from fp9.cli.support import Commands
 from fp9.version import __version__
 
 COMMANDS = "fp9.commands"
-"""Group of entry points: each package brings its own commands, so that nothing here knows the packages above."""
+"""Group of entry points: each package gives its commands by group, so that nothing here knows the packages above."""
+
+
+GROUPS = ("Numbers", "Units", "Verification", "Cost", "Other implementations", "Project")
+"""Groups of commands, in the order of the help."""
 
 
 class _Packages(Commands):
-    """The commands of all installed packages, loaded when the first one is asked for."""
+    """The commands of all installed packages by group, loaded when the first one is asked for."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.groups: dict[str, list[str]] = {group: [] for group in GROUPS}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of all commands, sorted."""
+        """Names of all commands, in the order of the help."""
         self._load()
-        return super().list_commands(ctx)
+        return [name for names in self.groups.values() for name in names]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of a name."""
         self._load()
         return super().get_command(ctx, name)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands with their first sentences, a section for each group."""
+        self._load()
+        width = max(map(len, self.commands))
+        for group, names in self.groups.items():
+            with formatter.section(group):
+                formatter.write_dl([(name.ljust(width), self.commands[name].get_short_help_str(80)) for name in names])
+
     def _load(self) -> None:
         if self.commands:
             return
         for package in entry_points(group=COMMANDS):
-            for command in package.load():
-                self.add_command(command)
+            for group, commands in package.load().items():
+                for command in commands:
+                    self.add_command(command)
+                    self.groups[group].append(command.name)
 
 
 @click.group(
     cls=_Packages,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="UNIT is a name that `fp9 units` lists or a TOML file that describes a unit; --set FIELD=VALUE changes it.",
+    epilog="UNIT is a name that `fp9 units` lists or a TOML file that describes a unit; --set FIELD=VALUE changes it. "
+    "`fp9 help TOPIC` finds documentation, such as: fp9 help mutation testing",
 )
 @click.version_option(__version__, prog_name="fp9")
 def main() -> None:
-    """8-bit floating point, from a format's name to gates.
+    """Model, verify and generate 8-bit floating-point hardware.
 
-    One spec of a unit gives a bit-accurate model, golden vectors, Verilog, a regression on two simulators, and an
-    estimate of area and delay. To begin with:
+    One specification of a unit gives a bit-accurate model, golden vectors, Verilog, a regression on two simulators,
+    and estimates of area and delay. To begin with:
 
     \b
-      fp9 formats                  the number formats
-      fp9 cast 0.3 17 --to hif8    a cast, bit by bit
-      fp9 rtl fma_fp32 -o fma.v    a unit's Verilog
-      fp9 demo                     the whole line on real data
+      fp9 formats                  list the number formats
+      fp9 cast 0.3 17 --to hif8    cast numbers, bit by bit
+      fp9 rtl fma_fp32 -o fma.v    write a unit's Verilog
+      fp9 demo                     run the whole flow on real data
     """

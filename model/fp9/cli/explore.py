@@ -12,7 +12,7 @@ from fp9.cli.support import Command, UserError, extra, show
 _PORT = 8199
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="how-to/explore.md")
 @click.option("--port", type=click.IntRange(0, 65535), default=_PORT, show_default=True, help="Port; 0: a free one.")
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 def explore(port: int, opens: bool, as_json: bool) -> None:
@@ -36,6 +36,3 @@ def explore(port: int, opens: bool, as_json: bool) -> None:
         webbrowser.open(address)
     with contextlib.suppress(KeyboardInterrupt), serving:
         serving.serve_forever()
-
-
-COMMANDS = (explore,)

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import fp9
+from fp9.cli.papers import show_papers
 from fp9.cli.support import Command, UserError, show, table
 from fp9.cli.words import ENGINE, FORMAT_OR_BLOCK
-from fp9.engines import Accumulator
-from fp9.scaling import BlockFormat
+
+if TYPE_CHECKING:
+    from fp9.engines import Accumulator
+    from fp9.scaling import BlockFormat
 
 Record = dict[str, Any]
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="reference/formats/README.md")
 @click.argument("name", required=False, type=FORMAT_OR_BLOCK)
 @click.option("--codes", is_flag=True, help="List every code and its value (formats of at most 16 bits).")
-def formats(name: str | None, codes: bool, as_json: bool) -> None:
-    """List formats of numbers and of blocks, or show NAME.
+@click.option("--papers", is_flag=True, help="Compare the tables that papers print with computed figures.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="With --papers: folder for pictures.")
+def formats(name: str | None, codes: bool, papers: bool, out: Path | None, as_json: bool) -> None:
+    """List the number and block formats, or show one.
 
     NAME may carry parameters, describe a format by its exponent and fraction bits, or be another package's name:
 
@@ -29,7 +35,14 @@ def formats(name: str | None, codes: bool, as_json: bool) -> None:
       fp9 formats 1.4.3,b=10
       fp9 formats torch.float8_e4m3fn
       fp9 formats nvfp4
+      fp9 formats --papers --out build/pictures
     """
+    if papers:
+        if name is not None or codes:
+            raise UserError("--papers shows all of their formats; leave out NAME and --codes")
+        return show_papers(out, as_json)
+    if out is not None:
+        raise UserError("--out is the folder for the pictures of --papers; give --papers as well")
     from fp9.cli import records  # slow to load
 
     if name is None:
@@ -43,18 +56,16 @@ def formats(name: str | None, codes: bool, as_json: bool) -> None:
         columns = ["format", "bits", "layout", "bias", "smallest", "smallest normal", "max", "rounding"]
         blocks = [block_record(block) for block in fp9.block_formats()]
         tables = [table("Formats", columns, rows, numbers=columns[3:7]), _blocks_table(blocks)]
-        show(single + blocks, as_json, *tables)
-        return
+        return show(single + blocks, as_json, *tables)
     if (block := _block(name)) and not codes:
-        show(block_record(block), as_json, _properties(block_record(block)))
-        return
+        return show(block_record(block), as_json, _properties(block_record(block)))
     record = records.format_record(name) | ({"codes": records.code_records(name)} if codes else {})
     tables = [_properties({key: value for key, value in record.items() if key != "codes"})]
     if codes:
         digits = (record["bits"] + 3) // 4
         rows = [[f"0x{c['code']:0{digits}X}", f"{c['code']:0{record['bits']}b}", c["value"]] for c in record["codes"]]
         tables.append(table("Codes", ["code", "bits", "value"], rows, numbers=["value"]))
-    show(record, as_json, *tables)
+    return show(record, as_json, *tables)
 
 
 def _block(name: str) -> BlockFormat | None:
@@ -89,10 +100,10 @@ def _blocks_table(blocks: list[Record]) -> Any:
     return table("Block formats", columns, rows, numbers=columns[3:5])
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="reference/engines.md")
 @click.argument("name", required=False, metavar="[NAME]", type=ENGINE)
 def accumulators(name: str | None, as_json: bool) -> None:
-    """List the accumulators of dot products, or show NAME.
+    """List the accumulators of dot products, or show one.
 
     NAME is a preset, or a device with an instruction where the device has several:
 
@@ -139,6 +150,3 @@ def _short(value: float) -> str:
 
 def _plain(value: object) -> object:
     return {True: "yes", False: "no", None: "-"}[value] if value is None or isinstance(value, bool) else value
-
-
-COMMANDS = (formats, accumulators)

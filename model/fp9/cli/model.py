@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from fp9.cli import streams
 from fp9.cli.support import (
     SEED,
     Command,
@@ -27,12 +28,12 @@ from fp9.cli.words import FORMAT, OVERFLOW, ROUNDING, UNIT, Words
 _PATH = click.Path(path_type=Path)
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="how-to/describe-a-unit.md")
 @click.argument("name", metavar="[UNIT]", required=False, type=UNIT)
 @click.option("--toml", is_flag=True, help="Print the spec alone, as the unit file that it is.")
 @settings_option
 def units(name: str | None, toml: bool, settings: tuple[str, ...], as_json: bool) -> None:
-    """List the hardware units, or show UNIT: its spec and ports.
+    """List the hardware units, or show the specification and ports of one.
 
     The spec is shown as a unit file: save it, change it, and give its path wherever a command takes UNIT.
 
@@ -61,7 +62,7 @@ def units(name: str | None, toml: bool, settings: tuple[str, ...], as_json: bool
     show(record, as_json, unitfile.dumps(unit), table("Ports", columns, ports, numbers=["bits"]))
 
 
-@click.command(cls=Command, context_settings={"ignore_unknown_options": True})
+@click.command(cls=Command, context_settings={"ignore_unknown_options": True}, page="how-to/cast-and-scale.md")
 @click.argument("values", nargs=-1, required=True)
 @click.option("--to", "target", required=True, metavar="FORMAT", type=FORMAT, help="Target format.")
 @click.option(
@@ -128,9 +129,9 @@ def cast(
     show(record, as_json, table(title, columns, rows, numbers=columns))
 
 
-@click.group(cls=Group)
+@click.group(cls=Group, page="how-to/export-vectors.md")
 def vectors() -> None:
-    """Export and check golden vectors.
+    """Export, check and stream golden vectors.
 
     A vector file has one operation a line: the ports' values in hex, blank separated; a manifest beside it says which
     unit, which ports, and how the operations were chosen.
@@ -179,9 +180,9 @@ def export(
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Write golden vectors of UNIT... to a folder.
+    """Write golden vectors of UNIT... as files.
 
-    Suites: smoke, some hundreds of operations; corner, systematic; random, COUNT drawn ones; full, every input where
+    Suites: smoke, some hundreds of operations; corner, systematic; random, COUNT random ones; full, every input where
     there are few enough, else corner and random. File formats: vec, a line of hex for each operation; memh, for
     $readmemh; csv; npz, for NumPy; parquet.
 
@@ -259,4 +260,5 @@ def check(paths: tuple[Path, ...], name: str | None, settings: tuple[str, ...], 
         raise SystemExit(1)
 
 
-COMMANDS = (units, cast, vectors)
+for _command in streams.COMMANDS:
+    vectors.add_command(_command)

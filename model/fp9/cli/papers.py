@@ -1,27 +1,18 @@
-"""The command `fp9 tables`: what the papers print, from the code."""
+"""What `fp9 formats --papers` shows: figures that papers print of formats, beside computed ones."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
 
-import click
-
-from fp9.cli.support import Command, extra, show, table
+from fp9.cli.support import extra, show, table
 
 
-@click.command(cls=Command)
-@click.option(
-    "--pictures", type=click.Path(path_type=Path), metavar="FOLDER", help="Also draw the formats, as SVG and PNG."
-)
-def tables(pictures: Path | None, as_json: bool) -> None:
-    """Print the papers' tables computed, beside the printed ones.
+def show_papers(pictures: Path | None, as_json: bool) -> None:
+    """Print the papers' tables computed, beside the printed figures; draw pictures into a folder if given.
 
     Graphcore's Table 1, the ranges of HFP8, and Tables 2 to 4 of HiFloat8. The pictures are precision over exponent
     (HiFloat8's Fig. 1), maps of all codes, and rounding staircases.
-
-    \b
-      fp9 tables --pictures build/pictures
     """
     from fp9.studies import papers as paper_tables  # slow to load
 
@@ -35,6 +26,3 @@ def tables(pictures: Path | None, as_json: bool) -> None:
     columns = ["table", "row", "quantity", "computed", "printed", ""]
     records = [asdict(figure) | {"agrees": figure.agrees} for figure in found]
     show(records, as_json, table("Printed figures", columns, rows, numbers=["computed", "printed"]))
-
-
-COMMANDS = (tables,)

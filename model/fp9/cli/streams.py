@@ -1,4 +1,4 @@
-"""Golden vectors through a pipe: gen, ver."""
+"""Golden vectors through a pipe: `vectors gen` and `vectors ver`."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _SHOWN = 20
 
 @click.command(cls=Command)
 @click.argument("name", metavar="UNIT", type=UNIT)
-@click.option("--level", type=int, default=1, show_default=True, help="1: systematic cases; 2: drawn ones as well.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the drawn operations.")
-@click.option("--forever", is_flag=True, help="Go on with drawn operations until the reader has enough.")
+@click.option("--level", type=int, default=1, show_default=True, help="1: systematic cases; 2: random ones, too.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the random operations.")
+@click.option("--forever", is_flag=True, help="Continue with random operations until the reader closes the pipe.")
 @settings_option
 def gen(name: str, level: int, seed: int, forever: bool, settings: tuple[str, ...], as_json: bool) -> None:
-    """Print operations of UNIT with their results, a line each.
+    """Print operations of UNIT with their results, one a line.
 
     Inputs and outputs in port order, in hex, as in a .vec file; x is an output without meaning. With --json the columns
     of a line are printed instead, and no line.
 
     \b
-      fp9 gen fma_fp32_ocp | head
-      fp9 gen cast_fp32 --level 2 --seed 7 | ./my_bench | fp9 ver cast_fp32
+      fp9 vectors gen fma_fp32_ocp | head
+      fp9 vectors gen cast_fp32 --level 2 --seed 7 | ./my_bench | fp9 vectors ver cast_fp32
     """
     from fp9.vectors import streams  # slow to load
 
@@ -47,14 +47,14 @@ def gen(name: str, level: int, seed: int, forever: bool, settings: tuple[str, ..
 @click.argument("source", metavar="[FILE]", type=click.File(), default="-")
 @settings_option
 def ver(name: str, source: TextIO, settings: tuple[str, ...], as_json: bool) -> None:
-    """Compare results with those of UNIT's model.
+    """Compare results with the golden model of UNIT.
 
     Reads lines as gen prints them from FILE or standard input: operands, and the results that another implementation
     gave for them. Exit code 1 where one differs.
 
     \b
-      fp9 ver cast_fp32 results.vec
-      fp9 gen cast_fp32 | ./my_bench | fp9 ver cast_fp32
+      fp9 vectors ver cast_fp32 results.vec
+      fp9 vectors gen cast_fp32 | ./my_bench | fp9 vectors ver cast_fp32
     """
     from fp9.vectors import streams  # slow to load
 
@@ -76,4 +76,4 @@ def ver(name: str, source: TextIO, settings: tuple[str, ...], as_json: bool) -> 
 
 
 COMMANDS = (gen, ver)
-"""Commands of streams of vectors."""
+"""Commands of streams of vectors, below `vectors`."""

@@ -20,7 +20,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Group(click.Group):
-    """Commands under one name; without a command, their help."""
+    """Commands under one name; without a command, their help. `page` as for `Command`."""
+
+    def __init__(self, *args: Any, page: str | None = None, **settings: Any) -> None:
+        super().__init__(*args, **({"epilog": _documentation(page)} | settings))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the group's own options."""
@@ -50,10 +53,13 @@ class Commands(Group):
 
 
 class Command(click.Command):
-    """A command with `--json` (passed on as `as_json`), `--quiet` and `--debug`; it shows what it does."""
+    """A command with `--json` (passed on as `as_json`), `--quiet` and `--debug`; it shows what it does.
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
+    `page` is the page of its documentation, as a path below docs/.
+    """
+
+    def __init__(self, *args: Any, page: str | None = None, **settings: Any) -> None:
+        super().__init__(*args, **({"epilog": _documentation(page)} | settings))
         self.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON instead of tables."))
         self.params.append(_quiet_option())
         self.params.append(_debug_option())
@@ -62,6 +68,10 @@ class Command(click.Command):
         """Run the command, with progress."""
         with under_way(ctx):
             return super().invoke(ctx)
+
+
+def _documentation(page: str | None) -> str | None:
+    return None if page is None else f"Documentation: docs/{page}"
 
 
 def _quiet_option() -> click.Option:

@@ -88,6 +88,3 @@ def _help_of_command(words: tuple[str, ...]) -> str | None:
             return None
         context = click.Context(command, info_name=word, parent=context)
     return context.get_help()
-
-
-COMMANDS = (help_command,)

@@ -96,7 +96,9 @@ def verified(unit: Unit, lines: Iterable[str], shown: int = 20) -> Verdict:
         wrong += len(found)
         first += found[: shown - len(first)]
     if not counted:
-        raise ValueError(f"{unit.name}: no line to compare; give operands and results, as `fp9 gen` prints them")
+        raise ValueError(
+            f"{unit.name}: no line to compare; give operands and results, as `fp9 vectors gen` prints them"
+        )
     return Verdict(counted, wrong, tuple(first))
 
 

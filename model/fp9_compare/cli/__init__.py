@@ -1,7 +1,7 @@
 """The commands that compare other implementations with the model."""
 
-from fp9_compare.cli import chips, fit, software
+from fp9_compare.cli import identify, software
 
-COMMANDS = (*chips.COMMANDS, *fit.COMMANDS, *software.COMMANDS)
+COMMANDS = {"Other implementations": (identify.identify, software.check_python)}
 
 __all__ = ["COMMANDS"]

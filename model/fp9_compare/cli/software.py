@@ -17,7 +17,7 @@ def _libraries() -> Iterable[str]:
     return LIBRARIES
 
 
-@click.command("check-python", cls=Command)
+@click.command("check-python", cls=Command, page="how-to/check-your-rtl.md")
 @click.argument("subject", type=Words(_libraries))
 @click.option(
     "--format",
@@ -29,7 +29,7 @@ def _libraries() -> Iterable[str]:
 @click.option("--decode", is_flag=True, help="With MODULE:FUNCTION: it decodes; else it casts.")
 @click.option("--source", type=click.Choice(["fp32", "fp16", "bf16"]), default="fp32", show_default=True)
 def check_python(subject: str, fmt: str | None, decode: bool, source: str, as_json: bool) -> None:
-    """Say what a library's casts and decodings do.
+    """Check casts and decodings of a Python library.
 
     SUBJECT is a function, MODULE:FUNCTION, that takes an array of numbers and gives codes or rounded numbers (or takes
     codes and gives numbers), or a library: ml_dtypes, en_dtypes, torch, gfloat, apytypes, onnx. All codes are decoded;
@@ -78,6 +78,3 @@ def _record(name: str, answer: Any) -> dict[str, Any]:
         "says": answer.says,
         "first": list(answer.first),
     }
-
-
-COMMANDS = (check_python,)

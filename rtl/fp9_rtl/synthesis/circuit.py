@@ -1,7 +1,7 @@
 """The Verilog that figures are measured on: a circuit as Yosys writes it, flat and without processes.
 
-It is the circuit of the text that people read, proven so (`fp9 prove UNIT --text`), and changes with the circuit alone:
-ABC gives other areas, by some per cent, for another text of the same logic.
+It is the circuit of the text that people read, proven so (`fp9 prove UNIT --source`), and changes with the circuit
+alone: ABC gives other areas, by some per cent, for another text of the same logic.
 """
 
 from __future__ import annotations

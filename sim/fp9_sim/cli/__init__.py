@@ -1,16 +1,13 @@
 """The commands that generate, simulate, prove, sweep and check."""
 
-from fp9_sim.cli import energy, gemm, hardware, prove, records, sweep, third_party, toggles
+from fp9_sim.cli import energy, gemm, hardware, prove, records, sweep, third_party
 
-COMMANDS = (
-    *hardware.COMMANDS,
-    *gemm.COMMANDS,
-    *prove.COMMANDS,
-    *sweep.COMMANDS,
-    *records.COMMANDS,
-    *third_party.COMMANDS,
-    *toggles.COMMANDS,
-    *energy.COMMANDS,
-)
+COMMANDS = {
+    "Units": (hardware.rtl, hardware.package, gemm.gemm),
+    "Verification": (hardware.sim, sweep.sweep, prove.prove, prove.mutate, sweep.coverage),
+    "Cost": (energy.energy,),
+    "Other implementations": (third_party.check_rtl,),
+    "Project": (hardware.demo, records.records),
+}
 
 __all__ = ["COMMANDS"]

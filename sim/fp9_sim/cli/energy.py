@@ -12,6 +12,7 @@ from fp9.cli.support import Command, UserError, extra, keeps, load_unit, progres
 from fp9.cli.words import UNIT, Words
 from fp9.system.cache import anew
 from fp9_rtl.cli import library_options
+from fp9_sim.cli.toggles import show_toggles
 
 if TYPE_CHECKING:
     from fp9.units import Unit
@@ -22,7 +23,7 @@ _LAYER = "layer"
 """The layer of the demonstration, as data."""
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="how-to/area-and-energy.md")
 @click.argument("names", metavar="[UNIT]...", nargs=-1, type=UNIT)
 @click.option(
     "--data",
@@ -32,6 +33,10 @@ _LAYER = "layer"
     help="random (the default), corner, layer, or the file of a recording; repeat for more.",
 )
 @click.option("--count", type=click.IntRange(1, 1 << 20), default=10_240, show_default=True, help="Operations.")
+@click.option("--toggles", is_flag=True, help="Count toggles with and without gate_zeros instead of energy.")
+@click.option(
+    "--zeros", type=float, multiple=True, help="With --toggles: share of zero products; default: 0, 0.5, 0.9."
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the operations.")
 @library_options
 @click.option(
@@ -45,15 +50,17 @@ _LAYER = "layer"
 @click.option(
     "--study",
     is_flag=True,
-    help="The study of energy instead, in osu018 and nangate45; what it has of today's circuits stands.",
+    help="Run the study of energy in osu018 and nangate45; measure only circuits that changed.",
 )
 @click.option("--out", type=_PATH, default=Path("build/study"), show_default=True, help="With --study: its folder.")
-@click.option("--again", is_flag=True, help="Measure again what was measured before and kept.")
+@click.option("--force", is_flag=True, help="Measure again, without cached results.")
 @settings_option
 def energy(
     names: tuple[str, ...],
     sets: tuple[str, ...],
     count: int,
+    toggles: bool,
+    zeros: tuple[float, ...],
     seed: int,
     libraries: tuple[str, ...],
     liberty: tuple[Path, ...],
@@ -62,7 +69,7 @@ def energy(
     steps: bool,
     study: bool,
     out: Path,
-    again: bool,
+    force: bool,
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -84,16 +91,23 @@ def energy(
         from fp9_sim.energy.data import operations
     if study == bool(names):
         raise UserError("give UNIT..., or --study alone")
+    if zeros and not toggles:
+        raise UserError(f"--zeros {zeros[0]:g} given without --toggles; give --toggles as well")
+    if toggles:
+        if study or sets or libraries or liberty or leave_out or steps:
+            raise UserError("--toggles counts gates without a library; give only UNIT..., --zeros, --count and --seed")
+        units = [load_unit(name, settings) for name in names]
+        return show_toggles(units, zeros or (0.0, 0.5, 0.9), count, seed, as_json)
     keeps("netlists that were mapped are kept; run the same command again, and the rest is mapped")
     if study:
-        with anew(again):
-            return _study(out, again, as_json)
+        with anew(force):
+            return _study(out, force, as_json)
     units, sets = [load_unit(name, settings) for name in names], sets or ("random",)
     chosen = cells.chosen(libraries, liberty, leave_out)
     measured = []
     of_layer = _of_layer(count, seed) if _LAYER in sets else None
     runs = [(library, unit, data) for library in chosen for unit in units for data in sets]
-    with anew(again), progress_bar() as progress:
+    with anew(force), progress_bar() as progress:
         for done, (library, unit, data) in enumerate(runs):
             progress(f"{unit.name}: {data}, {library.name}", done, len(runs))
             inputs = of_layer(unit) if of_layer and data == _LAYER else operations(unit, data, count, seed)
@@ -105,12 +119,12 @@ def energy(
         for e in measured
     ]
     columns = ["unit", "library", "data", "operations", "toggles", "undone", *shares]
-    shown = [table(f"Energy of an operation in fJ, mapping {mapping}", columns, rows, numbers=columns[3:])]
+    shown = [table(f"Energy of an operation in fJ, {mapping}", columns, rows, numbers=columns[3:])]
     parts = [[e.unit, e.library, e.data, step, f"{fj:.1f}"] for e in measured for step, fj in e.by_step.items()]
     if parts:
         heads = ["unit", "library", "data", "step", "fJ"]
         shown.append(table("By step: cells, their nets and glitches", heads, parts, numbers=["fJ"]))
-    show([e.to_dict() for e in measured], as_json, *shown, NOTE)
+    return show([e.to_dict() for e in measured], as_json, *shown, NOTE)
 
 
 def _of_layer(count: int, seed: int) -> Callable[[Unit], Columns]:
@@ -120,19 +134,15 @@ def _of_layer(count: int, seed: int) -> Callable[[Unit], Columns]:
     return operations.in_the_layer(count, seed)
 
 
-def _study(folder: Path, again: bool, as_json: bool) -> None:
+def _study(folder: Path, force: bool, as_json: bool) -> None:
     """What `fp9 energy --study` does: the record, the page and the pictures in a folder."""
     from fp9_sim import records  # slow to load
     from fp9_sim.energy import data, pages, study
 
     training = Path("docs/recipes/training.json")
-    known = study.NOTHING if again else study.read(records.home())
+    known = study.NOTHING if force else study.read(records.home())
     with progress_bar(keep=True) as progress:
         of_recipes = training if training.is_file() else None
         record = study.run(_of_layer(data.COUNT, 0), known, of_recipes, progress)
     written = [str(path) for path in pages.write(record, folder)]
     show(written, as_json, f"The study of energy in {folder / 'energy.md'}")
-
-
-COMMANDS = (energy,)
-"""Commands that measure energy."""

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fp9.cli.support import SEED, Command, doing, echo, extra, load_unit, progress_bar, settings_option, show, table
-from fp9.cli.words import FORMAT, OUT_FILE, UNIT
-from fp9.formats import Rounding
-from fp9.rounding import Overflow
+from fp9.cli.words import FORMAT, OUT_FILE, OVERFLOW, ROUNDING, UNIT
 from fp9.system.files import write_whole
 
 if TYPE_CHECKING:
     from fp9_rtl.gemm.tile import GemmTile
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="reference/gemm-tile.md")
 @click.option("--rows", type=int, default=4, show_default=True, help="Rows of the tile.")
 @click.option("--columns", type=int, default=4, show_default=True, help="Columns of the tile.")
 @click.option(
@@ -32,17 +30,15 @@ if TYPE_CHECKING:
 @click.option(
     "--cast", "target", metavar="FORMAT", type=FORMAT, default="e4m3", show_default=True, help="Format of the results."
 )
-@click.option("--rounding", type=click.Choice([r.value for r in Rounding]), default="rne", help="Rounding of the cast.")
-@click.option(
-    "--overflow", type=click.Choice([o.value for o in Overflow]), default="saturate", help="Its overflow policy."
-)
+@click.option("--rounding", type=ROUNDING, default="rne", show_default=True, help="Rounding of the cast.")
+@click.option("--overflow", type=OVERFLOW, default="saturate", show_default=True, help="Overflow policy of the cast.")
 @click.option("-o", "--out", type=OUT_FILE, help="File to write.")
-@click.option("--check", is_flag=True, help="Run matrix products through it on Icarus and Verilator.")
+@click.option("--check", is_flag=True, help="Simulate matrix products on Icarus and Verilator.")
 @click.option(
-    "--products", type=click.IntRange(1, 10_000), default=8, show_default=True, help="Matrix products of --check."
+    "--count", type=click.IntRange(1, 10_000), default=8, show_default=True, help="Matrix products of --check."
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of --check.")
-@click.option("--area", is_flag=True, help="Measure area and delay in gates.")
+@click.option("--area", is_flag=True, help="Estimate area and delay in standard cells.")
 @settings_option
 def gemm(
     rows: int,
@@ -53,26 +49,30 @@ def gemm(
     overflow: str,
     out: Path | None,
     check: bool,
-    products: int,
+    count: int,
     seed: int,
     area: bool,
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Make a tile for matrix products out of UNITs.
+    """Generate a systolic array for matrix products.
 
-    An output-stationary systolic array with a cast below every column. UNIT is a mac, or a dot or fma, which gets an
-    accumulator. Without -o, --check and --area the Verilog is printed. Exit code 1 where --check finds a mismatch.
+    The array is output-stationary, with a cast below every column. UNIT is a mac, or a dot or fma, which gets an
+    accumulator. Without --out, --check and --area the Verilog is printed. Exit code 1 if --check finds a mismatch.
 
     \b
-      fp9 gemm --rows 4 --columns 4 --unit mac_dlfloat16 --cast e4m3 -o build/gemm.v
+      fp9 gemm --rows 4 --columns 4 --unit mac_dlfloat16 --cast e4m3 --out build/gemm.v
       fp9 gemm --rows 2 --columns 2 --unit mac4_e8m13_ocp --check
       fp9 gemm --rows 2 --columns 2 --set stages=3 --area
     """
     with extra("rtl"):
         from fp9_rtl.gemm.tile import GemmTile, gemm_verilog  # slow to load
+    from fp9.rounding import Overflow, Rounding, choice  # slow to load
+
     unit = load_unit(name, settings)
-    tile = GemmTile.of(unit, rows, columns, target, Rounding(rounding), Overflow(overflow))
+    tile = GemmTile.of(
+        unit, rows, columns, target, choice(Rounding, rounding, "rounding"), choice(Overflow, overflow, "overflow")
+    )
     doing(f"{tile.name}: making the Verilog of {rows} x {columns} elements")
     text = gemm_verilog(tile)
     if out is None and not check and not area:
@@ -86,7 +86,7 @@ def gemm(
     if area:
         record["area"] = _area(tile, shown)
     if check:
-        record["checks"] = _check(tile, products, seed, shown)
+        record["checks"] = _check(tile, count, seed, shown)
     show(record, as_json, *shown)
     if not all(found["passed"] for found in record.get("checks", ())):
         raise SystemExit(1)
@@ -123,6 +123,3 @@ def _check(tile: GemmTile, products: int, seed: int, shown: list[Any]) -> list[d
     rows = [[*(r[name] for name in columns[:-1]), len(r["mismatches"])] for r in found]
     shown += [table(tile.name, columns, rows, numbers=columns[1:]), *(said for r in found for said in r["mismatches"])]
     return found
-
-
-COMMANDS = (gemm,)

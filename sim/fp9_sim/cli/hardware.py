@@ -1,4 +1,4 @@
-"""Commands of the hardware: rtl, sim, and the main job: demo, report. They load their packages when called."""
+"""Commands of the hardware: rtl, sim, package; and the whole flow: demo. They load their packages when called."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NOT_COMPARED = "not compared"
 """Stands for the number of mismatches of a run that ended before any result was compared."""
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="explanation/generated-verilog.md")
 @click.argument("name", metavar="UNIT", type=UNIT)
 @click.option("-o", "--out", type=OUT_FILE, help="File to write; without it the Verilog is printed.")
 @click.option("--modules", "folder", type=_PATH, help="Folder for a file of each module, and UNIT.f, the list of them.")
@@ -57,13 +57,13 @@ def rtl(
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Generate the Verilog of UNIT.
+    """Write the Verilog of UNIT.
 
     \b
-      fp9 rtl fma_fp32 -o build/fma_fp32.v
+      fp9 rtl fma_fp32 --out build/fma_fp32.v
       fp9 rtl mac_dlfloat16 --modules build/mac --sv
       fp9 rtl mac_dlfloat16 --set stages=4 --wrapper axis
-      fp9 rtl cast_fp32 -o build/cast.v --sv-package build/cast_pkg.sv --c-header build/cast.h
+      fp9 rtl cast_fp32 --out build/cast.v --sv-package build/cast_pkg.sv --c-header build/cast.h
     """
     if wrapper not in (None, "axis"):
         raise UserError(f"unknown wrapper {wrapper!r}; choose axis")
@@ -95,10 +95,10 @@ def rtl(
     show({"unit": unit.name, "file": str(out), "lines": lines}, as_json, f"{unit.name}: {lines} lines in {out}")
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="how-to/verify-a-unit.md")
 @click.argument("name", metavar="UNIT", type=UNIT)
 @click.option("--simulator", "simulators", type=SIMULATOR, multiple=True, help="icarus or verilator; default: both.")
-@click.option("--vectors", "path", type=_PATH, help="Vector file to drive; default: made anew.")
+@click.option("--vectors", "path", type=_PATH, help="Vector file to simulate; default: generated.")
 @click.option("--count", type=click.IntRange(1), default=2000, show_default=True, help="Random operations made.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the operations and the stalls.")
 @click.option("--waves", type=OUT_FILE, help="File for the waveforms (of one simulator).")
@@ -115,9 +115,9 @@ def sim(
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Check the Verilog of UNIT on Icarus and Verilator.
+    """Simulate the Verilog of UNIT against golden vectors.
 
-    It is driven with golden vectors: the unit's corner cases and COUNT random operations, or those of a vector file.
+    Runs Icarus and Verilator on the unit's corner cases and COUNT random operations, or on a vector file.
     Exit code 1 on a mismatch.
 
     \b
@@ -168,21 +168,21 @@ def _coverage_tables(regression: Regression) -> list[Any]:
     return [table("Functional coverage", columns, rows, numbers=columns[1:3])]
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="how-to/package-a-unit.md")
 @click.argument("name", metavar="UNIT", type=UNIT)
 @click.option("-o", "--out", type=_PATH, help="Folder to fill; without it build/packages/UNIT.")
 @click.option("--suite", type=Words(("smoke", "corner")), default="corner", show_default=True, help="Golden vectors.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the vectors.")
 @settings_option
 def package(name: str, out: Path | None, suite: str, seed: int, settings: tuple[str, ...], as_json: bool) -> None:
-    """Make a folder of UNIT that works without fp9.
+    """Write a folder of UNIT that works without fp9.
 
     RTL with file list, AXI4-Stream wrapper, SystemVerilog package, C header, VHDL component, golden vectors,
     self-checking benches in Verilog and C++, assertions, constraints, FuseSoC core, data sheet, and a Makefile that
     runs all of it with Icarus and Verilator alone.
 
     \b
-      fp9 package mac_dlfloat16 -o mac
+      fp9 package mac_dlfloat16 --out mac
       cd mac && make
     """
     with extra("sim"):
@@ -195,49 +195,34 @@ def package(name: str, out: Path | None, suite: str, seed: int, settings: tuple[
     show([str(path) for path in paths], as_json, f"{len(paths)} files in {folder}; run: make -C {folder}")
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="start/tutorial-hardware.md")
 @click.option("--out", type=_PATH, default=Path("build"), show_default=True, help="Folder to fill.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of training, vectors and stalls.")
-@click.option("--again", is_flag=True, help="Drive and measure again what passed before and was kept.")
-def demo(out: Path, seed: int, again: bool, as_json: bool) -> None:
-    """Take a real layer from its formats to gates.
+@click.option("--force", is_flag=True, help="Simulate and measure again, without cached results.")
+@click.option("--show", "report", metavar="FILE", type=_PATH, help="Show the report.json of an earlier run instead.")
+def demo(out: Path, seed: int, force: bool, report: Path | None, as_json: bool) -> None:
+    """Run the whole flow on a real network layer.
 
-    The main job: trains a small network on handwritten digits, quantises one layer, computes it in the golden model,
-    writes Verilog and golden vectors, drives the one with the other on Icarus and Verilator, measures area and delay,
-    and reports. Exit code 1 if anything disagrees. A simulation that passed and of which nothing changed is taken from
-    the cache, and the report says so; the broken vector is driven each time.
+    Trains a small network on handwritten digits, quantises one layer, computes it in the golden model, writes Verilog
+    and golden vectors, simulates the Verilog against the vectors on Icarus and Verilator, estimates area and delay, and
+    writes a report. Exit code 1 on any mismatch. A simulation that passed before with the same inputs is taken from the
+    cache, and the report says so. --show prints the summary of an earlier run and writes its HTML page again.
 
     \b
       fp9 demo --out build
-      fp9 demo --out build --again
+      fp9 demo --show build/report.json
     """
     with extra("demo"):
         from fp9_sim import demo as job  # slow to load
         from fp9_sim.demo import report as reporting  # slow to load
-    with anew(again), progress_bar(keep=True) as progress:
+    if report is not None:
+        summary = reporting.read(report)
+        reporting.write(summary, report.parent)
+        return show(summary, as_json, *reporting.summary_tables(summary))
+    with anew(force), progress_bar(keep=True) as progress:
         summary = job.run(out, seed, progress)
         reporting.write(summary, out)
     show(summary, as_json, *reporting.summary_tables(summary))
     if not reporting.passed(summary):
         raise SystemExit(1)
-
-
-@click.command(cls=Command)
-@click.argument("path", metavar="[FILE]", type=_PATH, default=Path("build/report.json"))
-def report(path: Path, as_json: bool) -> None:
-    """Show the summary of an earlier demo again.
-
-    Its HTML page is written anew beside FILE. What is swept, proven and graded of every unit is another page: see
-    fp9 coverage.
-
-    \b
-      fp9 report build/report.json
-    """
-    with extra("demo"):
-        from fp9_sim.demo import report as reporting  # slow to load
-    summary = reporting.read(path)
-    reporting.write(summary, path.parent)
-    show(summary, as_json, *reporting.summary_tables(summary))
-
-
-COMMANDS = (rtl, sim, package, demo, report)
+    return None

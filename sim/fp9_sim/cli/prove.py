@@ -22,9 +22,9 @@ _PROVEN = "verdicts that were reached are kept; run the same command again, and 
 _KEPT = "with --record the units that ended have their records; run the same command for the others"
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="explanation/proofs.md")
 @click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
-@click.option("--verilog", "path", type=_PATH, help="Verilog of UNIT to prove; default: made anew.")
+@click.option("--verilog", "path", type=_PATH, help="Verilog of UNIT to prove; default: generated.")
 @click.option(
     "--timeout",
     type=Seconds(),
@@ -32,8 +32,10 @@ _KEPT = "with --record the units that ended have their records; run the same com
     help="Seconds for one case, or one RTL source; default: 120 or 900.",
 )
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Solvers at once.")
-@click.option("--again", is_flag=True, help="Decide again what was decided before and kept.")
-@click.option("--text", "of_text", is_flag=True, help="Prove instead that the RTL source is equivalent to the circuit.")
+@click.option("--force", is_flag=True, help="Prove again, without cached verdicts.")
+@click.option(
+    "--source", "of_text", is_flag=True, help="Prove instead that the RTL source is equivalent to the circuit."
+)
 @click.option("--record", is_flag=True, help="Write the record of the proof.")
 @records_option
 @settings_option
@@ -42,7 +44,7 @@ def prove(
     path: Path | None,
     timeout: float | None,
     jobs: int,
-    again: bool,
+    force: bool,
     of_text: bool,
     record: bool,
     folder: Path | None,
@@ -57,9 +59,9 @@ def prove(
 
     \b
       fp9 prove cast_fp32_ocp_rne decoder_all
-      fp9 prove cast_fp32_ocp_rne --again
+      fp9 prove cast_fp32_ocp_rne --force
       fp9 prove fma_fp32_e5m2 --timeout 60
-      fp9 prove fma_fp32_ocp --text
+      fp9 prove fma_fp32_ocp --source
     """
     with extra("sim"):
         from fp9_sim import proofs  # slow to load
@@ -71,7 +73,7 @@ def prove(
         _prove_texts(units, text, limit, as_json)
         return
     records = []
-    with anew(again), progress_bar() as progress:
+    with anew(force), progress_bar() as progress:
         for name in names:
             unit = load_unit(name, settings)
             records.append(
@@ -141,7 +143,7 @@ def _counterexample(found: dict[str, Any]) -> str:
     return f"{inputs}: {outputs}"
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="explanation/verification-strategy.md")
 @click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
 @click.option(
     "--kind",
@@ -168,7 +170,7 @@ def _counterexample(found: dict[str, Any]) -> str:
 )
 @click.option("--record", is_flag=True, help="Write the record; manifests of vectors state its score.")
 @click.option(
-    "--again",
+    "--force",
     is_flag=True,
     help="Decide again about mutants that are recorded as equivalent.",
 )
@@ -181,7 +183,7 @@ def mutate(
     seeds: tuple[int, ...],
     timeout: float | None,
     record: bool,
-    again: bool,
+    force: bool,
     folder: Path | None,
     settings: tuple[str, ...],
     as_json: bool,
@@ -197,7 +199,7 @@ def mutate(
     \b
       fp9 mutate cast_fp32
       fp9 mutate dot8_fp32_rvbna --timeout 600
-      fp9 mutate cast_fp32 --again
+      fp9 mutate cast_fp32 --force
       fp9 mutate cast_fp32 --kind held-out
       fp9 mutate cast_fp32 --kind mapped
       fp9 mutate cast_fp32 --kind constants
@@ -216,7 +218,7 @@ def mutate(
         for name in names:
             unit = load_unit(name, settings)
             limit, records = timeout or mutants.EQUIVALENCE_SECONDS, folder or home()
-            known = frozenset() if again else mutants.proven(unit, kind, records)
+            known = frozenset() if force else mutants.proven(unit, kind, records)
             graded.append(
                 mutants.grade(unit, kind=kind, drawn=drawn, seeds=seeds, timeout=limit, proven=known, progress=progress)
             )
@@ -236,6 +238,3 @@ def mutate(
     show([g.to_dict() for g in graded], as_json, table("Mutants", columns, rows, numbers=columns[2:]), *notes)
     if not all(g.sufficient for g in graded):
         raise SystemExit(1)
-
-
-COMMANDS = (prove, mutate)

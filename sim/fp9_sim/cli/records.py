@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _ABOUT = ("function", "form", "all")
 
 
-@click.group(cls=Group)
+@click.group(cls=Group, page="contributing/index.md")
 def records() -> None:
     """Show, update and verify the records of what was measured.
 
@@ -259,7 +259,3 @@ def _cost(item: Item) -> str:
     if not item.pending:
         return ""
     return "unknown" if item.seconds is None else f"{item.seconds:,.0f}"
-
-
-COMMANDS = (records,)
-"""The group of commands on records."""

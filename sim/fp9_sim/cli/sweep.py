@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="how-to/verify-a-unit.md")
 @click.argument("name", metavar="UNIT", type=UNIT)
 @records_option
 @click.option("--shards", help="Shards FIRST:STOP only; the record adds them up.")
 @click.option("--count", type=click.IntRange(1), help="Random operations of a space too large for all inputs.")
-@click.option("--workers", type=click.IntRange(1), help="Processes; default: one for each core.")
+@click.option("--jobs", "workers", type=click.IntRange(1), help="Processes; default: one for each core.")
 @click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers do the work.")
-@click.option("--verilog", "path", type=_PATH, help="Verilog of UNIT to sweep; default: made anew.")
+@click.option("--verilog", "path", type=_PATH, help="Verilog of UNIT to sweep; default: generated.")
 @click.option("--only", multiple=True, metavar="PORT=VALUE ...", help="This operation only; repeat for a sequence.")
 @settings_option
 def sweep(
@@ -132,7 +132,7 @@ def _operation(unit: Unit, text: str) -> dict[str, int]:
     return operation
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="explanation/verification-strategy.md")
 @click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
 @click.option("--suite", type=Words(("smoke", "corner")), default="corner", show_default=True, help="Suite of vectors.")
 @settings_option
@@ -162,7 +162,3 @@ def coverage(names: tuple[str, ...], suite: str, settings: tuple[str, ...], as_j
     show([m.to_dict() for m in measured], as_json, shown, *holes)
     if suite == "corner" and any(m.met < m.bins for m in measured):
         raise SystemExit(1)
-
-
-COMMANDS = (sweep, coverage)
-"""Commands of sweeps and functional coverage."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fp9_sim.third_party import Design
 
 
-@click.command("check-rtl", cls=Command)
+@click.command("check-rtl", cls=Command, page="how-to/check-your-rtl.md")
 @click.argument("paths", metavar="MAPPING", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--init", is_flag=True, help="Print a mapping to fill in; MAPPING is then Verilog or VHDL files.")
 @click.option("--top", help="With --init: the module; by default the one that no other uses.")
@@ -128,7 +128,3 @@ def _measure(
     ]
     columns = ["library", "mapping", "theirs, gates", "ours", "of it", "theirs, ns", "ours"]
     show([asdict(one) for one in found], as_json, table(design.top, columns, rows, numbers=columns[2:]))
-
-
-COMMANDS = (check_rtl,)
-"""Commands for third-party RTL."""

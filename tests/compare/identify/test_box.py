@@ -79,7 +79,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "strangers_unit.py").write_text(MODULE)
-    return lambda *arguments: CliRunner().invoke(main, ["fit", *arguments])
+    return lambda *arguments: CliRunner().invoke(main, ["identify", *arguments])
 
 
 @pytest.mark.parametrize(
@@ -109,10 +109,19 @@ def test_a_wrong_unit_is_one_sentence(run: Callable[..., Result], target: str, s
     [
         ((), "no TARGET given"),
         (("--a", "e8m0"), "e8m0 given as operand"),
-        (("mine:dot", "--cuda", "unit.cu"), "TARGET and a program for a GPU given; give one of them"),
-        (("--cuda", "unit.cu", "--a", "hif8"), "hif8 given as operand; the instruction takes e4m3, e5m2"),
-        (("--cuda", "unit.cu", "--depth", "33"), "33 products given; the instruction sums 32"),
-        (("--hip", "unit.hip", "--result", "fp16"), "fp16 given as result; the instruction takes fp32"),
+        (
+            ("mine:dot", "--program", "cuda", "--out", "unit.cu"),
+            "TARGET mine:dot given with --program; give one of them",
+        ),
+        (
+            ("--program", "cuda", "--out", "unit.cu", "--a", "hif8"),
+            "hif8 given as operand; the instruction takes e4m3, e5m2",
+        ),
+        (("--program", "cuda", "--out", "unit.cu", "--depth", "33"), "33 products given; the instruction sums 32"),
+        (
+            ("--program", "hip", "--out", "unit.hip", "--result", "fp16"),
+            "fp16 given as result; the instruction takes fp32",
+        ),
     ],
 )
 def test_wrong_arguments_are_one_sentence(

@@ -1,4 +1,6 @@
-"""`fp9 fit` on units that are engines of the model: presets and engines at random are recovered, others are refused."""
+"""`fp9 identify` on units that are engines of the model: presets and engines at random are recovered, others are
+refused.
+"""
 
 from __future__ import annotations
 

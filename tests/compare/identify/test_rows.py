@@ -17,11 +17,11 @@ from fp9.cli import main
 from fp9.engines import ENGINES
 from fp9.formats import fixed_format, format
 from fp9_compare.identify import Interface, fit_rows, read, search
-from fp9_compare.identify.chips import read as read_chips
 from fp9_compare.identify.measured import open_values, said
 from fp9_compare.identify.probes.gpu_programs import cuda, hip
 from fp9_compare.identify.probes.structured import drawn, structured
 from fp9_compare.identify.rows import MAGIC, header, inputs
+from fp9_compare.identify.tensor_cores import read as read_gpu_rows
 
 FP32 = Interface(format("e4m3"), format("e4m3"), fixed_format("fp32"), 32)
 
@@ -78,7 +78,7 @@ def test_a_hip_program_compiles_to_one_matrix_instruction(tmp_path: Path) -> Non
 
 def test_a_program_is_written_and_says_how_it_is_built(tmp_path: Path) -> None:
     out = tmp_path / "unit.cu"
-    said_line = CliRunner().invoke(main, ["fit", "--cuda", str(out)])
+    said_line = CliRunner().invoke(main, ["identify", "--program", "cuda", "--out", str(out)])
     assert said_line.exit_code == 0, said_line.output
     assert "nvcc -arch=native" in said_line.stdout
     assert out.read_text().startswith("// Sums that tell accumulators apart")
@@ -106,7 +106,7 @@ def test_rows_of_no_engine_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyP
     file = tmp_path / "unit.rows"
     wrong = [f"{line} {code:08x}" for code, line in enumerate(inputs(small, vectors), 0x3F800000)]
     file.write_text("\n".join([header(small), *wrong]))
-    drawn_rows = CliRunner().invoke(main, ["fit", str(file)])
+    drawn_rows = CliRunner().invoke(main, ["identify", str(file)])
     assert drawn_rows.exit_code == 1, drawn_rows.output
     assert "the unit gave 1" in drawn_rows.stdout and "none; nearest" in drawn_rows.stdout
 
@@ -132,13 +132,13 @@ def test_rows_of_no_engine_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_malformed_file_is_one_sentence(text: str, sentence: str, tmp_path: Path) -> None:
     file = tmp_path / "unit.rows"
     file.write_text(text)
-    refused = CliRunner().invoke(main, ["fit", str(file)])
+    refused = CliRunner().invoke(main, ["identify", str(file)])
     assert refused.exit_code == 2
     assert sentence in refused.stderr
 
 
 def test_chips_rules_are_named_from_their_rows_alone() -> None:
-    found = [(rows.name.split(), fit_rows(rows)) for rows in read_chips(reference("chips"))]
+    found = [(rows.name.split(), fit_rows(rows)) for rows in read_gpu_rows(reference("chips"))]
     assert len(found) >= 12
     for (gpu, _, output), explained in found:
         rule, with_c = RULES[gpu, output]

@@ -47,8 +47,8 @@ def test_the_command_reads_numbers_and_draws(tmp_path: Path) -> None:
     numbers = np.random.default_rng(0).normal(size=(8, 128))
     for name in ("a.npy", "b.npy"):
         np.save(tmp_path / name, numbers)
-    files = ["--a", str(tmp_path / "a.npy"), "--b", str(tmp_path / "b.npy"), "--plot", str(tmp_path / "plot.svg")]
-    result = CliRunner().invoke(main, ["error", "hopper", "exact", "--k", "64", "--k", "128", "--json", *files])
+    files = ["--a", str(tmp_path / "a.npy"), "--b", str(tmp_path / "b.npy"), "--out", str(tmp_path / "plot.svg")]
+    result = CliRunner().invoke(main, ["accuracy", "hopper", "exact", "--k", "64", "--k", "128", "--json", *files])
     assert result.exit_code == 0, result.output
     rows = json.loads(result.stdout)
     assert [(row["engine"], row["depth"]) for row in rows] == [
@@ -65,9 +65,9 @@ def test_the_command_reads_numbers_and_draws(tmp_path: Path) -> None:
         (["--distribution", "triangular"], "choose one of normal"),
         (["--reproduce", "nothing"], "choose one of swamping"),
         (["--reproduce", "deepseek", "--k", "3"], "leave them out"),
-        (["--k", "8", "--sums", "2", "--plot", "x.txt"], "ends in .svg"),
+        (["--k", "8", "--count", "2", "--out", "x.txt"], "ends in .svg"),
     ],
 )
 def test_the_command_says_what_does_not_fit(arguments: list[str], words: str) -> None:
-    result = CliRunner().invoke(main, ["error", *arguments])
+    result = CliRunner().invoke(main, ["accuracy", *arguments])
     assert result.exit_code == 2 and words in result.stderr

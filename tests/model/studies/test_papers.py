@@ -17,6 +17,6 @@ def test_a_figure_is_the_printed_one(figure: Figure) -> None:
 
 
 def test_the_command_prints_every_figure() -> None:
-    result = CliRunner().invoke(main, ["tables", "--json"])
+    result = CliRunner().invoke(main, ["formats", "--papers", "--json"])
     assert result.exit_code == 0 and all(record["agrees"] for record in json.loads(result.output))
     assert len(json.loads(result.output)) == len(figures())

@@ -102,7 +102,7 @@ def test_synth_again_measures_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
     measured = []
     monkeypatch.setattr(run, "_measure", lambda text, top, *rest: measured.append(top) or ())
-    for words, times in ((["synth", "decoder_hif8"], 1), (["synth", "decoder_hif8"], 1), (["--again"], 2)):
+    for words, times in ((["synth", "decoder_hif8"], 1), (["synth", "decoder_hif8"], 1), (["--force"], 2)):
         arguments = words if words[0] == "synth" else ["synth", "decoder_hif8", *words]
         done = CliRunner().invoke(main, [*arguments, "--json"])
         assert done.exit_code == 0, done.output

@@ -75,13 +75,13 @@ def test_lines_of_another_form_are_named(lines: list[str], sentence: str) -> Non
 
 
 def test_the_commands_work_in_a_pipe() -> None:
-    printed = CliRunner().invoke(main, ["gen", "decoder_hif8"])
+    printed = CliRunner().invoke(main, ["vectors", "gen", "decoder_hif8"])
     assert printed.exit_code == 0
-    judged = CliRunner().invoke(main, ["ver", "decoder_hif8"], input=printed.stdout)
+    judged = CliRunner().invoke(main, ["vectors", "ver", "decoder_hif8"], input=printed.stdout)
     assert judged.exit_code == 0
     assert "0 wrong" in judged.output
     spoilt = printed.stdout.replace("0", "1", 1)
-    judged = CliRunner().invoke(main, ["ver", "decoder_hif8"], input=spoilt)
+    judged = CliRunner().invoke(main, ["vectors", "ver", "decoder_hif8"], input=spoilt)
     assert judged.exit_code == 1
     assert "1 wrong" in judged.output
 
@@ -89,7 +89,7 @@ def test_the_commands_work_in_a_pipe() -> None:
 @pytest.mark.slow
 def test_a_reader_that_has_enough_ends_an_endless_stream_quietly() -> None:
     program = "from fp9.cli import main; main()"
-    command = [sys.executable, "-c", program, "gen", "decoder_hif8", "--forever"]
+    command = [sys.executable, "-c", program, "vectors", "gen", "decoder_hif8", "--forever"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None

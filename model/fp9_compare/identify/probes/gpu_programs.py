@@ -1,4 +1,4 @@
-"""Programs that run chosen sums on a user's own GPU and print rows that `fp9 fit` reads."""
+"""Programs that run chosen sums on a user's own GPU and print rows that `fp9 identify` reads."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 // Sums that tell accumulators apart, run on one tensor core instruction.
 //
-//   nvcc -arch=native -o unit unit.cu && ./unit > unit.rows && fp9 fit unit.rows
+//   nvcc -arch=native -o unit unit.cu && ./unit > unit.rows && fp9 identify unit.rows
 //
 // Each line that is printed is one sum: codes of a, of b, of c and of the result. $depth products of a row of A and a
 // column of B go through mma.sync.m16n8k32, $depth / 32 of them in a chain, from c on.

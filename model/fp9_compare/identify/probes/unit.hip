@@ -1,6 +1,6 @@
 // Sums that tell accumulators apart, run on one matrix core instruction.
 //
-//   hipcc --offload-arch=$architecture -o unit unit.hip && ./unit > unit.rows && fp9 fit unit.rows
+//   hipcc --offload-arch=$architecture -o unit unit.hip && ./unit > unit.rows && fp9 identify unit.rows
 //
 // Each line that is printed is one sum: codes of a, of b, of c and of the result. $depth products of a row of A and a
 // column of B go through $instruction, $depth / 32 of them in a chain, from c on.

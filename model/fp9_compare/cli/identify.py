@@ -1,4 +1,4 @@
-"""The command `fp9 fit`: which accumulator a unit is."""
+"""The command `fp9 identify`: finds the accumulator model of an implementation."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fp9.cli.support import SEED, Command, UserError, extra, show, table
-from fp9.cli.words import FORMAT, OutFile
-from fp9_compare.cli.chips import drawing
+from fp9.cli.words import FORMAT, OutFile, Words
+from fp9_compare.cli.presets import drawing, show_presets
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from fp9_compare.identify.evidence import Evidence
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="how-to/identify-an-accumulator.md")
 @click.argument("target", required=False)
 @click.option("--a", "format_a", type=FORMAT, default="e4m3", show_default=True, help="Format of the operand a.")
-@click.option("--b", "format_b", type=FORMAT, help="Format of the operand b; as a without it.")
+@click.option("--b", "format_b", type=FORMAT, help="Format of the operand b; default: that of a.")
 @click.option("--result", type=FORMAT, default="fp32", show_default=True, help="Format of c and of the result.")
 @click.option("--depth", type=click.IntRange(1), default=32, show_default=True, help="Products of a sum.")
-@click.option("--values", is_flag=True, help="A Python function takes and gives float32 numbers, no codes.")
-@click.option("--any-nan", is_flag=True, help="Take any NaN for any other.")
-@click.option("--calls", type=click.IntRange(1), default=1000, show_default=True, help="Sums that are asked at most.")
+@click.option("--values", is_flag=True, help="A Python function takes and returns float32 numbers, not codes.")
+@click.option("--any-nan", is_flag=True, help="Treat all NaN results as equal.")
+@click.option("--count", type=click.IntRange(1), default=1000, show_default=True, help="Largest number of sums to ask.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of random sums.")
-@click.option("--cuda", type=OutFile(), help="Write a CUDA program that runs sums on a GPU and prints rows.")
-@click.option("--hip", type=OutFile(), help="The same in HIP, for AMD's matrix cores.")
-@click.option("--picture", type=OutFile(), help="Write an SVG of how the candidates fall.")
-def fit(
+@click.option("--presets", is_flag=True, help="With a folder of measured rows: try only the presets.")
+@click.option("--program", type=Words(("cuda", "hip")), help="Write a GPU program that prints rows: cuda or hip.")
+@click.option("--out", type=OutFile(), help="File to write: the program, or an SVG chart of the search.")
+def identify(
     target: str | None,
     format_a: str,
     format_b: str | None,
@@ -40,63 +40,67 @@ def fit(
     depth: int,
     values: bool,
     any_nan: bool,
-    calls: int,
+    count: int,
     seed: int,
-    cuda: Path | None,
-    hip: Path | None,
-    picture: Path | None,
+    presets: bool,
+    program: str | None,
+    out: Path | None,
     as_json: bool,
 ) -> None:
-    """Find out which accumulator a unit is.
+    """Find the accumulator model of an implementation.
 
     TARGET is a Python function, module:function of arrays a (n, k), b (n, k) and c (n,); a function of a shared
     library, library.so:symbol; a TOML mapping of third-party Verilog, as for `check-rtl`; a file of rows that a
-    unit computed, or a clone of MATLAB-tensor-core. A unit is asked one sum after the other, each the one that tells
-    most engines apart; the answer is an engine, and each of its fields that no sum decided. Exit code 1 says that no
-    engine gives all results; the first row that differs is drawn.
+    unit computed; or a folder of rows in the layout of github.com/north-numerical-computing/MATLAB-tensor-core. A unit
+    is asked one sum after the other, each the one that distinguishes most engines. The answer is an engine, and each of
+    its fields that no sum decided. Exit code 1 if no engine gives all results; the first row that differs is shown.
 
-    --cuda and --hip write a program instead, whose rows `fp9 fit` reads.
+    --program writes a program instead; run it on the GPU and give its rows as TARGET.
 
     \b
-      fp9 fit mine:dot --a e4m3 --result fp32 --depth 32
-      fp9 fit ./libunit.so:unit_dot --a e5m2 --result fp16
-      fp9 fit --cuda unit.cu --a e4m3
+      fp9 identify mine:dot --a e4m3 --result fp32 --depth 32
+      fp9 identify ./libunit.so:unit_dot --a e5m2 --result fp16
+      fp9 identify --program cuda --out unit.cu --a e4m3
+      fp9 identify MATLAB-tensor-core --presets
     """
     from fp9.formats import fixed_format, format  # slow to load
-    from fp9_compare import identify  # slow to load
+    from fp9_compare import identify as library  # slow to load
 
-    asks_elsewhere = cuda is not None or hip is not None
-    if asks_elsewhere and target is not None:
-        raise UserError("TARGET and a program for a GPU given; give one of them, and fit the program's rows afterwards")
-    interface = identify.Interface(format(format_a), format(format_b or format_a), fixed_format(result), depth, any_nan)
-    if asks_elsewhere:
-        _write_programs(interface, seed, cuda, hip, as_json)
-        return
+    interface = library.Interface(format(format_a), format(format_b or format_a), fixed_format(result), depth, any_nan)
+    if program is not None:
+        if target is not None:
+            raise UserError(
+                f"TARGET {target} given with --program; give one of them, and the program's rows afterwards"
+            )
+        return _write_program(interface, seed, program, out, as_json)
     if target is None:
         raise UserError("no TARGET given; give module:function, library.so:symbol, a file of rows or a TOML file")
+    if presets and not Path(target).is_dir():
+        raise UserError(f"--presets given with TARGET {target}; give a folder of measured rows")
     if Path(target).exists() and Path(target).suffix != ".toml":
-        if picture is not None:
-            raise UserError("--picture given with rows; it shows how a unit was asked, so give a unit")
-        _explain(target, any_nan, as_json)
-        return
-    found = identify.fit(_box(target, interface, values), calls, seed)
-    if picture is not None:
+        if out is not None:
+            raise UserError(f"--out {out} given with measured rows; it shows how a unit was asked, so give a unit")
+        return show_presets(Path(target), as_json) if presets else _explain(target, any_nan, as_json)
+    found = library.fit(_box(target, interface, values), count, seed)
+    if out is not None:
         with extra("rtl"):
-            from fp9_compare.identify import picture as drawn  # optional, slow to load
-        drawn.write(found, picture)
-    _show(found, as_json)
+            from fp9_compare.identify import picture  # optional, slow to load
+        picture.write(found, out)
+    return _show(found, as_json)
 
 
-def _write_programs(interface: Interface, seed: int, cuda: Path | None, hip: Path | None, as_json: bool) -> None:
+def _write_program(interface: Interface, seed: int, program: str, out: Path | None, as_json: bool) -> None:
     from fp9.system.files import write_whole  # slow to load
     from fp9_compare.identify.probes import gpu_programs  # slow to load
 
-    sources = (cuda, gpu_programs.cuda), (hip, gpu_programs.hip)
-    texts = [(path, source(interface, seed)) for path, source in sources if path]
-    for path, text in texts:
-        write_whole(path, text)
-    written = [str(path) for path, _ in texts]
-    show(written, as_json, *(f"{path}: {text.splitlines()[2].removeprefix('//').strip()}" for path, text in texts))
+    languages = {"cuda": gpu_programs.cuda, "hip": gpu_programs.hip}
+    if program not in languages:
+        raise UserError(f"--program {program} given; give {' or '.join(languages)}")
+    if out is None:
+        raise UserError(f"--program {program} given without --out; give the file to write")
+    text = languages[program](interface, seed)
+    write_whole(out, text)
+    show([str(out)], as_json, f"{out}: {text.splitlines()[2].removeprefix('//').strip()}")
 
 
 def _box(target: str, interface: Interface, values: bool) -> Box:
@@ -130,24 +134,24 @@ def _show(found: Fit, as_json: bool) -> None:
         "engine": found.engine.name if found.engine else None,
         "nearest": found.nearest.name,
         "fields": fields,
-        "not_told_apart": {name: said(values) for name, values in also.items()},
+        "not_distinguished": {name: said(values) for name, values in also.items()},
         "presets": [engine.name for engine in found.equal if "(" not in engine.name],
         "calls": found.calls,
     }
-    rows = [[name, value, record["not_told_apart"].get(name, "")] for name, value in fields.items()]
+    rows = [[name, value, record["not_distinguished"].get(name, "")] for name, value in fields.items()]
     title = f"{found.name}: {found.nearest.name}" if found.engine else f"{found.name}: nearest is {found.nearest.name}"
-    shown: list[RenderableType] = [table(title, ["field", "value", "no sum told it from"], rows)]
+    shown: list[RenderableType] = [table(title, ["field", "value", "not distinguished from"], rows)]
     verdict = f"engine {found.nearest.name}, from {found.calls} sums"
     if found.engine is None:
         _draw_difference(found.evidence, found.nearest, found.differs, record, shown)
-        verdict = f"no engine that fp9 knows gives this row, of {found.calls} sums asked"
+        verdict = f"no engine gives this row, of {found.calls} sums asked"
     show(record, as_json, *shown, verdict)
     if found.engine is None:
         click.get_current_context().exit(1)
 
 
 def _also(engine: Engine, equal: tuple[Engine, ...]) -> dict[str, list[Any]]:
-    """The values of single fields that engines have which were not told from one."""
+    """Return the values of single fields of engines that no sum distinguished from one."""
     from fp9_compare.identify.fields import differences  # slow to load
 
     found: dict[str, list[Any]] = {}
@@ -166,8 +170,8 @@ def _draw_difference(
     import numpy as np  # slow to load
 
     from fp9.casts.arrays import encode  # slow to load
-    from fp9_compare.chips import steps_of  # slow to load
     from fp9_compare.identify.rows import inputs  # slow to load
+    from fp9_compare.measured_rows import steps_of  # slow to load
 
     assert row is not None, "a row differs where no engine explains all"
     io, vector = evidence.interface, evidence.vectors.take([row])
@@ -183,10 +187,10 @@ def _draw_difference(
 
 
 def _explain(target: str, any_nan: bool, as_json: bool) -> None:
-    from fp9_compare.identify import chips, fit_rows, read  # slow to load
+    from fp9_compare.identify import fit_rows, read, tensor_cores  # slow to load
 
     path = Path(target)
-    files: list[Rows] = list(chips.read(path)) if path.is_dir() else [read(path, any_nan)]
+    files: list[Rows] = list(tensor_cores.read(path)) if path.is_dir() else [read(path, any_nan)]
     found = [fit_rows(rows) for rows in files]
     records: list[dict[str, Any]] = []
     shown: list[RenderableType] = []
@@ -207,7 +211,7 @@ def _rule(record: dict[str, Any]) -> str:
 
 
 def _open(record: dict[str, Any]) -> str:
-    return "; ".join(f"{name} {values}" for name, values in record["not_told_apart"].items())
+    return "; ".join(f"{name} {values}" for name, values in record["not_distinguished"].items())
 
 
 def _explained(found: Explained) -> dict[str, Any]:
@@ -222,8 +226,5 @@ def _explained(found: Explained) -> dict[str, Any]:
         "c": "added" if found.with_c else "+0",
         "rows": len(found.evidence),
         "agree": found.evidence.agreement(found.nearest),
-        "not_told_apart": {name: said(values) for name, values in open_fields.items()},
+        "not_distinguished": {name: said(values) for name, values in open_fields.items()},
     }
-
-
-COMMANDS = (fit,)

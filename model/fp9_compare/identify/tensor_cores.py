@@ -1,4 +1,4 @@
-"""Rows that chips computed, in the layout of MATLAB-tensor-core, as rows to fit."""
+"""Rows measured on GPUs, in the layout of MATLAB-tensor-core, as input of the identification."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from fp9.formats import fixed_format, format
-from fp9_compare import chips
+from fp9_compare import measured_rows
 from fp9_compare.identify.interface import Interface
 from fp9_compare.identify.rows import Rows
 from fp9_compare.identify.vectors import Vectors, patterns
 
 
 def read(folder: Path) -> Iterator[Rows]:
-    """The rows of every GPU, format and output of a clone. Errors are those of `fp9_compare.chips.read`."""
-    for found in chips.read(folder):
+    """The rows of every GPU, format and output of a clone. Errors are those of `fp9_compare.measured_rows.read`."""
+    for found in measured_rows.read(folder):
         operands = format(found.operands)
         interface = Interface(operands, operands, fixed_format(found.output), found.a.shape[1], any_nan=True)
         c, d = (column.view(np.float32).astype(np.float64) for column in (found.c, found.d))

@@ -1,4 +1,4 @@
-"""`fp9 chips`: rows of real tensor cores are explained by presets; made-up rows are, too, and wrong ones are drawn."""
+"""`fp9 identify --presets`: presets explain rows measured on GPUs and made-up rows; rows that differ are shown."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ MEASURED = {
 }
 
 
-def chips(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["chips", *(str(argument) for argument in arguments)])
+def identified(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["identify", "--presets", *(str(argument) for argument in arguments)])
 
 
 def write_clone(folder: Path, engine: str, output: str) -> Path:
@@ -51,14 +51,14 @@ def write_clone(folder: Path, engine: str, output: str) -> Path:
 
 
 def test_every_row_that_a_chip_computed_is_explained() -> None:
-    found = chips(reference("chips"), "--json")
+    found = identified(reference("chips"), "--json")
     assert found.exit_code == 0, found.output
     records = json.loads(found.stdout)
     assert len(records) >= 12
     for record in records:
         preset, c = MEASURED[record["gpu"], record["output"]]
         assert preset in record["presets"]
-        for other in itertools.chain(*record["not_told_apart"]):
+        for other in itertools.chain(*record["not_distinguished"]):
             assert fp9.engine(other) != replace(fp9.engine(preset), name=other)
         assert (record["c"], record["agree"]) == (c, record["rows"]), record["gpu"]
 
@@ -68,10 +68,10 @@ def test_every_row_that_a_chip_computed_is_explained() -> None:
 )
 def test_the_engine_of_made_up_rows_is_found(tmp_path: Path, engine: str, output: str) -> None:
     write_clone(tmp_path, engine, output)
-    (record,) = json.loads(chips(tmp_path, "--json").stdout)
+    (record,) = json.loads(identified(tmp_path, "--json").stdout)
     assert engine in record["presets"]
     assert (record["c"], record["rows"], record["agree"]) == ("added", 40, 40)
-    assert chips(tmp_path / "model_validation").exit_code == 0
+    assert identified(tmp_path / "model_validation").exit_code == 0
 
 
 def test_a_row_that_differs_is_drawn_step_by_step(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_row_that_differs_is_drawn_step_by_step(tmp_path: Path) -> None:
     lines = file.read_text().split()
     lines[7] = f"{int(lines[7], 2) ^ 1:032b}"
     file.write_text("\n".join(lines))
-    done = chips(tmp_path, "--json")
+    done = identified(tmp_path, "--json")
     assert done.exit_code == 1
     (record,) = json.loads(done.stdout)
     assert (record["agree"], record["differs"]["row"]) == (39, 7)
@@ -90,14 +90,14 @@ def test_a_row_that_differs_is_drawn_step_by_step(tmp_path: Path) -> None:
     given = np.array([int(lines[7], 2) ^ 1], dtype=np.uint32).view(np.float32)[0]
     assert steps[-1]["result"] == given
     assert steps[1]["addend"] == steps[0]["result"]
-    assert "row 8 as hopper_mma takes it" in " ".join(chips(tmp_path).stdout.split())
+    assert "row 8 as hopper_mma takes it" in " ".join(identified(tmp_path).stdout.split())
 
 
 def test_an_exact_sum_is_not_called_the_explanation_of_rows_that_lose_no_bit(tmp_path: Path) -> None:
     """25 bits of window hold every product of such rows: `exact` gives the same, and says less."""
     write_clone(tmp_path, "blackwell_mma", "fp32")
-    (record,) = json.loads(chips(tmp_path, "--json").stdout)
-    others = set(itertools.chain(*record["not_told_apart"]))
+    (record,) = json.loads(identified(tmp_path, "--json").stdout)
+    others = set(itertools.chain(*record["not_distinguished"]))
     assert record["presets"] == ["hopper_mma", "blackwell_mma"]
     assert {"mx", "exact"} & others
     assert not {"mx", "exact"} & set(record["presets"])
@@ -115,13 +115,13 @@ def test_an_exact_sum_is_not_called_the_explanation_of_rows_that_lose_no_bit(tmp
 def test_files_that_are_no_rows_are_refused_in_a_sentence(tmp_path: Path, name: str, text: str, says: str) -> None:
     file = write_clone(tmp_path, "ada", "fp32")
     (file.parent / name).write_text(text)
-    refused = chips(tmp_path)
+    refused = identified(tmp_path)
     assert refused.exit_code == 2
     assert says in refused.output
     assert "Traceback" not in refused.output
 
 
 def test_a_folder_without_rows_is_refused(tmp_path: Path) -> None:
-    refused = chips(tmp_path)
+    refused = identified(tmp_path)
     assert refused.exit_code == 2
     assert "give a clone of https://github.com/north-numerical-computing/MATLAB-tensor-core" in refused.output

@@ -1,4 +1,4 @@
-"""The command that measures accumulators: error."""
+"""The command `fp9 accuracy`: rounding errors of accumulators."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _distributions() -> Iterable[str]:
     return DISTRIBUTIONS
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="how-to/pick-an-accumulator.md")
 @click.argument("engines", metavar="[ENGINE]...", nargs=-1, type=ENGINE)
 @click.option(
     "--formats", nargs=2, type=FORMAT, default=("e4m3", "e4m3"), show_default=True, help="Formats of A and of B."
@@ -47,7 +47,7 @@ def _distributions() -> Iterable[str]:
 )
 @click.option("--a", "file_a", type=_PATH, help="Numbers of A, shape (n, k), as .npy; with --b.")
 @click.option("--b", "file_b", type=_PATH, help="Numbers of B, shape (n, k), as .npy.")
-@click.option("--sums", type=click.IntRange(1), default=256, show_default=True, help="Number of sums.")
+@click.option("--count", type=click.IntRange(1), default=256, show_default=True, help="Number of sums.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the operands.")
 @click.option(
     "--reproduce",
@@ -55,49 +55,49 @@ def _distributions() -> Iterable[str]:
     type=Words(("swamping", "exsdotp", "deepseek")),
     help="A published experiment: swamping, exsdotp or deepseek.",
 )
-@click.option("--plot", type=OUT_FILE, help="File (.svg, .png or .pdf, - for SVG) to draw error over K into.")
-@click.option("--measure", type=click.Choice(list(MEASURES)), help="What the plot shows; default: relative.")
-def error(
+@click.option("--out", type=OUT_FILE, help="Chart of error over K to write: .svg, .png or .pdf; - prints SVG.")
+@click.option("--measure", type=click.Choice(list(MEASURES)), help="What the chart shows; default: relative.")
+def accuracy(
     engines: tuple[str, ...],
     formats: tuple[str, str],
     depths: tuple[int, ...],
     distribution: str,
     file_a: Path | None,
     file_b: Path | None,
-    sums: int,
+    count: int,
     seed: int,
     reproduce: str | None,
-    plot: Path | None,
+    out: Path | None,
     measure: str | None,
     as_json: bool,
 ) -> None:
-    """Measure what accumulators do to sums of products.
+    """Measure the rounding error of accumulators.
 
-    Each ENGINE's sums are compared with the exact sums of the same codes, so that nothing but the accumulator counts.
+    The sums of each ENGINE are compared with the exact sums of the same codes, so only the accumulator differs.
 
     \b
-      fp9 error hopper deepseek fma_fp32 --k 512 --k 4096
-      fp9 error 'chunked(L=64)' dlfloat --a x.npy --b w.npy --formats hfp8_143 hfp8_143
-      fp9 error --reproduce swamping --plot swamping.svg
+      fp9 accuracy hopper deepseek fma_fp32 --k 512 --k 4096
+      fp9 accuracy 'chunked(L=64)' dlfloat --a x.npy --b w.npy --formats hfp8_143 hfp8_143
+      fp9 accuracy --reproduce swamping --out swamping.svg
     """
-    from fp9.studies import accumulators as accuracy  # slow to load
+    from fp9.studies import accumulators as study  # slow to load
 
     if reproduce and (engines or depths or file_a or file_b):
         raise ValueError("--reproduce has engines, lengths and data of its own; leave them out")
     with progress_bar() as progress:
         if reproduce:
-            results = accuracy.reproduce(reproduce, seed, progress)
+            results = study.reproduce(reproduce, seed, progress)
         else:
-            a, b = accuracy.operands(formats, sums, max(depths, default=0), distribution, seed, (file_a, file_b))
+            a, b = study.operands(formats, count, max(depths, default=0), distribution, seed, (file_a, file_b))
             lengths = depths or (a.shape[1],)
-            results = accuracy.sum_errors(a, b, formats, engines or ("hopper", "fma_fp32"), lengths, progress)
-    published = accuracy.PUBLISHED[reproduce] if reproduce else None
+            results = study.sum_errors(a, b, formats, engines or ("hopper", "fma_fp32"), lengths, progress)
+    published = study.PUBLISHED[reproduce] if reproduce else None
     figures = published.figures if published else {}
     shown = measure or (published.measure if published else "relative")
-    if plot is not None:
+    if out is not None:
         with extra("rtl"):
             from fp9.studies import plots as accuracy_plot  # slow to load
-        accuracy_plot.draw(results, shown, MEASURES[shown], plot)
+        accuracy_plot.draw(results, shown, MEASURES[shown], out)
     title = f"{published.setup} ({published.source})" if published else f"{' x '.join(formats)}, against the exact sums"
     rows = [[*_row(e), figures.get((e.engine, e.depth), "")] for e in results]
     columns = ["engine", "K", *MEASURES, "published"]
@@ -108,6 +108,3 @@ def error(
 
 def _row(e: Errors) -> list[str]:
     return [e.engine, str(e.depth), *(f"{getattr(e, name):.2e}" for name in MEASURES)]
-
-
-COMMANDS = (error,)

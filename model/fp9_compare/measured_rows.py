@@ -1,4 +1,4 @@
-"""Dot products that chips computed, against the engine presets: which one explains the rows of each file.
+"""Dot products measured on GPUs: reads their rows, and finds the preset that explains the rows of each file.
 
 The rows are those of a clone of north-numerical-computing/MATLAB-tensor-core, in its own layout: in
 `model_validation/GPU/FORMAT` a line of `a_GPU_FORMAT.txt` and of `b_GPU_FORMAT.txt` holds the elements of one vector as

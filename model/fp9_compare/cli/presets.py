@@ -1,4 +1,4 @@
-"""The command `fp9 chips`: which engine preset explains rows that a chip computed."""
+"""What `fp9 identify FOLDER --presets` shows: the preset that explains rows measured on a GPU."""
 
 from __future__ import annotations
 
@@ -8,30 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fp9.cli.support import Command, doing, show, table
+from fp9.cli.support import doing, show, table
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from fp9_compare.chips import Step, Verdict
+    from fp9_compare.measured_rows import Step, Verdict
 
 
-@click.command(cls=Command)
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
-def chips(folder: Path, as_json: bool) -> None:
-    """Say which engine explains rows of real tensor cores.
+def show_presets(folder: Path, as_json: bool) -> None:
+    """Find the preset that explains the rows of every GPU, format and output in a folder, and show a table.
 
-    FOLDER is a clone of github.com/north-numerical-computing/MATLAB-tensor-core, or a folder in its layout,
-    model_validation/GPU/FORMAT. Every preset is tried on the E4M3 and E5M2 rows of every GPU and output, with the rows'
-    C and with +0 in its place. The simplest engine that explains the rows comes first: that of the narrowest window,
-    then of the fewest parameters; names with = between them stand for the same engine. "Not told apart" are other
-    engines that give the same rows: an exact sum does where no bit is lost. Where no preset gives all rows, the first
-    that differs is drawn step by step. Exit code 1 says that there is such a row.
-
-    \b
-      fp9 chips MATLAB-tensor-core
+    Every preset is tried on the E4M3 and E5M2 rows, with the rows' C and with +0 in its place. The simplest preset that
+    explains the rows comes first: that with the narrowest window, then with the fewest parameters; names with = between
+    them are the same engine. "Not distinguished" are other engines that give the same rows. If no preset gives all
+    rows, the first row that differs is shown step by step, and the exit code is 1.
     """
-    from fp9_compare import chips as study  # slow to load
+    from fp9_compare import measured_rows as study  # slow to load
 
     verdicts = []
     for each in study.read(folder):
@@ -39,12 +32,12 @@ def chips(folder: Path, as_json: bool) -> None:
         verdicts.append(study.explain(each))
     drawn = [None if v.differs is None else study.steps(v, v.differs) for v in verdicts]
     records = [_record(v, steps) for v, steps in zip(verdicts, drawn, strict=True)]
-    columns = ["GPU", "format", "output", "preset", "not told apart", "C", "rows", "agree"]
+    columns = ["GPU", "format", "output", "preset", "not distinguished", "C", "rows", "agree"]
     rows = [
         [r["gpu"], r["operands"], r["output"], " = ".join(r["presets"]), _others(v), r["c"], r["rows"], r["agree"]]
         for v, r in zip(verdicts, records, strict=True)
     ]
-    summary = table("Rows that chips computed", columns, rows, numbers=["rows", "agree"])
+    summary = table("Measured rows", columns, rows, numbers=["rows", "agree"])
     show(records, as_json, summary, *(_picture(v, s) for v, s in zip(verdicts, drawn, strict=True) if s is not None))
     if not all(v.explained for v in verdicts):
         click.get_current_context().exit(1)
@@ -57,7 +50,7 @@ def _record(verdict: Verdict, steps: list[Step] | None) -> dict[str, Any]:
         "operands": rows.operands,
         "output": rows.output,
         "presets": list(verdict.presets),
-        "not_told_apart": [list(rule) for rule in verdict.rules[1:]],
+        "not_distinguished": [list(rule) for rule in verdict.rules[1:]],
         "c": "added" if verdict.with_c else "+0",
         "rows": len(rows.d),
         "agree": verdict.agree,
@@ -82,7 +75,7 @@ def _picture(verdict: Verdict, steps: list[Step]) -> Table:
     chip = rows.d[verdict.differs : verdict.differs + 1].view(np.float32)[0]
     title = (
         f"{rows.gpu}, {rows.operands}, {rows.output}: row {verdict.differs + 1} as {verdict.presets[0]} takes it; "
-        f"the chip gave {chip:.9g}"
+        f"the GPU gave {chip:.9g}"
     )
     return drawing(title, steps)
 
@@ -99,6 +92,3 @@ def drawing(title: str, steps: list[Step]) -> Table:
 
 def _power(exponent: int | None) -> str:
     return "-" if exponent is None else f"2^{exponent}"
-
-
-COMMANDS = (chips,)
