@@ -91,6 +91,7 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
         "padded": engine.chunk if engine.interleave else "members",
         "place": _place(engine),
         "scaled": "" if sums else _SCALED,
+        "total": ", total" if joins else "",
         "joins": "block != 0" if engine.chunk is None else "1",
     }
     words |= {
@@ -136,7 +137,7 @@ FP9_FN uint32_t @{name}_dot(
     const fp9_number *a, const fp9_number *b, const fp9_number *scale, int block, int count, uint32_t c,
     uint32_t *flags)
 {
-    fp9_number term[@{products}], addend = fp9_@{addend}_decode(c), total = addend, zero = {FP9_ZERO, 0, 0, 0, 0};
+    fp9_number term[@{products}], addend = fp9_@{addend}_decode(c)@{total}, zero = {FP9_ZERO, 0, 0, 0, 0};
     uint32_t code = c, raised;
     int start, k, i;
     *flags = 0;
@@ -162,7 +163,6 @@ FP9_FN uint32_t @{name}_dot(
     }
     (void)scale;
     (void)block;
-    (void)total;
     return code;
 }
 

@@ -111,9 +111,9 @@ FP9_FN uint64_t fp9_first_bits(fp9_cut cut, int count)
 /* Whether a magnitude becomes the larger one of its two neighbours; `odd`: the code of the smaller one is odd. */
 FP9_FN int fp9_rounds_up(fp9_policy p, int negative, int odd, fp9_cut cut)
 {
-    uint64_t half = (uint64_t)1 << (cut.width - 1), one = (uint64_t)1 << p.random_bits, first, low;
+    uint64_t middle = (uint64_t)1 << (cut.width - 1), one = (uint64_t)1 << p.random_bits, first, low;
     switch (p.rounding) {
-    case FP9_RNE: return cut.rest > half || (cut.rest == half && odd);
+    case FP9_RNE: return cut.rest > middle || (cut.rest == middle && odd);
     case FP9_RTZ: return 0;
     case FP9_RUP: return cut.rest != 0 && !negative;
     case FP9_RDN: return cut.rest != 0 && negative;
@@ -124,12 +124,12 @@ FP9_FN int fp9_rounds_up(fp9_policy p, int negative, int odd, fp9_cut cut)
     case FP9_SRC: /* the random bits are added to the first bits, rounded to nearest even */
         first = fp9_first_bits(cut, p.random_bits);
         if (cut.width > p.random_bits) {
-            half = (uint64_t)1 << (cut.width - p.random_bits - 1);
-            low = cut.rest & (2 * half - 1);
-            first += low > half || (low == half && (first & 1));
+            middle = (uint64_t)1 << (cut.width - p.random_bits - 1);
+            low = cut.rest & (2 * middle - 1);
+            first += low > middle || (low == middle && (first & 1));
         }
         return first + p.random >= one;
-    default: return cut.rest >= half; /* rna, and hybrid for formats other than hif8 */
+    default: return cut.rest >= middle; /* rna, and hybrid for formats other than hif8 */
     }
 }
 

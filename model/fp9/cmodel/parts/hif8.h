@@ -8,18 +8,18 @@ FP9_FN fp9_number fp9_hif8_decode(uint32_t code)
     uint32_t magnitude = code & 0x7F;
     int exponent_bits = magnitude >= 96 ? 4 : magnitude >= 64 ? 3 : magnitude >= 32 ? 2 : magnitude >= 16 ? 1 : 0;
     int fraction_bits = exponent_bits == 4 ? 1 : exponent_bits == 3 ? 2 : 3, exponent = 0;
-    uint32_t field = (magnitude >> fraction_bits) & (((uint32_t)1 << exponent_bits) - 1), half;
+    uint32_t field = (magnitude >> fraction_bits) & (((uint32_t)1 << exponent_bits) - 1), hidden;
     x.negative = (code & 0x80) != 0;
     if (exponent_bits) {
-        half = (uint32_t)1 << (exponent_bits - 1);
-        exponent = field & half ? -(int)field : (int)(field | half);
+        hidden = (uint32_t)1 << (exponent_bits - 1);
+        exponent = field & hidden ? -(int)field : (int)(field | hidden);
     }
     if (magnitude < 8) {
         exponent = (int)magnitude - 23;
         fraction_bits = 0;
     }
-    half = (uint32_t)1 << fraction_bits;
-    x.significand = half | (magnitude & (half - 1));
+    hidden = (uint32_t)1 << fraction_bits;
+    x.significand = hidden | (magnitude & (hidden - 1));
     x.exponent = exponent - fraction_bits;
     x.alignment = exponent;
     if (magnitude == 0x6F) x.kind = FP9_INF;
