@@ -14,21 +14,19 @@ from fp9.version import __version__
 if TYPE_CHECKING:
     from fp9 import blocks, units, vectors
     from fp9.above import regress, verilog, write_verilog
-    from fp9.blocks import dequantise, quantise
-    from fp9.blocks import dequantise as dequantize
-    from fp9.blocks import quantise as quantize
+    from fp9.arrays import Array, BlockArray, accumulator, array, dequantise, dot, fake_quantise, matmul, quantise
+    from fp9.arrays import dequantise as dequantize
+    from fp9.arrays import fake_quantise as fake_quantize
+    from fp9.arrays import quantise as quantize
     from fp9.casts.arrays import Hybrid, cast, decode, encode
     from fp9.casts.counts import Counts
-    from fp9.casts.measures import Finfo, amax_scale, fake_quantise, finfo, sqnr
-    from fp9.casts.measures import fake_quantise as fake_quantize
+    from fp9.casts.measures import Finfo, amax_scale, finfo, sqnr
     from fp9.casts.random_bits import Stochastic
-    from fp9.casts.typed import Array, array
     from fp9.engines import Accumulator, Engine, accumulators, engine
     from fp9.formats import CallableModule, Format, Rounding, format
     from fp9.rounding import Flags, NanSign, Overflow, Payload
     from fp9.scaling import BlockFormat, block_format, block_formats
     from fp9.sums.operands import Operand, operand
-    from fp9.sums.products import dot, matmul
     from fp9.units import unit
 
     formats: CallableModule
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Accumulator",
     "Array",
+    "BlockArray",
     "BlockFormat",
     "Counts",
     "Engine",
@@ -51,6 +50,7 @@ __all__ = [
     "Rounding",
     "Stochastic",
     "__version__",
+    "accumulator",
     "accumulators",
     "amax_scale",
     "array",
@@ -82,19 +82,27 @@ if TYPE_CHECKING:
     __all__ += ["regress", "verilog", "write_verilog"]
 
 _HOMES = {
+    "arrays": (
+        "Array",
+        "BlockArray",
+        "accumulator",
+        "array",
+        "dequantise",
+        "dot",
+        "fake_quantise",
+        "matmul",
+        "quantise",
+    ),
     "casts.arrays": ("Hybrid", "cast", "decode", "encode"),
     "casts.counts": ("Counts",),
-    "casts.measures": ("Finfo", "amax_scale", "fake_quantise", "finfo", "sqnr"),
+    "casts.measures": ("Finfo", "amax_scale", "finfo", "sqnr"),
     "casts.random_bits": ("Stochastic",),
-    "casts.typed": ("Array", "array"),
     "engines": ("Accumulator", "Engine", "accumulators", "engine"),
     "formats": ("CallableModule", "Format", "Rounding", "format"),
     "rounding": ("Flags", "NanSign", "Overflow", "Payload"),
     "scaling": ("BlockFormat", "block_format", "block_formats"),
     "sums.operands": ("Operand", "operand"),
-    "sums.products": ("dot", "matmul"),
     "units": ("unit",),
-    "blocks": ("dequantise", "quantise"),
 }
 """The names of each module, which is loaded on the first use of one of them."""
 _HOME = {name: f"fp9.{module}" for module, names in _HOMES.items() for name in names}

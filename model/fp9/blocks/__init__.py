@@ -4,7 +4,7 @@ Others use `quantise`, `dequantise`, `tensor_scale`, the records of `BLOCK_FORMA
 """
 
 from fp9.blocks.arrays import Quantised, dequantise, quantise, tensor_scale
-from fp9.scaling import BLOCK_FORMATS, RULES, BlockFormat, Divisor, ScaleRule, block_format, block_formats
+from fp9.scaling import BLOCK_FORMATS, RULES, BlockFormat, Divisor, ScaleRule, block_format, block_formats, blocks_of
 
 __all__ = [
     "BLOCK_FORMATS",
@@ -15,6 +15,7 @@ __all__ = [
     "ScaleRule",
     "block_format",
     "block_formats",
+    "blocks_of",
     "dequantise",
     "quantise",
     "tensor_scale",

@@ -15,11 +15,13 @@ from fp9.blocks.layout import Layout
 from fp9.blocks.levels import factors_of
 from fp9.blocks.quotients import Quotients, by_casts
 from fp9.casts.arrays import as_codes, as_numbers, decode_to
-from fp9.casts.random_bits import RandomBits, random_bits_of
-from fp9.casts.sources import check_switches
+from fp9.casts.random_bits import RandomBits, Rng, random_bits_of
+from fp9.casts.sources import check_switches, check_work, widen
+from fp9.formats.dtypes import carried
+from fp9.formats.host import BINARY64
 from fp9.policy import CastPolicy, cast_policy
 from fp9.rounding import Overflow, Rounding
-from fp9.scaling import BlockFormat, block_format
+from fp9.scaling import BlockFormat, ScaleRule, block_format
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -39,36 +41,40 @@ def quantise(
     rule: str | None = None,
     *,
     rounding: Rounding | str | None = None,
-    random_bits: ArrayLike | np.random.Generator | None = None,
+    random_bits: ArrayLike | None = None,
     random_width: int = 16,
+    rng: Rng | None = None,
     tensor_scale: float | np.float32 | None = None,
     square: bool = False,
     threads: int | None = None,
 ) -> Quantised:
     """Codes of elements (uint8, shape of `x`) and of scales (shape of `x`, `axis` divided by the block, rounded up).
 
-    `x`: float32, float16 or bfloat16, or numbers that float32 holds. `rule` names the scale's rule, the format's own
-    without it; `rounding` is that of the elements, which saturate. `random_bits` and `random_width` are those of
-    `fp9.encode`. `tensor_scale`: a FP32 number that multiplies every block (see `tensor_scale`). `square`: blocks of
-    length x length over the last two axes, with one scale each.
+    `x`: float64, float32, float16, bfloat16 or integers; each number over its scale is rounded once. `rule` names the
+    scale's rule, the format's own without it; `rounding` is that of the elements, which saturate. `random_bits`,
+    `random_width` and `rng` are those of `fp9.encode`. `tensor_scale`: a FP32 number that multiplies every block (see
+    `tensor_scale`). `square`: blocks of length x length over the last two axes, with one scale each.
 
     >>> import numpy as np
     >>> x = np.float32([1.0, -0.5, 448.0, 3.0])
     >>> [codes.tolist() for codes in quantise(x, "mxfp8_e4m3")]
     [[56, 176, 126, 68], [127]]
 
-    Raises ValueError for names, shapes and roundings that do not fit and for numbers that float32 does not hold.
+    Raises ValueError for names, shapes and roundings that do not fit, and where `rule` compares errors of numbers that
+    float32 does not hold.
     Sources: `fp9.blocks.RULES`; each case at the ends of the ranges stands in docs/blocks.md.
     """
+    check_work(threads)
     found = block_format(block)
     chosen, policy = found.rule(rule), cast_policy(found.element, rounding, Overflow.SATURATE, False, False)
     if rounding is None:
         policy = CastPolicy(found.rounding)
-    numbers, scale = _as_float32(x), _checked_tensor_scale(found, tensor_scale)
-    layout = _layout(numbers.shape, found, axis, square)
-    random = random_bits_of(policy, random_bits, random_width, None, numbers.shape, found.element)
+    numbers, scale = _numbers(x, chosen), _checked_tensor_scale(found, tensor_scale)
+    layout = layout_of(numbers.shape, found, axis, square)
+    random = random_bits_of(policy, random_bits, random_width, None, numbers.shape, found.element, rng)
     rows = layout.blocks(numbers)
-    fast = fast_blocks(rows, found, chosen, policy.rounding_for(found.element), scale, threads)
+    narrow = rows.dtype == np.float32
+    fast = fast_blocks(rows, found, chosen, policy.rounding_for(found.element), scale, threads) if narrow else None
     elements, scales = fast or by_casts(rows, Quotients(found, chosen, policy, scale, _in_blocks(random, layout)))
     return Quantised(layout.elements(elements), layout.scales(scales))
 
@@ -94,7 +100,7 @@ def dequantise(
     found = block_format(block)
     scale = _checked_tensor_scale(found, tensor_scale)
     codes = as_codes(elements, found.element)
-    layout = _layout(codes.shape, found, axis, square)
+    layout = layout_of(codes.shape, found, axis, square)
     shared = np.asarray(scales)
     if shared.shape != layout.scales_shape:
         raise ValueError(
@@ -118,7 +124,7 @@ def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | N
     found = block_format(block)
     if not found.tensor:
         raise ValueError(f"{found.name} has no scale of the whole array; nvfp4 has one")
-    chosen, sizes = found.rule(rule), np.abs(_as_float32(x))
+    chosen, sizes = found.rule(rule), np.abs(_numbers(x))
     amax = float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
     top = _ROOM_FOR_TRIES if chosen.tries else found.scale.max
     tiny = float(np.finfo(np.float32).tiny)
@@ -131,15 +137,32 @@ _ROOM_FOR_TRIES = 256.0
 # --- arguments ------------------------------------------------------------------------------------------------------
 
 
-def _as_float32(x: ArrayLike) -> NDArray[np.float32]:
-    source = as_numbers(x)
-    with np.errstate(over="ignore"):
+def _numbers(x: ArrayLike, rule: ScaleRule | None = None) -> NDArray[Any]:
+    """x as float32 where that holds every number, else as float64 with the bits below the first 44 rounded to odd.
+
+    No rounding of a quotient by a scale sees the difference: the middles of two elements or scales, times a scale and a
+    tensor scale, have at most 32 bits, and quotients in float64 keep numbers of 44 bits apart from them.
+    """
+    source = as_numbers(np.asarray(x) if carried(x) else x)
+    with np.errstate(over="ignore", invalid="ignore"):
         narrow = np.asarray(source, dtype=np.float32)
-    if source.dtype.kind in "iu" or source.dtype == np.float64:
-        kept = (narrow == source) | (narrow != narrow) & (source != source)
-        if not kept.all():
-            raise ValueError("a number that float32 does not hold given; round it first, as x.astype(np.float32)")
-    return narrow
+    if source.dtype.kind not in "iu" and source.dtype != np.float64:
+        return narrow
+    if bool(((narrow == source) | (narrow != narrow) & (source != source)).all()):
+        return narrow
+    if rule is not None and rule.tries:
+        raise ValueError(
+            f"a number that float32 does not hold given with rule {rule.name}, which compares errors in float64; "
+            "round it first, as x.astype(np.float32), or name another rule"
+        )
+    patterns = widen(source).view(np.int64)
+    dropped = (1 << _DROPPED) - 1
+    odd = patterns & ~dropped | np.where(patterns & dropped, 1 << _DROPPED, 0)
+    return np.where(np.isfinite(source), odd.view(np.float64), source.astype(np.float64))
+
+
+_DROPPED = BINARY64.precision - 44
+"""Bits of a float64 that are rounded to odd."""
 
 
 def _checked_tensor_scale(block: BlockFormat, scale: float | np.float32 | None) -> float:
@@ -153,7 +176,8 @@ def _checked_tensor_scale(block: BlockFormat, scale: float | np.float32 | None) 
     return number
 
 
-def _layout(shape: tuple[int, ...], block: BlockFormat, axis: int, square: bool) -> Layout:
+def layout_of(shape: tuple[int, ...], block: BlockFormat, axis: int, square: bool) -> Layout:
+    """Where the blocks of an array lie. Raises ValueError for shapes and axes that do not fit."""
     if not shape:
         raise ValueError("a single number given; give an array of one axis or more")
     check_switches(square=square)

@@ -31,7 +31,7 @@ class Quotients(NamedTuple):
     random: RandomBits | None
 
 
-def by_casts(rows: NDArray[np.float32], how: Quotients) -> tuple[NDArray[Any], NDArray[Any]]:
+def by_casts(rows: NDArray[Any], how: Quotients) -> tuple[NDArray[Any], NDArray[Any]]:
     """Elements (blocks, block_size) and scales (blocks,)."""
     with np.errstate(invalid="ignore"):  # a NaN that signals
         numbers = rows.astype(np.float64)

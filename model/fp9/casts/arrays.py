@@ -10,9 +10,9 @@ from fp9.casts.counts import Counts, Tally
 from fp9.casts.decoding import as_codes, decode, decode_native, decode_to, output_array
 from fp9.casts.options import CastOptions, Details
 from fp9.casts.plans import encoder
-from fp9.casts.random_bits import RandomBits, Stochastic, random_bits_of
+from fp9.casts.random_bits import RandomBits, Rng, Stochastic, random_bits_of
 from fp9.casts.request import Request, Supplied
-from fp9.casts.sources import as_numbers, as_scale, check_switches, hybrid_thresholds, read_only
+from fp9.casts.sources import as_numbers, as_scale, check_switches, check_work, hybrid_thresholds, read_only
 from fp9.formats import Format, Kind, format
 from fp9.formats.dtypes import carried, named_or_carried
 from fp9.oracle import casts as oracle
@@ -108,8 +108,9 @@ def encode(
     payload: Payload | str = Payload.LOST,
     flush_source: bool = False,
     hybrid: Hybrid | None = None,
-    random_bits: ArrayLike | np.random.Generator | None = None,
+    random_bits: ArrayLike | None = None,
     random_width: int = 16,
+    rng: Rng | None = None,
     stochastic: Stochastic | str | None = None,
     scale: ArrayLike = 0,
     flags: bool = False,
@@ -125,11 +126,12 @@ def encode(
     family's default. `overflow`: saturate, inf, or directed as IEEE 754 has it (see `fp9.Overflow`); `nan_sign`:
     kept, overflow or lost (see `fp9.NanSign`); `nan`: the code of NaN where it is not the format's; `payload`:
     lost, quieted or kept (see `fp9.Payload`); `flush_source`: subnormal numbers of the source's type count as zero.
-    `random_bits` are the integers of `sr` and its kin, `random_width` bits each, one
-    for each element, or a NumPy Generator; `stochastic` names an instruction whose rule they follow (see
-    `fp9.Stochastic`). `scale`: integer exponents that broadcast to `x`; x is what the codes stand for times 2**scale,
-    here as in `decode`, `dot` and `matmul`. Flags are uint8 of fp9.Flags bits. `threads`
-    None uses all cores for large arrays. `out` takes the codes in place of a new array.
+    `rng`: a seed or a NumPy Generator, which gives the random bits of `sr` and its kin; the same seed and shape give
+    the same codes, whatever the threads. `random_bits`: these bits themselves, integers of `random_width` bits in the
+    shape of `x`. `stochastic` names an instruction whose rule they follow (see `fp9.Stochastic`). `scale`: integer
+    exponents that broadcast to `x`; x is what the codes stand for times 2**scale, here as in `decode`, `dot` and
+    `matmul`. Flags are uint8 of fp9.Flags bits. `threads` None uses all cores for large arrays. `out` takes the codes
+    in place of a new array.
 
     >>> encode([1.0, 464.0, 1e9], "e4m3").tolist()
     [56, 126, 126]
@@ -139,9 +141,10 @@ def encode(
     """
     target = format(fmt)
     check_switches(nan_to_zero=nan_to_zero, inf_clip=inf_clip, flush_source=flush_source, flags=flags, counts=counts)
+    check_work(threads)
     policy = cast_policy(target, rounding, overflow, nan_to_zero, inf_clip, nan_sign, nan, payload, flush_source)
     source = _numbers(x)
-    random = random_bits_of(policy, random_bits, random_width, stochastic, source.shape, target)
+    random = random_bits_of(policy, random_bits, random_width, stochastic, source.shape, target, rng)
     exponents = -as_scale(scale, source.shape)
     one, each = (exponents, None) if isinstance(exponents, int) else (None, exponents)
     request = Request(target, policy, hybrid or PUBLISHED, one, random.width if random else 0, flags)

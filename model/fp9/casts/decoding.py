@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.casts.sources import as_scale, read_only
+from fp9.casts.sources import as_scale, check_work, read_only
 from fp9.casts.tables import decode_table, smallest_dtype
 from fp9.casts.wide import decode_wide
 from fp9.formats import Format
@@ -61,6 +61,7 @@ def decode(
 
     Raises TypeError for codes that are no integers, ValueError for codes that the format does not have.
     """
+    check_work(threads)
     source = named_or_carried(codes, fmt)
     array = as_codes(codes, source)
     exponents = as_scale(scale, array.shape)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 
 from fp9.casts.arrays import CastOptions, as_numbers, decode, encode
-from fp9.casts.typed import Array
 from fp9.formats import Format, floor_log2, format
 from fp9.formats.dtypes import carried
 
@@ -87,9 +86,15 @@ def fake_quantise(x: ArrayLike, fmt: Format | str, **options: Unpack[CastOptions
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]
     """
-    source = as_numbers(np.asarray(x) if isinstance(x, Array) else x)
+    source = as_numbers(np.asarray(x) if carried(x) else x)
     numbers = decode(encode(source, fmt, **options), fmt, scale=options.get("scale", 0))
-    return numbers.astype(source.dtype if source.dtype.kind not in "iu" else np.float32, copy=False)
+    return numbers.astype(dtype_of_result(source), copy=False)
+
+
+def dtype_of_result(x: ArrayLike) -> np.dtype[Any]:
+    """The dtype of what is rounded and stays an array of numbers: that of x, float32 for integers."""
+    dtype = as_numbers(np.asarray(x) if carried(x) else x).dtype
+    return dtype if dtype.kind not in "iu" else np.dtype(np.float32)
 
 
 def amax_scale(x: ArrayLike, fmt: Format | str, axis: int | tuple[int, ...] | None = None) -> NDArray[np.int32]:

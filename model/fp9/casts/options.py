@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from fp9.casts.random_bits import Stochastic
+from fp9.casts.random_bits import Rng, Stochastic
 from fp9.rounding import Hybrid, NanSign, Overflow, Payload, Rounding
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
 
@@ -21,7 +20,8 @@ class Details(TypedDict, total=False):
     payload: Payload | str
     flush_source: bool
     hybrid: Hybrid | None
-    random_bits: ArrayLike | np.random.Generator | None
+    random_bits: ArrayLike | None
+    rng: Rng | None
     random_width: int
     stochastic: Stochastic | str | None
     scale: ArrayLike

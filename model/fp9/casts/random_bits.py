@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fp9.casts.sources import check_integer
 from fp9.formats import FixedFormat, Format
 from fp9.formats.host import BINARY32
 from fp9.policy import CastPolicy
@@ -16,6 +17,9 @@ from fp9.rounding import choice
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+Rng = int | np.integer[Any] | np.random.Generator | np.random.SeedSequence | np.random.BitGenerator
+"""A seed, or what gives random integers."""
 
 MAX_WIDTH = 32
 _WORD = 32
@@ -47,15 +51,16 @@ class RandomBits:
 
 def random_bits_of(
     policy: CastPolicy,
-    given: ArrayLike | np.random.Generator | None,
+    given: ArrayLike | None,
     width: int,
     stochastic: Stochastic | str | None,
     shape: tuple[int, ...],
     fmt: Format,
+    rng: Rng | None = None,
 ) -> RandomBits | None:
     """Bits for a source of `shape`, None for roundings that take none.
 
-    The bits are integers as supplied, or drawn from a seeded Generator; by a preset's rule if there is one.
+    The bits are integers as supplied, or random integers of `rng`; by a preset's rule if there is one.
 
     `nvidia_rs`: one 32-bit word for four elements (shape of the source with its last axis divided by 4); in memory
     order (PTX's f, e, b, a) they take word[15:0], the same reversed, word[31:16], the same reversed; N = 16.
@@ -65,27 +70,56 @@ def random_bits_of(
     """
     rounding = policy.rounding_for(fmt)
     if not rounding.needs_bits:
-        if given is not None or stochastic is not None:
-            raise ValueError(f"random bits given with rounding {rounding.value}; sr, srb, src and bias take them")
+        named = {"random_bits": given, "rng": rng, "stochastic": stochastic}
+        for name in (name for name, value in named.items() if value is not None):
+            raise ValueError(f"{name} given with rounding {rounding.value}; sr, srb, src and bias take random bits")
         return None
-    if given is None:
-        raise ValueError(
-            f"rounding {rounding.value} needs random_bits: integers below 2**random_width, or a numpy Generator"
-        )
+    source = source_of_bits(given, rng, f"rounding {rounding.value}")
     preset = None if stochastic is None else choice(Stochastic, stochastic, "stochastic rule")
     if preset is Stochastic.NVIDIA_RS:
-        return _nvidia(_supplied(given, _WORD, _words_of(shape), "words"))
+        return _nvidia(_supplied(source, _WORD, _words_of(shape), "words"))
     if preset is Stochastic.AMD_SR:
         if not isinstance(fmt, FixedFormat) or fmt.fraction_bits > 3:
             raise ValueError(f"amd_sr is defined for 8-bit formats of fixed fields; {fmt.name} given")
         kept = BINARY32.fraction_bits - fmt.fraction_bits
-        seeds = _supplied(given, _WORD, shape, "seeds")
+        seeds = _supplied(source, _WORD, shape, "seeds")
         return RandomBits(seeds.values >> np.uint32(_WORD - kept), kept)
     if preset is Stochastic.INTEL_BIAS:
-        return _supplied(given, 8, shape, "biases")
-    if not 1 <= width <= MAX_WIDTH:
-        raise ValueError(f"random_width {width} given; give 1 to {MAX_WIDTH}")
-    return _supplied(given, width, shape, "integers")
+        return _supplied(source, 8, shape, "biases")
+    check_integer("random_width", width, 1, MAX_WIDTH)
+    return _supplied(source, width, shape, "integers")
+
+
+def source_of_bits(given: ArrayLike | None, rng: Rng | None, what: str) -> ArrayLike | np.random.Generator:
+    """Integers that are given, or the generator of `rng`; `what` needs them.
+
+    Raises ValueError for neither and for both, TypeError for generators that are given as integers.
+    """
+    if given is not None and rng is not None:
+        raise ValueError("random_bits and rng given; give the integers, or what draws them")
+    if isinstance(given, np.random.Generator):
+        raise TypeError("random_bits of type Generator given; give it as rng, or an array of integers")
+    if rng is not None:
+        return generator_of(rng)
+    if given is None:
+        raise ValueError(f"{what} needs random bits; give rng, a seed or a NumPy Generator, or an array random_bits")
+    return given
+
+
+def generator_of(rng: Rng) -> np.random.Generator:
+    """The generator of a seed, or the generator itself, whose state moves on.
+
+    Raises TypeError for what is neither, ValueError for a seed below 0.
+    """
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, np.random.SeedSequence | np.random.BitGenerator):
+        return np.random.default_rng(rng)
+    if isinstance(rng, bool) or not isinstance(rng, int | np.integer):
+        raise TypeError(f"rng of type {type(rng).__name__} given; give a seed, an integer, or a NumPy Generator")
+    if rng < 0:
+        raise ValueError(f"rng={rng} given; give a seed of 0 or more, or a NumPy Generator")
+    return np.random.default_rng(rng)
 
 
 def _words_of(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -79,6 +79,26 @@ def check_switches(**given: object) -> None:
             raise TypeError(f"{name} of type {type(value).__name__} given; give True or False")
 
 
+def check_integer(name: str, value: object, least: int, most: int | None = None, extra: str = "") -> None:
+    """Refuse an argument that is no integer from `least` to `most`; `extra` says what else is taken.
+
+    Raises TypeError for other types, ValueError for other integers.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} of type {type(value).__name__} given; give an integer{extra}")
+    if value < least or (most is not None and value > most):
+        given = f"{name}={value} given; give "
+        raise ValueError(given + (f"{least} or more{extra}" if most is None else f"{least} to {most}{extra}"))
+
+
+def check_work(threads: object, progress: object = None) -> None:
+    """Refuse threads that are neither None nor an integer from 1 on, and a progress that cannot be called."""
+    if threads is not None:
+        check_integer("threads", threads, 1, None, ", or None for all cores")
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress of type {type(progress).__name__} given; give a function of the fraction done")
+
+
 def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32]:
     """A scale's exponents: one integer, or an array (int32) that broadcasts to `shape`, flattened.
 

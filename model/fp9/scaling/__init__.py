@@ -3,7 +3,7 @@
 Others use the records of `BLOCK_FORMATS` and `RULES`; arrays of blocks are `fp9.blocks`, circuits `fp9.units`.
 """
 
-from fp9.scaling.catalogue import BLOCK_FORMATS, BlockFormat, block_format, block_formats
+from fp9.scaling.catalogue import BLOCK_FORMATS, BlockFormat, block_format, block_formats, blocks_of
 from fp9.scaling.rules import RULES, Divisor, ScaleRule, scale_rule
 
 __all__ = [
@@ -14,5 +14,6 @@ __all__ = [
     "ScaleRule",
     "block_format",
     "block_formats",
+    "blocks_of",
     "scale_rule",
 ]

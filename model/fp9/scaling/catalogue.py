@@ -100,6 +100,21 @@ BLOCK_FORMATS = {
 """The block formats by name."""
 
 
+def blocks_of(element: Format, length: int) -> BlockFormat:
+    """Blocks of any length of a format of single numbers, with scales that are powers of two, the least that saturate
+    nothing (rule rceil) unless another rule of MX is named. Raises ValueError for lengths below 1.
+
+    >>> blocks_of(format("e4m3"), 128).name
+    'e4m3(block=128)'
+    """
+    if length < 1:
+        raise ValueError(f"block of {length} given; give the number of elements that share a scale, 1 or more")
+    rules = ("rceil", *(rule for rule in _MX_RULES if rule != "rceil"))
+    return BlockFormat(
+        f"{element.name}(block={length})", element, format("e8m0"), length, rules, "cuBLAS, block scaling"
+    )
+
+
 def block_formats() -> tuple[BlockFormat, ...]:
     """Every named block format.
 

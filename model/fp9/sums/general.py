@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.casts.random_bits import RandomBits, check_integers
-from fp9.casts.sources import read_only
+from fp9.casts.random_bits import RandomBits, check_integers, source_of_bits
+from fp9.casts.sources import check_integer, read_only
 from fp9.casts.tables import Rows, Target, decode_table, rounding_rows, rounding_target
 from fp9.engines import Engine, Truncation
 from fp9.formats import FixedFormat, Format, pow2
@@ -22,6 +23,8 @@ from fp9.sums.sides import NO_POWERS, Places, Side, some_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from fp9.casts.random_bits import Rng
 
 HEADROOM_BITS = 32
 """Bits above the largest product for carries: sums of 2^32 products at most."""
@@ -204,14 +207,17 @@ def rounded_addends(
     return codes.astype(engine.output.dtype), flags
 
 
-def stochastic_bits(engine: Engine, bits: ArrayLike | None, width: int, shape: tuple[int, ...]) -> RandomBits:
+def stochastic_bits(
+    engine: Engine, given: tuple[ArrayLike | None, int, Rng | None], shape: tuple[int, ...]
+) -> RandomBits:
     """Checked stochastic bits for results of shape[:-1] with shape[-1] roundings each."""
-    if bits is None:
-        raise ValueError("rounding sr needs random_bits: integers below 2**random_width, one a rounding")
+    bits, width, rng = given
+    source = source_of_bits(bits, rng, f"engine {engine.name} with rounding {engine.rounding.value}")
     largest = BINARY64.fraction_bits - engine.result.precision
-    if not 1 <= width <= largest:
-        raise ValueError(f"random_width {width} given; give 1 to {largest} for results in {engine.result.name}")
-    array = np.asarray(bits)
+    check_integer("random_width", width, 1, largest, f" for results in {engine.result.name}")
+    if isinstance(source, np.random.Generator):
+        return RandomBits(source.integers(0, 1 << width, (math.prod(shape[:-1]), shape[-1])), width)
+    array = np.asarray(source)
     check_integers(array, width, shape)
     array = array.astype(np.int64)
     return RandomBits(array.reshape(1, 1) if array.ndim == 0 else array.reshape(-1, shape[-1]), width)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 
 from fp9.casts.arrays import as_codes, decode_to, output_array
-from fp9.casts.sources import check_switches
+from fp9.casts.sources import check_switches, check_work
 from fp9.engines import Engine, Scaling, format_of_scales
 from fp9.engines import engine as find_engine
 from fp9.formats import Format, format
@@ -24,7 +24,7 @@ from fp9.system.scratch import scratch_full
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from fp9.casts.random_bits import RandomBits
+    from fp9.casts.random_bits import RandomBits, Rng
 
 
 class SumOptions(TypedDict, total=False):
@@ -36,6 +36,7 @@ class SumOptions(TypedDict, total=False):
     scale_format: Format | str | None
     random_bits: ArrayLike | None
     random_width: int
+    rng: Rng | None
     threads: int | None
     progress: Progress | None
     format_c: Format | str | None
@@ -104,6 +105,7 @@ def dot(
     scale_format: Format | str | None = None,
     random_bits: ArrayLike | None = None,
     random_width: int = 16,
+    rng: Rng | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
     format_c: Format | str | None = None,
@@ -132,6 +134,7 @@ def dot(
     or have no format and `flags` that are neither True nor False.
     """
     check_switches(flags=flags)
+    check_work(threads, progress)
     chosen, x, y = find_engine(engine), as_operand("a", a, format_a), as_operand("b", b, format_b)
     fmt = format_of_scales(chosen, scale_format, block)
     if x.ndim == 0 or y.ndim == 0 or x.shape[-1] != y.shape[-1]:
@@ -144,7 +147,7 @@ def dot(
         scale_rows("scale_b", scale_b, fmt, y.shape[:-1], depth, block),
     )
     scaled = scale_a is not None or scale_b is not None
-    random = _random(chosen, random_bits, random_width, shape, depth, scaled)
+    random = _random(chosen, (random_bits, random_width, rng), shape, depth, scaled)
     options = Options(flags, _joins(chosen, scaled), random, threads, progress)
     start = _start(c, format_c, chosen, shape)
     codes, raised = _dot(chosen, (x, y), scales, block, start, options)
@@ -195,6 +198,7 @@ def matmul(
     scale_format: Format | str | None = None,
     random_bits: ArrayLike | None = None,
     random_width: int = 16,
+    rng: Rng | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
     format_c: Format | str | None = None,
@@ -213,6 +217,7 @@ def matmul(
     [[5.0]]
     """
     check_switches(flags=flags)
+    check_work(threads, progress)
     chosen, x, y = find_engine(engine), as_operand("a", a, format_a), as_operand("b", b, format_b)
     fmt = format_of_scales(chosen, scale_format, block)
     lead = _batch(x, y)
@@ -224,7 +229,7 @@ def matmul(
         scale_rows("scale_b", scale_b, fmt, (columns,), depth, block, batch=lead, blocks_first=True),
     )
     scaled, shape = scale_a is not None or scale_b is not None, (*lead, rows, columns)
-    random = _random(chosen, random_bits, random_width, shape, depth, scaled)
+    random = _random(chosen, (random_bits, random_width, rng), shape, depth, scaled)
     options = Options(flags, _joins(chosen, scaled), random, threads, progress)
     batch, one = math.prod(lead), is_one_product(x, y, scale_b, block)
     items, count = (1, batch * rows) if one else (batch, rows)
@@ -304,16 +309,22 @@ def _start(
 
 
 def _random(
-    engine: Engine, bits: ArrayLike | None, width: int, shape: tuple[int, ...], depth: int, scaled: bool
+    engine: Engine,
+    given: tuple[ArrayLike | None, int, Rng | None],
+    shape: tuple[int, ...],
+    depth: int,
+    scaled: bool,
 ) -> RandomBits:
     from fp9.sums.general import NO_RANDOM, stochastic_bits  # slow to load
 
     if not engine.rounding.needs_bits:
-        if bits is not None:
-            raise ValueError(f"random_bits given, and engine {engine.name} rounds by {engine.rounding.value}; give sr")
+        bits, _, rng = given
+        if bits is not None or rng is not None:
+            name = "rng" if bits is None else "random_bits"
+            raise ValueError(f"{name} given, and engine {engine.name} rounds by {engine.rounding.value}; give sr")
         return NO_RANDOM
     roundings = engine.steps(depth) + _joins_once(engine, scaled)
-    return stochastic_bits(engine, bits, width, (*shape, roundings))
+    return stochastic_bits(engine, given, (*shape, roundings))
 
 
 def _joins_once(engine: Engine, scaled: bool) -> bool:

@@ -210,7 +210,7 @@ def quantised(
         factor = scaler.step(x) if training else scaler.factor(x)
     policy = recipe.policy(role)
     bits = random if policy.rounding_for(fmt).needs_bits else None
-    codes = encode_scaled(x, fmt, factor, rounding=policy.rounding, overflow=policy.overflow, random_bits=bits)
+    codes = encode_scaled(x, fmt, factor, rounding=policy.rounding, overflow=policy.overflow, rng=bits)
     return Operand(codes, fmt, factor)
 
 
@@ -265,7 +265,7 @@ def _rounded(
 ) -> NDArray[np.float32]:
     policy = recipe.policy(Role.GRADIENTS)
     bits = random if policy.rounding_for(fmt).needs_bits else None
-    codes = encode(numbers, fmt, policy.rounding, policy.overflow, random_bits=bits)
+    codes = encode(numbers, fmt, policy.rounding, policy.overflow, rng=bits)
     return np.asarray(decode(codes, fmt), dtype=np.float32)
 
 

@@ -95,4 +95,4 @@ class RoundOff:
         mode = self.rounding or self.weights.default_rounding
         if mode.needs_bits and random is None:
             raise ValueError("stochastic rounding of weights needs random: give a numpy Generator")
-        return np.asarray(encode(numbers, self.weights, mode, random_bits=random if mode.needs_bits else None))
+        return np.asarray(encode(numbers, self.weights, mode, rng=random if mode.needs_bits else None))

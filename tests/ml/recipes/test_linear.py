@@ -170,8 +170,8 @@ def test_gradients_may_be_rounded_by_hybrid_or_stochastically() -> None:
     drawn = recipe("hif8(backward_rounding=sr)")
     saved = drawn.linear(x, w)[1]
     codes = drawn.linear_backward(g, saved, random=np.random.default_rng(1)).gradient.codes
-    assert np.array_equal(codes, fp9.encode(g, "hif8", "sr", "inf", random_bits=np.random.default_rng(1)))
-    with pytest.raises(ValueError, match="needs random_bits"):
+    assert np.array_equal(codes, fp9.encode(g, "hif8", "sr", "inf", rng=np.random.default_rng(1)))
+    with pytest.raises(ValueError, match="needs random bits"):
         drawn.linear_backward(g, saved)
 
 

@@ -371,7 +371,7 @@ def errors() -> Iterator[tuple[dict[str, Any], type[Exception], str]]:
     yield {"scale_b": [1] * 3, "block": 0}, ValueError, "1 or more"
     yield {"engine": "hopper", "scale_a": 1, "block": 32}, ValueError, "chunk=32"
     yield {"random_bits": 3}, ValueError, "give sr"
-    yield {"engine": "fma_fp16(rounding=sr)"}, ValueError, "needs random_bits"
+    yield {"engine": "fma_fp16(rounding=sr)"}, ValueError, "needs random bits"
     yield {"engine": "fma_fp16(rounding=sr)", "random_bits": 3, "random_width": 50}, ValueError, "give 1 to"
     yield {"engine": "fma_fp16(rounding=sr)", "random_bits": [1, 2]}, ValueError, r"shape \(2, 3, 4\)"
 

@@ -1,0 +1,12 @@
+"""Arrays that know their format: codes with the numbers that they stand for, from a cast or `quantise` to a product.
+
+Others use `Array`, `array`, `quantise`, `dequantise`, `fake_quantise`, `matmul`, `dot` and `accumulator`.
+"""
+
+from fp9.arrays.array import Array
+from fp9.arrays.blocks import BlockArray
+from fp9.arrays.making import array, dequantise, fake_quantise, quantise
+from fp9.arrays.products import dot, matmul
+from fp9.arrays.stated import accumulator
+
+__all__ = ["Array", "BlockArray", "accumulator", "array", "dequantise", "dot", "fake_quantise", "matmul", "quantise"]

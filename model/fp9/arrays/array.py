@@ -1,0 +1,252 @@
+"""Arrays of one format: codes, the numbers that they stand for, and powers of two that scale them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from fp9.arrays.functions import Held
+from fp9.casts.arrays import CastOptions, as_codes, cast, decode, encode
+from fp9.casts.sources import as_scale
+from fp9.casts.tables import smallest_dtype
+from fp9.engines import Engine
+from fp9.engines import engine as find_engine
+from fp9.formats import Format
+from fp9.formats.dtypes import as_dtype, named_or_carried
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+OF_NUMBERS = frozenset(
+    [
+        "all",
+        "any",
+        "argmax",
+        "argmin",
+        "argsort",
+        "clip",
+        "cumprod",
+        "cumsum",
+        "item",
+        "max",
+        "mean",
+        "min",
+        "nonzero",
+        "prod",
+        "round",
+        "std",
+        "sum",
+        "tobytes",
+        "trace",
+        "var",
+    ]
+)
+"""Methods of NumPy's arrays that an array has of its numbers."""
+OF_CODES = frozenset(["copy", "diagonal", "flatten", "ravel", "repeat", "squeeze", "swapaxes", "take", "transpose"])
+"""Methods of NumPy's arrays that keep the format."""
+
+
+class Array(Held):
+    """Codes of a format, as an array of the numbers that they stand for.
+
+    `Array(codes, fmt)` takes codes without a copy: unsigned integers of the format, or an array of ml_dtypes, en_dtypes
+    or torch, which needs no format named; `array(numbers, fmt)` rounds numbers. `scales`: exponents of two that
+    broadcast to the codes and multiply the numbers. `accumulator`: what `a @ b` follows (see `fp9.accumulator`).
+
+    Functions, operators and methods of NumPy that compute give plain arrays of numbers (float32, or float64 where
+    float32 cannot hold them); those that move elements give arrays of the format. fp9's functions see the codes.
+
+    >>> x = Array([50, 142, 64], "hif8")
+    >>> x
+    Array([0.3125, -1.75, 16.0], hif8)
+    >>> x[:2].codes.tolist(), (x * 2).tolist(), x.max().item(), x.astype("e4m3")
+    ([50, 142], [0.625, -3.5, 32.0], 16.0, Array([0.3125, -1.75, 16.0], e4m3))
+
+    Raises ValueError for codes that the format does not have and for arrays of another format, TypeError for codes that
+    are no integers or have no format.
+    """
+
+    __slots__ = ("accumulator", "codes", "format", "scales")
+
+    def __init__(
+        self,
+        codes: ArrayLike,
+        fmt: Format | str | None = None,
+        *,
+        scales: ArrayLike | None = None,
+        accumulator: Engine | str | None = None,
+    ) -> None:
+        self.format: Any = named_or_carried(codes, fmt)
+        self.codes: NDArray[Any] = as_codes(codes, self.format)
+        self.scales: NDArray[Any] | None = None
+        if scales is not None:
+            as_scale(scales, self.codes.shape)
+            self.scales = np.asarray(scales, dtype=np.int32)
+        self.accumulator = None if accumulator is None else find_engine(accumulator)
+
+    # --- what it holds ---------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the codes."""
+        return self.codes.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.codes.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.codes.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the codes, and of the scales where there are such."""
+        return self.codes.nbytes + (0 if self.scales is None else self.scales.nbytes)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's type of the numbers."""
+        span = (0, 0) if self.scales is None or not self.scales.size else (self.scales.min(), self.scales.max())
+        return smallest_dtype(self.format, (int(span[0]), int(span[1])))
+
+    @property
+    def T(self) -> Any:
+        """All axes in the other order, a view."""
+        return self.transpose()
+
+    @property
+    def mT(self) -> Any:
+        """The last two axes exchanged, a view."""
+        return self.swapaxes(-1, -2)
+
+    def numbers(self) -> NDArray[Any]:
+        """The numbers that the codes stand for, times the scales: `dtype`, shape of the codes."""
+        return decode(self.codes, self.format, scale=0 if self.scales is None else self.scales)
+
+    def tolist(self) -> Any:
+        """The numbers as Python's lists and floats."""
+        return self.numbers().tolist()
+
+    def reshape(self, *shape: Any) -> Any:
+        """The same elements in another shape."""
+        return self.of_codes("reshape", *shape)
+
+    # --- parts -----------------------------------------------------------------------------------------------------
+
+    def of_codes(self, method: str, *arguments: Any, **options: Any) -> Any:
+        """What a method of NumPy that moves elements makes, as an array of the format."""
+        return self.moved(lambda array: getattr(array, method)(*arguments, **options))
+
+    def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
+        """Elements as `change` leaves them, with their scales: an array, or a list where it makes several."""
+        codes, scales = change(self.codes), self.scales
+        if scales is not None and scales.ndim:
+            scales = change(np.broadcast_to(scales, self.shape))
+        if isinstance(codes, list | tuple):
+            each = scales if isinstance(scales, list | tuple) else [scales] * len(codes)
+            return [self._like(*parts) for parts in zip(codes, each, strict=True)]
+        return self._like(codes, scales)
+
+    def joined(self, called: Any, arrays: list[Array], arguments: tuple[Any, ...], options: dict[str, Any]) -> Array:
+        """Arrays of this format joined by a function of NumPy, with their scales."""
+        codes = called([one.codes for one in arrays], *arguments, **options)
+        if all(one.scales is None for one in arrays):
+            return self._like(codes, None)
+        scales = [np.broadcast_to(0 if one.scales is None else one.scales, one.shape) for one in arrays]
+        return self._like(codes, called(scales, *arguments, **options))
+
+    def _like(self, codes: NDArray[Any], scales: Any) -> Array:
+        return Array(codes, self.format, scales=scales, accumulator=self.accumulator)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, where: Any) -> Any:
+        return self.moved(lambda array: np.asarray(array[_plain_index(where)]))
+
+    def __setitem__(self, where: Any, numbers: ArrayLike) -> None:
+        """Numbers rounded by the format's own rounding, saturating; scales stay."""
+        place = _plain_index(where)
+        scale: Any = 0 if self.scales is None else np.broadcast_to(self.scales, self.shape)[place]
+        given = (
+            np.broadcast_to(np.asarray(numbers), np.shape(self.codes[place])) if self.scales is not None else numbers
+        )
+        self.codes[place] = encode(given, self.format, scale=scale)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in OF_NUMBERS:
+            return getattr(self.numbers(), name)
+        if name in OF_CODES:
+            return lambda *arguments, **options: self.of_codes(name, *arguments, **options)
+        raise AttributeError(f"{type(self).__name__} has no {name!r}; np.asarray(x) has all that NumPy has of numbers")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *OF_NUMBERS, *OF_CODES})
+
+    # --- as NumPy and other packages have it -----------------------------------------------------------------------
+
+    def __float__(self) -> float:
+        return float(self.numbers())
+
+    def __int__(self) -> int:
+        return int(self.numbers())
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("numbers without a copy asked for; take the codes, or allow a copy")
+        numbers = self.numbers()
+        return numbers if dtype is None else numbers.astype(dtype)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """The numbers for another package, as DLPack hands arrays over."""
+        return self.numbers().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        return self.codes.__dlpack_device__()
+
+    def __repr__(self) -> str:
+        prefix = f"{type(self).__name__}("
+        numbers = np.array2string(
+            self.numbers(),
+            separator=", ",
+            prefix=prefix,
+            threshold=100,
+            formatter={"float_kind": lambda x: repr(float(x))},
+        )
+        return f"{prefix}{numbers}, {self.format.name}{self._scaled()})"
+
+    def _scaled(self) -> str:
+        return "" if self.scales is None else f", scales={np.array2string(self.scales, separator=', ', threshold=8)}"
+
+    # --- to other formats and packages -----------------------------------------------------------------------------
+
+    def astype(self, target: Any, **options: Unpack[CastOptions]) -> Array:
+        """The numbers in another format, rounded once; options as `encode`. For NumPy's own dtypes: `np.asarray`."""
+        if self.scales is not None:
+            return Array(encode(self.numbers(), target, **options), target, accumulator=self.accumulator)
+        return Array(cast(self.codes, self.format, target, **options), target, accumulator=self.accumulator)
+
+    def view(self, package: str = "ml_dtypes") -> Any:
+        """The same memory as an array of ml_dtypes or en_dtypes, or as a torch tensor; scales are left out.
+
+        Raises ValueError where the package has no type for the format.
+        """
+        return as_dtype(self.codes, self.format, package)
+
+
+def _plain_index(where: Any) -> Any:
+    """An index in which arrays are NumPy's."""
+    if isinstance(where, tuple):
+        return tuple(_plain_index(one) for one in where)
+    return where.numbers() if isinstance(where, Array) else where

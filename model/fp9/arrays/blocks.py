@@ -1,0 +1,188 @@
+"""Arrays of a block format: elements, the scales that blocks of them share, and a scale of the whole array."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fp9.arrays.array import Array
+from fp9.blocks import BlockFormat, block_format, dequantise
+from fp9.blocks.arrays import layout_of
+from fp9.casts.arrays import CastOptions, as_codes, encode
+from fp9.engines import Engine
+from fp9.engines import engine as find_engine
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from numpy.typing import ArrayLike, NDArray
+
+
+class BlockArray(Array):
+    """Elements and scales of a block format, as an array of the numbers that they stand for; `quantise` makes it.
+
+    `codes`: elements, shape of the array. `scales`: codes, one for each block along `axis` (or over the last two axes,
+    where `square`). `tensor_scale`: what multiplies all numbers. Numbers are float64, which holds them exactly. An
+    index that cuts a block, and a reshape that moves blocks, are refused.
+
+    >>> import fp9
+    >>> x = fp9.quantise(np.float32([[1.0, -0.3, 500.0, 3.0]]), "mxfp8_e4m3")
+    >>> x, x.scales.tolist(), x.format.scale.name
+    (BlockArray([[1.0, -0.3125, 448.0, 3.0]], mxfp8_e4m3), [[127]], 'e8m0')
+
+    Raises ValueError for shapes that do not fit each other and codes that the formats do not have.
+    """
+
+    __slots__ = ("axis", "square", "tensor_scale")
+
+    def __init__(
+        self,
+        codes: ArrayLike,
+        scales: ArrayLike,
+        fmt: BlockFormat | str,
+        axis: int = -1,
+        *,
+        tensor_scale: float | None = None,
+        square: bool = False,
+        accumulator: Engine | str | None = None,
+    ) -> None:
+        self.format = block_format(fmt)
+        self.codes = as_codes(codes, self.format.element)
+        self.scales: Any = np.asarray(scales)
+        self.axis = axis % max(self.codes.ndim, 1)
+        self.square, self.tensor_scale = square, tensor_scale
+        self.accumulator = None if accumulator is None else find_engine(accumulator)
+        layout = layout_of(self.codes.shape, self.format, self.axis if not square else -1, square)
+        if self.scales.shape != layout.scales_shape:
+            raise ValueError(
+                f"scales of shape {self.scales.shape} given for elements of shape {self.codes.shape}; "
+                f"{self.format.name} has {layout.scales_shape} of them"
+            )
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float64."""
+        return np.dtype(np.float64)
+
+    @property
+    def blocked(self) -> tuple[int, ...]:
+        """The axes along which blocks lie."""
+        return (self.ndim - 2, self.ndim - 1) if self.square else (self.axis,)
+
+    def numbers(self) -> NDArray[Any]:
+        """Element times scale times the array's scale, exact in float64."""
+        how: Any = {"tensor_scale": self.tensor_scale, "square": self.square}
+        return dequantise(self.codes, self.scales, self.format, self.axis, **how)
+
+    def reshape(self, *shape: Any) -> BlockArray:
+        """The same elements in another shape that ends in the same axis, along which the blocks lie."""
+        given = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        codes = self.codes.reshape(given)
+        if self.square or self.axis != self.ndim - 1 or codes.shape[-1] != self.shape[-1]:
+            raise ValueError(
+                f"shape {codes.shape} given for blocks of {self.format.length} in an array of shape {self.shape}; keep "
+                "the last axis and blocks along it, or reshape np.asarray(x)"
+            )
+        return self._at(codes, self.scales.reshape(*codes.shape[:-1], self.scales.shape[-1]), codes.ndim - 1)
+
+    def of_codes(self, method: str, *arguments: Any, **options: Any) -> Any:
+        """Methods that exchange axes; others would take blocks apart."""
+        if method == "reshape":
+            return self.reshape(*arguments)
+        if method not in ("swapaxes", "transpose", "copy"):
+            raise TypeError(f"{method} of blocks of {self.format.name} asked for; call np.asarray(x).{method}")
+        return self._permuted(lambda array: getattr(array, method)(*arguments, **options))
+
+    def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
+        """Elements as a function of NumPy moves them, where it does nothing but exchange axes."""
+        return self._permuted(change)
+
+    def _permuted(self, change: Callable[[NDArray[Any]], Any]) -> BlockArray:
+        """Axes exchanged: where they go is seen at an array of different numbers, whose axes have different lengths."""
+        lengths = range(2, self.ndim + 2)
+        marker = np.arange(math.prod(lengths)).reshape(*lengths)
+        moved = change(marker)
+        order = [length - 2 for length in moved.shape] if isinstance(moved, np.ndarray) else []
+        if sorted(order) != list(range(self.ndim)) or not np.array_equal(moved, marker.transpose(order)):
+            raise TypeError(
+                f"elements of blocks of {self.format.name} moved; blocks stay whole where axes are exchanged, joined "
+                "or indexed: else move np.asarray(x)"
+            )
+        axis = order.index(self.axis)
+        if self.square and {order.index(a) for a in self.blocked} != {self.ndim - 2, self.ndim - 1}:
+            raise ValueError(
+                "square blocks given; they lie over the last two axes, which exchange with each other alone"
+            )
+        return self._at(change(self.codes), change(self.scales), self.ndim - 1 if self.square else axis)
+
+    def _at(self, codes: NDArray[Any], scales: NDArray[Any], axis: int) -> BlockArray:
+        how: Any = {"tensor_scale": self.tensor_scale, "square": self.square, "accumulator": self.accumulator}
+        return BlockArray(codes, scales, self.format, axis, **how)
+
+    def __getitem__(self, where: Any) -> Any:
+        index = _expanded(where, self.ndim)
+        own, axis, place = [], -1, 0
+        for one in index:
+            if one is not None and place in self.blocked:
+                own.append(self._of_blocks(one, place))
+                axis = sum(isinstance(i, slice) or i is None for i in index[: len(own) - 1])
+            else:
+                own.append(one)
+            place += one is not None
+        return self._at(self.codes[tuple(index)], self.scales[tuple(own)], axis)
+
+    def _of_blocks(self, one: Any, axis: int) -> slice:
+        """The blocks that a slice of an axis takes whole."""
+        length, size = self.format.length, self.shape[axis]
+        if isinstance(one, slice):
+            start, stop, step = one.indices(size)
+            if step == 1 and start % length == 0 and (stop % length == 0 or stop == size):
+                return slice(start // length, -(-stop // length))
+        raise IndexError(
+            f"index {one} of axis {axis} given, along which lie blocks of {length}; give a slice between multiples of "
+            f"{length}, or index np.asarray(x)"
+        )
+
+    def __setitem__(self, where: Any, numbers: ArrayLike) -> None:
+        raise TypeError(f"an element of {self.format.name} set; it shares its scale: quantise the numbers again")
+
+    def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> BlockArray:
+        """Arrays of one block format concatenated; along the blocks' axis all but the last end with a full block."""
+        axis = (options.get("axis", arguments[0] if arguments else 0)) if called is np.concatenate else None
+        same = {(one.axis, one.square, one.tensor_scale, one.ndim) for one in arrays}
+        if axis is None or len(same) > 1:
+            raise ValueError(
+                f"blocks of {self.format.name} joined by {called.__name__}; it takes np.concatenate along an axis, of "
+                "arrays with blocks along the same axis and one tensor_scale"
+            )
+        axis %= self.ndim
+        if axis in self.blocked and any(one.shape[axis] % self.format.length for one in arrays[:-1]):
+            raise ValueError(
+                f"blocks of {self.format.length} joined along axis {axis}, and one array ends within a block; join the "
+                "numbers, and quantise them again"
+            )
+        codes, scales = (np.concatenate([getattr(one, n) for one in arrays], axis) for n in ("codes", "scales"))
+        return self._at(codes, scales, self.axis)
+
+    def astype(self, target: Any, **options: Unpack[CastOptions]) -> Array:
+        """The numbers in another format, rounded once; options as `encode`."""
+        return Array(encode(self.numbers(), target, **options), target, accumulator=self.accumulator)
+
+    def _scaled(self) -> str:
+        return "" if self.tensor_scale is None else f", tensor_scale={float(self.tensor_scale)!r}"
+
+
+def _expanded(where: Any, dimensions: int) -> list[Any]:
+    """An index as integers, slices and None, one for each axis. Raises IndexError for others."""
+    index = list(where) if isinstance(where, tuple) else [where]
+    if any(not isinstance(one, int | np.integer | slice) and one is not None and one is not ... for one in index):
+        raise IndexError("an index of blocks is made of integers, slices and None; index np.asarray(x) by others")
+    missing = dimensions - sum(one is not None and one is not ... for one in index)
+    if missing < 0 or sum(one is ... for one in index) > 1:
+        raise IndexError(f"index {where} given for an array of {dimensions} axes")
+    place = next((i for i, one in enumerate(index) if one is ...), None)
+    rest = [slice(None)] * missing
+    return [*index, *rest] if place is None else [*index[:place], *rest, *index[place + 1 :]]

@@ -1,0 +1,158 @@
+"""Numbers to arrays that know their format: `array` by one cast, `quantise` with scales found from the numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from fp9.arrays.array import Array
+from fp9.arrays.blocks import BlockArray
+from fp9.blocks import BlockFormat, block_format, blocks_of
+from fp9.blocks import dequantise as dequantise_codes
+from fp9.blocks import quantise as quantise_codes
+from fp9.blocks import tensor_scale as scale_of_tensor
+from fp9.casts import measures
+from fp9.casts.arrays import CastOptions, encode
+from fp9.engines import Engine
+from fp9.formats import BLOCK_NAMES, NAMED, Format
+from fp9.formats import format as find_format
+from fp9.rounding import Rounding
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+AXES: dict[str, Any] = {"tensor": None, "row": -1, "column": -2}
+"""Which numbers share a scale, and the axis of a matrix along which they lie."""
+
+
+def array(
+    x: ArrayLike, fmt: Format | str, *, accumulator: Engine | str | None = None, **options: Unpack[CastOptions]
+) -> Array:
+    """Numbers as an array of a format; rounding, overflow, scale and all else as `encode`.
+
+    `scale`: exponents of two, which the array keeps as its `scales`, so that its numbers are near x. `accumulator`:
+    what `a @ b` follows (see `fp9.accumulator`).
+
+    >>> array([[1.0, 1e9]], "e5m2", overflow="inf")
+    Array([[1.0, inf]], e5m2)
+    >>> array([1000.0, 3000.0], "e4m3", scale=3)
+    Array([1024.0, 3072.0], e4m3, scales=3)
+    """
+    scale = options.get("scale", 0)
+    scales = None if isinstance(scale, int) and scale == 0 else scale
+    return Array(encode(x, fmt, **options), fmt, scales=scales, accumulator=accumulator)
+
+
+def quantise(
+    x: ArrayLike,
+    fmt: Format | BlockFormat | str,
+    axis: int = -1,
+    rule: str | None = None,
+    *,
+    per: str | int | None = None,
+    rounding: Rounding | str | None = None,
+    random_bits: ArrayLike | None = None,
+    random_width: int = 16,
+    rng: Any = None,
+    tensor_scale: float | np.float32 | str | None = None,
+    square: bool = False,
+    threads: int | None = None,
+    accumulator: Engine | str | None = None,
+) -> Array:
+    """Numbers as an array with scales that are found from the largest magnitudes; shape of `x`.
+
+    `fmt`: a block format (`fp9.block_formats()`), whose elements share a scale along `axis`; or a format of single
+    numbers, in which the numbers of `per` share one: "tensor" (the default), "row" (last axis), "column" (last axis but
+    one), or so many along `axis` as an integer says. These scales are the least powers of two with which nothing
+    saturates, or by the `rule` for an integer `per`. A last block of an axis may be shorter: it has a scale of its own.
+
+    `x`: float64, float32, float16, bfloat16 or integers; each number over its scale is rounded once, by `rounding`
+    (nearest even without it); `random_bits`, `random_width` and `rng` are those of `encode`. `tensor_scale`: a FP32
+    number that multiplies an array of NVFP4, or "amax" for that of `fp9.blocks.tensor_scale`. `square`: blocks of
+    length x length over the last two axes. `accumulator`: what `a @ b` follows (see `fp9.accumulator`).
+
+    >>> import fp9
+    >>> quantise([[1.0, -0.5, 500.0, 3.0]], "mxfp8_e4m3", rule="rceil")
+    BlockArray([[1.0, -0.5, 512.0, 3.0]], mxfp8_e4m3)
+    >>> quantise([[1.0, 3.0], [1000.0, -4000.0]], "e4m3", per="row").scales.tolist()
+    [[-7], [4]]
+
+    Raises ValueError for names, shapes, axes and roundings that do not fit. Sources of rules: `fp9.blocks.RULES`.
+    """
+    random: Any = {"rounding": rounding, "random_bits": random_bits, "random_width": random_width, "rng": rng}
+    block = _block(fmt, per)
+    if block is None:
+        refused = [n for n, given in (("rule", rule), ("tensor_scale", tensor_scale), ("square", square)) if given]
+        if refused:
+            raise ValueError(
+                f"{refused[0]} given for scales per {per or 'tensor'}; it belongs to blocks: give per a length"
+            )
+        scales = measures.amax_scale(x, find_format(fmt), _shared_axis(per, np.ndim(x)))
+        return array(x, find_format(fmt), scale=scales, threads=threads, accumulator=accumulator, **random)
+    if isinstance(tensor_scale, str):
+        if tensor_scale != "amax":
+            raise ValueError(f"tensor_scale {tensor_scale!r} given; give a FP32 number or 'amax'")
+        tensor_scale = scale_of_tensor(x, block, rule)
+    options: Any = {**random, "tensor_scale": tensor_scale, "square": square, "threads": threads}
+    found = quantise_codes(x, block, axis, rule, **options)
+    whole: Any = None if tensor_scale is None else float(tensor_scale)
+    return BlockArray(
+        found.elements, found.scales, block, axis, tensor_scale=whole, square=square, accumulator=accumulator
+    )
+
+
+def _block(fmt: Any, per: str | int | None) -> BlockFormat | None:
+    """The block format that is asked for, None for scales of a tensor, of rows or of columns."""
+    named = isinstance(fmt, BlockFormat) or (isinstance(fmt, str) and BLOCK_NAMES.find(fmt) is not None)
+    single = isinstance(fmt, str) and fmt.strip().lower() in NAMED  # mxint8 is both: blocks of integers of that name
+    if named and per is not None and not single:
+        raise ValueError(f"per={per!r} given with block format {fmt}; its blocks share scales: leave per out")
+    if named and per is None:
+        return block_format(fmt)
+    if isinstance(per, int | np.integer) and not isinstance(per, bool):
+        return blocks_of(find_format(fmt), int(per))
+    return None
+
+
+def _shared_axis(per: Any, dimensions: int) -> int | None:
+    if per is None:
+        return None
+    if not isinstance(per, str) or per not in AXES:
+        raise ValueError(f"per={per!r} given; give {', '.join(map(repr, AXES))} or the length of a block")
+    if AXES[per] is not None and dimensions < -AXES[per]:
+        raise ValueError(f"per={per!r} given for an array of {dimensions} axes; give per='tensor'")
+    return AXES[per]  # type: ignore[no-any-return]
+
+
+def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int = -1, **options: Any) -> NDArray[Any]:
+    """Numbers of an array that `quantise` made, or of elements, scales and a block format (`fp9.blocks.dequantise`).
+
+    >>> dequantise(quantise([[1.0, 500.0]], "mxfp8_e4m3")).tolist()
+    [[1.0, 448.0]]
+    """
+    if isinstance(elements, Array):
+        if scales is not None or block is not None or options:
+            raise ValueError("scales or a block format given beside an array that knows them; give the array alone")
+        return elements.numbers()
+    if scales is None or block is None:
+        raise TypeError("codes of elements given without scales and block; give all three, or a quantised array")
+    return dequantise_codes(elements, scales, block, axis, **options)
+
+
+def fake_quantise(x: ArrayLike, fmt: Format | BlockFormat | str, **options: Any) -> NDArray[Any]:
+    """The numbers that a format or block format keeps of x, in the dtype of x (float32 for integers).
+
+    Options as `encode` for a format (`scale` is undone), as `quantise` for a block format and with `per`. Numbers that
+    the dtype cannot hold are rounded to it.
+
+    >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
+    [0.3125, 1024.0]
+    >>> fake_quantise(np.float32([[1.0, -0.3]]), "nvfp4").dtype.name
+    'float32'
+    """
+    per = options.get("per")
+    if per is None and _block(fmt, None) is None:
+        return measures.fake_quantise(x, fmt, **options)  # type: ignore[arg-type]
+    numbers = quantise(x, fmt, **options).numbers()
+    return numbers.astype(measures.dtype_of_result(x), copy=False)

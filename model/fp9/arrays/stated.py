@@ -1,0 +1,59 @@
+"""The accumulator that products of arrays follow: stated for a part of a program, or by an array itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+
+from fp9.engines import Engine
+from fp9.engines import engine as find_engine
+
+_STATED: ContextVar[Engine | None] = ContextVar("accumulator", default=None)
+
+
+def accumulator(name: Engine | str) -> AbstractContextManager[Engine]:
+    """A context in which `a @ b`, `fp9.matmul` and `fp9.dot` follow an accumulator; gives its `Engine`.
+
+    `name` as `fp9.engine` takes it. The context belongs to the thread or task that enters it.
+
+    >>> import fp9
+    >>> a = fp9.array([[448.0, 2.0**-7]], "e4m3")
+    >>> with fp9.accumulator("h100 wgmma"):
+    ...     a @ fp9.array([[1.0], [1.0]], "e4m3")
+    Array([[448.0]], e8m13)
+
+    Raises ValueError for a name that is not known or ambiguous, TypeError for what is no name.
+    """
+    return _stating(find_engine(name))
+
+
+@contextmanager
+def _stating(engine: Engine) -> Iterator[Engine]:
+    token = _STATED.set(engine)
+    try:
+        yield engine
+    finally:
+        _STATED.reset(token)
+
+
+def stated_accumulator(*owners: Engine | None) -> Engine | None:
+    """The accumulator that arrays state, else that of the context, else None.
+
+    Raises ValueError for arrays that state different ones.
+    """
+    own = list(dict.fromkeys(owner for owner in owners if owner is not None))
+    if len(own) > 1:
+        raise ValueError(f"arrays with the accumulators {own[0].name} and {own[1].name} given; name one as engine")
+    return own[0] if own else _STATED.get()
+
+
+def required_accumulator(*owners: Engine | None) -> Engine:
+    """As `stated_accumulator`. Raises ValueError where none is stated."""
+    engine = stated_accumulator(*owners)
+    if engine is None:
+        raise ValueError(
+            'a product of arrays given without an accumulator; state one, as in `with fp9.accumulator("hopper"): a @ b`'
+            ' or fp9.matmul(a, b, engine="hopper"); fp9.accumulators() lists all'
+        )
+    return engine
