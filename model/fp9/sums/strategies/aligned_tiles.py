@@ -13,14 +13,13 @@ from fp9.engines import NO_EXPONENT, Addend, Engine, Truncation
 from fp9.formats import FixedFormat
 from fp9.formats.host import BINARY32, BINARY64
 from fp9.kernels.tiles import aligned as aligned_kernels
-from fp9.kernels.tiles import halves as half_kernels
 from fp9.kernels.tiles.window_tiles import SAFE_EXPONENT
 from fp9.rounding import Rounding
 from fp9.sums.operands import Span
 from fp9.sums.rounders import rounder, tiny_below
 from fp9.sums.sides import Places, Side
-from fp9.sums.strategy import zeros_count
-from fp9.sums.tiled import Chunks, Lost, Tiled
+from fp9.sums.strategies.base import zeros_count
+from fp9.sums.strategies.tiled import Chunks, Lost, Tiled
 from fp9.system.scratch import scratch
 
 
@@ -55,7 +54,7 @@ class Aligned(Tiled):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        return _aligns(engine, a, b) and engine.interleaved is None and _holds(engine, BINARY64.precision)
+        return aligns(engine, a, b) and engine.interleaved is None and holds(engine, BINARY64.precision)
 
     def tiles(
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
@@ -93,51 +92,10 @@ class AlignedNarrow(Aligned):
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         rounds = engine.rounding is Rounding.RTZ or engine.result.precision < BINARY32.precision
-        return rounds and _aligns(engine, a, b) and engine.interleaved is None and _holds(engine, BINARY32.precision)
+        return rounds and aligns(engine, a, b) and engine.interleaved is None and holds(engine, BINARY32.precision)
 
 
-class Joined(Aligned):
-    """Steps that sum even and odd products apart."""
-
-    _is_often_whole = False
-
-    def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
-        super().__init__(engine, a, b, joins)
-        assert engine.window is not None and engine.interleaved is not None
-        lowest, largest = engine.result.lowest_exponent, self.carrier(float(engine.result.max))
-        tiny = self.carrier(tiny_below(engine.result))
-        self._numbers = half_kernels.Halves(engine.products, engine.window, engine.interleaved, lowest, largest, tiny)
-        places = np.arange(self.depth)
-        self._order = np.lexsort((places, places % engine.products % 2, places // engine.products))
-        self.a, self.b = self.a.take(self._order, axis=1), self.b[self._order]
-        self._exponents = self._ordered(self._exponents)
-
-    def _ordered(self, pair: tuple[NDArray[Any], NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Arrays of a (rows, k) and b (k, columns), places of even numbers first in each step."""
-        return pair[0].take(self._order, axis=1), pair[1][self._order]
-
-    @functools.cached_property
-    def _lowest_bits(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        a, b = self._given
-        return self._ordered((a.rows("lowest bits"), b.columns("lowest bits")))
-
-    @staticmethod
-    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        return _aligns(engine, a, b) and engine.interleaved is not None and _holds(engine, BINARY64.precision)
-
-    joins_inside = False
-
-    def tiles(
-        self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
-    ) -> NDArray[Any]:
-        exponents_a, exponents_b = self._exponents
-        sums, left = scratch(acc.shape, acc.dtype), (self.a[rows], exponents_a[rows])
-        numbers, losses = (self._numbers, self._rounder), self._losses(rows, lost)
-        half_kernels.halves(*numbers, *left, self.b, exponents_b, acc, sums, begin, end, redo, losses)
-        return sums
-
-
-def _aligns(engine: Engine, a: Span, b: Span) -> bool:
+def aligns(engine: Engine, a: Span, b: Span) -> bool:
     """Whether exponents are bytes, and the byte that stands for a zero's is below all others."""
     plain = engine.addend is Addend.INSIDE and engine.truncation is Truncation.ZERO
     if engine.window is None or engine.group is not None or not plain:
@@ -151,7 +109,7 @@ def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
     return zero if zero is not None and zeros_count(engine, a, b) else NO_EXPONENT
 
 
-def _holds(engine: Engine, precision: int) -> bool:
+def holds(engine: Engine, precision: int) -> bool:
     """Whether a sum of all magnitudes stays in the binade of a start at 2^(precision - 1) units of the window."""
     assert engine.window is not None
     return (4 * engine.products + 2) << engine.window <= 1 << (precision - 1)

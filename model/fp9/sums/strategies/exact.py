@@ -18,7 +18,7 @@ from fp9.sums.general import GeneralSums
 from fp9.sums.operands import Span
 from fp9.sums.rounders import can_round, rounder, tiny_below
 from fp9.sums.sides import Places, Side
-from fp9.sums.strategy import PRODUCTS_OF_TILES, FastSums, Flagged, depth_bits, range_bits, some_of
+from fp9.sums.strategies.base import PRODUCTS_OF_TILES, FastSums, Flagged, depth_bits, range_bits, some_of
 from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 

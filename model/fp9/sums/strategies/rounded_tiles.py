@@ -16,15 +16,13 @@ from fp9.kernels.tiles import rounded_chains as chain_kernels
 from fp9.kernels.tiles.chain_tiles import BLOCK
 from fp9.kernels.tiles.window_tiles import SAFE_EXPONENT
 from fp9.rounding import Rounding
-from fp9.sums.aligned import Aligned, AlignedNarrow, Joined
-from fp9.sums.fast import STRATEGIES, RoundedChain, first_fitting
-from fp9.sums.groups import GroupedTiles
-from fp9.sums.lattice import finer_rows
 from fp9.sums.operands import Span, lowest_bits
 from fp9.sums.rounders import rounder, tiny_below
 from fp9.sums.sides import Places, Side
-from fp9.sums.strategy import FastSums, Flagged, depth_bits
-from fp9.sums.tiled import Chunks, Lost, Tiled, lowest_step
+from fp9.sums.strategies.base import Flagged, depth_bits
+from fp9.sums.strategies.lattice import finer_rows
+from fp9.sums.strategies.rounded_chain import RoundedChain
+from fp9.sums.strategies.tiled import Chunks, Lost, Tiled, lowest_step
 from fp9.system.scratch import scratch
 
 _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.NEAREST_AWAY}
@@ -174,19 +172,3 @@ def _fine_step(engine: Engine, a: Side, b: Side) -> int:
 
 def _range(x: Span) -> int:
     return max(abs(x.lowest), abs(x.highest))
-
-
-TILED: tuple[type[FastSums], ...] = (
-    RoundedNarrow,
-    Rounded,
-    AlignedNarrow,
-    Aligned,
-    Joined,
-    GroupedTiles,
-)
-"""In the order in which they are tried, before the strategies for all numbers."""
-
-
-def fast_sums(engine: Engine, a: Side, b: Side, joins: bool, flags: bool = False) -> FastSums | None:
-    """The first strategy that fits, and has flags where they are asked for; None where only the general kernel does."""
-    return first_fitting((*STRATEGIES[:1], *TILED, *STRATEGIES[1:]), engine, a, b, joins, flags)

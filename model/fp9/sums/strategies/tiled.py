@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,12 @@ from fp9.formats import FixedFormat, floor_log2, pow2
 from fp9.formats.host import BINARY32
 from fp9.kernels.vectors import tile_columns
 from fp9.rounding import Rounding
-from fp9.sums.fast import STRATEGIES, first_fitting
 from fp9.sums.general import NO_RANDOM, GeneralSums
 from fp9.sums.operands import Span, bit_range
 from fp9.sums.rounders import tiny_below
 from fp9.sums.sides import NO_POWERS, Places, Side
-from fp9.sums.strategy import INEXACT, PRODUCTS_OF_TILES, FastSums, Flagged
+from fp9.sums.strategies.base import INEXACT, PRODUCTS_OF_TILES, FastSums, Flagged
+from fp9.sums.strategies.choice import first_fitting
 from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
@@ -48,6 +48,8 @@ class Tiled(FastSums):
     """Sums of finite numbers; what meets an edge, an infinity or NaN is computed once more by another strategy."""
 
     part = PRODUCTS_OF_TILES
+    fallbacks: ClassVar[tuple[type[FastSums], ...]]
+    """The strategies for all numbers in order of preference; the table of strategies sets them."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -75,14 +77,14 @@ class Tiled(FastSums):
     @functools.cached_property
     def _others(self) -> FastSums:
         """The strategy for all numbers."""
-        found = first_fitting((*STRATEGIES, Stepwise), self.engine, *self._given, self.joins, flags=False)
+        found = first_fitting((*self.fallbacks, Stepwise), self.engine, *self._given, self.joins, flags=False)
         assert found is not None
         return found
 
     @functools.cached_property
     def _flagging(self) -> FastSums | None:
         """That which has flags, too."""
-        return first_fitting(STRATEGIES, self.engine, *self._given, self.joins, flags=True)
+        return first_fitting(self.fallbacks, self.engine, *self._given, self.joins, flags=True)
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         """As the base class has it, all columns at once."""

@@ -1,0 +1,1 @@
+"""Strategies for matrix products: one file each, and one table of them in order of preference."""
