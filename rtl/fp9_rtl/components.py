@@ -10,7 +10,7 @@ from amaranth.hdl import ClockDomain, EnableInserter, Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from fp9.units import Cast, Decoder, Dot, Fpu, Handshake, Mac, Mul, Port, Quantiser, Reset, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, Handshake, Mac, Mul, MultiFpu, Port, Quantiser, Reset, Unit, Upcast
 from fp9.units.hooks import Hook
 from fp9_rtl.accumulators import kulisch
 from fp9_rtl.accumulators.chunks import ChunkSum, Total
@@ -21,6 +21,7 @@ from fp9_rtl.casts.cast_steps import cast_steps
 from fp9_rtl.casts.lanes import RunningAmax
 from fp9_rtl.casts.upcast import UpcastStep
 from fp9_rtl.fpu import steps as fpu
+from fp9_rtl.fpu.lanes import multi_steps
 from fp9_rtl.operands.unit import Decode
 from fp9_rtl.parts.condition import Circuits, Condition, is_absent
 from fp9_rtl.parts.layouts import ports_layout
@@ -75,6 +76,7 @@ unit_steps: Hook[[], list[Step]] = Hook(
         Cast: cast_steps,
         Quantiser: quantisers.quantiser_steps,
         Fpu: fpu.fpu_steps,
+        MultiFpu: multi_steps,
         Mul: product_steps,
         Dot: sums.dot_steps,
     },

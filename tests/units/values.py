@@ -232,6 +232,14 @@ def _rules(rng: Random, fields: Table) -> object:
     return rng.sample(offered, rng.randint(1, len(offered)))
 
 
+def _formats_of_fpu(rng: Random, fields: Table) -> object:
+    """Formats of 8 bits, then wide ones."""
+    names = [target(rng, fields) for _ in range(rng.choice([0, 1, 2, 3]))]
+    names += [wide(rng, fields) for _ in range(rng.choice([0, 1, 1, 2]))] or ["fp16"]
+    offered = dict.fromkeys(names)
+    return sorted(offered, key=lambda name: format(name).bits) if rng.random() > _ODD else list(offered)
+
+
 BY_FIELD: dict[str, Draw] = {
     "Unit.name": _name,
     "Unit.stages": _stages,
@@ -245,6 +253,12 @@ BY_FIELD: dict[str, Draw] = {
     "Quantiser.source": lambda rng, fields: rng.choice(["fp32", "bf16", described(rng, range(16, 25)), "fp16"]),
     "Quantiser.rules": _rules,
     "Quantiser.lanes": _sometimes(_offers(2, 4, 8, 16)),
+    "MultiFpu.formats": _formats_of_fpu,
+    "MultiFpu.groups": _sometimes(lambda rng, _: rng.sample(["addmul", "conv", "noncomp"], rng.randint(1, 3)), 0.5),
+    "MultiFpu.roundings": lambda rng, _: rng.sample(["rne", "rtz", "rdn", "rup", "rna", "rto"], rng.randint(1, 6)),
+    "MultiFpu.overflow": lambda rng, _: rng.sample(["saturate", "inf", "directed"], rng.randint(1, 3)),
+    "MultiFpu.lanes": _sometimes(_offers(1, 2, 4), 0.4),
+    "MultiFpu.tag": _sometimes(_offers(0, 1, 5), 0.3),
     "Dot.scale": scale,
     "Dot.block": _sometimes(_block),
     "Engine.name": lambda rng, fields: LEFT_OUT,

@@ -46,6 +46,7 @@ model_text: Hook[[], ModelText] = Hook(
         Mac: accumulators.mac,
         Fpu: fpus.fpu,
     },
+    every_kind=False,
 )
 """The C text of a unit's model. Raises ValueError for a kind of unit that has none."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fp9.golden import accumulators, quantisers, stateless
-from fp9.units import Cast, Columns, Decoder, Dot, Fpu, Mac, Mul, Quantiser, Results, Upcast
+from fp9.golden import accumulators, multi_fpu, quantisers, stateless
+from fp9.units import Cast, Columns, Decoder, Dot, Fpu, Mac, Mul, MultiFpu, Quantiser, Results, Upcast
 from fp9.units.hooks import Hook
 
 evaluate: Hook[[Columns], Results] = Hook(
@@ -16,6 +16,7 @@ evaluate: Hook[[Columns], Results] = Hook(
         Mul: stateless.mul,
         Dot: stateless.step,
         Fpu: stateless.fpu,
+        MultiFpu: multi_fpu.multi_fpu,
         Mac: accumulators.mac,
     },
 )

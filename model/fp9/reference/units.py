@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fp9.reference import operations, sequences
+from fp9.reference import multi_fpu, operations, sequences
 from fp9.reference.choices import Row
-from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Mul, Quantiser, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Mul, MultiFpu, Quantiser, Upcast
 from fp9.units.hooks import Hook
 
 reference_results: Hook[[Iterable[Row]], Iterator[Row]] = Hook(
@@ -18,6 +18,7 @@ reference_results: Hook[[Iterable[Row]], Iterator[Row]] = Hook(
         Mul: operations.mul,
         Dot: operations.dot,
         Fpu: operations.fpu,
+        MultiFpu: multi_fpu.multi_fpu,
         Mac: sequences.mac,
         Quantiser: sequences.quantiser,
     },

@@ -16,12 +16,13 @@ import numpy as np
 from fp9.suites.accumulators.chunk_ends import random_chunks
 from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value
 from fp9.suites.corner import corner
+from fp9.suites.multi_fpus import multi_random
 from fp9.suites.quantisers.corner import quantiser_random
 from fp9.suites.smoke import smoke
 from fp9.suites.sums.corner import near_product
 from fp9.suites.sums.exact import finite_factors, random_kulisch
 from fp9.suites.sums.scale_columns import drawn_scales, with_scales
-from fp9.units import Dot, Mac, Quantiser, Unit
+from fp9.units import Dot, Mac, MultiFpu, Quantiser, Unit
 from fp9.units.hooks import Hook
 
 SUITES = ("smoke", "corner", "random", "full")
@@ -107,7 +108,7 @@ def _random_accumulations(unit: Mac, count: int, rng: np.random.Generator) -> In
 
 random: Hook[[int, np.random.Generator], Inputs] = Hook(
     "random suite",
-    {Dot: _random_sums, Mac: _random_accumulations, Quantiser: quantiser_random},
+    {Dot: _random_sums, Mac: _random_accumulations, Quantiser: quantiser_random, MultiFpu: multi_random},
     otherwise=_uniform,
 )
 """Columns of so many random operations, shape (n,) each."""

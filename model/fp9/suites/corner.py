@@ -14,6 +14,7 @@ from fp9.suites.accumulators.chunk_ends import chunk_corner
 from fp9.suites.accumulators.sequences import SPAN, class_corner, loaded, mac_corner
 from fp9.suites.casts.corner import cast_corner
 from fp9.suites.columns import Inputs, classes, concatenated, drawn_port, every_value, fixed, table_columns
+from fp9.suites.multi_fpus import multi_corner
 from fp9.suites.products import product_corner
 from fp9.suites.quantisers.corner import quantiser_corner
 from fp9.suites.sums.alignment_loss import (
@@ -36,7 +37,7 @@ from fp9.suites.sums.scaled import paired_corner, scaled_corner
 from fp9.suites.sums.second_block_after_cancellation import second_block_corner
 from fp9.suites.sums.underflowed_chunk import underflowed_chunk_corner
 from fp9.suites.sums.wide_product import wide_corner
-from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Mul, Quantiser, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Mul, MultiFpu, Quantiser, Upcast
 from fp9.units.hooks import Hook
 
 _SPECIAL = 1 / 16
@@ -163,6 +164,7 @@ corner: Hook[[np.random.Generator], Inputs] = Hook(
         Dot: _dot_corner,
         Mac: _accumulator_corner,
         Fpu: _fpu_corner,
+        MultiFpu: multi_corner,
     },
 )
 """Columns of the corner suite, shape (n,) each. Raises ValueError for a kind of unit that has none."""

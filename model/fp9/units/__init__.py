@@ -19,6 +19,7 @@ from fp9.units.decode import Decoder, Upcast
 from fp9.units.exact import ProductRange, product_range
 from fp9.units.fpu import Fpu, FpuOp
 from fp9.units.mul import Mul
+from fp9.units.multi_fpu import FpuGroup, MultiFpu, MultiFpuOp
 from fp9.units.operands import (
     BIAS_BITS,
     OPERAND_SIGNIFICAND_BITS,
@@ -49,12 +50,15 @@ __all__ = [
     "FiniteCast",
     "Fma",
     "Fpu",
+    "FpuGroup",
     "FpuOp",
     "Handshake",
     "Mac",
     "MacOp",
     "Masks",
     "Mul",
+    "MultiFpu",
+    "MultiFpuOp",
     "Port",
     "ProductRange",
     "Quantiser",

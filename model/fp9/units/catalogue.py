@@ -14,6 +14,7 @@ from fp9.units.cast import Cast
 from fp9.units.decode import Decoder, Upcast
 from fp9.units.fpu import Fpu
 from fp9.units.mul import Mul
+from fp9.units.multi_fpu import MultiFpu
 from fp9.units.quantiser import Quantiser
 from fp9.units.step import Dot, Fma, Mac
 
@@ -40,6 +41,14 @@ _RISCV: dict[str, Any] = {
     "nan_sign": NanSign.LOST,
 }
 """Zvfofp8min: roundings in the order of `frm`, and without or with `.sat`."""
+_RISCV_FPU: dict[str, Any] = {
+    "roundings": _RISCV["roundings"],
+    "overflow": _RISCV["overflow"],
+    "nan_boxing": True,
+    "tag": 5,
+}
+"""Scalar operations of Zfh and Zfbfmin beside conversions of OFP8 numbers, with NaN boxing in a 16-bit register; the
+tag is the number of the destination register."""
 
 CATALOGUE: dict[str, Unit] = {
     unit.name: unit
@@ -91,6 +100,11 @@ CATALOGUE: dict[str, Unit] = {
         Dot("dot16_fp32_fnuz", _FNUZ, _FNUZ, ENGINES["cdna3"], stages=4),
         Fpu("fpu_dlfloat16_hfp8", _HFP8, _HFP8, ENGINES["fmma"]),
         Fpu("fpu_dlfloat16_hfp8_152", _HFP8[1:], _HFP8[1:], ENGINES["fmma"]),
+        MultiFpu("fpu_ocp_fp16", (*_OCP, format("fp16"))),
+        MultiFpu("fpu_hif8_bf16", (format("hif8"), format("bf16"))),
+        MultiFpu("fpu_mixed_dlfloat16", (*_ALL, format("dlfloat16")), roundings=(_R.RNA, _R.RNE)),
+        MultiFpu("fpu_ocp_fp32", (*_OCP, format("fp32")), lanes=4),
+        MultiFpu("fpu_riscv", (*_OCP, format("fp16"), format("bf16")), **_RISCV_FPU),
         Mac("mac_fp32", _ALL, _ALL, _FP32, stages=2),
         Mac("mac_dlfloat16", _ALL, _ALL, _DLFLOAT, stages=2),
         Mac("mac_dlfloat16_gated", _HFP8, _HFP8, _DLFLOAT, stages=3, gate_zeros=True),

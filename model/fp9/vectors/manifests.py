@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fp9.rounding import Flags, NanSign
-from fp9.units import FLAGS_PORT, Cast, Dot, Fpu, Mul, Port, Quantiser, Unit
+from fp9.units import FLAGS_PORT, Cast, Dot, Fpu, Mul, MultiFpu, Port, Quantiser, Unit
 from fp9.units.hooks import Hook
 from fp9.vectors.encodings import FileFormat
 from fp9.version import __version__
@@ -98,6 +98,16 @@ def _quantiser_policies(unit: Quantiser) -> dict[str, Any]:
     }
 
 
+def _multi_fpu_policies(unit: MultiFpu) -> dict[str, Any]:
+    return {
+        "roundings": [rounding.value for rounding in unit.roundings],
+        "overflow": [overflow.value for overflow in unit.overflow],
+        "overflow of wide results": "directed",
+        "nan": "canonical, positive",
+        "tininess": "after rounding",
+    }
+
+
 policies: Hook[[], dict[str, Any]] = Hook(
     "policies of vectors",
     {
@@ -105,6 +115,7 @@ policies: Hook[[], dict[str, Any]] = Hook(
         Mul: _engine_policies,
         Dot: _engine_policies,
         Fpu: _engine_policies,
+        MultiFpu: _multi_fpu_policies,
         Quantiser: _quantiser_policies,
     },
     otherwise=lambda unit: {"overflow": "inf", "nan": "canonical"},

@@ -10,7 +10,7 @@ from fp9.engines import Engine
 from fp9.formats import Format
 from fp9.rounding import Overflow, Rounding
 from fp9.scaling import BlockFormat
-from fp9.units import Cast, Dot, Fpu, Mac, Mul, Quantiser, Unit
+from fp9.units import Cast, Dot, Fpu, Mac, Mul, MultiFpu, Quantiser, Unit
 from fp9.units.hooks import Hook
 from fp9_compare.diagnosis.conversions import Conversion, Narrowed
 
@@ -78,6 +78,7 @@ roundings_of: Hook[[], tuple[Rounding, ...]] = Hook(
         Mul: lambda unit: (unit.rounding,),
         Dot: lambda unit: (unit.engine.rounding,),
         Fpu: lambda unit: (unit.engine.rounding,),
+        MultiFpu: lambda unit: unit.roundings,
         Quantiser: lambda unit: (unit.block.rounding,),
     },
     otherwise=lambda unit: (),
@@ -100,6 +101,7 @@ with_rounding: Hook[[Rounding], Any] = Hook(
         Mul: lambda unit, rounding: replaced(unit, rounding=rounding),
         Dot: lambda unit, rounding: with_engine(unit, rounding=rounding),
         Fpu: lambda unit, rounding: with_engine(unit, rounding=rounding),
+        MultiFpu: lambda unit, rounding: replaced(unit, roundings=(rounding,)),
         Quantiser: lambda unit, rounding: with_block(unit, rounding=rounding),
     },
     every_kind=False,
@@ -121,6 +123,7 @@ overflows_of: Hook[[], tuple[Overflow, ...]] = Hook(
         Mul: lambda unit: (unit.overflow,),
         Dot: lambda unit: (unit.engine.overflow,),
         Fpu: lambda unit: (unit.engine.overflow,),
+        MultiFpu: lambda unit: unit.overflow,
     },
     otherwise=lambda unit: (),
 )
@@ -136,6 +139,7 @@ with_overflow: Hook[[Overflow], Any] = Hook(
         Mul: lambda unit, overflow: replaced(unit, overflow=overflow),
         Dot: lambda unit, overflow: with_engine(unit, overflow=overflow),
         Fpu: lambda unit, overflow: with_engine(unit, overflow=overflow),
+        MultiFpu: lambda unit, overflow: replaced(unit, overflow=(overflow,)),
     },
     every_kind=False,
 )
@@ -165,4 +169,4 @@ def targets_of(unit: Unit) -> tuple[Format, ...]:
 
 def rounded_at_once(unit: Unit) -> bool:
     """Whether a result depends on its own operation alone and is rounded."""
-    return bool(roundings_of(unit)) and not isinstance(unit, Mac | Fpu)
+    return bool(roundings_of(unit)) and not isinstance(unit, Mac | Fpu | MultiFpu)

@@ -10,7 +10,7 @@ from fp9.engines import Engine
 from fp9.formats import FixedFormat, Format
 from fp9.rounding import Overflow
 from fp9.system.files import write_whole
-from fp9.units import Cast, Decoder, Dot, Fpu, Handshake, Mul, Port, Quantiser, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fpu, Handshake, Mul, MultiFpu, Port, Quantiser, Unit, Upcast
 from fp9.units.hooks import Hook
 from fp9_rtl.datasheets import diagram
 from fp9_rtl.datasheets.conditions import CONDITIONS
@@ -166,6 +166,7 @@ _rounding: Hook[[], list[str]] = Hook(
         Mul: lambda unit: [f"The exact product, {unit.rounding.words}."],
         Dot: _sum_rounding,
         Fpu: lambda unit: [_step(unit.engine)],
+        MultiFpu: _cast_rounding,
     },
 )
 """What is rounded where, as lines."""

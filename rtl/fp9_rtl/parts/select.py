@@ -7,7 +7,7 @@ import operator
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Module, Mux, Value
 
 _Choice = TypeVar("_Choice")
 
@@ -18,6 +18,11 @@ def switch(m: Module, select: Value, choices: Sequence[_Choice]) -> Iterator[_Ch
         for index, choice in enumerate(choices):
             with m.Default() if index == len(choices) - 1 else m.Case(index):
                 yield choice
+
+
+def at_most(select: Value, last: int) -> Value:
+    """A select port's value, or the last choice where it is beyond that."""
+    return select if last >= (1 << len(select)) - 1 else Mux(select > last, last, select)
 
 
 def any_of(values: Iterable[Value]) -> Value:

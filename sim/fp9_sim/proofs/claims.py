@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import fp9_rtl
 from fp9.engines import ENGINES
-from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Mul, Quantiser, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Mul, MultiFpu, Quantiser, Unit, Upcast
 from fp9.units.hooks import Hook
 from fp9_rtl.sums.gating import holds
 from fp9_sim.netlists.graphs.function import function
@@ -262,6 +262,7 @@ claims_of: Hook[[], list[Claim]] = Hook(
         Mul: _product_claims,
         Dot: _sum_claims,
         Fpu: _fpu_claims,
+        MultiFpu: lambda unit: _only_handshake(unit, "operands of any offered format"),
     },
 )
 """The claims about a unit. Raises ValueError for a kind of unit about which there are none."""

@@ -1,0 +1,260 @@
+"""Golden results of a `MultiFpu`: exact sums rounded to odd in float64, then rounded once to the result's format.
+
+float64 holds every product of two operands exactly. A sum of a product and an addend is rounded to odd, from its
+rounded value and the error of that (Knuth's TwoSum). A result has at most 24 significand bits, so that rounding it
+again gives what one rounding of the exact sum gives (Boldo and Melquiond, IEEE ToC 2008).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fp9.casts.arrays import decode_to, encode_numbers
+from fp9.formats import FixedFormat, Specials
+from fp9.golden.selects import chosen, places
+from fp9.rounding import Flags, Hybrid
+from fp9.units.multi_fpu import (
+    EXTREMA,
+    NARROW_BITS,
+    SIGN_INJECTIONS,
+    SIGNALING,
+    MultiFpu,
+    MultiFpuOp,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fp9.golden.selects import Where
+    from fp9.units import Columns
+
+    Results = dict[str, NDArray[Any]]
+    Bools = NDArray[np.bool_]
+    Codes = NDArray[np.uint32]
+
+_Op = MultiFpuOp
+_LANE_MASK = (1 << NARROW_BITS) - 1
+_ROUNDED = (_Op.FMADD, _Op.FMSUB, _Op.FNMSUB, _Op.FNMADD, _Op.ADD, _Op.SUB, _Op.MUL, _Op.CONVERT)
+"""Operations whose exact result is rounded."""
+
+
+class Operand(NamedTuple):
+    """Operands, each of its own format: codes, numbers, which are signalling NaN, and facts of the formats; (n,) each.
+
+    `nan_code` is the canonical NaN, `one_zero` and `one_nan` say that zero and NaN have no sign, `normal` is the
+    smallest magnitude that is not subnormal.
+    """
+
+    codes: Codes
+    numbers: NDArray[np.float64]
+    signaling: Bools
+    sign: Codes
+    nan_code: Codes
+    one_zero: Bools
+    one_nan: Bools
+    normal: NDArray[np.float64]
+
+    @property
+    def nan(self) -> Bools:
+        return np.isnan(self.numbers)
+
+    def at(self, here: Where) -> Operand:
+        """The operands of some operations."""
+        return Operand._make(column[here] for column in self)
+
+
+def multi_fpu(unit: MultiFpu, inputs: Columns) -> Results:
+    """Golden results of a `MultiFpu`."""
+    result, flags = _scalar(unit, inputs)
+    if unit.lanes > 1:
+        here = inputs["vector"] != 0
+        result[here], flags[here] = _vector(unit, {name: column[here] for name, column in inputs.items()})
+    results: Results = {"result": result}
+    if unit.flags:
+        results["flags"] = flags
+    return results | ({"result_tag": inputs["tag"]} if unit.tag else {})
+
+
+def _vector(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
+    """One operation in each lane; the flags of all."""
+    result, flags = np.zeros(len(inputs["a"]), np.uint32), np.zeros(len(inputs["a"]), np.uint8)
+    for lane in range(unit.lanes):
+        codes = {name: inputs[name] >> NARROW_BITS * lane & _LANE_MASK for name in unit.operands}
+        part, raised = _scalar(unit.lane_unit, {**inputs, **codes})
+        result |= (part & np.uint32(_LANE_MASK)) << np.uint32(NARROW_BITS * lane)
+        flags |= raised
+    return result, flags
+
+
+def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
+    """Codes and flags of one operation on the whole word."""
+    count = len(inputs["a"])
+    op = np.broadcast_to(chosen(inputs, "op", len(unit.operations)), count)
+    formats = {
+        name: np.broadcast_to(chosen(inputs, unit.format_port(name), len(unit.formats)), count)
+        for name in (*unit.operands, "result")
+    }
+    keeps_format = _isin(unit, op, *SIGN_INJECTIONS, *EXTREMA)
+    for name in ("c", "result"):
+        if name in formats:
+            formats[name] = np.where(keeps_format, formats["a"], formats[name])
+    operands = {name: _operand(unit, inputs[name], formats[name]) for name in unit.operands}
+    rounding = np.broadcast_to(chosen(inputs, "rounding", len(unit.roundings)), count)
+    overflow = np.broadcast_to(chosen(inputs, "overflow", len(unit.overflow)), count)
+    codes, flags, exact = np.zeros(count, np.uint32), np.zeros(count, np.uint8), np.zeros(count)
+    minus = np.array([mode.cancels_to_minus for mode in unit.roundings])[rounding]
+    for index, here in places(op):
+        some = {name: operand.at(here) for name, operand in operands.items()}
+        codes[here], flags[here], exact[here] = _operation(unit.operations[index], some, minus[here])
+    rounded = _isin(unit, op, *_ROUNDED)
+    choice = np.where(rounded, (formats["result"] * len(unit.roundings) + rounding) * len(unit.overflow) + overflow, -1)
+    for value in np.unique(choice[rounded]):
+        here = choice == value
+        rest, policy = divmod(int(value), len(unit.overflow))
+        fmt, mode = divmod(rest, len(unit.roundings))
+        cast = unit.policy(unit.formats[fmt], unit.roundings[mode], unit.overflow[policy])
+        codes[here], raised = encode_numbers(exact[here], unit.formats[fmt], cast, Hybrid(), flags=True)
+        flags[here] = np.where(flags[here], flags[here], raised)
+    if unit.nan_boxing:
+        above = np.array([(1 << unit.word) - (1 << fmt.bits) for fmt in unit.formats], np.uint32)[formats["result"]]
+        codes |= np.where(rounded | keeps_format, above, np.uint32(0))
+    return codes, flags
+
+
+def _isin(unit: MultiFpu, op: NDArray[Any], *some: MultiFpuOp) -> Bools:
+    """Where an operation is one of some."""
+    found: Bools = np.array([each in some for each in unit.operations])[op]
+    return found
+
+
+def _operation(
+    op: MultiFpuOp, operands: dict[str, Operand], minus: Bools
+) -> tuple[Codes | int, NDArray[Any] | int, NDArray[np.float64] | int]:
+    """Codes, flags but for those of the rounding, and what is left to round."""
+    a = operands["a"]
+    if op in _ROUNDED:
+        exact, invalid = _summed(op, operands, minus)
+        return 0, np.where(invalid, Flags.INVALID, 0), exact
+    if op is _Op.CLASSIFY:
+        return _classified(a), 0, 0
+    if op in SIGN_INJECTIONS:
+        return _injected(op, a, operands["c"]), 0, 0
+    codes, flags = (_extremum if op in EXTREMA else _compared)(op, a, operands["c"])
+    return codes, flags, 0
+
+
+def _operand(unit: MultiFpu, column: NDArray[Any], formats: NDArray[Any]) -> Operand:
+    """What the codes of a port stand for, format by format."""
+    count, words = len(column), column.astype(np.uint32)
+    codes, numbers, signaling = words.copy(), np.zeros(count), np.zeros(count, np.bool_)
+    for index in np.unique(formats):
+        fmt, here = unit.formats[index], formats == index
+        mask = np.uint32((1 << fmt.bits) - 1)
+        mine = words[here] & mask
+        if unit.nan_boxing:
+            boxed = words[here] | mask == (1 << unit.word) - 1
+            mine = np.where(boxed, mine, np.uint32(fmt.nan_code(False) or 0))
+        codes[here], numbers[here] = mine, decode_to(mine.astype(fmt.dtype), fmt, np.float64)
+        if isinstance(fmt, FixedFormat) and fmt.specials is Specials.IEEE:
+            signaling[here] = np.isnan(numbers[here]) & (mine & np.uint32(1 << fmt.fraction_bits - 1) == 0)
+    facts = [
+        np.array([1 << fmt.bits - 1 for fmt in unit.formats], np.uint32),
+        np.array([fmt.nan_code(False) or 0 for fmt in unit.formats], np.uint32),
+        np.array([not fmt.signed_zero for fmt in unit.formats]),
+        np.array([fmt.nan_code(True) == fmt.nan_code(False) for fmt in unit.formats]),
+        np.array([2.0**fmt.min_normal_exponent for fmt in unit.formats]),
+    ]
+    return Operand(codes, numbers, signaling, *(fact[formats] for fact in facts))
+
+
+# --- sums -----------------------------------------------------------------------------------------------------------
+
+_NEGATED_PRODUCT = (_Op.FNMSUB, _Op.FNMADD)
+_NEGATED_ADDEND = (_Op.FMSUB, _Op.FNMADD, _Op.SUB)
+
+
+def _summed(
+    op: MultiFpuOp, operands: dict[str, Operand], minus: Bools
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The exact result, rounded to odd, and whether the operation is invalid."""
+    a = operands["a"]
+    read, product = [a], a.numbers
+    invalid = np.zeros(len(product), np.bool_)
+    with np.errstate(invalid="ignore"):
+        if op not in (_Op.ADD, _Op.SUB, _Op.CONVERT):
+            b = operands["b"]
+            read.append(b)
+            product = a.numbers * b.numbers
+            invalid = np.isnan(product) & ~(a.nan | b.nan)
+        if op in _NEGATED_PRODUCT:
+            product = -product
+        total = product
+        if op not in (_Op.MUL, _Op.CONVERT):
+            c = operands["c"]
+            read.append(c)
+            addend = -c.numbers if op in _NEGATED_ADDEND else c.numbers
+            total = _odd_sum(product, addend, minus)
+            invalid |= np.isnan(total) & ~(np.isnan(product) | c.nan)
+    return total, invalid | np.logical_or.reduce([operand.signaling for operand in read])
+
+
+def _odd_sum(x: NDArray[np.float64], y: NDArray[np.float64], minus: Bools) -> NDArray[np.float64]:
+    """x + y rounded to odd; `minus`: a sum of 0 by cancellation is -0."""
+    total = x + y
+    part = total - x
+    error = (x - (total - part)) + (y - part)
+    inexact = np.isfinite(total) & (error != 0)
+    bits = total.view(np.int64)
+    odd = (bits - ((error < 0) != (total < 0))) | 1
+    total = np.where(inexact, odd, bits).view(np.float64)
+    both_positive = ~(np.signbit(x) | np.signbit(y)) & (x == 0) & (y == 0)
+    return np.where(minus & (total == 0) & ~both_positive, -0.0, total)
+
+
+# --- signs, order, classes ------------------------------------------------------------------------------------------
+
+
+def _injected(op: MultiFpuOp, a: Operand, c: Operand) -> Codes:
+    """Codes of a with another sign; zeros and NaN without a sign keep their codes."""
+    bits = c.codes & c.sign
+    if op is _Op.SGNJN:
+        bits = bits ^ a.sign
+    if op is _Op.SGNJX:
+        bits = bits ^ (a.codes & a.sign)
+    return _without_needless_sign(a, (a.codes & ~a.sign) | bits)
+
+
+def _without_needless_sign(x: Operand, codes: Codes) -> Codes:
+    """Codes; where zero or NaN has no sign, that which the encoder writes."""
+    codes = np.where(x.one_zero & (x.numbers == 0), np.uint32(0), codes)
+    return np.where(x.one_nan & x.nan, x.nan_code, codes)
+
+
+def _extremum(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np.uint8]]:
+    """The smaller or larger number; a NaN loses to a number, and -0 is less than +0."""
+    before = (a.numbers < c.numbers) | ((a.numbers == c.numbers) & np.signbit(a.numbers))
+    takes_a = ~a.nan & (c.nan | (before if op is _Op.MIN else ~before))
+    codes = np.where(takes_a, _without_needless_sign(a, a.codes), _without_needless_sign(c, c.codes))
+    codes = np.where(a.nan & c.nan, a.nan_code, codes)
+    return codes, np.where(a.signaling | c.signaling, Flags.INVALID, 0).astype(np.uint8)
+
+
+def _compared(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np.uint8]]:
+    """Truth values, false where an operand is NaN."""
+    if op in (_Op.EQ, _Op.EQ_SIGNALING):
+        truth = a.numbers == c.numbers
+    else:
+        truth = a.numbers < c.numbers if op in (_Op.LT, _Op.LT_QUIET) else a.numbers <= c.numbers
+    invalid = a.nan | c.nan if op in SIGNALING else a.signaling | c.signaling
+    return truth.astype(np.uint32), np.where(invalid, Flags.INVALID, 0).astype(np.uint8)
+
+
+def _classified(a: Operand) -> Codes:
+    """Class masks of RISC-V: -inf, -normal, -subnormal, -0, +0, +subnormal, +normal, +inf, signalling, quiet NaN."""
+    magnitude = np.abs(a.numbers)
+    rank = np.select([magnitude == 0, magnitude < a.normal, np.isinf(magnitude)], [0, 1, 3], 2)
+    place = np.where(np.signbit(a.numbers), 3 - rank, 4 + rank)
+    place = np.where(a.nan, np.where(a.signaling, 8, 9), place)
+    return np.uint32(1) << place.astype(np.uint32)

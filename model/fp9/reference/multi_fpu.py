@@ -1,0 +1,169 @@
+"""Results of a `MultiFpu` in exact fractions, operation by operation, as IEEE 754-2019 and RISC-V word them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fp9.formats import FixedFormat, Kind, Specials, pow2
+from fp9.oracle import casts
+from fp9.oracle.casts import Exact
+from fp9.oracle.terms import product, total
+from fp9.reference.choices import Row, chosen
+from fp9.rounding import Flags
+from fp9.units.multi_fpu import MultiFpuOp as Op
+
+if TYPE_CHECKING:
+    from fp9.formats import Format
+    from fp9.units.multi_fpu import MultiFpu
+
+_LANE = 8
+_LANE_MASK = 0xFF
+
+_SIGNS = {  # of the product and of the addend
+    Op.FMADD: (False, False),
+    Op.FMSUB: (False, True),
+    Op.FNMSUB: (True, False),
+    Op.FNMADD: (True, True),
+    Op.ADD: (False, False),
+    Op.SUB: (False, True),
+}
+
+
+def multi_fpu(unit: MultiFpu, rows: Iterable[Row]) -> Iterator[Row]:
+    """Result, flags and tag of each operation."""
+    for row in rows:
+        vector = unit.lanes > 1 and bool(row["vector"])
+        code, flags = _lanes(unit, row) if vector else _compute(unit, row)
+        values = {"result": code, "flags": int(flags), "result_tag": row.get("tag", 0)}
+        yield {port.name: values[port.name] for port in unit.outputs}
+
+
+def _lanes(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
+    result, flags = 0, Flags(0)
+    for shift in range(0, unit.word, _LANE):
+        bytes_ = {name: row[name] >> shift & _LANE_MASK for name in "abc" if name in row}
+        code, raised = _compute(unit.lane_unit, row | bytes_)
+        result, flags = result | (code & _LANE_MASK) << shift, flags | raised
+    return result, flags
+
+
+class _Number:
+    """An operand: its format, its code without bits above, what it stands for."""
+
+    def __init__(self, unit: MultiFpu, code: int, fmt: Format) -> None:
+        self.fmt, ones = fmt, (1 << fmt.bits) - 1
+        unboxed = unit.nan_boxing and code | ones != (1 << unit.word) - 1
+        self.code = fmt.nan_code(False) or 0 if unboxed else code & ones
+        self.exact = casts.decode(self.code, fmt)
+
+    @property
+    def is_nan(self) -> bool:
+        return self.exact.kind is Kind.NAN
+
+    @property
+    def signals(self) -> bool:
+        """Whether it is a signalling NaN: its payload's first bit is 0."""
+        has_payload = isinstance(self.fmt, FixedFormat) and self.fmt.specials is Specials.IEEE
+        return self.is_nan and has_payload and self.exact.magnitude * 2 < 1
+
+    @property
+    def order(self) -> tuple[int, object, bool]:
+        """Numbers in ascending order, -0 before +0."""
+        infinite = self.exact.kind is Kind.INF
+        side = (-1 if self.exact.negative else 1) if infinite else 0
+        return side, 0 if infinite else self.exact.value, not self.exact.negative
+
+
+def _compute(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
+    op: Op = chosen(unit.operations, row, "op")
+    in_format_of_a = op in (Op.SGNJ, Op.SGNJN, Op.SGNJX, Op.MIN, Op.MAX)
+    formats = {name: chosen(unit.formats, row, unit.format_port(name)) for name in ("a", "b", "c", "result")}
+    if in_format_of_a:
+        formats["c"] = formats["result"] = formats["a"]
+    x = {name: _Number(unit, row[name], formats[name]) for name in "abc" if name in row}
+    if op in _SIGNS or op in (Op.MUL, Op.CONVERT):
+        code, flags = _arithmetic(unit, row, op, x, formats["result"])
+    elif op is Op.CLASSIFY:
+        return 1 << _class_of(x["a"]), Flags(0)
+    elif in_format_of_a:
+        chosen_by = _extremum if op in (Op.MIN, Op.MAX) else _with_sign
+        code, flags = chosen_by(op, x["a"], x["c"])
+    else:
+        return _truth(op, x["a"], x["c"])
+    boxes = (1 << unit.word) - (1 << formats["result"].bits) if unit.nan_boxing else 0
+    return code | boxes, flags
+
+
+def _arithmetic(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result: Format) -> tuple[int, Flags]:
+    """The exact value, rounded once. 0 x infinity is invalid beside a quiet NaN, too (RISC-V, F extension)."""
+    rounding = chosen(unit.roundings, row, "rounding")
+    policy = unit.policy(result, rounding, chosen(unit.overflow, row, "overflow"))
+    read, value = [x["a"]], x["a"].exact
+    if op not in (Op.ADD, Op.SUB, Op.CONVERT):
+        read.append(x["b"])
+        value = product(value, x["b"].exact)
+    invalid = value.kind is Kind.NAN and not any(each.is_nan for each in read)
+    if op in _SIGNS:
+        of_product, of_addend = _SIGNS[op]
+        read.append(x["c"])
+        terms = [_negated(value, of_product), _negated(x["c"].exact, of_addend)]
+        value = total(terms, rounding)
+        invalid |= value.kind is Kind.NAN and all(term.kind is not Kind.NAN for term in terms)
+    invalid |= any(each.signals for each in read)
+    code, flags = casts.encode(Exact(Kind.NAN) if value.kind is Kind.NAN else value, result, policy)
+    return code, Flags.INVALID if invalid else flags
+
+
+def _negated(value: Exact, negate: bool) -> Exact:
+    return replace(value, negative=value.negative ^ negate)
+
+
+def _with_sign(op: Op, a: _Number, c: _Number) -> tuple[int, Flags]:
+    """The code of a with a sign bit; what has one code without a sign in its format has that."""
+    sign = 1 << (a.fmt.bits - 1)
+    if a.exact.kind is Kind.ZERO and not a.fmt.signed_zero:
+        return 0, Flags(0)
+    nan = a.fmt.nan_code(False)
+    if a.is_nan and nan is not None and a.fmt.nan_code(True) == nan:
+        return nan, Flags(0)
+    bit = {Op.SGNJ: c.code, Op.SGNJN: ~c.code, Op.SGNJX: a.code ^ c.code}[op] & sign
+    return a.code & (sign - 1) | bit, Flags(0)
+
+
+def _extremum(op: Op, a: _Number, c: _Number) -> tuple[int, Flags]:
+    numbers = [x for x in (a, c) if not x.is_nan]
+    flags = Flags.INVALID if a.signals or c.signals else Flags(0)
+    if not numbers:
+        return a.fmt.nan_code(False) or 0, flags
+    found = sorted(numbers, key=lambda x: x.order)[0 if op is Op.MIN else -1]
+    unsigned_zero = found.exact.kind is Kind.ZERO and not found.fmt.signed_zero
+    return 0 if unsigned_zero else found.code, flags
+
+
+def _truth(op: Op, a: _Number, c: _Number) -> tuple[int, Flags]:
+    nan = a.is_nan or c.is_nan
+    loud = nan and op in (Op.LT, Op.LE, Op.EQ_SIGNALING)
+    flags = Flags.INVALID if loud or a.signals or c.signals else Flags(0)
+    if nan:
+        return 0, flags
+    less, equal = a.order[:2] < c.order[:2], a.order[:2] == c.order[:2]
+    if op in (Op.EQ, Op.EQ_SIGNALING):
+        return int(equal), flags
+    return int(less or (equal and op in (Op.LE, Op.LE_QUIET))), flags
+
+
+def _class_of(a: _Number) -> int:
+    """The bit of a class mask (RISC-V, FCLASS)."""
+    x = a.exact
+    match x.kind:
+        case Kind.NAN:
+            return 8 if a.signals else 9
+        case Kind.INF:
+            away = 3
+        case Kind.ZERO:
+            away = 0
+        case _:
+            away = 2 if x.magnitude >= pow2(a.fmt.min_normal_exponent) else 1
+    return 3 - away if x.negative else 4 + away

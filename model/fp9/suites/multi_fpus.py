@@ -1,0 +1,160 @@
+"""Corner and random operations of a `multi_fpu`: results beside every boundary of their format, cancellations, classes.
+
+Operations come in blocks that share the operation and the formats, so that each operation meets many combinations of
+formats. In a block the last operand that is read is chosen to lead the exact result to a code of the result's format,
+to the midpoint behind it, or just beside one of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.arrays import decode_to, encode
+from fp9.formats import FixedFormat, Format
+from fp9.suites.columns import Inputs, classes, concatenated, drawn_port, walking_codes
+from fp9.units import MultiFpu, MultiFpuOp
+from fp9.units.multi_fpu import NARROW_BITS, PRODUCTS, SINGLES
+
+BLOCKS = 40
+"""Combinations of formats that an operation meets in the corner suite."""
+
+ROWS = 24
+"""Operations of a block."""
+
+_ROUNDED = (*PRODUCTS, MultiFpuOp.ADD, MultiFpuOp.SUB, MultiFpuOp.CONVERT)
+_SHARE_UNBOXED = 1 / 16
+_BESIDE = np.array([0.0, 2.0**-30, -(2.0**-30), 0.25, -0.25])
+"""Distances from a code or a midpoint, in units of the distance of two codes."""
+
+
+def multi_corner(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
+    """Columns of the corner suite."""
+    whole = concatenated([*_blocks(unit, rng, BLOCKS, ROWS)])
+    if unit.lanes == 1:
+        return whole
+    return concatenated([whole | {"vector": np.zeros_like(whole["vector"])}, _in_lanes(unit, rng)])
+
+
+def multi_random(unit: MultiFpu, count: int, rng: np.random.Generator) -> Inputs:
+    """Drawn operations, half of them of the corner suite's kind."""
+    drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
+    corner = multi_corner(unit, rng)
+    rows = rng.integers(0, len(corner["a"]), count)
+    taken = rng.random(count) < 0.5
+    return {name: np.where(taken, corner[name][rows], column) for name, column in drawn.items()}
+
+
+def _in_lanes(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
+    """Operations of the lanes: each lane has the operands of another one of a block."""
+    lane = concatenated([*_blocks(unit.lane_unit, rng, BLOCKS, ROWS)])
+    count = len(lane["a"])
+    columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
+    columns |= {name: column for name, column in lane.items() if name in columns}
+    columns["vector"] = np.ones(count, np.uint32)
+    for name in unit.operands:
+        rolled = [np.roll(lane[name], number).astype(np.uint32) << NARROW_BITS * number for number in range(unit.lanes)]
+        columns[name] = functools.reduce(np.bitwise_or, rolled)
+    return columns
+
+
+def _blocks(unit: MultiFpu, rng: np.random.Generator, blocks: int, rows: int) -> Iterator[Inputs]:
+    """Blocks of every operation, each of another combination of the formats that it reads and writes."""
+    names = (*unit.operands, "result")
+    ports = list(dict.fromkeys(unit.format_port(name) for name in names))
+    combinations = list(itertools.product(range(len(unit.formats)), repeat=len(ports)))
+    for index, op in enumerate(unit.operations):
+        order = rng.permutation(len(combinations))[:blocks]
+        for combination in (combinations[place] for place in order):
+            selects = dict(zip(ports, combination, strict=True))
+            formats = {name: unit.formats[selects[unit.format_port(name)]] for name in names}
+            columns = {port.name: drawn_port(port, rows, rng) for port in unit.inputs}
+            columns |= {name: np.full(rows, value, np.uint32) for name, value in selects.items() if name in columns}
+            if "op" in columns:
+                columns["op"] = np.full(rows, index, np.uint32)
+            yield columns | _boxed(unit, formats, _operands(unit, op, formats, rows, rng), rng)
+
+
+def _operands(
+    unit: MultiFpu, op: MultiFpuOp, formats: dict[str, Format], rows: int, rng: np.random.Generator
+) -> dict[str, NDArray[np.uint32]]:
+    codes = {name: rng.choice(_pool(formats[name]), rows).astype(np.uint32) for name in unit.operands}
+    chosen = np.arange(rows) % 4 != 0
+    if op in _ROUNDED:
+        last = "a" if op is MultiFpuOp.CONVERT else "b" if op is MultiFpuOp.MUL else "c"
+        led = encode(_leading(op, formats, codes, last, rng), formats[last], "rne")
+        codes[last] = np.where(chosen, led, codes[last]).astype(np.uint32)
+    elif op not in SINGLES:
+        fmt = formats["a"] if op.value.startswith(("sgnj", "min", "max")) else formats["c"]
+        same = encode(decode_to(codes["a"].astype(formats["a"].dtype), formats["a"], np.float64), fmt, "rne")
+        moved = same.astype(np.int64) + rng.integers(-1, 2, rows) ^ rng.choice([0, 1 << fmt.bits - 1], rows)
+        codes["c"] = np.where(chosen, moved & ((1 << fmt.bits) - 1), codes["c"]).astype(np.uint32)
+    return codes
+
+
+def _leading(
+    op: MultiFpuOp,
+    formats: dict[str, Format],
+    codes: dict[str, NDArray[np.uint32]],
+    last: str,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Numbers of the last operand with which the exact result is one of `_BESIDE` a code of the result, or 0."""
+    result, rows = formats["result"], len(codes["a"])
+    numbers = {
+        name: decode_to(code.astype(formats[name].dtype), formats[name], np.float64) for name, code in codes.items()
+    }
+    with np.errstate(all="ignore"):
+        wanted = _wanted(result, rows, rng)
+        if last == "a":
+            return wanted
+        if last == "b":
+            return np.asarray(wanted / numbers["a"])
+        product = numbers["a"] * numbers["b"] if op in PRODUCTS else numbers["a"]
+        if op in (MultiFpuOp.FNMSUB, MultiFpuOp.FNMADD):
+            product = -product
+        wanted = np.where(rng.random(rows) < 1 / 4, 0.0, wanted)
+        addend: NDArray[np.float64] = wanted - product
+        return -addend if op in (MultiFpuOp.FMSUB, MultiFpuOp.FNMADD, MultiFpuOp.SUB) else addend
+
+
+def _wanted(result: Format, rows: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Numbers on and beside the codes of a format and the midpoints between two."""
+    codes = rng.choice(_pool(result), rows).astype(np.int64)
+    here, there = (
+        decode_to((code & ((1 << result.bits) - 1)).astype(result.dtype), result, np.float64)
+        for code in (codes, codes ^ 1)
+    )
+    distance = there - here
+    middle = rng.choice([0.0, 0.5, 1.0], rows)
+    beside = rng.choice(_BESIDE, rows)
+    wanted = here + distance * (middle + beside)
+    return np.where(np.isfinite(wanted), wanted, result.max * rng.choice([1.0, 1.03, 2.0], rows))
+
+
+@functools.lru_cache(maxsize=64)
+def _pool(fmt: Format) -> NDArray[np.uint32]:
+    """Codes to choose from, those of `classes` as often as all others."""
+    telling = np.array(classes(fmt), np.uint32)
+    if isinstance(fmt, FixedFormat) and fmt.bits > NARROW_BITS:
+        others = walking_codes(fmt).astype(np.uint32)
+    else:
+        others = np.arange(1 << fmt.bits, dtype=np.uint32)
+    return np.concatenate([others, np.resize(telling, len(others) // 2)])
+
+
+def _boxed(
+    unit: MultiFpu, formats: dict[str, Format], codes: dict[str, NDArray[np.uint32]], rng: np.random.Generator
+) -> Inputs:
+    """Codes with ones above them, or with drawn bits: in all of them, or in some where the unit boxes."""
+    columns = {}
+    for name, column in codes.items():
+        above = (1 << unit.word) - (1 << formats[name].bits)
+        drawn = rng.integers(0, 1 << unit.word, len(column), dtype=np.uint64) & above
+        boxed = unit.nan_boxing & (rng.random(len(column)) >= _SHARE_UNBOXED)
+        columns[name] = (column | np.where(boxed, above, drawn)).astype(np.uint32)
+    return columns

@@ -1,0 +1,283 @@
+"""The multi-format floating-point unit: `multi_fpu`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+from typing import ClassVar
+
+from fp9.engines import check_exponents
+from fp9.formats import FixedFormat, Format, HiFloat8, Specials
+from fp9.policy import CastPolicy
+from fp9.rounding import NanSign, Overflow, Rounding
+from fp9.units.base import FLAGS_PORT, Port, Unit, check_offers, check_shared, format_tuple, select_width, value_words
+from fp9.units.cast import Cast
+from fp9.units.clocking import OMIT_IF_DEFAULT
+
+NARROW_BITS = 8
+"""Width of a narrow format, and of a lane."""
+
+CLASS_BITS = 10
+"""Bits of a class mask (RISC-V unprivileged specification, FCLASS)."""
+
+
+class FpuGroup(Enum):
+    """A group of operations, which a specification includes or leaves out."""
+
+    ADDMUL = "addmul"
+    """fused multiply-add in four signs, addition, subtraction, multiplication"""
+    CONV = "conv"
+    """conversion of every format to every other"""
+    NONCOMP = "noncomp"
+    """sign injection, minimum, maximum, comparison, classification"""
+
+
+class MultiFpuOp(Enum):
+    """What a `multi_fpu` computes; the value is the name on the port `op`."""
+
+    FMADD = "fmadd"
+    """result = round(a * b + c)"""
+    FMSUB = "fmsub"
+    """result = round(a * b - c)"""
+    FNMSUB = "fnmsub"
+    """result = round(-(a * b) + c)"""
+    FNMADD = "fnmadd"
+    """result = round(-(a * b) - c)"""
+    ADD = "add"
+    """result = round(a + c)"""
+    SUB = "sub"
+    """result = round(a - c)"""
+    MUL = "mul"
+    """result = round(a * b)"""
+    CONVERT = "convert"
+    """result = round(a)"""
+    SGNJ = "sgnj"
+    """result = a with the sign of c"""
+    SGNJN = "sgnjn"
+    """result = a with the inverted sign of c"""
+    SGNJX = "sgnjx"
+    """result = a with the exclusive OR of both signs"""
+    MIN = "min"
+    """result = minimumNumber(a, c), IEEE 754-2019 section 9.6"""
+    MAX = "max"
+    """result = maximumNumber(a, c), IEEE 754-2019 section 9.6"""
+    EQ = "eq"
+    """result = 1 where a = c, else 0; quiet"""
+    LT = "lt"
+    """result = 1 where a < c, else 0; signals a NaN"""
+    LE = "le"
+    """result = 1 where a <= c, else 0; signals a NaN"""
+    EQ_SIGNALING = "eq_signaling"
+    """as `eq`, but signals a NaN"""
+    LT_QUIET = "lt_quiet"
+    """as `lt`, but quiet"""
+    LE_QUIET = "le_quiet"
+    """as `le`, but quiet"""
+    CLASSIFY = "classify"
+    """result = the class mask of a (RISC-V FCLASS)"""
+
+
+_O = MultiFpuOp
+
+SIGN_INJECTIONS = (_O.SGNJ, _O.SGNJN, _O.SGNJX)
+EXTREMA = (_O.MIN, _O.MAX)
+COMPARISONS = (_O.EQ, _O.LT, _O.LE, _O.EQ_SIGNALING, _O.LT_QUIET, _O.LE_QUIET)
+SIGNALING = (_O.LT, _O.LE, _O.EQ_SIGNALING)
+"""Comparisons that raise `invalid` for every NaN; the others do for signalling NaN alone."""
+PRODUCTS = (_O.FMADD, _O.FMSUB, _O.FNMSUB, _O.FNMADD, _O.MUL)
+"""Operations that read b."""
+SINGLES = (_O.MUL, _O.CONVERT, _O.CLASSIFY)
+"""Operations that do not read c."""
+
+GROUPS: dict[FpuGroup, tuple[MultiFpuOp, ...]] = {
+    FpuGroup.ADDMUL: (_O.FMADD, _O.FMSUB, _O.FNMSUB, _O.FNMADD, _O.ADD, _O.SUB, _O.MUL),
+    FpuGroup.CONV: (_O.CONVERT,),
+    FpuGroup.NONCOMP: (*SIGN_INJECTIONS, *EXTREMA, *COMPARISONS, _O.CLASSIFY),
+}
+"""The operations of each group, in the order of their numbers."""
+
+
+class ResultCast(Cast):
+    """The cast of an exact sum to every format of results; no unit of its own."""
+
+    def _check_targets(self) -> None:
+        """Every format with a NaN can be a result."""
+
+
+@dataclass(frozen=True)
+class MultiFpu(Unit):
+    """Arithmetic, conversions and comparisons on operands of any offered formats, through one datapath.
+
+    Every operation rounds once. a, b and c are read in the formats that `a_format`, `b_format` and `c_format` select,
+    the result is written in that of `result_format`. Without `mixed`, `source_format` holds for a and b, and
+    `result_format` for c and the result. Sign injection, minimum and maximum read c in the format of a, which is also
+    that of their result. A code stands in the low bits of its port; a result's upper bits are 0.
+
+    `overflow` lists the policies that `overflow` selects for 8-bit results; wider results overflow as IEEE 754-2019
+    section 7.4 says. NaN results are canonical and positive. In formats with the special codes of IEEE 754, NaN whose
+    first fraction bit is 0 are signalling.
+
+    With `lanes`, the port `vector` selects between one operation on the whole word and one operation in each of so
+    many 8-bit lanes; flags are then those of all lanes together, and selects beyond the 8-bit formats mean the last.
+    With `nan_boxing` a code narrower than the word counts as NaN unless all bits above it are 1, as they are in
+    results (RISC-V unprivileged specification, NaN boxing of narrower values). `tag` bits pass from input to output.
+    """
+
+    kind: ClassVar[str] = "multi_fpu"
+    name: str
+    formats: tuple[Format, ...]
+    groups: tuple[FpuGroup, ...] = tuple(FpuGroup)
+    roundings: tuple[Rounding, ...] = (Rounding.RNE, Rounding.RTZ, Rounding.RDN, Rounding.RUP, Rounding.RNA)
+    overflow: tuple[Overflow, ...] = (Overflow.SATURATE, Overflow.INF)
+    mixed: bool = True
+    flags: bool = True
+    stages: int = 0
+    lanes: int = field(default=1, metadata=OMIT_IF_DEFAULT)
+    nan_boxing: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
+    tag: int = field(default=0, metadata=OMIT_IF_DEFAULT)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "formats", format_tuple(self.name, "formats", self.formats))
+        for fmt in self.formats:
+            self._check_format(fmt)
+        check_offers(self.name, "groups", self.groups)
+        check_offers(self.name, "roundings", self.roundings)
+        check_offers(self.name, "overflow", self.overflow)
+        for mode in self.roundings:
+            if mode.needs_bits or mode.reads_source:
+                raise ValueError(
+                    f"{self.name}: roundings={mode.value} given, which takes further bits; give some of "
+                    f"{', '.join(other.value for other in Rounding if not other.needs_bits | other.reads_source)}"
+                )
+        for policy in self.overflow:
+            if policy not in _POLICIES:
+                offered = ", ".join(p.value for p in _POLICIES)
+                raise ValueError(f"{self.name}: overflow={policy.value} given; give some of {offered}")
+        if not 0 <= self.tag <= MAX_TAG:
+            raise ValueError(f"{self.name}: tag={self.tag} given; give 0 to {MAX_TAG} bits")
+        self._check_order()
+        self._check_lanes()
+        check_shared(self)
+
+    def _check_format(self, fmt: Format) -> None:
+        """ValueError for a format that cannot be an operand and a result."""
+        offered = isinstance(fmt, FixedFormat | HiFloat8) and fmt.has_nan and fmt.signed and not fmt.padding
+        narrow = fmt.bits == NARROW_BITS
+        wide = isinstance(fmt, FixedFormat) and fmt.bits >= 2 * NARROW_BITS and fmt.specials in _WIDE_SPECIALS
+        if not offered or not (narrow or wide):
+            raise ValueError(
+                f"{self.name}: formats={fmt.name} given; give 8-bit formats with a NaN, and fp16, bf16, dlfloat16 or "
+                "fp32"
+            )
+        check_exponents(f"{self.name}: formats=", fmt, "")
+
+    def _check_order(self) -> None:
+        """ValueError where a wide format stands before a narrow one: lanes select among the first formats."""
+        widths = [fmt.bits for fmt in self.formats]
+        if widths != sorted(widths):
+            raise ValueError(f"{self.name}: formats={value_words(self.formats)} given; name narrower formats first")
+
+    def _check_lanes(self) -> None:
+        if self.lanes != 1 and self.lanes * NARROW_BITS != self.word:
+            raise ValueError(
+                f"{self.name}: lanes={self.lanes} given for a word of {self.word} bits; give 1 or "
+                f"{self.word // NARROW_BITS}"
+            )
+        if self.lanes != 1 and not self.narrow:
+            raise ValueError(f"{self.name}: lanes={self.lanes} given without an 8-bit format; give one, or 1 lane")
+        if self.nan_boxing and self.lanes != 1:
+            raise ValueError(f"{self.name}: nan_boxing=true given with lanes={self.lanes}; give one of them")
+
+    @property
+    def word(self) -> int:
+        """Bits of an operand's port."""
+        return max(fmt.bits for fmt in self.formats)
+
+    @property
+    def narrow(self) -> tuple[Format, ...]:
+        """The formats of 8 bits."""
+        return tuple(fmt for fmt in self.formats if fmt.bits == NARROW_BITS)
+
+    @property
+    def operations(self) -> tuple[MultiFpuOp, ...]:
+        """The operations offered, in the order of their numbers."""
+        return tuple(op for group in FpuGroup if group in self.groups for op in GROUPS[group])
+
+    @cached_property
+    def lane_unit(self) -> MultiFpu:
+        """The unit that a lane is: the same operations on 8-bit formats alone."""
+        return MultiFpu(
+            f"{self.name}_lane", self.narrow, self.groups, self.roundings, self.overflow, self.mixed, self.flags
+        )
+
+    def format_port(self, operand: str) -> str:
+        """Name of the port that selects the format of a, b, c or the result."""
+        if self.mixed:
+            return f"{operand}_format"
+        return "source_format" if operand in "ab" else "result_format"
+
+    def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
+        """How results of a format round and overflow."""
+        narrow = target.bits == NARROW_BITS
+        return CastPolicy(rounding, overflow if narrow else Overflow.DIRECTED, nan_sign=NanSign.LOST)
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """Names of the operands that an operation reads."""
+        reads_b = any(op in PRODUCTS for op in self.operations)
+        reads_c = any(op not in SINGLES for op in self.operations)
+        return ("a", *("b" for _ in range(reads_b)), *("c" for _ in range(reads_c)))
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        docs = {"a": "first factor or only operand", "b": "second factor", "c": "addend or second operand"}
+        several = len(self.formats) > 1
+        ports = []
+        if len(self.operations) > 1:
+            names = tuple(op.value for op in self.operations)
+            ports.append(Port("op", select_width(len(names)), "operation", choices=names))
+        for name in self.operands:
+            select = self.format_port(name) if several else None
+            ports.append(Port(name, self.word, docs[name], self.formats, select))
+        if several:
+            choices = tuple(fmt.name for fmt in self.formats)
+            selects = dict.fromkeys(self.format_port(name) for name in (*self.operands, "result"))
+            ports += [Port(name, select_width(len(choices)), _SELECTS[name], choices=choices) for name in selects]
+        for name, doc, choices in (
+            ("rounding", "rounding", tuple(mode.value for mode in self.roundings)),
+            ("overflow", "overflow policy of 8-bit results", tuple(p.value for p in self.overflow if self.narrow)),
+        ):
+            if len(choices) > 1:
+                ports.append(Port(name, select_width(len(choices)), doc, choices=choices))
+        if self.lanes > 1:
+            ports.append(Port("vector", 1, "1 for an operation in each 8-bit lane"))
+        if self.tag:
+            ports.append(Port("tag", self.tag, "passed to the result's tag"))
+        return tuple(ports)
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        select = self.format_port("result") if len(self.formats) > 1 else None
+        result = Port("result", self.word, "the code in the result's format, a truth value, or a class mask")
+        if self.groups != (FpuGroup.NONCOMP,):
+            result = replace(result, formats=self.formats, select=select)
+        ports = [result, *(FLAGS_PORT for _ in range(self.flags))]
+        if self.tag:
+            ports.append(Port("result_tag", self.tag, "the operation's tag"))
+        return tuple(ports)
+
+
+MAX_TAG = 32
+"""Most bits of a tag."""
+
+_POLICIES = (Overflow.SATURATE, Overflow.INF, Overflow.DIRECTED)
+_WIDE_SPECIALS = (Specials.IEEE, Specials.MERGED)
+
+_SELECTS = {
+    "a_format": "format of a",
+    "b_format": "format of b",
+    "c_format": "format of c",
+    "source_format": "format of a and b",
+    "result_format": "format of the result",
+}

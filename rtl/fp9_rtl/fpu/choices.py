@@ -1,0 +1,32 @@
+"""What the select ports of a multi-format FPU choose: operations, and overflow policies by the result's width."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Const, Value
+from amaranth.lib import data
+
+from fp9.rounding import Overflow
+from fp9.units import MultiFpu, MultiFpuOp
+from fp9_rtl.parts.select import any_of
+
+_Op = MultiFpuOp
+
+ROUNDED = (_Op.FMADD, _Op.FMSUB, _Op.FNMSUB, _Op.FNMADD, _Op.ADD, _Op.SUB, _Op.MUL, _Op.CONVERT)
+"""Operations whose result is the rounded sum."""
+
+
+def is_operation(unit: MultiFpu, ports: data.View[data.StructLayout], *ops: MultiFpuOp) -> Value:
+    """Whether the operation is one of some; a value beyond the last means the last."""
+    offered = unit.operations
+    found = [index for index, op in enumerate(offered) if op in ops]
+    if len(found) in (0, len(offered)):
+        return Const(bool(found), 1)
+    last = len(offered) - 1
+    return any_of(ports.op >= last if index == last else ports.op == index for index in found)
+
+
+def overflows(unit: MultiFpu) -> tuple[Overflow, ...]:
+    """The encoder's policies: those of 8-bit results, then that of wider ones, if it is not among them."""
+    narrow = unit.overflow if unit.narrow else ()
+    wide = (Overflow.DIRECTED,) if len(unit.narrow) < len(unit.formats) else ()
+    return tuple(dict.fromkeys((*narrow, *wide)))

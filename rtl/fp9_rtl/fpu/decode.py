@@ -1,0 +1,110 @@
+"""The first step of a multi-format FPU: from ports to the factors and the addend of an exact sum.
+
+Every operation is a sum a * b + c: where it reads no b, b is 1, and where it reads no c, c is a zero with the sign of
+the product. A comparison, a minimum and a maximum look at a - c.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from fp9.rounding import Overflow
+from fp9.units import MultiFpu, MultiFpuOp
+from fp9.units.multi_fpu import COMPARISONS, EXTREMA, NARROW_BITS, PRODUCTS, SIGN_INJECTIONS, SINGLES
+from fp9_rtl.fpu.choices import is_operation, overflows
+from fp9_rtl.fpu.operand import Scale, unpack
+from fp9_rtl.fpu.others import Others, others_layout
+from fp9_rtl.parts.layouts import ports_layout
+from fp9_rtl.parts.select import switch
+from fp9_rtl.parts.step import Step, forward
+
+_Op = MultiFpuOp
+View: TypeAlias = "data.View[data.StructLayout]"
+
+_NEGATED_PRODUCT = (_Op.FNMSUB, _Op.FNMADD)
+_NEGATED_ADDEND = (_Op.FMSUB, _Op.FNMADD, _Op.SUB, *EXTREMA, *COMPARISONS)
+
+
+class DecodeMulti(Step):
+    """Factors, addend, choices of the rounding, and results that need none."""
+
+    name = "decode"
+
+    def __init__(self, unit: MultiFpu) -> None:
+        self._unit = unit
+        self._scale = Scale(unit.formats)
+        i = ports_layout(unit.inputs)
+        operand = self._scale.layout
+        o: dict[str, data.ShapeLike] = {"a": operand, "b": operand, "c": operand, "single": 1}
+        self._passed = [name for name in ("rounding", "tag") if name in i.members]
+        o |= {name: i[name].shape for name in self._passed}
+        if len(unit.formats) > 1:
+            o["target"] = i[unit.format_port("result")].shape
+        if len(overflows(unit)) > 1:
+            o["overflow"] = range(len(overflows(unit)))
+        super().__init__(i, data.StructLayout({**o, "others": others_layout(unit)}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        unit, o = self._unit, self.o
+        operands = {name: unpack(m, unit, name, self.i[name], self._select(name)) for name in unit.operands}
+        a = operands["a"]
+        c = operands.get("c", a)
+        m.d.comb += [o.a.eq(a), o.a.sign.eq(a.sign ^ self._is(*_NEGATED_PRODUCT))]
+        self._factor(m, operands)
+        self._addend(m, c)
+        forward(m, self.i, o, *self._passed)
+        if "target" in o.shape().members:
+            m.d.comb += o.target.eq(self.i[unit.format_port("result")])
+        if "overflow" in o.shape().members:
+            self._overflow(m)
+        if o.others.shape().members:
+            Others(m, unit, self.i, a, c, o.others).drive()
+        return m
+
+    def _is(self, *ops: MultiFpuOp) -> Value:
+        return is_operation(self._unit, self.i, *ops)
+
+    def _select(self, name: str) -> Value:
+        """The format of an operand; that of c is a's where the result is one of both."""
+        unit = self._unit
+        if len(unit.formats) == 1:
+            return Const(0, 0)
+        own = self.i[unit.format_port(name)]
+        if name != "c":
+            return own
+        return Mux(self._is(*SIGN_INJECTIONS, *EXTREMA), self.i[unit.format_port("a")], own)
+
+    def _factor(self, m: Module, operands: dict[str, View]) -> None:
+        one = Signal(self._scale.layout)
+        m.d.comb += [one.significand.eq(1 << self._scale.precision - 1), one.exponent.eq(self._scale.bias)]
+        b = operands.get("b", one)
+        m.d.comb += self.o.b.eq(Mux(self._is(*PRODUCTS), b.as_value(), one.as_value()))
+
+    def _addend(self, m: Module, c: View) -> None:
+        o, single = self.o, self._is(*SINGLES)
+        none = Signal(self._scale.layout, name="no_addend")
+        addend = Signal(self._scale.layout)
+        m.d.comb += [
+            none.zero.eq(1),
+            addend.eq(Mux(single, none.as_value(), c.as_value())),
+            o.c.eq(addend),
+            o.c.sign.eq(addend.sign ^ self._is(*_NEGATED_ADDEND)),
+            o.single.eq(single),
+        ]
+
+    def _overflow(self, m: Module) -> None:
+        """The chosen policy for 8-bit results; for wider ones that of IEEE 754."""
+        unit, policies = self._unit, overflows(self._unit)
+        wide, chosen = Signal(name="result_is_wide"), Signal(range(len(policies)))
+        result = self.i[unit.format_port("result")] if len(unit.formats) > 1 else Const(0, 0)
+        for fmt in switch(m, result, unit.formats):
+            m.d.comb += wide.eq(fmt.bits > NARROW_BITS)
+        own = self.i.overflow if "overflow" in self.i.shape().members else Const(0, 0)
+        for policy in switch(m, own, unit.overflow if unit.narrow else (Overflow.DIRECTED,)):
+            m.d.comb += chosen.eq(policies.index(policy))
+        last = policies.index(Overflow.DIRECTED) if Overflow.DIRECTED in policies else 0
+        m.d.comb += self.o.overflow.eq(Mux(wide, last, chosen))

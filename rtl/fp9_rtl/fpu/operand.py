@@ -1,0 +1,124 @@
+"""Operands of a multi-format FPU: a code of any offered format as sign, exponent and significand on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.lib import data
+
+from fp9.formats import FixedFormat, Format, Specials, floor_log2
+from fp9.units import MultiFpu
+from fp9.units.multi_fpu import NARROW_BITS
+from fp9_rtl.operands.addend import unpack_addend
+from fp9_rtl.operands.decode import OperandDecoder
+from fp9_rtl.parts.select import at_most, switch
+from fp9_rtl.parts.shifters import shift_left_normalising
+
+
+class Scale:
+    """The exponents and the precision that hold every operand of some formats.
+
+    Subnormal numbers are normalised, but for those of a wide format whose lowest place is below that of every result
+    and whose products of two subnormal numbers are below every operand: zeros before their first 1 then cost nothing.
+    """
+
+    def __init__(self, formats: Sequence[Format]) -> None:
+        self._formats = formats
+        self.precision = max(fmt.precision for fmt in formats)
+
+    def normalises(self, fmt: FixedFormat) -> bool:
+        """Whether the decoder shifts the subnormal numbers of a wide format."""
+        last_place = fmt.lowest_exponent - fmt.fraction_bits
+        places = [each.quantum(floor_log2(each.value_of(each.smallest_code))) for each in self._formats]
+        smallest = [floor_log2(each.value_of(each.smallest_code)) for each in self._formats]
+        return fmt.subnormals and (min(places) < last_place or min(smallest) < 2 * fmt.lowest_exponent)
+
+    @cached_property
+    def exponents(self) -> range:
+        """The exponents of all operands that are not zero."""
+        lowest, highest = zip(*(self._range(fmt) for fmt in self._formats), strict=True)
+        return range(min(lowest), max(highest) + 1)
+
+    def _range(self, fmt: Format) -> tuple[int, int]:
+        low, high = (floor_log2(fmt.value_of(code)) for code in (fmt.smallest_code, fmt.max_code))
+        if isinstance(fmt, FixedFormat) and fmt.bits > NARROW_BITS and not self.normalises(fmt):
+            return fmt.lowest_exponent, high
+        return low, high
+
+    @property
+    def bias(self) -> int:
+        """What is added to exponents, so that the lowest is 1."""
+        return 1 - self.exponents.start
+
+    @property
+    def field(self) -> range:
+        """Exponents with the bias, and 0."""
+        return range(self.exponents.stop + self.bias)
+
+    @property
+    def layout(self) -> data.StructLayout:
+        """An operand; `signaling` says that it is a signalling NaN, `tiny` that its number is subnormal."""
+        flags = dict.fromkeys(("sign", "zero", "inf", "nan", "signaling"), 1)
+        return data.StructLayout({"significand": self.precision, "exponent": self.field, **flags})
+
+
+def unpack(m: Module, unit: MultiFpu, name: str, code: Value, select: Value) -> data.View[data.StructLayout]:
+    """An operand's fields; its format is the selected one, where there are several."""
+    scale = Scale(unit.formats)
+    operand = Signal(scale.layout, name=f"operand_{name}")
+    narrow = _narrow(m, unit, scale, name, code, select) if unit.narrow else None
+    for fmt in switch(m, select, unit.formats):
+        if fmt.bits == NARROW_BITS:
+            assert narrow is not None
+            m.d.comb += operand.eq(narrow)
+        else:
+            assert isinstance(fmt, FixedFormat)
+            _wide(m, scale, fmt, name, code, operand)
+        m.d.comb += operand.signaling.eq(_signals(fmt, code))
+        if unit.nan_boxing and fmt.bits < unit.word:
+            with m.If(~code[fmt.bits :].all()):
+                m.d.comb += [operand.nan.eq(1), *(operand[flag].eq(0) for flag in ("signaling", "zero", "inf"))]
+    return operand
+
+
+def _narrow(
+    m: Module, unit: MultiFpu, scale: Scale, name: str, code: Value, select: Value
+) -> data.View[data.StructLayout]:
+    decoder = OperandDecoder(unit.narrow, False, scale.bias)
+    m.submodules[f"decode_{name}"] = decoder
+    last = len(unit.narrow) - 1
+    m.d.comb += [decoder.code.eq(code[:NARROW_BITS]), decoder.select.eq(at_most(select, last))]
+    operand, found = Signal(scale.layout, name=f"narrow_{name}"), decoder.operand
+    below = Const(0, max(0, scale.precision - len(found.significand)))
+    m.d.comb += [
+        operand.significand.eq(Cat(below, found.significand[-scale.precision :])),
+        operand.exponent.eq(found.exponent),
+        *(operand[flag].eq(found[flag]) for flag in ("sign", "zero", "inf", "nan")),
+    ]
+    return operand
+
+
+def _wide(
+    m: Module, scale: Scale, fmt: FixedFormat, name: str, code: Value, operand: data.View[data.StructLayout]
+) -> None:
+    found = unpack_addend(m, fmt, code[: fmt.bits], f"{fmt.name}_{name}")
+    significand, exponent = found.significand, found.exponent + (scale.bias - fmt.bias)
+    if scale.normalises(fmt):
+        significand, zeros = shift_left_normalising(m, significand, None, only_last=Const(0))
+        exponent = exponent - zeros
+    m.d.comb += [
+        operand.significand.eq(Cat(Const(0, scale.precision - fmt.precision), significand)),
+        operand.exponent.eq(exponent),
+        *(operand[flag].eq(found[flag]) for flag in ("sign", "zero", "inf", "nan")),
+    ]
+
+
+def _signals(fmt: Format, code: Value) -> Value:
+    """Whether a code that is NaN would be a signalling one."""
+    if not isinstance(fmt, FixedFormat) or fmt.specials is not Specials.IEEE:
+        return Const(0)
+    exponent = code[fmt.fraction_bits : fmt.bits - 1]
+    first, others = code[fmt.fraction_bits - 1], code[: fmt.fraction_bits - 1]
+    return exponent.all() & ~first & others.any()

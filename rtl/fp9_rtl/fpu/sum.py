@@ -1,0 +1,207 @@
+"""The exact sum of a multi-format FPU: multiply, align, add, normalise.
+
+The term of the larger exponent stays and the other moves right, as in `sums.adder`:
+
+    larger    x.xxxxxxxxxxx|00|0
+    smaller       x.xxxxxxx|gr|s     s: any bit further right is 1
+
+The normalised sum goes to the rounder with every bit that it has: where its last place lies is the format's choice.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from fp9.units import MultiFpu
+from fp9_rtl.fpu.operand import Scale
+from fp9_rtl.parts.layouts import product_layout
+from fp9_rtl.parts.select import switch
+from fp9_rtl.parts.shifters import shift_left_normalising, shift_right_sticky
+from fp9_rtl.parts.step import Step, forward
+from fp9_rtl.sums.adder import EXTRA_BITS
+from fp9_rtl.sums.terms import signed_sum
+
+View: TypeAlias = "data.View[data.StructLayout]"
+
+CHOICES = ("rounding", "target", "overflow", "tag", "others")
+"""Fields that pass beside the sum to the rounder and the last step."""
+
+
+def choices_of(i: data.StructLayout) -> dict[str, data.ShapeLike]:
+    """The fields of `CHOICES` that a layout has."""
+    return {name: i[name].shape for name in CHOICES if name in i.members}
+
+
+class MultiplyMulti(Step):
+    """The exact product, its first place one above that of both factors' leading bits; the addend beside it."""
+
+    name = "multiply"
+
+    def __init__(self, unit: MultiFpu, i: data.StructLayout) -> None:
+        self._bias = Scale(unit.formats).bias
+        field = i["a"].shape["exponent"].shape
+        exponents = range(1 - self._bias, 2 * (field.stop - 1) + 2 - self._bias)
+        product = product_layout(exponents, 2 * i["a"].shape["significand"].width)
+        o = {"product": product, "c": i["c"].shape, "signaling": 1}
+        super().__init__(i, data.StructLayout({**o, **choices_of(i)}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        a, b, product = self.i.a, self.i.b, self.o.product
+        m.d.comb += [
+            product.significand.eq(a.significand * b.significand),
+            product.exponent.eq(a.exponent + b.exponent + (1 - self._bias)),
+            product.sign.eq(a.sign ^ b.sign),
+            product.zero.eq(a.zero | b.zero),
+            product.inf.eq(a.inf | b.inf),
+            product.nan.eq(a.nan | b.nan),
+            product.invalid.eq((a.inf & b.zero) | (a.zero & b.inf)),
+            self.o.signaling.eq(a.signaling | b.signaling | self.i.c.signaling),
+            self.o.c.eq(self.i.c),
+            self.o.c.sign.eq(Mux(self.i.single, a.sign ^ b.sign, self.i.c.sign)),
+        ]
+        forward(m, self.i, self.o, *choices_of(self.i.shape()))
+        return m
+
+
+class AlignMulti(Step):
+    """Both terms in their places, and the special results: NaN before infinity before the finite sum."""
+
+    name = "align"
+
+    def __init__(self, i: data.StructLayout) -> None:
+        product, addend = i["product"].shape["exponent"].shape, i["c"].shape["exponent"].shape
+        width = i["product"].shape["significand"].width
+        o = {
+            "larger": width,
+            "smaller": width + EXTRA_BITS,
+            "exponent": range(min(product.start, addend.start), max(product.stop, addend.stop)),
+            "subtract": 1,
+            "sign": 1,
+            "inf": 1,
+            "nan": 1,
+            "invalid": 1,
+            "same_infinity": 1,
+        }
+        super().__init__(i, data.StructLayout({**o, **choices_of(i)}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        product, addend, o = self.i.product, self.i.c, self.o
+        width = len(o.larger)
+        difference = Signal.like(addend.exponent - product.exponent)
+        distance = Signal(len(difference) - 1)
+        product_larger, smaller = Signal(), Signal(width)
+        addend_significand = Cat(Const(0, width - len(addend.significand)), addend.significand)
+        m.d.comb += [
+            difference.eq(addend.exponent - product.exponent),
+            distance.eq(Mux(difference < 0, -difference, difference)),
+            product_larger.eq(((difference < 0) | addend.zero) & ~product.zero),
+            o.larger.eq(Mux(product_larger, product.significand, addend_significand)),
+            o.exponent.eq(Mux(product_larger, product.exponent, addend.exponent)),
+            smaller.eq(Mux(product_larger, addend_significand, product.significand)),
+        ]
+        shifted, lost = shift_right_sticky(m, Cat(Const(0, EXTRA_BITS - 1), smaller), distance)
+        m.d.comb += o.smaller.eq(Cat(lost, shifted))
+        self._classify(m, product_larger)
+        forward(m, self.i, o, *choices_of(self.i.shape()))
+        return m
+
+    def _classify(self, m: Module, product_larger: Value) -> None:
+        """0 x infinity is invalid beside a quiet NaN, too (RISC-V); a difference of infinities is not."""
+        product, addend, o = self.i.product, self.i.c, self.o
+        opposite, quiet = product.sign ^ addend.sign, product.nan | addend.nan
+        m.d.comb += [
+            # A zero product leaves the addend's sign alone; two zeros of opposite sign cancel.
+            o.subtract.eq(opposite & ~(product.zero & ~addend.zero)),
+            o.sign.eq(Mux(product.inf | (product_larger & ~addend.inf), product.sign, addend.sign)),
+            o.inf.eq(product.inf | addend.inf),
+            o.same_infinity.eq(product.inf & addend.inf & opposite),
+            o.nan.eq(quiet | product.invalid | o.same_infinity),
+            o.invalid.eq(self.i.signaling | product.invalid | (o.same_infinity & ~quiet)),
+        ]
+
+
+class AddMulti(Step):
+    """The magnitude and the sign of the sum."""
+
+    name = "add"
+
+    def __init__(self, i: data.StructLayout) -> None:
+        self._passed = [name for name in i.members if name not in ("larger", "smaller", "sign")]
+        o = {"sum": i["smaller"].width + 1, "sign": 1, **{name: i[name].shape for name in self._passed}}
+        super().__init__(i, data.StructLayout(o))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, o = self.i, self.o
+        terms = [(Cat(Const(0, EXTRA_BITS), i.larger), Const(0, 1)), (i.smaller, i.subtract)]
+        magnitude, negative = signed_sum(m, terms, len(o.sum))
+        m.d.comb += [o.sum.eq(magnitude), o.sign.eq(i.sign ^ (negative & ~i.inf))]
+        forward(m, i, o, *self._passed)
+        return m
+
+
+class NormaliseMulti(Step):
+    """The sum with its leading 1 hidden, as the rounder takes it, and the result of what is not rounded."""
+
+    name = "normalise"
+
+    def __init__(self, unit: MultiFpu, i: data.StructLayout) -> None:
+        self._unit = unit
+        width, exponents = i["sum"].width, i["exponent"].shape
+        others = i["others"].shape
+        o: dict[str, data.ShapeLike] = {
+            "fraction": width - 1,
+            "exponent": range(exponents.start + 1 - width, exponents.stop + 1),
+            **dict.fromkeys(("sign", "zero", "inf", "nan"), 1),
+            **{name: shape for name, shape in choices_of(i).items() if name in ("rounding", "target", "overflow")},
+        }
+        self.beside: dict[str, data.ShapeLike] = {"invalid": 1}
+        if others.members:
+            self.beside |= {"rounded": 1, "other": unit.word}
+        if "tag" in i.members:
+            self.beside |= {"tag": i["tag"].shape}
+        if unit.nan_boxing and "target" in i.members:
+            self.beside |= {"result_target": i["target"].shape}
+        super().__init__(i, data.StructLayout({**o, **self.beside}))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        i, o = self.i, self.o
+        normalised, shift = shift_left_normalising(m, i.sum, None, only_last=Const(0))
+        minus = Signal()
+        select = i.rounding if "rounding" in i.shape().members else Const(0, 0)
+        for rounding in switch(m, select, self._unit.roundings):
+            m.d.comb += minus.eq(rounding.cancels_to_minus)
+        m.d.comb += [
+            o.fraction.eq(normalised[:-1]),
+            o.exponent.eq(i.exponent + 1 - shift),
+            o.zero.eq(~normalised[-1]),
+            o.sign.eq(Mux(o.zero & i.subtract & ~i.inf, minus, i.sign)),
+        ]
+        forward(
+            m, i, o, "inf", "nan", *(n for n in ("rounding", "target", "overflow", "tag") if n in o.shape().members)
+        )
+        if "result_target" in self.beside:
+            m.d.comb += o.result_target.eq(i.target)
+        if "rounded" in self.beside:
+            self._choose(m, ~normalised[-1])
+        else:
+            m.d.comb += o.invalid.eq(i.invalid)
+        return m
+
+    def _choose(self, m: Module, zero: Value) -> None:
+        """The word that the order of a and c asks for."""
+        i, o, others = self.i, self.o, self.i.others
+        equal, taken = Signal(), Signal(name="takes_first")
+        m.d.comb += [
+            equal.eq((zero & ~i.inf) | i.same_infinity),
+            taken.eq(Mux(equal, others.if_equal, Mux(i.sign, others.if_less, others.if_greater))),
+            o.rounded.eq(others.rounded),
+            o.other.eq(Mux(taken, others.first, others.second)),
+            o.invalid.eq(Mux(others.rounded, i.invalid, others.invalid)),
+        ]

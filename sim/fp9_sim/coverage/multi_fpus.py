@@ -1,0 +1,95 @@
+"""Coverage of multi-format FPUs: operations, selects, flags, and classes of operands and results in every format."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+import numpy as np
+
+from fp9.formats import Format
+from fp9.rounding import Overflow
+from fp9.units import Columns, FpuGroup, MultiFpu
+from fp9.units.multi_fpu import PRODUCTS, SINGLES, MultiFpuOp
+from fp9_sim.coverage.model import FLAGS, SIGNS, Bin, Facts, Group, Model, class_of, classes_of, flags_of
+
+_ROUNDED = (*PRODUCTS, MultiFpuOp.ADD, MultiFpuOp.SUB, MultiFpuOp.CONVERT)
+
+
+def multi_fpu_model(unit: MultiFpu) -> Model:
+    """A group of the choices, one for each operand and format, and one for each format of rounded results."""
+    groups = [Group("", {"operation": tuple(op.value for op in unit.operations), **_choices(unit)})]
+    for name in unit.operands:
+        groups += [
+            Group(f"{name}.{fmt.name}", {"class": classes_of(fmt), "sign": SIGNS if fmt.signed else SIGNS[:1]})
+            for fmt in unit.formats
+        ]
+    groups += [Group(f"result.{fmt.name}", {"class": _results(unit, fmt)}) for fmt in unit.formats if _rounds(unit)]
+    return Model(tuple(groups), functools.partial(_facts, unit))
+
+
+def _rounds(unit: MultiFpu) -> bool:
+    return any(op in _ROUNDED for op in unit.operations)
+
+
+def _choices(unit: MultiFpu) -> dict[str, tuple[Bin, ...]]:
+    """The points of select ports, and of flags where the unit adds and multiplies."""
+    points: dict[str, tuple[Bin, ...]] = {
+        port.name: port.choices for port in unit.inputs if port.choices and port.name != "op"
+    }
+    if unit.lanes > 1:
+        points["vector"] = (0, 1)
+    if unit.flags and FpuGroup.ADDMUL in unit.groups:
+        points["flags"] = FLAGS
+    return points
+
+
+def _results(unit: MultiFpu, fmt: Format) -> tuple[str, ...]:
+    """Classes of rounded results; a saturated 8-bit one is never infinite."""
+    policies = {unit.policy(fmt, unit.roundings[0], overflow).overflow for overflow in unit.overflow}
+    return tuple(n for n in classes_of(fmt) if n != "infinity" or policies != {Overflow.SATURATE})
+
+
+@functools.lru_cache(maxsize=1 << 17)
+def _class(code: int, fmt: Format) -> str:
+    return class_of(code, fmt)
+
+
+def _facts(unit: MultiFpu, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
+    rows = {name: np.asarray(column).tolist() for name, column in inputs.items()}
+    flags = outputs["flags"].tolist() if unit.flags else [0] * len(outputs["result"])
+    choices = {port.name: port.choices for port in unit.inputs if port.choices}
+    for row, result in enumerate(outputs["result"].tolist()):
+        picked: dict[str, Bin] = {
+            name: offered[min(rows[name][row], len(offered) - 1)] for name, offered in choices.items()
+        }
+        op = MultiFpuOp(picked.pop("op", unit.operations[0].value))
+        vector = rows["vector"][row] if unit.lanes > 1 else 0
+        facts = {"operation": op.value, "flags": flags_of(flags[row]), **picked, "vector": vector}
+        yield "", {name: fact for name, fact in facts.items() if name in _points(unit)}
+        if not vector:
+            yield from _operands(unit, op, picked, {name: rows[name][row] for name in unit.operands}, result)
+
+
+@functools.lru_cache(maxsize=64)
+def _points(unit: MultiFpu) -> frozenset[str]:
+    return frozenset({"operation", *_choices(unit)})
+
+
+def _operands(
+    unit: MultiFpu, op: MultiFpuOp, picked: dict[str, Bin], codes: dict[str, int], result: int
+) -> Iterator[Facts]:
+    """Classes of what an operation reads and of what it rounds."""
+    formats = {fmt.name: fmt for fmt in unit.formats}
+    reads = {"a": True, "b": op in PRODUCTS, "c": op not in SINGLES}
+    chosen = {name: formats[str(picked.get(unit.format_port(name), unit.formats[0].name))] for name in "abc"}
+    if op.value.startswith(("sgnj", "min", "max")):
+        chosen["c"] = chosen["a"]
+    for name, code in codes.items():
+        if reads[name]:
+            fmt = chosen[name]
+            own = code & ((1 << fmt.bits) - 1)
+            yield f"{name}.{fmt.name}", {"class": _class(own, fmt), "sign": SIGNS[fmt.is_negative(own)]}
+    if op in _ROUNDED:
+        fmt = formats[str(picked.get(unit.format_port("result"), unit.formats[0].name))]
+        yield f"result.{fmt.name}", {"class": _class(result & ((1 << fmt.bits) - 1), fmt)}

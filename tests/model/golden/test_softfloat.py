@@ -1,0 +1,118 @@
+"""FP16 and FP32 operations of a multi-format FPU against Berkeley SoftFloat, values and flags in all five roundings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import softfloatpy as softfloat
+
+from fp9.formats import FixedFormat, fixed_format
+from fp9.golden import evaluate
+from fp9.rounding import Rounding
+from fp9.suites import inputs_of
+from fp9.suites.columns import Inputs
+from fp9.units import MultiFpu, MultiFpuOp
+
+_MODES = {
+    Rounding.RNE: softfloat.RoundingMode.NEAR_EVEN,
+    Rounding.RTZ: softfloat.RoundingMode.MIN_MAG,
+    Rounding.RDN: softfloat.RoundingMode.MIN,
+    Rounding.RUP: softfloat.RoundingMode.MAX,
+    Rounding.RNA: softfloat.RoundingMode.NEAR_MAX_MAG,
+}
+_FLAGS = {
+    softfloat.ExceptionFlag.INEXACT: 1,
+    softfloat.ExceptionFlag.UNDERFLOW: 2,
+    softfloat.ExceptionFlag.OVERFLOW: 4,
+    softfloat.ExceptionFlag.INVALID: 16,
+}
+_TYPES = {"fp16": (softfloat.Float16, "f16"), "fp32": (softfloat.Float32, "f32")}
+
+
+class _Peer:
+    """SoftFloat's operations on codes of one format."""
+
+    def __init__(self, fmt: FixedFormat) -> None:
+        self._kind, self._prefix = _TYPES[fmt.name]
+        self._bytes = fmt.bits // 8
+        softfloat.set_tininess_mode(softfloat.TininessMode.AFTER_ROUNDING)
+
+    def run(self, op: MultiFpuOp, mode: Rounding, a: int, b: int, c: int) -> tuple[int, int]:
+        """Code and flags."""
+        softfloat.set_rounding_mode(_MODES[mode])
+        softfloat.set_exception_flags(0)
+        result = self._call(op, *(self._kind.from_bytes(code.to_bytes(self._bytes, "big")) for code in (a, b, c)))
+        raised = softfloat.get_exception_flags()
+        flags = sum(bit for flag, bit in _FLAGS.items() if raised & flag)
+        return int(result) if isinstance(result, bool) else int.from_bytes(result.to_bytes(), "big"), flags
+
+    def _call(self, op: MultiFpuOp, a: Any, b: Any, c: Any) -> Any:
+        match op:
+            case MultiFpuOp.FMADD:
+                return self._named("mul_add")(a, b, c)
+            case MultiFpuOp.FMSUB:
+                return self._named("mul_add")(a, b, -c)
+            case MultiFpuOp.FNMSUB:
+                return self._named("mul_add")(-a, b, c)
+            case MultiFpuOp.FNMADD:
+                return self._named("mul_add")(-a, b, -c)
+            case MultiFpuOp.MUL:
+                return self._named("mul")(a, b)
+            case MultiFpuOp.LT | MultiFpuOp.LE | MultiFpuOp.EQ:
+                return self._named(op.value)(a, c)
+            case MultiFpuOp.ADD | MultiFpuOp.SUB | MultiFpuOp.EQ_SIGNALING | MultiFpuOp.LT_QUIET | MultiFpuOp.LE_QUIET:
+                return self._named(op.value)(a, c)
+        raise AssertionError(f"{op} has no peer")
+
+    def _named(self, name: str) -> Callable[..., Any]:
+        found: Callable[..., Any] = getattr(softfloat, f"{self._prefix}_{name}")
+        return found
+
+
+_NO_PEER = ("sgnj", "min", "max", "classify", "convert")
+
+
+def _operations(unit: MultiFpu, seed: int, count: int) -> Inputs:
+    """Operations of the corner suite that SoftFloat has, and random ones."""
+    parts = [inputs_of(unit, "corner", None, seed), inputs_of(unit, "random", count, seed)]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    names = np.array([op.value for op in unit.operations])[np.minimum(columns["op"], len(unit.operations) - 1)]
+    here = ~np.char.startswith(names, _NO_PEER[0])
+    for name in _NO_PEER[1:]:
+        here &= ~np.char.startswith(names, name)
+    return {name: column[here] for name, column in columns.items()}
+
+
+def _differences(unit: MultiFpu, columns: Inputs) -> Iterator[str]:
+    fmt = unit.formats[0]
+    assert isinstance(fmt, FixedFormat)
+    peer, made = _Peer(fmt), evaluate(unit, columns)
+    for row, (code, flags) in enumerate(zip(made["result"].tolist(), made["flags"].tolist(), strict=True)):
+        op = unit.operations[min(int(columns["op"][row]), len(unit.operations) - 1)]
+        mode = unit.roundings[min(int(columns["rounding"][row]), len(unit.roundings) - 1)]
+        a, b, c = (int(columns[name][row]) for name in "abc")
+        expected, raised = peer.run(op, mode, a, b, c)
+        both_nan = op.value[:2] not in ("eq", "lt", "le") and {code, expected} <= _nans(fmt, code, expected)
+        if flags != raised or not (code == expected or both_nan):
+            yield f"{op.value} {mode.value} {a:x} {b:x} {c:x}: {code:x} {flags}, SoftFloat {expected:x} {raised}"
+
+
+def _nans(fmt: FixedFormat, *codes: int) -> set[int]:
+    return {code for code in codes if fmt.kind_of(code).value == "nan"}
+
+
+@pytest.mark.parametrize("name", _TYPES)
+def test_operations_are_those_of_softfloat(name: str) -> None:
+    unit = MultiFpu(name, (fixed_format(name),), roundings=tuple(_MODES))
+    assert not list(_differences(unit, _operations(unit, 1, 4000)))[:5]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _TYPES)
+@pytest.mark.parametrize("seed", range(2, 12))
+def test_further_operations_are_those_of_softfloat(name: str, seed: int) -> None:
+    unit = MultiFpu(name, (fixed_format(name),), roundings=tuple(_MODES))
+    assert not list(_differences(unit, _operations(unit, seed, 60_000)))[:5]
