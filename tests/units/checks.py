@@ -92,7 +92,7 @@ def misfit(fields: Mapping[str, object], error: Exception) -> str | None:
 def _names(said: str, field: str) -> bool:
     """Whether a sentence names a field; that of one letter with its value, as it may be an article."""
     if len(field) == 1:
-        return f" {field}=" in said
+        return re.search(rf" {field} ?=", said) is not None
     return re.search(rf"\b{re.sub('s$', '', field).replace('_', '[_ ]')}s?\b", said) is not None
 
 
@@ -212,8 +212,8 @@ def package(run: Run) -> None:
         raise Fault("package", (done.stdout + done.stderr).replace(f"{run.folder}/", "")[-400:])
 
 
-MODELS: tuple[Callable[[Run], None], ...] = (text, randoms, corners)
-CIRCUITS = (*MODELS, smokes, hardware, verilator, icarus)
+MODELS: tuple[Callable[[Run], None], ...] = (text, randoms, corners, smokes)
+CIRCUITS = (*MODELS, hardware, verilator, icarus)
 WITH_PACKAGE = (*CIRCUITS, package)
 ALL = {each.__name__: each for each in WITH_PACKAGE}
 

@@ -33,7 +33,7 @@ def signature_of(said: str) -> str:
 def shrunk(unit: Unit, seed: int, fault: Fault) -> tuple[Unit, Fault]:
     """A simpler unit with a fault of the same check, and its fault."""
     wanted, tries = signature(unit.kind, fault), 0
-    checks = MODELS if fault.name in ("models", "text", "randoms", "corners") else CIRCUITS
+    checks = MODELS if fault.name in ("models", "text", "randoms", "corners", "smokes") else CIRCUITS
     checks = (*CIRCUITS, ALL["package"]) if fault.name == "package" else checks
     moved = True
     while moved and tries < MOST_STEPS:

@@ -144,9 +144,10 @@ def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
     """How far the leading bit of what an accumulator loads stands below that of its products alone or of the addend,
     the larger one, where neither is zero. Scales bring them together as operations on what is held seldom do."""
     output = fixed(unit.engine.output)
-    products, left = (evaluate(unit, columns | other)["result"] for other in ({"c": np.zeros_like(columns["c"])}, {}))
+    addend = columns["c"] & ~np.uint32((1 << output.padding) - 1)
+    products, left = (evaluate(unit, columns | other)["result"] for other in ({"c": np.zeros_like(addend)}, {}))
     with np.errstate(invalid="ignore"):  # signalling NaNs
-        terms = np.abs([decode(codes, output).astype(np.float64) for codes in (products, columns["c"], left)])
+        terms = np.abs([decode(codes, output).astype(np.float64) for codes in (products, addend, left)])
     counts = np.all(np.isfinite(terms) & (terms > 0), axis=0) & _reads_addend(columns)
     exponents = np.frexp(np.where(counts, terms, 1.0))[1].astype(np.int64)
     return np.where(counts, np.maximum(0, exponents[:2].max(axis=0) - exponents[2]), 0)

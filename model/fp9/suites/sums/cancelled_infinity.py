@@ -23,8 +23,8 @@ _COUNT = 200
 
 
 def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Operations of every pair of formats with an infinity; none but where a chunk is one step."""
-    if unit.engine.steps_of_chunk != 1:
+    """Operations of every pair of formats with an infinity; none but where a chunk is one step of several products."""
+    if unit.engine.steps_of_chunk != 1 or unit.products == 1:
         return
     for pair in operand_pairs(unit):
         for place, operand in enumerate(pair):

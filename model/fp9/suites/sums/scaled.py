@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fp9.casts.arrays import decode, encode
 from fp9.formats import Format, floor_log2
-from fp9.suites.columns import Codes, Inputs, concatenated, drawn_port, fixed
+from fp9.suites.columns import Codes, Inputs, concatenated, cycled, drawn_port, fixed
 from fp9.suites.sums.corner import near_product
 from fp9.suites.sums.exact import finite_factors
 from fp9.suites.sums.product_and_addend import by_size, product
@@ -158,8 +158,11 @@ def in_any_lanes(codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[
 
 
 def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[np.int64], columns: Inputs) -> Inputs:
-    """Scales and addends with operands of a pair of formats, (n, products), on the ports of a unit."""
+    """Scales and addends with operands of a pair of formats, (n, products), on the ports of a unit; every other
+    operation has an extra bias."""
+    biases = {port.name: port for port in unit.inputs if port.name.endswith("_bias")}
     columns = columns | _selects(*pair, len(a))
+    columns |= {name: np.where(np.arange(len(a)) % 2, cycled(port, len(a)), 0) for name, port in biases.items()}
     for codes, operand in ((a, "a"), (b, "b")):
         columns |= {name: codes[:, i].astype(np.uint32) for i, name in enumerate(unit.lane_names(operand))}
     return {port.name: columns[port.name] for port in unit.inputs if port.name in columns}
