@@ -38,8 +38,7 @@ def circuit(unit: Unit) -> Verilated:
 
 
 def spike(source: str, rows: Iterable[Sequence[Any]]) -> None:
-    """Rows of target, frm, saturating, pattern, result and flags; those of infinities raise nothing in Spike, and in
-    a circuit invalid where the target has none."""
+    """Rows of target, frm, saturating, pattern, result and flags, which are to be fp9's."""
     unit = CATALOGUE[SPIKE[source]]
     assert isinstance(unit, Cast)
     target, mode, saturates, pattern, want, raised = zip(*rows, strict=True)
@@ -49,8 +48,9 @@ def spike(source: str, rows: Iterable[Sequence[Any]]) -> None:
     chosen = {"target": np.array([names.index(name) for name in target]), "rounding": np.array(mode)}
     got = circuit(unit)(x=x, overflow=np.array(saturates), **chosen)
     assert np.array_equal(got["result"], [int(word, 16) for word in want])
-    finite = np.isfinite(fp9.decode(x.astype(unit.source.dtype), unit.source))
-    assert np.array_equal(got["flags"][finite], np.array(raised)[finite])
+    numbers = fp9.decode(x.astype(unit.source.dtype), unit.source)
+    expected = casts.expected_flags(x, numbers, source, np.array(target), saturates, np.array(raised))
+    assert np.array_equal(got["flags"], expected)
 
 
 @pytest.mark.slow
