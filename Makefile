@@ -21,7 +21,7 @@ UV := uv==0.13.9
 PYTEST := $(BIN)/pytest -q -n 2 --dist worksteal --costs
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 
-# Each of some hundred processes would compile the packages anew.
+# Otherwise some hundred processes would each compile the packages.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := demo
@@ -96,8 +96,8 @@ wheel: $(READY)   ## wheel and source distribution, in OUT/dist, installed and r
 	  done; \
 	done
 
-lint: $(COMPLETE) ## ruff, mypy, and who may import whom
-	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
+lint: $(COMPLETE) ## ruff, mypy, import contracts, and words that tests/terms.txt replaces
+	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo && $(BIN)/codespell
 
 docs: $(COMPLETE) ## run the examples of the documentation
 	$(BIN)/pytest -q tests/test_docs.py
@@ -110,7 +110,7 @@ docs-site:        ## the documentation as a searchable site, in OUT/site/VERSION
 UNUSED := $(foreach p,fp9 pip setuptools uv scipy joblib threadpoolctl narwhals python-constraint,--exclude $p)
 FREEZE = $(OUT)/lock/bin/pip freeze --all $(UNUSED)
 
-lock:             ## pin anew what pyproject.toml asks for: the main job's packages, and what is added to them
+lock:             ## pin what pyproject.toml asks for: the main job's packages, and what is added to them
 	$(PYTHON) -m venv $(OUT)/lock && $(OUT)/lock/bin/pip install --quiet '.[demo]' hatchling==1.33.0
 	{ sed -n 1p requirements.lock; $(FREEZE); } > $(OUT)/main.lock && mv $(OUT)/main.lock requirements.lock
 	$(OUT)/lock/bin/pip install --quiet '.[demo,cluster,docs,parquet,test,lint]'

@@ -11,7 +11,7 @@ from tests.support.costs import Meter
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--costs", action="store_true", help="say at the end what the tests cost, and the dearest causes")
+    parser.addoption("--costs", action="store_true", help="say at the end what the tests cost, and the slowest causes")
 
 
 def pytest_configure(config: pytest.Config) -> None:

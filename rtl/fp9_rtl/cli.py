@@ -21,7 +21,7 @@ from fp9.cli.support import (
     table,
 )
 from fp9.cli.words import UNIT, Words
-from fp9.system.cache import anew
+from fp9.system.cache import recomputing
 from fp9.system.files import write_whole
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def synth(
     if fpga is not None:
         if other is not None or out is not None:
             raise UserError("--fpga stands alone; leave out --compare and --out")
-        with anew(force):
+        with recomputing(force):
             return _place([load_unit(name, settings) for name in names], fpga, as_json)
     with extra("rtl"):
         from fp9_rtl.studies import submodules as study_submodules  # slow to load
@@ -110,12 +110,12 @@ def synth(
     if repeat is not None:
         if out is not None:
             raise UserError("--repeat prints its figures; leave out --out, or take them with --json")
-        with anew(force), progress_bar() as progress:
+        with recomputing(force), progress_bar() as progress:
             repeats, medians = library_synth.repeated_side_by_side(units, reference, repeat, chosen, progress)
         record = {"repeats": [r.to_dict() for r in repeats], "ratios": [dataclasses.asdict(m) for m in medians]}
         tables = [synth_report.repeats_table(repeats), *([synth_report.medians_table(medians)] if medians else [])]
         return show(record, as_json, *tables)
-    with anew(force), progress_bar() as progress:
+    with recomputing(force), progress_bar() as progress:
         results = [
             library_synth.synthesise_unit(u, library=library, progress=progress) for library in chosen for u in units
         ]
@@ -170,7 +170,7 @@ def study(
         show(questions, as_json, table("Studies", ["name", "question"], rows))
         return
     keeps(MEASURED)
-    with anew(force), progress_bar(keep=True) as progress:
+    with recomputing(force), progress_bar(keep=True) as progress:
         written = run_studies.run(names, out, progress, libraries or SIDE_BY_SIDE)
     record = {name: [str(path) for path in paths] for name, paths in written.items()}
     show(record, as_json, table(f"Written to {out}", ["study", "page"], [(n, paths[0]) for n, paths in record.items()]))

@@ -1,4 +1,4 @@
-"""What the tests cost in processor seconds, and the dearest causes: `pytest --costs`, as `make test` runs it."""
+"""What the tests cost in processor seconds, and the slowest causes: `pytest --costs`, as `make test` runs it."""
 
 from __future__ import annotations
 
@@ -110,10 +110,10 @@ def _add(costs: Costs, cause: str, cost: Mapping[str, float]) -> None:
 
 
 def lines(costs: Costs) -> list[str]:
-    """All that the tests cost, and the dearest causes."""
+    """All that the tests cost, and the slowest causes."""
     total = sum(costs.values(), Counter())
-    dearest = sorted(costs, key=lambda cause: _all(costs[cause]), reverse=True)[:SHOWN]
-    return [_line("everything", total), *(_line(cause, costs[cause]) for cause in dearest)]
+    slowest = sorted(costs, key=lambda cause: _all(costs[cause]), reverse=True)[:SHOWN]
+    return [_line("everything", total), *(_line(cause, costs[cause]) for cause in slowest)]
 
 
 def _all(cost: Counter[str]) -> float:

@@ -62,7 +62,7 @@ def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> 
 
 
 def read_only(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
-    """Arrays as a kernel reads them: those that may be written to are another type, for which it is compiled anew."""
+    """Arrays as a kernel reads them: those that may be written to are another type, for which it is compiled again."""
     return [_read_only(array) if array.flags.writeable else array for array in arrays]
 
 

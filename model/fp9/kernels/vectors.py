@@ -167,7 +167,7 @@ class Code:
 
 
 class Variable:
-    """A value that is set anew."""
+    """A value that is set again."""
 
     def __init__(self, builder: Any, value: Any) -> None:
         self._builder, self._type = builder, value.type

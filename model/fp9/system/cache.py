@@ -35,7 +35,7 @@ KINDS = {
 _IN_USE = 3600.0
 """Seconds for which an entry counts as in use after it was made or asked for."""
 
-_ANEW: ContextVar[bool] = ContextVar("fp9 measures anew", default=False)
+_ANEW: ContextVar[bool] = ContextVar("fp9 measures again", default=False)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def _remove(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def anew(wanted: bool = True) -> Iterator[None]:
+def recomputing(wanted: bool = True) -> Iterator[None]:
     """Within it what was kept is not read, but made again and kept in its place."""
     token = _ANEW.set(wanted)
     try:

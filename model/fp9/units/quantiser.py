@@ -147,8 +147,8 @@ class Quantiser(Unit):
         return self.lanes is not None
 
     def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
-        anew: NDArray[np.bool_] = np.arange(len(inputs[self.inputs[0].name])) % self.group == 0
-        return anew
+        first: NDArray[np.bool_] = np.arange(len(inputs[self.inputs[0].name])) % self.group == 0
+        return first
 
     @property
     def latency(self) -> int:

@@ -29,7 +29,7 @@ def percent(share: float) -> str:
 
 
 def grade_of(unit: str, sha256: str) -> dict[str, Any] | None:
-    """What is known of the suite with this digest, or None where it was not graded.
+    """What is known of the suite with this digest, or None where it was not scored.
 
     `mutants` are the errors drawn with `seeds` that change what the circuit computes, the circuit being the Verilog
     with `verilog_sha256`; `noticed` counts those for which some expected output of the suite differs, and `share` is

@@ -94,7 +94,7 @@ def generate(unit: Unit | str, suite: str = "smoke", count: int | None = None, s
 
 
 def concatenate(parts: list[VectorSet]) -> VectorSet:
-    """The operations of several sets of one unit, one after the other; `care` and results are computed anew."""
+    """The operations of several sets of one unit, one after the other; `care` and results are computed again."""
     unit = parts[0].unit
     if any(part.unit != unit for part in parts):
         raise ValueError(f"vectors of different units given; all must be of {unit.name}")

@@ -11,7 +11,7 @@ from fp9_ml.experiments.catalogue import CLAIMS, NOT_REPRODUCED
 HEAD = """# Claims of the formats in use, measured
 
 What the papers claim of casts, biases, scales, sums and training, on small networks with bit-exact casts. A bar was set
-on networks of other seeds than those below. `fp9 recipes --reproduce NAME` measures one claim anew; with `--out`, one
+on networks of other seeds than those below. `fp9 recipes --reproduce NAME` measures one claim again; with `--out`, one
 that was stopped goes on where it was. This page and the records beside it are made by
 `python -m fp9_ml.experiments.reproduce --out docs/recipes`.
 

@@ -1,4 +1,4 @@
-"""Batch norm tuned anew after a cast to eight bits (HFP8, Sun et al., NeurIPS 2019, section 3, eq. 2 and Fig. 6)."""
+"""Batch norm tuned again after a cast to eight bits (HFP8, Sun et al., NeurIPS 2019, section 3, eq. 2 and Fig. 6)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BATCH = 32
 RATE = 1e-2
 ENGINE = "fma_fp32"
 
-WAYS = ("cast", "tuned anew", "tuned anew, depthwise in 16 bits")
+WAYS = ("cast", "tuned again", "tuned again, depthwise in 16 bits")
 
 
 def trained(seed: int, data: Digits, progress: Callable[[str, int, int], None] | None = None) -> Parameters:
@@ -71,7 +71,7 @@ def sums_in(fmt: Format, depthwise: Format) -> Sums:
 def batch_norms(seed: int, progress: Callable[[str, int, int], None] | None = None) -> dict[str, float]:
     """Accuracy and relative mean square error of the logits, of each format and way, over the test images of digits.
 
-    The moments are those of all training images, in float32 or, tuned anew, in the precision of inference.
+    The moments are those of all training images, in float32 or, tuned again, in the precision of inference.
     """
     data = digits(seed)
     parameters = trained(seed, data, progress)
@@ -92,8 +92,8 @@ def _logits(parameters: Parameters, calibration: Numbers, images: Numbers, momen
     eight, mixed = sums_in(format(fmt), format(fmt)), sums_in(format(fmt), format("dlfloat16"))
     found = [forward(parameters, images, moments, eight).logits]
     for sums in (eight, mixed):
-        anew = forward(parameters, calibration, sums=sums).moments
-        found.append(forward(parameters, images, anew, sums).logits)
+        again = forward(parameters, calibration, sums=sums).moments
+        found.append(forward(parameters, images, again, sums).logits)
     return found
 
 

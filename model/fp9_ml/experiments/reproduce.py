@@ -1,4 +1,4 @@
-"""Claims measured anew, as records; `python -m fp9_ml.experiments.reproduce` writes them with their charts."""
+"""Claims measured again, as records; `python -m fp9_ml.experiments.reproduce` writes them with their charts."""
 
 from __future__ import annotations
 

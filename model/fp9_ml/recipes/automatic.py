@@ -111,7 +111,7 @@ class Adaptive(LossRule):
     next shorter one (HiF8 section 5.1: windows {1, 20, 50, 100, 200, 500, 1000}, from 2^32 and window 20).
 
     Open in the paper, and chosen: an increase ends a row of decreases, a decrease does not reset the count of increases
-    (MindFormers' cell, which the paper links, has both so); a change of window starts both counts anew; scales stay at
+    (MindFormers' cell, which the paper links, has both so); a change of window starts both counts again; scales stay at
     or above `smallest` = 1 (MindFormers) and within FP32. MindFormers goes to window 1 after three decreases, whatever
     the window was; here it is the next shorter one, as the paper says.
     """

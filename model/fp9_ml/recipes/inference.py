@@ -102,7 +102,7 @@ def retune_bn(model: Callable[[ArrayLike], object], norms: Sequence[BatchNorm], 
     """Give batch normalisations the statistics of what they see when `model` runs in its inference precision.
 
     HFP8 section 3: forward passes over unlabelled training data ("2 % of a single epoch"; on small data take all of
-    it), mean and variance anew, gamma and beta kept. Open in the paper, and chosen as torch has it with momentum None:
+    it), mean and variance again, gamma and beta kept. Open in the paper, and chosen as torch has it with momentum None:
     the average over batches of their means and unbiased variances, all layers at once, each batch normalised by its
     own.
 

@@ -21,7 +21,7 @@ class ByRecipe(nn.Module):
     """What layers under a recipe share: the recipe, and the scales of their operands, which a state_dict carries.
 
     A recipe whose scales remember nothing (fixed ones) adds nothing to a state_dict, so that it is that of torch's own
-    layer; a state_dict without scales, of a model trained in FP32, loads too, and scales then begin anew.
+    layer; a state_dict without scales, of a model trained in FP32, loads too, and scales then begin again.
     """
 
     recipe: Recipe

@@ -1,4 +1,4 @@
-"""Batch norm tuned anew in the precision of inference."""
+"""Batch norm tuned again in the precision of inference."""
 
 from __future__ import annotations
 

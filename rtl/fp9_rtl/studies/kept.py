@@ -71,7 +71,7 @@ def read(folder: Path) -> dict[str, Page]:
     try:
         return {study: Page(**said) for study, said in json.loads(path.read_text()).items()}
     except (ValueError, TypeError, AttributeError):
-        raise ValueError(f"{path} is no record of studies; write it anew with `fp9 study --out {folder}`") from None
+        raise ValueError(f"{path} is no record of studies; write it again with `fp9 study --out {folder}`") from None
 
 
 def keep(study: str, folder: Path) -> None:

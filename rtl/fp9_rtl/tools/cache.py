@@ -21,7 +21,7 @@ def cache_folder() -> Path:
 
 
 def load(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
-    """What was kept for a request, None when there is nothing, it is damaged, or is to be measured anew."""
+    """What was kept for a request, None when there is nothing, it is damaged, or is to be measured again."""
     if cache.is_anew():
         return None
     path = _path(folder, request)

@@ -10,7 +10,7 @@ import click
 
 from fp9.cli.support import Command, UserError, extra, keeps, load_unit, progress_bar, settings_option, show, table
 from fp9.cli.words import UNIT, Words
-from fp9.system.cache import anew
+from fp9.system.cache import recomputing
 from fp9_rtl.cli import library_options
 from fp9_sim.cli.toggles import show_toggles
 
@@ -100,14 +100,14 @@ def energy(
         return show_toggles(units, zeros or (0.0, 0.5, 0.9), count, seed, as_json)
     keeps("netlists that were mapped are kept; run the same command again, and the rest is mapped")
     if study:
-        with anew(force):
+        with recomputing(force):
             return _study(out, force, as_json)
     units, sets = [load_unit(name, settings) for name in names], sets or ("random",)
     chosen = cells.chosen(libraries, liberty, leave_out)
     measured = []
     of_layer = _of_layer(count, seed) if _LAYER in sets else None
     runs = [(library, unit, data) for library in chosen for unit in units for data in sets]
-    with anew(force), progress_bar() as progress:
+    with recomputing(force), progress_bar() as progress:
         for done, (library, unit, data) in enumerate(runs):
             progress(f"{unit.name}: {data}, {library.name}", done, len(runs))
             inputs = of_layer(unit) if of_layer and data == _LAYER else operations(unit, data, count, seed)

@@ -21,7 +21,7 @@ from fp9.cli.support import (
     table,
 )
 from fp9.cli.words import OUT_FILE, SIMULATOR, UNIT, Words
-from fp9.system.cache import anew
+from fp9.system.cache import recomputing
 from fp9.system.files import write_whole
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def demo(out: Path, seed: int, force: bool, report: Path | None, as_json: bool) 
         summary = reporting.read(report)
         reporting.write(summary, report.parent)
         return show(summary, as_json, *reporting.summary_tables(summary))
-    with anew(force), progress_bar(keep=True) as progress:
+    with recomputing(force), progress_bar(keep=True) as progress:
         summary = job.run(out, seed, progress)
         reporting.write(summary, out)
     show(summary, as_json, *reporting.summary_tables(summary))

@@ -9,7 +9,7 @@ import click
 
 from fp9.cli.support import SEED, Command, Seconds, extra, keeps, load_unit, progress_bar, settings_option, show, table
 from fp9.cli.words import UNIT, Words
-from fp9.system.cache import anew
+from fp9.system.cache import recomputing
 from fp9_sim.cli.options import records_option
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def prove(
         _prove_texts(units, text, limit, as_json)
         return
     records = []
-    with anew(force), progress_bar() as progress:
+    with recomputing(force), progress_bar() as progress:
         for name in names:
             unit = load_unit(name, settings)
             records.append(
@@ -213,28 +213,28 @@ def mutate(
         raise ValueError(f"kind {named!r} given; give {' or '.join(mutants.KINDS)}")
     kind = mutants.KINDS[named]
     keeps(_KEPT)
-    graded = []
+    scored = []
     with progress_bar() as progress:
         for name in names:
             unit = load_unit(name, settings)
             limit, records = timeout or mutants.EQUIVALENCE_SECONDS, folder or home()
             known = frozenset() if force else mutants.proven(unit, kind, records)
-            graded.append(
+            scored.append(
                 mutants.grade(unit, kind=kind, drawn=drawn, seeds=seeds, timeout=limit, proven=known, progress=progress)
             )
             if record:
-                mutants.keep(graded[-1], records)
+                mutants.keep(scored[-1], records)
     rows = [
         [g.unit, s.suite, s.operations, g.drawn, len(g.equivalent), s.killed, len(s.survivors), percent(s.rate)]
-        for g in graded
+        for g in scored
         for s in g.suites
     ]
     columns = ["unit", "suite", "operations", "mutants", "equivalent", "killed", "survive", "score"]
     notes = [
         f"{g.unit}: {mutant.level} {mutant.change} survives every suite; inputs that kill it: {inputs}"
-        for g in graded
+        for g in scored
         for mutant, inputs in g.unnoticed
     ]
-    show([g.to_dict() for g in graded], as_json, table("Mutants", columns, rows, numbers=columns[2:]), *notes)
-    if not all(g.sufficient for g in graded):
+    show([g.to_dict() for g in scored], as_json, table("Mutants", columns, rows, numbers=columns[2:]), *notes)
+    if not all(g.sufficient for g in scored):
         raise SystemExit(1)

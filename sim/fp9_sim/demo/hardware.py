@@ -74,7 +74,7 @@ def golden_vectors(unit: Unit, layer: LayerTensors, products: Iterable[Product],
 
 
 def drawn(full: VectorSet, count: int, seed: int) -> VectorSet:
-    """So many operations of a set, or all where it has no more, in their order; results are computed anew."""
+    """So many operations of a set, or all where it has no more, in their order; results are computed again."""
     if len(full) <= count:
         return full
     chosen = np.sort(np.random.default_rng(seed).choice(len(full), count, replace=False))
@@ -140,7 +140,7 @@ class Line:
 
     def _submit(self, pool: ThreadPoolExecutor) -> dict[Future[str], str]:
         def submit(step: Callable[..., str], *arguments: Any) -> Future[str]:
-            return pool.submit(copy_context().run, step, *arguments)  # whether to measure anew is known there, too
+            return pool.submit(copy_context().run, step, *arguments)  # whether to measure again is known there, too
 
         tasks = {submit(self._synthesise, unit): f"area of {unit.name}" for unit in UNITS}
         for simulator in SIMULATORS:

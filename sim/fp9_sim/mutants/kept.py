@@ -26,12 +26,12 @@ SOURCE = Path(fp9.__file__).resolve().parents[2] / records.HOME
 """The records that lie with the source; beside an installed package there are none."""
 
 
-def keep(graded: Grade, folder: Path) -> Path:
+def keep(scored: Grade, folder: Path) -> Path:
     """Write the record of a unit into the folder of all records, and the model's table where that is the repository's.
 
     Returns its path.
     """
-    path = records.write(folder, KINDS[graded.kind].claim, graded.to_dict())
+    path = records.write(folder, KINDS[scored.kind].claim, scored.to_dict())
     if folder.resolve() == SOURCE:
         write_whole(TABLE, table(folder))
     return path
@@ -44,7 +44,7 @@ def read(folder: Path, unit: str, kind: Kind = NETLIST) -> dict[str, Any] | None
 
 def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> frozenset[Mutant]:
     """Mutants that the record of a unit's very text says equal, as the same tools number them: what a suite notices
-    may have changed since, the circuit has not. None of a damaged record, which is there to be written anew.
+    may have changed since, the circuit has not. None of a damaged record, which is there to be written again.
     """
     try:
         record = read(folder or SOURCE, unit.name, kind)

@@ -1,4 +1,4 @@
-"""The kinds of errors that suites are graded by."""
+"""The kinds of errors that suites are scored by."""
 
 from __future__ import annotations
 

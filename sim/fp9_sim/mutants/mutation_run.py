@@ -32,7 +32,7 @@ DRAWN = 240
 """Mutants of a unit for each seed, all levels of a kind together."""
 
 REQUIRED = {"smoke": 0.95, "corner": 1.0}
-"""Suites that are graded, and the share of mutants that each has to notice."""
+"""Suites that are scored, and the share of mutants that each has to notice."""
 
 EQUIVALENCE_SECONDS = 60.0
 
@@ -89,8 +89,8 @@ class Grade:
 
     def to_dict(self) -> dict[str, Any]:
         record = asdict(self)
-        for suite, graded in zip(self.suites, record["suites"], strict=True):
-            graded["rate"] = round(suite.rate, 5)
+        for suite, scored in zip(self.suites, record["suites"], strict=True):
+            scored["rate"] = round(suite.rate, 5)
         return record
 
 
@@ -119,7 +119,7 @@ def grade(
     tell, started = progress or (lambda words, done, total: None), time.monotonic()
     verilog = fp9_rtl.verilog(unit)
     made = {suite: library.generate(unit, suite) for suite in suites}
-    graded = _Graded(kind, timeout, proven, set(), {suite: set() for suite in made}, {})
+    scored = _Graded(kind, timeout, proven, set(), {suite: set() for suite in made}, {})
     counts = [(drawn + levels - 1 - place) // levels for place in range(levels)]
     drawings = [
         kind.draw(unit, circuit(unit, verilog), level, count, seeds)
@@ -128,20 +128,20 @@ def grade(
     for number, seed in enumerate(seeds):
         tell(f"{unit.name}: seed {seed}", number, len(seeds))
         for drawing in drawings:
-            graded.add(unit, next(drawing), made)
+            scored.add(unit, next(drawing), made)
     return Grade(
         unit.name,
         kind.name,
         tuple(unit.describe()),
         hashlib.sha256(verilog.encode()).hexdigest(),
         fp9_rtl.circuit_digest(unit),
-        len(graded.mutants),
+        len(scored.mutants),
         seeds,
-        graded.ended(State.PROVEN),
-        graded.ended(State.UNFINISHED),
-        tuple((m, dict(graded.compared[m].counterexample)) for m in graded.ended(State.REFUTED)),
-        tuple(graded.suite(suite, vectors) for suite, vectors in made.items()),
-        len(proven & {*graded.ended(State.PROVEN)}),
+        scored.ended(State.PROVEN),
+        scored.ended(State.UNFINISHED),
+        tuple((m, dict(scored.compared[m].counterexample)) for m in scored.ended(State.REFUTED)),
+        tuple(scored.suite(suite, vectors) for suite, vectors in made.items()),
+        len(proven & {*scored.ended(State.PROVEN)}),
         round(time.monotonic() - started, 1),
         provenance() | kind.tools(),
     )
@@ -211,7 +211,7 @@ def _in_sequence(level: MutantSet, made: VectorSet) -> list[Mutant]:
         {SELECT: bit_planes(numbers, SELECT_BITS)}, made.inputs, made.expected, made.care, made.unit.latency
     )
     if wrong[0]:
-        raise ValueError(f"{made.unit.name}: the circuit itself fails the vectors; nothing can be graded by it")
+        raise ValueError(f"{made.unit.name}: the circuit itself fails the vectors; nothing can be scored by it")
     return [mutant for mutant in level.mutants if wrong[mutant.number]]
 
 
@@ -227,7 +227,7 @@ def _side_by_side(level: MutantSet, made: VectorSet) -> list[Mutant]:
         return level.netlist.mismatches({**inputs, SELECT: select}, expected, care, len(made))
 
     if (wrong := first_difference(0)) >= 0:
-        raise ValueError(f"{made.unit.name}: the circuit itself fails vector {wrong}; nothing can be graded by it")
+        raise ValueError(f"{made.unit.name}: the circuit itself fails vector {wrong}; nothing can be scored by it")
     return [mutant for mutant in level.mutants if first_difference(mutant.number) >= 0]
 
 

@@ -48,7 +48,7 @@ class Journal:
     """The verdicts about one Verilog text. Several processes and threads may write into it at once.
 
     `complaints` are sentences about lines that are damaged and do not count, and about a journal that cannot be
-    written; `tools` the versions of all that decided. Within `cache.anew` what it says is not read.
+    written; `tools` the versions of all that decided. Within `cache.recomputing` what it says is not read.
     """
 
     def __init__(self, path: Path) -> None:

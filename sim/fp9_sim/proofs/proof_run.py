@@ -90,7 +90,8 @@ def prove(
     """Decide every claim about `unit`, for the given Verilog or the one generated for it.
 
     `timeout` is a case's limit in seconds, `jobs` the solvers that run at once. What the journal in the cache says is
-    taken from there, except within `fp9.system.cache.anew`; what did not end within a shorter limit is tried again.
+    taken from there, except within `fp9.system.cache.recomputing`; what did not end within a shorter limit is tried
+    again.
 
     Raises ValueError for a unit about which there are no claims and for Verilog that cannot be read, MissingTool where
     Yosys is not installed.

@@ -62,7 +62,7 @@ class Simulator:
         # Verilator's makefile calls a `python`: on the PATH there may be none, or a slow script that looks for one.
         folders = [str(self.folder), str(Path(sys.executable).parent), kept.get("PATH", os.defpath)]
         kept["PATH"] = os.pathsep.join(folders)
-        # Else every module that the bench imports is compiled anew, each time, for pytest's rewritten assertions.
+        # Else every module that the bench imports is compiled again, each time, for pytest's rewritten assertions.
         kept["COCOTB_REWRITE_ASSERTION_FILES"] = ""
         kept["MAKEFLAGS"] = f"{_PRECOMPILED_HEADER} OPT_FAST={optimise} OPT_GLOBAL={optimise}"
         return kept

@@ -55,7 +55,7 @@ class Checkpoint:
         try:
             return [json.loads(line) for line in complete.splitlines()]
         except ValueError:
-            raise ValueError(f"{self.path} is no checkpoint of a sweep; remove it to start anew") from None
+            raise ValueError(f"{self.path} is no checkpoint of a sweep; remove it to start again") from None
 
 
 def _result(line: dict[str, Any]) -> ShardResult:

@@ -59,7 +59,7 @@ def on_processes(function: Callable[[T], R], tasks: Iterable[T], count: int, ahe
 
 def processes(count: int) -> ProcessPoolExecutor:
     """So many processes of this machine, which end at Ctrl-C where this one heeds it."""
-    # Forking a process whose threads are at work is not safe; a fresh one compiles nothing anew.
+    # Forking a process whose threads are at work is not safe; a fresh one compiles nothing again.
     return ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), initializer=_stop_at_once)
 
 

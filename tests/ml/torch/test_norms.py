@@ -1,4 +1,4 @@
-"""Batch norms tuned anew: torch's own cumulative averages, in the precision of inference, and nothing else moves."""
+"""Batch norms tuned again: torch's own cumulative averages, in the precision of inference, and nothing else moves."""
 
 from __future__ import annotations
 

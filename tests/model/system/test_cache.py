@@ -91,7 +91,7 @@ def test_what_is_asked_for_counts_as_used() -> None:
 
 def test_measured_again_means_that_nothing_kept_is_read() -> None:
     store(cache_folder(), {"unit": "x"}, {"area": 1})
-    with cache.anew():
+    with cache.recomputing():
         assert load(cache_folder(), {"unit": "x"}) is None
         store(cache_folder(), {"unit": "x"}, {"area": 2})
     assert load(cache_folder(), {"unit": "x"}) == {"area": 2}

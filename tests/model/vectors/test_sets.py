@@ -222,11 +222,11 @@ def test_the_manifest_states_the_grade_of_the_suite_in_every_form(
     made = vectors.generate("decoder_hif8", "corner")
     plain = vectors.export(made, tmp_path / "plain")
     digest = hashlib.sha256(plain.read_bytes()).hexdigest()
-    graded = {"mutants": 4, "noticed": 3, "share": 0.75, "seeds": [5], "verilog_sha256": "f" * 64}
-    monkeypatch.setattr("fp9.vectors.grades.table", lambda: {"decoder_hif8": {digest: graded}})
+    scored = {"mutants": 4, "noticed": 3, "share": 0.75, "seeds": [5], "verilog_sha256": "f" * 64}
+    monkeypatch.setattr("fp9.vectors.grades.table", lambda: {"decoder_hif8": {digest: scored}})
     for form in ("vec", "csv", "npz"):
         path = vectors.export(made, tmp_path, file_format=form)
-        assert json.loads(manifest_path(path).read_text())["grade"] == graded
+        assert json.loads(manifest_path(path).read_text())["grade"] == scored
     other = vectors.export(vectors.generate("decoder_hif8", "random", 10), tmp_path)
     assert json.loads(vectors.manifest_path(other).read_text())["grade"] is None
 

@@ -35,7 +35,7 @@ def test_a_page_that_was_written_pays_what_it_owed(tmp_path: Path) -> None:
     (tmp_path / kept.RECORD).write_text(json.dumps(record))
     assert kept.earlier(unit, tmp_path)[0] == "decoders"
     (tmp_path / kept.RECORD).write_text("[]")
-    with pytest.raises(ValueError, match="is no record of studies; write it anew with `fp9 study --out"):
+    with pytest.raises(ValueError, match="is no record of studies; write it again with `fp9 study --out"):
         kept.read(tmp_path)
 
 

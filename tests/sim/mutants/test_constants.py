@@ -58,6 +58,6 @@ def test_a_circuit_with_no_error_chosen_agrees_with_the_vectors(name: str, level
 
 
 def test_every_wrong_constant_of_a_small_circuit_is_noticed_or_equal() -> None:
-    graded = mutants.grade(CATALOGUE["decoder_hif8"], kind=mutants.KINDS["constants"])
-    assert graded.drawn > 20
-    assert graded.sufficient and not graded.undecided
+    scored = mutants.grade(CATALOGUE["decoder_hif8"], kind=mutants.KINDS["constants"])
+    assert scored.drawn > 20
+    assert scored.sufficient and not scored.undecided

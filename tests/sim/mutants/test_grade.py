@@ -22,22 +22,22 @@ from fp9_sim.netlists.solvers.solver import State
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["decoder_ocp", "cast_fp32_ocp_rne"])
 def test_suites_notice_what_they_have_to(name: str) -> None:
-    graded = mutation.grade(CATALOGUE[name], drawn=200, seeds=(1,))
-    assert graded.drawn == 200
-    assert graded.sufficient, [suite.survivors for suite in graded.suites]
-    assert not graded.undecided
+    scored = mutation.grade(CATALOGUE[name], drawn=200, seeds=(1,))
+    assert scored.drawn == 200
+    assert scored.sufficient, [suite.survivors for suite in scored.suites]
+    assert not scored.undecided
 
 
 @pytest.mark.slow
 def test_other_mutants_than_the_recorded_ones_are_noticed_too() -> None:
-    graded = mutation.grade(CATALOGUE["fma_dlfloat16_hfp8_152"], drawn=100, seeds=(12,), suites=("corner",))
-    assert graded.suites[0].rate > 0.99, graded.suites[0].survivors
+    scored = mutation.grade(CATALOGUE["fma_dlfloat16_hfp8_152"], drawn=100, seeds=(12,), suites=("corner",))
+    assert scored.suites[0].rate > 0.99, scored.suites[0].survivors
 
 
 def test_equal_mutants_leave_the_count() -> None:
-    graded = mutation.grade(CATALOGUE["decoder_hif8"], drawn=100, seeds=(1,))
-    corner = next(suite for suite in graded.suites if suite.suite == "corner")
-    assert corner.killed + len(graded.equivalent) + len(corner.survivors) == 100
+    scored = mutation.grade(CATALOGUE["decoder_hif8"], drawn=100, seeds=(1,))
+    corner = next(suite for suite in scored.suites if suite.suite == "corner")
+    assert corner.killed + len(scored.equivalent) + len(corner.survivors) == 100
 
 
 @pytest.mark.slow
@@ -56,8 +56,8 @@ def test_what_has_no_time_to_be_compared_is_undecided() -> None:
 
 
 def test_a_mutant_that_two_seeds_draw_counts_once() -> None:
-    graded = mutation.grade(CATALOGUE["decoder_hif8"], drawn=100, seeds=(1, 1), suites=("smoke",))
-    assert graded.drawn == 100
+    scored = mutation.grade(CATALOGUE["decoder_hif8"], drawn=100, seeds=(1, 1), suites=("smoke",))
+    assert scored.drawn == 100
 
 
 @pytest.mark.every(2)

@@ -18,21 +18,21 @@ from fp9_sim.mutants.draw import Mutant
 
 _SUITES = (SuiteGrade("smoke", "a" * 64, 10, 3, ()),)
 _PROVENANCE = {"date": "2026-01-02", "command": "fp9 mutate some"}
-GRADED = Grade("some", "netlist", (), "f" * 64, "c" * 64, 4, (5,), (), (), (), _SUITES, 0, 1.5, _PROVENANCE)
+SCORED = Grade("some", "netlist", (), "f" * 64, "c" * 64, 4, (5,), (), (), (), _SUITES, 0, 1.5, _PROVENANCE)
 
 
 def test_a_record_elsewhere_leaves_the_models_table_alone(tmp_path: Path) -> None:
     before = TABLE.stat()
-    assert keep(GRADED, tmp_path) == tmp_path / "mutation" / "netlist" / "some.json"
+    assert keep(SCORED, tmp_path) == tmp_path / "mutation" / "netlist" / "some.json"
     assert TABLE.stat() == before
-    assert read(tmp_path, "some") == json.loads(json.dumps(GRADED.to_dict()))
+    assert read(tmp_path, "some") == json.loads(json.dumps(SCORED.to_dict()))
     assert read(tmp_path, "other") is None
 
 
 def test_a_record_of_the_source_makes_the_table_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "SOURCE", tmp_path)
     monkeypatch.setattr(kept, "TABLE", tmp_path / "grades.json")
-    keep(GRADED, tmp_path)
+    keep(SCORED, tmp_path)
     suite = {"mutants": 3, "noticed": 3, "share": 1.0, "seeds": [5], "verilog_sha256": "f" * 64}
     assert json.loads((tmp_path / "grades.json").read_text()) == {"some": {"a" * 64: suite}}
 
@@ -42,7 +42,7 @@ def test_proofs_of_mutants_count_for_the_very_text_and_its_yosys_alone(tmp_path:
     digest = hashlib.sha256(fp9_rtl.verilog(unit).encode()).hexdigest()
     mutant = Mutant("gate", 1, 2, "inv at some cell")
     yosys = {"yosys": yosys_version()}
-    own = replace(GRADED, unit=unit.name, verilog_sha256=digest, equivalent=(mutant,), provenance=_PROVENANCE | yosys)
+    own = replace(SCORED, unit=unit.name, verilog_sha256=digest, equivalent=(mutant,), provenance=_PROVENANCE | yosys)
     assert proven(unit, NETLIST, tmp_path) == frozenset()
     for record, found in (
         (own, {mutant}),
@@ -56,7 +56,7 @@ def test_proofs_of_mutants_count_for_the_very_text_and_its_yosys_alone(tmp_path:
 
 
 def test_no_table_is_made_of_a_damaged_record(tmp_path: Path) -> None:
-    path = keep(GRADED, tmp_path)
+    path = keep(SCORED, tmp_path)
     path.write_text("{}")
     with pytest.raises(ValueError, match=r"some.json is no valid record"):
         kept.table(tmp_path)

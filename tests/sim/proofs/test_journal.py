@@ -86,7 +86,7 @@ def test_what_is_kept_is_not_decided_again_except_on_demand(uninterrupted: tuple
     lines = kept().read_bytes()
     assert prove(UNIT, timeout=60).claims == record.claims
     assert kept().read_bytes() == lines
-    with cache.anew():
+    with cache.recomputing():
         prove(UNIT, timeout=60)
     assert sorted(keys(kept())) == sorted(2 * keys_of(lines))
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import fp9_rtl
-from fp9.system.cache import anew
+from fp9.system.cache import recomputing
 from fp9.units import CATALOGUE
 from fp9.vectors import sets as vectors
 from fp9_sim.benches.scoreboard import Answers
@@ -59,7 +59,7 @@ def test_whatever_can_change_the_verdict_leads_to_a_new_run(driven: Any, monkeyp
     for change in ({"made": vectors.from_inputs(UNIT, inputs)}, {"by": "verilator"}, {"seed": 1}):
         assert driven(**change)[1], change
         assert not driven(**change)[1], change
-    with anew():
+    with recomputing():
         assert driven()[1]
     assert not driven()[1]
     spoilt = {**MADE.expected, "sign": MADE.expected["sign"] ^ 1}
