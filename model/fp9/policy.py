@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from enum import Enum
+from numbers import Integral
 
 from fp9.formats import FixedFormat, Format, Kind, Specials
 from fp9.rounding import NanSign, Overflow, Payload, Rounding, choice
@@ -85,7 +87,6 @@ class CastPolicy:
             )
 
 
-@functools.lru_cache(maxsize=256)
 def cast_policy(
     fmt: Format,
     rounding: Rounding | str | None,
@@ -97,7 +98,34 @@ def cast_policy(
     payload: Payload | str = Payload.LOST,
     flush_source: bool = False,
 ) -> CastPolicy:
-    """The policy of names, checked against a target. Raises ValueError for unknown names and what does not fit."""
+    """The policy of names, checked against a target.
+
+    Raises ValueError for unknown names and what does not fit, TypeError for what is no name or no code.
+    """
+    names = {"rounding": rounding, "overflow": overflow, "nan_sign": nan_sign, "payload": payload}
+    for name, value in names.items():
+        if not isinstance(value, str | Enum) and (value is not None or name != "rounding"):
+            raise TypeError(f"{name} of type {type(value).__name__} given; give a name, such as {_SUCH_AS[name]!r}")
+    if nan is not None and (isinstance(nan, bool) or not isinstance(nan, Integral)):
+        raise TypeError(f"nan of type {type(nan).__name__} given; give the code of NaN, an integer")
+    return _policy(fmt, rounding, overflow, nan_to_zero, inf_clip, nan_sign, nan, payload, flush_source)
+
+
+_SUCH_AS = {"rounding": "rne", "overflow": "saturate", "nan_sign": "kept", "payload": "lost"}
+
+
+@functools.lru_cache(maxsize=256)
+def _policy(
+    fmt: Format,
+    rounding: Rounding | str | None,
+    overflow: Overflow | str,
+    nan_to_zero: bool,
+    inf_clip: bool,
+    nan_sign: NanSign | str,
+    nan: int | None,
+    payload: Payload | str,
+    flush_source: bool,
+) -> CastPolicy:
     policy = CastPolicy(
         None if rounding is None else choice(Rounding, rounding, "rounding"),
         choice(Overflow, overflow, "overflow policy"),

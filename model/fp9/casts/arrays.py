@@ -142,6 +142,8 @@ def encode(
     target = format(fmt)
     check_switches(nan_to_zero=nan_to_zero, inf_clip=inf_clip, flush_source=flush_source, flags=flags, counts=counts)
     check_work(threads)
+    if hybrid is not None and not isinstance(hybrid, Hybrid):
+        raise TypeError(f"hybrid of type {type(hybrid).__name__} given; give fp9.Hybrid(...) or None")
     policy = cast_policy(target, rounding, overflow, nan_to_zero, inf_clip, nan_sign, nan, payload, flush_source)
     source = _numbers(x)
     random = random_bits_of(policy, random_bits, random_width, stochastic, source.shape, target, rng)

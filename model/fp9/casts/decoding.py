@@ -104,6 +104,8 @@ def output_array(out: NDArray[Any] | None, shape: tuple[int, ...], dtype: np.dty
     """`out` if it is fit for results of this shape and type, or a new array; ValueError for another `out`."""
     if out is None:
         return np.empty(shape, dtype=dtype)
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out of type {type(out).__name__} given; give an array of {dtype.name}, shape {shape}")
     if out.shape != shape or out.dtype != dtype or not (out.flags.c_contiguous and out.flags.writeable):
         raise ValueError(
             f"out of {out.dtype.name}, shape {out.shape} given; give a contiguous array of {dtype.name}, shape {shape}"

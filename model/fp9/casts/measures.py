@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import numpy as np
 
 from fp9.casts.arrays import CastOptions, as_numbers, decode, encode
+from fp9.casts.sources import check_axes
 from fp9.formats import Format, floor_log2, format
 from fp9.formats.dtypes import carried
 
@@ -97,6 +98,11 @@ def dtype_of_result(x: ArrayLike) -> np.dtype[Any]:
     return dtype if dtype.kind not in "iu" else np.dtype(np.float32)
 
 
+def _doubles(x: ArrayLike) -> NDArray[np.float64]:
+    """Numbers as float64, those of arrays that know their format included."""
+    return as_numbers(np.asarray(x) if carried(x) else x).astype(np.float64)
+
+
 def amax_scale(x: ArrayLike, fmt: Format | str, axis: int | tuple[int, ...] | None = None) -> NDArray[np.int32]:
     """The least scales (as `encode` takes them) with which the largest magnitudes along `axis` fit the format.
 
@@ -109,7 +115,8 @@ def amax_scale(x: ArrayLike, fmt: Format | str, axis: int | tuple[int, ...] | No
     >>> decode(encode(x, "e4m3", scale=amax_scale(x, "e4m3", axis=1)), "e4m3").tolist()
     [[128.0, 384.0], [64.0, -256.0]]
     """
-    numbers = np.abs(np.asarray(x, dtype=np.float64))
+    numbers = np.abs(_doubles(x))
+    check_axes(axis, numbers.ndim)
     amax = np.max(numbers, axis=axis, keepdims=axis is not None, initial=0.0, where=np.isfinite(numbers))
     fraction, exponent = np.frexp(amax)
     top_fraction, top_exponent = math.frexp(format(fmt).max)
@@ -133,7 +140,8 @@ def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...] | None = None) 
     >>> round(float(sqnr([1.0, 2.0], [1.0, 2.25])), 3)
     19.031
     """
-    signal, received = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    signal, received = _doubles(x), _doubles(y)
+    check_axes(axis, signal.ndim)
     if signal.shape != received.shape:
         raise ValueError(f"arrays of shapes {signal.shape} and {received.shape} given; give two of one shape")
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):

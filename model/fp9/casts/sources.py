@@ -28,7 +28,12 @@ def as_numbers(x: ArrayLike) -> NDArray[Any]:
 
     A torch tensor is taken as it lies in memory. Python integers beyond 64 bits are refused, never rounded.
     """
-    source = tensor_numbers(x)
+    try:
+        source = tensor_numbers(x)
+    except ValueError as error:
+        raise ValueError(
+            f"numbers of no common shape given; give an array, or sequences of equal lengths ({error})"
+        ) from None
     native = source.dtype.newbyteorder("=")
     if native.name == "bfloat16" or native in (np.float64, np.float32, np.float16) or native.kind in "iu":
         return source.astype(native, copy=False)
@@ -91,6 +96,12 @@ def check_integer(name: str, value: object, least: int, most: int | None = None,
         raise ValueError(given + (f"{least} or more{extra}" if most is None else f"{least} to {most}{extra}"))
 
 
+def check_axes(axis: object, dimensions: int) -> None:
+    """Refuse axes that are neither None, an axis of an array nor a tuple of them."""
+    for one in axis if isinstance(axis, tuple) else () if axis is None else (axis,):
+        check_integer("axis", one, -dimensions, dimensions - 1)
+
+
 def check_work(threads: object, progress: object = None) -> None:
     """Refuse threads that are neither None nor an integer from 1 on, and a progress that cannot be called."""
     if threads is not None:
@@ -113,7 +124,7 @@ def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32
             "codes: the codes minus 127)"
         )
     if exponents.size and not -MAX_SCALE <= int(exponents.min()) <= int(exponents.max()) <= MAX_SCALE:
-        raise ValueError(f"a scale exponent outside -{MAX_SCALE}..{MAX_SCALE} given")
+        raise ValueError(f"a scale exponent outside -{MAX_SCALE}..{MAX_SCALE} given; give one of that range")
     if exponents.ndim == 0:
         return int(exponents)
     try:

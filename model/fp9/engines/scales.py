@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 from fp9.engines.engine import Engine, Scaling
 from fp9.formats import Format, floor_log2, format
 from fp9.formats.host import BINARY64
@@ -42,6 +44,8 @@ def format_of_scales(
 
 
 def _check_block(engine: Engine, block: int) -> None:
+    if isinstance(block, bool) or not isinstance(block, Integral):
+        raise TypeError(f"block of type {type(block).__name__} given; give the number of products that share a scale")
     if block < 1:
         raise ValueError(f"block of {block} given; give the number of products that share a scale, 1 or more")
     if engine.interleave is not None and engine.chunk is not None and block % engine.chunk:

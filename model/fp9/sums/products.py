@@ -317,6 +317,8 @@ def _start(
 ) -> NDArray[np.float64]:
     """The numbers that sums of a shape start from; of its axes, those of the batch broadcast."""
     if c is None:
+        if named is not None:
+            format(named)
         return scratch_full(shape, 0.0, np.float64)
     fmt = engine.addend_format
     _check_addend(c, named, fmt)
