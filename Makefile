@@ -25,7 +25,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := demo
-.PHONY: records-check fuzz fuzz-units demo test test-slow test-long setup prove records peers mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
+.PHONY: nightly records-check fuzz fuzz-units demo test test-slow test-long setup prove records peers mutants vectors rtl sim synth exhaustive bench exhaustive-casts wheel lint docs lock clean docs-site
 
 demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
@@ -64,6 +64,11 @@ records-check: $(READY) ## records that are stale or missing, with the hours tha
 
 records: $(READY) ## compare circuits with certified ones and measure stale and missing records for HOURS
 	$(BIN)/fp9 records update $(if $(HOURS),--hours $(HOURS))
+
+nightly: $(READY) ## what has no record, of every unit: RTL source, reference model, cover points, area; an hour of two cores
+	for unit in $$($(BIN)/python -c 'from fp9.units import CATALOGUE; print(*CATALOGUE)'); do \
+	  $(BIN)/fp9 prove $$unit --text && $(BIN)/fp9 records verify $$unit --whole && $(BIN)/fp9 coverage $$unit \
+	    && $(BIN)/fp9 synth $$unit --library osu018 || exit; done
 
 peers: $(READY)   ## areas of other people's units beside ours; clones of PEERS in docs/peers/clones
 	for peer in $(PEERS); do $(BIN)/fp9 check-rtl docs/peers/$$peer.toml --area docs/peers/areas.json || exit; done

@@ -129,8 +129,3 @@ def test_a_command_to_copy_stands_on_one_line(tmp_path: Path) -> None:
     code = f"from fp9.cli.output import show; show([], False, 'fp9 sweep ' + 'x [b] ' * 60, '{tmp_path}')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == f"fp9 sweep {'x [b] ' * 60}\n{tmp_path}\n"
-
-
-@pytest.mark.parametrize("words", [*COMMANDS, ["accumulators"], ["recipes"]], ids=" ".join)
-def test_tables_in_a_pipe_have_at_most_100_columns(words: list[str]) -> None:
-    assert max(map(len, in_a_pipe(*words).splitlines())) <= 100

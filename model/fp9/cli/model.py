@@ -24,15 +24,20 @@ from fp9.cli.support import (
     table,
 )
 from fp9.cli.words import FORMAT, OVERFLOW, ROUNDING, UNIT, Words
+from fp9.system.missing import MissingTool, install_hint
+from fp9.system.plugins import plugin
 
 _PATH = click.Path(path_type=Path)
+CERTIFIED = "fp9.certified"
+"""Entry points of packages that know which units have complete records."""
 
 
 @click.command(cls=Command, page="how-to/describe-a-unit.md")
 @click.argument("name", metavar="[UNIT]", required=False, type=UNIT)
 @click.option("--toml", is_flag=True, help="Print the spec alone, as the unit file that it is.")
+@click.option("--certified", is_flag=True, help="Mark the units whose records are complete, in a checkout.")
 @settings_option
-def units(name: str | None, toml: bool, settings: tuple[str, ...], as_json: bool) -> None:
+def units(name: str | None, toml: bool, certified: bool, settings: tuple[str, ...], as_json: bool) -> None:
     """List the hardware units, or show the specification and ports of one.
 
     The spec is shown as a unit file: save it, change it, and give its path wherever a command takes UNIT.
@@ -50,6 +55,11 @@ def units(name: str | None, toml: bool, settings: tuple[str, ...], as_json: bool
         every = [records.unit_record(unit) for unit in CATALOGUE.values()]
         rows = [[r["name"], r["kind"], r["stages"], r["input_bits"], r["output_bits"], r["summary"]] for r in every]
         columns = ["unit", "kind", "stages", "bits in", "bits out", "formats"]
+        if certified:
+            complete = _certified()
+            every = [{**r, "certified": r["name"] in complete} for r in every]
+            rows = [[*row, "yes" if row[0] in complete else "no"] for row in rows]
+            columns.append("certified")
         show(every, as_json, table("Units", columns, rows, numbers=columns[2:5]))
         return
     unit = load_unit(name, settings)
@@ -60,6 +70,15 @@ def units(name: str | None, toml: bool, settings: tuple[str, ...], as_json: bool
     ports = [[p["direction"], p["name"], p["width"], p["doc"], ", ".join(p["choices"])] for p in record["ports"]]
     columns = ["direction", "port", "bits", "meaning", "0, 1, ... mean"]
     show(record, as_json, unitfile.dumps(unit), table("Ports", columns, ports, numbers=["bits"]))
+
+
+def _certified() -> set[str]:
+    """The units whose records are complete. Raises MissingTool where no installed package keeps records."""
+    found = plugin(CERTIFIED, "units")
+    if found is None:
+        raise MissingTool(f"records need the extra sim; install it with: {install_hint('sim')}")
+    names: set[str] = found()
+    return names
 
 
 @click.command(cls=Command, context_settings={"ignore_unknown_options": True}, page="how-to/cast-and-scale.md")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 TAKEN = "fp9.standard_output_is_a_file"
 """Where a command's context notes that standard output is the file it writes; what it says then goes to the other."""
 
-PIPED_WIDTH = 100
-"""Largest width of tables if standard output is not a terminal."""
+PIPED_WIDTH = 140
+"""Columns that text is folded to where standard output is no terminal; tables are as wide there as they are."""
 
 _BESIDE = "  "
 """What stands before the fields of a row that is shown on lines of its own."""
@@ -90,6 +90,8 @@ def _show_table(out: Console, shown: Table) -> None:
     for padding, edge in _TIGHTER:
         shown.padding, shown.show_edge = padding, edge
         beside = _beside(out, shown, natural)
+        if not out.is_terminal:
+            out.width = max(out.width, sum(natural) + beside)
         if sum(least) + beside <= out.width:
             for column, width in zip(shown.columns, _widths(natural, least, out.width - beside), strict=True):
                 column.width = width

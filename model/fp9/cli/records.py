@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -86,15 +85,9 @@ def unit_record(unit: Unit) -> Record:
 
 
 def _operands(unit: Unit) -> str:
-    """Return the formats of operands and results in a line; ports of equal formats share an entry, such as x0..x3."""
-    ports = [port for port in (*unit.inputs, *unit.outputs) if port.formats]
-    lanes = itertools.groupby(ports, lambda port: (port.name.rstrip("0123456789"), port.formats))
-    texts = []
-    for (_, formats), group in lanes:
-        first, *others = (port.name for port in group)
-        name = f"{first}..{others[-1]}" if others else first
-        texts.append(f"{name}: {' '.join(fmt.name for fmt in formats)}")
-    return "; ".join(texts)
+    """The formats that go in and come out, in a line."""
+    operands = [f"{p.name}: {' '.join(f.name for f in p.formats)}" for p in (*unit.inputs, *unit.outputs) if p.formats]
+    return "; ".join(operands)
 
 
 def _port_record(port: Port, direction: str) -> Record:

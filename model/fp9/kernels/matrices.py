@@ -1,4 +1,4 @@
-"""Numba kernels of matrix products, vectorised over columns. `sums.strategies` says for which engine and operands.
+"""Numba kernels of matrix products, vectorised over columns. `fast` says which engine and operands each is right for.
 
 All take a (m, k) and b (k, n), in the accumulators' type, and carry accumulators acc (m, n), as numbers, through the
 products begin..end-1 of K. Loops run over slices of rows, so that LLVM sees plain pointers and vectorises them.

@@ -111,9 +111,9 @@ class Products:
 
     def _prepared(self, number: int) -> tuple[Callable[[slice], None], int, int]:
         """How to compute rows of a product, and how many products are worth a thread, and make a part."""
-        codes_module, table = _slow_to_load()
+        codes_module, tiles = _slow_to_load()
         a, b = self._a.item(number, self._engine), self._b.item(number, self._engine)
-        fast = table.fast_sums(self._engine, a, b, self._options.joins, self._options.flags)
+        fast = tiles.fast_sums(self._engine, a, b, self._options.joins, self._options.flags)
         if fast is None:
             return self._stepwise(number, a, b), WORTH_A_THREAD_STEPWISE, PRODUCTS
         codes, start, output = self.codes[number], self._start[number], self._engine.output
@@ -164,10 +164,9 @@ class Products:
 @functools.cache
 def _slow_to_load() -> tuple[Any, Any]:
     """Modules that only products need: even an import that finds its module takes a share of a small product's time."""
-    from fp9.sums import codes  # slow to load
-    from fp9.sums.strategies import table  # slow to load
+    from fp9.sums import codes, tiles  # slow to load
 
-    return codes, table
+    return codes, tiles
 
 
 def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | GroupedSums:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -136,15 +135,20 @@ def dot(
     """
     check_switches(flags=flags)
     check_work(threads, progress)
-    chosen, x, y, shape = _checked((a, format_a), (b, format_b), engine, _vectors, axis=-1)
-    fmt, depth = format_of_scales(chosen, scale_format, block), x.shape[-1]
+    chosen, x, y = find_engine(engine), as_operand("a", a, format_a), as_operand("b", b, format_b)
+    fmt = format_of_scales(chosen, scale_format, block)
+    if x.ndim == 0 or y.ndim == 0 or x.shape[-1] != y.shape[-1]:
+        raise ValueError(f"shapes {x.shape} and {y.shape} given; the last axes must be equal")
+    check_filled(x.format, y.format, x.shape[-1], chosen)
+    x, y = interleaved(x, chosen), interleaved(y, chosen)
+    depth, shape = x.shape[-1], np.broadcast_shapes(x.shape, y.shape)[:-1]
     scales = (
         scale_rows("scale_a", scale_a, fmt, x.shape[:-1], depth, block),
         scale_rows("scale_b", scale_b, fmt, y.shape[:-1], depth, block),
     )
-    joins = _Joins(chosen, scale_a is not None or scale_b is not None)
-    random = _random(chosen, (random_bits, random_width, rng), (*shape, joins.roundings(depth)))
-    options = Options(flags, joins.any, random, threads, progress)
+    scaled = scale_a is not None or scale_b is not None
+    random = _random(chosen, (random_bits, random_width, rng), shape, depth, scaled)
+    options = Options(flags, _joins(chosen, scaled), random, threads, progress)
     start = _start(c, format_c, chosen, shape)
     codes, raised = _dot(chosen, (x, y), scales, block, start, options)
     codes = _given(codes, out)
@@ -214,15 +218,19 @@ def matmul(
     """
     check_switches(flags=flags)
     check_work(threads, progress)
-    chosen, x, y, lead = _checked((a, format_a), (b, format_b), engine, _batch, axis=-2)
-    fmt, (rows, depth), columns = format_of_scales(chosen, scale_format, block), x.shape[-2:], y.shape[-1]
+    chosen, x, y = find_engine(engine), as_operand("a", a, format_a), as_operand("b", b, format_b)
+    fmt = format_of_scales(chosen, scale_format, block)
+    lead = _batch(x, y)
+    check_filled(x.format, y.format, x.shape[-1], chosen)
+    x, y = interleaved(x, chosen), interleaved(y, chosen, axis=-2)
+    (rows, depth), columns = x.shape[-2:], y.shape[-1]
     scales = (
         scale_rows("scale_a", scale_a, fmt, (rows,), depth, block, batch=lead),
         scale_rows("scale_b", scale_b, fmt, (columns,), depth, block, batch=lead, blocks_first=True),
     )
-    joins, shape = _Joins(chosen, scale_a is not None or scale_b is not None), (*lead, rows, columns)
-    random = _random(chosen, (random_bits, random_width, rng), (*shape, joins.roundings(depth)))
-    options = Options(flags, joins.any, random, threads, progress)
+    scaled, shape = scale_a is not None or scale_b is not None, (*lead, rows, columns)
+    random = _random(chosen, (random_bits, random_width, rng), shape, depth, scaled)
+    options = Options(flags, _joins(chosen, scaled), random, threads, progress)
     batch, one = math.prod(lead), is_one_product(x, y, scale_b, block)
     items, count = (1, batch * rows) if one else (batch, rows)
     left = Factor(x, _by_item(scales[0], items, count), block, None if one else lead)
@@ -235,34 +243,6 @@ def matmul(
 
 
 # --- arguments ------------------------------------------------------------------------------------------------------
-
-
-_Given = tuple["ArrayLike | Operand", "Format | str | None"]
-"""An operand as given, and the format that is named for it."""
-
-
-def _checked(
-    a: _Given,
-    b: _Given,
-    engine: Engine | str,
-    shape_of: Callable[[Operand, Operand], tuple[int, ...]],
-    axis: int,
-) -> tuple[Engine, Operand, Operand, tuple[int, ...]]:
-    """The engine, both operands in its order along K (`axis` of b), and the axes that `shape_of` gives.
-
-    Raises ValueError for formats and shapes that do not fit.
-    """
-    chosen, x, y = find_engine(engine), as_operand("a", *a), as_operand("b", *b)
-    shape = shape_of(x, y)
-    check_filled(x.format, y.format, x.shape[-1], chosen)
-    return chosen, interleaved(x, chosen), interleaved(y, chosen, axis=axis), shape
-
-
-def _vectors(a: Operand, b: Operand) -> tuple[int, ...]:
-    """The axes of sums over the last axis; ValueError for shapes that have none."""
-    if a.ndim == 0 or b.ndim == 0 or a.shape[-1] != b.shape[-1]:
-        raise ValueError(f"shapes {a.shape} and {b.shape} given; the last axes must be equal")
-    return np.broadcast_shapes(a.shape, b.shape)[:-1]
 
 
 def _broadcast(array: NDArray[Any], shape: tuple[int, ...], rows: int) -> NDArray[Any]:
@@ -330,8 +310,13 @@ def _start(
     return numbers if codes.shape == shape else np.array(np.broadcast_to(numbers, shape), order="C")
 
 
-def _random(engine: Engine, given: tuple[ArrayLike | None, int, Rng | None], shape: tuple[int, ...]) -> RandomBits:
-    """The random bits of all roundings, checked against their shape. Raises ValueError for an engine without any."""
+def _random(
+    engine: Engine,
+    given: tuple[ArrayLike | None, int, Rng | None],
+    shape: tuple[int, ...],
+    depth: int,
+    scaled: bool,
+) -> RandomBits:
     from fp9.sums.general import NO_RANDOM, stochastic_bits  # slow to load
 
     if not engine.rounding.needs_bits:
@@ -340,28 +325,17 @@ def _random(engine: Engine, given: tuple[ArrayLike | None, int, Rng | None], sha
             name = "rng" if bits is None else "random_bits"
             raise ValueError(f"{name} given, and engine {engine.name} rounds by {engine.rounding.value}; give sr")
         return NO_RANDOM
-    return stochastic_bits(engine, given, shape)
+    roundings = engine.steps(depth) + _joins_once(engine, scaled)
+    return stochastic_bits(engine, given, (*shape, roundings))
 
 
-class _Joins(NamedTuple):
-    """Whether sums of chunks, or one scaled sum, join the addend."""
+def _joins_once(engine: Engine, scaled: bool) -> bool:
+    """Whether the whole sum is one chunk, because it is scaled before it joins C."""
+    return scaled and engine.scaling is Scaling.SUMS and engine.chunk is None and not engine.exact
 
-    engine: Engine
-    scaled: bool
 
-    @property
-    def once(self) -> bool:
-        """Whether the whole sum is one chunk, because it is scaled before it joins C."""
-        engine = self.engine
-        return self.scaled and engine.scaling is Scaling.SUMS and engine.chunk is None and not engine.exact
-
-    @property
-    def any(self) -> bool:
-        return self.engine.chunk is not None or self.once
-
-    def roundings(self, depth: int) -> int:
-        """Roundings of a sum of so many products."""
-        return self.engine.steps(depth) + self.once
+def _joins(engine: Engine, scaled: bool) -> bool:
+    return engine.chunk is not None or _joins_once(engine, scaled)
 
 
 # --- sums -----------------------------------------------------------------------------------------------------------

@@ -253,7 +253,7 @@ def _nans(unit: Unit) -> Iterator[Difference]:
         for words, code_of in _BECOMES[:3]:
             for sign_words, sign in _SIGNS_OF_NAN:
                 change = _instead(nan, sign, code_of)
-                yield Difference(Topic.NAN, f"it gives {sign_words.format(words)} if NaN is expected", results=change)
+                yield Difference(Topic.NAN, f"it gives {sign_words}{words} where NaN is expected", results=change)
         if len(operands_of(unit)) > 1:
             change = _instead(_zero_beside_special, _never, _zero_code)
             yield Difference(Topic.NAN, "a zero factor gives zero, whatever the other one is", results=change)
@@ -261,7 +261,7 @@ def _nans(unit: Unit) -> Iterator[Difference]:
         for words, code_of in (("zero", _signed_zero), _BECOMES[1]):
             for sign_words, sign in _SIGNS_OF_NAN:
                 change = _instead(_operand_is(np.isnan), sign, code_of)
-                yield Difference(Topic.NAN, f"NaN converts to {sign_words.format(words)}", results=change)
+                yield Difference(Topic.NAN, f"NaN becomes {sign_words}{words}", results=change)
 
 
 def _opposite_sign(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
@@ -269,12 +269,11 @@ def _opposite_sign(unit: Unit, port: Port, inputs: Columns, results: Results) ->
 
 
 _SIGNS_OF_NAN = (
-    ("{}", _never),
-    ("minus {}", _always),
-    ("{} with the operand's sign", _operand_sign),
-    ("{} with the operand's sign inverted", _opposite_sign),
+    ("", _never),
+    ("minus ", _always),
+    ("with its operand's sign ", _operand_sign),
+    ("with the opposite of its operand's sign ", _opposite_sign),
 )
-"""Sentences about what becomes of NaN, by the sign of it, and whether that is negative."""
 
 
 def _signed_zero(fmt: Format, negative: bool) -> int | None:

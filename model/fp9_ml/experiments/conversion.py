@@ -1,7 +1,7 @@
 """Conversion of a trained character model to eight bits: direct casts, powers of two, smoothing, biases of weights.
 
-The measure is the Kullback-Leibler divergence of the next character's shares from those of the float32 model, in nats
-per character: the likelihood of the text itself moves by less than its noise.
+The measure is the Kullback-Leibler divergence of the next character's shares from those of the float32 model, in nat a
+character: the likelihood of the text itself moves by less than its noise.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MEASURED = 64
 
 
 class Divergence:
-    """The distance of a converted model from a float32 model, over the measured characters, in nats per character."""
+    """The distance of a converted model from a float32 model, over the measured characters, in nat a character."""
 
     def __init__(self, trained: Trained) -> None:
         self._tokens = trained.windows(64 * CALIBRATION, MEASURED)[:, :-1]
@@ -124,7 +124,7 @@ DIRECT = ("e4m3", "hfp8_143", "e5m2", "hfp8_152", "hif8")
 
 
 def conversions(trained: Trained) -> dict[str, float]:
-    """Divergence of each way to eight bits, in nats per character."""
+    """Divergence of each way to eight bits, in nat a character."""
     return _conversions(trained, trained.parameters)
 
 

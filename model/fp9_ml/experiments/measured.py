@@ -63,7 +63,7 @@ def _values(path: Path) -> list[dict[str, float]]:
 
 
 def table() -> list[dict[str, Any]]:
-    """What `TABLE` holds: name, recipe, unit, and both costs in nats per character."""
+    """What `TABLE` holds: name, recipe, unit, and both costs in nat a character."""
     rows: list[dict[str, Any]] = json.loads(TABLE.read_text())
     return rows
 

@@ -46,7 +46,7 @@ _CONVERSION = (
     "fma_fp32 bit for bit; 4,096 held-out characters; the search calibrated on 1,024 others"
 )
 _AMAX = "e4m3, amax to the top"
-_DIVERGENCE = "divergence from float32, nats per character"
+_DIVERGENCE = "divergence from float32, nat a character"
 
 CLAIMS = (
     Claim(
@@ -87,7 +87,7 @@ CLAIMS = (
         _of_model(weight_biases),
         (
             at_least("1.4.3: biases within 1.2 times the best", _near_best("f143", 1.2), 10),
-            at_most("int8: biases below 0.001 nats per character", _below("int8", 1e-3), 4),
+            at_most("int8: biases below 0.001 nat", _below("int8", 1e-3), 4),
             at_most("HFP8 1-4-3, bias 4 over bias 0", over("hfp8_143(bias=4)", "hfp8_143(bias=0)"), 1),
         ),
     ),

@@ -47,7 +47,7 @@ CLAIMS = (
         "the character model of 117 thousand parameters that comes with fp9 (400 steps in float32), trained on for 100 "
         "steps under each recipe, on the same batches, drawn by the seed: all linear layers' three products in eight "
         "bits, sums of fma_fp32 bit for bit where no others are named",
-        "mean loss of the last 50 steps; loss of 4,096 held-out characters; nats per character (the two "
+        "mean loss of the last 50 steps; loss of 4,096 held-out characters; nat a character (the two "
         "bars of 1-5-2 were 0.005 and 2 until a run on other batches missed them)",
         tuning,
         (
@@ -68,7 +68,7 @@ CLAIMS = (
         f"{HFP8}, page 5; {GRAPHCORE}, sections 2.5 and 4; {HIF8}, section 4.1",
         "a character model of width 32 from scratch, 150 steps on the same batches under each recipe: all linear "
         "layers' three products in eight bits, sums of fma_fp32 bit for bit",
-        "loss of 4,096 held-out characters, nats per character",
+        "loss of 4,096 held-out characters, nat a character",
         scratch,
         (
             at_least("HFP8 as it is less float32", excess("HFP8, loss as it is", "fp32"), 0.5),

@@ -88,7 +88,7 @@ class Run:
         return loss
 
     def validation(self, windows: NDArray[np.uint8]) -> float:
-        """Loss over windows of text, in nats per character, by the recipe; no scale moves."""
+        """Loss over windows of text, in nat a character, by the recipe; no scale moves."""
         self.products.training = False
         run = forward(self.parameters, windows[:, :-1], self.products)
         self.products.training = True
@@ -152,7 +152,7 @@ AVERAGED = 50
 
 
 def tuning(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Loss of the package's model trained on for 100 steps under each recipe, in nats per character.
+    """Loss of the package's model trained on for 100 steps under each recipe, in nat a character.
 
     The seed draws the batches, which are the same for all recipes.
     """
@@ -193,7 +193,7 @@ SCRATCH_STEPS, SCRATCH_RATE, SCRATCH_WIDTH = 150, 3e-3, 32
 
 
 def scratch(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Loss of held-out text after 150 steps from scratch under each recipe, in nats per character."""
+    """Loss of held-out text after 150 steps from scratch under each recipe, in nat a character."""
     text = manual()
     windows = Trained({}, text[-HELD_OUT:], {}).windows(0, VALIDATED)
     found: dict[str, float] = {}

@@ -20,10 +20,10 @@ from fp9_rtl.synthesis.run import Progress
 
 def questions() -> dict[str, str]:
     """Name and question of every study."""
-    return {name: question for name, _, question in _listed()}
+    return {name: question for name, _, question in listed()}
 
 
-def _listed() -> list[tuple[str, str, str]]:
+def listed() -> list[tuple[str, str, str]]:
     """Name, title and question of every study, those last whose pages have another form than those of `STUDIES`."""
     submodules = (study_submodules.NAME, study_submodules.TITLE, study_submodules.QUESTION)
     plain, medians = (
@@ -56,7 +56,7 @@ def run(
         written[name] = _one(name, folder, _shifted(progress, done, steps), libraries)
         kept.keep(name, folder)
         done += _steps(name, len(libraries))
-    present = [entry for entry in _listed() if (folder / f"{entry[0]}.md").exists()]
+    present = [entry for entry in listed() if (folder / f"{entry[0]}.md").exists()]
     write_whole(folder / study_report.INDEX, study_report.index(present))
     return written
 

@@ -118,12 +118,13 @@ def measure(
             progress(f"{study.name}: {variant.label}", done, len(study.variants))
     return Outcome(
         study,
-        tuple(_row(study, variant, measured) for variant in study.variants if variant.label in measured),
+        tuple(row(study, variant, measured) for variant in study.variants if variant.label in measured),
         tuple(skipped.items()),
     )
 
 
-def _row(study: Study, variant: Variant, measured: dict[str, Synthesis]) -> Row:
+def row(study: Study, variant: Variant, measured: dict[str, Synthesis]) -> Row:
+    """The row of a measured variant, compared with the variant that it is compared with where that is measured."""
     over = next(v for v in study.variants if v.label == study.baseline(variant))
     reference = measured.get(over.label)
     figures = measured[variant.label]

@@ -1,4 +1,4 @@
-"""Commands of records: status, update, verify, pages. They load their packages when called."""
+"""Commands of records: status, update, verify, pages, study. They load their packages when called."""
 
 from __future__ import annotations
 
@@ -166,8 +166,11 @@ def update(
     show_default=True,
     help="Seconds for the case.",
 )
+@click.option("--whole", is_flag=True, help="Compute whole suites by the reference model; a minute for each unit.")
 @settings_option
-def verify(names: tuple[str, ...], seed: int, limit: float, settings: tuple[str, ...], as_json: bool) -> None:
+def verify(
+    names: tuple[str, ...], seed: int, limit: float, whole: bool, settings: tuple[str, ...], as_json: bool
+) -> None:
     """Repeat a sample of the evidence of UNIT....
 
     The corner suite and random operations run on the Verilog against the golden model, some results are computed again
@@ -184,7 +187,7 @@ def verify(names: tuple[str, ...], seed: int, limit: float, settings: tuple[str,
     with progress_bar() as progress:
         for done, unit in enumerate(load_unit(name, settings) for name in names):
             progress(unit.name, done, len(names))
-            found += [(unit.name, sample) for sample in evidence.samples(unit, seed, limit)]
+            found += [(unit.name, sample) for sample in evidence.samples(unit, seed, limit, whole)]
     ends = {None: "not decided", True: "passed", False: "FAILED"}
     rows = [[name, sample.what, ends[sample.passed], f"{sample.seconds:.1f}", sample.found] for name, sample in found]
     record = [{"unit": name, **sample.to_dict()} for name, sample in found]
@@ -226,6 +229,26 @@ def pages(names: tuple[str, ...], out: Path, folder: Path | None, as_json: bool)
             written.append(str(out / path))
             progress(path, len(written), total)
     show(written, as_json, f"{len(written)} pages and pictures in {out}")
+
+
+@records.command(cls=Command)
+@click.argument("names", metavar="STUDY...", nargs=-1, required=True)
+@records_option
+def study(names: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
+    """Measure cost studies and record their figures.
+
+    Each STUDY of `fp9 study --list` is measured in osu018 and nangate45; its page is built from the record.
+
+    \b
+      fp9 records study decoders
+    """
+    place = _place(folder)
+    with extra("rtl"):
+        from fp9_sim.evidence import studies  # slow to load
+    keeps("what was mapped is kept; run the same command again, and the rest is mapped")
+    with progress_bar(keep=True) as progress:
+        written = [str(studies.measure(name, place, progress)) for name in names]
+    show(written, as_json, *written)
 
 
 def _known(about: str) -> None:

@@ -134,12 +134,7 @@ def _where(record: Record) -> Iterator[str]:
 
 
 def _losses(record: Record) -> Iterator[str]:
-    heads = [
-        "recipe",
-        "increase in loss over float32, nats per character",
-        "least and most",
-        *(f"{name}: fJ a product" for name in SIDE_BY_SIDE),
-    ]
+    heads = ["recipe", "loss above float32, nat", "least and most", *(f"{name}: fJ a product" for name in SIDE_BY_SIDE)]
     yield markdown_row(heads)
     yield markdown_row(["---", *["---:"] * (len(heads) - 1)])
     for recipe, values in record["losses"].items():
@@ -188,7 +183,7 @@ def _scatter(record: Record) -> str:
         axes.axhline(0, color="0.6", linewidth=0.6)
         axes.set_xlim(left=0)
         axes.locator_params(axis="x", nbins=4)
-    panels[0].set_ylabel("increase in held-out loss over float32, nats per character")
+    panels[0].set_ylabel("held-out loss above float32, nat")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=7)
     return svg(figure)

@@ -3,7 +3,7 @@
 from fp9_sim.evidence.catalogue import CLAIMS
 from fp9_sim.evidence.claim import Claim, Finding, State, keep
 from fp9_sim.evidence.sample import Sample, samples
-from fp9_sim.evidence.status import Item, certified, status, summary
+from fp9_sim.evidence.status import Item, certified, certified_names, status, summary
 from fp9_sim.evidence.update import Ended, joined, update
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Sample",
     "State",
     "certified",
+    "certified_names",
     "joined",
     "keep",
     "samples",

@@ -25,6 +25,9 @@ CHECKED = 1 << 10
 
 MUTANTS = 16
 
+SUITES = ("smoke", "corner")
+"""The suites that the reference model computes as a whole."""
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -39,18 +42,18 @@ class Sample:
         return asdict(self)
 
 
-def samples(unit: Unit, seed: int, limit: float) -> Iterator[Sample]:
+def samples(unit: Unit, seed: int, limit: float, whole: bool = False) -> Iterator[Sample]:
     """The corner suite and random operations on the Verilog, random ones on the reference model, a case of a proof, and
     mutants that the suite must kill.
 
-    `seed` chooses the operations, the case and the mutants; `limit` is that of the case, in seconds. Errors are those
-    of `verilated` and of `grade`.
+    `seed` chooses the operations, the case and the mutants; `limit` is that of the case, in seconds; with `whole` the
+    reference model computes the whole smoke and corner suites. Errors are those of `verilated` and of `grade`.
     """
     rng = np.random.default_rng(seed)
     ways: tuple[tuple[str, Callable[[], tuple[str, bool | None]]], ...] = (
         ("corner suite", lambda: _agree(unit, "corner", None, seed)),
         ("random", lambda: _agree(unit, "random", RANDOM, seed)),
-        ("cross-check", lambda: _cross_checked(unit, seed)),
+        ("cross-check", lambda: _cross_checked(unit, seed, whole)),
         ("proof", lambda: _proven(unit, rng, limit)),
         ("mutants", lambda: _killed(unit, seed)),
     )
@@ -68,9 +71,12 @@ def _agree(unit: Unit, suite: str, count: int | None, seed: int) -> tuple[str, b
     return f"{operations:,} operations, {wrong:,} mismatches{shown}", not wrong
 
 
-def _cross_checked(unit: Unit, seed: int) -> tuple[str, bool]:
-    found = cross_check.cross_check(vectors.generate(unit, "random", CHECKED, seed))
-    return f"{found.operations:,} operations on the reference model, {found.different:,} differ", not found.different
+def _cross_checked(unit: Unit, seed: int, whole: bool) -> tuple[str, bool]:
+    sampled = vectors.generate(unit, "random", CHECKED, seed)
+    made = [vectors.generate(unit, suite) for suite in SUITES] if whole else [sampled]
+    found = [cross_check.cross_check(one) for one in made]
+    operations, different = sum(one.operations for one in found), sum(one.different for one in found)
+    return f"{operations:,} operations on the reference model, {different:,} differ", not different
 
 
 def _proven(unit: Unit, rng: np.random.Generator, limit: float) -> tuple[str, bool | None]:

@@ -1,4 +1,4 @@
-"""Every page that is built from records: data sheets, what is checked of each unit, and the study of energy."""
+"""Every page that is built from records: data sheets, cost studies, and what is checked of each unit."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from fp9.units import CATALOGUE, Unit
 from fp9_rtl.datasheets import conditions
 from fp9_rtl.datasheets import sheet as sheets
 from fp9_rtl.datasheets.timing import picture, timing_svg
+from fp9_rtl.studies.catalogue import STUDIES
+from fp9_rtl.studies.report import INDEX
 from fp9_sim import areas
 from fp9_sim.energy import pages as energy_pages
 from fp9_sim.energy import study
+from fp9_sim.evidence import studies
 from fp9_sim.evidence.page import page
 
-UNITS, COVERAGE, ENERGY = "units", "verification/coverage.md", "study/energy.md"
-"""Folder of the data sheets, and the pages, in the documentation."""
+UNITS, STUDY, COVERAGE = "units", "study", "verification/coverage.md"
+"""Folders of data sheets and studies, and the page of what is checked, in the documentation."""
 
 _STALE = (
     "The area is that of an earlier circuit: `fp9 records update {unit} --claims form --hours 1` measures it again."
@@ -29,14 +32,16 @@ def names() -> set[str]:
     units = CATALOGUE.values()
     drawn = {f"{UNITS}/{name}" for unit in units if (name := picture(unit))}
     own = {f"{UNITS}/{name}" for name in (sheets.INDEX, conditions.CONDITIONS, *(f"{unit.name}.md" for unit in units))}
-    return {*own, *drawn, COVERAGE, ENERGY, "study/energy.svg", "study/energy-accuracy.svg"}
+    studied = {f"{STUDY}/{name}.{suffix}" for name in (*STUDIES, "energy") for suffix in ("md", "svg")}
+    return {*own, *drawn, *studied, COVERAGE, f"{STUDY}/{INDEX}", f"{STUDY}/energy-accuracy.svg"}
 
 
 def built(folder: Path, units: Iterable[Unit] | None = None, training: Path | None = None) -> Iterator[tuple[str, str]]:
     """Each page by its path, from the records in `folder`: of units, by default the catalogue.
 
-    `training` is the record of recipes, without which the study of energy says nothing of accuracy. The study is left
-    out where a unit of it has no record. Raises ValueError for a file that is no record, MissingTool without WaveDrom.
+    `training` is the record of recipes, without which the study of energy says nothing of accuracy. That study is left
+    out where a unit of it has no record, the others where units are given. Raises ValueError for a file that is no
+    record, MissingTool without WaveDrom.
     """
     every = list(CATALOGUE.values() if units is None else units)
     yield f"{UNITS}/{sheets.INDEX}", sheets.index(every)
@@ -48,8 +53,10 @@ def built(folder: Path, units: Iterable[Unit] | None = None, training: Path | No
     yield COVERAGE, page(folder, every)
     record = study.read(folder, training)
     if study.UNITS.keys() <= record["units"].keys():
-        yield ENERGY, energy_pages.page(record)
-        yield from ((f"study/{name}", text) for name, text in energy_pages.charts(record).items())
+        yield f"{STUDY}/energy.md", energy_pages.page(record)
+        yield from ((f"{STUDY}/{name}", text) for name, text in energy_pages.charts(record).items())
+    if units is None:
+        yield from ((f"{STUDY}/{name}", text) for name, text in studies.built(folder))
 
 
 def sheet(unit: Unit, folder: Path) -> str:

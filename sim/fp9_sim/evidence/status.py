@@ -139,6 +139,16 @@ def summary(items: Sequence[Item]) -> str:
     return ", ".join(words) + cost + (f", {unknown} of unknown cost" if unknown else "")
 
 
+def certified_names() -> set[str]:
+    """The units of the catalogue that are certified by the records of the current folder.
+
+    Raises ValueError, with the place that was searched, where there are none.
+    """
+    if not records.HOME.is_dir():
+        raise ValueError(f"no folder {records.HOME.absolute()}; run in a checkout of fp9")
+    return set(certified(status(CATALOGUE.values(), records.HOME)))
+
+
 def certified(items: Iterable[Item]) -> list[str]:
     """The units of which every claim holds, by name."""
     holds: dict[str, bool] = {}

@@ -19,7 +19,7 @@ ELSEWHERE = Path("build/records")
 PLACE = f"{HOME}, where the current folder has it, else {ELSEWHERE}"
 """`home()` in words."""
 
-SWEEP, PROOF, AREA, ENERGY = "sweep", "proof", "area", "energy"
+SWEEP, PROOF, AREA, ENERGY, STUDY = "sweep", "proof", "area", "energy", "study"
 MUTATION = {kind: f"mutation/{kind}" for kind in ("netlist", "held-out", "mapped", "constants")}
 """Claims of records, which are their folders."""
 OF_FUNCTION = (SWEEP, PROOF)

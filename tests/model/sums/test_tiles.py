@@ -17,13 +17,9 @@ from fp9.engines import Engine, Truncation, engine
 from fp9.kernels.tiles import aligned, rounded_chains
 from fp9.rounding import Flags, Rounding
 from fp9.scaling import block_format
+from fp9.sums import fast, tiles
 from fp9.sums.general import GeneralSums
 from fp9.sums.sides import side
-from fp9.sums.strategies import table
-from fp9.sums.strategies.base import FastSums
-from fp9.sums.strategies.chain import Chain
-from fp9.sums.strategies.rounded_tiles import Rounded
-from fp9.sums.strategies.tiled import Stepwise, Tiled
 
 PAIRS = (("e4m3", "e4m3"), ("e4m3", "e5m2"), ("hif8", "hif8"), ("hfp8_143", "hfp8_152"))
 ENGINES = [name for name in PRESETS if engine(name).group is None]
@@ -187,9 +183,9 @@ def test_ordinary_sums_among_the_lowest_binades_stay_in_tiles(name: str, formats
         side(fp9.operand(codes, fmt), lambda array: array, 512, engine(name), None, None)
         for codes, fmt in ((a, formats[0]), (b.T, formats[1]))
     )
-    sums = table.fast_sums(engine(name), left, right, joins=engine(name).chunk is not None)
+    sums = tiles.fast_sums(engine(name), left, right, joins=engine(name).chunk is not None)
     sums.run(slice(0, 64), np.zeros((64, 64)))
-    assert isinstance(sums, Rounded)
+    assert isinstance(sums, tiles.Rounded)
     assert "_others" not in vars(sums)
 
 
@@ -238,23 +234,23 @@ def test_the_span_that_an_operand_meets() -> None:
 def test_ordinary_numbers_meet_no_edge(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No row and no column of them is computed twice: the speed that docs/performance.md shows is theirs."""
     taken: list[object] = []
-    fast_sums = table.fast_sums
+    fast_sums = tiles.fast_sums
 
     def seen(chosen: Engine, *others: Any) -> Any:
         taken.append(fast_sums(chosen, *others))
         return taken[-1]
 
-    monkeypatch.setattr(table, "fast_sums", seen)
+    monkeypatch.setattr(tiles, "fast_sums", seen)
     rng = np.random.default_rng(0)
     a, b = (ordinary("e4m3", shape, rng) for shape in ((64, 512), (512, 64)))
     fp9.matmul(a, b, "e4m3", "e4m3", name)
-    assert not isinstance(taken[0], Tiled) or "_others" not in vars(taken[0])
+    assert not isinstance(taken[0], tiles.Tiled) or "_others" not in vars(taken[0])
     chosen = engine(name)
     steps = (
         not chosen.exact and chosen.ends_plainly and chosen.truncation is Truncation.ZERO and chosen.interleaved is None
     )
     if steps and chosen.rounding is not Rounding.RTO:
-        assert isinstance(taken[0], (Tiled, Chain))
+        assert isinstance(taken[0], (tiles.Tiled, fast.Chain))
 
 
 @pytest.mark.slow
@@ -268,9 +264,9 @@ def test_steps_of_formats_with_many_binades_are_held_by_float64(name: str, forma
         side(fp9.operand(codes, fmt), lambda array: array, 512, engine(name), None, None)
         for codes, fmt in ((a, formats[0]), (b.T, formats[1]))
     )
-    sums = table.fast_sums(engine(name), left, right, joins=False)
+    sums = tiles.fast_sums(engine(name), left, right, joins=False)
     sums.run(slice(0, 64), np.zeros((64, 64)))
-    assert isinstance(sums, Rounded)
+    assert isinstance(sums, tiles.Rounded)
     assert "_others" not in vars(sums)
 
 
@@ -377,14 +373,3 @@ def test_blocks_with_scales_are_sums_one_by_one(name: str, block: str, depth: in
             a.elements, b.elements.T, "e2m1", "e2m1", name, scale_a=a.scales, scale_b=b.scales.T, flags=True, **options
         )
         assert np.array_equal(ours, single)
-
-
-def test_every_strategy_stands_in_the_table_once() -> None:
-    def concrete(kind: type[FastSums]) -> set[type[FastSums]]:
-        own = set() if inspect.isabstract(kind) else {kind}
-        return own.union(*(concrete(sub) for sub in kind.__subclasses__()))
-
-    listed = [strategy.sums for strategy in table.STRATEGIES]
-    assert len(listed) == len({*listed})
-    assert concrete(FastSums) - {*listed} == {Stepwise}
-    assert all(strategy.what.endswith(".") and strategy.conditions for strategy in table.STRATEGIES)

@@ -1,0 +1,157 @@
+"""Products of steps with a window by register tiles."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.sources import read_only
+from fp9.engines import NO_EXPONENT, Addend, Engine, Truncation
+from fp9.formats import FixedFormat
+from fp9.formats.host import BINARY32, BINARY64
+from fp9.kernels.tiles import aligned as aligned_kernels
+from fp9.kernels.tiles import halves as half_kernels
+from fp9.kernels.tiles.window_tiles import SAFE_EXPONENT
+from fp9.rounding import Rounding
+from fp9.sums.operands import Span
+from fp9.sums.rounders import rounder, tiny_below
+from fp9.sums.sides import Places, Side
+from fp9.sums.strategy import zeros_count
+from fp9.sums.tiled import Chunks, Lost, Tiled
+from fp9.system.scratch import scratch
+
+
+class Aligned(Tiled):
+    """Steps with a window and the addend in it, truncated toward zero."""
+
+    def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
+        super().__init__(engine, a, b, joins)
+        assert isinstance(engine.result, FixedFormat) and engine.window is not None
+        lowest, truncates = engine.result.lowest_exponent, engine.rounding is Rounding.RTZ
+        safe = 2.0**-SAFE_EXPONENT if truncates or lowest < -SAFE_EXPONENT else 0.0
+        self._numbers: Any = aligned_kernels.Aligned(
+            engine.products,
+            engine.window,
+            lowest,
+            _zero_exponent(engine, a.span, b.span),
+            truncates,
+            self.carrier(max(safe, 2.0**lowest) if truncates else safe),
+            self.carrier(min(2.0**SAFE_EXPONENT, float(engine.result.max))),
+            self.carrier(tiny_below(engine.result)),
+        )
+        self._rounder = rounder(engine.result, engine.rounding, self.carrier)  # type: ignore[arg-type]
+        self._exponents = a.rows("exponents"), b.columns("exponents")
+        fraction_bits = max(engine.result.precision, engine.addend_format.precision) - 1
+        whole = self._is_often_whole and engine.window >= fraction_bits
+        self._whole_bits = self._lowest_bits if whole else (None, None)
+
+    _flagging = None  # no other strategy for windows has flags
+
+    _is_often_whole = True
+    """Whether a window often holds all bits of a step; asked where it holds those of the addend that it begins with."""
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        return _aligns(engine, a, b) and engine.interleaved is None and _holds(engine, BINARY64.precision)
+
+    def tiles(
+        self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
+    ) -> NDArray[Any]:
+        exponents_a, exponents_b = self._exponents
+        sums, numbers = scratch(acc.shape, acc.dtype), (self._numbers, self._rounder)
+        bits_a, bits_b = self._whole_bits
+        a, b = read_only(self.a[rows], self.b)
+        left, right = (a, exponents_a[rows], None if bits_a is None else bits_a[rows]), (b, exponents_b, bits_b)
+        aligned_kernels.aligned(*numbers, *left, *right, acc, sums, begin, end, redo, *chunks, self._losses(rows, lost))
+        return sums
+
+    def _losses(self, rows: Places, lost: Lost) -> Any:
+        """As kernels of windows take it."""
+        return None if lost is None else (self._lowest_bits[0][rows], self._lowest_bits[1], lost)
+
+    @functools.cached_property
+    def _lowest_bits(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        a, b = self._given
+        return a.rows("lowest bits"), b.columns("lowest bits")
+
+    @property
+    def has_flags(self) -> bool:
+        """The byte that stands for a zero's lowest bit, and a number's, are above all last places of windows."""
+        zero = -NO_EXPONENT - 1
+        return super().has_flags and all(zero + side.span.lowest > SAFE_EXPONENT for side in self._given)
+
+
+class AlignedNarrow(Aligned):
+    """The same in float32."""
+
+    carrier = np.float32
+    _is_often_whole = False
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        rounds = engine.rounding is Rounding.RTZ or engine.result.precision < BINARY32.precision
+        return rounds and _aligns(engine, a, b) and engine.interleaved is None and _holds(engine, BINARY32.precision)
+
+
+class Joined(Aligned):
+    """Steps that sum even and odd products apart."""
+
+    _is_often_whole = False
+
+    def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
+        super().__init__(engine, a, b, joins)
+        assert engine.window is not None and engine.interleaved is not None
+        lowest, largest = engine.result.lowest_exponent, self.carrier(float(engine.result.max))
+        tiny = self.carrier(tiny_below(engine.result))
+        self._numbers = half_kernels.Halves(engine.products, engine.window, engine.interleaved, lowest, largest, tiny)
+        places = np.arange(self.depth)
+        self._order = np.lexsort((places, places % engine.products % 2, places // engine.products))
+        self.a, self.b = self.a.take(self._order, axis=1), self.b[self._order]
+        self._exponents = self._ordered(self._exponents)
+
+    def _ordered(self, pair: tuple[NDArray[Any], NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Arrays of a (rows, k) and b (k, columns), places of even numbers first in each step."""
+        return pair[0].take(self._order, axis=1), pair[1][self._order]
+
+    @functools.cached_property
+    def _lowest_bits(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        a, b = self._given
+        return self._ordered((a.rows("lowest bits"), b.columns("lowest bits")))
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        return _aligns(engine, a, b) and engine.interleaved is not None and _holds(engine, BINARY64.precision)
+
+    joins_inside = False
+
+    def tiles(
+        self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
+    ) -> NDArray[Any]:
+        exponents_a, exponents_b = self._exponents
+        sums, left = scratch(acc.shape, acc.dtype), (self.a[rows], exponents_a[rows])
+        numbers, losses = (self._numbers, self._rounder), self._losses(rows, lost)
+        half_kernels.halves(*numbers, *left, self.b, exponents_b, acc, sums, begin, end, redo, losses)
+        return sums
+
+
+def _aligns(engine: Engine, a: Span, b: Span) -> bool:
+    """Whether exponents are bytes, and the byte that stands for a zero's is below all others."""
+    plain = engine.addend is Addend.INSIDE and engine.truncation is Truncation.ZERO
+    if engine.window is None or engine.group is not None or not plain:
+        return False
+    return NO_EXPONENT + max(a.highest, b.highest) < -SAFE_EXPONENT < a.lowest + b.lowest
+
+
+def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
+    """The exponent with which a zero is aligned, where it is above that of some number."""
+    zero = engine.zero_exponent
+    return zero if zero is not None and zeros_count(engine, a, b) else NO_EXPONENT
+
+
+def _holds(engine: Engine, precision: int) -> bool:
+    """Whether a sum of all magnitudes stays in the binade of a start at 2^(precision - 1) units of the window."""
+    assert engine.window is not None
+    return (4 * engine.products + 2) << engine.window <= 1 << (precision - 1)

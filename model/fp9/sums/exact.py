@@ -1,0 +1,126 @@
+"""Matrix products that are summed exactly over K and rounded once."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.sources import read_only
+from fp9.engines import Engine
+from fp9.formats.host import BINARY64
+from fp9.kernels import matrices as matmul_kernels
+from fp9.kernels.tiles import chains as chain_kernels
+from fp9.sums.general import GeneralSums
+from fp9.sums.operands import Span
+from fp9.sums.rounders import can_round, rounder, tiny_below
+from fp9.sums.sides import Places, Side
+from fp9.sums.strategy import PRODUCTS_OF_TILES, FastSums, Flagged, depth_bits, range_bits, some_of
+from fp9.system.scratch import scratch, scratch_copy, scratch_full
+
+
+class Exact(FastSums):
+    """Exact sums over K: operands split by exponent, so that float64 holds the sum of every pair of parts."""
+
+    part = PRODUCTS_OF_TILES
+
+    def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
+        super().__init__(engine, a, b, joins)
+        spans, bits = (a.span, b.span), depth_bits(self.depth)
+        if _parts(*spans, bits) != (1, 1):
+            spans = a.met_span, b.met_span
+        counts = _parts(*spans, bits)
+        assert counts is not None, "no number lies outside of its format"
+        parts_a, parts_b = (read_only(*_split(*side)) for side in zip((self.a, self.b), spans, counts, strict=True))
+        self._pairs = [(x, y) for x in parts_a for y in parts_b]
+        self._general = GeneralSums(engine, a, b, joins)
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        plain = engine.exact and engine.rounding.is_monotone and not engine.rounding.cancels_to_minus
+        return plain and _parts(a, b, depth_bits) is not None
+
+    @classmethod
+    def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
+        """Parts of infinities and NaN are none."""
+        return _parts(a.span, b.span, depth_bits) == (1, 1) or (a.is_finite and b.is_finite)
+
+    def _sums_of_parts(
+        self, rows: Places, columns: Places, shape: tuple[int, ...], begin: int, end: int
+    ) -> NDArray[np.float64]:
+        """The sums of every pair of parts, (pairs, rows, columns)."""
+        parts = scratch_full((len(self._pairs), *shape), -0.0, np.float64)
+        for part, pair in zip(parts, self._pairs, strict=True):
+            a, b, *ends = some_of(pair, rows, columns, begin, end)
+            chain_kernels.plain(a, b, part, *ends)
+        return parts
+
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
+        parts = self._sums_of_parts(rows, columns, acc.shape, begin, end)
+        if self._joins_parts:
+            t = rounder(self.engine.result, self.engine.rounding, np.float64)
+            matmul_kernels.join_parts(acc, *self._one_or_two(parts), t)
+        else:
+            self._combine(parts, acc, scratch(acc.shape, np.uint8))
+        return acc
+
+    @property
+    def has_flags(self) -> bool:
+        return True
+
+    def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
+        parts = self._sums_of_parts(rows, columns, start.shape, 0, self.depth)
+        sums = scratch_copy(start, np.float64)
+        flags, unsure = np.zeros((2, *start.shape), dtype=np.uint8)
+        if self._joins_parts:
+            t, below = rounder(self.engine.result, self.engine.rounding, np.float64), tiny_below(self.engine.result)
+            matmul_kernels.join_parts_flagged(sums, *self._one_or_two(parts), t, below, flags, unsure)
+        else:
+            self._combine(parts, sums, flags)
+        return Flagged(sums, flags, unsure.view(np.bool_))
+
+    @property
+    def _joins_parts(self) -> bool:
+        """Whether vectors join and round the sums of parts."""
+        return len(self._pairs) <= 2 and can_round(self.engine.result, self.engine.rounding)
+
+    @staticmethod
+    def _one_or_two(parts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        return parts[0], parts[1] if len(parts) == 2 else None
+
+    def _combine(self, parts: NDArray[np.float64], acc: NDArray[np.float64], flags: NDArray[np.uint8]) -> None:
+        base, limbs = self._general.sums.base, self._general.limbs()
+        matmul_kernels.combine(*self._general.rounding, base, limbs, parts, acc, flags)
+
+
+MAX_PARTS = 4
+"""Into how many ranges of exponents an operand is split at most."""
+
+
+def _parts(a: Span, b: Span, depth_bits: int) -> tuple[int, int] | None:
+    """Into how many ranges of exponents to split each operand, the fewest pairs; None where more are needed."""
+    counts = itertools.product(range(1, MAX_PARTS + 1), repeat=2)
+    for count_a, count_b in sorted(counts, key=math.prod):
+        if _part_bits(a, count_a) + _part_bits(b, count_b) + depth_bits <= BINARY64.precision:
+            return count_a, count_b
+    return None
+
+
+def _part_bits(x: Span, count: int) -> int:
+    """Bits of the fixed-point numbers of one part: its range of exponents, and a significand below."""
+    every = range_bits(x)
+    return every if count == 1 else min(every, -(-every // count) + x.precision - 1)
+
+
+def _split(values: NDArray[np.float64], x: Span, count: int) -> list[NDArray[np.float64]]:
+    """The numbers of each range of exponents, zeros of their sign in place of the others."""
+    if count == 1:
+        return [values]
+    length = -(-range_bits(x) // count)
+    edges = [2.0 ** (x.lowest + length * i) for i in range(count)] + [np.inf]
+    sizes = np.abs(values)
+    zeros = np.copysign(0.0, values)
+    return [np.where((sizes >= low) & (sizes < high), values, zeros) for low, high in itertools.pairwise(edges)]

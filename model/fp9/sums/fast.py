@@ -1,0 +1,223 @@
+"""Matrix products by the vectorised kernels: which engine and operands each of them is right for."""
+
+from __future__ import annotations
+
+import abc
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.engines import Engine, Truncation
+from fp9.formats.host import BINARY32, BINARY64
+from fp9.kernels import matrices as matmul_kernels
+from fp9.kernels import windows as window_kernels
+from fp9.kernels.tiles import chains as chain_kernels
+from fp9.rounding import Rounding
+from fp9.sums.exact import Exact
+from fp9.sums.general import GeneralSums
+from fp9.sums.operands import Span
+from fp9.sums.rounders import can_round, carries, rounder
+from fp9.sums.sides import Places, Side
+from fp9.sums.strategy import (
+    INEXACT,
+    PRODUCTS_OF_TILES,
+    FastSums,
+    Flagged,
+    depth_bits,
+    range_bits,
+    some_of,
+    zeros_count,
+)
+from fp9.system.scratch import scratch, scratch_copy, scratch_full
+
+
+def _product_bits(a: Span, b: Span) -> int:
+    return a.precision + b.precision
+
+
+def _is_in_float32(a: Span, b: Span) -> bool:
+    """Whether float32 holds every finite product."""
+    in_range = a.lowest + b.lowest >= BINARY32.lowest_quantum and a.highest + b.highest + 1 <= BINARY32.bias
+    parts = all(x.lowest >= BINARY32.lowest_quantum and x.highest <= BINARY32.bias for x in (a, b))
+    return in_range and parts and _product_bits(a, b) <= BINARY32.precision
+
+
+class Chain(FastSums):
+    """FP32 multiply-add: the products are exact in float32, and its addition is the engine's."""
+
+    carrier = np.float32
+    part = PRODUCTS_OF_TILES
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        plain = _is_exact(engine) and engine.products == 1
+        return (
+            plain
+            and engine.result.native_dtype == "float32"
+            and engine.rounding is Rounding.RNE
+            and _is_in_float32(a, b)
+        )
+
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
+        a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
+        chain_kernels.plain(a, b, acc, *ends)
+        return acc
+
+    @property
+    def has_flags(self) -> bool:
+        return not self.joins
+
+    def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
+        """As the base class has it. A sum of multiples of the smallest number never underflows."""
+        sums, inexact = scratch_copy(start, self.carrier), scratch(start.shape, np.bool_)
+        a, b, *ends = some_of((self.a, self.b), rows, columns, 0, self.depth)
+        chain_kernels.plain_flagged(a, b, sums, inexact, *ends)
+        return Flagged(sums, inexact * INEXACT, np.zeros(start.shape, dtype=np.bool_))
+
+
+def _is_exact(engine: Engine) -> bool:
+    """Whether steps sum exactly."""
+    return engine.window is None and not engine.exact
+
+
+class _Marked(FastSums):
+    """Strategies whose steps mark sums with their flags."""
+
+    @property
+    def has_flags(self) -> bool:
+        return True
+
+    def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
+        sums = scratch_copy(start, self.carrier)
+        marks = scratch_full(start.shape, 0, f"i{sums.itemsize}")
+        if self.joins:
+            sums = scratch_copy(start, start.dtype)
+            lowest = 2.0**self.engine.output.min_normal_exponent
+            for begin, end, scales in self._chunks(rows, columns):
+                parts = scratch_full(start.shape, 0.0, self.carrier)
+                self._mark(rows, columns, parts, marks, begin, end)
+                matmul_kernels.join_flagged(sums, parts, *scales, self._total, lowest, marks)
+        else:
+            self._mark(rows, columns, sums, marks, 0, self.depth)
+        return Flagged(sums, marks.astype(np.uint8), marks >= matmul_kernels.DOUBTFUL)
+
+    @abc.abstractmethod
+    def _mark(
+        self, rows: Places, columns: Places, acc: NDArray[Any], marks: NDArray[Any], begin: int, end: int
+    ) -> None:
+        """Carry accumulators in their place through products, and their flags."""
+
+
+class RoundedChain(_Marked):
+    """One product a step and a result of at most 11 bits, carried in float32."""
+
+    carrier = np.float32
+
+    def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
+        super().__init__(engine, a, b, joins)
+        self._rounder = rounder(engine.result, engine.rounding, np.float32)
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        precision = engine.result.precision
+        narrow = 2 * precision + 2 <= BINARY32.precision and _product_bits(a, b) <= precision
+        to_nearest = engine.rounding is not Rounding.RTZ
+        return _is_exact(engine) and engine.products == 1 and to_nearest and narrow and _is_in_float32(a, b)
+
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
+        a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
+        matmul_kernels.rounded_chain(a, b, acc, *ends, self._rounder)
+        return acc
+
+    def _mark(
+        self, rows: Places, columns: Places, acc: NDArray[Any], marks: NDArray[Any], begin: int, end: int
+    ) -> None:
+        a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
+        lowest = np.float32(2.0**self.engine.result.min_normal_exponent)
+        matmul_kernels.rounded_chain_flagged(a, b, acc, marks, *ends, lowest, self._rounder)
+
+
+class RoundedPairs(_Marked):
+    """One or two products a step, summed with the addend in float64 to odd."""
+
+    def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
+        super().__init__(engine, a, b, joins)
+        self._rounder = rounder(engine.result, engine.rounding, np.float64)
+        self._narrow = range_bits(a.span) + range_bits(b.span) <= BINARY64.precision
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        return _is_exact(engine) and engine.products <= 2
+
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
+        products, neutral = self.engine.products, np.full(acc.shape[1], -0.0)
+        a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
+        matmul_kernels.rounded_pairs(a, b, acc, *ends, products, self._narrow, neutral, self._rounder)
+        return acc
+
+    def _mark(
+        self, rows: Places, columns: Places, acc: NDArray[Any], marks: NDArray[Any], begin: int, end: int
+    ) -> None:
+        a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
+        lowest = 2.0**self.engine.result.min_normal_exponent
+        matmul_kernels.rounded_pairs_flagged(a, b, acc, marks, *ends, self.engine.products, lowest, self._rounder)
+
+
+class Windowed(FastSums):
+    """Steps with a window."""
+
+    def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
+        super().__init__(engine, a, b, joins)
+        general = GeneralSums(engine, a, b, joins)
+        self._powers = a.powers, b.columns("powers")
+        self._sums = general.sums
+        self._rounder = rounder(engine.result, engine.rounding, np.float64)
+        self._kernel = window_kernels.windowed if engine.interleaved is None else window_kernels.interleaved
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        """A zero's exponent is not looked at: no number may lie below it."""
+        return engine.window is not None and engine.group is None and not zeros_count(engine, a, b)
+
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
+        a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
+        powers = some_of(self._powers, rows, columns, begin, end)[:2]
+        self._kernel(self._sums, a, b, *powers, acc, *ends, self._rounder)
+        return acc
+
+
+STRATEGIES: tuple[type[FastSums], ...] = (Chain, RoundedChain, RoundedPairs, Windowed, Exact)
+"""In the order in which they are tried."""
+
+
+@functools.lru_cache(maxsize=1024)
+def fitting(
+    strategies: tuple[type[FastSums], ...], engine: Engine, a: Span, b: Span, joins: bool, depth_bits: int
+) -> tuple[type[FastSums], ...]:
+    """Those of some strategies that are right for an engine and ranges."""
+    bypasses = engine.zero_bypass and (a.format.nan_is_inf or b.format.nan_is_inf)
+    rounds = engine.exact or can_round(engine.result, engine.rounding)
+    rounds_totals = not joins or can_round(engine.output, engine.output_rounding)
+    special = engine.truncation is Truncation.JAM or not engine.ends_plainly
+    if bypasses or special or not rounds or not rounds_totals:
+        return ()
+    return tuple(
+        strategy
+        for strategy in strategies
+        if (engine.exact or carries(engine.result, strategy.carrier)) and strategy.fits(engine, a, b, depth_bits)
+    )
+
+
+def first_fitting(
+    strategies: tuple[type[FastSums], ...], engine: Engine, a: Side, b: Side, joins: bool, flags: bool
+) -> FastSums | None:
+    """The first of some strategies that is right for an engine and two sides; with flags, if they are asked for."""
+    bits = depth_bits(a.depth)
+    for strategy in fitting(strategies, engine, a.span, b.span, joins, bits):
+        if strategy.takes(engine, a, b, bits):
+            made = strategy(engine, a, b, joins)
+            if made.has_flags or not flags:
+                return made
+    return None

@@ -1,0 +1,234 @@
+"""What strategies of register tiles share: what meets an edge is computed once more, single steps know all flags."""
+
+from __future__ import annotations
+
+import abc
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.arrays import decode_to
+from fp9.engines import Engine
+from fp9.formats import FixedFormat, floor_log2, pow2
+from fp9.formats.host import BINARY32
+from fp9.kernels.vectors import tile_columns
+from fp9.rounding import Rounding
+from fp9.sums.fast import STRATEGIES, first_fitting
+from fp9.sums.general import NO_RANDOM, GeneralSums
+from fp9.sums.operands import Span, bit_range
+from fp9.sums.rounders import tiny_below
+from fp9.sums.sides import NO_POWERS, Places, Side
+from fp9.sums.strategy import INEXACT, PRODUCTS_OF_TILES, FastSums, Flagged
+from fp9.system.scratch import scratch, scratch_copy, scratch_full
+
+
+class Chunks(NamedTuple):
+    """Products of a chunk, the rounding of the totals that chunks join, None where there is one chunk alone, and what
+    totals that may be tiny are below.
+    """
+
+    length: int
+    total: Any = None
+    tiny: float = 0.0
+
+
+Lost = NDArray[Any] | None
+"""Integers as wide as the carrier's numbers, set where a step is inexact; None where nobody asks."""
+
+
+def _magnitudes(numbers: NDArray[Any]) -> NDArray[Any]:
+    magnitudes: NDArray[Any] = np.abs(numbers, out=scratch(numbers.shape, numbers.dtype))
+    return magnitudes
+
+
+class Tiled(FastSums):
+    """Sums of finite numbers; what meets an edge, an infinity or NaN is computed once more by another strategy."""
+
+    part = PRODUCTS_OF_TILES
+
+    def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
+        super().__init__(engine, a, b, joins)
+        self._given = a, b
+        self._tops = _magnitudes(self.a).max(axis=1)
+        self._special_rows = ~np.isfinite(self._tops)
+        self._special_columns = np.zeros(self.b.shape[1], dtype=np.bool_)
+        if not b.is_finite:
+            self._special_columns = ~np.isfinite(_magnitudes(self.b).max(axis=0))
+        self.a, self.b = (_cleared(x, y) for x, y in ((self.a, self._special_rows), (self.b, self._special_columns)))
+
+    @classmethod
+    def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
+        """Scales may lead numbers out of their formats' ranges."""
+        return a.scales is None and b.scales is None
+
+    @abc.abstractmethod
+    def tiles(
+        self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
+    ) -> NDArray[Any]:
+        """Accumulators (rows, n) carried through products; sets `redo` (rows, panels) where they are wrong, or where
+        flags are asked for, of which inexact steps set `lost`, other flags than this may be raised.
+        """
+
+    @functools.cached_property
+    def _others(self) -> FastSums:
+        """The strategy for all numbers."""
+        found = first_fitting((*STRATEGIES, Stepwise), self.engine, *self._given, self.joins, flags=False)
+        assert found is not None
+        return found
+
+    @functools.cached_property
+    def _flagging(self) -> FastSums | None:
+        """That which has flags, too."""
+        return first_fitting(STRATEGIES, self.engine, *self._given, self.joins, flags=True)
+
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
+        """As the base class has it, all columns at once."""
+
+        def again(own: NDArray[np.intp], some: NDArray[np.intp], start: NDArray[Any]) -> NDArray[Any]:
+            return self._others.accumulate(own, some, start.astype(self._others.carrier), begin, end)
+
+        return self._mended(rows, acc, begin, end, Chunks(max(end - begin, 1)), again)
+
+    def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """As the base class has it, all columns at once; where scales do not enter, chunks join inside the tiles."""
+        if not self._chunks_in_tiles:
+            return super().join(rows, columns, totals)
+        chunks = self._joined_chunks
+        return self._mended(rows, totals, 0, self.depth, chunks, lambda *cells: self._others.join(*cells))
+
+    joins_inside = True
+
+    @functools.cached_property
+    def _chunks_in_tiles(self) -> bool:
+        return self.joins_inside and all((scales == 1).all() for scales in self._scales)
+
+    @property
+    def has_flags(self) -> bool:
+        """Where chunks join, and a window may cut what is tiny, there are subnormal numbers."""
+        result, output = self.engine.result, self.engine.output
+        stepped = self.engine.window is None or (result.subnormals and output.subnormals)
+        return not self.joins or (self._chunks_in_tiles and stepped)
+
+    def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
+        """As the base class has it, all columns at once; where tiles are not right, by another strategy with flags."""
+        redo = self._no_redo(rows, start)
+        found, own = self._flagged(rows, start, redo), np.arange(self.a.shape[0])[rows]
+        for some, of_columns in self._cells(redo):
+            if self._flagging is None:
+                break
+            cells = np.ix_(some, of_columns)
+            again = self._flagging.flagged(own[some], of_columns, start[cells])
+            for array, part in zip(found, again, strict=True):
+                array[cells] = part
+        return found
+
+    def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
+        """The same by tiles; sets `redo` as these do."""
+        lost = scratch_full(start.shape, 0, f"i{self.b.itemsize}")
+        if self.joins:
+            chunks, acc = self._joined_chunks, start
+        else:
+            chunks, acc = Chunks(self.depth), scratch_copy(start, self.carrier)
+        sums = self.tiles(rows, acc, 0, self.depth, redo, chunks, lost)
+        unsure = np.repeat(redo, self._panel, axis=1)[:, : start.shape[1]] | self._special_columns
+        sums[unsure] = 0
+        unsure |= lost < 0
+        return Flagged(sums, (lost != 0) * INEXACT, unsure)
+
+    @property
+    def _joined_chunks(self) -> Chunks:
+        return Chunks(self.engine.chunk or self.depth, self._joining, tiny_below(self.engine.output))
+
+    @property
+    def _joining(self) -> Any:
+        """How totals are rounded, as `kernels.floats.interleaved` takes it."""
+        (lowest, highest), output = bit_range(self.engine.result), self.engine.output
+        narrow = lowest >= BINARY32.lowest_quantum and highest <= BINARY32.bias
+        own = output.native_dtype == "float32" and self.engine.output_rounding is Rounding.RNE
+        return np.float32(0) if own and narrow and self.engine.result.precision <= BINARY32.precision else self._total
+
+    @property
+    def _panel(self) -> int:
+        """Columns of a panel."""
+        return int(tile_columns.py_func(self.b.itemsize))
+
+    def _no_redo(self, rows: Places, acc: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which rows and panels tiles give no sums of at all."""
+        redo = np.zeros((acc.shape[0], -(-acc.shape[1] // self._panel)), dtype=np.bool_)
+        redo |= self._special_rows[rows, None]
+        return redo
+
+    def _mended(
+        self,
+        rows: Places,
+        acc: NDArray[Any],
+        begin: int,
+        end: int,
+        chunks: Chunks,
+        again: Callable[[NDArray[np.intp], NDArray[np.intp], NDArray[Any]], NDArray[Any]],
+    ) -> NDArray[Any]:
+        """Sums by tiles, and once more by `again` (rows, columns, accumulators) where these are wrong."""
+        redo = self._no_redo(rows, acc)
+        sums, own = self.tiles(rows, acc, begin, end, redo, chunks, None), np.arange(self.a.shape[0])[rows]
+        for some, columns in self._cells(redo):
+            sums[np.ix_(some, columns)] = again(own[some], columns, acc[np.ix_(some, columns)])
+        return sums
+
+    def _cells(self, redo: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Rows and columns that tiles are not right for; rows that are not for all columns are cleared in `redo`."""
+        columns, width = self.b.shape[1], self._panel
+        everywhere = redo.all(axis=1)
+        redo[everywhere] = False
+        if everywhere.any():
+            yield np.flatnonzero(everywhere), np.arange(columns)
+        for panel in np.flatnonzero(redo.any(axis=0)):
+            yield np.flatnonzero(redo[:, panel]), np.arange(panel * width, min((panel + 1) * width, columns))
+        if self._special_columns.any():
+            yield np.arange(redo.shape[0]), np.flatnonzero(self._special_columns)
+
+
+def _cleared(x: NDArray[Any], special: NDArray[np.bool_]) -> NDArray[Any]:
+    """The numbers, zero in the place of what is none."""
+    return np.where(np.isfinite(x), x, x.dtype.type(0)) if special.any() else x
+
+
+class Stepwise(FastSums):
+    """The kernel of single steps: for all engines and numbers, and slow."""
+
+    def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
+        super().__init__(engine, a, b, joins)
+        self._general = GeneralSums(engine.within_chunk, a, b, joins=False)
+        self._sides = a, b
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        return True
+
+    def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
+        a, b = self._sides
+        left, right = a.values[rows, begin:end], b.values[columns, begin:end]
+        powers = (a.powers[rows, begin:end], b.powers[columns, begin:end]) if a.aligned else None
+        result = self.engine.result
+        codes, flags = np.empty(acc.shape[1], dtype=result.dtype), np.empty(acc.shape[1], dtype=np.uint8)
+        for i, sums in enumerate(acc):
+            row = slice(i, i + 1)
+            aligned = (powers[0][row], powers[1]) if powers else (NO_POWERS, NO_POWERS)
+            self._general.sum_rows((left[row], right), aligned, sums, _ONE, NO_RANDOM, codes, flags)
+            acc[i] = decode_to(codes, result, np.float64)
+        return acc
+
+
+_ONE = np.ones((1, 1))
+
+
+def lowest_step(result: FixedFormat) -> int:
+    """Exponent of the last place of the lowest binade; where there are no subnormal numbers, of the lowest power of two
+    that is a number: where zero takes the place of 2^lowest, of the next one.
+    """
+    if result.subnormals:
+        return result.quantum(result.lowest_exponent)
+    smallest = result.value_of(result.smallest_code)
+    return floor_log2(smallest) + (smallest != pow2(floor_log2(smallest)))

@@ -1,0 +1,192 @@
+"""Matrix products by kernels of register tiles, away from edges; what meets one takes the kernel for all numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp9.casts.sources import read_only
+from fp9.engines import Engine
+from fp9.formats import FixedFormat
+from fp9.formats.host import BINARY32, BINARY64
+from fp9.kernels.tiles import rounded_chains as chain_kernels
+from fp9.kernels.tiles.chain_tiles import BLOCK
+from fp9.kernels.tiles.window_tiles import SAFE_EXPONENT
+from fp9.rounding import Rounding
+from fp9.sums.aligned import Aligned, AlignedNarrow, Joined
+from fp9.sums.fast import STRATEGIES, RoundedChain, first_fitting
+from fp9.sums.groups import GroupedTiles
+from fp9.sums.lattice import finer_rows
+from fp9.sums.operands import Span, lowest_bits
+from fp9.sums.rounders import rounder, tiny_below
+from fp9.sums.sides import Places, Side
+from fp9.sums.strategy import FastSums, Flagged, depth_bits
+from fp9.sums.tiled import Chunks, Lost, Tiled, lowest_step
+from fp9.system.scratch import scratch
+
+_MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.NEAREST_AWAY}
+
+
+class Rounded(Tiled):
+    """Steps of one product or several whose sum the carrier holds exactly, rounded to nearest."""
+
+    def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
+        super().__init__(engine, a, b, joins)
+        result = engine.result
+        assert isinstance(result, FixedFormat)
+        length = chain_kernels.block_of.py_func(engine.products)
+        coarse, fine = self._steps(a, b)
+        self._rounder = rounder(result, engine.rounding, self.carrier)  # type: ignore[arg-type]
+        self._numbers = chain_kernels.Rounded(
+            engine.products,
+            _MODES[engine.rounding],
+            self.carrier(2.0**self._drop),
+            self._step(coarse),
+            self._step(fine),
+            self.carrier((1 + 2.0**-result.precision) ** (BLOCK + 1)),
+            self.carrier(tiny_below(result)),
+            self._rounder.mask.dtype.type(self._doubts_tiny(a, b)),
+        )
+        self._bounds = np.where(self._special_rows, self.carrier(0), self._tops) * self.carrier(length)
+        self._lowest_bits = self._lowest_bits_below(coarse)
+
+    def _lowest_bits_below(self, step: int) -> list[NDArray[Any]]:
+        """Exponents of lowest bits, a's (rows, k) and b's (k, columns); none if products are multiples of 2^step."""
+        a, b = self._given
+        if a.span.lowest + b.span.lowest >= step or _met_step(a, b) >= step:
+            nothing = np.empty(0, dtype=np.int8)
+            return read_only(nothing.reshape(self.a.shape[0], 0), nothing.reshape(0, self.b.shape[1]))
+        return read_only(a.rows("lowest bits"), b.columns("lowest bits"))
+
+    def _doubts_tiny(self, _a: Side, _b: Side) -> bool:
+        """Whether a tiny sum may have bits that the carrier does not hold."""
+        return False
+
+    @property
+    def _drop(self) -> int:
+        """Fraction bits that the result does not have."""
+        return int(np.finfo(self.carrier).nmant) - self.engine.result.fraction_bits
+
+    def _step(self, exponent: int) -> chain_kernels.Step:
+        """Multiples of 2^exponent: 2^drop times one is a number of the carrier, too."""
+        largest = min(float(self.engine.result.max), 2.0 ** (np.finfo(self.carrier).maxexp - 1 - self._drop))
+        exact = 2.0 ** (exponent + BINARY64.precision) if self.carrier is np.float64 else np.inf
+        return chain_kernels.Step(exponent, self.carrier(2.0**exponent), self.carrier(min(largest, exact)))
+
+    def _steps(self, a: Side, b: Side) -> tuple[int, int]:
+        """Exponents of what multiples that meet no edge below are of, and all numbers; rows and columns of finer ones
+        count as special. Where all sums are held though each number were the largest, larger powers would be of use to
+        no sum, and fewer addends are multiples of them.
+        """
+        result = self.engine.result
+        met, wanted, fine = _met_step(a, b), _held_step(a, b, self.depth), _fine_step(self.engine, a, b)
+        finer = finer_rows(a, b, fine)
+        assert finer is not None, "sides that are taken have few"
+        self._special_rows |= finer[0]
+        self._special_columns |= finer[1]
+        return max(lowest_step(result), fine, min(met, wanted)), fine
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        plain = engine.window is None and not engine.exact and engine.rounding in _MODES
+        return plain and max(_range(a), _range(b)) < SAFE_EXPONENT
+
+    @classmethod
+    def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
+        """Most numbers are multiples of a power of two of which float64 holds some sums."""
+        usual = super().takes(engine, a, b, depth_bits)
+        return usual and finer_rows(a, b, _fine_step(engine, a, b)) is not None
+
+    def tiles(
+        self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
+    ) -> NDArray[Any]:
+        sums, (low_a, low_b) = scratch(acc.shape, acc.dtype), self._lowest_bits
+        a, low_a, b = read_only(self.a[rows], low_a[rows], self.b)
+        numbers, marks = (self._numbers, self._rounder), None if lost is None else (lost,)
+        left = a, low_a, self._bounds[rows]
+        self._kernel(*numbers, *left, b, low_b, acc, sums, begin, end, redo, *chunks, marks)
+        return sums
+
+    _kernel = staticmethod(chain_kernels.rounded_steps)
+
+
+class RoundedNarrow(Rounded):
+    """One product a step and a result of at most 11 bits, in float32. Rounding to float32 first changes no sum: of two
+    terms so short, one that it cannot hold stays away from half of the result's last place, among subnormal numbers,
+    too.
+    """
+
+    carrier = np.float32
+
+    def _steps(self, a: Side, b: Side) -> tuple[int, int]:
+        return lowest_step(self.engine.result), BINARY32.lowest_quantum
+
+    def _doubts_tiny(self, a: Side, b: Side) -> bool:
+        return _met_step(a, b) < math.log2(tiny_below(self.engine.result)) - BINARY32.precision
+
+    @staticmethod
+    def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
+        return RoundedChain.fits(engine, a, b, depth_bits) and Rounded.fits(engine, a, b, depth_bits)
+
+    @classmethod
+    def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
+        return Tiled.takes(engine, a, b, depth_bits)
+
+    def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
+        """As the base class has it; sums of which no mark is set are exact where float32 holds every one on the way."""
+        found = super()._flagged(rows, start, redo)
+        some = (found.flags == 0) & ~found.unsure
+        if some.any():
+            unmarked = np.nonzero(some)
+            own, columns = np.arange(self.a.shape[0])[rows][unmarked[0]], unmarked[1]
+            found.unsure[unmarked] = ~self._are_held(own, columns, start[unmarked])
+        return found
+
+    def _are_held(self, rows: NDArray[np.intp], columns: NDArray[np.intp], c: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether float32 holds all sums of some of the products and c, (cells,)."""
+        a, b = (side.rows("lowest bits").min(axis=1).astype(np.int64) for side in self._given)
+        last = np.minimum(a[rows] + b[columns], np.where(c == 0, BINARY32.bias, lowest_bits(np.where(c == 0, 1.0, c))))
+        sizes = np.abs(self.a).sum(axis=1, dtype=np.float64)[rows] * np.abs(self.b).max(axis=0)[columns]
+        return np.asarray((sizes + np.abs(c)) * 2.0**-BINARY32.precision < 2.0**last)
+
+    _kernel = staticmethod(chain_kernels.rounded)
+
+
+def _met_step(a: Side, b: Side) -> int:
+    """The exponent of a power of two of which all products are multiples."""
+    return a.met_span.lowest + b.met_span.lowest
+
+
+def _held_step(a: Side, b: Side, depth: int) -> int:
+    """That of one of which float64 holds all sums of so many products, though each number were the largest."""
+    longest = depth_bits(max(depth, BLOCK))
+    return a.met_span.highest + b.met_span.highest + 2 + longest + 1 - BINARY64.precision
+
+
+def _fine_step(engine: Engine, a: Side, b: Side) -> int:
+    """That of one of which most products are multiples, and accumulators, where float64 then holds ordinary sums."""
+    places = min(_met_step(a, b), engine.result.quantum(engine.result.lowest_exponent))
+    return max(places, _held_step(a, b, BLOCK))
+
+
+def _range(x: Span) -> int:
+    return max(abs(x.lowest), abs(x.highest))
+
+
+TILED: tuple[type[FastSums], ...] = (
+    RoundedNarrow,
+    Rounded,
+    AlignedNarrow,
+    Aligned,
+    Joined,
+    GroupedTiles,
+)
+"""In the order in which they are tried, before the strategies for all numbers."""
+
+
+def fast_sums(engine: Engine, a: Side, b: Side, joins: bool, flags: bool = False) -> FastSums | None:
+    """The first strategy that fits, and has flags where they are asked for; None where only the general kernel does."""
+    return first_fitting((*STRATEGIES[:1], *TILED, *STRATEGIES[1:]), engine, a, b, joins, flags)
