@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import fp9
-from benchmarks.measure import Contender, Result, measure, peer
+from benchmarks.measure import Contender, Result, baseline, measure
 from fp9.blocks import BLOCK_FORMATS, quantise
 
 ELEMENTS = 1 << 23
@@ -24,7 +24,7 @@ def run() -> list[Result]:
         ours = Contender("fp9", lambda name=name: quantise(x, name, threads=1))  # type: ignore[misc]
         copy = Contender("copy", lambda: np.copyto(copied, x))
         contenders = [ours, copy]
-        if name in _TORCHAO and (torch := peer("torch")) is not None and peer("torchao") is not None:
+        if name in _TORCHAO and (torch := baseline("torch")) is not None and baseline("torchao") is not None:
             torch.set_num_threads(1)
             contenders.append(Contender("torchao", _TORCHAO[name](torch.from_numpy(x).reshape(-1, DEPTH))))
         results += measure(f"float32 -> {name}", ELEMENTS, contenders)
@@ -63,7 +63,7 @@ def _products() -> list[Result]:
         return fp9.matmul(a.elements, b.elements.T, "e2m1", "e2m1", "blackwell_nvfp4", **options)
 
     contenders = [Contender("fp9", ours)]
-    if (torch := peer("torch")) is not None and peer("mmasim") is not None:
+    if (torch := baseline("torch")) is not None and baseline("mmasim") is not None:
         contenders.append(Contender("mmasim", _mmasim(torch, a, b)))
     return measure(f"blackwell_nvfp4, {ROWS} x {COLUMNS} x {DEPTH}", ROWS * DEPTH * COLUMNS, contenders)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import fp9
-from benchmarks.measure import Contender, Result, measure, peer
+from benchmarks.measure import Contender, Result, baseline, measure
 from fp9.formats import FAMILIES, NAMED, Format
 from fp9.rounding import Rounding
 
@@ -30,7 +30,7 @@ def sources() -> dict[str, np.ndarray]:
 
 
 def _numpy_type(package: str, name: str, source: np.ndarray, target: Any) -> list[Contender]:
-    module = peer(package)
+    module = baseline(package)
     if module is None:
         return []
     dtype = np.dtype(getattr(module, name))
@@ -44,7 +44,7 @@ def _numpy_type(package: str, name: str, source: np.ndarray, target: Any) -> lis
 
 
 def _torch(name: str, source: np.ndarray, target: np.ndarray) -> list[Contender]:
-    torch = peer("torch")
+    torch = baseline("torch")
     if torch is None:
         return []
     torch.set_num_threads(1)
@@ -59,7 +59,7 @@ def _ours(x: np.ndarray, codes: np.ndarray, fmt: str | Format, rounding: str | R
 
 
 def _gfloat_sr(x: np.ndarray, bits: np.ndarray) -> Callable[[], object] | None:
-    gfloat = peer("gfloat")
+    gfloat = baseline("gfloat")
     if gfloat is None:
         return None
     formats = importlib.import_module("gfloat.formats")
@@ -79,8 +79,8 @@ def run() -> list[Result]:
     for spread, x in sources().items():
         bits = np.random.default_rng(1).integers(0, 1 << 16, ELEMENTS, dtype=np.uint16)
         for name, alias in (("e4m3", "float8_e4m3fn"), ("e5m2", "float8_e5m2")):
-            peers = _numpy_type("ml_dtypes", alias, x, codes) + _torch(alias, x, codes)
-            results += measure(f"float32 -> {name} rne, {spread}", ELEMENTS, [_ours(x, codes, name, "rne"), *peers])
+            baselines = _numpy_type("ml_dtypes", alias, x, codes) + _torch(alias, x, codes)
+            results += measure(f"float32 -> {name} rne, {spread}", ELEMENTS, [_ours(x, codes, name, "rne"), *baselines])
         hif8 = _numpy_type("en_dtypes", "hifloat8", x, codes)
         results += measure(f"float32 -> hif8 rna, {spread}", ELEMENTS, [_ours(x, codes, "hif8", "rna"), *hif8])
         results += measure(f"float32 -> hif8 hybrid, {spread}", ELEMENTS, [_ours(x, codes, "hif8", "hybrid")])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import fp9
-from benchmarks.measure import Contender, Result, measure, peer
+from benchmarks.measure import Contender, Result, baseline, measure
 from fp9_ml.recipes import Product, recipe
 
 WIDTH, ROWS = 256, (64, 1024)
@@ -14,7 +14,7 @@ RECIPES = ("hif8(last=none)", "hfp8(first=none,last=none)")
 
 def run() -> list[Result]:
     """Products per second of a layer, and of the GEMMs on codes that are there."""
-    torch = peer("torch")
+    torch = baseline("torch")
     if torch is None:
         return []
     import fp9_ml.torch as ft  # optional

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 import fp9
-from benchmarks.measure import Contender, Result, measure, peer
+from benchmarks.measure import Contender, Result, baseline, measure
 
 SHAPES = ((512, 512, 512), (64, 256, 4096))
 FORMATS = (("e4m3", "e4m3"), ("e4m3", "e5m2"), ("hif8", "hif8"), ("hfp8_143", "hfp8_152"))
@@ -32,13 +32,13 @@ ENGINES = {
     "mx": None,
     "exact": None,
 }
-"""Each engine's peer."""
+"""Each engine's baseline."""
 PEER_ROWS = 8
 
 
 def _mmasim(a: np.ndarray, b: np.ndarray, formats: tuple[str, str]) -> Contender | None:
     """Its Hopper instruction of any shape."""
-    torch, mmasim = peer("torch"), peer("mmasim.nv_ptx")
+    torch, mmasim = baseline("torch"), baseline("mmasim.nv_ptx")
     if torch is None or mmasim is None:
         return None
     torch.set_num_threads(1)
@@ -51,7 +51,7 @@ def _mmasim(a: np.ndarray, b: np.ndarray, formats: tuple[str, str]) -> Contender
 
 def _apytypes(a: np.ndarray, b: np.ndarray, formats: tuple[str, str]) -> Contender | None:
     """Its product with a 1.6.9 accumulator."""
-    apytypes = peer("apytypes")
+    apytypes = baseline("apytypes")
     if apytypes is None:
         return None
     bits = {"e4m3": (4, 3), "e5m2": (5, 2)}
@@ -69,7 +69,7 @@ def _apytypes(a: np.ndarray, b: np.ndarray, formats: tuple[str, str]) -> Contend
 
 PEERS = {"mmasim": _mmasim, "apytypes": _apytypes}
 THEIRS = {"e4m3", "e5m2"}
-"""Formats that the peers have."""
+"""Formats that the baselines have."""
 
 
 def _ours(a: np.ndarray, b: np.ndarray, formats: tuple[str, str], engine: str) -> Contender:

@@ -35,7 +35,7 @@ class Result:
     rate: float
 
 
-def peer(name: str) -> ModuleType | None:
+def baseline(name: str) -> ModuleType | None:
     """A package to compare with; one that is not installed is named and skipped."""
     try:
         return importlib.import_module(name)
@@ -77,16 +77,16 @@ def measure(
 
 
 def report(results: list[Result]) -> str:
-    """One line for each operation: our rate, and each peer's with the ratio to it."""
+    """One line for each operation: our rate, and each baseline's with the ratio to it."""
     lines = []
     for operation in dict.fromkeys(result.operation for result in results):
         rates = {result.package: result.rate for result in results if result.operation == operation}
         ours = rates.pop("fp9")
-        peers = "  ".join(
+        baselines = "  ".join(
             f"{package} {_digits(rate)} ({ours / rate:.{1 if ours >= rate else 2}f}x)"
             for package, rate in rates.items()
         )
-        lines.append(f"{operation:42} {ours:8.0f} M/s   {peers}")
+        lines.append(f"{operation:42} {ours:8.0f} M/s   {baselines}")
     return "\n".join(lines)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fp9.system.cache import folder, keep_within_bound, touch
 from fp9.units import Unit
-from fp9_sim.batch.opened import NO_REGISTERS, opened, recipe
+from fp9_sim.batch.exposed import NO_REGISTERS, exposed, recipe
 from fp9_sim.batch.shim import LANES, PREFIX, lanes, shim
 from fp9_sim.simulators.build import first_error
 from fp9_sim.simulators.find import VERILATOR_ARGUMENTS, Simulator, SimulatorError, verilator
@@ -70,7 +70,7 @@ _SOURCES = ("verilated.cpp", "verilated_threads.cpp")
 
 
 def compiled(unit: Unit, verilog: str, opens: bool, operations: int | None) -> Path:
-    """The library of a unit, its registers opened or as they are, in a folder that is complete whenever it exists.
+    """The library of a unit, its registers exposed or as they are, in a folder that is complete whenever it exists.
 
     Where it is to run few `operations` it is compiled quickly, if it was not compiled for many before. Errors are those
     of `verilated`.
@@ -87,7 +87,7 @@ def compiled(unit: Unit, verilog: str, opens: bool, operations: int | None) -> P
     cache.mkdir(parents=True, exist_ok=True)
     working = Path(tempfile.mkdtemp(dir=cache, prefix=f".{final.name}."))
     try:
-        design = opened(unit, verilog) if opens else None
+        design = exposed(unit, verilog) if opens else None
         (working / f"{unit.name}.v").write_text(design.verilog if design else verilog)
         (working / _SHIM).write_text(shim(unit, design))
         names = [f"{unit.name}.v", "--top-module", unit.name, "--Mdir", "."]

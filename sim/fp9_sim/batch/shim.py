@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from fp9.units import Port, Unit
 from fp9.vectors.sets import port_dtype
-from fp9_sim.batch.opened import Opened
+from fp9_sim.batch.exposed import Exposed
 
 PREFIX = "Vunit"
 """Name of the Verilated class."""
@@ -26,14 +26,14 @@ AHEAD = 8
 """Operations of a stream that are read at once: those of many streams, and ports, lie on as many lines of the cache."""
 
 
-def shim(unit: Unit, opened: Opened | None = None) -> str:
+def shim(unit: Unit, exposed: Exposed | None = None) -> str:
     """C++ source with three functions.
 
     `void *fp9_open()` makes a model of the unit, `void fp9_close(void *)` deletes it, and
     `size_t fp9_run(void *, const size_t *edges, size_t streams, const void *const *inputs, void *const *outputs,
     const char **said)` runs the operations `edges[i]` to `edges[i + 1]` from reset, in order, for every stream i, and
     returns how many gave a result; the arrays come in port order with the ports' types. Where the design ends the
-    simulation, `said` is why. A unit with stages has one stream where its registers are not `opened`.
+    simulation, `said` is why. A unit with stages has one stream where its registers are not `exposed`.
     """
     return _TEMPLATE.format(
         prefix=PREFIX,
@@ -42,13 +42,13 @@ def shim(unit: Unit, opened: Opened | None = None) -> str:
         lanes=LANES,
         drive=" ".join(f"top.{port.name} = in_{port.name}[i];" for port in unit.inputs),
         sample=" ".join(f"out_{port.name}[i] = top.{port.name};" for port in unit.outputs),
-        loop=_loop(unit, opened),
+        loop=_loop(unit, exposed),
     )
 
 
-def _loop(unit: Unit, opened: Opened | None) -> str:
-    if opened is not None:
-        return _streams(unit, opened)
+def _loop(unit: Unit, exposed: Exposed | None) -> str:
+    if exposed is not None:
+        return _streams(unit, exposed)
     return _stream(unit) if unit.stages else _SETTLE
 
 
@@ -57,21 +57,21 @@ def _stream(unit: Unit) -> str:
     return _filled(_STREAM, _control(unit))
 
 
-def _streams(unit: Unit, opened: Opened) -> str:
-    """The same of many streams side by side: a clock of all of them is one evaluation of the opened design."""
-    registers = list(zip(opened.before, opened.after, strict=True))
+def _streams(unit: Unit, exposed: Exposed) -> str:
+    """The same of many streams side by side: a clock of all of them is one evaluation of the exposed design."""
+    registers = list(zip(exposed.before, exposed.after, strict=True))
     words = _control(unit) | {
         "side_by_side": str(SIDE_BY_SIDE),
         "ahead": str(AHEAD),
         "buffers": "\n".join(
             [_buffer(port, f"[{AHEAD}]") for port in unit.inputs]
-            + [_buffer(port) for port in (*unit.outputs, *opened.before)]
+            + [_buffer(port) for port in (*unit.outputs, *exposed.before)]
         ),
-        "clear": " ".join(f"kept.{held.name}[s] = 0;" for held in opened.before),
+        "clear": " ".join(f"kept.{held.name}[s] = 0;" for held in exposed.before),
         "read": " ".join(f"read(in_{port.name}, kept.{port.name});" for port in unit.inputs),
         "drive": " ".join(
             [f"top.{port.name} = kept.{port.name}[turn][s];" for port in unit.inputs]
-            + [f"top.{port.name} = kept.{port.name}[s];" for port in opened.before]
+            + [f"top.{port.name} = kept.{port.name}[s];" for port in exposed.before]
         ),
         "sample": " ".join(f"kept.{port.name}[s] = top.{port.name};" for port in unit.outputs),
         "keep": " ".join(f"kept.{held.name}[s] = top.{taken.name};" for held, taken in registers),

@@ -153,7 +153,7 @@ def verilated(
     opens for that; without it the unit is run as it stands, its clock and all. `operations` is about how many it is to
     run: few are not worth the time in which the compiler looks for vector code. Compiled units are kept in
     `$FP9_CACHE`/verilated, else in ~/.cache/fp9/verilated. Raises MissingTool, SimulatorError where Verilator refuses
-    the design, ValueError for registers that cannot be opened and fewer than 2 streams, OSError where the cache cannot
+    the design, ValueError for registers that cannot be exposed and fewer than 2 streams, OSError where the cache cannot
     be written.
     """
     if streams is not None and streams < 2:

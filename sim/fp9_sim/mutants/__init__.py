@@ -1,8 +1,8 @@
 """Single errors drawn in a circuit, and the share of them that a suite notices."""
 
-from fp9_sim.mutants.kept import keep, of_todays_suites, proven, read, standing, suite_digest
 from fp9_sim.mutants.kinds import KINDS, NETLIST, Kind
 from fp9_sim.mutants.mutation_run import EQUIVALENCE_SECONDS, REQUIRED, Grade, SuiteGrade, grade
+from fp9_sim.mutants.recorded import keep, of_todays_suites, proven, read, standing, suite_digest
 
 __all__ = [
     "EQUIVALENCE_SECONDS",

@@ -109,7 +109,7 @@ def grade(
     shares; one that two seeds draw counts once. Without `seeds` these are the kind's.
 
     `timeout` are the seconds that the comparison of one mutant with the circuit may take, whole and again by cases;
-    `proven` are mutants of this very text that have been found equal before (`kept.proven`), and are not compared.
+    `proven` are mutants of this very text that have been found equal before (`recorded.proven`), and are not compared.
 
     Raises ValueError where the circuit itself disagrees with a vector, or `drawn` is beyond 255 for each level or none.
     """

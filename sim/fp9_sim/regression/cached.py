@@ -1,4 +1,4 @@
-"""Regressions that passed before: kept by everything that can change what they find, and not driven again."""
+"""Regressions that passed before: cached under everything that can change their outcome, and not run again."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import fp9_rtl
 from fp9.units import CATALOGUE
 from fp9.vectors.grades import TABLE
 from fp9_rtl.tools.yosys import yosys_version
-from fp9_sim.mutants import KINDS, NETLIST, Grade, SuiteGrade, keep, kept, proven, read
+from fp9_sim.mutants import KINDS, NETLIST, Grade, SuiteGrade, keep, proven, read, recorded
 from fp9_sim.mutants.draw import Mutant
 
 _SUITES = (SuiteGrade("smoke", "a" * 64, 10, 3, ()),)
@@ -30,8 +30,8 @@ def test_a_record_elsewhere_leaves_the_models_table_alone(tmp_path: Path) -> Non
 
 
 def test_a_record_of_the_source_makes_the_table_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "SOURCE", tmp_path)
-    monkeypatch.setattr(kept, "TABLE", tmp_path / "grades.json")
+    monkeypatch.setattr(recorded, "SOURCE", tmp_path)
+    monkeypatch.setattr(recorded, "TABLE", tmp_path / "grades.json")
     keep(SCORED, tmp_path)
     suite = {"mutants": 3, "noticed": 3, "share": 1.0, "seeds": [5], "verilog_sha256": "f" * 64}
     assert json.loads((tmp_path / "grades.json").read_text()) == {"some": {"a" * 64: suite}}
@@ -59,7 +59,7 @@ def test_no_table_is_made_of_a_damaged_record(tmp_path: Path) -> None:
     path = keep(SCORED, tmp_path)
     path.write_text("{}")
     with pytest.raises(ValueError, match=r"some.json is no valid record"):
-        kept.table(tmp_path)
+        recorded.table(tmp_path)
 
 
 def test_the_seed_that_came_last_is_none_that_suites_were_written_with() -> None:

@@ -1,4 +1,4 @@
-"""A unit's Verilog with its registers opened: what they hold becomes inputs, what they take at the clock outputs.
+"""A unit's Verilog with its registers exposed: what they hold becomes inputs, what they take at the clock outputs.
 
 Then a clock is one evaluation of a design without state, and many runs of the unit go side by side.
 """
@@ -14,7 +14,7 @@ from fp9.units import Port, Unit
 from fp9_rtl.tools.yosys import run_yosys, yosys_version
 
 _PIECE = 32
-"""Most bits of a port: registers of more are opened in pieces, which the lanes of a vector hold."""
+"""Most bits of a port: registers of more are exposed in pieces, which the lanes of a vector hold."""
 
 _FLATTEN = """\
 read_verilog unit.v
@@ -31,11 +31,11 @@ _BACK = """\
 read_json unit.json
 opt_expr
 opt_clean
-write_verilog -noattr opened.v
+write_verilog -noattr exposed.v
 """
 
 
-class Opened(NamedTuple):
+class Exposed(NamedTuple):
     """Combinational Verilog of a unit, named as it, without the clock; beside its ports (`inputs` and `outputs`, those
     of the handshake among them) it has those of its registers: before the clock, after the clock."""
 
@@ -44,18 +44,20 @@ class Opened(NamedTuple):
     after: tuple[Port, ...]
 
 
-NO_REGISTERS = Opened("", (), ())
-"""Stands for what is opened where only the unit's own ports matter."""
+NO_REGISTERS = Exposed("", (), ())
+"""Stands for what is exposed where only the unit's own ports matter."""
 
 
 def recipe() -> list[str]:
-    """What the opened text depends on beside the unit's."""
+    """What the exposed text depends on beside the unit's."""
     return [_FLATTEN, _BACK, str(_PIECE), yosys_version()]
 
 
-def opened(unit: Unit, verilog: str) -> Opened:
-    """A unit with stages, its registers opened. Raises ValueError for registers that another clock or a level moves."""
-    with tempfile.TemporaryDirectory(prefix="fp9-opened-") as name:
+def exposed(unit: Unit, verilog: str) -> Exposed:
+    """A unit with stages, its registers exposed. Raises ValueError for registers that another clock or a level
+    moves.
+    """
+    with tempfile.TemporaryDirectory(prefix="fp9-exposed-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)
         run_yosys(_FLATTEN.format(name=unit.name), folder)
@@ -63,7 +65,7 @@ def opened(unit: Unit, verilog: str) -> Opened:
         before, after = _open(unit, design["modules"][unit.name])
         (folder / "unit.json").write_text(json.dumps(design))
         run_yosys(_BACK, folder)
-        return Opened((folder / "opened.v").read_text(), before, after)
+        return Exposed((folder / "exposed.v").read_text(), before, after)
 
 
 def _open(unit: Unit, module: dict[str, Any]) -> tuple[tuple[Port, ...], tuple[Port, ...]]:

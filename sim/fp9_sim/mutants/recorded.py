@@ -1,4 +1,4 @@
-"""Grades that are kept: the record of each unit, and the table of all of them that the model carries for manifests."""
+"""Records of mutation scores: one for each unit, and the table of all that manifests of vectors quote."""
 
 from __future__ import annotations
 

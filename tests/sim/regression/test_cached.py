@@ -14,7 +14,7 @@ from fp9.system.cache import recomputing
 from fp9.units import CATALOGUE
 from fp9.vectors import sets as vectors
 from fp9_sim.benches.scoreboard import Answers
-from fp9_sim.regression import Regression, kept, regress_once
+from fp9_sim.regression import Regression, cached, regress_once
 from fp9_sim.simulators.find import Simulator
 
 UNIT = CATALOGUE["decoder_hif8"]
@@ -26,11 +26,11 @@ PASSED = Regression(UNIT.name, "icarus", "12.0", 5, (), 0, (), 1.5, 0, None, Ans
 def driven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[dict[str, Any], bool]]:
     """What `regress_once` says of a run that ends as is given, and whether it was driven."""
     drives: list[Regression] = []
-    monkeypatch.setattr(kept.tools, "find", lambda name: Simulator(name, "12.0", tmp_path))
+    monkeypatch.setattr(cached.tools, "find", lambda name: Simulator(name, "12.0", tmp_path))
 
     def run(ends: Regression = PASSED, made: Any = MADE, by: str = "icarus", seed: int = 0) -> tuple[Any, bool]:
         drives.clear()
-        monkeypatch.setattr(kept, "regress", lambda *_, **__: drives.append(ends) or ends)
+        monkeypatch.setattr(cached, "regress", lambda *_, **__: drives.append(ends) or ends)
         found = regress_once(UNIT, made, by, seed=seed, folder=tmp_path / "kept")
         return found, bool(drives)
 
@@ -66,7 +66,7 @@ def test_whatever_can_change_the_verdict_leads_to_a_new_run(driven: Any, monkeyp
     assert driven(made=dataclasses.replace(MADE, expected=spoilt))[1]
     monkeypatch.setattr(fp9_rtl, "verilog", lambda unit: "another text")
     assert driven()[1]
-    monkeypatch.setattr(kept, "source_digest", lambda: "another bench")
+    monkeypatch.setattr(cached, "source_digest", lambda: "another bench")
     assert driven()[1]
-    monkeypatch.setattr(kept.tools, "find", lambda name: Simulator(name, "13.0", Path()))
+    monkeypatch.setattr(cached.tools, "find", lambda name: Simulator(name, "13.0", Path()))
     assert driven()[1]
