@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
+from tests.support.compilers import WARNINGS
 
 import fp9_rtl
+from fp9 import cmodel
 from fp9.engines import Engine
 from fp9.engines import engine as find_engine
 from fp9.reference import reference_results
@@ -24,7 +26,7 @@ from fp9.suites.corner import corner
 from fp9.suites.smoke import smoke
 from fp9.units import Unit
 from fp9.units.toml import KINDS, as_table, build, dumps
-from fp9.vectors.sets import from_inputs
+from fp9.vectors.sets import export, from_inputs
 from fp9_rtl.components import check_offered
 from fp9_sim import regress
 from fp9_sim.batch import check, verilated
@@ -194,6 +196,31 @@ def verilator(run: Run) -> None:
         run.operations += len(next(iter(inputs.values())))
 
 
+def c_model(run: Run) -> None:
+    """The smoke suite by the golden model in C, without undefined behaviour."""
+    for name, text in cmodel.files(run.unit).items():
+        (run.folder / name).write_text(text)
+    bench, source = run.folder / "c_model", f"{run.unit.name}_bench.c"
+    words = [
+        "gcc",
+        "-std=c99",
+        *WARNINGS,
+        "-fsanitize=undefined",
+        "-fno-sanitize-recover=all",
+        "-o",
+        str(bench),
+        source,
+    ]
+    built = subprocess.run(words, cwd=run.folder, capture_output=True, text=True, check=False)
+    if built.returncode:
+        raise Fault("c_model", built.stderr[:400])
+    made = from_inputs(run.unit, run.suites["smoke"])
+    done = subprocess.run([bench, export(made, run.folder)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Fault("c_model", (done.stdout + done.stderr)[-400:])
+    run.operations += len(made)
+
+
 def icarus(run: Run) -> None:
     """Some of the smoke suite on Icarus, with four states, stalls and resets."""
     made = from_inputs(run.unit, _some(run, "smoke", ON_ICARUS))
@@ -213,7 +240,7 @@ def package(run: Run) -> None:
 
 
 MODELS: tuple[Callable[[Run], None], ...] = (text, randoms, corners, smokes)
-CIRCUITS = (*MODELS, hardware, verilator, icarus)
+CIRCUITS = (*MODELS, c_model, hardware, verilator, icarus)
 WITH_PACKAGE = (*CIRCUITS, package)
 ALL = {each.__name__: each for each in WITH_PACKAGE}
 

@@ -76,7 +76,7 @@ typedef struct {
 } cell_t;
 
 @{state}
-static fp9_number fp9_plain(void)
+FP9_FN fp9_number fp9_plain(void)
 {
     fp9_number x = {FP9_UNDEFINED, 0, 0, 0, 0};
     return x;

@@ -38,7 +38,7 @@ _DECODER = """\
     int bits = fp9_bits(x.significand), finite = x.kind == FP9_FINITE;
     out->sign = (uint8_t)x.negative;
     out->exponent = (@{exponent})(finite ? (uint32_t)(x.exponent + bits - 1) & @{mask} : 0);
-    out->significand = (@{significand})(finite ? x.significand << (@{width} - bits) : 0);
+    out->significand = (@{significand})(finite ? (x.significand << @{width}) >> bits : 0);
     out->zero = x.kind == FP9_ZERO;
     out->inf = x.kind == FP9_INF;
     out->nan = x.kind == FP9_NAN;

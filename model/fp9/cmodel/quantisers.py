@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fp9.cmodel.model_text import ModelText
+from fp9.cmodel.ranges import Weights, joined, weights
 from fp9.cmodel.text import ROUNDINGS, filled, identifier, listed
 from fp9.formats import floor_log2
 from fp9.scaling import Divisor, ScaleRule
@@ -10,13 +11,7 @@ from fp9.units import TENSOR_SCALE, Quantiser
 
 
 def quantiser(unit: Quantiser) -> ModelText:
-    """A block of numbers; where it comes in several operations, all of them at once.
-
-    Raises ValueError for a rule that tries several divisors.
-    """
-    tried = next((rule.name for rule in unit.rules if rule.tries), None)
-    if tried is not None:
-        raise ValueError(f"{unit.name}: rule {tried} given; the C model has no rules that try divisors: leave it out")
+    """A block of numbers; where it comes in several operations, all of them at once."""
     block, lanes = unit.block, unit.width
     words = {
         "name": unit.name,
@@ -39,7 +34,57 @@ def quantiser(unit: Quantiser) -> ModelText:
         ),
     }
     formats = (unit.source, block.scale, block.element, TENSOR_SCALE)
-    return ModelText(formats, ("sums", "divide"), filled(_SCALE, words), filled(_BLOCK, words), group=unit.group)
+    tried = [_tried(unit, words, rule) for rule in unit.rules if rule.tries]
+    parts = ("sums", "divide", *["wide"] * bool(tried))
+    functions = "".join(tried) + filled(_SCALE, words)
+    return ModelText(formats, parts, functions, filled(_BLOCK, words), group=unit.group)
+
+
+def _tried(unit: Quantiser, words: dict[str, object], rule: ScaleRule) -> str:
+    """The function of a rule that tries two divisors and compares the errors of their elements."""
+    first, second = map(int, rule.tries)
+    products = weights([unit.block.element]) + weights([unit.block.scale]) + weights([TENSOR_SCALE])
+    mixed = weights([unit.source]) + products
+    terms = joined([products + products, Weights(mixed.lowest, mixed.highest + 1)])
+    own = {"first": first, "second": second, "limbs": terms.limbs(4 * unit.block.length), "weight": terms.lowest}
+    return filled(_TRIED, words | own | {"scaling": ROUNDINGS[rule.rounding]})
+
+
+_TRIED = """\
+/* The scale with one of two divisors whose elements have the smaller sum of squared errors; the first if equal. */
+FP9_FN uint32_t @{name}_tried(const fp9_number *number, fp9_number amax, fp9_number whole)
+{
+    const uint32_t divisor[2] = {@{first}, @{second}};
+    uint64_t excess[@{limbs}] = {0}; /* the first sum less the second; squares of the numbers cancel */
+    uint32_t code[2], flags;
+    int turn, i;
+    for (turn = 0; turn < 2; ++turn) {
+        fp9_number scale, x, y;
+        code[turn] = fp9_@{scale}_encode(fp9_quotient(amax, divisor[turn], 0, whole),
+            fp9_policy_of(@{scaling}, FP9_SATURATE), &flags);
+        scale = fp9_product(fp9_@{scale}_decode(code[turn]), whole);
+        for (i = 0; i < @{length} && scale.kind == FP9_FINITE; ++i) {
+            x = number[i];
+            if (x.kind != FP9_FINITE) continue;
+            x.negative = 0;
+            y = fp9_quotient(x, 1, 0, scale);
+            y = fp9_@{element}_decode(fp9_@{element}_encode(y, fp9_policy_of(@{rounding}, FP9_SATURATE), &flags));
+            y = fp9_product(y, scale);
+            if (y.kind != FP9_FINITE) continue;
+            x = fp9_product(x, y);
+            x.exponent += 1;
+            x.negative = !turn;
+            fp9_wide_add(excess, @{limbs}, @{weight}, x);
+            y = fp9_product(y, y);
+            y.negative = turn;
+            fp9_wide_add(excess, @{limbs}, @{weight}, y);
+        }
+    }
+    amax = fp9_wide_number(excess, @{limbs}, @{weight});
+    return code[amax.kind == FP9_FINITE && !amax.negative];
+}
+
+"""
 
 
 def _tensor(unit: Quantiser) -> str:
@@ -57,6 +102,8 @@ _TENSOR = """\
 def _rule(unit: Quantiser, number: int, rule: ScaleRule) -> str:
     """The branch of a scale rule: amax over the rule's divisor, rounded once."""
     test = "" if number == len(unit.rules) - 1 else f"if (rule == {number}) "
+    if rule.tries:
+        return f"    {test}return {unit.name}_tried(number, amax, whole); /* {rule.name} */"
     amax = f"fp9_to_precision(amax, {unit.block.element.precision})" if rule.amax_first else "amax"
     largest = unit.block.largest
     if rule.divisor is Divisor.POWER:
@@ -73,10 +120,12 @@ def _rule(unit: Quantiser, number: int, rule: ScaleRule) -> str:
 
 _SCALE = """\
 /* The code of the scale of a block whose largest magnitude is amax, over the scale of the whole array. */
-FP9_FN uint32_t @{name}_scale(fp9_number amax, fp9_number whole, int rule)
+FP9_FN uint32_t @{name}_scale(const fp9_number *number, fp9_number amax, fp9_number whole, int rule)
 {
     uint32_t flags;
+    (void)number;
     (void)rule;
+    (void)flags;
     if (amax.kind == FP9_ZERO) return 0;
 @{rules}
 }
@@ -99,7 +148,7 @@ _BLOCK = """\
         if (fp9_exceeds(number[i], amax)) amax = number[i];
     }
     amax.negative = 0;
-    if (usable) code = @{name}_scale(amax, whole, @{rule});
+    if (usable) code = @{name}_scale(number, amax, whole, @{rule});
     scale = fp9_product(fp9_@{scale}_decode(code), whole);
     for (i = 0; i < @{length}; ++i) {
         element[i] = 0;

@@ -106,6 +106,7 @@ def test_headers_of_several_units_stand_in_one_file(tmp_path: Path) -> None:
 
 
 UNUSUAL = (
+    ("decoder_ocp", ("formats=int8(bias=1),hfp8_152",)),
     ("fma_fp32", ("engine.rounding=rdn", "engine.overflow=directed")),
     ("fma_dlfloat16_hfp8", ("engine.zero_bypass=true",)),
     ("dot4_fp32_ocp", ("engine.rounding=rto", "a=e4m3,e3m2", "b=hif8,e4m3fnuz")),
@@ -118,6 +119,8 @@ UNUSUAL = (
     ("cast_fp32_sr", ("targets=e5m2,hif8,e4m3fnuz", "roundings=bias,srb,src,rto", "overflow=inf,propagate,sat_none")),
     ("cast_fp32_x4", ("source=dlfloat16", "targets=f143(bias=7),binary8p1se", "lanes=2")),
     ("quantiser_mxfp4", ("block=mxint8", "source=fp32")),
+    ("quantiser_nvfp4", ("rules=4over6,rne",)),
+    ("quantiser_nvfp4", ("rules=4over6", "source=fp32")),
     ("quantiser_mxfp4", ("block=mxfp8_e5m2", "lanes=8")),
 )
 """Fields that no unit of the catalogue has."""
