@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fp9.cmodel import has_model
 from fp9.units import Port, Unit
 from fp9.version import __version__
 
@@ -119,7 +120,7 @@ def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: s
             "all: $(BENCHES)",
             "\t@$(if $(BENCHES),echo 'benches run: $(BENCHES)',echo 'install Icarus or Verilator' >&2; exit 1)",
             "",
-            "check: all model",
+            f"check: all{' model' if has_model(unit) else ''}",
             "",
             "icarus: $(BUILD)/$(TOP).vvp",
             '\tvvp -n $< "+vectors=$(CURDIR)/vectors/$(TOP).memh" > $(BUILD)/icarus.log; \\',
@@ -138,13 +139,7 @@ def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: s
             f"\t$(VERILATOR) --cc --exe --build $(CHECKS) --top-module $(TOP) {bound}--Mdir $(BUILD)/verilated \\",
             "\t  -o ../bench $^",
             "",
-            "model: $(BUILD)/model_bench",
-            "\t$(BUILD)/model_bench vectors/$(TOP).vec",
-            "",
-            "$(BUILD)/model_bench: model/$(TOP)_bench.c model/fp9_$(TOP).h",
-            "\tmkdir -p $(BUILD)",
-            "\t$(CC) -O2 -std=c99 -Wall -Werror -o $@ $<",
-            "",
+            *(_MODEL if has_model(unit) else []),
             "lint:",
             "\t$(VERILATOR) --lint-only $(CHECKS) --top-module $(TOP) $(RTL)",
             *(f"\t$(VERILATOR) --lint-only $(CHECKS) {wrapper}" for wrapper in wrappers),
@@ -163,9 +158,26 @@ def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: s
     )
 
 
+_MODEL = [
+    "model: $(BUILD)/model_bench",
+    "\t$(BUILD)/model_bench vectors/$(TOP).vec",
+    "",
+    "$(BUILD)/model_bench: model/$(TOP)_bench.c model/fp9_$(TOP).h",
+    "\tmkdir -p $(BUILD)",
+    "\t$(CC) -O2 -std=c99 -Wall -Werror -o $@ $<",
+    "",
+]
+"""The rules of the golden model in C and its bench."""
+
+
+def _has_import(unit: Unit) -> bool:
+    """Whether the golden model can be imported by DPI-C."""
+    return has_model(unit) and unit.group == 1
+
+
 def _dpi(unit: Unit, rtl: str) -> list[str]:
     """The rules of the golden model as a shared library, and of the bench that asks it."""
-    if unit.group > 1:
+    if not _has_import(unit):
         return []
     return [
         "dpi: $(BUILD)/dpi_bench",
@@ -204,9 +216,13 @@ def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -
         f"# {unit.name}",
         f"A {unit.kind} made by fp9 {__version__}. {timing} Nothing here needs fp9 or Python.",
         "    make            # the benches of the simulators that are installed: Icarus, Verilator\n"
-        "    make check      # those, and the golden model in C held to the vectors: make model\n"
-        "    make lint yosys # every file read by every tool"
-        + ("" if unit.group > 1 else "\n    make dpi        # the unit beside its golden model, asked by DPI-C"),
+        + (
+            "    make check      # those, and the golden model in C held to the vectors: make model\n"
+            if has_model(unit)
+            else ""
+        )
+        + "    make lint yosys # every file read by every tool"
+        + ("" if not _has_import(unit) else "\n    make dpi        # the unit beside its golden model, asked by DPI-C"),
         _BENCHES_CLOCKED if unit.stages else _BENCHES,
         "\n".join(["| file | what it is |", "|---|---|", *rows]),
         f"The {count} golden vectors come from a model that is exact in every bit. The generated files are yours, "

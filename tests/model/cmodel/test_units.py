@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from tests.support.compilers import COMPILERS, GCC, Compiler, write
 
-from fp9.cmodel import files
-from fp9.cmodel.headers import model_text
+from fp9.cmodel import files, has_model
 from fp9.units import CATALOGUE, Unit, unit
 from fp9.units.toml import load
 from fp9.vectors import export, generate
 
 COMMITTED = Path(__file__).parents[3] / "vectors"
-MODELLED = [each for each in CATALOGUE.values() if model_text.of(type(each)) is not None]
+MODELLED = [each for each in CATALOGUE.values() if has_model(each)]
 
 
 def built(unit: Unit, folder: Path, compiler: Compiler = GCC) -> Path:
