@@ -37,10 +37,23 @@ def test_a_notebook_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip(str(missing))
 
 
-@pytest.mark.parametrize("name", re.findall(r"^::: (\S+)", (ROOT / "docs/reference.md").read_text(), re.MULTILINE))
+REFERENCE = sorted((ROOT / "docs/reference").glob("*.md"))
+NAMED = [name for page in REFERENCE for name in re.findall(r"^::: (\S+)", page.read_text(), re.MULTILINE)]
+
+
+@pytest.mark.parametrize("name", NAMED)
 def test_what_the_reference_names_is_there(name: str) -> None:
     """Without building the site, which takes packages of its own."""
+    if name.startswith("fp9_ml.torch"):
+        pytest.importorskip("torch")
     assert pydoc.locate(name) is not None
+
+
+def test_every_public_name_of_the_model_stands_in_the_reference_once() -> None:
+    """Packages, the American spelling and names of packages above apart."""
+    elsewhere = {"blocks", "formats", "units", "vectors", "unit", "regress", "verilog", "write_verilog", "__version__"}
+    public = {name for name in fp9.__all__ if "quantize" not in name} - elsewhere
+    assert len(NAMED) == len(set(NAMED)) and public == {n[4:] for n in NAMED if re.fullmatch(r"fp9\.\w+", n)}
 
 
 OLDER = ("0.0.10", "0.0.9")
