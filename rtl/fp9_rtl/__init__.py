@@ -7,9 +7,19 @@ if TYPE_CHECKING:
     from fp9_rtl.components import build
     from fp9_rtl.export.axis import axi_stream
     from fp9_rtl.export.lfsr import Lfsr
+    from fp9_rtl.export.rtlil import rtlil2verilog
     from fp9_rtl.export.verilog import canonical_digest, circuit_digest, verilog, write_verilog
 
-__all__ = ["Lfsr", "axi_stream", "build", "canonical_digest", "circuit_digest", "verilog", "write_verilog"]
+__all__ = [
+    "Lfsr",
+    "axi_stream",
+    "build",
+    "canonical_digest",
+    "circuit_digest",
+    "rtlil2verilog",
+    "verilog",
+    "write_verilog",
+]
 
 _HOMES = {
     "Lfsr": "fp9_rtl.export.lfsr",
@@ -17,6 +27,7 @@ _HOMES = {
     "build": "fp9_rtl.components",
     "canonical_digest": "fp9_rtl.export.verilog",
     "circuit_digest": "fp9_rtl.export.verilog",
+    "rtlil2verilog": "fp9_rtl.export.rtlil",
     "verilog": "fp9_rtl.export.verilog",
     "write_verilog": "fp9_rtl.export.verilog",
 }

@@ -218,4 +218,28 @@ def _place(units: list[Unit], device: str, as_json: bool) -> None:
     show([result.to_dict() for result in placed], as_json, fpga.table(placed))
 
 
-COMMANDS = {"Cost": (synth, study, datasheet)}
+@click.command(cls=Command, page="how-to/readable-verilog.md")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--top", metavar="MODULE", help="The top module; by default the one that no other module holds.")
+@click.option("--flat", is_flag=True, help="Write one module.")
+@click.option("--sv", "system", is_flag=True, help="Write SystemVerilog.")
+@click.option("--out", "-o", type=_PATH, help="File to write; standard output without it.")
+def rtlil2verilog(file: Path, top: str | None, flat: bool, system: bool, out: Path | None, as_json: bool) -> None:
+    """Write readable Verilog of a design in RTLIL.
+
+    FILE is what `write_rtlil` of Yosys or `rtlil.convert` of Amaranth gives. Expressions take the place of nets, equal
+    modules are written once, and names are those of the source.
+
+    \b
+      fp9 rtlil2verilog design.il -o design.v
+      fp9 rtlil2verilog design.il --top core --sv
+    """
+    with extra("rtl"):
+        from fp9_rtl.export.rtlil import rtlil2verilog as converted  # optional, slow to load
+    text = converted(file.read_text(), top, flat, system)
+    if out is not None:
+        write_whole(out, text)
+    show({"file": str(out) if out else None, "verilog": text}, as_json, f"{out}" if out else text)
+
+
+COMMANDS = {"Units": (rtlil2verilog,), "Cost": (synth, study, datasheet)}
