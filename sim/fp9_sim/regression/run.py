@@ -8,22 +8,23 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import fp9_rtl
 from fp9.system.files import write_whole
 from fp9.units import Unit
 from fp9.vectors.checks import read_for
 from fp9.vectors.sets import VectorSet
-from fp9_sim import coverage as functional
 from fp9_sim.benches.exchange import COVERAGE, COVERAGE_JSON, FOLDER_VARIABLE, Order, Outcome
 from fp9_sim.benches.scoreboard import KEPT, Answers, Mismatch, mismatches
-from fp9_sim.coverage import FunctionalCoverage
 from fp9_sim.simulators import find as tools
 from fp9_sim.simulators.build import DEFAULT_FOLDER, Build, build
 from fp9_sim.simulators.child import run_job
 from fp9_sim.simulators.find import SimulatorError
 from fp9_sim.simulators.style import any_style
+
+if TYPE_CHECKING:
+    from fp9_sim.coverage import FunctionalCoverage
 
 BENCH = "fp9_sim.benches.bench"
 """The cocotb test module."""
@@ -122,7 +123,9 @@ def regress(
     text = fp9_rtl.verilog(unit) if verilog is None else any_style(verilog, unit.name)
     built = build(unit, text, found, Path(build_dir), kind)
     if coverage is not None:
-        functional.model_of(unit)
+        from fp9_sim.coverage import model_of  # slow to load
+
+        model_of(unit)
     order = Order(checked, seed, stalls, unit.latency if latency is None else latency, coverage is not None, elastic)
     report = Path(coverage) if coverage is not None else None
     outcome, covered = _run(built, order, Path(waves) if waves is not None else None, report)
@@ -192,6 +195,8 @@ def _run(
         shutil.move(dumped, waves)
     covered = None
     if report is not None and (folder / COVERAGE_JSON).exists():
+        from fp9_sim.coverage import FunctionalCoverage  # slow to load
+
         covered = FunctionalCoverage.from_dict(json.loads((folder / COVERAGE_JSON).read_text()))
         write_whole(report, (folder / COVERAGE).read_bytes())
     shutil.rmtree(folder)

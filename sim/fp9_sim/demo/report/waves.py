@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -38,27 +39,37 @@ def around(dump: Path, unit: Unit, mismatch: Mismatch) -> Record:
 def _values(dump: Path, top: str, names: set[str]) -> dict[str, list[tuple[int, str]]]:
     """The changes of a module's own signals, as times and bits."""
     found: dict[str, list[tuple[int, str]]] = {name: [] for name in names}
-    scope: list[str] = []
-    codes: dict[str, str] = {}
-    now = 0
+    for name, time, bits in _changes(dump, top, names):
+        found[name].append((time, bits))
+    return found
+
+
+def _changes(dump: Path, top: str, names: set[str]) -> Iterator[tuple[str, int, str]]:
+    """Every change of the named signals of module `top` in a VCD file: name, time, bits."""
+    scope, codes, now = list[str](), dict[str, str](), 0
     with dump.open("rb") as opened:
         for token in tokenize(opened):
-            if token.kind is TokenKind.SCOPE:
+            kind = token.kind
+            if kind is TokenKind.SCOPE:
                 scope.append(token.scope.ident)
-            elif token.kind is TokenKind.UPSCOPE:
+            elif kind is TokenKind.UPSCOPE:
                 scope.pop()
-            elif token.kind is TokenKind.VAR and scope == [top] and token.var.reference in names:
+            elif kind is TokenKind.VAR and scope == [top] and token.var.reference in names:
                 codes[token.var.id_code] = token.var.reference
-            elif token.kind is TokenKind.CHANGE_TIME:
+            elif kind is TokenKind.CHANGE_TIME:
                 now = token.time_change
-            elif token.kind is TokenKind.CHANGE_SCALAR and token.scalar_change.id_code in codes:
-                found[codes[token.scalar_change.id_code]].append((now, token.scalar_change.value))
-            elif token.kind is TokenKind.CHANGE_VECTOR and token.vector_change.id_code in codes:
-                value = token.vector_change.value
-                found[codes[token.vector_change.id_code]].append(
-                    (now, f"{value:b}" if isinstance(value, int) else value)
-                )
-    return found
+            elif kind in _CHANGES and (change := _CHANGES[kind](token)).id_code in codes:
+                yield codes[change.id_code], now, _bits(change.value)
+
+
+_CHANGES: dict[TokenKind, Callable[[Any], Any]] = {
+    TokenKind.CHANGE_SCALAR: operator.attrgetter("scalar_change"),
+    TokenKind.CHANGE_VECTOR: operator.attrgetter("vector_change"),
+}
+
+
+def _bits(value: int | str) -> str:
+    return f"{value:b}" if isinstance(value, int) else value
 
 
 def _at(changes: Sequence[tuple[int, str]], time: int) -> str:
