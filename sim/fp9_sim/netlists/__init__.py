@@ -3,4 +3,4 @@
 `graphs` builds, cuts and pairs circuits; `solvers` decides obligations about them.
 """
 
-__all__ = ["cells", "gates", "graphs", "solvers", "timed", "toggles"]
+__all__ = ["aiger", "cells", "gates", "graphs", "solvers", "timed", "toggles"]
