@@ -19,7 +19,9 @@ __all__ = [
     "joined",
     "keep",
     "samples",
+    "site",
     "status",
+    "studies",
     "summary",
     "update",
 ]

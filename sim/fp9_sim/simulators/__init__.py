@@ -4,4 +4,4 @@ Others use its modules `find` (a simulator and its version), `build` (a design f
 and `objects` (compiled parts that builds share). They stand alone, so that finding a simulator loads no runner.
 """
 
-__all__ = ["build", "child", "find", "objects"]
+__all__ = ["build", "child", "find", "objects", "style"]
