@@ -84,9 +84,9 @@ class Unit(Clocking, abc.ABC):
         offered = {
             "clk": ("clock, rising edge", True),
             self.reset.port: (self.reset.words, True),
-            "enable": ("1 for a clock that counts; in others no register changes", self.enable),
-            "in_valid": ("an operation is offered at the inputs", True),
-            "out_ready": ("it is taken at this clock edge if there is one", waits),
+            "enable": ("clock enable: while it is low, registers hold their values", self.enable),
+            "in_valid": ("the inputs hold an operation", True),
+            "out_ready": ("a transfer occurs at a clock edge when out_valid and out_ready are high", waits),
         }
         return self._controls(offered)
 
@@ -95,8 +95,8 @@ class Unit(Clocking, abc.ABC):
         """The handshake's outputs, each of one bit; none without stages."""
         waits = self.handshake is Handshake.READY
         offered = {
-            "in_ready": ("it is taken at this clock edge if offered", waits),
-            "out_valid": ("a result stands at the outputs", True),
+            "in_ready": ("a transfer occurs at a clock edge when in_valid and in_ready are high", waits),
+            "out_valid": ("the outputs hold a result", True),
         }
         return self._controls(offered)
 

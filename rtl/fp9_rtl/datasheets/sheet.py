@@ -116,7 +116,7 @@ def _meaning(port: Port) -> str:
     if port.choices:
         parts.append(", ".join(f"{value} {name}" for value, name in enumerate(port.choices)))
         if len(port.choices) < 1 << port.width:
-            parts.append("beyond the last: the last")
+            parts.append("unused encodings select the last")
     elif port.formats:
         names = ", ".join(fmt.name for fmt in port.formats)
         parts.append(f"by `{port.select}`: {names}" if port.select else names)
@@ -227,7 +227,7 @@ def _timing(unit: Unit) -> str:
         "meanwhile."
     )
     return (
-        f"Latency {unit.latency} clocks, throughput one operation a clock. {_TRANSFERS[unit.handshake]}"
+        f"Latency {unit.latency} clocks, throughput one operation per clock. {_TRANSFERS[unit.handshake]}"
         f"{' A clock in which enable is 0 is none.' if unit.enable else ''}{together if unit.group > 1 else ''}"
     )
 
