@@ -39,6 +39,10 @@ def records() -> None:
 
     A claim about a unit's function (sweep, proof) stays valid for every circuit that is proven equivalent. A claim
     about the form of its circuit (mutation, area, energy) is measured again when the circuit changes.
+
+    \b
+      fp9 records status
+      fp9 records update --claims function
     """
 
 
