@@ -30,10 +30,10 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(READY)    ## the main job: from digits to gates, with a report
 	$(BIN)/fp9 demo --out $(OUT)
 
-test: $(COMPLETE) ## the tests that take little, on two workers; minutes
+test: $(COMPLETE) ## the fast tests, on two workers; minutes
 	$(PYTEST)
 
-test-slow: $(COMPLETE) ## the others that every change has to pass: solvers, simulators, further rows
+test-slow: $(COMPLETE) ## the slow tests: solvers, simulators, further rows
 	$(PYTEST) -m "slow and not long"
 
 test-long: $(COMPLETE) ## all tests, with every row of the long sweeps

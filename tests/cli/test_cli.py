@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 import fp9
 from fp9.cli import main
+from fp9.cli.entry import GROUPS
 from fp9.engines import ENGINES
 from fp9.system.missing import install_hint
 from fp9.units import CATALOGUE
@@ -72,11 +73,19 @@ def test_no_summary_of_a_command_is_cut_short() -> None:
     assert "..." not in run("--help").stdout.partition("Numbers:")[2].replace("UNIT...", "")
 
 
-def test_help_loads_neither_hardware_nor_kernels() -> None:
+def test_the_help_shows_every_command_once_below_its_group() -> None:
+    sections = re.split(r"^(\S.*):$", run("--help").stdout, flags=re.MULTILINE)
+    shown = dict(zip(sections[1::2], sections[2::2], strict=True))
+    assert [title for title in shown if title != "Options"] == [*GROUPS]
+    names = [name for group in GROUPS for name in re.findall(r"^  (\S+)  ", shown[group], re.MULTILINE)]
+    assert names == [name for (name, *more) in COMMANDS if not more]
+
+
+def test_help_loads_neither_numpy_nor_hardware_nor_kernels() -> None:
     code = (
         "import sys; from click.testing import CliRunner; from fp9.cli import main; "
-        "assert CliRunner().invoke(main, ['sim', '--help']).exit_code == 0; "
-        "print([m for m in ('numba', 'amaranth', 'cocotb', 'matplotlib', 'sklearn', 'rich') if m in sys.modules])"
+        "assert CliRunner().invoke(main, ['--help']).exit_code == 0; "
+        "print({'numpy', 'numba', 'amaranth', 'cocotb', 'matplotlib', 'rich'} & {*sys.modules} or '[]')"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
