@@ -46,7 +46,7 @@ def baseline(name: str) -> ModuleType | None:
 
 def machine() -> str:
     """Processor, vector registers as the kernels reckon with them, and versions."""
-    from fp9.kernels.vectors import REGISTER_BYTES
+    from fp9.kernels.tiles.vectors import REGISTER_BYTES
 
     text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
     model = re.search(r"model name\s*:\s*(.*)", text)

@@ -17,11 +17,11 @@ from fp9.suites.accumulators.chunk_ends import random_chunks
 from fp9.suites.columns import Inputs, concatenated, drawn_port, every_value
 from fp9.suites.corner import corner
 from fp9.suites.multi_fpus import multi_random
-from fp9.suites.quantisers.corner import quantiser_random
+from fp9.suites.quantisers.quantiser_corner import quantiser_random
 from fp9.suites.smoke import smoke
-from fp9.suites.sums.corner import near_product
 from fp9.suites.sums.exact import finite_factors, random_kulisch
 from fp9.suites.sums.scale_columns import drawn_scales, with_scales
+from fp9.suites.sums.sum_corner import near_product
 from fp9.units import Dot, Mac, MultiFpu, Quantiser, Unit
 from fp9.units.hooks import Hook
 

@@ -12,11 +12,11 @@ from fp9.formats import Rounding
 from fp9.rounding import Overflow
 from fp9.suites.accumulators.chunk_ends import chunk_corner
 from fp9.suites.accumulators.sequences import SPAN, class_corner, loaded, mac_corner
-from fp9.suites.casts.corner import cast_corner
+from fp9.suites.casts.cast_corner import cast_corner
 from fp9.suites.columns import Inputs, classes, concatenated, drawn_port, every_value, fixed, table_columns
 from fp9.suites.multi_fpus import multi_corner
-from fp9.suites.products import product_corner
-from fp9.suites.quantisers.corner import quantiser_corner
+from fp9.suites.quantisers.quantiser_corner import quantiser_corner
+from fp9.suites.rounded_products import product_corner
 from fp9.suites.sums.alignment_loss import (
     alignment_loss_corner,
     alignment_loss_of_addend_corner,
@@ -27,7 +27,6 @@ from fp9.suites.sums.cancellation_in_steps import cancellation_in_steps_corner
 from fp9.suites.sums.cancelled_infinity import cancelled_infinity_corner
 from fp9.suites.sums.carry_into_normal import carry_into_normal_corner
 from fp9.suites.sums.carry_out import carry_out_corner
-from fp9.suites.sums.corner import OPERATIONS, sum_corner
 from fp9.suites.sums.exact import exact_corner, kulisch_corner
 from fp9.suites.sums.loss_before_last_step import loss_before_last_step_corner
 from fp9.suites.sums.overflowing_products import overflowing_products_corner
@@ -35,6 +34,7 @@ from fp9.suites.sums.residue_of_cancellation import residue_corner
 from fp9.suites.sums.rounded_up_to_normal import rounded_up_to_normal_corner
 from fp9.suites.sums.scaled import paired_corner, scaled_corner
 from fp9.suites.sums.second_block_after_cancellation import second_block_corner
+from fp9.suites.sums.sum_corner import OPERATIONS, sum_corner
 from fp9.suites.sums.underflowed_chunk import underflowed_chunk_corner
 from fp9.suites.sums.wide_product import wide_corner
 from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Mul, MultiFpu, Quantiser, Upcast

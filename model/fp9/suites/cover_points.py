@@ -16,7 +16,7 @@ from fp9.formats import FixedFormat, Format
 from fp9.golden import evaluate
 from fp9.golden.selects import signed
 from fp9.suites.columns import Codes, Inputs, chosen_formats, fixed, one_of_each
-from fp9.suites.products import product_cover_points
+from fp9.suites.rounded_products import product_cover_points
 from fp9.units import SCALE_BITS, Cast, Dot, Fma, Mac, MacOp, Mul, Unit, code_tables
 from fp9.units.hooks import Hook
 

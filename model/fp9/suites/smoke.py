@@ -17,7 +17,7 @@ from fp9.kernels import kernel
 from fp9.suites.accumulators.chunk_ends import GROUP, last_groups
 from fp9.suites.columns import Inputs, every_value, fixed
 from fp9.suites.cover_points import all_zero, cover_point_indices
-from fp9.suites.quantisers.corner import quantiser_smoke
+from fp9.suites.quantisers.quantiser_corner import quantiser_smoke
 from fp9.units import Dot, Mac, Quantiser, Results, Unit
 
 SMOKE_COUNT = 960

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from fp9.units import Cast, Decoder, Dot, Fpu, Mac, Mul, MultiFpu, Quantiser, Unit, Upcast
 from fp9.units.hooks import Hook
-from fp9_sim.coverage.accumulators import mac_model
+from fp9_sim.coverage.accumulators.sequences import mac_model
 from fp9_sim.coverage.casts import cast_model
 from fp9_sim.coverage.codes import decoder_model, upcast_model
 from fp9_sim.coverage.fpus import fpu_model
 from fp9_sim.coverage.model import Bin, Cross, Group, Model, joined
 from fp9_sim.coverage.multi_fpus import multi_fpu_model
-from fp9_sim.coverage.products import mul_model
 from fp9_sim.coverage.quantisers import quantiser_model
+from fp9_sim.coverage.rounded_products import mul_model
 from fp9_sim.coverage.sums import dot_model
 
 

@@ -28,13 +28,13 @@ from fp9.suites.sums.cancellation_in_steps import cancellation_in_steps_corner
 from fp9.suites.sums.cancelled_infinity import cancelled_infinity_corner
 from fp9.suites.sums.carry_into_normal import carry_into_normal_corner
 from fp9.suites.sums.carry_out import carry_out_corner
-from fp9.suites.sums.corner import operand_pairs
 from fp9.suites.sums.loss_before_last_step import loss_before_last_step_corner
 from fp9.suites.sums.overflowing_products import overflowing_products_corner
 from fp9.suites.sums.product_and_addend import nans
 from fp9.suites.sums.residue_of_cancellation import residue_corner
 from fp9.suites.sums.rounded_up_to_normal import rounded_up_to_normal_corner
 from fp9.suites.sums.second_block_after_cancellation import second_block_corner
+from fp9.suites.sums.sum_corner import operand_pairs
 from fp9.suites.sums.underflowed_chunk import underflowed_chunk_corner
 from fp9.units import CATALOGUE, Dot, Mac, MacOp, code_tables, product_range
 

@@ -23,7 +23,7 @@ from fp9.units import CATALOGUE, Cast, Dot, Fma, Mac, MacOp, Port, Quantiser, Re
 from fp9.vectors import sets as vectors
 from fp9_sim import coverage as functional
 from fp9_sim import regress
-from fp9_sim.coverage.chunks import follow
+from fp9_sim.coverage.accumulators.chunks import follow
 from fp9_sim.coverage.values import Grid
 
 ONE = {"e4m3": 0x38, "hfp8_143(bias=4)": 0x58}

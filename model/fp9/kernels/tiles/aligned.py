@@ -9,6 +9,16 @@ import numpy as np
 from fp9.engines import NO_EXPONENT
 from fp9.kernels.compiled import called, inlined, kernel
 from fp9.kernels.floats import masked, rounded
+from fp9.kernels.tiles.vectors import (
+    TOWARD_ZERO,
+    Code,
+    give_panel,
+    join_panel,
+    marks_of,
+    take_panel,
+    tile_columns,
+    vector_function,
+)
 from fp9.kernels.tiles.window_tiles import (
     PLANES,
     ROWS,
@@ -24,16 +34,6 @@ from fp9.kernels.tiles.window_tiles import (
     pack_bytes,
     whole_sums,
     window_sums,
-)
-from fp9.kernels.vectors import (
-    TOWARD_ZERO,
-    Code,
-    give_panel,
-    join_panel,
-    marks_of,
-    take_panel,
-    tile_columns,
-    vector_function,
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from fp9.kernels.compiled import inlined
-from fp9.kernels.vectors import VECTORS, Code, vector_function
+from fp9.kernels.tiles.vectors import VECTORS, Code, vector_function
 
 BLOCK = 64
 """Products whose numbers are packed at once, or somewhat fewer, or one step."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from fp9.kernels.compiled import inlined, kernel
 from fp9.kernels.tiles.chain_tiles import BLOCK, directed_tiles, none, pack, rounding_tile, watched_tile
-from fp9.kernels.vectors import DOWNWARD, UPWARD, WIDE, give_panel, take_panel, tile_columns
+from fp9.kernels.tiles.vectors import DOWNWARD, UPWARD, WIDE, give_panel, take_panel, tile_columns
 
 _ROWS = 5 if WIDE else 2
 """Of a tile."""

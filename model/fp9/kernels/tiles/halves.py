@@ -14,8 +14,7 @@ from fp9.formats.host import BINARY64
 from fp9.kernels.bits import bits_float64, float64_bits
 from fp9.kernels.compiled import called, inlined, kernel
 from fp9.kernels.floats import floor, rounded
-from fp9.kernels.tiles.window_tiles import BYTE, PLANES, ROWS, Losses, Window, losses_of, pack, pack_bytes, window_sums
-from fp9.kernels.vectors import (
+from fp9.kernels.tiles.vectors import (
     TOWARD_ZERO,
     VECTORS,
     Code,
@@ -26,6 +25,7 @@ from fp9.kernels.vectors import (
     tile_columns,
     vector_function,
 )
+from fp9.kernels.tiles.window_tiles import BYTE, PLANES, ROWS, Losses, Window, losses_of, pack, pack_bytes, window_sums
 
 _BIAS, _FRACTION_BITS, _EXPONENT_FIELD = BINARY64.bias, BINARY64.fraction_bits, BINARY64.top_field
 

@@ -15,7 +15,7 @@ import numpy as np
 from fp9.kernels.compiled import inlined, kernel
 from fp9.kernels.floats import largest
 from fp9.kernels.tiles.chain_tiles import BLOCK, at_edge, away, changed_or_tiny, pack, rounding_tile, to_even
-from fp9.kernels.vectors import WIDE, give_panel, join_panel, marks_of, take_panel, tile_columns
+from fp9.kernels.tiles.vectors import WIDE, give_panel, join_panel, marks_of, take_panel, tile_columns
 
 _ROWS = 4 if WIDE else 2
 """Of a tile: most matrices have a multiple of these."""

@@ -21,7 +21,7 @@ from numba.extending import overload
 
 from fp9.engines import NO_EXPONENT
 from fp9.kernels.compiled import inlined
-from fp9.kernels.vectors import VECTORS, WIDE, Code, Variable
+from fp9.kernels.tiles.vectors import VECTORS, WIDE, Code, Variable
 
 SAFE_EXPONENT = 90
 """Products lie above 2^-90, and a zero's byte with any exponent below; numbers to 2^90 are far from float32's ends."""

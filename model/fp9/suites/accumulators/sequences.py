@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from fp9.formats import Format
 from fp9.suites.columns import Inputs, classes, concatenated, drawn_port, finite, fixed
-from fp9.suites.sums.corner import near_product, operand_pairs, ports
 from fp9.suites.sums.product_and_addend import crossed
 from fp9.suites.sums.scale_columns import drawn_scales, scales_of_one, with_scales
+from fp9.suites.sums.sum_corner import near_product, operand_pairs, ports
 from fp9.units import Mac, MacOp
 
 SPAN = 2

@@ -30,9 +30,9 @@ from fp9.engines import Addend
 from fp9.formats import Format
 from fp9.suites.columns import Inputs, addend, fixed
 from fp9.suites.sums import several_products
-from fp9.suites.sums.corner import Operand, operand_pairs, ports
 from fp9.suites.sums.product_and_addend import by_size, product
 from fp9.suites.sums.scale_columns import scales_of_one
+from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 2000

@@ -13,8 +13,8 @@ import numpy as np
 
 from fp9.suites.columns import Inputs
 from fp9.suites.sums import several_products
-from fp9.suites.sums.corner import Operand, operand_pairs, ports
 from fp9.suites.sums.scale_columns import scaled
+from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 3000

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from fp9.casts.arrays import encode
 from fp9.formats import Format, floor_log2, pow2
 from fp9.suites.columns import Inputs, classes
-from fp9.suites.sums.corner import Operand, operand_pairs, ports
 from fp9.suites.sums.scale_columns import scaled
+from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 200

@@ -16,8 +16,8 @@ import numpy as np
 
 from fp9.suites.columns import Inputs, classes, fixed
 from fp9.suites.sums import several_products
-from fp9.suites.sums.corner import Operand, operand_pairs, ports
 from fp9.suites.sums.product_and_addend import by_size, product
+from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 3000

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from fp9.engines import Addend
 from fp9.formats import Format
 from fp9.suites.columns import Inputs, addend, fixed
-from fp9.suites.sums.corner import Operand, operand_pairs, ports
 from fp9.suites.sums.scale_columns import scales_of_one
+from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 300

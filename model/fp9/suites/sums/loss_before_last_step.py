@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from fp9.engines import Engine
 from fp9.suites.columns import Inputs, fixed
 from fp9.suites.sums import several_products
-from fp9.suites.sums.corner import Operand, operand_pairs, ports
 from fp9.suites.sums.exact import opposite
 from fp9.suites.sums.scale_columns import scaled
+from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 1000

@@ -12,9 +12,9 @@ import numpy as np
 
 from fp9.suites.columns import Inputs, fixed
 from fp9.suites.sums import several_products
-from fp9.suites.sums.corner import Operand, operand_pairs, ports
 from fp9.suites.sums.product_and_addend import nearly_opposite, product
 from fp9.suites.sums.scale_columns import scaled
+from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 1000

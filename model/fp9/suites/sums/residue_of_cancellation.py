@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from fp9.casts.arrays import encode
 from fp9.formats import Format
 from fp9.suites.columns import Codes, Inputs, fixed
-from fp9.suites.sums.corner import operand_pairs, ports
 from fp9.suites.sums.product_and_addend import by_size, product
 from fp9.suites.sums.scale_columns import reach_of_scales, scales_of
 from fp9.suites.sums.several_products import by_exponent, of_exponent
+from fp9.suites.sums.sum_corner import operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 4000

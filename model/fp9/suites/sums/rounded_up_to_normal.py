@@ -16,10 +16,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from fp9.suites.columns import Inputs, classes, fixed
-from fp9.suites.sums.corner import Operand, operand_pairs, ports
 from fp9.suites.sums.scale_columns import reach_of_scales, scales_of
 from fp9.suites.sums.scaled import in_any_lanes, powers
 from fp9.suites.sums.several_products import by_exponent, of_exponent
+from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 200

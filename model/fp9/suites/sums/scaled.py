@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from fp9.casts.arrays import decode, encode
 from fp9.formats import Format, floor_log2
 from fp9.suites.columns import Codes, Inputs, concatenated, cycled, drawn_port, fixed
-from fp9.suites.sums.corner import near_product
 from fp9.suites.sums.exact import finite_factors
 from fp9.suites.sums.product_and_addend import by_size, product
 from fp9.suites.sums.scale_columns import drawn_scales, scales_of, with_scales
 from fp9.suites.sums.several_products import by_exponent
+from fp9.suites.sums.sum_corner import near_product
 from fp9.units import Dot
 
 COUNT = 3000

@@ -19,10 +19,10 @@ import numpy as np
 
 from fp9.engines import Truncation
 from fp9.suites.columns import Inputs, classes, fixed
-from fp9.suites.sums.corner import Operand, operand_pairs, ports
 from fp9.suites.sums.scale_columns import reach_of_scales, scaled, scales_of
 from fp9.suites.sums.scaled import in_any_lanes
 from fp9.suites.sums.several_products import by_exponent, of_exponent
+from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
 _COUNT = 500
