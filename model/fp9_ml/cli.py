@@ -68,7 +68,8 @@ def recipes(
     """List the recipes, show RECIPE, or measure papers' claims.
 
     A recipe says how formats are used: formats by role, engines, scaling of tensors and of the loss. RECIPE is a name,
-    fields changed in parentheses where they shall be, or a TOML file.
+    fields changed in parentheses where they shall be, or a TOML file. Exit code 1 where a measured value does not pass
+    its bar.
 
     \b
       fp9 recipes "hfp8(weights=f143(bias=14),wgrad=chunked(L=128))"
@@ -109,7 +110,8 @@ def recipes(
 
 
 def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: bool) -> None:
-    """Measure a claim, and show how the values stand to its bars; below it what was not reproduced, and why."""
+    """Measure a claim, and show how the values stand to its bars, and over several seeds the least and the largest of
+    each; below it what was not reproduced, and why. Exit code 1 where a value does not pass its bar."""
     from fp9_ml.experiments.catalogue import NOT_REPRODUCED, claim  # slow to load
     from fp9_ml.experiments.reproduce import SEEDS, reproduce, write
 
@@ -128,7 +130,19 @@ def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: boo
     ]
     bars = table(record["claim"], ["seed", "quantity", "bar", "measured", ""], rows, numbers=["seed", "measured"])
     missing = table("Not reproduced", ["claim", "why"], [list(item) for item in NOT_REPRODUCED.items()])
-    show(record, as_json, bars, missing)
+    show(record, as_json, bars, *([_spread(record)] if len(record["runs"]) > 1 else []), missing)
+    if not record["reproduced"]:
+        raise SystemExit(1)
+
+
+def _spread(record: dict[str, Any]) -> Any:
+    """The least and the largest value of each bar over all seeds."""
+    rows = []
+    for bars in zip(*(run["bars"] for run in record["runs"]), strict=True):
+        found = [bar["measured"] for bar in bars]
+        rows.append([bars[0]["text"], *_limit(bars[0]), f"{min(found):.3g}", f"{max(found):.3g}"])
+    title = f"Spread over {len(record['runs'])} seeds"
+    return table(title, ["quantity", "bar", "least", "largest"], rows, numbers=["least", "largest"])
 
 
 def _limit(bar: dict[str, Any]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from click.testing import CliRunner
 
 from fp9.cli import main
 from fp9_ml.experiments.catalogue import CLAIMS
+from fp9_ml.experiments.claims import at_most, value
 
 
 def test_a_claim_is_shown_with_its_bars_and_with_what_was_not_measured() -> None:
@@ -17,6 +19,21 @@ def test_a_claim_is_shown_with_its_bars_and_with_what_was_not_measured() -> None
     assert result.exit_code == 0
     assert result.output.count("holds") == 3
     assert "Not reproduced" in result.output
+
+
+def test_a_bar_that_fails_is_exit_code_1_and_seeds_have_a_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = CLAIMS["softmax"]
+    measured = {0: 0.2, 1: 0.3}
+    for limit, code in ((0.3, 0), (0.25, 1)):
+        bar = at_most("error", value("error"), limit)
+        changed = replace(claim, measure=lambda seed, *_: {"error": measured[seed]}, bars=(bar,))
+        monkeypatch.setitem(CLAIMS, "softmax", changed)
+        arguments = ["recipes", "--reproduce", "softmax", "--seed", "0", "--seed", "1"]
+        result = CliRunner().invoke(main, arguments, env={"COLUMNS": "200"})
+        assert result.exit_code == code
+        spread = result.output.partition("Spread over 2 seeds")[2]
+        assert "0.2" in spread and "0.3" in spread
+        assert ("FAILS" in result.output) == (code == 1)
 
 
 def test_the_help_names_every_claim() -> None:

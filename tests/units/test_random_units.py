@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import tomllib
 from random import Random
 
@@ -15,8 +16,11 @@ from tests.units.spread import Spread, draw, first_units
 from tests.units.values import values
 
 from fp9.engines import Engine
-from fp9.units import CATALOGUE
+from fp9.units import CATALOGUE, Unit
 from fp9.units.toml import KINDS, build, dumps
+
+UNITS = 24
+"""Units of seeds that no other run of these checks has."""
 
 
 @pytest.mark.parametrize("record", [*KINDS.values(), Engine], ids=lambda record: record.__name__)
@@ -39,6 +43,39 @@ def test_refusals_name_a_field_and_its_value_in_one_sentence(seed: int) -> None:
     for number in range(20 * seed, 20 * seed + 3):
         _, refused = spread.next(number, [*KINDS])
         assert not [(each.fields, each.error) for each in refused if checks.misfit(each.fields, each.error)]
+
+
+@functools.cache
+def few_dozen() -> list[Unit]:
+    """The units of some seeds, spread among themselves."""
+    return first_units(900_000, UNITS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(UNITS))
+def test_random_units_pass_every_check(number: int) -> None:
+    """Models, suites, both simulators with all warnings as errors; a package of one in twenty."""
+    chosen = checks.CIRCUITS if number % 20 else checks.WITH_PACKAGE
+    checks.check_unit(few_dozen()[number], number, chosen)
+
+
+SUITES: tuple[dict[str, object], ...] = (
+    {"kind": "dot", "engine": {"chunk": 2, "products": 2, "promotion": "fp16"}},
+    {"kind": "dot", "engine": {"chunk": 2, "products": 2, "promotion": "e5m2"}},
+    {"kind": "dot", "a": "hfp8_143", "engine": "fma_fp32(G=2)", "scale": "e8m0", "bias_port": True},
+    {"kind": "mac", "a": "hfp8_143", "engine": "fma_fp32(G=2)", "scale": "e8m0", "bias_port": True, "stages": 1},
+    {"kind": "fma", "b": "e5m2", "engine": "fma_fp32(chunk=1)"},
+    {"kind": "mac", "engine": {"result": "e8m13", "products": 2}, "scale": "e8m0", "stages": 1},
+    {"kind": "mac", "b": "1.1.5,b=21,specials=negative_zero,subnormals=false", "engine": {"chunk": 16}, "stages": 2},
+    {"kind": "dot", "a": "binary3p1se", "engine": {"chunk": 3, "products": 3}},
+)
+"""Fields that no unit of the catalogue has together."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fields", SUITES, ids=str)
+def test_suites_of_units_unlike_the_catalogues(fields: dict[str, object]) -> None:
+    checks.check_unit(build({"name": "unit", "a": "e4m3", "b": "e4m3", **fields}), 1, checks.MODELS)
 
 
 def test_pairs_meet_sooner_than_by_chance() -> None:

@@ -47,8 +47,11 @@ class ProductTable:
         return self._columns(codes), np.where(finite, values, wanted)
 
     def ordinary(self, count: int, rng: np.random.Generator) -> Inputs:
-        """Columns of products of either sign, one in the first lane, of such a size that sums of many are numbers."""
+        """Columns of products of either sign, one in the first lane, of such a size that sums of many are numbers; of
+        any size where there are none such."""
         low, high = np.searchsorted(self.values, _ORDINARY)
+        if low == high:
+            low, high = np.int64(0), np.int64(len(self.values))
         codes = self._rows[:, rng.integers(low, high, count)].copy()
         codes[0] |= rng.integers(0, 2, count, dtype=np.uint32) * np.uint32(self._sign)
         return self._columns(codes)

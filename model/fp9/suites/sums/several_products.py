@@ -82,10 +82,11 @@ def _opposed(a: Format, b: Format, products: int, count: int, rng: np.random.Gen
     first = rng.integers(0, products, count)
     second = (first + rng.integers(1, products, count)) % products
     order = a.ordered_magnitudes()
-    place = rng.integers(2, len(order) - 1, count)
+    last = len(order) - 1
+    place = rng.integers(min(2, last), max(last, 3), count) if last > 1 else np.ones(count, dtype=np.int64)
     sign, other = 1 << (a.bits - 1), rng.choice(finite(b), count)
     x[rows, first] = order[place]
-    x[rows, second] = order[place + rng.choice([-1, 0, 0, 1], count)] | sign
+    x[rows, second] = order[np.minimum(place + rng.choice([-1, 0, 0, 1], count), last)] | sign
     y[rows, first], y[rows, second] = other, other
     return x, y
 
@@ -97,7 +98,7 @@ def _staggered(a: Format, b: Format, products: int, count: int, rng: np.random.G
     for fmt in (a, b):
         order = fmt.ordered_magnitudes()[1:]
         codes = order[rng.integers(0, len(order), (count, products))]
-        codes[rows, first] = order[len(order) - 1 - rng.integers(0, len(order) // 2, count)]
+        codes[rows, first] = order[len(order) - 1 - rng.integers(0, max(len(order) // 2, 1), count)]
         parts.append(codes | rng.choice([0, 1 << (fmt.bits - 1)], (count, products)))
     return parts[0], parts[1]
 
