@@ -67,6 +67,7 @@ SUITES: tuple[dict[str, object], ...] = (
     {"kind": "fma", "b": "e5m2", "engine": "fma_fp32(chunk=1)"},
     {"kind": "mac", "engine": {"result": "e8m13", "products": 2}, "scale": "e8m0", "stages": 1},
     {"kind": "mac", "b": "1.1.5,b=21,specials=negative_zero,subnormals=false", "engine": {"chunk": 16}, "stages": 2},
+    {"kind": "dot", "engine": {"chunk": 3, "promotion": "bf16"}},
     {"kind": "dot", "a": "binary3p1se", "engine": {"chunk": 3, "products": 3}},
 )
 """Fields that no unit of the catalogue has together."""

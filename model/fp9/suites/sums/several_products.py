@@ -48,10 +48,11 @@ def placed(
 
 
 def families(
-    a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator
+    a: Format, b: Format, engine: Engine, result: FixedFormat, count: int, rng: np.random.Generator
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any], Codes]]:
-    """Every family of lanes that meet, about `count` operations together: a and b of shape (n, products), and c."""
-    result, products = fixed(engine.output), engine.products
+    """Every family of lanes that meet, about `count` operations together: a and b of shape (n, products), and c in the
+    result's format."""
+    products = engine.products
     for family in (_opposed, _staggered, _equal):
         x, y = family(a, b, products, count // 5, rng)
         yield x, y, _meeting(x, y, a, b, result, rng)

@@ -51,7 +51,7 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
         parts.append(ports(unit, *every, *several_products.placed(products, *formats, codes, rng)))
         if products > 1:
             met = [
-                *several_products.families(*formats, _at_once(unit), share // 2, rng),
+                *several_products.families(*formats, _at_once(unit), fixed(unit.engine.output), share // 2, rng),
                 _lowest(unit, a, b, share // 20, rng),
             ]
             met.append(_scattered(unit, a, b, share // 10, rng))
