@@ -10,7 +10,7 @@ import fp9
 from fp9_sim import provenance
 from fp9_sim.provenance import model_digest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_what_a_revision_looks_at_is_in_the_repository() -> None:
