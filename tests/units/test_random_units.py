@@ -68,6 +68,12 @@ SUITES: tuple[dict[str, object], ...] = (
     {"kind": "mac", "engine": {"result": "e8m13", "products": 2}, "scale": "e8m0", "stages": 1},
     {"kind": "mac", "b": "1.1.5,b=21,specials=negative_zero,subnormals=false", "engine": {"chunk": 16}, "stages": 2},
     {"kind": "dot", "engine": {"chunk": 3, "promotion": "bf16"}},
+    {
+        "kind": "dot",
+        "a": "1.1.1,b=0,specials=nan_only,subnormals=false",
+        "b": "e4m3ieee",
+        "engine": "fma_fp32(G=5,L=5)",
+    },
     {"kind": "dot", "a": "binary3p1se", "engine": {"chunk": 3, "products": 3}},
 )
 """Fields that no unit of the catalogue has together."""

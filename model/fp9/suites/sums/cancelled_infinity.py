@@ -23,13 +23,14 @@ _COUNT = 200
 
 
 def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Operations of every pair of formats with an infinity; none but where a chunk is one step of several products."""
+    """Operations of every pair of formats with an infinity; none but where a chunk is one step of several products,
+    and the other factor's format has a number and its double."""
     if unit.engine.steps_of_chunk != 1 or unit.products == 1:
         return
     for pair in operand_pairs(unit):
         for place, operand in enumerate(pair):
             infinity = operand.format.inf_code(False)
-            if infinity is not None:
+            if infinity is not None and len(_doubled(pair[1 - place].format)[0]):
                 yield scaled(unit, _cancelled(unit, pair, place, infinity, rng), rng)
 
 
