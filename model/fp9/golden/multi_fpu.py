@@ -120,7 +120,7 @@ def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
     if unit.nan_boxing:
         above = np.array([(1 << unit.word) - (1 << fmt.bits) for fmt in unit.formats], np.uint32)[formats["result"]]
         codes |= np.where(rounded | keeps_format, above, np.uint32(0))
-    return codes, flags
+    return codes & np.uint32((1 << unit.word) - 1), flags
 
 
 def _isin(unit: MultiFpu, op: NDArray[Any], *some: MultiFpuOp) -> Bools:

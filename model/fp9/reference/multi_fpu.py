@@ -86,7 +86,7 @@ def _compute(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
     if op in _SIGNS or op in (Op.MUL, Op.CONVERT):
         code, flags = _arithmetic(unit, row, op, x, formats["result"])
     elif op is Op.CLASSIFY:
-        return 1 << _class_of(x["a"]), Flags(0)
+        return 1 << _class_of(x["a"]) & ((1 << unit.word) - 1), Flags(0)
     elif in_format_of_a:
         chosen_by = _extremum if op in (Op.MIN, Op.MAX) else _with_sign
         code, flags = chosen_by(op, x["a"], x["c"])

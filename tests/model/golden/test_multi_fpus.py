@@ -130,6 +130,15 @@ def _numbers(codes: np.ndarray, fmt: Format) -> np.ndarray:
     return np.array([fmt.to_float(int(code)) for code in codes])
 
 
+def test_a_class_mask_has_the_bits_of_the_word() -> None:
+    unit = MultiFpu("narrow", (format("e5m2"),), (FpuGroup.NONCOMP,))
+    codes = np.arange(256, dtype=np.uint32)
+    columns = {port.name: np.zeros(256, np.uint32) for port in unit.inputs}
+    columns |= {"op": np.full(256, unit.operations.index(MultiFpuOp.CLASSIFY), np.uint32), "a": codes}
+    assert evaluate(unit, columns)["result"].max() < 1 << unit.word
+    assert not differing(unit, columns)
+
+
 def test_minimum_and_maximum_order_zeros_and_pass_over_nan() -> None:
     unit = MultiFpu("fp16", (format("fp16"),))
     low, high, nan, snan = 0x8000, 0x0000, 0x7E00, 0x7C01
