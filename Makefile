@@ -122,6 +122,12 @@ lock:             ## pin what pyproject.toml asks for: the main job's packages, 
 	{ sed -n 1p requirements-test.lock; $(FREEZE) | grep -vxFf requirements.lock; } > $(OUT)/test.lock \
 	  && mv $(OUT)/test.lock requirements-test.lock
 
+help:             ## this list
+	@grep -hE '^[a-z-]+:.*##' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z-]+):[^#]*## */\1|/' | awk -F'|' '{printf "  %-18s %s\n", $$1, $$2}'
+
+changelog: $(COMPLETE) ## collect the fragments of docs/changelog.d into CHANGELOG.md, for a release
+	$(BIN)/pip install --quiet towncrier==26.9.0 && $(BIN)/towncrier build --yes
+
 clean:            ## everything made, .venv apart
 	rm -rf $(OUT) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 

@@ -1,15 +1,13 @@
-"""How many rows of the references of instruction sets the model gives; the table of docs/accumulators.md that says it:
+"""Count the rows of instruction sets' references that the model gives, and write the record of it:
 
-    FP9_REFERENCES=FOLDER python -m tests.instructions docs/accumulators.md
+    FP9_REFERENCES=FOLDER python -m tests.instructions docs/accumulators/instructions.json
 
-FOLDER holds `isa` (see `tests.support.outside`). A row that differs ends it. The record is written beside the
-pictures of the page, as `accumulators/instructions.json`.
+FOLDER holds `isa` (see `tests.support.outside`). A row that differs ends it.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -60,20 +58,9 @@ def compared() -> list[list[Any]]:
     return [[one.instructions, one.name, one.reference, sum(one.compare()), one.left_out] for one in OPERATIONS]
 
 
-_HEAD = "| instruction set | operation | rows of | rows equal | left out |\n|---|---|---|---|---|\n"
-
-
-def with_table(page: str, found: list[list[Any]]) -> str:
-    """The page with the table of instruction sets."""
-    lines = [f"| {' | '.join(f'{cell:,}' if isinstance(cell, int) else cell for cell in row)} |\n" for row in found]
-    return re.sub(rf"(?<={re.escape(_HEAD)})(?:\|.*\n)+", lambda table: "".join(lines), page)
-
-
-def main(page: Path) -> None:
-    """Compare, and write the record and the page."""
-    found = compared()
-    write_whole(page.with_suffix("") / "instructions.json", json.dumps(found, indent=1) + "\n")
-    write_whole(page, with_table(page.read_text(), found))
+def main(record: Path) -> None:
+    """Compare, and write the record."""
+    write_whole(record, json.dumps(compared(), indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,14 @@
-"""Sources of truth of every preset, with counts of compared rows, and their column in docs/accumulators.md:
+"""Compare every preset with its sources of truth, and write the record of it:
 
-    FP9_REFERENCES=FOLDER python -m tests.sources_of_truth CLONE docs/accumulators.md
+    FP9_REFERENCES=FOLDER python -m tests.sources_of_truth CLONE docs/accumulators
 
-FOLDER holds `isa` (see `tests.support.outside`), CLONE is one of MATLAB-tensor-core. The record is written beside the
-pictures of the page, as `accumulators/sources_of_truth.json`; that of mmasim, `accumulators/mmasim.json`, is read
-there.
+FOLDER holds `isa` (see `tests.support.outside`), CLONE is one of MATLAB-tensor-core. The record is
+`sources_of_truth.json`; that of mmasim, `mmasim.json`, is read.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -102,35 +100,10 @@ def _added(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
     return total
 
 
-def said(found: Found, names: Iterable[str]) -> str:
-    """Return the sources of the presets of a row; counts of equal sources are added."""
-    total: dict[tuple[str, str], int | None] = {}
-    for one in (Source(*one) for name in names for one in found[name]):
-        before = total.get((one.words, one.unit))
-        total[one.words, one.unit] = one.count if before is None or one.count is None else before + one.count
-    return "; ".join(str(Source(words, count, unit)) for (words, unit), count in total.items())
-
-
-_TABLE = re.compile(r"(?<=\| source of truth \|\n)(?:\|.*\n)+")
-
-
-def with_column(page: str, found: Found) -> str:
-    """The page with the last column of its table of presets."""
-
-    def told(line: str) -> str:
-        cells = line.split("|")
-        names = re.findall(r"`(\w+)`", cells[1]) if len(cells) > 1 else []
-        return "|".join([*cells[:-2], f" {said(found, names)} ", ""]) if names else line
-
-    return _TABLE.sub(lambda table: "\n".join(told(line) for line in table[0].split("\n")), page)
-
-
-def main(clone: Path, page: Path) -> None:
-    """Compare, and write the record and the page."""
-    folder = page.with_suffix("")
+def main(clone: Path, folder: Path) -> None:
+    """Compare, and write the record."""
     found = compared(clone, json.loads((folder / "mmasim.json").read_text()))
     write_whole(folder / "sources_of_truth.json", json.dumps(found, indent=1) + "\n")
-    write_whole(page, with_column(page.read_text(), found))
 
 
 if __name__ == "__main__":

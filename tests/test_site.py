@@ -132,14 +132,18 @@ def browser(site: Path) -> Iterator[tuple[Any, str]]:
 
 PAGES = (
     "index.html",
-    "guide.html",
-    "numerics.html",
-    "reference.html",
-    "formats/index.html",
+    "start/tutorial-python.html",
+    "how-to/check-your-rtl.html",
+    "reference/numerics.html",
+    "reference/index.html",
+    "reference/fields.html",
+    "reference/command-line.html",
+    "reference/formats/index.html",
+    "explanation/verification-strategy.html",
+    "contributing/index.html",
     "units/fma_fp32.html",
     "study/index.html",
     "notebooks/chunks.html",
-    "coming-from/mma-sim.html",
 )
 
 

@@ -2,7 +2,7 @@
 
 >>> import fp9
 >>> import numpy as np
->>> fp9.encode(np.float32([16.0]), "hif8", rounding="hybrid").tolist()  # 20.0: see docs/guide.md on hybrid rounding
+>>> fp9.encode(np.float32([16.0]), "hif8", rounding="hybrid").tolist()  # hybrid rounding gives 20.0
 [65]
 """
 

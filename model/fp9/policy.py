@@ -1,4 +1,4 @@
-"""What a cast does besides the format: rounding, overflow, NaN (docs/numerics.md, conversion)."""
+"""What a cast does besides the format: rounding, overflow, NaN (numerics.md, conversion)."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class _Facts(NamedTuple):
 class Rounding(Enum):
     """Rounding of an exact value to the neighbours that a format offers (IEEE 754-2019 section 4.3).
 
-    `rto`: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008. `sr`: docs/numerics.md.
+    `rto`: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008. `sr`: numerics.md.
     `hybrid`: HiF8 section 3.2. `sr`, `srb` and `src` are P3109's StochasticA, B and C (v4.0, 4.7.4). `bias`: x86's
     conversions with bias (Bochs, fp8.cc). Pairs of facts hold for positive and for negative numbers.
     """
@@ -176,7 +176,7 @@ class Payload(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Hybrid:
-    """Switches of HiF8 hybrid rounding (docs/numerics.md).
+    """Switches of HiF8 hybrid rounding (numerics.md).
 
     `strict` rounds up when F > T instead of F >= T; `doc_overflow` keeps [40960, 1.5 * 2^15) stochastic, as CANN's page
     writes it; `bf16_via_fp32` takes bfloat16 sources through FP32, as Ascend does.

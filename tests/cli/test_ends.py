@@ -212,7 +212,7 @@ def test_a_plot_of_one_length_is_drawn(tmp_path: Path) -> None:
 
 
 def test_stochastic_rounding_takes_its_bits_from_the_command_line() -> None:
-    """0.3 lies 0.6 of the way from 0.28125 to 0.3125: it rises where the bits reach the last 0.6 (docs/numerics.md)."""
+    """0.3 lies 0.6 of the way from 0.28125 to 0.3125: it rises where the bits reach the last 0.6 (numerics.md)."""
     words = ["cast", "0.3", "0.3", "--to", "e4m3", "--rounding", "sr", "--random-bits", "0", "--random-bits", "0xFFFF"]
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 0, done.output

@@ -65,7 +65,8 @@ def test_the_source_distribution_carries_what_the_wheel_does(built: tuple[Path, 
         held = {re.sub(r"^[^/]+/(model|rtl|sim)/", "", name) for name in source.getnames()}
     moved = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
     for page, place in moved["force-include"].items():
-        held |= {place for name in held if name.partition("/")[2] == page}
+        inside = [name.partition("/")[2] for name in held]
+        held |= {place + name.removeprefix(page) for name in inside if name == page or name.startswith(f"{page}/")}
     assert {"fp9/vectors/grades.json", "fp9/py.typed", "fp9_sim/demo/report/template.html"} <= packed <= held
 
 

@@ -112,7 +112,7 @@ def test_cast_of_any_source_to_any_target(source: Format, targets: tuple[Any, ..
 
 @pytest.mark.parametrize("rounding", DETERMINISTIC)
 def test_ties_to_a_format_without_a_fraction(rounding: Rounding, simulate: Simulate) -> None:
-    """To even is to the code that ends in 0 (docs/numerics.md); ties below and beyond all numbers too."""
+    """To even is to the code that ends in 0 (numerics.md); ties below and beyond all numbers too."""
     unit = Cast("cast", format("fp32"), tuple(fmt for fmt in CIRCUIT_TARGETS if fmt.precision == 1), (rounding,))
     ties = np.ldexp(np.float32(1.5), np.arange(-70, 70)).astype(np.float32).view(np.uint32)
     inputs = combined(x=[*ties - 1, *ties, *ties + 1, *ties | 0x80000000], overflow=range(2))
@@ -125,7 +125,7 @@ def test_a_cast_to_unsigned_numbers_has_no_hardware() -> None:
 
 
 def test_cast_at_the_boundaries_of_overflow(simulate: Simulate) -> None:
-    """464 ties to 448 in e4m3, 61440 overflows e5m2, 40960 hif8 (docs/numerics.md, conversion)."""
+    """464 ties to 448 in e4m3, 61440 overflows e5m2, 40960 hif8 (numerics.md, conversion)."""
     unit = Cast("cast", format("fp32"), (*OCP, format("hif8")), (Rounding.RNE, Rounding.RNA, Rounding.HYBRID))
     bounds = np.array([448, 464, 480, 57344, 61440, 65536, 32768, 40960, 49152, np.inf, np.nan], dtype=np.float32)
     codes = bounds.view(np.uint32).astype(np.int64)

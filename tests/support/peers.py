@@ -1,4 +1,4 @@
-"""The record of third-party units: `python -m tests.support.peers` checks every unit of the table in docs/peers.md.
+"""The record of third-party units: `python -m tests.support.peers` checks the units of comparable-projects.md.
 
 Each needs its repository in docs/peers/clones; with names as arguments those alone are checked again. Operations that
 the page names are asked, too.
@@ -27,7 +27,7 @@ _OPERATION = re.compile(r"`(\w+ = 0x[0-9a-f]+(?:, \w+ = 0x[0-9a-f]+)*)`")
 def rows() -> dict[str, dict[str, Any]]:
     """The table of units: revision, the three counts, and the operations in its words, by mapping."""
     found = {}
-    for name, revision, counts, words in _ROW.findall((DOCS / "peers.md").read_text()):
+    for name, revision, counts, words in _ROW.findall((DOCS / "results" / "comparable-projects.md").read_text()):
         numbers = [int(cell.replace(",", "")) for cell in counts.split("|")[:3]]
         found[name] = {
             **dict(zip(_COUNTS, numbers, strict=True)),

@@ -62,7 +62,7 @@ def quantise(
 
     Raises ValueError for names, shapes and roundings that do not fit, and where `rule` compares errors of numbers that
     float32 does not hold.
-    Sources: `fp9.blocks.RULES`; each case at the ends of the ranges stands in docs/blocks.md.
+    Sources: `fp9.blocks.RULES`; docs/reference/formats/blocks.md lists each case at the ends of the ranges.
     """
     check_work(threads)
     found = block_format(block)

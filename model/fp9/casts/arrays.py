@@ -1,4 +1,4 @@
-"""Encode and cast arrays: one rounding from the source value, at the speed of memory (docs/numerics.md, conversion)."""
+"""Encode and cast arrays: one rounding from the source value, at the speed of memory (numerics.md, conversion)."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def encode(
     [56, 126, 126]
 
     Raises ValueError for a NaN that the format cannot express and for policies that do not fit, TypeError for sources
-    that are no numbers and switches that are neither True nor False. Source: docs/numerics.md.
+    that are no numbers and switches that are neither True nor False. Source: numerics.md.
     """
     target = format(fmt)
     check_switches(nan_to_zero=nan_to_zero, inf_clip=inf_clip, flush_source=flush_source, flags=flags, counts=counts)

@@ -1,4 +1,4 @@
-"""Where stochastic rounding's bits come from: given, drawn, or taken from a word, see docs/numerics.md."""
+"""Where stochastic rounding's bits come from: given, drawn, or taken from a word, see numerics.md."""
 
 from __future__ import annotations
 

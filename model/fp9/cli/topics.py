@@ -1,9 +1,10 @@
-"""The command `fp9 help`: the guide and the rules of the numerics in the terminal, by topic."""
+"""The command `fp9 help`: pages of the documentation and glossary entries in the terminal, by topic."""
 
 from __future__ import annotations
 
 import importlib.resources
 import re
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import click
@@ -12,31 +13,44 @@ from fp9.cli.support import Command, UserError, show, table
 from fp9.cli.words import Words
 from fp9.names import unknown
 
-PAGES = ("guide", "numerics")
-_HEADING = re.compile(r"^(##+) (.+)$", re.MULTILINE)
+FOLDERS = ("how-to", "reference", "explanation")
+GLOSSARY = "glossary.md"
 _REPOSITORY = Path(__file__).parents[3] / "docs"
 
 
-def page(name: str) -> str:
-    """The text of a page: of the installed package, or of the repository. OSError where it is in neither."""
-    installed = importlib.resources.files("fp9.cli") / f"{name}.md"
-    return installed.read_text() if installed.is_file() else (_REPOSITORY / f"{name}.md").read_text()
+def _home() -> Traversable:
+    """The folder of pages: of the installed package, or of the repository."""
+    installed = importlib.resources.files("fp9.cli") / "pages"
+    return installed if installed.is_dir() else _REPOSITORY
 
 
 def topics() -> dict[str, str]:
-    """Sections of the pages by the names that one asks for: a heading in small letters with hyphens.
-
-    A section holds its subsections, which have names of their own as well.
-    """
+    """Pages by their titles and glossary entries by their terms, in small letters with hyphens."""
     found = {}
-    for name in PAGES:
-        text = page(name)
-        headings = list(_HEADING.finditer(text))
-        for i, heading in enumerate(headings):
-            level = len(heading[1])
-            ends = (later.start() for later in headings[i + 1 :] if len(later[1]) <= level)
-            found[re.sub(r"\W+", "-", heading[2].lower()).strip("-")] = text[heading.start() : next(ends, len(text))]
+    for folder in FOLDERS:
+        for page in sorted((_home() / folder).iterdir(), key=lambda path: path.name):
+            if page.name.endswith(".md"):
+                text = page.read_text(encoding="utf-8")
+                found[_key(text.partition("\n")[0].lstrip("# "))] = text
+                if page.name == GLOSSARY:
+                    found |= _entries(text)
     return found
+
+
+def _entries(glossary: str) -> dict[str, str]:
+    entries = re.findall(r"^### (.+)\n+((?:[^\n]+\n)+)", glossary, re.MULTILINE)
+    return {_key(term): f"### {term}\n\n{text}" for term, text in entries}
+
+
+def _key(title: str) -> str:
+    return re.sub(r"\W+", "-", title.lower()).strip("-")
+
+
+def matching(words: str) -> list[str]:
+    """Topics for some words: the topic of this name, or else each topic whose name has all of the words."""
+    key, names = _key(words), topics()
+    parts = [part.removesuffix("s") for part in key.split("-")]
+    return [key] if key in names else [name for name in names if all(part in name for part in parts)]
 
 
 def _words() -> list[str]:
@@ -49,33 +63,44 @@ def _words() -> list[str]:
 @click.command("help", cls=Command)
 @click.argument("topic", nargs=-1, type=Words(_words))
 def help_command(topic: tuple[str, ...], as_json: bool) -> None:
-    """Show what the guide says of TOPIC, or a command's help.
+    """Show a documentation page, a glossary entry or a command's help.
 
-    Without TOPIC: list the topics.
+    TOPIC is some words of a page's title, a term of the glossary, or a command. Without TOPIC: list the topics.
 
     \b
-      fp9 help casts
+      fp9 help mutation testing
+      fp9 help check your rtl
       fp9 help vectors export
     """
     if not topic:
-        rows = [[name, text.split("\n\n")[1].split(". ")[0].replace("\n", " ")] for name, text in topics().items()]
-        show(
-            [row[0] for row in rows],
-            as_json,
-            table("Topics", ["topic", "begins"], rows),
-            "A command's name is one too.",
-        )
+        _show_list("Topics", list(topics()), as_json)
         return
-    name, sections = " ".join(topic), topics()
-    text = _help_of_command(topic) if (key := name.lower().replace(" ", "-")) not in sections else sections[key]
-    if text is None:
-        raise UserError(unknown("topic", name, _words(), "`fp9 help` lists all"))
-    if key in sections:
-        from rich.markdown import Markdown  # slow to load
-
-        show({"topic": key, "text": text}, as_json, Markdown(text))
-    else:
+    name = " ".join(topic)
+    if (text := _help_of_command(topic)) is not None:
         show({"topic": name, "text": text}, as_json, text)
+        return
+    found = matching(name)
+    if not found:
+        raise UserError(unknown("topic", name, _words(), "`fp9 help` lists all"))
+    if len(found) > 1:
+        _show_list(f"Topics with {name!r}", found, as_json)
+        return
+    from rich.markdown import Markdown  # slow to load
+
+    text = topics()[found[0]]
+    show({"topic": found[0], "text": text}, as_json, Markdown(text))
+
+
+def _show_list(title: str, names: list[str], as_json: bool) -> None:
+    texts = topics()
+    rows = [[name, _first_sentence(texts[name])] for name in names]
+    show(names, as_json, table(title, ["topic", "begins"], rows), "A command's name is a topic, too.")
+
+
+def _first_sentence(text: str) -> str:
+    paragraph = next((part for part in text.split("\n\n")[1:] if part[0].isalpha() or part[0] == "`"), "")
+    plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", paragraph.replace("\n", " "))
+    return re.split(r"(?<=[.:]) ", plain)[0]
 
 
 def _help_of_command(words: tuple[str, ...]) -> str | None:

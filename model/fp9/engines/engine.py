@@ -1,4 +1,4 @@
-"""The dot engine's parameters: which sums are exact, where they are rounded, and to what (docs/numerics.md, sums)."""
+"""The dot engine's parameters: which sums are exact, where they are rounded, and to what (numerics.md, sums)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numba kernel of HiFloat8's hybrid rounding from float32, as vector code (see `round32`; docs/numerics.md)."""
+"""Numba kernel of HiFloat8's hybrid rounding from float32, as vector code (see `round32`; numerics.md)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The oracle of casts: rounding in exact fractions, one value at a time, in the order of the papers' words.
 
 It is slow on purpose. The kernels are held equal to it by tests and share nothing with it but the format records.
-Rules: docs/numerics.md. Dot products: `oracle.sums`.
+Rules: numerics.md. Dot products: `oracle.sums`.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | Hybri
 
 
 def encode(x: Exact, fmt: Format, policy: CastPolicy, bits: RandomBits | HybridBits | None = None) -> tuple[int, Flags]:
-    """Code and flags of `x` in `fmt`: one rounding, then the overflow and NaN policy, then the code (docs/numerics.md).
+    """Code and flags of `x` in `fmt`: one rounding, then the overflow and NaN policy, then the code (numerics.md).
 
     Raises ValueError where the format can express neither NaN nor what the policy puts in its place.
     """

@@ -1,4 +1,4 @@
-"""The oracle of the dot engine: sums of products in exact fractions, one step at a time (docs/numerics.md, sums).
+"""The oracle of the dot engine: sums of products in exact fractions, one step at a time (numerics.md, sums).
 
 It is slow on purpose; the kernels are held equal to it by tests and share nothing with it but records.
 """
@@ -19,7 +19,7 @@ from fp9.rounding import Flags
 def step(
     engine: Engine, pairs: Sequence[tuple[Exact, Exact]], c: Exact, bits: RandomBits | None = None
 ) -> tuple[int, Flags]:
-    """One step of an engine without a window: round(C + sum of products), with one rounding (docs/numerics.md, sums).
+    """One step of an engine without a window: round(C + sum of products), with one rounding (numerics.md, sums).
 
     `pairs` holds at most `engine.products` operand pairs. Returns the code in `engine.result` and the flags.
     """

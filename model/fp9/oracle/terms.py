@@ -1,4 +1,4 @@
-"""The oracle's products and addends, their exact sums, and the one rounding of a sum (docs/numerics.md, sums)."""
+"""The oracle's products and addends, their exact sums, and the one rounding of a sum (numerics.md, sums)."""
 
 from __future__ import annotations
 

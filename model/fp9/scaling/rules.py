@@ -69,5 +69,5 @@ def scale_rule(name: str | ScaleRule) -> ScaleRule:
     if isinstance(name, ScaleRule):
         return name
     if name not in RULES:
-        raise ValueError(unknown("scale rule", name, RULES, "docs/blocks.md lists all"))
+        raise ValueError(unknown("scale rule", name, RULES, "docs/reference/formats/blocks.md lists all"))
     return RULES[name]

@@ -1,4 +1,4 @@
-"""Dot products and matrix products of codes, rounded after every step as the engine says (docs/numerics.md, sums)."""
+"""Dot products and matrix products of codes, rounded after every step as the engine says (numerics.md, sums)."""
 
 from __future__ import annotations
 

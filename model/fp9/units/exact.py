@@ -1,4 +1,4 @@
-"""Products of 8-bit operands as fixed-point numbers: how many bits hold their exact sums (docs/numerics.md, sums)."""
+"""Products of 8-bit operands as fixed-point numbers: how many bits hold their exact sums (numerics.md, sums)."""
 
 from __future__ import annotations
 

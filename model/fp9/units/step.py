@@ -223,5 +223,5 @@ class Mac(Dot):
 
     @property
     def sum_bits(self) -> int:
-        """Bits of a Kulisch accumulator: every sum of `KULISCH_PRODUCTS` products fits (docs/numerics.md, sums)."""
+        """Bits of a Kulisch accumulator: every sum of `KULISCH_PRODUCTS` products fits (numerics.md, sums)."""
         return product_range(self.a, self.b, self.bias_port).signed_bits(KULISCH_PRODUCTS)

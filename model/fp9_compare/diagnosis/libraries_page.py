@@ -18,7 +18,7 @@ What each library does, as `fp9 check-python LIBRARY` finds it: all codes decode
 and of FP32 numbers around every boundary of the format and of every exponent. "differ" counts the operations that are
 not those of the policy named first, and what explains them follows; "unexplained" are left then.
 
-This page is written by `python -m fp9_compare.diagnosis.libraries_page docs/libraries.md`;
+This page is written by `python -m fp9_compare.diagnosis.libraries_page docs/results/libraries.md`;
 the versions are those that were installed.
 """
 

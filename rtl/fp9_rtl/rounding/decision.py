@@ -8,7 +8,7 @@ from fp9.formats import Rounding
 
 
 def rounds_up_at_random(tail: Value, random: Value) -> Value:
-    """Whether the sum of the dropped bits and as many random ones carries into the last kept place (docs/numerics.md).
+    """Whether the sum of the dropped bits and as many random ones carries into the last kept place (numerics.md).
 
     Dropped bits below the random ones count for nothing: an exact number, whose tail is 0, never moves. The sum carries
     where the tail is greater than what the random bits leave to all ones.

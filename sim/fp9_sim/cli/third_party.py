@@ -42,8 +42,9 @@ def check_rtl(
     """Check third-party RTL against a unit's specification.
 
     MAPPING is a TOML file: files, top, unit (of the catalogue, or a table of its fields), and the tables ports
-    (ours = theirs), constants, clock, reset and others where they differ; docs/peers.md has every key. Exit code 1 on
-    a difference; what explains it is said. --area measures in osu018 and nangate45, or in the libraries given.
+    (ours = theirs), constants, clock, reset and others where they differ; docs/reference/mapping.md has every key.
+    Exit code 1 on a difference; what explains it is said. --area measures in osu018 and nangate45, or in the
+    libraries given.
 
     \b
       fp9 check-rtl --init acme_cast.sv acme_round.sv > acme_cast.toml

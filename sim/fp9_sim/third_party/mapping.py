@@ -1,6 +1,6 @@
 """What the user says of a third-party unit: a TOML file that maps it to a unit spec.
 
-docs/peers.md has the guide to every key; `fp9 check-rtl --init FILE` writes a file to fill in.
+docs/reference/mapping.md explains every key; `fp9 check-rtl --init FILE` writes a file to fill in.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _check_fields(path: Path, said: Mapping[str, Any]) -> None:
         if field not in FIELDS:
             raise ValueError(f"{path} has a field {field!r}; known are {', '.join(FIELDS)}")
         if not isinstance(value, FIELDS[field]) or isinstance(value, bool) != (FIELDS[field] is bool):
-            raise ValueError(f"{path}: {field} = {value!r} given; docs/peers.md has its form")
+            raise ValueError(f"{path}: {field} = {value!r} given; docs/reference/mapping.md has its form")
     for field in ("files", "top", "unit"):
         if not said.get(field):
             raise ValueError(f"{path} needs the field {field!r}; add it")

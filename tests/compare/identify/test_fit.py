@@ -53,7 +53,7 @@ def unknown() -> Fit:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in PRESETS if (ENGINES[name].chunk or 0) <= 32][::16])
 def test_a_preset_is_recovered_from_few_sums(name: str) -> None:
-    """All of the catalogue: python -m fp9_compare.identify.trials presets; what it gave is in docs/fit.md."""
+    """All of the catalogue: python -m fp9_compare.identify.trials presets."""
     found = trial(ENGINES[name], interface_of(ENGINES[name]), dots=2000)
     assert found.equal
     assert found.calls <= CALLS

@@ -221,15 +221,3 @@ def test_the_units_of_hfp8() -> None:
 
 def test_every_field_has_a_text() -> None:
     assert set(RECIPES["hfp8"].spelled()) == {field.name for field in fields(Recipe)}
-
-
-# --- the page -------------------------------------------------------------------------------------------------------
-
-PAGE = Path(__file__).parents[3] / "docs" / "recipes.md"
-
-
-@pytest.mark.parametrize("spec", EVERY, ids=str)
-def test_the_page_has_the_recipe_as_it_is(spec: Recipe) -> None:
-    said = spec.spelled()
-    columns = ("activations", "weights", "gradients", "forward", "scale", "loss")
-    assert f"| `{spec.name}` | {' | '.join(said[column] for column in columns)} |\n" in PAGE.read_text()

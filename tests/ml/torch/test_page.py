@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-PAGE = Path(__file__).parents[3] / "docs" / "torch.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "use-with-pytorch.md"
 
 
 def test_the_example_of_the_page_runs() -> None:

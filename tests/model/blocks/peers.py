@@ -1,4 +1,4 @@
-"""Scales and elements of third-party packages beside ours, and the table of docs/blocks.md:
+"""Scales and elements of third-party packages beside ours, and the table of the record:
 
     PYTHONPATH=FOLDERS python -m tests.model.blocks.peers docs/peers/blocks.json
 

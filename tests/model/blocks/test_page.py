@@ -1,4 +1,4 @@
-"""docs/blocks.md says what the records say."""
+"""docs/reference/formats/blocks.md says what the records say."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from fp9.blocks import BLOCK_FORMATS, RULES, quantise
 
-PAGE = (Path(__file__).parents[3] / "docs" / "blocks.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "formats" / "blocks.md").read_text()
 ROWS = [
     [cell.strip(" `") for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("| `")
 ]

@@ -1,4 +1,4 @@
-"""The table of other packages in docs/blocks.md is that of its record, in which nothing is unexplained."""
+"""The record of scales and elements of other packages leaves nothing unexplained."""
 
 from __future__ import annotations
 

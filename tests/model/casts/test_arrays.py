@@ -37,7 +37,7 @@ def test_e5m2_61440_overflows() -> None:
 
 @pytest.mark.parametrize("rounding", ["rna", "rne"])
 def test_hif8_40960_overflows(rounding: str) -> None:
-    """rna: away; rne: to the code whose last bit is 0, which is 2^15 (docs/numerics.md, hybrid rounding)."""
+    """rna: away; rne: to the code whose last bit is 0, which is 2^15 (numerics.md, hybrid rounding)."""
     assert code(40960.0, "hif8", rounding, "inf") == (0x6F if rounding == "rna" else 0x6E)
     assert code(np.nextafter(40960.0, 0.0), "hif8", rounding, "inf") == 0x6E
 
@@ -49,13 +49,13 @@ def test_dlfloat16_first_nan_inf_and_first_non_zero_from_fp32() -> None:
 
 
 def test_hfp8_first_non_zero_is_not_half_of_the_smallest() -> None:
-    """docs/numerics.md, conversion: under rna the first non-zero result comes at 2^-bias (1 + 2^-(p+1))."""
+    """numerics.md, conversion: under rna the first non-zero result comes at 2^-bias (1 + 2^-(p+1))."""
     first = 2.0**-11 * (1 + 2.0**-4)
     assert [code(first, "hfp8_143"), code(np.nextafter(first, 0), "hfp8_143")] == [1, 0]
 
 
 SPECIALS = {
-    # format: codes of NaN, +Inf, -Inf and +1e30 under saturate, then under inf (docs/numerics.md, conversion)
+    # format: codes of NaN, +Inf, -Inf and +1e30 under saturate, then under inf (numerics.md, conversion)
     "e4m3": ([0x7F, 0x7E, 0xFE, 0x7E], [0x7F, 0x7F, 0xFF, 0x7F]),
     "e5m2": ([0x7F, 0x7B, 0xFB, 0x7B], [0x7F, 0x7C, 0xFC, 0x7C]),
     "e4m3fnuz": ([0x80, 0x80, 0x80, 0x7F], [0x80, 0x80, 0x80, 0x80]),
@@ -88,7 +88,7 @@ ROUNDED = {
     Rounding.RDN: ([8, 8, 8, 8, 9, 9, 9, 9], [-8, -9, -9, -9, -9, -10, -10, -10]),
     # Boldo and Melquiond, "When double rounding is odd", IMACS 2005: what is inexact takes the odd neighbour.
     Rounding.RTO: ([8, 9, 9, 9, 9, 9, 9, 9], [-8, -9, -9, -9, -9, -9, -9, -9]),
-    # docs/numerics.md, stochastic rounding, random bits of one half: the dropped bits and they carry from a half on.
+    # numerics.md, stochastic rounding, random bits of one half: the dropped bits and they carry from a half on.
     Rounding.SR: ([8, 8, 9, 9, 9, 9, 10, 10], [-8, -8, -9, -9, -9, -9, -10, -10]),
     # P3109 v4.0, 4.7.4, StochasticB and C: random bits of one half carry from a half less half a bit's step on.
     Rounding.SRB: ([8, 8, 9, 9, 9, 9, 10, 10], [-8, -8, -9, -9, -9, -9, -10, -10]),
@@ -137,7 +137,7 @@ def test_hybrid_anchors(row: list[int]) -> None:
 
 
 def test_hybrid_moves_140_of_253_numbers_unless_strict() -> None:
-    """docs/numerics.md, hybrid rounding: from FP32, F = T = 0 rounds up; strict uses F > T. FP16 sources are immune."""
+    """numerics.md, hybrid rounding: from FP32, F = T = 0 rounds up; strict uses F > T. FP16 sources are immune."""
     hif8 = fp9.format("hif8")
     finite = np.array([c for c in range(256) if hif8.kind_of(c) in (Kind.FINITE, Kind.ZERO)], dtype=np.uint8)
     numbers = fp9.decode(finite, hif8)
@@ -174,7 +174,7 @@ def test_hybrid_from_fp32_is_the_oracles(pattern: int, strict: bool, doc: bool, 
 
 ML_DTYPES = {n: np.dtype(getattr(ml_dtypes, a)) for a, n in ALIASES.items() if hasattr(ml_dtypes, a)}
 TIES_UP = {"e8m0"}
-"""Ties that ml_dtypes rounds up, and we to the code that ends in 0 (docs/numerics.md).
+"""Ties that ml_dtypes rounds up, and we to the code that ends in 0 (numerics.md).
 
 It also gives 2^-126 for every float32 above 2^-127, however near 2^-127 it is; these are left out.
 """

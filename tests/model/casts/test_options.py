@@ -99,7 +99,7 @@ def test_a_generator_gives_the_same_bits_for_the_same_seed_and_the_mean_is_right
 
 
 def test_nvidia_rs_shares_a_word_between_four_elements() -> None:
-    """docs/numerics.md: f and b take the halves, e and a the same halves bit-reversed; memory order is f, e, b, a."""
+    """numerics.md: f and b take the halves, e and a the same halves bit-reversed; memory order is f, e, b, a."""
     word = np.array([0x8000_0001], dtype=np.uint32)
     halves = [0x0001, 0x8000, 0x8000, 0x0001]
     x = np.full(4, 1.07, dtype=np.float32)

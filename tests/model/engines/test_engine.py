@@ -14,7 +14,7 @@ from fp9.formats import format
 from fp9.rounding import Overflow, Rounding
 
 SPEC = {
-    # docs/numerics.md, sums: products a step, window, result, rounding.
+    # numerics.md, sums: products a step, window, result, rounding.
     "fma_fp32": (1, None, "fp32", "rne"),
     "fma_fp16": (1, None, "fp16", "rne"),
     "fma_bf16": (1, None, "bf16", "rne"),

@@ -82,7 +82,7 @@ def test_every_product_of_one_is_the_operand(fmt: Format) -> None:
 
 
 def test_a_lone_hfp8_product_is_exact_in_dlfloat16_or_overflows() -> None:
-    """docs/numerics.md, sums: it never loses bits, but (1.5 * 2^16)^2 exceeds the largest DLFloat16 number."""
+    """numerics.md, sums: it never loses bits, but (1.5 * 2^16)^2 exceeds the largest DLFloat16 number."""
     unit = CATALOGUE["fma_dlfloat16_hfp8_152"]
     a, b = (grid.reshape(-1).astype(np.uint8) for grid in np.meshgrid(np.arange(256), np.arange(256), indexing="ij"))
     got = evaluate(unit, {"a": a, "b": b, "c": np.zeros(a.size, dtype=np.uint16)})

@@ -211,7 +211,7 @@ def test_batches_of_scaled_blocks_are_their_matrices_one_by_one(name: str) -> No
 
 @pytest.mark.parametrize("name", ["fma_fp32", "mx", "exact", "hopper"])
 def test_an_infinity_times_a_scale_of_zero_is_an_invalid_operation(name: str) -> None:
-    """As infinity times zero is (docs/numerics.md, sums), whichever operand has the scale; a NaN operand is quiet."""
+    """As infinity times zero is (numerics.md, sums), whichever operand has the scale; a NaN operand is quiet."""
     options: dict[str, Any] = {"scale_a": 0, "scale_format": "ue4m3", "flags": True}
     for a, b, raised in ((0x7C, 0x3C, 16), (0x3C, 0x7C, 16), (0x7D, 0x3C, 0), (0x3C, 0x7D, 0)):
         code, flags = fp9.dot([a], [b], "e5m2", "e5m2", name, **options)

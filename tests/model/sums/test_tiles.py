@@ -232,7 +232,7 @@ def test_the_span_that_an_operand_meets() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENGINES)
 def test_ordinary_numbers_meet_no_edge(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No row and no column of them is computed twice: the speed that docs/performance.md shows is theirs."""
+    """No row and no column of them is computed twice: the speed that docs/results/speed.md shows is theirs."""
     taken: list[object] = []
     fast_sums = tiles.fast_sums
 

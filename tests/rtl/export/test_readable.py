@@ -1,17 +1,8 @@
-"""The page on the generated Verilog shows what is generated, and counts it right."""
+"""Figures of generated text are counted right."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 from tests.rtl.export.figures import figures
-
-from fp9.units import CATALOGUE
-
-PAGE = (Path(__file__).parents[3] / "docs" / "verilog.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| `(\w+)\.(s?v)` (\|.*\|)$", PAGE, re.MULTILINE)
-OWN = [(name, ending, cells) for name, ending, cells in ROWS if name in CATALOGUE]
 
 
 def test_figures_leave_comments_out_and_count_a_net_once() -> None:

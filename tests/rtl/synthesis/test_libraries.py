@@ -44,13 +44,13 @@ def test_a_library_is_found_in_its_own_file(name: str) -> None:
     assert found.leakage_nw[source.unit_cell] > 0
 
 
-def test_the_guide_lists_the_catalogue() -> None:
-    guide = (Path(__file__).parents[3] / "docs" / "guide.md").read_text()
+def test_the_page_on_area_lists_the_catalogue() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "how-to" / "area-and-energy.md").read_text()
     for source in LIBRARIES.values():
         cells, _, node = source.title.partition(", ")
         default = " (the default)" if source.name == next(iter(LIBRARIES)) else ""
         terms = f"{source.node_nm} nm, {source.volts} V, {source.corner}"
-        assert f"| `{source.name}`{default} | {cells}, {node} | {terms} | `{source.file.install}` |" in guide
+        assert f"| `{source.name}`{default} | {cells}, {node} | {terms} | `{source.file.install}` |" in page
 
 
 def test_what_is_installed_is_the_version_that_the_catalogue_names() -> None:

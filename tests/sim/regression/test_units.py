@@ -87,7 +87,7 @@ def test_casts_agree_on_corners(unit: Cast) -> None:
 
 
 def test_exact_numbers_never_move_under_stochastic_rounding() -> None:
-    """Whatever the random bits, a number of the target is cast to itself, without a flag (docs/numerics.md)."""
+    """Whatever the random bits, a number of the target is cast to itself, without a flag (numerics.md)."""
     unit = CATALOGUE["cast_fp32_sr"]
     assert isinstance(unit, Cast)
     dut = verilated(unit, operations=FEW)

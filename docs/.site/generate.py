@@ -1,0 +1,102 @@
+"""Tables of fields from the records, and CONTRIBUTING.md as a page of the site; mkdocs-gen-files runs this script."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import itertools
+import json
+import textwrap
+import typing
+from enum import Enum
+from pathlib import Path
+
+import mkdocs_gen_files
+
+from fp9.engines import Engine
+from fp9.units import CATALOGUE, Unit
+from fp9_ml.recipes import Recipe
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "docs/accumulators/sources_of_truth.json"
+"""Each preset's independent sources, with the number of rows or dot products that were compared."""
+HEAD = "| field | type | default | meaning |\n|---|---|---|---|\n"
+
+
+def kinds() -> dict[str, type[Unit]]:
+    """The classes of units by kind, in the order of the catalogue."""
+    return {unit.kind: type(unit) for unit in CATALOGUE.values()}
+
+
+def section(title: str, record: type) -> str:
+    """Docstring and fields of a record as a section of the page."""
+    return f"\n## {title}\n\n{inspect.getdoc(record)}\n\n{HEAD}{''.join(rows(record))}"
+
+
+def rows(record: type) -> list[str]:
+    """A row for each field: name, type, default, meaning."""
+    hints, meanings = typing.get_type_hints(record), meanings_of(record)
+    return [
+        f"| `{one.name}` | {type_text(hints[one.name])} | {default_text(one)} | {meanings.get(one.name, '')} |\n"
+        for one in dataclasses.fields(record)
+        if one.name != "name"
+    ]
+
+
+def meanings_of(record: type) -> dict[str, str]:
+    """The strings below the fields of a class and of the classes that it inherits from."""
+    found = {}
+    for parent in reversed([one for one in record.__mro__ if dataclasses.is_dataclass(one)]):
+        body = ast.parse(textwrap.dedent(inspect.getsource(parent))).body[0].body
+        for field, text in itertools.pairwise(body):
+            if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
+                found[field.target.id] = " ".join(str(text.value.value).split())
+    return found
+
+
+def type_text(hint: object) -> str:
+    """A type in the words of a unit file; of an enumeration its values."""
+    arguments = [one for one in typing.get_args(hint) if one not in (type(None), ...)]
+    if arguments:
+        listed = "list of " if typing.get_origin(hint) is tuple else ""
+        return listed + type_text(arguments[0])
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return ", ".join(f"`{member.value}`" for member in hint)
+    names = {bool: "`true`, `false`", int: "integer", str: "text"}
+    return names.get(hint, getattr(hint, "__name__", str(hint)).lower())
+
+
+def default_text(field: dataclasses.Field) -> str:
+    """A field's default as a unit file has it; "required" where there is none."""
+    value = field.default
+    if value is dataclasses.MISSING:
+        return "required"
+    if isinstance(value, tuple):
+        return ", ".join(f"`{getattr(one, 'value', one)}`" for one in value) or "none"
+    value = getattr(value, "value", getattr(value, "name", value))
+    return "none" if value in (None, "") else f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def compared(sources: list[tuple[str, int | None, str]]) -> str:
+    """The sources of a preset, with what was compared."""
+    return "; ".join(name if count is None else f"{name} ({count:,} {what})" for name, count, what in sources)
+
+
+with mkdocs_gen_files.open("reference/fields.md", "a") as page:
+    for kind, record in kinds().items():
+        page.write(section(f"Unit: {kind}", record))
+    page.write(section("Engine", Engine))
+    page.write(section("Recipe", Recipe))
+
+with mkdocs_gen_files.open("reference/engines.md", "a") as page:
+    page.write("\n| preset | compared with |\n|---|---|\n")
+    page.writelines(f"| `{name}` | {compared(found)} |\n" for name, found in json.loads(SOURCES.read_text()).items())
+
+with mkdocs_gen_files.open("contributing/index.md", "w") as page:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    for target, moved in (("docs/", "../"), ("LICENSE", "../index.md"), ("CHANGELOG.md", "changelog.md")):
+        text = text.replace(f"]({target}", f"]({moved}")
+    page.write(text)
+with mkdocs_gen_files.open("contributing/changelog.md", "w") as page:
+    page.write((ROOT / "CHANGELOG.md").read_text())
