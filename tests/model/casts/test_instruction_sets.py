@@ -47,7 +47,7 @@ QUIET = {"f32": 1 << 22, "bf16": 1 << 6, "f16": 1 << 9}
 def expected_flags(
     patterns: NDArray[np.int64], x: NDArray[Any], source: str, target: str, saturates: Any, raised: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """What fp9 raises where Spike raises `raised`, of each row: the two differ in two rules of docs/numerics.md.
+    """What fp9 raises where Spike raises `raised`, of each row: the two differ in two rules of numerics.md.
 
     fp9 has no signalling NaN, for which RISC-V raises invalid. An infinity that becomes NaN or a number is invalid in
     fp9, and raises nothing in RISC-V.
