@@ -16,7 +16,7 @@ from fp9.rounding import Overflow, Rounding
 from fp9.scaling import block_format
 from fp9.suites import random
 from fp9.suites.columns import every_value
-from fp9.units import CATALOGUE, Cast, Decoder, Dot, Fma, Fpu, Mac, Mul, Quantiser, Unit, Upcast
+from fp9.units import CATALOGUE, Cast, Decoder, Dot, Fma, Fpu, Mac, Mul, MultiFpu, Quantiser, Unit, Upcast
 from fp9.units.toml import KINDS
 from fp9.vectors.sets import VectorSet, from_inputs
 from fp9_compare.diagnosis import Conversion, Difference, Narrowed, Reading, Topic, differences, explain, results_under
@@ -37,6 +37,7 @@ UNITS: dict[str, Unit] = {
         Dot("scaled_dot", _E4M3, _E4M3, engine("fma_fp32(products=2)"), scale=format("e8m0")),
         Dot("exact_dot", _E4M3, _E5M2, engine("fma_fp32(G=2)")),
         Fpu("fpu", _HFP8, _HFP8, ENGINES["fmma"]),
+        MultiFpu("multi_fpu", (format("e4m3"), format("fp16")), roundings=(Rounding.RNE,)),
         Mac("mac", _E4M3, _E5M2, ENGINES["fma_fp32"]),
         Quantiser("in_lanes", format("bf16"), block_format("mxfp8_e4m3"), ("rne",), stages=1, lanes=2),
         Quantiser("quantiser", format("bf16"), replace(block_format("mxfp8_e4m3"), length=3), ("rne",)),
