@@ -71,12 +71,12 @@ REFUSED: dict[tuple[str, str], tuple[dict[str, Any], str]] = {
         _SCALED | {"a": ["e5m2"], "scale": "ue4m3", "engine": {"products": 2}},
         "ue4m3",
     ),
-    ("scaled products in a window", "engine.addend"): (
+    ("windows of scaled products", "engine.addend"): (
         _SCALED | {"engine": _WINDOW | {"addend": "outside"}},
         "outside",
     ),
-    ("scaled products in a window", "engine.zero_exponent"): (_SCALED | {"engine": {"products": 2, "window": 13}}, ""),
-    ("scaled products in a window", "engine.interleaved"): (_SCALED | {"engine": _JOINED}, "28"),
+    ("windows of scaled products", "engine.zero_exponent"): (_SCALED | {"engine": {"products": 2, "window": 13}}, ""),
+    ("windows of scaled products", "engine.interleaved"): (_SCALED | {"engine": _JOINED}, "28"),
     ("scaled chunks of a dot or fma", "engine.window"): (_SCALED | {"engine": _CHUNK | _WINDOW}, "13"),
     ("scaled chunks of a dot or fma", "engine.chunk"): (_SCALED | {"engine": _CHUNK | {"chunk": 4}}, "4"),
     ("scaled chunks of a dot or fma", "engine.promotion"): (

@@ -88,17 +88,23 @@ class AxiStream(wiring.Component):
             ]
 
 
-def axi_stream(unit: Unit, user_bits: int = 0) -> AxiStream:
-    """The wrapper of a unit. Raises ValueError for a unit without stages, which has no handshake, and a wide tuser."""
+def stream_refusal(unit: Unit) -> str | None:
+    """Why a unit has no AXI4-Stream wrapper, as a sentence; None for a unit that has one."""
     if unit.group > 1:
-        raise ValueError(
-            f"{unit.name}: {unit.group} operations are a block, whose results wait for the last; give a "
-            "unit whose operations have a result each, as a quantiser without lanes"
+        return (
+            f"{unit.group} operations are a block, whose results wait for the last; give a unit whose operations have "
+            "a result each, as a quantiser without lanes"
         )
     if not unit.stages:
-        raise ValueError(f"{unit.name}: an AXI4-Stream needs a clock; give 1 stage or more")
-    if given := [*non_defaults(unit)]:
-        raise ValueError(f"{unit.name}: {given[0]} given; an AXI4-Stream has its own reset and waits, so leave it out")
+        return "an AXI4-Stream needs a clock; give 1 stage or more"
+    given = [*non_defaults(unit)]
+    return f"{given[0]} given; an AXI4-Stream has its own reset and waits, so leave it out" if given else None
+
+
+def axi_stream(unit: Unit, user_bits: int = 0) -> AxiStream:
+    """The wrapper of a unit. Raises ValueError for a unit without stages, which has no handshake, and a wide tuser."""
+    if sentence := stream_refusal(unit):
+        raise ValueError(f"{unit.name}: {sentence}")
     if not 0 <= user_bits <= MAX_USER_BITS:
         raise ValueError(f"{unit.name}: {user_bits} user bits given; give 0 to {MAX_USER_BITS}")
     return AxiStream(unit, user_bits)

@@ -132,7 +132,7 @@ def _is_scaled(unit: Dot) -> bool:
 CIRCUITS = (
     Circuits("scaled products", Dot, _SCALED, _is_scaled),
     Circuits(
-        "scaled products in a window",
+        "windows of scaled products",
         Dot,
         _SCALED_WINDOW,
         lambda unit: _is_scaled(unit) and unit.engine.window is not None,

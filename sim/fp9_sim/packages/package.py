@@ -11,12 +11,12 @@ from pathlib import Path
 from fp9 import cmodel
 from fp9.system.files import write_whole
 from fp9.system.missing import MissingTool
-from fp9.units import Handshake, Unit
+from fp9.units import Unit
 from fp9.units.toml import dumps
 from fp9.vectors import VectorSet, export, generate, manifest_path
 from fp9_rtl.datasheets.sheet import sheet
 from fp9_rtl.datasheets.timing import picture, timing_svg
-from fp9_rtl.export.axis import axi_stream_verilog
+from fp9_rtl.export.axis import axi_stream_verilog, stream_refusal
 from fp9_rtl.export.interfaces import c_header, sv_interface, sv_types
 from fp9_rtl.export.verilog import verilog
 from fp9_sim.packages import dpi, texts
@@ -51,8 +51,7 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
     """The contents of a package by path, README.md first; raises as `write_package`."""
     name, clocked = unit.name, unit.stages > 0
     rtl, wrapper = f"rtl/{name}.v", f"rtl/{name}_axis.v"
-    # Results that wait for others have no AXI4-Stream.
-    streams = clocked and unit.handshake is Handshake.READY and unit.group == 1
+    streams = stream_refusal(unit) is None
     wrappers = [wrapper] if streams else []
     types, interface = f"rtl/{name}_pkg.sv", f"rtl/{name}_if.sv"
     encoded, model = _encoded(vectors), cmodel.files(unit) if cmodel.has_model(unit) else {}

@@ -70,7 +70,7 @@ def test_e4m3_without_its_specials_names_the_three() -> None:
         fp9.format("F8_E4M3")
 
 
-@pytest.mark.parametrize("call", [fp9.encode, fp9.array, fp9.fake_quantise])
+@pytest.mark.parametrize("call", [fp9.encode, fp9.array])
 def test_a_block_format_names_the_function_that_takes_it(call: object) -> None:
     with pytest.raises(ValueError, match=r"fp9.quantise\(x, 'nvfp4'\)"):
         call([1.0], "nvfp4")  # type: ignore[operator]

@@ -67,7 +67,7 @@ def test_a_connection_that_does_not_fit_is_one_sentence(tmp_path: Path, change: 
         (('kind = "cast"', 'kind = "casts"'), "unit: kind 'casts' given; give one of"),
         (('source = "bf16"', 'source = "bf17"'), "bf17"),
         (('targets = ["e4m3"]', ""), "unit: cast needs the field 'targets'"),
-        (('roundings = ["rne"]', 'roundings = ["even"]'), "even"),
+        (('roundings = ["rne"]', 'roundings = ["evenly"]'), "evenly"),
         (("[unit]", '[result]\nformat = "e4m3"\n[unit]'), "narrows the sum of an fma or a dot; unit is a cast"),
     ],
 )
