@@ -40,7 +40,7 @@ endmodule
 
 @pytest.mark.slow
 def test_a_failing_sweep_prints_a_command_that_fails_alone(faulty: Path, tmp_path: Path) -> None:
-    done = fp9("sweep", "decoder_hif8", "--verilog", faulty, "--to", tmp_path / "sweeps", "--jobs", "1", "--json")
+    done = fp9("sweep", "decoder_hif8", "--verilog", faulty, "--records", tmp_path, "--jobs", "1", "--json")
     assert done.exit_code == 1, done.output
     record = json.loads(done.stdout)
     assert record["mismatches"] == 32

@@ -78,7 +78,7 @@ def test_an_interrupted_generator_of_verilog_says_nothing_of_its_objects() -> No
 
 @pytest.mark.slow
 def test_an_interrupted_sweep_keeps_its_shards_and_its_workers_are_silent(tmp_path: Path) -> None:
-    words = ["sweep", "cast_fp32_ocp_rne", "--to", str(tmp_path), "--jobs", "1"]
+    words = ["sweep", "cast_fp32_ocp_rne", "--records", str(tmp_path), "--jobs", "1"]
     # A shell's jobs in the background ignore Ctrl-C, and so would what they start.
     job = subprocess.Popen(
         [*FP9, *words],
@@ -88,7 +88,7 @@ def test_an_interrupted_sweep_keeps_its_shards_and_its_workers_are_silent(tmp_pa
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
-        while job.poll() is None and not any(_lines(path) > 1 for path in tmp_path.glob(".*.jsonl")):
+        while job.poll() is None and not any(_lines(path) > 1 for path in tmp_path.rglob(".*.jsonl")):
             time.sleep(0.05)
         os.killpg(job.pid, signal.SIGINT)
         out, said = job.communicate()
@@ -98,7 +98,7 @@ def test_an_interrupted_sweep_keeps_its_shards_and_its_workers_are_silent(tmp_pa
     assert out == b""
     assert said.decode().startswith("fp9: interrupted; the shards that ended are kept; run the same command again")
     assert said.count(b"\n") == 1
-    assert any(_lines(path) > 1 for path in tmp_path.glob(".*.jsonl"))
+    assert any(_lines(path) > 1 for path in tmp_path.rglob(".*.jsonl"))
 
 
 def _lines(path: Path) -> int:

@@ -20,6 +20,7 @@ from fp9.cli.topics import matching, topics
 
 ROOT = Path(__file__).parents[2]
 ELSEWHERE = {
+    "identify MATLAB-tensor-core": "the repository has no rows of GPUs; tests/compare/test_measured_rows.py makes some",
     "demo": "`make` runs it, and tests/sim/demo its parts",
     "study": "tests/rtl/studies runs studies",
     "records study": "tests/sim/evidence/test_studies.py records a study",

@@ -295,7 +295,7 @@ def test_a_cell_that_the_library_lacks_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mappings", [(), ("C",), ("area-optimised", "C")])
 def test_an_unknown_mapping_is_named(mappings: tuple[str, ...], tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="given; choose from A, B"):
+    with pytest.raises(ValueError, match="given; choose from area-optimised, delay-balanced"):
         synth.synthesise(NAND, "nand2", mappings=mappings, cache=tmp_path)
 
 
