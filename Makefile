@@ -67,7 +67,7 @@ records: $(READY) ## compare circuits with certified ones and measure stale and 
 
 nightly: $(READY) ## what has no record, of every unit: RTL source, reference model, cover points, area; an hour of two cores
 	for unit in $$($(BIN)/python -c 'from fp9.units import CATALOGUE; print(*CATALOGUE)'); do \
-	  $(BIN)/fp9 prove $$unit --text && $(BIN)/fp9 records verify $$unit --whole && $(BIN)/fp9 coverage $$unit \
+	  $(BIN)/fp9 prove $$unit --source && $(BIN)/fp9 records verify $$unit --whole && $(BIN)/fp9 coverage $$unit \
 	    && $(BIN)/fp9 synth $$unit --library osu018 || exit; done
 
 peers: $(READY)   ## areas of other people's units beside ours; clones of PEERS in docs/peers/clones

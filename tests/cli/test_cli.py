@@ -64,6 +64,13 @@ def test_every_command_s_help_has_an_example_and_json(path: tuple[str, ...]) -> 
     assert "--debug" in text
 
 
+def test_every_command_names_a_documentation_page_that_exists() -> None:
+    unnamed = {"cache", "help"}
+    for name in {path[0] for path in COMMANDS} - unnamed:
+        page = run(name, "--help").stdout.rpartition("Documentation: ")[2].strip()
+        assert (Path(__file__).parents[2] / page).is_file(), name
+
+
 def test_no_arguments_mean_help() -> None:
     assert run().stdout == run("--help").stdout
     assert run("vectors").stdout == run("vectors", "--help").stdout

@@ -11,7 +11,7 @@ from fp9.cli.words import ENGINE, FORMAT, UNIT
 from fp9.system.files import write_whole
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="how-to/emulator.md")
 @click.argument("names", metavar="[UNIT]...", nargs=-1, type=UNIT)
 @click.option("--formats", default="", metavar="FORMAT,...", type=FORMAT, help="Write functions of these formats.")
 @click.option("--engines", default="", metavar="ENGINE,...", type=ENGINE, help="And of these accumulators of them.")
