@@ -79,11 +79,11 @@ class CastPolicy:
             raise ValueError(f"{fmt.name} has neither infinity nor NaN; use overflow='saturate'")
         if self.nan is not None and not (0 <= self.nan < 1 << fmt.bits and fmt.kind_of(self.nan) is Kind.NAN):
             raise ValueError(f"nan={self.nan:#x} given; give a code of {fmt.name} that is NaN")
-        ieee = isinstance(fmt, FixedFormat) and fmt.specials is Specials.IEEE
+        ieee = isinstance(fmt, FixedFormat) and fmt.specials is Specials.IEEE and not fmt.padding
         if self.payload is not Payload.LOST and (not ieee or self.nan_to_zero or self.nan is not None):
             raise ValueError(
                 f"payload {self.payload.value} given for {fmt.name}; it takes a format with the special codes of IEEE "
-                "754, and neither nan nor nan_to_zero"
+                "754 in all its bits, and neither nan nor nan_to_zero"
             )
 
 

@@ -32,6 +32,7 @@ _COLUMNS = {
     "smoke": "--:",
     "corner, held-out": "--:",
     "corner, mapped": "--:",
+    "corner, constants": "--:",
     "certified": "---",
 }
 

@@ -116,7 +116,7 @@ def test_bins_that_cannot_occur_do_not_occur(unit: Unit) -> None:
             if None not in bins:
                 assert cross.impossible(*bins) is None, (cross.name, bins)
                 seen += 1
-    assert seen >= 300
+    assert seen >= 300 or not any(group.crosses for group in model.groups)
 
 
 def test_what_overflows_in_a_chunk_or_is_invalid_ends_so() -> None:

@@ -155,6 +155,17 @@ def _set(indent: str, target: str, operator: str, value: Expression) -> list[str
     return [f"{indent}{target} {operator}{first}", *rest]
 
 
+def _in_lines(labels: list[str], indent: str, target: str) -> list[str]:
+    """The labels of an arm of a case, in as few lines as its width allows; the last one without its indent."""
+    lines = [labels[0]]
+    for label in labels[1:]:
+        if len(indent) + len(lines[-1]) + len(label) + len(target) > WIDTH:
+            lines.append(label)
+        else:
+            lines[-1] += f", {label}"
+    return [*(f"{indent}{line}," for line in lines[:-1]), lines[-1]]
+
+
 def _case(module: Module, signal: Signal, cell: Cell, dialect: Dialect) -> list[str]:
     case, reading = module.uses.cases[id(cell)], module.reading
     indent = 3 * INDENT
@@ -162,8 +173,10 @@ def _case(module: Module, signal: Signal, cell: Cell, dialect: Dialect) -> list[
     lines = [f"{2 * INDENT}case ({subject.flat()})"]
     for labels, value in sorted(case.arms):
         names = [named.label(tuple(reversed(label))) if named else None for label in labels]
-        shown = ", ".join(name or constant(label).flat() for name, label in zip(names, labels, strict=True))
-        lines += _set(indent, f"{shown}: {signal.name}", "=", reading.read(value))
+        shown = [name or constant(label).flat() for name, label in zip(names, labels, strict=True)]
+        *above, last = _in_lines(shown, indent, signal.name)
+        lines += above
+        lines += _set(indent, f"{last}: {signal.name}", "=", reading.read(value))
     lines += _set(indent, f"default: {signal.name}", "=", reading.read(case.otherwise))
     return [f"{INDENT}{dialect.choosing(lines)}", *lines, f"{2 * INDENT}endcase"]
 
