@@ -109,6 +109,7 @@ docs: $(COMPLETE) ## run the examples of the documentation
 
 docs-site:        ## the documentation as a searchable site, in OUT/site/VERSION beside other versions, by fp9[site]
 	$(PYTHON) -m venv $(OUT)/site-env && $(OUT)/site-env/bin/pip install --quiet --disable-pip-version-check -e '.[site]'
+	$(OUT)/site-env/bin/pip install --quiet --disable-pip-version-check --no-deps -r requirements.cells
 	$(OUT)/site-env/bin/mkdocs build --quiet --site-dir $(OUT)/site
 
 # Of scikit-learn fp9 reads a file, of cocotb-coverage one module: what else they need is left out.

@@ -23,6 +23,7 @@ ELSEWHERE = {
     "identify MATLAB-tensor-core": "the repository has no rows of GPUs; tests/compare/test_measured_rows.py makes some",
     "demo": "`make` runs it, and tests/sim/demo its parts",
     "study": "tests/rtl/studies runs studies",
+    "rtlil2verilog": "it needs a design; tests/rtl/export reads several",
     "records study": "tests/sim/evidence/test_studies.py records a study",
     "records update": "it compares circuits for minutes; tests/sim/records runs it",
     "records pages": "it reads the records of the repository; tests/sim/evidence builds the pages",
