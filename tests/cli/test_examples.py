@@ -23,7 +23,6 @@ ELSEWHERE = {
     "identify MATLAB-tensor-core": "the repository has no rows of GPUs; tests/compare/test_measured_rows.py makes some",
     "demo": "`make` runs it, and tests/sim/demo its parts",
     "study": "tests/rtl/studies runs studies",
-    "rtlil2verilog": "it needs a design; tests/rtl/export reads several",
     "records study": "tests/sim/evidence/test_studies.py records a study",
     "records update": "it compares circuits for minutes; tests/sim/records runs it",
     "records pages": "it reads the records of the repository; tests/sim/evidence builds the pages",
@@ -48,7 +47,7 @@ def examples_of(text: str) -> list[list[str]]:
     """Words of each command in the console blocks of a page, without `fp9`."""
     lines = [line for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
     assert all(line.startswith("$ fp9 ") for line in lines)
-    return [shlex.split(line)[2:] for line in lines]
+    return [shlex.split(line, comments=True)[2:] for line in lines]
 
 
 PAGES = {str(page.relative_to(ROOT)): page.read_text() for page in sorted((ROOT / "docs").rglob("*.md"))}
