@@ -29,6 +29,6 @@ def test_the_smoke_suite_of_every_unit_agrees_on_both_simulators(unit: Unit, tmp
 def test_a_design_with_a_compiled_header_of_its_own_builds(tmp_path: Path) -> None:
     """Verilator splits large designs and compiles a header for them, beside the one that all builds share."""
     e4m3 = (format("e4m3"),)
-    unit = Dot("large", e4m3, e4m3, engine("fma_fp32(G=4,L=16)"))
+    unit = Dot("large_dot", e4m3, e4m3, engine("fma_fp32(G=4,L=16)"))
     assert regress(unit, generate(unit, "smoke"), "verilator", build_dir=tmp_path).passed
     assert list(tmp_path.rglob("*__pch.h.fast.gch")), "Verilator compiled no header: take a larger design"
