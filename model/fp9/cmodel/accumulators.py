@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fp9.cmodel.dots import count_of, flag_lines, join_text, model, step_text, term_lines, type_of
 from fp9.cmodel.model_text import ModelText
-from fp9.cmodel.steps import addend_format, nan_codes
+from fp9.cmodel.steps import addend_format, layout, nan_codes
 from fp9.cmodel.text import OVERFLOWS, ROUNDINGS, filled, identifier
 from fp9.engines import MacOp
 from fp9.units import Mac, product_range
@@ -92,6 +92,7 @@ def _kulisch(unit: Mac) -> ModelText:
         "weight": lowest,
         "rounding": ROUNDINGS[engine.rounding],
         "overflow": OVERFLOWS[engine.overflow],
+        "result": layout(engine),
         "nan": nan,
         "invalid": invalid,
         "flush": int(engine.flush_result),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fp9.cmodel.dots import join_text
 from fp9.cmodel.ranges import Weights, joined, weights
-from fp9.cmodel.steps import addend_format, nan_codes, step
+from fp9.cmodel.steps import addend_format, layout, nan_codes, step
 from fp9.cmodel.text import OVERFLOWS, ROUNDINGS, comment, filled, identifier
 from fp9.engines import Engine, Scaling
 from fp9.formats import Format
@@ -176,7 +176,7 @@ def _exact(name: str, engine: Engine, terms: Weights) -> str:
     words = _words(name, engine) | {
         "weight": everything.lowest,
         "limbs": everything.limbs(MOST_PRODUCTS),
-        "result": identifier(engine.result),
+        "result": layout(engine),
         "rounding": ROUNDINGS[engine.rounding],
         "overflow": OVERFLOWS[engine.overflow],
         "nan": nan,

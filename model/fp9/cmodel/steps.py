@@ -67,6 +67,19 @@ def nan_codes(engine: Engine) -> tuple[str, str]:
     return f"0x{own:X}", f"0x{own if engine.invalid_nan is None else engine.invalid_nan:X}"
 
 
+def layout(engine: Engine) -> str:
+    """The C function that gives the layout of an exact engine's result.
+
+    Raises ValueError for a result whose fields change from number to number, as HiFloat8's: it has no layout.
+    """
+    if not isinstance(engine.result, FixedFormat):
+        raise ValueError(
+            f"engine {engine.name}: result={engine.result.name} given; the C functions of exact engines round to "
+            "formats of fixed fields: give one, such as fp32"
+        )
+    return identifier(engine.result)
+
+
 # --- exact sums -----------------------------------------------------------------------------------------------------
 
 

@@ -135,7 +135,9 @@ def test_scaled_dot_products_are_those_of_the_model(entry: Engine, tmp_path: Pat
     )
 
 
-@pytest.mark.parametrize("name", ["blackwell_nvfp4", "dlfloat(zero_bypass=true)", "fma_fp32(rounding=sr)"])
+@pytest.mark.parametrize(
+    "name", ["blackwell_nvfp4", "dlfloat(zero_bypass=true)", "fma_fp32(rounding=sr)", "exact(result=hif8)"]
+)
 def test_an_engine_that_has_no_functions_is_refused_by_its_field(name: str) -> None:
-    with pytest.raises(ValueError, match=r"group=16|zero_bypass=True|rounding=sr"):
+    with pytest.raises(ValueError, match=r"group=16|zero_bypass=True|rounding=sr|result=hif8"):
         library_header([format("e4m3")], [engine(name)])

@@ -127,7 +127,7 @@ def main() -> None:
     asked = parser.parse_args()
     trained = train(asked.seed, asked.steps)
     save(trained, asked.out)
-    print(f"{asked.out}: training loss {trained.origin['loss']} nat a character")
+    print(f"{asked.out}: training loss {trained.origin['loss']} nats per character")
 
 
 if __name__ == "__main__":

@@ -153,8 +153,8 @@ def areas(summary: Summary) -> str:
 
 
 COSTS = {
-    "training": ("loss of training above float32, nat", BLUE, "o"),
-    "conversion": ("divergence after conversion, nat", ORANGE, "s"),
+    "training": ("increase in training loss over float32, nats", BLUE, "o"),
+    "conversion": ("divergence after conversion, nats", ORANGE, "s"),
 }
 """Of a recipe's record: what is drawn, in which colour, with which mark."""
 
@@ -181,7 +181,7 @@ def recipes(summary: Summary) -> str:
             axes.set_yscale("log")
             axes.margins(x=0.3, y=0.25)
             axes.set_xlabel(label)
-        charts[0].set_ylabel("nat a character")
+        charts[0].set_ylabel("nats per character")
         handles, names = charts[0].get_legend_handles_labels()
         charts[0].figure.legend(handles, names, frameon=False, loc="outside upper center", ncols=2)
 

@@ -139,7 +139,9 @@ def _recipes(summary: Summary) -> Table:
     ]
     areas = (f"{m}: um2 @ ns" for m in MAPPINGS)
     columns = ["recipe", "unit", "training", "conversion", *areas, f"{summary['recipes'][0]['energy']['mapping']}: pJ"]
-    return _table("Accuracy against silicon: nat a character above float32, from the records", columns, rows, texts=2)
+    return _table(
+        "Accuracy against silicon: increase in loss over float32, in nats per character", columns, rows, texts=2
+    )
 
 
 def _broken(summary: Summary) -> list[Text]:
