@@ -1,4 +1,4 @@
-"""Functional coverage of a unit's operations: which cover points of its specification a suite hits."""
+"""Functional coverage: which cover points of a unit's specification a suite hits."""
 
 from fp9_sim.coverage.sampling import Covered, FunctionalCoverage, cover_points_digest, measure, model_of
 

@@ -1,4 +1,4 @@
-"""Coverage of casts: for each target the classes, every binade, every case of rounding, results and flags."""
+"""Coverage model of casts: for each target format the source classes, binades, rounding cases, results and flags."""
 
 from __future__ import annotations
 
@@ -26,22 +26,25 @@ from fp9_sim.coverage.model import (
 from fp9_sim.coverage.values import Codes, Grid, lowest_place
 
 _BEYOND = 2
-"""Binades that are told apart beyond the ends of a target."""
+"""Number of binades with a bin of their own below and above a target's range."""
 
 
 def cast_model(unit: Cast) -> Model:
-    """A group for each target, so that no combination is one of another target's."""
+    """Return a model with one group for each target format."""
     groups = tuple(_group(unit, fmt) for fmt in unit.targets)
     return Model(groups, lambda inputs, outputs: _facts(unit, inputs, outputs))
 
 
 def _ends(fmt: Format) -> tuple[int, int]:
-    """Exponents of the last place of the smallest numbers and of the largest magnitude."""
+    """Return the exponents of the smallest ulp and of the largest magnitude."""
     return lowest_place(fmt), floor_log2(fmt.max_magnitude)
 
 
 def _binades(unit: Cast, fmt: Format) -> tuple[int, int]:
-    """The exponents that are told apart: those of the target and a few beyond, as far as the source goes."""
+    """Return the lowest and highest exponent that have bins: the target's range and a few binades around it.
+
+    The source's range limits them where the cast does not scale.
+    """
     low, high = _ends(fmt)
     source = floor_log2(unit.source.max_magnitude)
     return low - _BEYOND, high + _BEYOND if unit.scale else min(high + _BEYOND, source)
@@ -72,7 +75,10 @@ def _group(unit: Cast, fmt: Format) -> Group:
 
 
 def impossible_position(smallest: int, binade: int, position: str) -> str | None:
-    """Why no number of a binade stands so between those of a target, whose smallest has the exponent `smallest`."""
+    """Return why a binade has no number in a rounding position, or None.
+
+    `smallest` is the exponent of the target's smallest number.
+    """
     if binade < smallest and position == "exact":
         return "below the last place there is none"
     if binade < smallest - 1 and position != "below half":
@@ -83,7 +89,7 @@ def impossible_position(smallest: int, binade: int, position: str) -> str | None
 
 
 def _impossible_sign(unit: Cast, source: str, sign: str) -> str | None:
-    """Zero and NaN have no sign where no code of theirs is negative."""
+    """Return why a zero or NaN cannot be negative, or None: formats without such a code have no sign for it."""
     fmt = unit.source
     codes = {"zero": fmt.code_of(Fraction(0), True), "nan": fmt.nan_code(True)}
     code = codes.get(source)
@@ -91,7 +97,7 @@ def _impossible_sign(unit: Cast, source: str, sign: str) -> str | None:
 
 
 def _beyond_results(unit: Cast, fmt: Format) -> set[str]:
-    """What a number or infinity beyond the target becomes under the policies that the unit offers."""
+    """Return the result classes of an overflow or infinity under the unit's overflow policies."""
     sides = [(mode, negative) for mode in unit.roundings for negative in (False, True)]
     toward_zero = {"largest"} if any(mode.moves_toward_zero(negative) for mode, negative in sides) else set()
     infinite = {"infinity" if fmt.has_inf else "nan"}
@@ -100,7 +106,7 @@ def _beyond_results(unit: Cast, fmt: Format) -> set[str]:
 
 
 def _invalid_results(unit: Cast, fmt: Format) -> set[str]:
-    """What infinity becomes where that is invalid: anything but infinity."""
+    """Return the result classes of an infinity that raises `invalid`: every overflow result except infinity."""
     if not unit.source.has_inf:
         return set()
     nan_at_zero = isinstance(fmt, FixedFormat) and fmt.specials is Specials.NEGATIVE_ZERO
@@ -120,7 +126,7 @@ def _impossible_outcome(unit: Cast, fmt: Format, result: str, flags: str) -> str
 
 @dataclass(frozen=True)
 class _Target:
-    """A target with its codes, its grid and the binades that are told apart."""
+    """A target format with its codes, its grid of numbers and its lowest and highest binade."""
 
     name: str
     codes: Codes
@@ -129,7 +135,7 @@ class _Target:
 
 
 def _facts(unit: Cast, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
-    """The facts of each lane of each operation."""
+    """Yield the bins of each lane of each operation."""
     count = len(inputs[unit.lane_names("x")[0]])
     sources = Codes(unit.source)
     lowest_scale = -1 << (SCALE_BITS - 1) if unit.scale else 0
@@ -167,7 +173,7 @@ def _facts(unit: Cast, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
 
 
 def _rounded(target: _Target, magnitude: int, ulp: int) -> dict[str, object]:
-    """The binade of a magnitude, and its case of rounding where that is not far above the target's numbers."""
+    """Return the binade of a magnitude, and its rounding case unless the magnitude lies far above the target's range."""
     low, high = target.binades
     exponent = magnitude.bit_length() - 1 + ulp
     facts: dict[str, object] = {"binade": max(low, min(exponent, high))}

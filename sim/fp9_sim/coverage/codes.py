@@ -1,6 +1,6 @@
-"""Coverage of units that read 8-bit codes: classes of codes, signs, classes of biases, and the outputs.
+"""Coverage models of decoders and upcasts: code classes, signs, bias classes and outputs.
 
-The codes of a format are few: what can occur is what the exact values of all of them give.
+A format has few codes, so the model derives the possible bins from the exact value of every code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KINDS = {Kind.ZERO: "zero", Kind.FINITE: "number", Kind.INF: "infinity", Kind.N
 
 
 def decoder_model(unit: Decoder) -> Model:
-    """A group for each format: codes, and the fields where they carry meaning."""
+    """Return a group for each format: its codes, and the output fields that have a meaning for them."""
     width = significand_bits(unit.formats)
     groups = []
     for fmt in unit.formats:
@@ -34,7 +34,7 @@ def decoder_model(unit: Decoder) -> Model:
 
 
 def upcast_model(unit: Upcast) -> Model:
-    """A group for each format: codes, results and flags."""
+    """Return a group for each format: codes, results and flags."""
     groups = []
     for fmt in unit.formats:
         every = [_code_facts(f, bias, code) | _upcast(unit, f, code) for f, bias, code in _codes(unit, fmt)]
@@ -47,7 +47,7 @@ def _has_bias(unit: Decoder | Upcast, fmt: Format) -> bool:
 
 
 def _codes(unit: Decoder | Upcast, fmt: Format) -> Iterator[tuple[Format, int | None, int]]:
-    """Every code of a format under every bias that its port gives it."""
+    """Yield every code of a format under every bias of its bias port."""
     for bias in HFP8_BIASES if _has_bias(unit, fmt) else (None,):
         variant = fmt if bias is None else with_bias(fmt, bias)
         yield from ((variant, bias, code) for code in range(1 << fmt.bits))
@@ -56,7 +56,7 @@ def _codes(unit: Decoder | Upcast, fmt: Format) -> Iterator[tuple[Format, int | 
 def _group(
     unit: Decoder | Upcast, fmt: Format, every: list[dict[str, Bin]], outputs: tuple[str, ...], outcome: tuple[str, str]
 ) -> Group:
-    """The points whose bins are what all codes give, and the crosses of codes and of outcomes."""
+    """Return the points with the bins that the codes reach, and the crosses of codes and of outcomes."""
     inputs = ("source", "sign", "bias") if _has_bias(unit, fmt) else ("source", "sign")
     points = {point: _in_order({facts[point] for facts in every if point in facts}) for point in (*inputs, *outputs)}
 
@@ -72,7 +72,7 @@ def _group(
 
 
 def _in_order(bins: Iterable[Bin]) -> tuple[Bin, ...]:
-    """Names in the order in which they are listed, numbers in theirs."""
+    """Return bins in order: names as listed, numbers ascending."""
     names = (*CLASSES, *_KINDS.values(), *FLAGS, *SIGNS, *_BIASES)
 
     def place(name: Bin) -> int:
@@ -82,7 +82,7 @@ def _in_order(bins: Iterable[Bin]) -> tuple[Bin, ...]:
 
 
 def _code_facts(fmt: Format, bias: int | None, code: int) -> dict[str, Bin]:
-    """The class of a code, its sign where it has one, and the class of the bias where there is one."""
+    """Return the class of a code, its sign, and the class of the bias where the format has a bias port."""
     facts: dict[str, Bin] = {"source": class_of(code, fmt), "sign": SIGNS[fmt.is_negative(code)]}
     if bias is not None:
         ends = {HFP8_BIASES[0]: "lowest", HFP8_BIASES[-1]: "highest", 0: "none"}
@@ -91,7 +91,7 @@ def _code_facts(fmt: Format, bias: int | None, code: int) -> dict[str, Bin]:
 
 
 def _fields(fmt: Format, code: int, width: int) -> dict[str, Bin]:
-    """What a decoder of `width` significand bits gives for a code, as `Decoder` has it."""
+    """Return the output fields of a decoder with `width` significand bits for a code."""
     kind = fmt.kind_of(code)
     facts: dict[str, Bin] = {"kind": _KINDS[kind]}
     if kind is not Kind.NAN:
@@ -109,7 +109,7 @@ def _upcast(unit: Upcast, fmt: Format, code: int) -> dict[str, Bin]:
 
 
 def _read_codes(unit: Decoder | Upcast, inputs: Columns) -> Iterator[tuple[str, dict[str, Bin]]]:
-    """For each operation the name of its format and the facts of its code."""
+    """Yield for each operation the name of the format and the bins of the code."""
     codes = inputs["code"].tolist()
     formats = inputs["code_format"].tolist() if len(unit.formats) > 1 else [0] * len(codes)
     biases = signed(inputs["code_bias"], BIAS_BITS).tolist() if "code_bias" in inputs else [0] * len(codes)

@@ -1,4 +1,4 @@
-"""The factors of operations: their codes in the formats that the ports choose, and the exact sum of their products."""
+"""Operands of dot products: codes in the selected formats, and the exact sum of the products."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from fp9_sim.coverage.values import Code, Codes, lowest_place
 
 
 class Scaled(NamedTuple):
-    """What the scales of a block are, their product, in units of their last place squared, None for NaN, and the sum of
-    their exponents."""
+    """The scales of a block: their classes, their product and the sum of their exponents.
+
+    `factor` counts units of the squared ulp of the scale format. It is None for NaN.
+    """
 
     sizes: tuple[str, ...]
     factor: int | None
@@ -25,13 +27,16 @@ class Scaled(NamedTuple):
 
 
 Aligned = tuple[int, bool]
-"""Exponent with which a term that is not zero is aligned, and whether it is negative."""
+"""Exponent at which the window aligns a nonzero term, and whether the term is negative."""
 
 
 class Operation(NamedTuple):
-    """The factors of one operation, lane by lane, and the sum of their products, scaled; None where a product is no
-    number. `terms` are the products that a window aligns, or the groups of them, None where these are zeros; `sizes`
-    says of each block what its scales are, where there are such."""
+    """The operands of one operation, lane by lane, and the scaled sum of their products.
+
+    `summed` is None if a product is infinite or NaN. `terms` holds the products, or groups of products, that a
+    window aligns;
+    a zero term is None. `sizes` holds the classes of the scales of each block.
+    """
 
     format_a: str
     format_b: str
@@ -45,7 +50,7 @@ _UNSCALED = Scaled((), 1, 0)
 
 
 def sizes_of(fmt: Format) -> tuple[str, ...]:
-    """What scales of a format can be."""
+    """Return the classes of the scales of a format."""
     return (*(("zero",) if fmt.has_zero else ()), "below 1", "1", "above 1", "nan")
 
 
@@ -56,7 +61,7 @@ def _size(scale: Code, one: int) -> str:
 
 
 def _scales(sum_: Sum, inputs: Columns) -> Iterator[tuple[Scaled, ...]]:
-    """The scales of all operations, block by block, without end where there are none."""
+    """Yield the scales of each operation, block by block. Without scales, yield the factor 1 without end."""
     if sum_.scale is None:
         return itertools.repeat((_UNSCALED,))
     codes = Codes(sum_.scale)
@@ -70,7 +75,9 @@ def _scaled(x: Code, y: Code, one: int) -> Scaled:
 
 
 def operations(sum_: Sum, inputs: Columns, lanes: Sequence[tuple[str, str]]) -> Iterator[Operation]:
-    """The factors of all operations; `lanes` names the ports of a and b. Sums count the last place of the products."""
+    """Yield the operands of all operations. `lanes` names the ports of a and b. Sums count ulps of the smallest
+    product.
+    """
     bias_port = any(f"{operand}_bias" in inputs for operand in "ab")
     place_a = min(lowest_place(fmt) for fmt in with_every_bias(sum_.a, bias_port))
     place_b = min(lowest_place(fmt) for fmt in with_every_bias(sum_.b, bias_port))
@@ -96,7 +103,9 @@ def operations(sum_: Sum, inputs: Columns, lanes: Sequence[tuple[str, str]]) -> 
 def _terms(
     engine: Engine, codes: list[tuple[Code, Code]], products: list[int], scales: list[Scaled]
 ) -> list[Aligned | None]:
-    """What a window aligns: each product with its exponent, or each group of them with that of its scales alone."""
+    """Return what a window aligns: each product with its exponent, or each group of products with the exponent of its
+    scales.
+    """
     if engine.window is None:
         return []
     if engine.group is None:
@@ -110,7 +119,7 @@ def _terms(
 
 
 def _product(engine: Engine, a: Format, x: Code, b: Format, y: Code) -> int | None:
-    """The exact product; None for an infinity or NaN."""
+    """Return the exact product, or None for an infinity or NaN."""
     if x.is_number and y.is_number:
         return x.units * y.units
     (term,) = dot_oracle.product_terms(engine, [x.code], [y.code], a, b)
@@ -118,7 +127,9 @@ def _product(engine: Engine, a: Format, x: Code, b: Format, y: Code) -> int | No
 
 
 def _formats(inputs: Columns, operand: str, formats: Sequence[Format], place: int) -> list[tuple[str, Codes]]:
-    """For each operation the name of an operand's format, and its codes with the extra bias in units of 2^`place`."""
+    """Return for each operation the name of an operand's format and its codes in units of 2^`place`, with the bias
+    applied.
+    """
     count = len(next(iter(inputs.values())))
     chosen = inputs[f"{operand}_format"].tolist() if f"{operand}_format" in inputs else [0] * count
     name = f"{operand}_bias"

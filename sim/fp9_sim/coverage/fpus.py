@@ -1,4 +1,4 @@
-"""Coverage of the floating-point unit: its operations, and for each of them what a unit that does it alone meets."""
+"""Coverage model of the FPU: its operations, each with the model of a unit that performs this operation alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fp9_sim.coverage.sums import Known, SumCoverage, dot_model, flag_column
 
 
 def fpu_model(unit: Fpu) -> Model:
-    """A group of the operations with their formats, and the groups of each operation under its name."""
+    """Return a group of operations and formats, and the groups of each operation under the operation's name."""
     parts = {op: _part(unit, op) for op in unit.operations}
     names = tuple(op.name.lower() for op in unit.operations)
     groups = [Group("", {"operation": names})]
@@ -40,7 +40,7 @@ def fpu_model(unit: Fpu) -> Model:
 
 
 def _part(unit: Fpu, op: FpuOp) -> Model:
-    """The model of an operation."""
+    """Return the coverage model of one operation."""
     wide = unit.engine.result
     match op:
         case FpuOp.FMMA:
@@ -55,7 +55,7 @@ def _part(unit: Fpu, op: FpuOp) -> Model:
 
 
 def _wide_model(unit: Fpu) -> Model:
-    """The sum of one product of operands in the result's own format."""
+    """Return the model of a fused multiply-add whose operands have the result's format."""
     wide = (unit.engine.result,)
     engine = replace(unit.engine, name="fma", products=1, window=None)
     covered = SumCoverage(Sum(engine, wide, wide, product_range(wide, wide), 1), unit.flags)
@@ -73,7 +73,7 @@ def _wide_model(unit: Fpu) -> Model:
 
 
 def _ports(unit: Fpu, op: FpuOp, inputs: Columns) -> Columns:
-    """The ports of the unit that does an operation alone, as `FpuOp` has them."""
+    """Return the inputs of an operation under the port names of the unit that performs it alone (see `FpuOp`)."""
     select = inputs.get("a_format")
     match op:
         case FpuOp.FMMA:

@@ -1,4 +1,4 @@
-"""Coverage of zero-operand gating: which factors are zero, under which operation, and what was gated before."""
+"""Cover points of zero-operand gating: which operands are zero, by operation and by the previous operation's gating."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ _GATED = ("none", "a", "b", "both")
 
 
 class Gating:
-    """Points of a unit that gates zero operands, in its first lane; none for one that does not.
+    """Cover points of the first lane of a unit with zero-operand gating; empty for other units.
 
-    A product is gated where it is a plain zero, and the factors held in its place are those of the last one that was
-    not; zero times infinity or NaN is not gated.
+    A product of a zero and a finite number is gated: the registers hold the operands of the last product that was
+    not gated.
+    Zero times infinity or NaN is not gated.
     """
 
     def __init__(self, unit: Dot, more: tuple[str, ...] = ()) -> None:
@@ -22,20 +23,20 @@ class Gating:
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
-        """Bins of every point."""
+        """Return the bins of every point."""
         gated = (*_GATED, "zero times special")
         return {"gated": gated, "gated_before": gated} if self._gates else {}
 
     @property
     def crosses(self) -> tuple[Cross, ...]:
-        """What is gated, behind what, and with some `more`."""
+        """Return the crosses of gating with the previous operation's gating and with the points `more`."""
         if not self._gates:
             return ()
         crosses = [Cross("gating_sequence", ("gated_before", "gated"))]
         return (*crosses, *(Cross(f"gating_{point}", (point, "gated")) for point in self._more))
 
     def facts(self, operation: Operation) -> dict[str, Bin]:
-        """What is gated of an operation, and was of the one before."""
+        """Return the gating of an operation and of its predecessor."""
         if not self._gates:
             return {}
         x, y = operation.lanes[0]

@@ -1,4 +1,4 @@
-"""Two terms that meet in a sum: exponent difference, effective operation, cancellation, and the rounding of the sum."""
+"""Cover points of an addition of two terms: exponent difference, effective operation, cancellation and rounding."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from fp9_sim.coverage.values import Grid
 
 
 class Meeting:
-    """Terms in units of 2^`ulp` whose sum is rounded to a format; cancellations up to `longest` are told apart."""
+    """Two terms in units of 2^`ulp` whose sum is rounded to a format.
+
+    Each cancellation of up to `longest` bits has a bin of its own.
+    """
 
     def __init__(self, fmt: FixedFormat, ulp: int, longest: int) -> None:
         self._far = fmt.fraction_bits + 3
@@ -18,7 +21,7 @@ class Meeting:
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
-        """Bins of every point; `difference` is the exponent of the second term less that of the first."""
+        """Return the bins of every point. `difference` is the second term's exponent minus the first term's."""
         return {
             "effective": ("same signs", "opposed signs"),
             "difference": tuple(range(-self._far, self._far + 2)),
@@ -29,7 +32,7 @@ class Meeting:
         }
 
     def crosses(self, more: tuple[str, ...] = ()) -> tuple[Cross, ...]:
-        """Crosses of the points, alignment and rounding with some `more`."""
+        """Return the crosses. Alignment and rounding are also crossed with the points `more`."""
         return (
             Cross("alignment", (*more, "difference", "effective")),
             Cross("cancellation", ("effective", "cancelled"), _impossible_cancellation),
@@ -37,7 +40,7 @@ class Meeting:
         )
 
     def facts(self, first: int, second: int) -> dict[str, Bin]:
-        """What two terms are at the points; a sum far beyond the largest number has no case of rounding."""
+        """Return the bins of two terms. A sum far above the largest number has no rounding case."""
         facts: dict[str, Bin] = {}
         total = first + second
         if total:

@@ -1,4 +1,4 @@
-"""What a coverage model is: groups of points with bins, crosses of points, and the crosses' bins that cannot occur."""
+"""Coverage models: groups of points with bins, crosses of points, and the impossible bins of each cross."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ T = TypeVar("T", int, Fraction)
 
 Bin = Hashable
 Facts = tuple[str, dict[str, Bin]]
-"""What an operation is at the points of a group; a point that does not concern it is left out."""
+"""Name of a group, and the bin of an operation at each of its points. Points that do not apply are left out."""
 
 
 @dataclass(frozen=True)
 class Cross:
-    """The combinations of some points; `impossible` gives the reason why one cannot occur, or None."""
+    """All combinations of some points. `impossible` returns why a combination cannot occur, or None."""
 
     name: str
     points: tuple[str, ...]
@@ -28,25 +28,31 @@ class Cross:
 
 @dataclass(frozen=True)
 class Group:
-    """Points, their bins by name, and crosses of them. In its name dots separate groups; the unit's own has none."""
+    """Named points with their bins, and crosses of these points. Dots in the name separate nested groups.
+
+    The unit's own group has an empty name.
+    """
 
     name: str
     points: Mapping[str, tuple[Bin, ...]]
     crosses: tuple[Cross, ...] = ()
 
     def within(self, name: str) -> Group:
-        """The group as one of another."""
+        """Return the group nested in the group `name`."""
         return replace(self, name=joined(name, self.name))
 
 
 def joined(*names: str) -> str:
-    """A name within others; the empty ones are left out."""
+    """Join group names with dots. Empty names are left out."""
     return ".".join(name for name in names if name)
 
 
 @dataclass(frozen=True)
 class Model:
-    """The groups of a unit. `facts` reads operations, as a sequence from reset, and the outputs that a circuit gave."""
+    """The groups of a unit, and a function that reads operations and yields their bins.
+
+    `facts` takes the inputs as a sequence that starts after reset, and the outputs of the circuit.
+    """
 
     groups: tuple[Group, ...]
     facts: Callable[[Columns, Columns], Iterator[Facts]] = field(compare=False)
@@ -55,26 +61,26 @@ class Model:
 CLASSES = ("zero", "subnormal", "smallest normal", "normal", "largest", "infinity", "nan")
 
 POSITIONS = ("exact", "below half", "half", "above half")
-"""Where the exact value stands between its neighbours on the result's grid: what guard and sticky bit say."""
+"""Position of the exact value between two neighbouring results, which the guard and sticky bits encode."""
 
 FLAGS = ("none", "inexact", "underflow", "overflow", "invalid")
-"""The flags together, by the most telling one; underflow and overflow are inexact, too."""
+"""Combinations of flags, each named by its most significant flag. Underflow and overflow imply inexact."""
 
 SIGNS = ("+", "-")
 LAST_PLACES = ("even", "odd")
 FAR = 1 << 12
-"""Below its negative there is no exponent of a format."""
+"""Bound of exponents: no format has an exponent below -FAR."""
 
 
 def class_of(code: int, fmt: Format) -> str:
-    """The class of a code."""
+    """Return the class of a code: zero, subnormal, smallest normal, normal, largest, infinity or NaN."""
     kind = fmt.kind_of(code)
     magnitude = abs(fmt.value_of(code)) if kind is Kind.FINITE else Fraction(0)
     return class_name(kind, magnitude, Fraction(fmt.smallest_normal), fmt.max_magnitude)
 
 
 def class_name(kind: Kind, magnitude: T, smallest_normal: T, largest: T) -> str:
-    """The class of a number or special, its magnitude and the ends of the normal numbers in the same unit."""
+    """Return the class of a number or special value. The magnitude and both limits have the same unit."""
     if kind is not Kind.FINITE:
         return {Kind.ZERO: "zero", Kind.INF: "infinity", Kind.NAN: "nan"}[kind]
     if magnitude == largest:
@@ -85,13 +91,13 @@ def class_name(kind: Kind, magnitude: T, smallest_normal: T, largest: T) -> str:
 
 
 def classes_of(*formats: Format) -> tuple[str, ...]:
-    """The classes that some formats have."""
+    """Return the classes that occur in some formats."""
     have = {class_of(code, fmt) for fmt in formats for code in _boundary_codes(fmt)}
     return tuple(name for name in CLASSES if name in have)
 
 
 def _boundary_codes(fmt: Format) -> Iterator[int]:
-    """Codes of every class of a format."""
+    """Yield codes that cover every class of a format."""
     if fmt.bits <= 8:
         yield from range(1 << fmt.bits)
         return
@@ -101,7 +107,7 @@ def _boundary_codes(fmt: Format) -> Iterator[int]:
 
 
 def flags_of(flags: int) -> str:
-    """The name of a combination of flags."""
+    """Return the most significant flag of a combination: invalid, overflow, underflow, inexact or none."""
     for bit, name in ((16, "invalid"), (4, "overflow"), (2, "underflow"), (1, "inexact")):
         if flags & bit:
             return name
@@ -109,7 +115,7 @@ def flags_of(flags: int) -> str:
 
 
 def impossible_rounding(fmt: Format, roundings: Collection[Rounding], result: str, flags: str) -> str | None:
-    """Why no rounding of one exact number to a format gives a class of result with some flags; None where one does."""
+    """Return why rounding one exact number cannot give a result class with some flags, or None if it can."""
     reasons = {
         "only results below the normal numbers, or rounded up to them, underflow": flags == "underflow"
         and result not in ("zero", "subnormal", "smallest normal"),

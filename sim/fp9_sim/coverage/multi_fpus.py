@@ -1,4 +1,6 @@
-"""Coverage of multi-format FPUs: operations, selects, flags, and classes of operands and results in every format."""
+"""Coverage model of multi-format FPUs: operations, select ports, flags, and operand and result classes in every
+format.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ _ROUNDED = (*PRODUCTS, MultiFpuOp.ADD, MultiFpuOp.SUB, MultiFpuOp.CONVERT)
 
 
 def multi_fpu_model(unit: MultiFpu) -> Model:
-    """A group of the choices, one for each operand and format, and one for each format of rounded results."""
+    """Return a group of select ports, a group for each operand and format, and a group for each result format."""
     groups = [Group("", {"operation": tuple(op.value for op in unit.operations), **_choices(unit)})]
     for name in unit.operands:
         groups += [
@@ -33,7 +35,7 @@ def _rounds(unit: MultiFpu) -> bool:
 
 
 def _choices(unit: MultiFpu) -> dict[str, tuple[Bin, ...]]:
-    """The points of select ports, and of flags where the unit adds and multiplies."""
+    """Return the points of select ports, and of flags where the unit adds and multiplies."""
     points: dict[str, tuple[Bin, ...]] = {
         port.name: port.choices for port in unit.inputs if port.choices and port.name != "op"
     }
@@ -45,7 +47,7 @@ def _choices(unit: MultiFpu) -> dict[str, tuple[Bin, ...]]:
 
 
 def _results(unit: MultiFpu, fmt: Format) -> tuple[str, ...]:
-    """Classes of rounded results; a saturated 8-bit one is never infinite."""
+    """Return the classes of rounded results. A saturating 8-bit format has no infinite result."""
     policies = {unit.policy(fmt, unit.roundings[0], overflow).overflow for overflow in unit.overflow}
     return tuple(n for n in classes_of(fmt) if n != "infinity" or policies != {Overflow.SATURATE})
 
@@ -79,7 +81,7 @@ def _points(unit: MultiFpu) -> frozenset[str]:
 def _operands(
     unit: MultiFpu, op: MultiFpuOp, picked: dict[str, Bin], codes: dict[str, int], result: int
 ) -> Iterator[Facts]:
-    """Classes of what an operation reads and of what it rounds."""
+    """Yield the classes of the operands that an operation reads, and of its rounded result."""
     formats = {fmt.name: fmt for fmt in unit.formats}
     reads = {"a": True, "b": op in PRODUCTS, "c": op not in SINGLES}
     chosen = {name: formats[str(picked.get(unit.format_port(name), unit.formats[0].name))] for name in "abc"}

@@ -1,4 +1,4 @@
-"""Coverage of quantisers: of each block what amax and its scale are, of each element its case of rounding."""
+"""Coverage model of quantisers: amax and scale of each block, rounding case of each element."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from fp9_sim.coverage.values import Codes, Grid, lowest_place
 _AMAX = ("zero", "subnormal", "normal", "special")
 _SCALES = ("smallest", "above", "nan")
 _SIDES = ("below", "equal", "above")
-"""Where amax over the divisor stands beside the scale."""
+"""Order of amax divided by the divisor, compared with the scale."""
 
 _TENSORS = ("usable", "unusable")
-"""Whether the array's scale is a positive normal number."""
+"""Whether the tensor scale is a positive normal number."""
 
 _FINEST = -40
-"""Exponent of the places to which a quotient by a scale that is no power of two is known; the last says of the rest."""
+"""Exponent of the last bit of a quotient by a scale that is no power of two. This bit is sticky."""
 
 _FINITE = ("zero", "subnormal", "smallest normal", "normal", "largest")
 _BEYOND = 2
-"""Binades that are told apart below the smallest element."""
+"""Number of binades with a bin of their own below the smallest element."""
 
 
 def quantiser_model(unit: Quantiser) -> Model:
-    """A group for blocks and one for their elements."""
+    """Return a group for blocks and a group for elements."""
     return Model((_blocks(unit), _elements(unit)), lambda inputs, outputs: _facts(unit, inputs, outputs))
 
 
@@ -84,7 +84,10 @@ def _elements(unit: Quantiser) -> Group:
 
 
 def _too_few_bits(unit: Quantiser, binade: int, position: str) -> str | None:
-    """Why a number has no bits below half of the last place, as bfloat16 has beside MXINT8's largest elements."""
+    """Return why the source cannot have a number in a rounding position, or None.
+
+    BF16 numbers, for example, have no bits below half an ulp of MXINT8's largest elements.
+    """
     below = unit.source.precision - 1 - (binade - unit.block.element.quantum(binade))
     if (below < 2 and position in ("below half", "above half")) or (below < 1 and position == "half"):
         return "the source has no bits there"
@@ -92,7 +95,7 @@ def _too_few_bits(unit: Quantiser, binade: int, position: str) -> str | None:
 
 
 def _facts(unit: Quantiser, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
-    """The facts of each block, and of each number of those that are finite."""
+    """Yield the bins of each block and of each finite number."""
     source, element = Codes(unit.source), Codes(unit.block.element)
     over = _Over(unit)
     grid, (low, high) = Grid(unit.block.element, over.ulp), _binades(unit.block.element)
@@ -120,9 +123,10 @@ def _facts(unit: Quantiser, inputs: Columns, outputs: Columns) -> Iterator[Facts
 
 
 class _Over:
-    """Magnitudes over the scale of their block and of the array, in units of 2^`ulp`.
+    """Magnitudes divided by the block scale and the tensor scale, in units of 2^`ulp`.
 
-    By powers of two they are exact; by others the lowest unit stands for all that lies below it, too.
+    Division by a power of two is exact. For other scales the lowest unit is a sticky bit for the rest of the
+    quotient.
     """
 
     def __init__(self, unit: Quantiser) -> None:
@@ -131,7 +135,9 @@ class _Over:
         self.ulp = exact if unit.block.powers_of_two else _FINEST
 
     def __call__(self, units: int, scale: int, tensor: int) -> int:
-        """Of a magnitude in the source's smallest numbers; of the scales their codes."""
+        """Divide a magnitude, in ulps of the source's smallest numbers, by the scales with the codes `scale` and
+        `tensor`.
+        """
         if self._unit.block.powers_of_two:
             return units << -2 * self._unit.block.scale.min_normal_exponent - scale
         by = self._unit.block.scale.value_of(scale) * TENSOR_SCALE.value_of(tensor)
@@ -142,7 +148,9 @@ class _Over:
 def _block_facts(
     unit: Quantiser, rule: ScaleRule, numbers: list[tuple[bool, int]], scale: int, tensor: int
 ) -> dict[str, object]:
-    """What a block is by its magnitudes, in the source's smallest numbers, and the codes of both scales."""
+    """Return the bins of a block from its magnitudes, in ulps of the source's smallest numbers, and from both scale
+    codes.
+    """
     top = unit.block.scale.max_code
     facts: dict[str, object] = {"rule": rule.name, "scale": "nan" if scale > top else "above" if scale else "smallest"}
     usable = 0 < tensor >> TENSOR_SCALE.fraction_bits <= TENSOR_SCALE.max_code >> TENSOR_SCALE.fraction_bits

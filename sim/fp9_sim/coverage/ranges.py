@@ -1,4 +1,4 @@
-"""Which classes of a format sums of products reach that start from zero."""
+"""Number classes that a sum of products can reach when it starts from zero."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from fp9_sim.coverage.model import classes_of
 
 
 def reached_classes(fmt: Format, sums: ProductRange, operands: Iterable[Format]) -> tuple[str, ...]:
-    """Classes of multiples of 2^`ulp` up to `largest`, rounded to a format, where operands have infinities and NaN."""
+    """Return the classes of `fmt` that multiples of 2^`sums.ulp` up to `sums.largest` reach after rounding.
+
+    Infinities and NaN count where an operand format has them or the sum overflows.
+    """
     operands = tuple(operands)
     overflows = sums.largest > fmt.max_magnitude
     infinite = overflows or any(operand.has_inf for operand in operands)

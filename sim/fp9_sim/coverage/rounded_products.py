@@ -1,6 +1,6 @@
-"""Coverage of products: classes of both operands, signs, where the product lies between two results, and the outcome.
+"""Coverage model of multipliers: operand classes, signs, position between two results, and outcome.
 
-A pair of formats has at most 65,536 products: the bins are what these give.
+A pair of formats has at most 65,536 products, so the model derives the possible bins from all of them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ORDER = (*CLASSES, *FLAGS, *SIGNS, *LAST_PLACES, *POSITIONS)
 
 
 def mul_model(unit: Mul) -> Model:
-    """A group for each pair of formats."""
+    """Return a group for each pair of formats."""
     groups = tuple(_group(unit, pair) for pair in itertools.product(range(len(unit.a)), range(len(unit.b))))
     return Model(groups, lambda inputs, outputs: _facts(unit, inputs, outputs))
 
@@ -50,7 +50,7 @@ def _name(unit: Mul, pair: Sequence[int]) -> str:
 
 
 def _group(unit: Mul, pair: tuple[int, int]) -> Group:
-    """The points of a pair of formats; a combination is impossible that no two codes give."""
+    """Return the points of a pair of formats. A combination is impossible if no pair of codes gives it."""
     a, b = (grid.reshape(-1) for grid in np.meshgrid(*(np.arange(1 << f.bits) for f in _formats(unit, pair))))
     inputs = {"a": a, "b": b, "a_format": np.full(a.size, pair[0]), "b_format": np.full(a.size, pair[1])}
     every = [facts for _, facts in _facts(unit, inputs, evaluate(unit, inputs))]
@@ -74,7 +74,7 @@ def _formats(unit: Mul, pair: tuple[int, int]) -> tuple[Format, Format]:
 
 
 def _facts(unit: Mul, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
-    """What each operation is at the points of its pair of formats; zeros and specials have no position and no sign."""
+    """Yield the bins of each operation. Zeros and specials have no position and no sign."""
     count = len(inputs["a"])
     sides = ("a", unit.a), ("b", unit.b)
     selects = [np.broadcast_to(chosen(inputs, f"{side}_format", len(formats)), count) for side, formats in sides]
@@ -93,7 +93,7 @@ def _facts(unit: Mul, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
 def _read(
     codes: NDArray[Any], formats: tuple[Format, ...], selects: NDArray[Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The number and the class of each code."""
+    """Return the number and the class of each code."""
     tables = code_tables(formats)
     codes = codes & (tables.shape[1] - 1)
     classes = [
@@ -104,8 +104,10 @@ def _read(
 
 
 def _positions(unit: Mul, products: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
-    """Sign, position between two numbers of the result whose exponents have no upper end, and last place of the lower
-    one; -1 each for zeros and specials."""
+    """Yield sign, position between two neighbouring results, and last bit of the lower result.
+
+    The exponent is unbounded above. Zeros and specials give -1 for all three.
+    """
     fmt = unit.result
     counted = np.isfinite(products) & (products != 0)
     magnitudes = np.where(counted, np.abs(products), 1.0)

@@ -1,8 +1,10 @@
-"""Functional coverage of a unit's operations, by cocotb-coverage: what a suite meets, and what it leaves out.
+"""Measurement of a unit's functional coverage with cocotb-coverage: bins that a suite hits, and holes.
 
-Points and crosses follow from the unit spec (IBM FPgen's coverage models); what an operation is at each point follows
-from exact values, from the state that the golden model gives the circuit, and from the outputs that the circuit gave.
-Bins that cannot occur are left out of a cross, each for a reason. An operation that meets no new bin is not sampled.
+Points and crosses follow from the unit's specification (as in IBM FPgen's coverage models). The bins of an
+operation
+follow from exact values, from the golden model's state and from the circuit's outputs. A cross leaves out its
+impossible
+bins, each with a reason. An operation that hits no new bin is not sampled.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from fp9_sim.coverage.sums import dot_model
 
 @dataclass(frozen=True)
 class Covered:
-    """A point or cross: its bins, how many were met, those that were not, and why others were left out."""
+    """A point or cross: number of bins, bins hit, holes, and the reasons for its impossible bins."""
 
     name: str
     bins: int
@@ -43,7 +45,7 @@ class Covered:
 
 @dataclass(frozen=True)
 class FunctionalCoverage:
-    """Every point and cross of a unit after some operations."""
+    """Coverage of every point and cross of a unit after some operations."""
 
     unit: str
     operations: int
@@ -51,26 +53,26 @@ class FunctionalCoverage:
 
     @property
     def bins(self) -> int:
-        """The bins of all points and crosses."""
+        """Return the number of bins of all points and crosses."""
         return sum(item.bins for item in self.items)
 
     @property
     def met(self) -> int:
-        """Those of them that were met."""
+        """Return the number of bins that were hit."""
         return sum(item.met for item in self.items)
 
     @property
     def holes(self) -> tuple[str, ...]:
-        """Every bin that was not met, with the name of its point or cross."""
+        """Return every bin that was not hit, with the name of its point or cross."""
         return tuple(f"{item.name}: {hole}" for item in self.items for hole in item.holes)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
+        """Return the record as plain values for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> FunctionalCoverage:
-        """What `to_dict` wrote."""
+        """Read a record that `to_dict` wrote."""
         items = tuple(Covered(**{**item, "holes": tuple(item["holes"])}) for item in record["items"])
         return cls(record["unit"], record["operations"], items)
 
@@ -89,7 +91,7 @@ model_of: Hook[[], Model] = Hook(
         MultiFpu: multi_fpu_model,
     },
 )
-"""The coverage model of a unit. Raises ValueError for a kind that has none."""
+"""Coverage model of a unit, by kind. Raises ValueError for a kind without a model."""
 
 
 def measure(
@@ -98,7 +100,10 @@ def measure(
     outputs: Mapping[str, NDArray[Any]],
     xml: Path | str | None = None,
 ) -> FunctionalCoverage:
-    """Coverage of operations with the outputs that a circuit gave; `xml` is a file for the library's own report."""
+    """Measure the coverage of operations and of the outputs that a circuit gave.
+
+    `xml` is a file for the report of cocotb-coverage.
+    """
     model = model_of(unit)
     coverage_db.clear()
     excluded = _all_excluded(model)
@@ -116,9 +121,9 @@ def measure(
 
 
 def cover_points_digest(unit: Unit) -> str:
-    """SHA-256 of every bin of a unit's coverage model, and of those that are left out: what a suite is asked to meet.
+    """Return the SHA-256 of all bins of a unit's coverage model, including its impossible bins.
 
-    How operations are read, `Model.facts`, is no part of it. Raises as `model_of`.
+    The digest does not depend on `Model.facts`, which reads operations. Raises as `model_of`.
     """
     model = model_of(unit)
     points = [(group.name, sorted(group.points.items())) for group in model.groups]
@@ -126,18 +131,18 @@ def cover_points_digest(unit: Unit) -> str:
 
 
 def _all_excluded(model: Model) -> dict[str, dict[str, dict[tuple[Bin, ...], str]]]:
-    """The impossible bins of all crosses, with their reasons, by group."""
+    """Return the impossible bins of all crosses with their reasons, by group."""
     return {group.name: {cross.name: _excluded(group, cross) for cross in group.crosses} for group in model.groups}
 
 
 def _excluded(group: Group, cross: Cross) -> dict[tuple[Bin, ...], str]:
-    """The impossible bins of a cross, with their reasons."""
+    """Return the impossible bins of a cross with their reasons."""
     every = itertools.product(*(group.points[name] for name in cross.points))
     return {combined: reason for combined in every if (reason := cross.impossible(*combined))}
 
 
 class _Sampler:
-    """Samples what is new at the points and crosses of a group."""
+    """Sampler of one group that ignores operations without a new bin."""
 
     def __init__(self, unit: str, group: Group, excluded: Mapping[str, Mapping[tuple[Bin, ...], str]]) -> None:
         self._met: list[tuple[tuple[str, ...], set[tuple[Bin | None, ...]]]] = [
@@ -147,7 +152,7 @@ class _Sampler:
         self._sample = _sampler(unit, group, excluded)
 
     def take(self, facts: dict[str, Bin]) -> None:
-        """Sample an operation, where it is new."""
+        """Sample an operation if it hits a new bin."""
         new = False
         for points, met in self._met:
             combined = tuple([facts.get(point) for point in points])
@@ -161,10 +166,10 @@ class _Sampler:
 def _sampler(
     unit: str, group: Group, excluded: Mapping[str, Mapping[tuple[Bin, ...], str]]
 ) -> Callable[[dict[str, Bin]], None]:
-    """A function that samples every point of a group, then every cross."""
+    """Return a function that samples every point of a group, then every cross."""
 
     def sample(facts: dict[str, Bin]) -> None:
-        """The library reads the argument."""
+        """Do nothing; the decorators of cocotb-coverage read the argument."""
 
     def full(name: str) -> str:
         return joined(unit, group.name, name)

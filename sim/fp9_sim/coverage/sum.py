@@ -1,4 +1,4 @@
-"""The sum of products that a unit's step is: its formats and engine, and what they make possible."""
+"""The dot product that one step of a unit computes: formats, engine, and the results that these make possible."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from fp9_sim.coverage.values import lowest_place
 
 @dataclass(frozen=True)
 class Sum:
-    """Products of operands of some formats and an addend, summed by a step of an engine; `depth` products at most.
+    """Products of two operands and an addend, added by one step of an engine; `depth` is the largest number of
+    products.
 
-    `within` is the step of a chunk, where a whole chunk is what meets the addend: its flags are raised, too. `scale` is
-    the format of the scales that `products` are multiplied with, and `scales` their ports, two for each block.
+    `within` is the step inside a chunk, where a finished chunk is added to the addend; its flags are raised, too.
+    `scale` is
+    the format of the scales that multiply the products. `scales` holds their port names, two for each block.
     """
 
     engine: Engine
@@ -30,26 +32,30 @@ class Sum:
 
     @property
     def result(self) -> FixedFormat:
-        """The format that the sum is rounded to."""
+        """Return the format of the rounded sum."""
         assert isinstance(self.engine.output, FixedFormat)
         return self.engine.output
 
     @property
     def results(self) -> tuple[str, ...]:
-        """The classes that the sum can be, rounded."""
+        """Return the classes that the rounded sum can reach."""
         classes = classes_of(self.result)
         return tuple(name for name in classes if name != "subnormal") if self.engine.flush_result else classes
 
     @property
     def longest(self) -> int:
-        """The longest cancellation that is told apart: a product just above a power of two and the addend below it, or
-        a product that differs from the addend by its own last place."""
+        """Return the longest cancellation with a bin of its own, in bits.
+
+        It occurs for a product just above a power of two with the addend just below, or for a product that differs
+        from the
+        addend by its own last bit.
+        """
         factors = [max(fmt.precision for fmt in formats) for formats in (self.a, self.b)]
         return max(self.engine.addend_format.precision, sum(factors) - 1)
 
     @property
     def lowest_cut(self) -> int | None:
-        """The lowest place at which a window cuts terms; None where none does."""
+        """Return the lowest exponent below which a window truncates terms, or None for an engine without a window."""
         if self.engine.window is None:
             return None
         lowest = self.products.ulp
@@ -60,8 +66,12 @@ class Sum:
 
     @property
     def exact_when_small(self) -> bool:
-        """Whether the smallest results come from nothing but themselves: no term has a bit below their last place, and
-        no window cuts one off. Without subnormal numbers the smallest is odd, which no sum is that was cut."""
+        """Return whether the smallest results are always exact.
+
+        They are exact if no term has a bit below the result's smallest ulp and no window truncates one. Without
+        subnormals,
+        the smallest number is odd, and no truncated sum is odd.
+        """
         if self.products.ulp < lowest_place(self.result):
             return False
         if self.lowest_cut is None or not self.result.subnormals:
@@ -70,9 +80,14 @@ class Sum:
         return with_products and self.lowest_cut <= lowest_place(self.engine.addend_format)
 
     def raises(self, flags: str) -> bool:
-        """Whether an operation can raise a flag: infinities are invalid where an operand can be one, sums of small
-        parts underflow, and sums overflow where products reach the last place of the largest result, or rounding or
-        truncation leads away from zero. Rounding to odd ends at the largest result, whose last bit is 1."""
+        """Return whether an operation can raise a flag.
+
+        `invalid` needs an operand format with infinity, `underflow` a term below the result's smallest ulp.
+        `overflow` needs
+        products that reach the ulp of the largest result, or a rounding or truncation away from zero. Rounding to
+        odd
+        stays at the largest result, whose last bit is 1.
+        """
         if self.within is not None and self.within.raises(flags):
             return True
         if flags == "invalid":
@@ -88,7 +103,9 @@ class Sum:
         return flags != "underflow" or not (self.result.subnormals and self.exact_when_small)
 
     def impossible_outcome(self, outcome: str, flags: str) -> str | None:
-        """Why a class of results cannot come with some flags; what a chunk's steps raise comes with any number."""
+        """Return why a result class cannot occur with some flags, or None. Flags of steps in a chunk can occur with
+        any number.
+        """
         lasting = {
             "no operation of the unit raises it": not self.raises(flags),
             "only NaN is invalid": flags == "invalid" and outcome != "nan",
@@ -112,14 +129,14 @@ class Sum:
         return own or (None if cut_to_zero else impossible_rounding(self.result, roundings, outcome, flags))
 
     def _overflown(self) -> tuple[str, ...]:
-        """What a result can be where something overflowed: within a chunk, NaN as well as what it joins."""
+        """Return the result classes after an overflow. With chunks, an infinite chunk can also lead to NaN."""
         if self.within is not None:
             return "infinity", "nan"
         return ("infinity",) if self.result.has_inf else ("nan",)
 
 
 def sum_of(unit: Dot) -> Sum:
-    """The sum that a unit's operation is."""
+    """Return the dot product that a unit's operation computes."""
     products = product_range(unit.a, unit.b, unit.bias_port)
     if unit.scale is not None:
         place, largest = 2 * lowest_place(unit.scale), unit.scale.max_magnitude**2

@@ -1,4 +1,4 @@
-"""Coverage of sums of products: classes of all operands, exponent differences, cancellations, rounding, results."""
+"""Coverage model of dot products: operand classes, exponent differences, cancellation, rounding and results."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from fp9_sim.coverage.window import Window
 _SCALES = ("scale_a", "scale_b")
 
 Known = tuple[object, ...]
-"""What identifies facts that were given before."""
+"""Key of bins that were already sampled."""
 
 
 class SumCoverage:
-    """Points of a sum and what operations are at them; `sources` names where an addend can come from, if not only from
-    one place."""
+    """Cover points of a dot product, and the bins of its operations.
+
+    `sources` names the possible sources of the addend if there are several.
+    """
 
     def __init__(self, sum_: Sum, flags: bool = True, sources: tuple[str, ...] = ()) -> None:
         self.sum, self._flags, self._sources = sum_, flags, sources
@@ -35,7 +37,7 @@ class SumCoverage:
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
-        """Bins of every point."""
+        """Return the bins of every point."""
         s = self.sum
         flags = tuple(name for name in FLAGS if s.raises(name))
         return {
@@ -54,7 +56,7 @@ class SumCoverage:
 
     @property
     def crosses(self) -> tuple[Cross, ...]:
-        """Crosses of the points."""
+        """Return the crosses of the points."""
         outcome = Cross("outcome", ("result", "flags"), self.sum.impossible_outcome)
         return (
             Cross("classes", ("a", "b", "c")),
@@ -66,7 +68,7 @@ class SumCoverage:
         )
 
     def step(self, operation: Operation, addend: Code) -> dict[str, Bin]:
-        """How products and addend meet, and the formats that are read."""
+        """Return the operand formats, and the bins of the addition of products and addend."""
         facts: dict[str, Bin] = {"c": addend.name, "format_a": operation.format_a, "format_b": operation.format_b}
         facts |= dict(zip(_SCALES, operation.sizes[0], strict=False))
         if operation.summed is None or not addend.is_number:
@@ -74,13 +76,12 @@ class SumCoverage:
         return facts | self.meeting.facts(operation.summed << self._product_shift, addend.units)
 
     def outcome(self, result: int, flags: int | None) -> dict[str, Bin]:
-        """The class of a result, and its flags where there are any."""
+        """Return the class of a result, and its flags where the unit has flags."""
         facts: dict[str, Bin] = {"result": self._results[result].name}
         return facts if flags is None else facts | {"flags": flags_of(flags)}
 
     def lanes(self, operation: Operation, addend: Code, known: set[Known]) -> Iterator[dict[str, Bin]]:
-        """The classes of each lane, the scales of further blocks, and where terms stand in a window, where they are
-        not yet known."""
+        """Yield the bins of each lane, of the scales of further blocks, and of terms in a window, unless in `known`."""
         for x, y in operation.lanes:
             if (classes := (x.name, y.name, addend.name)) not in known:
                 known.add(classes)
@@ -96,12 +97,12 @@ class SumCoverage:
 
 
 def flag_column(outputs: Columns, count: int) -> list[int | None]:
-    """The flags of operations; None where a unit has none."""
+    """Return the flags of each operation, or None for a unit without flags."""
     return outputs["flags"].tolist() if "flags" in outputs else [None] * count
 
 
 def dot_model(unit: Dot) -> Model:
-    """The points of a unit's sums; with several products, operand classes are those of each lane in turn."""
+    """Return the coverage model of a dot product. Operand classes are sampled for each lane in turn."""
     covered, gating = SumCoverage(sum_of(unit), unit.flags), Gating(unit)
     group = Group("", covered.points | gating.points, (*covered.crosses, *gating.crosses))
 

@@ -1,4 +1,4 @@
-"""Exact values as integers: what a format's codes stand for, and where a magnitude stands on a format's grid."""
+"""Exact values as integers: the values of a format's codes, and rounding positions on a format's grid."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from fp9_sim.coverage.model import FAR, class_name
 
 
 class Code(NamedTuple):
-    """A code: its class, whether it is a number, its sign, its value as a multiple of a power of two, and the exponent
-    with which a number that is not zero is aligned."""
+    """A code: its class, whether it is finite, its sign, its value in units of a power of two, and its exponent.
+
+    A window aligns a nonzero number at `exponent`.
+    """
 
     name: str
     is_number: bool
@@ -24,7 +26,7 @@ class Code(NamedTuple):
 
 
 class Codes(dict[int, Code]):
-    """What the codes of a format are, each looked up once, in units of 2^`ulp`, which every number is a multiple of."""
+    """The codes of a format as `Code` records, computed on first use. Values count units of 2^`ulp`."""
 
     def __init__(self, fmt: Format, ulp: int | None = None) -> None:
         super().__init__()
@@ -48,20 +50,23 @@ class Codes(dict[int, Code]):
 
 
 def lowest_place(fmt: Format) -> int:
-    """Exponent of the last place of a format's smallest numbers."""
+    """Return the exponent of the smallest ulp of a format."""
     return fmt.quantum(-FAR)
 
 
 class Grid:
-    """The numbers of a format around magnitudes that are given in units of 2^`ulp`."""
+    """The numbers of a format, as neighbours of magnitudes in units of 2^`ulp`."""
 
     def __init__(self, fmt: Format, ulp: int) -> None:
         self._format, self._ulp = fmt, ulp
         self._dropped: dict[int, int] = {}
 
     def case(self, magnitude: int) -> tuple[str, str]:
-        """The position of a positive magnitude between its neighbours, its exponent unbounded above, and whether the
-        lower one is an even or odd number of last places."""
+        """Return the position of a positive magnitude between two neighbours, and whether the lower neighbour is even
+        or odd.
+
+        The exponent is unbounded above.
+        """
         length = magnitude.bit_length()
         if length not in self._dropped:
             self._dropped[length] = self._format.quantum(length - 1 + self._ulp) - self._ulp

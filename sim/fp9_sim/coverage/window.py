@@ -1,4 +1,4 @@
-"""Coverage of a window: how far each product and the addend stand below the exponent that it hangs at."""
+"""Cover points of an alignment window: the shift of each product and of the addend below the largest exponent."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from fp9_sim.coverage.model import SIGNS, Bin, Cross
 from fp9_sim.coverage.values import Code
 
 _ABOVE = 3
-"""Places above the window that are told apart, where the addend may stand there."""
+"""Number of bit positions above the window that have a bin of their own, where the addend can exceed the products."""
 
 
 class Window:
-    """Points of an engine's window, for all terms that are not zero; none where sums are exact.
+    """Cover points of an engine's window, for all nonzero terms; empty for exact engines.
 
-    A shift beyond the window leaves nothing of a term; its last bin stands for all of these. Even and odd products that
-    are summed apart have windows of their own.
+    A shift longer than the window leaves no bit of a term; the last bin stands for all such shifts. Interleaved
+    engines have
+    a window for even products and a window for odd products.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -27,7 +28,7 @@ class Window:
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
-        """Bins of every point."""
+        """Return the bins of every point."""
         if self._engine.window is None:
             return {}
         return {
@@ -39,12 +40,12 @@ class Window:
 
     @property
     def crosses(self) -> tuple[Cross, ...]:
-        """Every shift of terms of both signs."""
+        """Return the crosses of shift and sign, for products and for the addend."""
         names = ("product", "addend") if self._engine.window is not None else ()
         return tuple(Cross(f"{name}_alignment", (f"{name}_shift", f"{name}_sign")) for name in names)
 
     def facts(self, operation: Operation, addend: Code) -> Iterator[dict[str, Bin]]:
-        """The facts of each term; none where one is no number."""
+        """Yield the bins of each term. An operation with an infinity or NaN has none."""
         if self._engine.window is None or operation.summed is None or not addend.is_number:
             return
         products = operation.terms
@@ -62,7 +63,7 @@ class Window:
             yield {"addend_shift": shift, "addend_sign": SIGNS[own[1]]}
 
     def _top(self, products: list[Aligned | None], addend: Aligned | None) -> int | None:
-        """The exponent that the window of some products hangs at; None where there is nothing to hang it at."""
+        """Return the exponent at which the window aligns some products, or None if all terms are zero."""
         terms = list(products)
         if self._engine.addend is Addend.INSIDE and self._engine.interleaved is None:
             terms.append(addend)

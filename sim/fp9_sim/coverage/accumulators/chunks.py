@@ -1,4 +1,4 @@
-"""Coverage of accumulators with chunks: steps within a chunk, chunks that join the total, and every end of a chunk."""
+"""Coverage model of accumulators with chunks: steps within a chunk, and the chunk's addition to the total."""
 
 from __future__ import annotations
 
@@ -27,8 +27,12 @@ _ENDS = ("full", "fold")
 
 
 def chunk_model(unit: Mac) -> Model:
-    """Three groups: the operations and the steps of the chunk that they find; `chunk`, the sums within one; `total`,
-    the chunk as it joins the accumulator."""
+    """Return three groups of cover points.
+
+    The unit's own group has the operations and the number of steps in the open chunk. Group `chunk` has the
+    additions within
+    a chunk. Group `total` has the addition of a finished chunk to the accumulator.
+    """
     sequence, gating = Sequence(unit), Gating(unit, ("operation",))
     steps = {"steps": tuple(range(unit.chunk_steps))}
     own = Group(
@@ -43,12 +47,12 @@ def chunk_model(unit: Mac) -> Model:
 
 
 def _within(unit: Mac) -> Mac:
-    """The accumulator that an open chunk is, of the same products."""
+    """Return a unit that accumulates the same products with the engine of an open chunk."""
     return replace(unit, engine=unit.engine.within_chunk)
 
 
 def _chunk_classes(unit: Mac) -> tuple[str, ...]:
-    """The classes of the sums that a chunk can be."""
+    """Return the number classes that a chunk's sum can reach."""
     products = sum_of(unit).products
     return reached_classes(unit.engine.result, _chunk_range(unit, products), (*unit.a, *unit.b))
 
@@ -59,7 +63,9 @@ def _chunk_range(unit: Mac, products: ProductRange) -> ProductRange:
 
 
 def _chunk_group(unit: Mac) -> Group:
-    """Steps within a chunk, whose results are not seen: what meets, and where it is rounded."""
+    """Return the cover points of a step within a chunk: alignment and rounding. Its result is not visible at the
+    ports.
+    """
     covered = SumCoverage(sum_of(_within(unit)), flags=False)
     points = {name: bins for name, bins in covered.points.items() if name != "result"}
     return Group("chunk", points | {"c": _chunk_classes(unit)}, covered.crosses)
@@ -67,7 +73,9 @@ def _chunk_group(unit: Mac) -> Group:
 
 @dataclass(frozen=True)
 class Chunks:
-    """For each operation: steps in the open chunk before it, its sum before and after, and how it ends, if it does."""
+    """The open chunk at each operation: steps before it, sum before and after it, and how the operation ends the
+    chunk.
+    """
 
     steps: list[int]
     before: list[int]
@@ -76,7 +84,7 @@ class Chunks:
 
 
 def follow(unit: Mac, ops: list[MacOp], inputs: Columns) -> Chunks:
-    """The open chunk under a sequence of operations: its steps counted, its sums from the golden model."""
+    """Track the open chunk over a sequence of operations. The golden model computes the sums."""
     steps, ends, count = [], [], 0
     for op in ops:
         steps.append(count)
@@ -95,7 +103,7 @@ def follow(unit: Mac, ops: list[MacOp], inputs: Columns) -> Chunks:
 
 
 def _sums(unit: Mac, op: NDArray[np.int64], inputs: Columns) -> list[int]:
-    """Sums of the chunk after each operation, a chunk that begins being loaded."""
+    """Return the sum of the open chunk after each operation. The first step of a chunk loads it."""
     c = np.zeros(len(op), dtype=unit.engine.result.dtype)
     sums: list[int] = evaluate(_within(unit), {**inputs, "op": op.astype(np.uint8), "c": c})["result"].tolist()
     return sums
@@ -105,14 +113,17 @@ def _sums(unit: Mac, op: NDArray[np.int64], inputs: Columns) -> list[int]:
 
 
 def _join(unit: Mac) -> Sum:
-    """A chunk that joins the total: its products, and the rounding of the total."""
+    """Return the addition of a finished chunk to the total: its products and the rounding of the total."""
     products = sum_of(unit).products
     assert unit.engine.chunk is not None
     return Sum(unit.engine.joining, unit.a, unit.b, products, unit.engine.chunk)
 
 
 def _total_group(unit: Mac) -> Group:
-    """Points of the join; flags are seen apart from those of a step where the chunk is folded."""
+    """Return the cover points of the addition of a chunk to the total.
+
+    Its flags are visible separately from the flags of a step when the operation FOLD ends the chunk.
+    """
     join = _join(unit)
     meeting = _meeting(unit)
     points = {
@@ -133,7 +144,7 @@ def _total_group(unit: Mac) -> Group:
 
 
 def _place(unit: Mac) -> int:
-    """The last place of all chunks and totals."""
+    """Return the exponent of the smallest ulp of chunks and totals."""
     return min(Codes(fmt).ulp for fmt in (unit.engine.result, unit.engine.addend_format))
 
 

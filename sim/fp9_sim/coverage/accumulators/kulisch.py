@@ -1,4 +1,6 @@
-"""Coverage of Kulisch accumulators: the leading place and sign of the register, its wraps, and its special states."""
+"""Coverage model of Kulisch accumulators: leading bit and sign of the register, overflow of the register, special
+states.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,12 @@ _STATES = ("number", "+infinity", "-infinity", "nan")
 
 
 def kulisch_model(unit: Mac) -> Model:
-    """Operations on every state, operand classes, and for the sum in the register every leading place of both signs,
-    the cases of its rounding, and results with flags."""
+    """Return the cover points of a Kulisch accumulator.
+
+    They are operations in every state, operand classes, each leading bit of the register with both signs, rounding
+    cases,
+    results and flags.
+    """
     sum_, sequence = _sum(unit), Sequence(unit)
     points: dict[str, tuple[Bin, ...]] = {
         **sequence.points,
@@ -61,7 +67,7 @@ def kulisch_model(unit: Mac) -> Model:
 
 
 def _states(unit: Mac) -> tuple[str, ...]:
-    """The states that products of the operands' formats lead to."""
+    """Return the states that products of the operands' formats can reach."""
     formats = (*unit.a, *unit.b)
     if any(fmt.has_inf for fmt in formats):
         return _STATES
@@ -69,7 +75,7 @@ def _states(unit: Mac) -> tuple[str, ...]:
 
 
 def _sum(unit: Mac) -> Sum:
-    """The sum in the register: as many products as it has room for."""
+    """Return the sum in the register, with the largest number of products that the register can hold."""
     one = sum_of(unit)
     return Sum(unit.engine, unit.a, unit.b, one.products, KULISCH_PRODUCTS)
 
@@ -110,12 +116,12 @@ def _facts(unit: Mac, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
 
 
 def _special(codes: Codes, golden: int) -> str:
-    """The state that the golden result shows of a sum that is no number."""
+    """Return the name of a special state (infinity or NaN), read from the golden result."""
     code = codes[golden]
     return code.name if code.name == "nan" else f"{SIGNS[code.negative]}{code.name}"
 
 
 def _wrapped(sum_: int, bits: int) -> tuple[int, str]:
-    """A sum in a register of two's complement, and where it left its range."""
+    """Return a sum wrapped to a two's complement register, and the direction in which it overflowed."""
     half = 1 << (bits - 1)
     return (sum_ + half) % (2 * half) - half, "up" if sum_ >= half else "down" if sum_ < -half else "none"

@@ -1,4 +1,4 @@
-"""The operations of an accumulator, each behind the one before."""
+"""Cover points of pairs of consecutive operations."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from fp9_sim.coverage.model import Bin, Cross
 
 
 class Sequence:
-    """The operation and the one before it; the first has none."""
+    """The operation and its predecessor. The first operation has no predecessor."""
 
     def __init__(self, unit: Mac) -> None:
         self._operations = unit.operations
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
-        """Bins of both points."""
+        """Return the bins of both points."""
         names = tuple(op.name.lower() for op in self._operations)
         return {"operation": names, "previous": names}
 
     @property
     def crosses(self) -> tuple[Cross, ...]:
-        """Every operation behind every other."""
+        """Return the cross of every operation with every predecessor."""
         return (Cross("sequence", ("previous", "operation")),)
 
     def read(self, inputs: Columns) -> Iterator[tuple[MacOp, dict[str, Bin]]]:
-        """The operations and their facts; a value of the port beyond the last name means the last."""
+        """Yield each operation with its bins. A code above the last operation selects the last operation."""
         previous: dict[str, Bin] = {}
         for number in inputs["op"].tolist():
             op = self._operations[min(number, len(self._operations) - 1)]

@@ -1,6 +1,6 @@
-"""Coverage of accumulators: operations behind operations, what was held, and how the products meet it.
+"""Coverage models of accumulators: consecutive operations, the stored sum, and its addition to the products.
 
-What the circuit holds before an operation is what the golden model says; results and flags are the circuit's own.
+The golden model gives the stored sum before each operation. Results and flags come from the circuit.
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ from fp9_sim.coverage.sums import Known, SumCoverage, flag_column
 from fp9_sim.coverage.values import Codes
 
 _SOURCES = {MacOp.ACCUMULATE: "accumulator", MacOp.LOAD: "c"}
-"""Where the addend of an operation that adds comes from."""
+"""Source of the addend, by operation."""
 
 
 def mac_model(unit: Mac) -> Model:
-    """The points of the sums, the addend from the port or held, and of the operations and what they find."""
+    """Return the coverage model of an accumulator.
+
+    The points cover the addition, with the addend from the port or the register, and the operations in each state.
+    """
     if unit.engine.exact:
         return kulisch_model(unit)
     return chunk_model(unit) if unit.chunk_steps else _plain_model(unit)
