@@ -173,7 +173,7 @@ def _facts(unit: Cast, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
 
 
 def _rounded(target: _Target, magnitude: int, ulp: int) -> dict[str, object]:
-    """Return the binade of a magnitude, and its rounding case unless the magnitude lies far above the target's range."""
+    """Return the binade of a magnitude, and its rounding case unless it lies far above the target's range."""
     low, high = target.binades
     exponent = magnitude.bit_length() - 1 + ulp
     facts: dict[str, object] = {"binade": max(low, min(exponent, high))}

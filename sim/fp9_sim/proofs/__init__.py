@@ -1,4 +1,4 @@
-"""Proofs about a unit's Verilog: every case of every claim decided, and a record of it."""
+"""Formal proofs about a unit's Verilog: a solver decides every case of every claim, and a record keeps the verdicts."""
 
 from fp9_sim.netlists.solvers.solver import State
 from fp9_sim.proofs.claims import claims_of

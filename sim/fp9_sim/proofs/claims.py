@@ -1,4 +1,4 @@
-"""What is proven of each kind of unit: the claims, what they assume, and the cases that they are split into."""
+"""The claims that are proven for each kind of unit: their assumptions and their split into cases."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from fp9_sim.proofs.specs.sums.step import step_cases, step_of, step_verilog
 from fp9_sim.proofs.specs.sums.sum import sum_cases
 
 Oblige = Callable[[str, Case, str], Obligation]
-"""From the unit's Verilog, a case, and its specification or control to what a solver is asked."""
+"""Function from Verilog, case, and specification or control to the obligation for a solver."""
 
 HANDSHAKE, ORDER, SCALES = "handshake", "order", "scales"
 CLOCKED = (HANDSHAKE, ORDER, SCALES)
-"""Claims about operations on their way, clock by clock."""
+"""Claims about sequences of clock cycles."""
 _BIASES = "extra biases are -8..8"
 _REGISTERS = (
     "pipeline registers are read as wires; that operations pass them whole and in order is the claim of the order"
@@ -54,7 +54,7 @@ _OPERATIONS = ", its addend the accumulator, or c with LOAD; CLEAR gives +0 and 
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement about a unit; it holds where every case is proven."""
+    """A statement about a unit. It holds if every case is proven."""
 
     name: str
     proves: str
@@ -63,7 +63,7 @@ class Claim:
     oblige: Oblige
 
     def decide(self, verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-        """Whether a case's specification, or its control, holds, found within `timeout` seconds."""
+        """Decide whether a case's specification, or its control, holds. The solver stops after `timeout` seconds."""
         return self.oblige(verilog, case, specification).decide(timeout)
 
 
@@ -114,7 +114,7 @@ def _quantiser_claims(unit: Quantiser) -> list[Claim]:
 
 
 def _by_limits(unit: Quantiser) -> list[Claim]:
-    """The claims about a quantiser with a scale of the array."""
+    """Return the claims about a quantiser with a tensor scale."""
     if unit.lanes is not None:
         clocked = {claim.name: claim for claim in _stream(unit, "", [])}
         return [clocked[name] for name in (HANDSHAKE, ORDER)]
@@ -129,7 +129,7 @@ def _by_limits(unit: Quantiser) -> list[Claim]:
 
 
 def _stream(unit: Quantiser, of_elements: str, assumes: list[str]) -> list[Claim]:
-    """The claims about a quantiser whose blocks come in several operations."""
+    """Return the claims about a quantiser whose blocks take several operations."""
 
     clocks = functools.partial(stream_spec.oblige_stream, unit)
 
@@ -149,7 +149,7 @@ def _product_claims(unit: Mul) -> list[Claim]:
 
 
 _PLAIN = ENGINES["fma_fp32"]
-"""What `sum_spec` says."""
+"""The engine that `sum_spec` specifies."""
 
 
 def _sum_claims(unit: Dot) -> list[Claim]:
@@ -186,7 +186,7 @@ def _fpu_claims(unit: Fpu) -> list[Claim]:
 
 
 _CONES = (fixed_spec, pair_spec, aligned_spec, kulisch_spec, chunk_spec)
-"""Specifications of sums whose circuits are cut at nets."""
+"""Specifications of dot products whose circuits are cut at nets."""
 
 
 def _is_by_parts(unit: Dot) -> bool:
@@ -194,7 +194,10 @@ def _is_by_parts(unit: Dot) -> bool:
 
 
 def _by_parts(name: str, unit: Dot) -> Claim:
-    """The claim about a unit whose circuit is proven part by part; of a step its own Verilog is read."""
+    """Return the claim about a unit whose circuit is proven in parts.
+
+    The claim "values" reads the given Verilog. Other claims read the Verilog generated for `unit`.
+    """
     proves, assumes, lemmas, by = _parts(unit)
 
     def oblige(verilog: str, case: Case, specification: str) -> Obligation:
@@ -204,7 +207,9 @@ def _by_parts(name: str, unit: Dot) -> Claim:
 
 
 def _parts(unit: Dot) -> tuple[str, tuple[str, ...], Sequence[Lemma], Oblige]:
-    """What the lemmas about a unit prove and assume, the lemmas, and what a solver is asked about one."""
+    """Return the statement and assumptions of the lemmas about a unit, the lemmas, and a function that poses one to a
+    solver.
+    """
     for spec in _CONES:
         if spec.is_offered(unit):
             cones = spec.lemmas(unit)
@@ -216,14 +221,16 @@ def _parts(unit: Dot) -> tuple[str, tuple[str, ...], Sequence[Lemma], Oblige]:
 
 
 def _only_handshake(unit: Unit, without: str) -> list[Claim]:
-    """The handshake's claim about a unit whose values are not proven; ValueError where there is no handshake."""
+    """Return the handshake claims of a unit whose values are not proven. Raises ValueError for a combinational unit."""
     if not unit.stages:
         raise ValueError(f"{unit.name}: no values are proven of units with {without}; use a sweep, or set stages=1")
     return _handshake(unit)
 
 
 def _handshake(unit: Unit) -> list[Claim]:
-    """The claims about what a pipelined unit does with operations, whatever it computes."""
+    """Return the claims about the handshake and the order of results of a pipelined unit. They do not depend on
+    values.
+    """
     if not unit.stages:
         return []
 
@@ -243,8 +250,10 @@ def _values(
     by: Callable[[str, str], Obligation] = combinational,
     beside: str = "",
 ) -> Claim:
-    """The claim about the unit's function: what it computes, whatever its registers; `by` says who decides it, and
-    `beside` are further modules, of another circuit that computes the same."""
+    """Return the claim about the function of a unit, with pipeline registers read as wires.
+
+    `by` chooses the solver. `beside` holds further modules that the specification instantiates.
+    """
 
     def oblige(verilog: str, case: Case, specification: str) -> Obligation:
         return by(function(unit, verilog) + beside, miter(unit, case, specification))
@@ -265,4 +274,4 @@ claims_of: Hook[[], list[Claim]] = Hook(
         MultiFpu: lambda unit: _only_handshake(unit, "operands of any offered format"),
     },
 )
-"""The claims about a unit. Raises ValueError for a kind of unit about which there are none."""
+"""The claims about a unit, by kind. Raises ValueError for a kind without claims."""

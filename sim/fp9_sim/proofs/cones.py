@@ -1,9 +1,11 @@
-"""Proofs by cones: a circuit is cut at nets, also within its steps, and lemmas say what follows from any values there.
+"""Proofs by cones: lemmas about the logic between cut points of a netlist.
 
-A lemma is a `parts.Lemma`, but for its steps, which do not matter. It names nets by step and name, as
-`place.product0_placed`. Those that it says the circuit computes from the others that it names, which become free
-inputs, and from the unit's ports. `Circuit.check` sees to it that the lemmas together say what the outputs are: what a
-lemma names, one before it has said, and what it assumes, one before it has given.
+A cut point is a net, also within a pipeline step. A lemma names nets by step and name, such as
+`place.product0_placed`.
+It states what the circuit computes for some nets from the unit's ports and from other named nets, which become free
+inputs. `Circuit.check` verifies that the lemmas together determine the outputs: every net and assumption of a lemma
+must
+be the conclusion of an earlier lemma.
 """
 
 from __future__ import annotations
@@ -47,8 +49,10 @@ write_verilog -noattr gates.v
 """
 
 HELD, NEXT = "register.held", "register.next"
-"""What the one register holds that its own content depends on, and what it takes next; of several each has a name of
-its own, `chunk_count.held` that of the net `chunk.count`."""
+"""Names of the current and next value of the only register that depends on itself.
+
+With several registers each has its own name: `chunk_count.held` belongs to the net `chunk.count`.
+"""
 
 _HELD, _NEXT = ".held", ".next"
 
@@ -57,22 +61,25 @@ _GATES = "gates"
 
 @dataclass(frozen=True)
 class ConeLemma(Lemma):
-    """A lemma about a cone. With `at`, the places of the first bits of words, decision diagrams decide it; their inputs
-    stand in the order of their places."""
+    """A lemma about a cone of logic.
+
+    `at` gives the position of the first bit of each word in the variable order. With `at`, decision diagrams decide
+    the lemma.
+    """
 
     at: Mapping[str, int] = field(default_factory=dict)
 
 
 def cone(lemma: Lemma, **changed: Any) -> ConeLemma:
-    """A lemma as one about a cone, with other fields where they are given."""
+    """Return a lemma as a `ConeLemma`, with the fields `changed` replaced."""
     fields = {field.name: getattr(lemma, field.name) for field in dataclasses.fields(lemma)}
     return ConeLemma(**fields | changed)
 
 
 def oblige_cone(unit: Unit, lemmas: Sequence[ConeLemma], verilog: str, case: Case, specification: str) -> Obligation:
-    """That a lemma holds of a circuit.
+    """Return the obligation that a lemma holds for a circuit.
 
-    Raises ValueError where the lemmas do not say what its outputs are.
+    Raises ValueError if the lemmas do not determine the circuit's outputs.
     """
     assert isinstance(case, PartCase)
     assert isinstance(case.lemma, ConeLemma)
@@ -85,9 +92,10 @@ def oblige_cone(unit: Unit, lemmas: Sequence[ConeLemma], verilog: str, case: Cas
 
 @dataclass(frozen=True)
 class Circuit:
-    """A unit's gates without its modules; bits are Yosys' numbers.
+    """The flattened gates of a unit. Bits are Yosys' numbers.
 
-    `nets` has the bits of every net by its name, an input port or `step.name`; `outputs` those of output ports.
+    `nets` maps each net to its bits; a net is an input port or `step.name`. `outputs` maps each output port to its
+    bits.
     """
 
     unit: Unit
@@ -100,7 +108,10 @@ class Circuit:
         return {bit: key for key, cell in self.cells.items() for bit in nets_of(cell, "output")}
 
     def check(self, lemmas: Sequence[ConeLemma]) -> None:
-        """Raise ValueError where the lemmas do not say the outputs, or one rests on what none before it has shown."""
+        """Verify that the lemmas determine all outputs and that each lemma uses only conclusions of earlier lemmas.
+
+        Raises ValueError otherwise.
+        """
         said = {name for name in self.nets if name.endswith(_HELD)}
         given: set[str] = set()
         for lemma in lemmas:
@@ -118,8 +129,11 @@ class Circuit:
     def obligation(
         self, says: Sequence[str], text: str, at: Mapping[str, int], fixed: Mapping[str, int] = MappingProxyType({})
     ) -> tuple[str, str]:
-        """The Verilog of the gates that a lemma is about, and that of the proof that its specification `text` holds,
-        of ports that are `fixed` for these values."""
+        """Return the Verilog of the gates of a lemma, and the Verilog of the proof that its specification `text`
+        holds.
+
+        `fixed` holds the values of input ports that are constant in this case.
+        """
         words = set(re.findall(r"(?<!')\b[a-z][\w.]*", text))
         shown = {name: bits for name, bits in {**self.nets, **self.outputs}.items() if name in says}
         ports = {port.name: self.nets[port.name] for port in self.unit.inputs}
@@ -146,8 +160,10 @@ class Circuit:
         return _verilog(json.dumps(gates)), "\n".join([*head, in_words(text), "endmodule", ""])
 
     def _gates(self, free: Mapping[str, Bits], shown: Mapping[str, Bits], words: set[str]) -> dict[str, Any]:
-        """What drives the nets `shown`, as a module of a Yosys design; its inputs are of the `free` nets those that it
-        reads, or that are in `words`."""
+        """Return the gates that drive the nets `shown`, as a module of a Yosys design.
+
+        Its inputs are the `free` nets that these gates or `words` use.
+        """
         first = 1 + max(bit for cell in self.cells.values() for bit in nets_of(cell, "input", "output"))
         cut: dict[int | str, int] = {}
         for bits in free.values():
@@ -176,7 +192,7 @@ class Circuit:
 
 
 def _told_apart(nets: Mapping[str, Bits]) -> tuple[dict[str, Bits], dict[str, Bits]]:
-    """Nets with bits of their own, as free ones, the widest first, and those whose bits stand in these."""
+    """Split nets into free nets, widest first, and nets whose bits are all part of a free net."""
     free: dict[str, Bits] = {}
     known: dict[str, Bits] = {}
     found: set[int | str] = set("01x")
@@ -192,7 +208,7 @@ def _told_apart(nets: Mapping[str, Bits]) -> tuple[dict[str, Bits], dict[str, Bi
 
 
 def _reading(cell: Mapping[str, Any], cut: Mapping[int | str, int]) -> dict[str, Any]:
-    """A cell that reads free nets where a net is cut."""
+    """Return a cell whose inputs read the free nets at cut points."""
     pins = {
         pin: [cut.get(bit, bit) for bit in bits] if cell["port_directions"][pin] == "input" else bits
         for pin, bits in cell["connections"].items()
@@ -216,8 +232,11 @@ def _verilog(gates: str) -> str:
 
 @functools.lru_cache(maxsize=4)
 def flattened(unit: Unit, verilog: str) -> Circuit:
-    """The gates of a unit's Verilog and the nets of its steps. The handshake is taken out and pipeline registers are
-    wires, as in `netlists.function`; what one holds that reads itself becomes an input.
+    """Return the gates of a unit's Verilog and the nets of its steps.
+
+    The handshake is removed and pipeline registers become wires, as in `netlists.function`. A register that depends
+    on its
+    own value becomes an input.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-cones-") as name:
         folder = Path(name)
@@ -242,7 +261,7 @@ def flattened(unit: Unit, verilog: str) -> Circuit:
 
 
 def _step(name: str) -> str:
-    """A net by the innermost step that it stands in."""
+    """Return the name of a net within its innermost step."""
     *steps, net = name.split(".")
     return f"{steps[-1].removeprefix('u_')}.{net}"
 
@@ -250,7 +269,10 @@ def _step(name: str) -> str:
 def _without_registers(
     cells: Mapping[str, dict[str, Any]],
 ) -> tuple[dict[str, dict[str, Any]], dict[str, tuple[Bits, Bits]]]:
-    """Registers as wires, but for those that read themselves: by their cells what they hold and what they take next."""
+    """Replace registers by wires, except registers that depend on themselves.
+
+    Return the cells, and for each remaining register its current and next value.
+    """
     wired = {key: _wire(cell) if cell["type"] == "$dff" else cell for key, cell in cells.items()}
     loops = [key for key, cell in cells.items() if cell["type"] == "$dff" and _reads_itself(wired, key)]
     pins = {key: wired.pop(key)["connections"] for key in loops}
@@ -258,7 +280,7 @@ def _without_registers(
 
 
 def _named(registers: Mapping[str, tuple[Bits, Bits]], steps: Mapping[str, Bits]) -> dict[str, Bits]:
-    """The nets of registers by their names. Raises ValueError where one of several stands in no step."""
+    """Return the nets of registers by name. Raises ValueError if one of several registers belongs to no step."""
     named: dict[str, Bits] = {}
     for cell, (held, taken) in registers.items():
         step = cell.split(".")[-2].removeprefix("\\u_")

@@ -1,9 +1,12 @@
-"""The handshake of pipelined units, by temporal induction over all sequences of inputs from reset.
+"""Proof of the handshake of pipelined units, by temporal induction over all input sequences after reset.
 
-A counter beside the unit holds how many operations are inside; that it equals the number of stages that say so is the
-invariant which carries the induction. The unit may refuse one only when it is full and none
-leaves, may offer a result only when there is one inside, must offer one when it is full, and must keep the result that
-it offers until it is taken.
+A counter beside the unit holds the number of operations inside. The induction's invariant is that the counter
+equals the
+number of occupied stages. The unit may refuse an operation only when it is full and no result leaves. It may offer
+a
+result only when an operation is inside, and must offer one when it is full. An offered result must stay unchanged
+until
+it is taken.
 """
 
 from __future__ import annotations
@@ -32,15 +35,16 @@ _FLATTEN = "read_verilog unit.v\nhierarchy -check -top {name}\nproc\nflatten\nop
 
 
 def handshake_cases(unit: Unit) -> tuple[Case, ...]:
-    """The one case; its control claims one operation less inside, which only a full unit refutes."""
+    """Return the only case. Its control claims a capacity of one operation less, which a full unit refutes."""
     return (Case("handshake", {}, _properties(unit, unit.stages), _properties(unit, unit.stages - 1)),)
 
 
 def top(unit: Unit, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """The head of an obligation about a unit with stages, and the pins of the unit by port; more ports are declared.
+    """Return the first lines of an obligation about a pipelined unit, and the unit's connections by port.
 
-    Clock, reset by 1, enable and both streams have their names, whether the unit has them or not: one that never waits
-    is always ready, and its results are always taken.
+    `inputs` and `outputs` are declarations of further ports. Clock, active-high reset, enable and both streams have
+    fixed
+    names. A unit without one of the handshake signals reads a constant 1 in its place.
     """
     control = {port.name for port in unit.control_ports}
     ports = [
@@ -55,7 +59,7 @@ def top(unit: Unit, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list
 
 
 def _properties(unit: Unit, most: int) -> str:
-    """The checker: registers beside the unit, and `ok`."""
+    """Return the Verilog of the checker: registers beside the unit, and `ok`."""
     outputs = ", ".join(port.name for port in unit.outputs)
     width = sum(port.width for port in unit.outputs)
     in_time = f" && out_valid == entered[{unit.stages - 1}]" if unit.handshake is Handshake.VALID else ""
@@ -82,7 +86,7 @@ def _properties(unit: Unit, most: int) -> str:
 
 
 def oblige_handshake(unit: Unit, verilog: str, case: Case, specification: str) -> Obligation:
-    """That `ok` holds in every clock of every sequence."""
+    """Return the obligation that `ok` is 1 in every clock cycle of every sequence."""
     shown = [f"[{port.width - 1}:0] {port.name}" for port in (*unit.control_outputs, *unit.outputs)]
     lines, connected = top(unit, (), shown)
     connected |= {port.name: port.name for port in unit.outputs} | {"occupied": "occupied"}
@@ -94,7 +98,7 @@ def oblige_handshake(unit: Unit, verilog: str, case: Case, specification: str) -
 
 @functools.lru_cache(maxsize=4)
 def _with_occupancy(unit: Unit, verilog: str) -> str:
-    """The unit as Yosys' JSON with one more output: the registers that say whether a stage holds something."""
+    """Return the unit as Yosys JSON with one more output: the valid bits of its stages."""
     with tempfile.TemporaryDirectory(prefix="fp9-handshake-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)

@@ -1,8 +1,10 @@
-"""The journal of proofs: a line of JSON for each verdict, from which a proof that was stopped goes on.
+"""The journal of proofs: one line of JSON for each verdict. An interrupted proof continues from it.
 
-A verdict is kept by everything that it depends on: what the solver was asked, to the letter, and the versions of the
-tools that decided it. A line counts when it ends in a newline and its digest is that of its content; what a kill left
-of the last one is cut off. One that ended for want of time is asked again under a longer limit.
+The key of a verdict covers the exact question to the solver and the versions of the tools. A line counts if it ends
+in a
+newline and its digest matches. An incomplete last line, left by a killed process, is removed. A case that timed out
+is
+decided again when the time limit is longer.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from fp9_sim.netlists.solvers.solver import Obligation, State, Verdict
 
 @dataclass(frozen=True)
 class Part:
-    """What a verdict is about: a claim's case, or its control."""
+    """The subject of a verdict: a case of a claim, or the control of a case."""
 
     claim: str
     case: str
@@ -33,22 +35,23 @@ class Part:
 
 @dataclass(frozen=True)
 class Kept:
-    """A verdict, all seconds that were spent on it, and the longest limit of them."""
+    """A verdict, the total seconds spent on it, and the longest time limit so far."""
 
     part: Part
     verdict: Verdict
     limit: float
 
     def settles(self, limit: float) -> bool:
-        """Whether nothing more would be found within a limit."""
+        """Return whether another run within `limit` seconds cannot add information."""
         return self.verdict.state is not State.UNFINISHED or self.limit >= limit
 
 
 class Journal:
-    """The verdicts about one Verilog text. Several processes and threads may write into it at once.
+    """The verdicts about one Verilog text. Several processes and threads may write to it at the same time.
 
-    `complaints` are sentences about lines that are damaged and do not count, and about a journal that cannot be
-    written; `tools` the versions of all that decided. Within `cache.recomputing` what it says is not read.
+    `complaints` lists damaged lines, which do not count, and write errors of the journal. `tools` holds the
+    versions of all
+    tools that decided a case. Within `cache.recomputing` the journal is not read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -61,7 +64,9 @@ class Journal:
             self._read()
 
     def decide(self, obligation: Obligation, part: Part, limit: float) -> Verdict:
-        """The verdict that is kept, or a new one, found within `limit` seconds; its seconds are all that were spent."""
+        """Return the stored verdict, or decide the case within `limit` seconds. The seconds of the verdict cover all
+        attempts.
+        """
         key = _key(obligation)
         self.tools |= obligation.tools()
         kept = self.kept.get(key)
@@ -74,7 +79,7 @@ class Journal:
         return kept.verdict
 
     def _add(self, key: str, new: Kept) -> Kept:
-        """Add a try to those before it, of which the last that did not end for want of time says what is known."""
+        """Merge an attempt with earlier attempts. The last attempt that did not time out gives the state."""
         before = self.kept.get(key)
         if before is not None:
             seconds = before.verdict.seconds + new.verdict.seconds
@@ -112,7 +117,7 @@ class Journal:
 
 
 def journal(unit: Unit, verilog: str) -> Journal:
-    """The journal of a unit's Verilog in the cache."""
+    """Return the journal of a unit's Verilog in the cache."""
     digest = hashlib.sha256(verilog.encode()).hexdigest()
     return Journal(cache.folder("proofs") / f"{unit.name}-{digest[:16]}.jsonl")
 
@@ -130,7 +135,7 @@ def _words(verdict: Verdict) -> dict[str, Any]:
 
 
 def _understood(line: bytes) -> tuple[str, Kept]:
-    """What a line says. Raises ValueError, KeyError, TypeError or AttributeError for one that is damaged."""
+    """Parse a line. Raises ValueError, KeyError, TypeError or AttributeError for a damaged line."""
     fields = json.loads(line)
     if fields.pop("sha256") != _digest(fields):
         raise ValueError
@@ -139,7 +144,7 @@ def _understood(line: bytes) -> tuple[str, Kept]:
 
 
 def _cut_off(file: int) -> None:
-    """Cut off what a kill left of the last line."""
+    """Remove an incomplete last line, left by a killed process."""
     size = os.fstat(file).st_size
     if size and os.pread(file, 1, size - 1) != b"\n":
         os.ftruncate(file, os.pread(file, size, 0).rfind(b"\n") + 1)

@@ -1,4 +1,4 @@
-"""What is left of a proof, in seconds: its cases without an end in the journal, by the times of cases like them."""
+"""Estimate of the remaining time of a proof, from the times of similar cases."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ from fp9_sim.proofs.claims import claims_of
 from fp9_sim.proofs.journal import journal
 
 _NAMES = re.compile(r"\w*\d\w*(\([^)]*\))?")
-"""Words with a digit: formats and lanes."""
+"""Words with a digit: names of formats and lanes."""
 
 
 def seconds_left(unit: Unit, records: Iterable[tuple[str, Mapping[str, Any]]]) -> float | None:
-    """The seconds that a unit's cases will take, those apart that its journal has an end of; None where nothing says.
+    """Return the estimated seconds of a unit's undecided cases, or None if no similar case is known.
 
-    A case takes the mean of the cases of its claim that have its name but for formats and lanes, else of all of its
-    claim: in the journal and in `records`, each with the kind of its unit, of which that of `unit` comes first.
+    The estimate of a case is the mean over cases of the same claim whose names differ only in formats and lanes.
+    Without
+    such cases it is the mean over the claim. Times come from the journal and from `records`, pairs of a kind of
+    unit and a
+    proof record.
 
-    Raises ValueError for a unit about which there are no claims.
+    Raises ValueError for a unit without claims.
     """
     ended = _ended(unit)
     known: dict[tuple[str, ...], list[float]] = defaultdict(list)
@@ -47,7 +50,7 @@ def seconds_left(unit: Unit, records: Iterable[tuple[str, Mapping[str, Any]]]) -
 
 
 def _ended(unit: Unit) -> dict[tuple[str, str], float]:
-    """The seconds of the cases that have ended, by claim and name."""
+    """Return the seconds of the decided cases, by claim and case name."""
     spent: dict[tuple[str, str], float] = defaultdict(float)
     for kept in journal(unit, fp9_rtl.verilog(unit)).kept.values():
         if kept.verdict.state is not State.UNFINISHED:
@@ -61,6 +64,6 @@ def _note(known: dict[tuple[str, ...], list[float]], kind: str, claim: str, name
 
 
 def _places(kind: str, claim: str, name: str) -> tuple[tuple[str, ...], ...]:
-    """Where the time of a case stands, the most alike first."""
+    """Return the keys under which similar cases are stored, most similar first."""
     like = _NAMES.sub("*", name)
     return (kind, claim, like), (kind, claim), (claim, like)

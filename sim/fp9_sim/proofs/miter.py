@@ -1,4 +1,4 @@
-"""The top module of an obligation: the unit, its inputs free or fixed, beside a plain specification."""
+"""The top module of an obligation: the unit, with free or fixed inputs, beside a specification."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from fp9_sim.netlists.solvers.solver import TOP
 
 @dataclass(frozen=True)
 class Case:
-    """One obligation: `specification` is Verilog that reads the ports and drives `ok`; `control` the same, broken.
+    """One obligation. `specification` is Verilog that reads the ports and drives `ok`. `control` has one deliberate
+    error.
 
-    `fixed` are input ports held at a value. A control has to be refuted: it shows that such an obligation can fail.
+    `fixed` holds values of input ports. The solver must refute the control, which shows that the obligation can
+    fail.
     """
 
     name: str
@@ -25,9 +27,9 @@ class Case:
 
 
 def miter(unit: Unit, case: Case, body: str) -> str:
-    """The Verilog of `proof`: its ports are the unit's free inputs, the outputs that the body reads, and `ok`.
+    """Return the Verilog of module `proof`. Its ports are the free inputs, the outputs that `body` reads, and `ok`.
 
-    What other outputs alone need is no part of the obligation.
+    Logic that only drives other outputs is not part of the obligation.
     """
     inputs = function_inputs(unit)
     free = [port for port in inputs if port.name not in case.fixed]
@@ -62,9 +64,9 @@ def _range(port: Port) -> str:
 
 
 def selected(port: str, count: int, index: int, width: int) -> tuple[dict[str, int], str]:
-    """How a case chooses one of `count` values of a select port: ports held fixed, and the condition on the others.
+    """Return how a case selects value `index` of a select port: fixed port values, and a condition on free ports.
 
-    The last choice stands for every value from its own on, so that its port stays free under that condition.
+    Codes above the last value select the last value, so its case leaves the port free under a condition.
     """
     if not width:
         return {}, "1'b1"

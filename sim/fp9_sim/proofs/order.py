@@ -1,9 +1,12 @@
-"""The order and the content of what a pipelined unit delivers, by temporal induction over tags.
+"""Proof that a pipelined unit delivers results in order, by temporal induction over tags.
 
-The data are cut out of the circuit: every register that holds data is replaced by one that holds a tag, with the same
-clock and enable, which takes the tag of the registers that feed it; what it held becomes a free input, so that nothing
-rests on the data. Each operation brings a tag of its own, and the tags have to come out as they went in. That a
-register reads nothing but the stage before it, and the outputs nothing but the last one, is read off the netlist.
+Each data register is replaced by a tag register with the same clock and enable. It takes the tag of the registers
+that
+feed it. The data become free inputs, so the proof does not depend on them. Each operation enters with its own tag,
+and
+the tags must leave in the same order. A structural check of the netlist shows that each register reads only the
+stage
+before it, and that the outputs read only the last stage.
 """
 
 from __future__ import annotations
@@ -24,12 +27,12 @@ ASSUMES = ("the first clock is a reset", "registers read the stage before theirs
 
 
 def order_cases() -> tuple[Case, ...]:
-    """The one case, by the tag that is expected of an operation; its control expects every tag inverted."""
+    """Return the only case, with the expected tag as its specification. The control expects inverted tags."""
     return (Case("order", {}, "tag", "~tag"),)
 
 
 def _properties(unit: Unit, tagged: Tagged, entering: str) -> str:
-    """A queue of the tags inside, the oldest first, and what the registers have to hold."""
+    """Return the Verilog of a queue of the tags inside, oldest first, and of the tags expected in the registers."""
     n, tag = unit.stages, f"[{TAG_BITS - 1}:0]"
     lines = [f"  reg {tag} {', '.join(f'queue{i}' for i in range(n))};", f"  wire {tag} queue{n} = 0;"]
     lines += [f"  wire [3:0] older{i} = {_occupied(range(i + 1, n))};" for i in range(n)]
@@ -55,17 +58,17 @@ def _properties(unit: Unit, tagged: Tagged, entering: str) -> str:
 
 
 def _occupied(stages: Iterable[int]) -> str:
-    """How many of these stages are occupied."""
+    """Return a Verilog expression for the number of occupied stages."""
     return " + ".join(["4'd0", *(f"occupied[{i}]" for i in stages)])
 
 
 def oblige_order(unit: Unit, verilog: str, case: Case, specification: str) -> Obligation:
-    """That `ok` holds in every clock of every sequence."""
+    """Return the obligation that `ok` is 1 in every clock cycle of every sequence."""
     return oblige_tagged(unit, tagged_design(unit, verilog), specification)
 
 
 def oblige_tagged(unit: Unit, tagged: Tagged, specification: str) -> Obligation:
-    """The same of a design that is cut already."""
+    """Return the obligation of `oblige_order` for a design that already has tags in place of data."""
     names = [name for stage in tagged.stages for name in stage]
     wires = {port.name: 1 for port in unit.control_outputs} | {"occupied": unit.stages}
     wires |= {f"takes_{name}": 1 for name in names} | {f"tag_{name}": TAG_BITS for name in names}
@@ -86,5 +89,5 @@ def oblige_tagged(unit: Unit, tagged: Tagged, specification: str) -> Obligation:
 
 
 def _connected(pins: Mapping[str, str]) -> str:
-    """The pins of an instance."""
+    """Return the port connections of an instance."""
     return ", ".join(f".{port}({wire})" for port, wire in pins.items())

@@ -1,10 +1,12 @@
-"""Proofs by parts: a circuit is cut between its steps, and lemmas say what each group of steps does with any values.
+"""Proofs by parts: lemmas about groups of pipeline steps.
 
-A lemma speaks of the nets between steps, as `align.product0`, and of the unit's ports. Nets that its steps read become
-free inputs, so that no lemma rests on how they came about; what it assumes of them another lemma gives. `Netlist.check`
-reads off the circuit that the lemmas together cover it: every step stands in one group, what a specification reads of
-another group a lemma before has said, every assumption has been given, and every output is said. So the unit computes
-what the specifications do, each on the results of those before.
+A lemma names nets between steps, such as `align.product0`, and ports of the unit. Nets that the steps read become
+free
+inputs. Another lemma proves each assumption about them. `Netlist.check` verifies on the circuit that the lemmas
+cover it:
+each step belongs to one group, each net from another group is determined by an earlier lemma, each assumption is
+proven
+by an earlier lemma, and each output is determined. The unit then computes the composition of the specifications.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from fp9_sim.netlists.solvers.solver import TOP, Obligation, combinational
 from fp9_sim.proofs.miter import Case
 
 _FIELD = re.compile(r"\b[a-z]\w*\.\w+\b")
-"""A field of what a step gives, as specifications name it."""
+"""Pattern of a field of a step, as specifications name it."""
 
 Bits = tuple[int | str, ...]
 
@@ -38,13 +40,17 @@ _HIERARCHY = "read_verilog -sv unit.v\nhierarchy -check -top {name}\nproc\nwrite
 
 @dataclass(frozen=True)
 class Lemma:
-    """What a group of steps does with any values that satisfy `assumes`.
+    """A statement about a group of steps, for all values that satisfy `assumes`.
 
-    `lines` are Verilog that the conditions read. `says` has for every net or output that it determines the condition
-    that does; `gives` are further conditions that lemmas behind may assume. `control` is a text of the specification
-    and the error that stands in its place. `adds` has the signs of terms, of which there are many, by the terms' nets:
-    for decision diagrams, whose inputs are the terms as ones' complements, so that signs matter at the end alone.
-    `alike`: what it says has the circuit's inner nets, which are merged.
+    `lines` are Verilog lines that the conditions read. `says` maps each net or output that the lemma determines to
+    the
+    condition that determines it. `gives` holds further conditions that later lemmas may assume. `control` is a text
+    in the
+    specification and the erroneous text that replaces it. `adds` maps the terms of a long sum to their signs:
+    decision
+    diagrams then take each term as its ones' complement, so that signs matter only at the end. With `alike`, the
+    specification
+    has the same internal nets as the circuit, and the solver merges them.
     """
 
     name: str
@@ -59,14 +65,14 @@ class Lemma:
 
     @property
     def text(self) -> str:
-        """The specification: its last line drives `ok`."""
+        """Return the specification. Its last line drives `ok`."""
         right = " && ".join(f"({condition})" for condition in (*self.says.values(), *self.gives))
         wrong = "".join(f"!({condition}) || " for condition in self.assumes)
         return "\n".join([*self.lines, f"  assign ok = {wrong}({right});"])
 
     @property
     def broken(self) -> str:
-        """The same with its one deliberate error."""
+        """Return the specification with its deliberate error."""
         found, error = self.control
         if self.text.count(found) == 0:
             raise ValueError(f"lemma {self.name}: its control changes {found}, which it does not say")
@@ -75,7 +81,7 @@ class Lemma:
 
 @dataclass(frozen=True)
 class PartCase(Case):
-    """A lemma as a case."""
+    """A lemma as a case of a claim."""
 
     lemma: Lemma
 
@@ -87,10 +93,11 @@ def part_cases(lemmas: Iterable[Lemma], fixed: Mapping[str, int] = MappingProxyT
 def oblige_part(
     unit: Unit, lemmas: Sequence[Lemma], instead: Mapping[str, str], verilog: str, case: Case, specification: str
 ) -> Obligation:
-    """That a lemma holds, pipeline registers read as wires. `instead` names the nets that pass a step, where the
-    circuit leads them past it.
+    """Return the obligation that a lemma holds. Pipeline registers are read as wires.
 
-    Raises ValueError where the lemmas do not cover the circuit.
+    `instead` maps nets that bypass a step to the nets that replace them. Raises ValueError if the lemmas do not
+    cover the
+    circuit.
     """
     assert isinstance(case, PartCase)
     steps = dict.fromkeys(step for lemma in lemmas for step in lemma.steps if step not in (ENTER, LEAVE))
@@ -104,10 +111,11 @@ def oblige_part(
 
 @dataclass(frozen=True)
 class Netlist:
-    """The steps of a unit, and what they read and give; bits are Yosys' numbers.
+    """The steps of a unit, with their inputs and outputs. Bits are Yosys' numbers.
 
-    `drives` has the bits of every net by its name, an input port or `step.field`; `outputs` those of output ports,
-    `pins` those of a step's inputs, `gives` those of its outputs, `modules` the name of its module.
+    `drives` maps every net, an input port or `step.field`, to its bits. `outputs` maps output ports to their bits.
+    `pins` and
+    `gives` hold the inputs and outputs of each step, `modules` the name of its module.
     """
 
     unit: Unit
@@ -121,9 +129,9 @@ class Netlist:
         return present(text, self.drives, instead)
 
     def check(self, lemmas: Sequence[Lemma]) -> None:
-        """Raise ValueError where the lemmas do not cover the circuit, or one of them rests on what none has shown.
+        """Verify that the lemmas cover the circuit and that each lemma uses only conclusions of other lemmas.
 
-        A field that the circuit does not carry has to be said like any other.
+        A field that the circuit does not carry must also be determined. Raises ValueError otherwise.
         """
         groups = list(dict.fromkeys(lemma.steps for lemma in lemmas))
         if sorted(step for group in groups for step in group) != sorted(self.modules):
@@ -144,10 +152,11 @@ class Netlist:
             raise self._error(f"no lemma says what {min(unsaid)} is")
 
     def proof(self, steps: Sequence[str], text: str, adds: Mapping[str, str]) -> str:
-        """The Verilog of an obligation: the steps, what they and the specification `text` read of others, and that.
+        """Return the Verilog of an obligation: the steps, the nets that they and `text` read, and the specification
+        `text`.
 
-        Its inputs are the nets read, but for terms that it `adds` their ones' complements: whatever the sign, the term
-        takes every value.
+        The inputs are these nets. For the terms in `adds` the inputs are their ones' complements, which still take
+        every value.
         """
         shown = {name: bits for name, bits in self.drives.items() if name.split(".")[0] in steps}
         words = set(re.findall(r"(?<!')\b[\w.]+", text))
@@ -179,7 +188,7 @@ class Netlist:
 
 
 def present(text: str, nets: Container[str], instead: Mapping[str, str]) -> str:
-    """A specification with what stands for fields that the circuit does not carry: what passed, or 0."""
+    """Replace fields that the circuit does not carry by the bypassing net, or by 0."""
 
     def resolved(match: re.Match[str]) -> str:
         name = match[0]
@@ -191,12 +200,12 @@ def present(text: str, nets: Container[str], instead: Mapping[str, str]) -> str:
 
 
 def in_words(text: str) -> str:
-    """A text in Verilog's words, in which nets have no point."""
+    """Return a text with each net as a Verilog identifier, without dots."""
     return _FIELD.sub(lambda match: word(match[0]), text)
 
 
 def fields_of(text: str) -> set[str]:
-    """The nets that a text names."""
+    """Return the nets that a text names."""
     return {match[0] for match in _FIELD.finditer(text)}
 
 
@@ -209,14 +218,14 @@ def declared(name: str, bits: Bits) -> str:
 
 
 def _joined(bits: Bits, spelled: Mapping[int | str, str]) -> str:
-    """Bits as an expression; a bit that nothing drives is 0, as the port of a step that is not read."""
+    """Return bits as a Verilog concatenation. An undriven bit, such as an unread port of a step, is 0."""
     words = [spelled.get(bit, f"1'b{bit}") for bit in reversed(bits)]
     return f"{{{', '.join(words)}}}"
 
 
 @functools.lru_cache(maxsize=4)
 def dismantled(unit: Unit, verilog: str) -> Netlist:
-    """The steps of a unit's Verilog. Raises ValueError where its top module has gates of its own."""
+    """Return the steps of a unit's Verilog. Raises ValueError if the top module has gates of its own."""
     with tempfile.TemporaryDirectory(prefix="fp9-parts-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)

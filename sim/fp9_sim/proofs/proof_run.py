@@ -1,8 +1,10 @@
-"""Proofs about a unit's Verilog: `prove` decides every case of every claim and gives a record of it.
+"""Run of all proofs about a unit's Verilog, with its record.
 
-A case is proven, refuted with a counterexample, or not finished within its time limit; nothing is claimed for the last.
-Controls are cases with one deliberate error in the specification. One that is not refuted makes its claim void. Each
-verdict is kept in a journal as it comes, from which a proof that was stopped goes on.
+A case is proven, refuted with a counterexample, or unfinished within its time limit. An unfinished case proves
+nothing. A
+control is a case with one deliberate error in the specification; if the solver does not refute it, the claim is
+void. A
+journal stores each verdict, so that an interrupted proof can continue.
 """
 
 from __future__ import annotations
@@ -27,14 +29,14 @@ from fp9_sim.proofs.parts import PartCase
 from fp9_sim.provenance import provenance
 
 CASE_SECONDS = 120.0
-"""Time limit of one case."""
+"""Default time limit of one case in seconds."""
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class CaseRecord:
-    """How a case ended; `control_refuted` is None where it has no control, `seconds` are all that were spent on it."""
+    """The outcome of a case. `control_refuted` is None for a case without a control. `seconds` covers all attempts."""
 
     name: str
     state: str
@@ -45,7 +47,10 @@ class CaseRecord:
 
 @dataclass(frozen=True)
 class ClaimRecord:
-    """A claim and how its cases ended: `state` is the worst of theirs, "void" where a control was not refuted."""
+    """A claim and the outcomes of its cases.
+
+    `state` is the worst state of a case, or "void" if a control was not refuted.
+    """
 
     name: str
     proves: str
@@ -57,9 +62,9 @@ class ClaimRecord:
 
 @dataclass(frozen=True)
 class ProofRecord:
-    """Everything that was proven of one Verilog text; `circuit_sha256` is None for a text from elsewhere.
+    """All proofs about one Verilog text. `circuit_sha256` is None for a text that fp9 did not generate.
 
-    `complaints` are sentences about the journal: what of it is damaged and does not count.
+    `complaints` lists damaged parts of the journal, which do not count.
     """
 
     unit: str
@@ -72,7 +77,7 @@ class ProofRecord:
 
     @property
     def proven(self) -> bool:
-        """Whether every case of every claim was proven."""
+        """Return whether every case of every claim is proven."""
         return all(claim.state == State.PROVEN.value for claim in self.claims)
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,14 +92,14 @@ def prove(
     jobs: int = 2,
     progress: Progress | None = None,
 ) -> ProofRecord:
-    """Decide every claim about `unit`, for the given Verilog or the one generated for it.
+    """Decide every claim about `unit`, for the given Verilog or for the Verilog generated for the unit.
 
-    `timeout` is a case's limit in seconds, `jobs` the solvers that run at once. What the journal in the cache says is
-    taken from there, except within `fp9.system.cache.recomputing`; what did not end within a shorter limit is tried
+    `timeout` is the limit of a case in seconds, `jobs` the number of concurrent solvers. Verdicts in the journal of
+    the cache
+    are reused, except within `fp9.system.cache.recomputing`. A case that timed out under a shorter limit is decided
     again.
 
-    Raises ValueError for a unit about which there are no claims and for Verilog that cannot be read, MissingTool where
-    Yosys is not installed.
+    Raises ValueError for a unit without claims and for unreadable Verilog, MissingTool if Yosys is not installed.
     """
     claims = claims_of(unit)
     text = fp9_rtl.verilog(unit) if verilog is None else verilog
@@ -129,8 +134,7 @@ def prove(
 def decided(
     unit: Unit, claim: Claim, case: Case, verilog: str, timeout: float, kept: Journal | None = None
 ) -> CaseRecord:
-    """A case of a claim about a unit's Verilog, decided within `timeout` seconds, and its control; with a journal, what
-    it says is not decided again."""
+    """Decide a case of a claim and its control, each within `timeout` seconds. A journal's verdicts are reused."""
 
     def ended(specification: str, *, control: bool) -> Verdict:
         obligation = claim.oblige(verilog, case, specification)
@@ -158,7 +162,10 @@ def _summary(claim: Claim, cases: tuple[CaseRecord, ...]) -> ClaimRecord:
 
 
 def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[str, Any]:
-    """The counterexample; where no model of one operation answers, the last clock's ports alone; of a part its nets."""
+    """Return the counterexample as texts.
+
+    It has the nets of a part, the ports of the last clock cycle, or the operation beside the golden model's answer.
+    """
     if isinstance(case, PartCase):
         return {"inputs": {name: f"0x{value:x}" for name, value in verdict.counterexample.items()}, "outputs": {}}
     if claim.name not in CLOCKED and unit.group == 1:
@@ -168,7 +175,7 @@ def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[s
 
 
 def explain(unit: Unit, case: Case, ports: Mapping[str, int]) -> dict[str, Any]:
-    """A counterexample as texts: each input in hex and decimal, each output that was read beside the golden model's."""
+    """Return a counterexample as texts: each input in hex and decimal, each output beside the golden model's output."""
     inputs = {port.name: ports.get(port.name, case.fixed.get(port.name, 0)) for port in unit.inputs}
     columns = {port.name: np.array([inputs[port.name]], dtype=port_dtype(port)) for port in unit.inputs}
     expected = evaluate(unit, columns)
@@ -187,7 +194,7 @@ def explain(unit: Unit, case: Case, ports: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _meaning(unit: Unit, name: str, inputs: Mapping[str, int]) -> float | str | None:
-    """The number that a code on a port stands for, or the choice that a select port makes."""
+    """Return the number that a code on a port represents, or the choice of a select port."""
     port = next(port for port in unit.inputs if port.name == name)
     if port.choices:
         return port.choices[min(inputs[name], len(port.choices) - 1)]

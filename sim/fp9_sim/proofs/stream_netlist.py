@@ -1,4 +1,4 @@
-"""The netlist of a quantiser whose blocks come in several operations: its block in sight, and what stands behind it."""
+"""The netlist of a quantiser whose blocks take several operations: the block's nets, and the stages after the block."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fp9.units import Port, Quantiser, Unit
 from fp9_rtl.tools.yosys import run_yosys
 
 GIVEN = "given_scale"
-"""Name of the input that stands for a block's scale."""
+"""Name of the input that replaces a block's scale."""
 
 _FLATTEN = """\
 read_verilog unit.v
@@ -31,7 +31,7 @@ _BACK = "read_json behind.json\nopt_clean\nrename {name} {behind}\nwrite_verilog
 
 @dataclass(frozen=True)
 class BehindBlock(Unit):
-    """What follows the block of a quantiser: numbers and their scales in, elements out."""
+    """The part of a quantiser after its block: numbers and their scales as inputs, elements as outputs."""
 
     kind: ClassVar[str] = "elements"
     name: str
@@ -56,9 +56,9 @@ def behind_block(unit: Quantiser) -> BehindBlock:
 
 @functools.lru_cache(maxsize=4)
 def exposed(unit: Quantiser, verilog: str) -> tuple[str, dict[str, int]]:
-    """The flat unit as Yosys' JSON, what specifications read of the block as further outputs; these and their widths.
+    """Return the flat unit as Yosys JSON, with the block's nets as further outputs, and the widths of these outputs.
 
-    Raises ValueError where a register is not found.
+    Raises ValueError if a register is missing.
     """
     module = _flattened(unit, verilog, "")
     nets = _nets(unit, module)
@@ -68,7 +68,7 @@ def exposed(unit: Quantiser, verilog: str) -> tuple[str, dict[str, int]]:
 
 
 def _nets(unit: Quantiser, module: dict[str, Any]) -> dict[str, list[Any]]:
-    """Bits by the names under which specifications read them."""
+    """Return the bits of the block's nets by the names that specifications use."""
     found = {
         "taken": _net(unit, module, r"u_block\.taken"),
         "lead": _net(unit, module, r"u_block\.lead"),
@@ -93,7 +93,7 @@ def _net(unit: Quantiser, module: dict[str, Any], pattern: str) -> list[Any]:
 
 
 def _flattened(unit: Quantiser, verilog: str, kept: str) -> dict[str, Any]:
-    """The unit's module, flat but for what a line of Yosys keeps."""
+    """Return the unit's module, flattened. `kept` is a Yosys command that protects modules."""
     with tempfile.TemporaryDirectory(prefix="fp9-stream-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)
@@ -104,7 +104,7 @@ def _flattened(unit: Quantiser, verilog: str, kept: str) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=4)
 def behind(unit: Quantiser, verilog: str) -> str:
-    """Verilog of `behind_block`: the block's cell taken out of the netlist, what it drives as inputs."""
+    """Return Verilog of `behind_block`: the netlist without the block's cell, with the block's outputs as inputs."""
     kept = f"setattr -mod -set keep_hierarchy 1 {unit.name}_block"
     module = _flattened(unit, verilog, kept)
     ((key, block),) = [(k, c) for k, c in module["cells"].items() if c["type"] == f"{unit.name}_block"]

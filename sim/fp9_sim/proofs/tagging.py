@@ -1,4 +1,4 @@
-"""A pipelined unit's netlist, its data cut out: registers that hold tags in place of those that hold data."""
+"""The netlist of a pipelined unit with its data replaced: each data register becomes a tag register."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9_rtl.tools.yosys import run_yosys
 
 TAG_BITS = 4
 UNSTALLED = "unstalled"
-"""Name of a copy of the unit whose stages are always full: what its registers take when nothing waits."""
+"""Name of a copy of the unit whose stages are always occupied. It shows what registers take without a stall."""
 
 _FLATTEN = """\
 read_verilog unit.v
@@ -31,7 +31,7 @@ opt_clean
 opt_dff
 opt_clean
 """
-"""Takes out registers that hold a constant; one that reads another takes its value at the next turn."""
+"""Yosys commands that remove constant registers. Each repetition reaches one more stage."""
 
 _REGISTERS = ("$dff", "$dffe", "$sdff", "$sdffe", "$sdffce", "$adff", "$adffe")
 Cell = dict[str, Any]
@@ -39,12 +39,16 @@ Cell = dict[str, Any]
 
 @dataclass(frozen=True)
 class Tagged:
-    """A unit whose data are cut out: its design as Yosys' JSON, and its registers of data by stage, the first first.
+    """A unit whose data registers hold tags: its design as Yosys JSON, and its data registers by stage, first stage
+    first.
 
-    `state` are those that read themselves, `handshaken` those that read the handshake besides data, with the number of
-    bits that decide what they take: the outputs `next_NAME`. The design has the outputs `occupied` (a bit for each
-    stage), `tag_NAME` and `takes_NAME` for each register, and the inputs `tag` and `cut`, which has `cut_bits` bits;
-    and the module `UNSTALLED`, in which the input `full` stands for the registers that say what is occupied.
+    `state` holds the registers that depend on themselves. `handshaken` holds the registers whose next value also
+    depends on
+    the handshake, with the number of bits that decide it: the outputs `next_NAME`. The design has the outputs
+    `occupied` (a
+    bit for each stage), and `tag_NAME` and `takes_NAME` for each register. Its inputs are `tag` and `cut`, of
+    `cut_bits` bits.
+    In the module `UNSTALLED` the input `full` replaces the valid registers.
     """
 
     design: str
@@ -56,7 +60,7 @@ class Tagged:
 
 @functools.lru_cache(maxsize=4)
 def tagged_design(unit: Unit, verilog: str) -> Tagged:
-    """Cut the data out. Raises ValueError for a netlist whose registers are no pipeline of `stages` stages."""
+    """Replace data by tags. Raises ValueError if the netlist's registers are not a pipeline of `stages` stages."""
     with tempfile.TemporaryDirectory(prefix="fp9-order-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)
@@ -70,7 +74,7 @@ def tagged_design(unit: Unit, verilog: str) -> Tagged:
 
 
 class Netlist:
-    """The cells of a flat unit, and which registers say that a stage is occupied and which hold data."""
+    """The cells of a flattened unit, with its valid registers and its data registers."""
 
     def __init__(self, unit: Unit, module: dict[str, Any]) -> None:
         self.unit, self.module = unit, module
@@ -94,7 +98,7 @@ class Netlist:
         self.cut_bits = sum(len(self.registers[name]["connections"]["Q"]) for name in self.data)
 
     def _number(self) -> None:
-        """Name the registers, and note what drives every bit."""
+        """Name the registers and map every bit to its driver."""
         cells: dict[str, Cell] = self.module["cells"]
         self.registers = {f"r{i}": cell for i, cell in enumerate(c for c in cells.values() if c["type"] in _REGISTERS)}
         self._names = {id(cell): name for name, cell in self.registers.items()}
@@ -107,7 +111,7 @@ class Netlist:
         }
 
     def _split(self, key: str, cell: Cell) -> None:
-        """Make two registers of one of which some bits read what it holds and others do not."""
+        """Split a register if only some of its bits depend on its own value."""
         name, pins = self._names[id(cell)], cell["connections"]
         reads = [name in self._sources([bit]) for bit in pins["D"]]
         if all(reads) or not any(reads):
@@ -120,7 +124,7 @@ class Netlist:
             self.module["cells"][f"{key}{part:d}"] = cell | {"connections": kept, "parameters": parameters}
 
     def _sources(self, bits: Iterable[Any]) -> set[str]:
-        """Registers and inputs that bits depend on."""
+        """Return the registers and inputs that bits depend on."""
         found: set[str] = set()
         seen: set[Any] = set()
         waiting = list(bits)
@@ -140,17 +144,17 @@ class Netlist:
         return found
 
     def _data_pins(self, cell: Cell) -> list[Any]:
-        """What decides the value that a register takes when it takes one."""
+        """Return the bits that decide a register's next value when it is enabled."""
         pins = cell["connections"]
         chosen = cell["type"] == "$sdffce" or (cell["type"] == "$sdff" and not self._is_reset(pins["SRST"]))
         return [*pins["D"], *(pins["SRST"] if chosen else [])]
 
     def _is_reset(self, bits: Iterable[Any]) -> bool:
-        """Whether bits are those of the unit's reset."""
+        """Return whether bits depend only on the unit's reset."""
         return self._sources(bits) == {self.unit.reset.port}
 
     def _control(self) -> set[str]:
-        """The registers on which the handshake's outputs depend, directly or through others."""
+        """Return the registers that the handshake's outputs depend on, directly or through other registers."""
         ports = self.module["ports"]
         found: set[str] = set()
         shown = [bit for port in self.unit.control_outputs for bit in ports[port.name]["bits"]]
@@ -164,7 +168,7 @@ class Netlist:
         return found
 
     def stages(self) -> tuple[tuple[str, ...], ...]:
-        """Registers of data by stage. Raises ValueError where one reads anything but the stage before its own."""
+        """Return data registers by stage. Raises ValueError if a register reads anything but the stage before its own."""
         depths = self._control_depths()
         self._order_control(depths)
         for _ in self.data:
@@ -180,7 +184,7 @@ class Netlist:
         return tuple(tuple(name for name in self.data if depths[name] == stage) for stage in range(self.unit.stages))
 
     def _control_depths(self) -> dict[str, int]:
-        """Registers of the handshake by how far they stand from `in_valid`; what comes back from the end is as far."""
+        """Return handshake registers by their distance from `in_valid`."""
         depths: dict[str, int] = {}
         nearest = {"in_valid"}
         for depth in range(self.unit.stages):
@@ -189,7 +193,7 @@ class Netlist:
         return depths
 
     def _order_control(self, depths: dict[str, int]) -> None:
-        """Put the registers of the handshake in the order of the stages: one bit for each."""
+        """Order the valid registers by stage. Raises ValueError unless there is exactly one bit for each stage."""
         bits = [name for name in self.control if len(self.registers[name]["connections"]["Q"]) == 1]
         self.occupied = sorted(bits, key=lambda name: depths.get(name, self.unit.stages))
         found = [depths.get(name) for name in self.occupied]
@@ -199,7 +203,7 @@ class Netlist:
             )
 
     def _feeding(self, name: str) -> set[str]:
-        """What says in which stage a register of data stands: the data that it reads."""
+        """Return the data that a register reads, which determine its stage."""
         reads = self._reads[name] - {name, "clk", self.unit.reset.port, "enable", "out_ready"}
         return reads - self.state - self.control
 
@@ -210,14 +214,14 @@ class Netlist:
         return found.pop() if found else 0
 
     def check_outputs(self, stages: tuple[tuple[str, ...], ...]) -> None:
-        """Raise ValueError where an output reads anything but registers of data of the last stage."""
+        """Raise ValueError if an output reads anything but data registers of the last stage."""
         bits = [bit for port in self.unit.outputs for bit in self.module["ports"][port.name]["bits"]]
         others = self._sources(bits) - set(stages[-1])
         if others:
             raise ValueError(f"{self.unit.name}: outputs read {', '.join(sorted(others))} beside the last stage")
 
     def cut(self, design: dict[str, Any], stages: tuple[tuple[str, ...], ...]) -> str:
-        """The design as text, registers of data replaced by tags."""
+        """Return the design as text, with tags in place of data."""
         ports, cells = self.module["ports"], self.module["cells"]
         held = {name: self.registers[name]["connections"]["Q"] for name in self.registers}
         tags = self._new_bits(("tag", *self.data))
@@ -238,13 +242,13 @@ class Netlist:
         return json.dumps(design)
 
     def _new_bits(self, names: Iterable[str]) -> dict[str, list[int]]:
-        """Bits for a tag of each name."""
+        """Return new bits for a tag of each name."""
         pins = (bits for cell in self.module["cells"].values() for bits in cell["connections"].values())
         free = 1 + max(bit for bits in (*pins, list(self._input)) for bit in bits if isinstance(bit, int))
         return {name: list(range(free + i * TAG_BITS, free + (i + 1) * TAG_BITS)) for i, name in enumerate(names)}
 
     def _unstalled(self) -> dict[str, Any]:
-        """The module with its stages always full."""
+        """Return the module with all stages occupied."""
         ports, cells = self.module["ports"], self.module["cells"]
         full = {"direction": "input", "bits": ports["occupied"]["bits"]}
         kept = {key: cell for key, cell in cells.items() if self._names.get(id(cell)) not in self.control}
@@ -253,7 +257,7 @@ class Netlist:
         return self.module | {"ports": left | {"full": full}, "cells": kept, "attributes": attributes}
 
     def _tag(self, cell: Cell, entering: list[int], held: list[int]) -> Cell:
-        """A register of a tag with a register's clock and enable."""
+        """Return a tag register with the clock and enable of a data register."""
         pins = cell["connections"]
         if cell["type"] == "$sdffe" and not self._is_reset(pins["SRST"]):
             raise ValueError(f"{self.unit.name}: a register of data is cleared by something else than the reset")

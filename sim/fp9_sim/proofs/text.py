@@ -1,8 +1,10 @@
-"""Whether the Verilog that is handed out is the circuit that it was written from, for all inputs and for ever.
+"""Proof that the generated Verilog is equivalent to the circuit that it was written from, for all input sequences.
 
-Yosys reads the text as any other tool does, converts the circuit directly, without names or modules, and gives both
-as graphs of AND gates and registers that begin at 0. ABC decides: by SAT for a circuit without registers, else by
-induction over clocks for both side by side. A control, the same text with one operator changed, has to be refuted.
+Yosys reads the Verilog as any tool does. It also converts the circuit directly, without names or modules. Both
+become
+graphs of AND gates and registers that start at 0. ABC decides: by SAT for combinational circuits, otherwise by
+induction
+over clock cycles. In a control one operator of the Verilog is changed; ABC must refute it.
 """
 
 from __future__ import annotations
@@ -29,21 +31,21 @@ from fp9_sim.netlists.solvers.solver import State
 from fp9_sim.provenance import provenance
 
 TEXT_SECONDS = 900.0
-"""Limit of one comparison."""
+"""Default time limit of one comparison in seconds."""
 
 _TEXT = "read_verilog -sv {name}.v\nhierarchy -check -top {top}\nproc\nflatten\n" + GRAPH
 _CHANGES = (("+", "-"), ("^", "&"), ("|", "&"), ("?", "== 1'b1 ? 1'b0 :"))
-"""Operators of a text, and what a control has in their place."""
+"""Operators in the Verilog, and their replacements in a control."""
 
 _CONTROLS = 8
-"""Changes that are tried: one may leave what the circuit computes as it is."""
+"""Largest number of changes that are tried. A change can be equivalent to the original."""
 
 
 @dataclass(frozen=True)
 class TextRecord:
-    """That a text is a circuit: the digests of both, the end of the comparison and of that of the control.
+    """The outcome of an equivalence check: digests of circuit and Verilog, the state, and the state of the control.
 
-    The text's digest is of its code: what a comment says changes no circuit.
+    The Verilog's digest ignores comments, because they do not change the circuit.
     """
 
     unit: str
@@ -57,7 +59,7 @@ class TextRecord:
 
     @property
     def proven(self) -> bool:
-        """Whether the text is the circuit, and the comparison can tell."""
+        """Return whether the Verilog is equivalent to the circuit and the control was refuted."""
         return self.state == State.PROVEN.value and self.control == State.REFUTED.value
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,9 +67,9 @@ class TextRecord:
 
 
 def prove_text(unit: Unit, verilog: str | None = None, timeout: float = TEXT_SECONDS) -> TextRecord:
-    """Compare the Verilog generated for a unit, or another one, with its circuit.
+    """Compare a unit's generated Verilog, or another Verilog text, with the unit's circuit.
 
-    Raises MissingTool where ABC is not installed, YosysError for Verilog that cannot be read.
+    Raises MissingTool if ABC is not installed, YosysError for unreadable Verilog.
     """
     text = fp9_rtl.verilog(unit) if verilog is None else verilog
     with tempfile.TemporaryDirectory(prefix="fp9-text-") as name:
@@ -112,7 +114,7 @@ def _compared(unit: Unit, text: str, name: str, folder: Path, timeout: float) ->
 
 
 def _control(unit: Unit, text: str, folder: Path, timeout: float) -> State:
-    """How the comparison of a changed text ends: a change that some input shows is refuted, and one such is enough."""
+    """Return the state of the control. One refuted change is enough, as another change may be equivalent."""
     for changed in itertools.islice(_changed(text), _CONTROLS):
         if _compared(unit, changed, "control", folder, timeout) is State.REFUTED:
             return State.REFUTED
@@ -120,7 +122,7 @@ def _control(unit: Unit, text: str, folder: Path, timeout: float) -> State:
 
 
 def _changed(text: str) -> Iterator[str]:
-    """The text with one operator changed: the last, the middle and the first of each kind in turn."""
+    """Yield the text with one operator changed: the last, the middle and the first of each kind."""
     for operator, other in _CHANGES:
         found = [match.start() + 1 for match in re.finditer(f" {re.escape(operator)} ", text)]
         for place in dict.fromkeys((found[-1], found[len(found) // 2], found[0])) if found else ():

@@ -1,1 +1,1 @@
-"""What each kind of unit computes, as a plain netlist of its own: the specification side of each proof."""
+"""Specifications for proofs: what each kind of unit computes, as independent Verilog."""

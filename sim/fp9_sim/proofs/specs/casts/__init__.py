@@ -1,1 +1,1 @@
-"""Specifications of units that convert: casts, decoders, quantisers, running maxima."""
+"""Specifications of conversions: casts, decoders, quantisers and running maxima."""

@@ -1,4 +1,4 @@
-"""The specification of a running maximum: at least every magnitude that it is of, and equal to one of them."""
+"""Specification of a running maximum: not below any magnitude, and equal to one of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fp9_sim.proofs.miter import Case
 
 
 def amax_case(unit: Cast) -> Case:
-    """The one case; its control forgets the last lane."""
+    """Return the only case. Its control ignores the last lane."""
     return Case("amax", {}, _largest(unit, unit.lane_names("x")), _largest(unit, unit.lane_names("x")[:-1]))
 
 

@@ -1,6 +1,6 @@
-"""The specification of a cast: comparisons with the thresholds of `fp9.thresholds`, value and flags.
+"""Specification of a cast: value and flags by comparisons with the thresholds of `fp9.thresholds`.
 
-Stochastic rounding, which has none, is `stochastic_spec`.
+Stochastic rounding has no thresholds; `stochastic_spec` specifies it.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Table = ThresholdTable | HybridTable
 
 
 def cast_cases(unit: Cast) -> Iterator[Case]:
-    """One case for each lane, target, rounding and overflow policy; both signs in each.
+    """Yield one case for each lane, target, rounding and overflow policy, for both signs.
 
-    There is a control for each target and rounding.
+    There is one control for each target and rounding.
     """
     widths = {port.name: port.width for port in unit.inputs}
     offers = (range(unit.lanes), enumerate(unit.targets), enumerate(unit.roundings), enumerate(unit.overflow))
@@ -46,7 +46,7 @@ def cast_cases(unit: Cast) -> Iterator[Case]:
 
 
 def _texts(unit: Cast, lane: int, target: Format, policy: CastPolicy, chosen: str) -> tuple[str, str]:
-    """Specification and control."""
+    """Return the specification and the control."""
     source = unit.source
     assert isinstance(source, FixedFormat)
     random = policy.rounding_for(target).needs_bits
@@ -63,20 +63,20 @@ def _texts(unit: Cast, lane: int, target: Format, policy: CastPolicy, chosen: st
 
 
 def _ports(unit: Cast, lane: int, random: bool) -> dict[str, str]:
-    """Names of a lane's ports by what they are."""
+    """Return the names of a lane's ports by role."""
     names = ("x", "result", "flags", *(["random"] if random else []))
     return {name: unit.lane_names(name)[lane] for name in names}
 
 
 def table_of(source: FixedFormat, target: Format, policy: CastPolicy, negative: bool) -> Table:
-    """The table of a cast, hybrid or not."""
+    """Return the threshold table of a cast, or the table of hybrid rounding."""
     if isinstance(target, HiFloat8) and policy.rounding_for(target).reads_source:
         return hybrid_table(source, target, policy, negative)
     return threshold_table(source, target, policy, negative)
 
 
 def broken(table: Table) -> Table:
-    """The table with one entry off by one source ulp: the negative control."""
+    """Return the table with one entry off by one source ulp, for the control."""
     if isinstance(table, HybridTable):
         largest = len(table.numbers) - 2
         return dataclasses.replace(table, numbers=_later(table.numbers, largest))
@@ -84,7 +84,10 @@ def broken(table: Table) -> Table:
 
 
 def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
-    """Steps of which one, `index` or the next before it that is longer than one source ulp, starts an ulp later."""
+    """Return steps of which one starts one source ulp later.
+
+    The step is `index`, or the nearest step before it that is longer than one source ulp.
+    """
     while index + 1 < len(steps) and steps[index + 1].first == steps[index].first + 1:
         index -= 1
     moved = dataclasses.replace(steps[index], first=steps[index].first + 1)
@@ -95,11 +98,11 @@ def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
 
 
 def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> list[str]:
-    """The lane's sign, its magnitude as it comes and, times 2^scale where a wire has that, as the thresholds take it,
-    and random bits.
+    """Return Verilog lines for the lane's sign, its magnitude, its magnitude times 2^scale, and its random bits.
 
-    A scaled magnitude beyond the source's normal numbers is the largest, or the smallest above zero: no target tells
-    either from what it stands for.
+    A scaled magnitude above the source's range becomes the largest number, one below the range the smallest nonzero
+    number.
+    No target distinguishes these from the exact value.
     """
     p, width = source.fraction_bits, source.bits - 1
     x = ports["x"]
@@ -124,7 +127,7 @@ def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> 
 
 
 def expected(tables: Sequence[Table]) -> list[str]:
-    """Code and flags, together `expected`, by the tables of both signs."""
+    """Return Verilog lines for `expected`, the code and flags from the tables of both signs."""
     lines = []
     for name, table in zip(("positive", "negative"), tables, strict=True):
         lines += _hybrid(table, name) if isinstance(table, HybridTable) else _monotone(table, name)
@@ -152,7 +155,7 @@ def _monotone(table: ThresholdTable, name: str) -> list[str]:
 
 
 def _ladder(steps: Sequence[Step], width: int) -> str:
-    """The code of the last step that `m` reaches."""
+    """Return a Verilog expression for the code of the last step that `m` reaches."""
     rungs = "".join(f"m >= {width}'d{step.first} ? 8'd{step.code} : " for step in reversed(steps[1:]))
     return f"{rungs}8'd{steps[0].code}"
 

@@ -1,4 +1,4 @@
-"""The specification of a decoder or upcast: a table of 256 lines for each format and bias, from exact values."""
+"""Specification of a decoder or upcast: a table of 256 lines for each format and bias, from exact values."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ Row = tuple[int, ...]
 
 
 def decoder_cases(unit: Decoder) -> Iterator[Case]:
-    """One case for each format, and for each extra bias of a format that has them on a port.
-
-    There is a control for each format.
-    """
+    """Yield one case for each format, and for each bias of a format with a bias port. Each format has a control."""
     widths = {port.name: port.width for port in (*unit.inputs, *unit.outputs)}
     for index, fmt in enumerate(unit.formats):
         fixed, chosen = selected("code_format", len(unit.formats), index, widths.get("code_format", 0))
@@ -30,7 +27,7 @@ def decoder_cases(unit: Decoder) -> Iterator[Case]:
 
 
 def upcast_cases(unit: Upcast) -> Iterator[Case]:
-    """One case for each format, and for each extra bias of a format that has them on a port; controls as above."""
+    """Yield one case for each format, and for each bias of a format with a bias port. Each format has a control."""
     widths = {port.name: port.width for port in (*unit.inputs, *unit.outputs)}
     for index, fmt in enumerate(unit.formats):
         fixed, chosen = selected("code_format", len(unit.formats), index, widths.get("code_format", 0))
@@ -42,7 +39,7 @@ def upcast_cases(unit: Upcast) -> Iterator[Case]:
 
 
 def _converted(fmt: Format, code: int, result: Format) -> int:
-    """A code in the result format, above its flags."""
+    """Return the converted code in the high bits and its flags in the low bits."""
     converted, flags = oracle.encode(oracle.decode(code, fmt), result, CastPolicy(overflow=Overflow.INF))
     return converted << FLAG_BITS | flags
 
@@ -63,7 +60,7 @@ def _variants(fmt: Format, bias_port: bool) -> Iterator[tuple[Format, dict[str, 
 
 
 def decoded(fmt: Format, code: int, width: int) -> Row:
-    """The fields of a code in the order of `FIELDS`; those without meaning are 0."""
+    """Return the fields of a code in the order of `FIELDS`. Fields without a meaning are 0."""
     number = oracle.decode(code, fmt)
     exponent = significand = 0
     if number.kind is Kind.FINITE:
@@ -74,13 +71,13 @@ def decoded(fmt: Format, code: int, width: int) -> Row:
 
 
 def _broken(rows: list[Row], code: int) -> list[Row]:
-    """The table with the last significand bit of one code flipped."""
+    """Return the table with the last significand bit of one code inverted."""
     sign, exponent, significand, *kinds = rows[code]
     return [*rows[:code], (sign, exponent, significand ^ 1, *kinds), *rows[code + 1 :]]
 
 
 def _table(rows: list[Row], widths: dict[str, int], chosen: str) -> str:
-    """The table as a case statement, and the comparison of the fields that carry meaning."""
+    """Return the table as a Verilog case statement, and the comparison of the fields that have a meaning."""
     total = sum(widths[field] for field in FIELDS)
     lines = [f"      8'd{code}: expected = {total}'d{_packed(row, widths)};" for code, row in enumerate(rows)]
     fields = ", ".join(f"expected_{field}" for field in FIELDS)

@@ -1,8 +1,10 @@
-"""The specification of quantisers with a scale of the array: comparisons of products, as no number is divided.
+"""Specification of quantisers with a tensor scale: comparisons of products instead of divisions.
 
-A scale is reached where amax is at least what begins it, times the rule's divisor and the array's scale; an element
-where its number is at least the middle below it, times both scales. Both sides are integers, their places a power of
-two apart that is kept within what can decide.
+Amax reaches a scale if it is at least the scale's lower limit, times the rule's divisor and the tensor scale. A
+number
+reaches an element if it is at least the midpoint below the element, times both scales. Both sides are integers.
+Their
+exponent difference is clamped to the range that decides the comparison.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ _T = f"{{1'b1, tensor[{TENSOR_SCALE.fraction_bits - 1}:0]}}"
 
 
 def limit_cases(unit: Quantiser) -> Iterator[Case]:
-    """The cases of the scales, and those of the elements at every scale."""
+    """Yield the cases of the scales, and the cases of the elements at every scale."""
     for index, rule in enumerate(unit.rules):
         yield from _scale_cases(unit, index, rule)
     yield from _element_cases(unit)
@@ -30,7 +32,10 @@ def limit_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def _element_cases(unit: Quantiser) -> Iterator[Case]:
-    """For each significand of the scale the first element, for all exponents; the others by the first."""
+    """Yield for each significand of the scale a case of the first element, for all exponents.
+
+    The cases of the other elements compare them with the first element.
+    """
     scale = unit.block.scale
     bits = scale.precision - 1
     for significand in range(1, 2 << bits):
@@ -71,9 +76,10 @@ def _element(unit: Quantiser, condition: str, significand: int, field: str, late
 
 
 def _sides(unit: Quantiser, x: str, field: str, most: int, apart: int) -> list[str]:
-    """The integers `left`, of a magnitude, and `right`, of the array's scale, which is multiplied by `most` at most.
+    """Return Verilog lines for the integers `left`, from a magnitude, and `right`, from the tensor scale.
 
-    `left` is beside `right` times one over 2^(field + the exponent of the array's scale - apart).
+    `right` is multiplied by at most `most`. The magnitude is `left` times 2^(field + exponent of the tensor scale -
+    apart).
     """
     source, bits, whole = unit.source, unit.source.fraction_bits, TENSOR_SCALE.fraction_bits
     below, above = source.precision, TENSOR_SCALE.precision + most.bit_length()
@@ -90,7 +96,7 @@ def _sides(unit: Quantiser, x: str, field: str, most: int, apart: int) -> list[s
 
 
 def _signed(field: str) -> str:
-    """An exponent without a sign, or a number, as a signed number."""
+    """Return an unsigned exponent or a number as a signed Verilog number."""
     return field if field.isdigit() else f"$signed({{8'd0, {field}}})"
 
 
@@ -115,8 +121,12 @@ def _same(unit: Quantiser, x: str, name: str, change: str) -> str:
 
 
 def _scale_cases(unit: Quantiser, index: int, rule: ScaleRule) -> Iterator[Case]:
-    """For each scale whether it or a larger one is given, amax in the first place, and for one of them in every other;
-    by a rule with tries, one between those of the tries."""
+    """Yield for each scale a case: is this scale or a larger one given? Amax is the first element.
+
+    For one scale, amax is each other element in turn. For a rule that tries several scales, the scale must lie
+    between the
+    tries.
+    """
     width = next((port.width for port in unit.inputs if port.name == "rule"), 0)
     fixed, condition = selected("rule", len(unit.rules), index, width)
     scale = unit.block.scale
@@ -131,7 +141,7 @@ def _scale_cases(unit: Quantiser, index: int, rule: ScaleRule) -> Iterator[Case]
 
 
 def _largest(unit: Quantiser) -> list[str]:
-    """The largest magnitude `m`, one number after the other."""
+    """Return Verilog lines for the largest magnitude `m`, by a chain of comparisons."""
     top = unit.source.bits - 2
     lines = [f"  wire [{top}:0] m0 = x0[{top}:0];"]
     for place, x in list(enumerate(unit.lane_names("x")))[1:]:
@@ -140,7 +150,7 @@ def _largest(unit: Quantiser) -> list[str]:
 
 
 def _is_number(unit: Quantiser) -> str:
-    """Whether amax is finite, and the array's scale a positive normal number."""
+    """Return the condition that amax is finite and the tensor scale is a positive normal number."""
     bits, top = TENSOR_SCALE.fraction_bits, TENSOR_SCALE.max_code >> TENSOR_SCALE.fraction_bits
     exponent = f"tensor[{TENSOR_SCALE.bits - 2}:{bits}]"
     positive = f"!tensor[{TENSOR_SCALE.bits - 1}] && {exponent} != 0 && {exponent} <= {top}"

@@ -1,7 +1,8 @@
-"""The specification of a quantiser: the scale by comparisons of amax, each element by the thresholds of a cast.
+"""Specification of a quantiser: the scale by comparisons of amax, each element by the thresholds of a cast.
 
-That one number is at least as large as all others makes it amax: the scale is compared under that condition, number by
-number, and no tree of maxima stands in the specification. An element is compared given the scale that the unit gives.
+A number is amax if it is at least as large as all others. The scale is compared under this condition for each
+number, so
+the specification has no tree of maxima. An element is compared for the scale that the unit gives.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from fp9_sim.proofs.specs.casts.cast import broken, expected, magnitude, table_o
 
 
 def quantiser_cases(unit: Quantiser) -> Iterator[Case]:
-    """A case for each rule and place of amax, and one for each element; controls for the first of each."""
+    """Yield a case for each rule and position of amax, and a case for each element. The first case of each has a
+    control.
+    """
     widths = {port.name: port.width for port in unit.inputs}
     for index, rule in enumerate(unit.rules):
         fixed, condition = selected("rule", len(unit.rules), index, widths.get("rule", 0))
@@ -34,21 +37,25 @@ def quantiser_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def element_cases(unit: Quantiser) -> Iterator[Case]:
-    """A case for each element of an operation, at any scale; a control for the first."""
+    """Yield a case for each element of an operation, at any scale. The first case has a control."""
     for place, x in enumerate(unit.lane_names("x")):
         right, wrong = _element(unit, place)
         yield Case(f"element of {x}", {}, right, None if place else wrong)
 
 
 def scale_specifications(unit: Quantiser, rule: ScaleRule) -> tuple[str, str]:
-    """The code `step` of the scale of the largest magnitude `m`, and the same with one step a place late."""
+    """Return Verilog for the code `step` of the scale of the largest magnitude `m`, and the same with one late
+    threshold.
+    """
     firsts = _first_magnitudes(unit, rule)
     return _step(unit, firsts), _step(unit, [*firsts[:-1], firsts[-1] + 1])
 
 
 def _first_magnitudes(unit: Quantiser, rule: ScaleRule) -> list[int]:
-    """For each code of a scale but the smallest the first source magnitude that has it or a larger one, as far as
-    finite numbers go; by bisection."""
+    """Return, for each scale code above the smallest, the first source magnitude that reaches it. Found by bisection.
+
+    Codes that no finite magnitude reaches are left out.
+    """
     codes = np.arange(1, unit.block.scale.max_code + 1)
     low, high = np.full(codes.size, -1), np.full(codes.size, unit.source.max_code + 1)
     while (high - low > 1).any():
@@ -79,7 +86,7 @@ def _scale(unit: Quantiser, place: int, condition: str, step: str) -> str:
 
 
 def _element(unit: Quantiser, place: int) -> tuple[str, str]:
-    """Specification and control."""
+    """Return the specification and the control."""
     element, name = unit.block.element, unit.lane_names("element")[place]
     policy = CastPolicy(unit.block.rounding, nan_to_zero=not element.has_nan)
     tables = [table_of(unit.source, element, policy, negative) for negative in (False, True)]

@@ -1,4 +1,4 @@
-"""The specification of stochastic rounding: add the random bits below the last place, cut off what is below it."""
+"""Specification of stochastic rounding: add the random bits below the last bit, then truncate."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from fp9.rounding import FLAG_BITS, Flags
 
 
 def stochastic(source: FixedFormat, target: Format, policy: CastPolicy, random_bits: int, broken: bool) -> list[str]:
-    """Lines that make `expected` of `m`, `negative` and `added`; `broken` adds one random bit too many.
+    """Return Verilog lines that compute `expected` from `m`, `negative` and `added`. `broken` adds 1 to the random
+    bits.
 
-    The significand with `random_bits` zeros below is cut at `random_bits` below the target's last place, the random
-    bits are added, and what is below the last place is cut off. Raises ValueError for targets without
-    fields.
+    The significand is truncated at `random_bits` bits below the target's ulp. The random bits are added, and the
+    sum is
+    truncated at the ulp. Raises ValueError for targets without fixed fields or without subnormals.
     """
     if not isinstance(target, FixedFormat) or not target.subnormals:
         raise ValueError(f"{target.name}: no stochastic rounding into this format is proven")
@@ -47,7 +48,7 @@ def stochastic(source: FixedFormat, target: Format, policy: CastPolicy, random_b
 
 
 def _signed(target: FixedFormat, policy: CastPolicy, positive: Exact) -> str:
-    """Code and flags of a number that no random bits change, for both signs."""
+    """Return the code and flags, for both signs, of a number that rounding does not change."""
     texts = []
     for sign in (True, False):
         number = Exact(positive.kind, sign, positive.magnitude)

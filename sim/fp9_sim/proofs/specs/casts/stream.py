@@ -1,8 +1,11 @@
-"""Quantisers whose blocks come in several operations: nothing is lost, each result is its operation's, and its values.
+"""Specification of quantisers whose blocks take several operations: handshake, order and values.
 
-What the block's registers hold is said beside them, and temporal induction shows that it stays so for all sequences
-from reset. One operation, any one, is followed through the block by its numbers; a scale is compared in the clock in
-which its block's last operation comes. What stands behind the block is a pipeline of its own (`stream_netlist`).
+Registers beside the unit state the content of the block's registers. Temporal induction proves this for all
+sequences
+after reset. One arbitrary operation is followed through the block by its numbers. A scale is compared in the clock
+cycle
+in which the block's last operation enters. The stages after the block are a pipeline of their own
+(`stream_netlist`).
 """
 
 from __future__ import annotations
@@ -41,20 +44,23 @@ _TRACKED, _BEHIND = "block", "behind the block"
 
 
 def stream_handshake_cases(unit: Quantiser) -> tuple[Case, ...]:
-    """The one case; its control claims room for one operation, which the second refutes."""
+    """Return the only case. Its control claims a capacity of one operation, which a second operation refutes."""
     most = unit.group + unit.stages - 1
     return (Case("handshake", {}, _handshake(unit, most), _handshake(unit, 1)),)
 
 
 def stream_order_cases(unit: Quantiser) -> tuple[Case, ...]:
-    """The block's, whose control expects a number with its lowest bit changed, and that of the stages behind it."""
+    """Return the case of the block and the case of the stages after it.
+
+    The block's control expects a number with an inverted lowest bit.
+    """
     block = Case(_TRACKED, {}, _tracked(unit, 0), _tracked(unit, 1))
     behind = [dataclasses.replace(case, name=_BEHIND) for case in order_cases()] if unit.stages > 1 else []
     return (block, *behind)
 
 
 def stream_scale_cases(unit: Quantiser) -> Iterator[Case]:
-    """One for what is kept of an operation, and one for each rule and place of amax, a number or what was kept."""
+    """Yield a case for the stored amax, and a case for each rule and position of amax: a number or the stored amax."""
     yield Case("amax", {}, _kept(unit, ""), _kept(unit, " ^ 1'b1"))
     widths = {port.name: port.width for port in unit.inputs}
     for index, rule in enumerate(unit.rules):
@@ -71,7 +77,7 @@ def stream_scale_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def _handshake(unit: Quantiser, most: int) -> str:
-    """How many operations are inside, and how many of these belong to complete blocks: `exact`."""
+    """Return Verilog for the number of operations inside, and for the number of these in complete blocks."""
     last, stages = unit.group - 1, unit.stages
     outputs = ", ".join(port.name for port in unit.outputs)
     width = sum(port.width for port in unit.outputs)
@@ -103,7 +109,10 @@ def _handshake(unit: Quantiser, most: int) -> str:
 
 
 def _block_wires(unit: Quantiser) -> list[str]:
-    """What the registers say: how many operations of a complete block wait; the next has taken no more than left."""
+    """Return Verilog for the number of operations of a complete block that wait, and for the order of blocks.
+
+    The next block must not have entered more operations than the complete block has delivered.
+    """
     count = unit.group
     return [
         "  wire [7:0] given = taken + lead;",
@@ -113,8 +122,12 @@ def _block_wires(unit: Quantiser) -> list[str]:
 
 
 def _tracked(unit: Quantiser, change: int) -> str:
-    """Any one operation, `mark`ed as it enters, keeps its numbers in its place and leaves when all before it have; the
-    scale changes only as a block's last operation enters."""
+    """Return Verilog that follows one operation, marked by `mark`.
+
+    It must keep its numbers in its position and leave after all earlier operations. The scale must change only when
+    a
+    block's last operation enters.
+    """
     count, width = unit.group, unit.width * unit.source.bits
     numbers = ", ".join(reversed(unit.lane_names("x")))
     left = ", ".join(f"block_{x}" for x in reversed(unit.lane_names("x")))
@@ -147,7 +160,7 @@ def _tracked(unit: Quantiser, change: int) -> str:
 
 
 def _was(unit: Quantiser) -> list[str]:
-    """Registers of what entered in the clock before: its numbers' magnitudes, its rule, and the largest before it."""
+    """Return registers of the previous clock cycle: magnitudes that entered, the rule, and the amax before them."""
     top_bit = unit.source.bits - 2
     rule = [port for port in unit.inputs if port.choices]
     taken = [f"  reg [{top_bit}:0] {_magnitude(place)};" for place in range(unit.width + 1)]
@@ -178,7 +191,7 @@ def _kept(unit: Quantiser, change: str) -> str:
 
 
 def _scale(unit: Quantiser, place: int, condition: str, steps: str) -> str:
-    """`steps` is the scale of the magnitude `m` as an expression."""
+    """Return Verilog that compares the scale. `steps` computes the scale of the magnitude `m`."""
     name = _magnitude(place)
     largest = " && ".join([condition, *(f"m >= {_magnitude(other)}" for other in range(unit.width + 1))])
     return "\n".join(
@@ -195,7 +208,7 @@ def _scale(unit: Quantiser, place: int, condition: str, steps: str) -> str:
 
 
 def oblige_stream(unit: Quantiser, verilog: str, case: Case, specification: str) -> Obligation:
-    """That `ok` holds in every clock of every sequence."""
+    """Return the obligation that `ok` is 1 in every clock cycle of every sequence."""
     if case.name == _BEHIND:
         return oblige_order(behind_block(unit), behind(unit, verilog), case, specification)
     design, widths = exposed(unit, verilog)
@@ -211,7 +224,9 @@ def oblige_stream(unit: Quantiser, verilog: str, case: Case, specification: str)
 
 
 def oblige_behind(unit: Quantiser, verilog: str, case: Case, specification: str) -> Obligation:
-    """That `ok` holds for all numbers and scales that a block gives, and the scale is the one that was given."""
+    """Return the obligation that `ok` holds for all numbers and scales of a block, and that the scale passes
+    unchanged.
+    """
     rest, top_bit = behind_block(unit), unit.source.bits - 2
     finite = " && ".join(f"{x}[{top_bit}:0] <= {unit.source.max_code}" for x in unit.lane_names("x"))
     body = [

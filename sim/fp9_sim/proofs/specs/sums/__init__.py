@@ -1,1 +1,1 @@
-"""Specifications of units that add products, by parts: products, window, sum, rounding."""
+"""Specifications of dot products in parts: products, alignment, addition, rounding."""

@@ -1,7 +1,8 @@
-"""The specification of sums in a window that hangs at the largest product, by parts: `fp9_rtl.sums.window.beside`.
+"""Specification of dot products in a window aligned at the largest product, in parts: `fp9_rtl.sums.window.beside`.
 
-Products and addend lose their bits below the window, as the engine's record says; without products nothing is lost. The
-products' sum, with its first 1 in the first place, and what is left of the addend are added exactly, and rounded once.
+Products and addend lose their bits below the window, as the engine's record states. Without products nothing is
+lost.
+The sum of the products is normalised, then added exactly to the truncated addend, and rounded once.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _PRODUCTS, _SUM, _TOP = "align_products", "normalise_products.product", "align_p
 
 
 def is_offered(unit: Dot) -> bool:
-    """Whether the lemmas speak of a unit: a window of the products, cut toward zero, none of its numbers subnormal."""
+    """Return whether the lemmas cover a unit: a window of products, truncated toward zero, without subnormal numbers."""
     engine = unit.engine
     if engine.window is None or engine.addend is not Addend.ALIGNED or engine.truncation is not Truncation.ZERO:
         return False
@@ -34,23 +35,23 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """The lemmas, each behind those that it rests on."""
+    """Return the lemmas. Each lemma uses only earlier ones."""
     return (*map(cone, products_of(unit).lemmas()), _aligned(unit), _added(unit), _cut(unit), _rounded(unit))
 
 
 def _window(unit: Dot) -> int:
-    """Bits of a product in the window: two integer places and the fraction bits that are kept."""
+    """Return the bits of a product in the window: two integer bits and the fraction bits."""
     assert unit.engine.window is not None
     return 2 + unit.engine.window
 
 
 def _highest(unit: Dot) -> str:
-    """That the window hangs no higher than at the largest product."""
+    """Return the condition that the window's exponent is at most the exponent of the largest product."""
     return f"{_PRODUCTS}.nan || {_TOP} <= {products_of(unit).exponents[-1]}"
 
 
 def _aligned(unit: Dot) -> ConeLemma:
-    """What every product keeps below the largest exponent of products that are not zero, or 0."""
+    """Return the lemma about the alignment of every product at the largest exponent of the nonzero products."""
     of, bits = products_of(unit), _window(unit)
     lines, largest = [], "0"
     for name in of.names:
@@ -84,12 +85,12 @@ def _aligned(unit: Dot) -> ConeLemma:
 
 
 def _sum_bits(unit: Dot) -> int:
-    """Bits of the products' sum, as long as that with an addend."""
+    """Return the bits of the sum of the products, as wide as the sum with the addend."""
     return _window(unit) + unit.products.bit_length()
 
 
 def _added(unit: Dot) -> ConeLemma:
-    """The products' sum with its first 1 in the first place of its net."""
+    """Return the lemma about the normalised sum of the products."""
     bits, names = _sum_bits(unit), unit.lane_names("product")
     lines, before = [], f"{bits + 1}'d0"
     for name in names:
@@ -118,20 +119,20 @@ def _added(unit: Dot) -> ConeLemma:
 
 
 def _exponents(unit: Dot) -> range:
-    """The exponents of the first place of the products' sum."""
+    """Return the possible exponents of the normalised sum of the products."""
     highest = products_of(unit).exponents[-1] + (unit.products - 1).bit_length()
     return range(-_sum_bits(unit), highest + 1)
 
 
 def _is_sum(unit: Dot) -> str:
-    """That the products' sum is zero, or has its first 1 in the first place, and an exponent within reach."""
+    """Return the condition that the sum of the products is zero, or normalised with an exponent in range."""
     within, number, net = _exponents(unit), f"$signed({_SUM}_exponent)", f"{_SUM}_significand"
     exponent = f"{number} >= {within[0]} && {number} <= {within[-1]}"
     return f"{_PRODUCTS}.nan || {net} == 0 || {net}[{_sum_bits(unit) - 1}] && {exponent}"
 
 
 def _is_addend(unit: Dot) -> str:
-    """That what is left of the addend is zero, or has its first 1 in the first place, and no bits but the addend's."""
+    """Return the condition that the truncated addend is zero, or normalised with no bits beyond the addend's own."""
     f = unit.engine.addend_format.fraction_bits
     own = f"(cut.c_significand[{f - 1}:0] & ~c[{f - 1}:0]) == 0"
     return f"cut.c_nan || cut.c_significand == 0 || cut.c_significand[{f}] && {own}"
@@ -142,7 +143,7 @@ def _is_code(unit: Dot) -> str:
 
 
 def _cut(unit: Dot) -> ConeLemma:
-    """The addend without its bits below the products' window."""
+    """Return the lemma about the addend without its bits below the window."""
     fmt = unit.engine.addend_format
     assert unit.engine.window is not None
     return ConeLemma(
@@ -167,7 +168,7 @@ def _cut(unit: Dot) -> ConeLemma:
 
 
 def _rounded(unit: Dot) -> ConeLemma:
-    """The exact sum of what is left, rounded once."""
+    """Return the lemma about the exact sum of the truncated terms and its rounding."""
     fmt = unit.engine.result
     bits = max(_sum_bits(unit), fmt.precision)
     sum_net = f"{_SUM}_significand"

@@ -1,7 +1,8 @@
-"""The values of a unit whose circuit has the steps of another: each step is the other's, and reads the same nets.
+"""Proof of a unit by comparison with a simpler unit that has the same steps, step by step.
 
-The other is the same spec without stages and without an accumulator. What is equal in two circuits of wide sums ABC
-does not find in the whole; of a step it does at once.
+The simpler unit has the same specification without stages and without an accumulator. ABC cannot prove wide sums
+equal as
+a whole, but proves single steps equal at once.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from fp9_sim.proofs.specs.sums.window import after, entering
 
 
 def is_offered(unit: Dot) -> bool:
-    """Whether the lemmas speak of a unit: an accumulator of blocks with scales, its steps whole.
+    """Return whether the lemmas cover a unit: an accumulator of scaled blocks without chunks, with at most two stages.
 
-    Without infinities among the operands the other circuit hands on a product's zero in another way.
+    The operands need an infinity: without one, the simpler circuit passes the zero of a product differently.
     """
     whole = isinstance(unit, Mac) and unit.engine.chunk is None and unit.stages <= 2
     infinities = any(fmt.inf_code(False) is not None for fmt in (*unit.a, *unit.b))
@@ -33,16 +34,16 @@ def is_offered(unit: Dot) -> bool:
 
 @functools.lru_cache(maxsize=4)
 def lemmas(unit: Dot) -> tuple[Lemma, ...]:
-    """A lemma for each step of the other circuit, and for what the accumulator's operation chooses before and after."""
+    """Return a lemma for each step of the simpler circuit, and lemmas for the operation's selection before and after."""
     other = dismantled(step_of(unit), step_verilog(unit))
     named = _names(other) | {bit: f"{ENTER}.{name}" for bit, name in _names(other).items() if _is_addend(name)}
     return (*entering(unit), *(_of_step(other, step, named) for step in _in_order(other)), _leaving(unit, other, named))
 
 
 def oblige_chain(unit: Dot, verilog: str, case: Case, specification: str) -> Obligation:
-    """That a lemma holds, pipeline registers read as wires.
+    """Return the obligation that a lemma holds. Pipeline registers are read as wires.
 
-    Raises ValueError where the lemmas do not cover the circuit, as when its steps are others.
+    Raises ValueError if the lemmas do not cover the circuit, for example because its steps differ.
     """
     assert isinstance(case, PartCase)
     steps = tuple(step for lemma in lemmas(unit) for step in lemma.steps if step not in (ENTER, LEAVE))
@@ -53,7 +54,7 @@ def oblige_chain(unit: Dot, verilog: str, case: Case, specification: str) -> Obl
 
 
 def _names(netlist: Netlist) -> dict[int | str, str]:
-    """Every bit that something drives, by its net and its place there."""
+    """Return every driven bit as its net and index."""
     return {
         bit: f"{net}[{place}]" if len(bits) > 1 else net
         for net, bits in netlist.drives.items()
@@ -66,7 +67,7 @@ def _is_addend(name: str) -> bool:
 
 
 def _in_order(netlist: Netlist) -> Iterable[str]:
-    """The steps, each behind those whose results it reads."""
+    """Return the steps in topological order."""
     drives = {bit: step for step, pins in netlist.gives.items() for bits in pins.values() for bit in bits}
     return TopologicalSorter(
         {
@@ -77,7 +78,7 @@ def _in_order(netlist: Netlist) -> Iterable[str]:
 
 
 def _of_step(other: Netlist, step: str, named: Mapping[int | str, str]) -> Lemma:
-    """That a step gives what the other circuit's does, from the nets that this reads."""
+    """Return the lemma that a step gives the same outputs as the simpler circuit's step for the same inputs."""
     into = [f".{pin}({_joined(bits, named)})" for pin, bits in other.pins[step].items()]
     out = [f".{pin}(other_{pin})" for pin in other.gives[step]]
     wires = [f"  wire [{len(bits) - 1}:0] other_{pin};" for pin, bits in other.gives[step].items()]
@@ -91,7 +92,7 @@ def _of_step(other: Netlist, step: str, named: Mapping[int | str, str]) -> Lemma
 
 
 def _leaving(unit: Dot, other: Netlist, named: Mapping[int | str, str]) -> Lemma:
-    """That the results are those of the other circuit, or what the operation says."""
+    """Return the lemma that the results equal those of the simpler circuit, or follow from the operation."""
     wires = {"value": other.outputs["result"], "raised": other.outputs["flags"]}
     lines = (f"  wire [{len(bits) - 1}:0] {name} = {_joined(bits, named)};" for name, bits in wires.items())
     says = after(unit.engine.result.bits)

@@ -1,6 +1,6 @@
-"""The specification of an accumulator with chunks, by parts: the product, one step of the open chunk, one of the total.
+"""Specification of an accumulator with chunks, in parts: the product, one step of the open chunk, one of the total.
 
-By induction over operations the registers hold what the engine says: the chunk, its steps so far, the total.
+By induction over operations, the registers hold the engine's state: the chunk, its number of steps, and the total.
 """
 
 from __future__ import annotations
@@ -32,16 +32,19 @@ ASSUMES = (
 )
 
 _STAGES = 3
-"""With more, a register stands within the steps of the products."""
+"""Largest number of stages. With more stages, a register lies within the steps of the products."""
 
 _CHUNK, _COUNT, _TOTAL = "chunk_payload_chunk", "chunk_state_filled", "total_payload_result"
 _HELD = "chunk.payload"
-"""What stands in the registers of the chunk's stage."""
+"""Prefix of the registers of the chunk's stage."""
 
 
 def is_offered(unit: Dot) -> bool:
-    """Whether the lemmas speak of a unit: chunks of several steps of one product, exact but for their rounding, in one
-    format without subnormal numbers."""
+    """Return whether the lemmas cover a unit.
+
+    They cover chunks of at least two steps of one product, with an exact sum before rounding, in one format without
+    subnormal numbers.
+    """
     engine = unit.engine
     if not isinstance(unit, Mac) or unit.chunk_steps < 2 or engine.products > 1 or unit.stages > _STAGES:
         return False
@@ -49,20 +52,20 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """The lemmas, each behind those that it rests on."""
+    """Return the lemmas. Each lemma uses only earlier ones."""
     assert isinstance(unit, Mac)
     return (*normal_products(unit), _summed(unit), _counted(unit), _joined(unit), _shown())
 
 
 def _operation(unit: Mac) -> Iterator[str]:
-    """What an operation does with the chunk, whose count says whether it is open."""
+    """Yield Verilog for the effect of an operation on the chunk. A count above 0 means that the chunk is open."""
     yield f"  wire opens = op == {int(MacOp.LOAD)}; wire adds = opens || op == {int(MacOp.ACCUMULATE)};"
     yield f"  wire holds = op == {int(MacOp.HOLD)}; wire clears = op == {int(MacOp.CLEAR)};"
     yield f"  wire folds = op >= {int(MacOp.FOLD)}; wire is_open = {_COUNT}.held != 0;"
 
 
 def _summed(unit: Mac) -> ConeLemma:
-    """The open chunk and the step's flags."""
+    """Return the lemma about the open chunk and the flags of a step."""
     fmt = unit.engine.result
     (product,) = unit.lane_names("product")
     return ConeLemma(
@@ -95,7 +98,9 @@ def _flags() -> str:
 
 
 def _counted(unit: Mac) -> ConeLemma:
-    """The chunk's steps so far, which are never those of a full one, and what an operation means to the total."""
+    """Return the lemma about the chunk's number of steps, always below a full chunk, and the operation's effect on the
+    total.
+    """
     steps = unit.chunk_steps
     never = f"{_COUNT}.held >= {steps}"
     return ConeLemma(
@@ -117,7 +122,7 @@ def _counted(unit: Mac) -> ConeLemma:
 
 
 def _joined(unit: Mac) -> ConeLemma:
-    """The total, of what the chunk's stage holds, and the flags of the operation."""
+    """Return the lemma about the total, from the content of the chunk's stage, and the flags of the operation."""
     fmt = unit.engine.result
     return ConeLemma(
         "the total after an operation, and its flags",

@@ -1,7 +1,9 @@
-"""The specification of exact sums in fixed point, by parts: products, their places, the sum of all, its rounding.
+"""Specification of exact fixed-point sums, in parts: products, their positions, the sum, its rounding.
 
-Products are those of the formats' exact values, by table. Every one has its place in a field; the addend stands in a
-window around it, as `fp9_rtl.sums.fixed.sum` draws it. What stands there are integers, whose sum is plain and rounded
+Products come from tables of the formats' exact values. Every product is shifted into a fixed-point field. The
+addend is
+shifted into a window around the field (`fp9_rtl.sums.fixed.sum`). All terms are integers, which are added and
+rounded
 once.
 """
 
@@ -26,7 +28,7 @@ ASSUMES: tuple[str, ...] = ()
 
 
 def is_offered(unit: Dot) -> bool:
-    """Whether the lemmas speak of a unit: an exact sum in fixed point, without stages and scales."""
+    """Return whether the lemmas cover a unit: an exact fixed-point sum without stages and scales."""
     engine = unit.engine
     if unit.scale is not None or unit.stages or not is_fixed_point(unit):
         return False
@@ -39,7 +41,7 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """The lemmas, each behind those that it rests on."""
+    """Return the lemmas. Each lemma uses only earlier ones."""
     return (
         *_places(unit).lemmas(),
         _addend_placed(unit),
@@ -51,12 +53,15 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 
 
 def _rounds_as_exact(unit: Dot) -> bool:
-    """Whether the window is so wide that its sum rounds as the exact one.
+    """Return whether the window is wide enough for its sum to round like the exact sum.
 
-    The products' sum is less than 2^top: no more than a quarter of the last place of an addend above the window, whose
-    sum then stays strictly between the same ends of rounding wherever it stands. An addend that is cut is less than
-    half of the products' last place: a sum that is not the addend alone keeps its first 1 no lower than that half, and
-    with the place that rounding looks at it ends no lower than the window.
+    The magnitude of the sum of the products is below 2^top. This is at most a quarter ulp of an addend above the
+    window, so
+    the sum stays strictly between the same rounding boundaries at any exponent. A truncated addend is below half an
+    ulp of
+    the products. A sum other than the addend then has its leading bit at or above that half ulp. With its guard bit
+    it ends
+    within the window.
     """
     window, fmt = window_of(unit), unit.engine.result
     above = not window.far or window.addend_highest - fmt.fraction_bits >= window.top + 2
@@ -64,12 +69,12 @@ def _rounds_as_exact(unit: Dot) -> bool:
 
 
 def _places(unit: Dot) -> Places:
-    """The products in their rows, which have two bits above the field."""
+    """Return the products in their rows, which are two bits wider than the field."""
     return Places(unit, _field(unit) + 2, _sign(unit), zeros=False)
 
 
 def _field(unit: Dot) -> int:
-    """Bits of the field, which hold the magnitude of all products together."""
+    """Return the bits of the field, which hold the magnitude of the sum of all products."""
     window = window_of(unit)
     return window.top - window.ulp
 
@@ -79,7 +84,7 @@ def _sign(unit: Dot) -> str:
 
 
 def _addend(unit: Dot) -> Iterator[str]:
-    """The addend's value, exponent and kind, from its code."""
+    """Yield Verilog for the addend's significand, exponent and class."""
     fmt = unit.engine.addend_format
     f, top = fmt.fraction_bits, fmt.bits - 2
     low = fmt.bits - 1 - fmt.exponent_bits
@@ -90,7 +95,7 @@ def _addend(unit: Dot) -> Iterator[str]:
 
 
 def _window(unit: Dot) -> Iterator[str]:
-    """The addend in its window: `far`, its bits and the sticky one behind them."""
+    """Yield Verilog for the addend in its window: `far`, its bits and its sticky bit."""
     window, f = window_of(unit), unit.engine.addend_format.fraction_bits
     bits = window.addend_highest - window.lowest + 1
     yield _far(unit)
@@ -101,7 +106,7 @@ def _window(unit: Dot) -> Iterator[str]:
 
 
 def _far(unit: Dot) -> str:
-    """Whether the addend stands above the window."""
+    """Return Verilog for `far`: the addend lies above the window."""
     window = window_of(unit)
     return f"  wire far = {int(window.far)} && addend_exponent > {window.addend_highest};"
 
@@ -122,26 +127,26 @@ def _addend_placed(unit: Dot) -> ConeLemma:
 
 
 def _is_far(unit: Dot) -> str:
-    """That an addend above the window stands in its first place."""
+    """Return the condition that an addend above the window has its leading bit in the window's first position."""
     fmt, window = unit.engine.addend_format, window_of(unit)
     above = f"c[{fmt.bits - 2}:{fmt.bits - 1 - fmt.exponent_bits}] > {window.addend_highest + fmt.bias}"
     return f"{_no_number(unit)} || !({above}) || {_leads(unit)}"
 
 
 def _no_number(unit: Dot) -> str:
-    """Whether the addend is an infinity or NaN."""
+    """Return the condition that the addend is infinite or NaN."""
     fmt = unit.engine.addend_format
     return f"&c[{fmt.bits - 2}:{fmt.bits - 1 - fmt.exponent_bits}]"
 
 
 def _leads(unit: Dot) -> str:
-    """Whether an addend's first bit stands in the window's first place."""
+    """Return the condition that an addend's leading bit is in the window's first position."""
     window = window_of(unit)
     return f"place.placed_addend[{window.addend_highest - window.lowest}]"
 
 
 def _is_addend(unit: Dot) -> str:
-    """How far an addend reaches: one in the window's first place, and one of which bits are lost."""
+    """Return the condition on an addend's extent: at the window's first position, or truncated at its end."""
     window, f = window_of(unit), unit.engine.addend_format.fraction_bits
     first = window.addend_highest - window.lowest
     low = f"place.cut && place.placed_addend >> {f} == 0"
@@ -150,7 +155,7 @@ def _is_addend(unit: Dot) -> str:
 
 
 def _special(unit: Dot) -> ConeLemma:
-    """Infinities and NaN of all terms; whether signs differ."""
+    """Return the lemma about infinities and NaN of all terms, and about differing signs."""
     names, places = unit.lane_names("product"), _places(unit)
 
     def any_of(kind: str) -> str:
@@ -186,13 +191,13 @@ _ORDINARY = "!place.invalid || place.nan"
 
 
 def _ordinary(unit: Dot) -> tuple[str, ...]:
-    """That products are numbers where the result is one."""
+    """Return the conditions that the products are finite if the result is finite."""
     names = unit.lane_names("product")
     return tuple(f"{_SPECIAL} || !multiply.{name}_{kind}" for name in names for kind in ("inf", "nan"))
 
 
 def _added(unit: Dot) -> ConeLemma:
-    """The sum of all that stands in the window, as magnitude and sign."""
+    """Return the lemma about the sum of all terms in the window, as magnitude and sign."""
     window, names, places = window_of(unit), unit.lane_names("product"), _places(unit)
     bits, below = window.bits + 2, window.bits_below
     row = places.bits
@@ -241,19 +246,19 @@ _IS_CUT = "!place.cut || c[{top}:0] != 0"
 
 
 def _finite(unit: Dot) -> str:
-    """That the addend is a number where the result is one."""
+    """Return the condition that the addend is finite if the result is finite."""
     return f"{_SPECIAL} || !({_no_number(unit)})"
 
 
 def _keeps_addend(unit: Dot) -> str:
-    """That where an addend stands in the window's first place the sum does not round to more than the largest."""
+    """Return the condition that the sum does not round above the largest number for an addend in the first position."""
     kept = unit.engine.result.precision + 1
     bits = window_of(unit).bits
     return f"{_SPECIAL} || !{_leads(unit)} || add.sum >> {bits - kept} < {(1 << kept) - 1}"
 
 
 def _normalised(unit: Dot) -> ConeLemma:
-    """The sum moved up until its first 1 stands first, or the exponent is that of the subnormal numbers."""
+    """Return the lemma about normalisation: the leading bit is in the first position, or the result is subnormal."""
     window, fmt = window_of(unit), unit.engine.result
     kept = fmt.precision + 2
     width = max(window.bits, kept + 1)
@@ -289,7 +294,7 @@ def _normalised(unit: Dot) -> ConeLemma:
 
 
 def _of_normal(unit: Dot) -> tuple[str, ...]:
-    """What rounding rests on: where the first 1 stands, and what cannot be."""
+    """Return the facts that rounding assumes: the position of the leading bit, and impossible cases."""
     window, fmt = window_of(unit), unit.engine.result
     normal = f"normalise.significand[{fmt.fraction_bits}]"
     bits = "{normalise.significand, normalise.guard, normalise.round, normalise.sticky}"
@@ -307,13 +312,13 @@ def _of_normal(unit: Dot) -> tuple[str, ...]:
 
 
 def _fits_result(unit: Dot) -> tuple[str, ...]:
-    """What the lemma of normalisation rests on."""
+    """Return the assumptions of the lemma about normalisation."""
     cut = (_CUT, _IS_CUT.format(top=unit.engine.addend_format.bits - 2)) if window_of(unit).cut else ()
     return (*cut, *((_is_far(unit), _keeps_addend(unit), _finite(unit)) if window_of(unit).far else ()))
 
 
 def _rounded(unit: Dot) -> ConeLemma:
-    """One rounding of the normalised sum, and the special results before it."""
+    """Return the lemma about the rounding of the normalised sum and the special results."""
     engine, fmt = unit.engine, unit.engine.result
     minus = int(engine.rounding.cancels_to_minus)
     bits = "{normalise.significand, normalise.guard, normalise.round, normalise.sticky}"

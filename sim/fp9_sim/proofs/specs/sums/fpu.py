@@ -1,7 +1,10 @@
-"""The specification of an `fpu`: of two products and of casts the units for them alone, the multiply-add by parts.
+"""Specification of an `fpu`: FMMA and casts by the units for these operations alone, FMA in parts.
 
-The window of the sum is that of the unit for two products, so that ABC finds inner nets of both equal. A multiply-add
-is the exact sum of one product of 16-bit operands and the addend, rounded once; the second product is then zero.
+The specification's window has the width of the unit's window for two products, so that ABC finds equal internal
+nets. A
+fused multiply-add is the exact sum of one product of wide operands and the addend, rounded once. The second product
+is
+then zero.
 """
 
 from __future__ import annotations
@@ -29,21 +32,21 @@ ASSUMES = ("the values of that dot and of those casts are claims of their own",)
 
 _PRODUCT = "multiply.product0"
 _ALONE = "!multiply.product1_nan && multiply.product1_zero && multiply.product1_significand == 0"
-"""That the second product is zero."""
+"""Condition that the second product is zero."""
 
 
 def is_offered(unit: Fpu) -> bool:
-    """Whether the cases speak of a unit: one without stages."""
+    """Return whether the cases cover a unit: combinational, with flags."""
     return not unit.stages and unit.flags
 
 
 def cases(unit: Fpu) -> tuple[Case, ...]:
-    """A case for each operation but FMA, and the lemmas about that one."""
+    """Return a case for each operation except FMA, and the lemmas about FMA."""
     return (*_like_others(unit), *part_cases(lemmas(unit), {"op": int(FpuOp.FMA)}))
 
 
 def oblige_fpu(unit: Fpu, verilog: str, case: Case, specification: str) -> Obligation:
-    """That a case holds of a circuit."""
+    """Return the obligation that a case holds for a circuit."""
     if isinstance(case, PartCase):
         return oblige_cone(unit, lemmas(unit), verilog, case, specification)
     others = "".join(fp9_rtl.verilog(other) for other, _ in _others(unit).values())
@@ -54,7 +57,7 @@ def oblige_fpu(unit: Fpu, verilog: str, case: Case, specification: str) -> Oblig
 
 
 def _others(unit: Fpu) -> dict[FpuOp, tuple[Unit, dict[str, str]]]:
-    """The unit that has an operation alone, and what its ports read."""
+    """Return for each operation the unit that performs it alone, and the connections of that unit's ports."""
     wide, rounding = unit.engine.result, unit.engine.rounding
     halves = {f"{side}{lane}": f"{side}[{8 * lane + 7}:{8 * lane}]" for side in "ab" for lane in range(2)}
     selects = {
@@ -80,7 +83,7 @@ def _like_others(unit: Fpu) -> Iterator[Case]:
 
 
 def _same(unit: Fpu, other: Unit, pins: dict[str, str], broken: bool) -> str:
-    """That the results are another unit's; `broken`: of another last operand."""
+    """Return Verilog that compares the outputs with another unit's. `broken` inverts one bit of its last operand."""
     names = [port.name for port in unit.outputs]
     last = next(name for name in reversed(pins) if name in ("c", "code", "x"))
     read = pins | ({last: f"{pins[last]} ^ 1'b1"} if broken else {})
@@ -98,12 +101,12 @@ def _same(unit: Fpu, other: Unit, pins: dict[str, str], broken: bool) -> str:
 
 
 def lemmas(unit: Fpu) -> tuple[ConeLemma, ...]:
-    """The lemmas about a multiply-add, each behind those that it rests on."""
+    """Return the lemmas about FMA. Each lemma uses only earlier ones."""
     return (_multiplied(unit), _added(unit))
 
 
 def _multiplied(unit: Fpu) -> ConeLemma:
-    """The product, with its first 1 in the first place; there is no other."""
+    """Return the lemma about the only product, normalised."""
     fmt = unit.engine.result
     bits = 2 * fmt.precision
     special = f"{_PRODUCT}_nan || {_PRODUCT}_zero"
@@ -134,7 +137,7 @@ def _multiplied(unit: Fpu) -> ConeLemma:
 
 
 def _is_product(fmt: FixedFormat) -> str:
-    """What holds of the product."""
+    """Return the condition that the product is zero, or normalised with an exponent in range."""
     significand = f"{_PRODUCT}_significand"
     number = f"$signed({_PRODUCT}_exponent)"
     within = f"{number} >= {-fmt.bias} && {number} <= {2 * (1 << fmt.exponent_bits) - 1 - fmt.bias}"
@@ -143,7 +146,7 @@ def _is_product(fmt: FixedFormat) -> str:
 
 
 def _added(unit: Fpu) -> ConeLemma:
-    """The exact sum of the product and the addend, rounded once."""
+    """Return the lemma about the exact sum of product and addend, and its rounding."""
     fmt = unit.engine.result
     bits = 2 * fmt.precision
     return ConeLemma(

@@ -1,7 +1,7 @@
-"""The specification of a Kulisch accumulator, by parts: products, their places, one step of the register, its rounding.
+"""Specification of a Kulisch accumulator, in parts: products, their positions, one register step, its rounding.
 
-By induction over operations the register holds the exact sum of all products since the last LOAD or CLEAR, modulo its
-length.
+By induction over operations, the register holds the exact sum of all products since the last LOAD or CLEAR, modulo
+the register's range.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ ASSUMES = (
 )
 
 _STAGES = 4
-"""With more, a register stands within the steps of the products."""
+"""Largest number of stages. With more stages, a register lies within the steps of the products."""
 
 
 def is_offered(unit: Dot) -> bool:
-    """Whether the lemmas speak of a unit: an exact accumulator, whose rounding meets no subnormal number."""
+    """Return whether the lemmas cover a unit: an exact accumulator whose results are never subnormal."""
     engine = unit.engine
     if not isinstance(unit, Mac) or not engine.exact or unit.scale is not None or unit.bias_port or unit.gate_zeros:
         return False
@@ -43,13 +43,13 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """The lemmas, each behind those that it rests on."""
+    """Return the lemmas. Each lemma uses only earlier ones."""
     assert isinstance(unit, Mac)
     return (*_places(unit).lemmas(), _step(unit), _rounded(unit))
 
 
 _KINDS = ("nan", "invalid", "positive_infinity", "negative_infinity", "not_zero")
-"""What stands beside the register's sum, in this order."""
+"""State bits beside the register's sum, in this order."""
 
 
 def _places(unit: Mac) -> Places:
@@ -58,12 +58,12 @@ def _places(unit: Mac) -> Places:
 
 
 def _special(unit: Mac, register: str) -> str:
-    """Whether what stands beside a sum overrides it."""
+    """Return the condition that a special state overrides the sum."""
     return f"{register}[{unit.sum_bits + 3}:{unit.sum_bits}] != 0"
 
 
 def _step(unit: Mac) -> ConeLemma:
-    """What the register takes for an operation."""
+    """Return the lemma about the register's next value."""
     places, bits, names = _places(unit), unit.sum_bits, unit.lane_names("product")
     adds, loads = (f"op == {int(op)}" for op in (MacOp.ACCUMULATE, MacOp.LOAD))
     lines = [f"  wire [{bits - 1}:0] before = {adds} ? {HELD}[{bits - 1}:0] : 0;"]
@@ -104,7 +104,7 @@ def _step(unit: Mac) -> ConeLemma:
 
 
 def _rounded(unit: Mac) -> ConeLemma:
-    """What the register holds, rounded once, and the special results before it."""
+    """Return the lemma about the rounding of the register and the special results."""
     engine, fmt, bits = unit.engine, unit.engine.result, unit.sum_bits
     f = fmt.fraction_bits
     ulp = product_range(unit.a, unit.b).ulp

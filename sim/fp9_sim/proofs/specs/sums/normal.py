@@ -1,8 +1,9 @@
-"""The specification of numbers that all have their first 1 in the first place: products, codes, the sum of two terms.
+"""Specification of sums of normalised numbers: products, codes, and the sum of two terms.
 
-Formats have no subnormal numbers and one NaN that is infinity, too (DLFloat). A term is `<name>_bits`, a significand
-of the result's precision or 0, `<name>_place`, the exponent of its first place as circuits count it, and
-`<name>_negative`.
+The formats have no subnormal numbers and one code for NaN and infinity (DLFloat). A term has three wires:
+`<name>_bits`
+is a significand of the result's precision or 0, `<name>_place` the biased exponent of its leading bit, and
+`<name>_negative` its sign.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from fp9_sim.proofs.specs.sums.round import PLACE
 
 
 def is_normal(unit: Dot) -> bool:
-    """Whether products and results are such numbers, by the rules of their formats alone, rounded to nearest, up."""
+    """Return whether products and results have no subnormal numbers and results round to nearest, ties away."""
     engine = unit.engine
     fmt = engine.result
     merged = all(f.flushes and f.nan_is_inf for f in (fmt, *unit.a, *unit.b))
@@ -38,7 +39,7 @@ def products_of(unit: Dot) -> Products:
 
 
 def normal_products(unit: Dot) -> Iterator[ConeLemma]:
-    """A lemma for each product, with its first 1 in the first place."""
+    """Yield a lemma for each product: it is normalised."""
     of = products_of(unit)
     lanes = zip(*(unit.lane_names(name) for name in ("a", "b", "product")), of.lemmas(), strict=True)
     for a, b, product, lemma in lanes:
@@ -57,7 +58,7 @@ def normal_products(unit: Dot) -> Iterator[ConeLemma]:
 
 
 def is_product(unit: Dot, product: str) -> tuple[str, ...]:
-    """What holds of every product."""
+    """Return the facts about every product."""
     net, of = f"multiply.{product}", products_of(unit)
     exponents = [exponent + of.bias for exponent in sum_facts(unit).products]
     within = f"{net}_exponent >= {exponents[0]} && {net}_exponent <= {exponents[-1]}"
@@ -66,7 +67,7 @@ def is_product(unit: Dot, product: str) -> tuple[str, ...]:
 
 
 def product_term(unit: Dot, product: str) -> Iterator[str]:
-    """A product as a term, that of a zero with the exponent 0."""
+    """Yield Verilog for a product as a term. A zero has the exponent 0."""
     of, p = products_of(unit), unit.engine.result.precision
     net = f"multiply.{product}"
     yield f"  wire [{p - 1}:0] {product}_bits = {net}_zero ? 0 : {{{net}_significand, {p - of.bits}'d0}};"
@@ -75,7 +76,7 @@ def product_term(unit: Dot, product: str) -> Iterator[str]:
 
 
 def code_term(fmt: FixedFormat, name: str, code: str) -> Iterator[str]:
-    """A code as a term."""
+    """Yield Verilog for a code as a term."""
     p, f, top = fmt.precision, fmt.fraction_bits, fmt.bits - 2
     yield f"  wire {name}_zero = {code}[{top}:0] == 0; wire {name}_negative = {code}[{top + 1}] && !{name}_zero;"
     yield f"  wire [{p - 1}:0] {name}_bits = {name}_zero ? 0 : {{1'b1, {code}[{f - 1}:0]}};"
@@ -90,12 +91,13 @@ def is_nan(fmt: FixedFormat, code: str) -> str:
 
 
 def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[str]:
-    """The exact sum of two terms, here with significands of `bits` bits, the result's precision at least.
+    """Yield Verilog for the exact sum of two terms with significands of `bits` bits, at least the result's precision.
 
-    Its wires are `significand`, `exponent`, `guard` and `rest`, `zero`, and `negative` where it is not zero.
+    Its wires are `significand`, `exponent`, `guard`, `rest`, `zero`, and `negative` for a nonzero sum.
 
-    A term far below the other is moved up to where it still is less than any place that rounding looks at. The other
-    is a multiple of such places, so that the sum stays strictly between the same two, wherever the term stands.
+    A term far below the other is shifted up, but stays below every bit that rounding reads. The other term is a
+    multiple of
+    these bits. The sum therefore stays strictly between the same two boundaries.
     """
     p, far = fmt.precision, bits + 3
     width = bits + far + 1
@@ -118,8 +120,12 @@ def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[st
 
 
 def rounded_up(fmt: FixedFormat, significand: str, guard: str, zero: str, negative: str) -> Iterator[str]:
-    """The number of a significand and the wire `exponent` rounded to nearest, up, as `ended`, and its code as `value`,
-    that of NaN where the wire `nan` says so; `raised` are its flags, by the wire `exact`."""
+    """Yield Verilog that rounds to nearest, ties away. `significand` and the wire `exponent` hold the number.
+
+    The wires are `ended`, the code without sign, `value`, the code, and `raised`, the flags. Wire `nan` selects
+    NaN; wire
+    `exact` clears the inexact flag.
+    """
     f = fmt.fraction_bits
     yield f"  wire signed [31:0] code = (exponent <<< {f}) + $signed({{1'b0, {significand}}}) - {1 << f}"
     yield f"    + $signed({{1'b0, {guard}}});"

@@ -1,8 +1,9 @@
-"""The specification of the exact sum of two products and an addend, by parts: `fp9_rtl.sums.pair` draws it.
+"""Specification of the exact sum of two products and an addend, in parts (`fp9_rtl.sums.pair`).
 
-Products are those of the formats' exact values, by table, with their first 1 in the first place. The three terms hang
-at the largest exponent, in a window; what one has below it is one bit. The sum of what is left is rounded once. That it
-rounds as the exact sum of all three does, lemmas about numbers alone say.
+Products come from tables of the formats' exact values, and are normalised. A window aligns the three terms at the
+largest exponent; the bits of a term below the window become one sticky bit. The remaining sum is rounded once.
+Lemmas
+about numbers alone show that it rounds like the exact sum of the three terms.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ ASSUMES: tuple[str, ...] = ()
 
 
 def is_offered(unit: Dot) -> bool:
-    """Whether the lemmas speak of a unit: an exact sum of two products, none of its numbers subnormal."""
+    """Return whether the lemmas cover a unit: an exact combinational sum of two products without subnormal numbers."""
     return not unit.stages and unit.engine.chunk is None and is_pair(unit) and is_normal(unit)
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """The lemmas, each behind those that it rests on."""
+    """Return the lemmas. Each lemma uses only earlier ones."""
     return (*normal_products(unit), _aligned(unit), _added(unit), _normalised(unit), _rounded(unit), *_exact(unit))
 
 
@@ -47,14 +48,16 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 
 
 def _is_nan(unit: Dot) -> str:
-    """Whether a term is a NaN."""
+    """Return the condition that a term is NaN."""
     return f"multiply.product0_nan || multiply.product1_nan || {is_nan(unit.engine.result, 'c')}"
 
 
 def _terms(unit: Dot) -> Iterator[str]:
-    """The three terms by their exponents: `first` the largest, `low` the smaller of both products, `second` the other.
+    """Yield Verilog that orders the three terms by exponent.
 
-    A zero has the exponent 0, below that of every other product.
+    `first` has the largest exponent, `low` is the smaller product, `second` the remaining term. A zero has the
+    exponent 0,
+    below the exponent of every nonzero product.
     """
     fmt = unit.engine.result
     for name in products_of(unit).names:
@@ -73,7 +76,9 @@ def _terms(unit: Dot) -> Iterator[str]:
 
 
 def _cut(unit: Dot) -> Iterator[str]:
-    """What the window keeps of the two smaller terms, the bit behind it included, and whether bits were lost."""
+    """Yield Verilog for the parts of the two smaller terms in the window, with a sticky bit, and whether bits were
+    lost.
+    """
     window, p = window_bits(unit.engine.result), unit.engine.result.precision
     for name in ("second", "low"):
         yield f"  wire {PLACE} {name}_distance = first_place - {name}_place;"
@@ -123,12 +128,12 @@ def _aligned(unit: Dot) -> ConeLemma:
 
 
 def _places(unit: Dot) -> tuple[str, ...]:
-    """That exponents are those of terms."""
+    """Return the conditions that exponents are in the range of terms."""
     return tuple(f"align.{name}_exponent <= {_highest(unit)}" for name in ("first", "cut_term"))
 
 
 def _highest(unit: Dot) -> int:
-    """The largest exponent of a term, as the circuit counts it."""
+    """Return the largest biased exponent of a term."""
     fmt = unit.engine.result
     return max(sum_facts(unit).products[-1] + fmt.bias, (1 << fmt.exponent_bits) - 1)
 
@@ -141,7 +146,7 @@ def _sum_bits(unit: Dot) -> int:
 
 
 def _sum(unit: Dot, first: str, high: str, low: str, opposite: tuple[str, str]) -> Iterator[str]:
-    """The sum of the three terms, signs counted relative to the first."""
+    """Yield Verilog for the sum of the three terms. Signs are relative to the first term."""
     bits, p = _sum_bits(unit) + 1, unit.engine.result.precision
     below = window_bits(unit.engine.result) + 1 - p
     for name, value, sign in (("high", high, opposite[0]), ("low", low, opposite[1])):
@@ -153,7 +158,7 @@ def _sum(unit: Dot, first: str, high: str, low: str, opposite: tuple[str, str]) 
 
 
 def _added(unit: Dot) -> ConeLemma:
-    """The sum's magnitude and sign, or the term that was cut, where the others have cancelled."""
+    """Return the lemma about the sum's magnitude and sign, or the truncated term if the others have cancelled."""
     below = window_bits(unit.engine.result) + 1 - unit.engine.result.precision
     lines = _sum(
         unit, "align.first_significand", "align.high", "align.low", ("align.high_opposite", "align.low_opposite")
@@ -175,7 +180,7 @@ def _added(unit: Dot) -> ConeLemma:
 
 
 def _normalised(unit: Dot) -> ConeLemma:
-    """The sum with its first 1 in the first place."""
+    """Return the lemma about normalisation of the sum."""
     bits, fmt = _sum_bits(unit), unit.engine.result
     kept = fmt.precision + 2
     first = f"moved[{bits - 1}:{bits - kept}]"
@@ -203,7 +208,7 @@ def _normalised(unit: Dot) -> ConeLemma:
 
 
 def _rounded(unit: Dot) -> ConeLemma:
-    """One rounding of the normalised sum, and NaN before it."""
+    """Return the lemma about the rounding of the normalised sum, and NaN."""
     return ConeLemma(
         "the rounding, result and flags",
         (),
@@ -219,7 +224,7 @@ def _rounded(unit: Dot) -> ConeLemma:
 
 
 def _of_normal(unit: Dot) -> tuple[str, ...]:
-    """What holds of a normalised sum."""
+    """Return the facts about a normalised sum."""
     bits = "{normalise.significand, normalise.guard, normalise.round, normalise.sticky}"
     normal = f"normalise.significand[{unit.engine.result.fraction_bits}]"
     return (f"normalise.zero ? {bits} == 0 : {normal}",)
@@ -232,7 +237,7 @@ def _of_normal(unit: Dot) -> tuple[str, ...]:
 
 
 def _exact(unit: Dot) -> Iterator[ConeLemma]:
-    """That the sum in the window rounds as the exact sum: what stands between them is no end of a rounding interval."""
+    """Yield the lemmas that the sum in the window rounds like the exact sum: no rounding boundary lies between them."""
     p, far = unit.engine.result.precision, _highest(unit)
     half = far - (window_bits(unit.engine.result) + 1 - p)
     wide = p + far + HEADROOM

@@ -1,4 +1,4 @@
-"""Products in their places in a field of fixed point, by parts: their bits, inverted where they are negative."""
+"""Products at their positions in a fixed-point field, in parts. The bits of negative products are inverted."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fp9_sim.proofs.specs.sums.round import PLACE
 
 @dataclass(frozen=True)
 class Places:
-    """The products of a unit in rows of `bits` bits, the last one that of their smallest unit in the last place.
+    """The products of a unit in rows of `bits` bits. The last bit has the weight of the smallest product's ulp.
 
-    Signs count relative to `sign`; `zeros` as in `Products`.
+    Signs are relative to `sign`. `zeros` has the same meaning as in `Products`.
     """
 
     unit: Dot
@@ -27,7 +27,7 @@ class Places:
 
     @property
     def longest(self) -> int:
-        """Bits that hold the magnitude of every product in its place."""
+        """Return the bits that hold the magnitude of every product at its position."""
         products = product_range(self.unit.a, self.unit.b)
         return floor_log2(products.largest) - products.ulp + 1
 
@@ -36,20 +36,20 @@ class Places:
         return Products(self.unit, product_bias(self.unit), self.zeros)
 
     def negative(self, product: str) -> str:
-        """Whether a product is inverted."""
+        """Return the condition that a product is inverted."""
         return f"(multiply.{product}_sign ^ {self.sign})"
 
     def row(self, product: str) -> str:
-        """A product's bits in their place, not inverted."""
+        """Return a product's bits at their position, without the inversion."""
         return f"(place.{product}_placed ^ {{{self.bits}{{{self.negative(product)}}}}})"
 
     def fact(self, product: str) -> str:
-        """That a product in its place is no longer than the largest."""
+        """Return the condition that a product at its position is no longer than the largest product."""
         net = f"multiply.{product}"
         return f"{net}_inf || {net}_nan || {self.row(product)} >> {self.longest} == 0"
 
     def lemmas(self) -> Iterator[ConeLemma]:
-        """A lemma for each product, and one for its place."""
+        """Yield a lemma for each product and a lemma for its position."""
         of = self.products
         for lemma, product in zip(of.lemmas(), of.names, strict=True):
             yield cone(lemma, gives=(*lemma.gives, *self._facts(product)))
@@ -58,11 +58,11 @@ class Places:
 
     @property
     def _last(self) -> int:
-        """The exponent of a product whose last bit stands in the last place, as the circuit counts it."""
+        """Return the biased exponent of a product whose last bit is the last bit of the row."""
         return product_bias(self.unit) + product_range(self.unit.a, self.unit.b).ulp + self.products.bits - 1
 
     def _facts(self, product: str) -> tuple[str, str]:
-        """What holds of a product: it is at most the largest, and its bits below the last place are 0."""
+        """Return two facts about a product: it is at most the largest product, and its bits below the row are 0."""
         net, of = f"multiply.{product}", self.products
         number = of.number(f"{net}_exponent")
         special = f"{of.zero(product)} || {net}_inf || {net}_nan"

@@ -1,6 +1,6 @@
-"""The products of a sum, by parts: from operand codes to significands, exponents and kinds, by the formats' tables.
+"""Specification of products, in parts: from operand codes to significands, exponents and classes, by tables.
 
-Significands are integers that keep the places of their format, subnormal numbers at its lowest exponent.
+Significands are integers aligned as in their format. A subnormal number has the format's lowest exponent.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ STEPS = ("decode", "multiply")
 
 @dataclass(frozen=True)
 class Products:
-    """The products of a unit; the circuit counts the exponent of their first place from -`bias`.
+    """The products of a unit. The circuit biases the exponent of a product's first bit by `bias`.
 
-    `zeros`: it says which are zero; otherwise those are without a significand.
+    With `zeros` the circuit marks zero products. Without it, a zero product has the significand 0.
     """
 
     unit: Dot
@@ -37,38 +37,38 @@ class Products:
 
     @property
     def bits(self) -> int:
-        """Bits of a product's significand."""
+        """Return the bits of a product's significand."""
         return significand_bits(self.unit.a) + significand_bits(self.unit.b)
 
     @property
     def exponents(self) -> range:
-        """The exponents of first places, as the circuit counts them."""
+        """Return the biased exponents of the products' first bits."""
         sides = [set(_exponents(formats)) for formats in (self.unit.a, self.unit.b)]
         first = 1 + self.bias
         return range(sum(map(min, sides)) + first, sum(map(max, sides)) + first + 1)
 
     def number(self, net: str) -> str:
-        """A net that holds an exponent as a number: it has a sign where one below all products needs one."""
+        """Return an exponent net as a Verilog number. It is signed if an exponent can be negative."""
         return f"$signed({net})" if self.exponents.start < 1 else f"$signed({{1'b0, {net}}})"
 
     def zero(self, product: str) -> str:
-        """Whether a product is zero."""
+        """Return the condition that a product is zero."""
         return f"multiply.{product}_zero" if self.zeros else f"multiply.{product}_significand == 0"
 
     def facts(self, product: str) -> tuple[str, str]:
-        """What holds of every product: zero has no significand, and its exponents are known."""
+        """Return two facts about every product: a zero has the significand 0, and its exponent is in range."""
         net, zero = f"multiply.{product}", self.zero(product)
         number, special = self.number(f"{net}_exponent"), f"{zero} || {net}_inf || {net}_nan"
         within = f"{number} >= {self.exponents.start} && {number} <= {self.exponents[-1]}"
         return f"!({zero}) || {net}_significand == 0", f"{special} || {within}"
 
     def significand(self, product: str) -> str:
-        """A product's significand, with the last bits that are 0 in all products and that a circuit does not carry."""
+        """Return a product's significand, extended by the last bits that are 0 in all products and have no net."""
         net = f"multiply.{product}_significand"
         return f"({{{self.bits}'d0, {net}}} << ({self.bits} - $bits({net})))"
 
     def lemmas(self) -> Iterator[Lemma]:
-        """A lemma for each lane."""
+        """Yield a lemma for each lane."""
         lanes = zip(*(self.unit.lane_names(name) for name in ("a", "b", "product")), strict=True)
         for a, b, product in lanes:
             field = f"multiply.{product}"
@@ -106,7 +106,7 @@ def _exponents(formats: tuple[Format, ...]) -> Iterator[int]:
 
 
 def _exponent(fmt: Format, magnitude: Fraction) -> int:
-    """The exponent of a number's first place; of an integer that is longer than the others one more."""
+    """Return the exponent of a number's first bit. It is one larger for an integer with an additional leading bit."""
     leading = floor_log2(magnitude)
     aligned = alignment_exponent(fmt, leading)
     return max(aligned, leading) if isinstance(fmt, ScaledInteger) else aligned
@@ -114,7 +114,7 @@ def _exponent(fmt: Format, magnitude: Fraction) -> int:
 
 @functools.lru_cache(maxsize=64)
 def _operand(name: str, select: str, formats: tuple[Format, ...]) -> tuple[str, ...]:
-    """An operand's fields by table, a subnormal number at its format's lowest exponent."""
+    """Return Verilog for an operand's fields by table. A subnormal number has its format's lowest exponent."""
     bits = significand_bits(formats)
     index = f"({select} >= {len(formats) - 1} ? {len(formats) - 1} : {select})" if len(formats) > 1 else "0"
     kinds = ", ".join(f"{name}_{kind}" for kind in ("zero", "inf", "nan"))

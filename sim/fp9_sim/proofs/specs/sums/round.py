@@ -1,4 +1,4 @@
-"""The specification of a rounding: from a sum's exact magnitude to its code, by the place of its first 1."""
+"""Specification of a rounding: from the exact magnitude of a sum to its code, by the position of the leading bit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fp9.policy import CastPolicy
 from fp9.rounding import Rounding
 
 PLACE = "signed [15:0]"
-"""The type of an exponent or place."""
+"""Verilog type of exponents and bit positions."""
 
 DECIDED = {
     Rounding.RNE: "guard && (rest || kept[0])",
@@ -17,14 +17,15 @@ DECIDED = {
     Rounding.RDN: "(guard || rest) && negative",
     Rounding.RTO: "(guard || rest) && !kept[0]",
 }
-"""When a magnitude becomes the next one above (IEEE 754-2019, 4.3; to odd: Boldo and Melquiond 2008)."""
+"""Condition to round the magnitude up (IEEE 754-2019, 4.3; rounding to odd: Boldo and Melquiond 2008)."""
 
 
 def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: str) -> tuple[str, ...]:
-    """Verilog of the wires `finite`, the code of a sum that is no infinity or NaN, and `inexact`, `tiny` and `over`.
+    """Return Verilog for the wires `finite` (the code of a finite sum), `inexact`, `tiny` and `over`.
 
-    The sum is `magnitude`, of `width` bits, times 2^`place`; that of zero is +0. `tiny`: below the normal numbers
-    after rounding as if these had no lowest exponent. The result's format has subnormal numbers.
+    The sum is `magnitude`, of `width` bits, times 2^`place`. The code of zero is +0. `tiny` means below the normal
+    numbers
+    after rounding with an unbounded exponent. The result format must have subnormal numbers.
     """
     fmt, policy = engine.result, CastPolicy(engine.rounding, engine.overflow)
     f, up = fmt.fraction_bits, DECIDED[engine.rounding]
@@ -50,7 +51,7 @@ def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: st
 
 
 def _cut_at(last: str, name: str, width: int, precision: int, up: str) -> tuple[str, ...]:
-    """The magnitude rounded to a multiple of 2^`last`, as the wire `upper`, its names beginning with `name`."""
+    """Return Verilog for `upper`, the magnitude rounded to a multiple of 2^`last`. `name` prefixes all wires."""
     wide = width + precision
     names = ("kept", "guard", "rest")
     for word in names:

@@ -1,7 +1,8 @@
-"""The specification of a multiplier: decode by table, multiply, round once.
+"""Specification of a multiplier: decode by table, multiply, round once.
 
-A case fixes the formats of both operands. Their significands have four bits, so that no product is inexact as a normal
-number: what is rounded lies below the normal numbers of the result.
+A case fixes the formats of both operands. Their significands have at most four bits, so a product in the result's
+normal
+range is exact. Only results below the normal range are rounded.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _ROUNDS_UP = {
 
 
 def product_cases(unit: Mul) -> Iterator[Case]:
-    """A case for each pair of formats; its control has a wrong sign where both operands are negative."""
+    """Yield a case for each pair of formats. Its control has a wrong sign if both operands are negative."""
     if unit.result.precision < PRODUCT_BITS:
         raise ValueError(f"no proof is offered for products in {unit.result.name}; run fp9 sweep")
     widths = {port.name: port.width for port in unit.inputs}

@@ -1,4 +1,4 @@
-"""The values of units with an accumulator or with stages: those of the step without either, on the same operands."""
+"""Proof of units with an accumulator or stages by comparison with the combinational step, on the same operands."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from fp9_sim.proofs.miter import Case
 
 
 def step_of(unit: Dot) -> Dot:
-    """The stateless unit without stages that a unit's values are compared with."""
+    """Return the combinational unit without state that a unit is compared with."""
     kind = Fma if unit.products == 1 else Dot
     fields = {name: getattr(unit, name) for name in ("a", "b", "engine", "flags", "bias_port", "scale", "block")}
     return kind(name=f"{unit.name}_step", **fields)
 
 
 def step_verilog(unit: Dot) -> str:
-    """Its Verilog."""
+    """Return the Verilog of `step_of(unit)`."""
     return fp9_rtl.verilog(step_of(unit))
 
 
 def step_cases(unit: Dot) -> tuple[Case, ...]:
-    """The one case; its control has an accumulator that forgets what it holds, or a step with another addend."""
+    """Return the only case. Its control has an accumulator that loses its value, or a step with a wrong addend."""
     return (Case("every operation", {}, _same(unit, broken=False), _same(unit, broken=True)),)
 
 

@@ -1,10 +1,14 @@
-"""The specification of a multiply-add: decode by table, shift everything into one wide integer, round once.
+"""Specification of a multiply-add: decode by table, align everything in one wide integer, round once.
 
-A case fixes the formats of both operands, and whether magnitudes are added or subtracted. Terms so far apart that one
-is only sticky to the other are moved to the least such distance. Operands that are zero, infinite or NaN are a case of
-their own, which follows IEEE 754-2019 6.1 to 6.3 and 7.2 line by line.
+A case fixes the formats of both operands, and whether magnitudes are added or subtracted. If one term is only a
+sticky
+bit of the other, the distance is reduced to the smallest such distance. Zeros, infinities and NaN have a case of
+their
+own, which follows IEEE 754-2019 6.1 to 6.3 and 7.2.
 
-The result is FP32, to nearest even: no sum with an 8-bit product overflows it or ends below its normal numbers.
+The result is FP32, to nearest even. A sum with an 8-bit product neither overflows nor is it inexact below FP32's
+normal
+range.
 """
 
 from __future__ import annotations
@@ -20,12 +24,12 @@ from fp9_sim.proofs.miter import Case, selected
 from fp9_sim.proofs.specs.casts.decoder import decoded
 
 PLACE = "signed [11:0]"
-"""The type of exponents, and of the weights of bits."""
+"""Verilog type of exponents and bit weights."""
 PRODUCT_BITS = 8
 
 
 def sum_cases(unit: Fma) -> Iterator[Case]:
-    """Cases by formats: special operands, sums, differences; each with a control."""
+    """Yield three cases for each pair of formats: special operands, sums and differences. Each has a control."""
     result = unit.engine.result
     assert isinstance(result, FixedFormat)
     widths = {port.name: port.width for port in unit.inputs}
@@ -42,7 +46,7 @@ def sum_cases(unit: Fma) -> Iterator[Case]:
 
 
 def _terms(a: Format, b: Format, result: FixedFormat) -> list[str]:
-    """The exact product and the addend as significands with the place of their last bit, and what they are."""
+    """Return Verilog for the exact product and the addend: significand, exponent of the last bit, and class."""
     p, bits = result.fraction_bits, result.bits
     e = PLACE
     field, fraction = f"c[{bits - 2}:{p}]", f"c[{p - 1}:0]"
@@ -62,7 +66,10 @@ def _terms(a: Format, b: Format, result: FixedFormat) -> list[str]:
 
 
 def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: bool) -> str:
-    """Operands that are not ordinary; `broken` makes the sum of two zeros negative where either is."""
+    """Return the specification for zeros, infinities and NaN.
+
+    `broken` makes the sum of two zeros negative if either zero is negative.
+    """
     p, bits = result.fraction_bits, result.bits
     e = PLACE
     nan, infinity = result.nan_code(False), result.inf_code(False)
@@ -88,9 +95,9 @@ def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: boo
 
 
 def _specification(a: Format, b: Format, result: FixedFormat, condition: str, broken: bool) -> str:
-    """Decode, add, round; `broken` rounds ties away.
+    """Return the specification for finite operands: decode, add, round. `broken` rounds ties away.
 
-    The wide sum's last place is the product's, less the farthest distance that tells below it.
+    The last bit of the wide sum lies below the product's last bit by the largest distance that affects rounding.
     """
     p, bits = result.fraction_bits, result.bits
     below, above = 2 * p + 4, PRODUCT_BITS + 4
@@ -131,7 +138,7 @@ def _specification(a: Format, b: Format, result: FixedFormat, condition: str, br
 
 @functools.lru_cache(maxsize=64)
 def operand_by_table(name: str, fmt: Format) -> tuple[str, ...]:
-    """An operand's fields by table."""
+    """Return Verilog for an operand's fields by table."""
     if significand_bits((fmt,)) > OPERAND_SIGNIFICAND_BITS:
         raise ValueError(f"no proof is offered for sums of {fmt.name} products; run fp9 sweep")
     rows = [decoded(fmt, code, OPERAND_SIGNIFICAND_BITS) for code in range(1 << fmt.bits)]

@@ -1,10 +1,13 @@
-"""The specification of a sum of many terms, by parts: carry-save adders, a last addition, magnitude and sign.
+"""Specification of a sum of many terms, in parts: carry-save adders, a final addition, magnitude and sign.
 
-Terms are rows in one's complement, so that each is its number modulo 2^width - 1. A carry-save adder takes three rows
-away and puts two of the same sum, by that modulus, in their place: a lemma about any three. So the last two have the
-sum of all terms, in whatever order they came; this is argued, no solver adds them. Of any two rows whose sum is a
-number of less than half of the modulus, the last addition gives magnitude and sign: another lemma. What is left is that
-the circuit's are those of the same adders, which ABC finds equal one by one.
+Terms are rows in ones' complement, each equal to its number modulo 2^width - 1. A carry-save adder replaces three
+rows by
+two rows with the same sum modulo 2^width - 1. One lemma proves this for any three rows, so the last two rows have
+the sum
+of all terms in any order. This step is an argument; no solver adds the terms. Another lemma shows that the final
+addition
+gives magnitude and sign, if the sum is below half the modulus. The last lemma compares the circuit with the same
+adders, which ABC proves equal one by one.
 """
 
 from __future__ import annotations
@@ -17,8 +20,10 @@ _CARRIES = "x & y | z & (x | y)"
 
 
 def tree_lemmas(steps: tuple[str, ...], terms: Mapping[str, str], bits: int, inf: str, minus: str) -> Iterator[Lemma]:
-    """What `add.sum`, of `bits` bits, and `add.sign` are, of terms by their nets, each with the net of its sign; where
-    `inf` holds, the sign is `minus`."""
+    """Yield the lemmas about `add.sum`, of `bits` bits, and `add.sign`.
+
+    `terms` maps the net of each term to the net of its sign. Where `inf` holds, the sign is `minus`.
+    """
     width = bits + 1
     found = f"whole[{width - 1}:0] + whole[{width}]"
     yield Lemma(
@@ -65,14 +70,14 @@ def tree_lemmas(steps: tuple[str, ...], terms: Mapping[str, str], bits: int, inf
 
 
 def _any(terms: Iterable[str], width: int, names: str) -> Iterator[str]:
-    """Rows of any bits."""
+    """Yield Verilog for rows of arbitrary bits."""
     yield f"  wire [{len(names) * width - 1}:0] any = {{{', '.join(terms)}}};"
     for place, name in enumerate(names):
         yield f"  wire [{width - 1}:0] {name} = any[{place * width} +: {width}];"
 
 
 def _rows(terms: Mapping[str, str], width: int) -> Iterator[str]:
-    """The last two rows, `x` and `y`, of terms."""
+    """Yield Verilog that reduces the terms to the last two rows, `x` and `y`."""
     rows = [f"row{place}" for place in range(len(terms))]
     for row, (term, sign) in zip(rows, terms.items(), strict=True):
         yield f"  wire [{width - 1}:0] {row} = {{{width}'d0, {term}}} ^ {{{width}{{{sign}}}}};"
@@ -89,7 +94,7 @@ def _rows(terms: Mapping[str, str], width: int) -> Iterator[str]:
 
 
 def _adder(number: str, rows: list[str], width: int) -> Iterator[str]:
-    """A carry-save adder; its carries move up one place, the top one comes in at the bottom."""
+    """Yield a carry-save adder. Carries move up by one bit, and the top carry enters at the bottom."""
     x, y, z = rows
     yield f"  wire [{width - 1}:0] sums{number} = {x} ^ {y} ^ {z};"
     yield f"  wire [{width - 1}:0] moved{number} = {x} & {y} | {z} & ({x} | {y});"
@@ -97,6 +102,6 @@ def _adder(number: str, rows: list[str], width: int) -> Iterator[str]:
 
 
 def _ended(width: int) -> Iterator[str]:
-    """The last addition, its carry out of the top coming in at the bottom, and its magnitude."""
+    """Yield the final addition with end-around carry, and its magnitude."""
     yield f"  wire [{width}:0] whole = x + y; wire [{width - 1}:0] total = whole[{width - 1}:0] + whole[{width}];"
     yield f"  wire [{width - 2}:0] magnitude = total[{width - 2}:0] ^ {{{width - 1}{{total[{width - 1}]}}}};"

@@ -1,8 +1,10 @@
-"""The specification of sums in a window, by parts: products, the window they are cut to, their sum, its rounding.
+"""Specification of dot products in a window, in parts: products, alignment, their sum, its rounding.
 
-Products are those of the formats' exact values, by table. The window hangs at the largest exponent of all terms that
-are not zero, as the engine's record says; every term loses its bits below it. What is left are integers: their sum is
-plain, for any number of terms, and is rounded once. Special operands are told apart from the first part on.
+Products come from tables of the formats' exact values. The window starts at the largest exponent of all nonzero
+terms, as
+the engine's record states. Every term loses its bits below the window. The remaining terms are integers, which are
+added
+exactly, for any number of terms, and rounded once. Special operands are separated in the first part.
 """
 
 from __future__ import annotations
@@ -27,17 +29,21 @@ PROVES = (
 )
 _ALIGN, _ADD, _ROUND = ("align",), ("add",), ("normalise", "round")
 _NONE = -(1 << 14)
-"""Below all exponents."""
+"""Exponent below all exponents."""
 _LOWEST_ADDEND = 2
-"""The exponent of an addend's lowest binade, and one place above."""
+"""Biased exponent of an addend's lowest binade, plus one."""
 _MOST_BY_DIAGRAMS = 9
-"""Terms of which a diagram of the sum ends in less than two minutes."""
+"""Largest number of terms for which a decision diagram of the sum takes less than two minutes."""
 _NO_NUMBER = "!align.invalid || align.nan"
 
 
 def is_offered(unit: Dot) -> bool:
-    """Whether the lemmas speak of a unit: a window for all terms, cut toward zero, without scales, and no shorter than
-    what rounding looks at; its steps whole."""
+    """Return whether the lemmas cover a unit.
+
+    They cover a window of all terms, truncated toward zero, without scales, and not narrower than the bits that
+    rounding
+    reads. No pipeline register may lie within a step.
+    """
     engine = unit.engine
     plain = engine.window is not None and engine.addend is Addend.INSIDE and engine.truncation is Truncation.ZERO
     others = (unit.scale, engine.interleaved, engine.group, engine.chunk, engine.nan, engine.invalid_nan)
@@ -51,12 +57,12 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[Lemma, ...]:
-    """The lemmas in the order of the steps."""
+    """Return the lemmas in the order of the steps."""
     return (*entering(unit), *_products(unit).lemmas(), *_aligned(unit), *_added(unit), _rounded(unit))
 
 
 def passed(unit: Dot) -> dict[str, str]:
-    """Nets that a circuit may lead past a step."""
+    """Return the nets that may bypass a step, with the nets that replace them."""
     signs = {f"align.{name}_sign": f"multiply.{name}_sign" for name in unit.lane_names("product")}
     return {**signs, "align.addend_sign": f"{_addend(unit)}[{unit.engine.addend_format.bits - 1}]"}
 
@@ -66,12 +72,12 @@ def _products(unit: Dot) -> Products:
 
 
 def _addend(unit: Dot) -> str:
-    """The net of the addend."""
+    """Return the net of the addend."""
     return f"{ENTER}.c" if isinstance(unit, Mac) else "c"
 
 
 def entering(unit: Dot) -> Iterator[Lemma]:
-    """What an accumulator's step adds to."""
+    """Yield the lemma about the addend of an accumulator's step."""
     if isinstance(unit, Mac):
         loads, net = f"op == {int(MacOp.LOAD)}", _addend(unit)
         says = f"!({loads} || op == {int(MacOp.ACCUMULATE)}) || {net} == ({loads} ? c : {ACCUMULATOR})"
@@ -82,7 +88,7 @@ def entering(unit: Dot) -> Iterator[Lemma]:
 
 
 def _aligned(unit: Dot) -> Iterator[Lemma]:
-    """The special results and the window's exponent; what every term keeps below it; whether one lost bits."""
+    """Yield the lemmas about the special results, the window's exponent, the aligned terms, and lost bits."""
     of = _products(unit)
     terms = (*of.names, "addend")
     facts = tuple(fact for product in of.names for fact in of.facts(product))
@@ -129,13 +135,17 @@ _SPECIAL = "align.nan || align.inf"
 
 
 def _is_below(unit: Dot) -> str:
-    """That the window hangs so low that a product can stand in it."""
+    """Return the condition that the window is low enough to contain a product."""
     return f"{_products(unit).number('align.exponent')} < {_products(unit).exponents[-1] + _window_bits(unit)}"
 
 
 def _hangs(unit: Dot, nothing: str) -> str:
-    """That the window hangs no lower than at the smallest addend, or where there is none at the smallest product or
-    at what zero counts; unless there is `nothing`."""
+    """Return the condition that the window's exponent is at least the exponent of the smallest addend.
+
+    Without an addend the limit is the smallest product or the engine's exponent of a zero. The condition does not
+    apply if
+    `nothing` holds.
+    """
     without = max(_products(unit).exponents.start, _zero(unit))
     lowest = min(without, _LOWEST_ADDEND)
     return f"{_SPECIAL} || {nothing} || {_products(unit).number('align.exponent')} >= {lowest}"
@@ -146,19 +156,21 @@ def _nothing_kept(unit: Dot) -> str:
 
 
 def _of_term(unit: Dot, term: str) -> str:
-    """What holds of every cut term: the addend leaves the first place free, and high above all products has none."""
+    """Return the fact about an aligned term: the addend leaves the first bit free, and products are 0 in a high
+    window.
+    """
     if term == "addend":
         return f"{_SPECIAL} || !align.addend[{_window_bits(unit) - 1}]"
     return f"{_SPECIAL} || {_is_below(unit)} || align.{term} == 0"
 
 
 def _of_sum(unit: Dot) -> str:
-    """High above all products the sum is no more than the addend."""
+    """Return the fact that the sum in a high window is no larger than the addend."""
     return f"{_SPECIAL} || {_is_below(unit)} || add.sum >> {_window_bits(unit) - 1} == 0"
 
 
 def _terms(unit: Dot) -> Iterator[str]:
-    """The terms' values, exponents, signs and kinds: products from their nets, the addend from its code."""
+    """Yield Verilog for the terms' values, exponents, signs and classes: products from nets, the addend from its code."""
     fmt, of = unit.engine.addend_format, _products(unit)
     f, top, exponent = fmt.fraction_bits, fmt.bits - 2, fmt.bits - 1 - fmt.exponent_bits
     for name in of.names:
@@ -184,7 +196,9 @@ def _any(unit: Dot, kind: str) -> str:
 
 
 def _largest(unit: Dot, terms: tuple[str, ...]) -> Iterator[str]:
-    """The largest exponent of terms that are not zero; zeros count with the engine's exponent, where it has one."""
+    """Yield Verilog for the largest exponent of the nonzero terms. Zeros count with the engine's exponent, if it has
+    one.
+    """
     yield f"  wire nothing = {' && '.join(f'{term}_zero' for term in terms)};"
     before = f"{_NONE}"
     for place, term in enumerate(reversed(terms)):
@@ -195,13 +209,13 @@ def _largest(unit: Dot, terms: tuple[str, ...]) -> Iterator[str]:
 
 
 def _zero(unit: Dot) -> int:
-    """What a zero counts for the window."""
+    """Return the biased exponent of a zero in the window."""
     zero = unit.engine.zero_exponent
     return _NONE if zero is None else zero + unit.engine.result.bias + 1
 
 
 def _cut(unit: Dot, term: str, name: str) -> Iterator[str]:
-    """What is left of a term below the largest exponent, and whether bits were lost."""
+    """Yield Verilog for the part of a term in the window, and whether bits were lost."""
     bits = _window_bits(unit)
     # Products have one place above that of their exponent, the addend has none.
     value = f"{{1'b0, {term}_value}}" if term == "addend" else f"{term}_value"
@@ -217,7 +231,7 @@ def _cut(unit: Dot, term: str, name: str) -> Iterator[str]:
 
 
 def _window_bits(unit: Dot) -> int:
-    """Two integer places of a product, and the fraction bits that are kept."""
+    """Return the bits of a product in the window: two integer bits and the fraction bits."""
     assert unit.engine.window is not None
     return 2 + unit.engine.window
 
@@ -226,17 +240,17 @@ def _window_bits(unit: Dot) -> int:
 
 
 def _sum_bits(unit: Dot) -> int:
-    """Bits that hold the sum of all terms."""
+    """Return the bits that hold the sum of all terms."""
     return _window_bits(unit) + unit.products.bit_length()
 
 
 def _fits(unit: Dot) -> str:
-    """Places that a circuit has above the sum of all terms stay 0."""
+    """Return the condition that the circuit's bits above the sum are 0."""
     return f"add.sum >> {_sum_bits(unit)} == 0"
 
 
 def _added(unit: Dot) -> Iterator[Lemma]:
-    """The sum of the terms, as magnitude and sign: for any integers in the window."""
+    """Yield the lemmas about the sum of the terms as magnitude and sign, for any integers in the window."""
     terms = (*unit.lane_names("product"), "addend")
     window = _window_bits(unit)
     if len(terms) > _MOST_BY_DIAGRAMS:
@@ -256,7 +270,7 @@ def _added(unit: Dot) -> Iterator[Lemma]:
 
 
 def _added_plainly(unit: Dot, terms: tuple[str, ...]) -> Lemma:
-    """The sum of the terms one by one, by diagrams."""
+    """Return the lemma about the sum of the terms one by one, decided by decision diagrams."""
     bits, window = _sum_bits(unit) + 2, _window_bits(unit)
     lines, before = [], f"{bits}'d0"
     for term in terms:
@@ -279,7 +293,7 @@ def _added_plainly(unit: Dot, terms: tuple[str, ...]) -> Lemma:
 
 
 def _rounded(unit: Dot) -> Lemma:
-    """One rounding of the sum, and the special results before it."""
+    """Return the lemma about the rounding of the sum and the special results."""
     engine = unit.engine
     fmt = engine.result
     width, place = _sum_bits(unit), fmt.bias + _window_bits(unit) - 1
@@ -303,7 +317,7 @@ def _rounded(unit: Dot) -> Lemma:
 
 
 def after(bits: int) -> dict[str, str]:
-    """What an accumulator holds after an operation, and its flags: the sum, or what the operation says."""
+    """Return the conditions on an accumulator's result and flags after each operation."""
     adds = f"op == {int(MacOp.ACCUMULATE)} || op == {int(MacOp.LOAD)}"
     kept = f"op == {int(MacOp.HOLD)} ? {ACCUMULATOR} : {bits}'d0"
     return {"result": f"result == ({adds} ? value : {kept})", "flags": f"flags == ({adds} ? raised : 0)"}
