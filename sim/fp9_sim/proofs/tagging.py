@@ -168,7 +168,7 @@ class Netlist:
         return found
 
     def stages(self) -> tuple[tuple[str, ...], ...]:
-        """Return data registers by stage. Raises ValueError if a register reads anything but the stage before its own."""
+        """Return data registers by stage. Raises ValueError if a register reads another stage than its predecessor."""
         depths = self._control_depths()
         self._order_control(depths)
         for _ in self.data:

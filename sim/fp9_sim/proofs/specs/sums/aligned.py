@@ -24,7 +24,7 @@ _PRODUCTS, _SUM, _TOP = "align_products", "normalise_products.product", "align_p
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas cover a unit: a window of products, truncated toward zero, without subnormal numbers."""
+    """Return whether the lemmas cover a unit: a window of products, truncated toward zero, without subnormals."""
     engine = unit.engine
     if engine.window is None or engine.addend is not Addend.ALIGNED or engine.truncation is not Truncation.ZERO:
         return False

@@ -34,7 +34,7 @@ def is_offered(unit: Dot) -> bool:
 
 @functools.lru_cache(maxsize=4)
 def lemmas(unit: Dot) -> tuple[Lemma, ...]:
-    """Return a lemma for each step of the simpler circuit, and lemmas for the operation's selection before and after."""
+    """Return a lemma for each step of the simpler circuit, and lemmas for the selection by operation."""
     other = dismantled(step_of(unit), step_verilog(unit))
     named = _names(other) | {bit: f"{ENTER}.{name}" for bit, name in _names(other).items() if _is_addend(name)}
     return (*entering(unit), *(_of_step(other, step, named) for step in _in_order(other)), _leaving(unit, other, named))

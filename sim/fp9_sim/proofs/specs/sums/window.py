@@ -170,7 +170,7 @@ def _of_sum(unit: Dot) -> str:
 
 
 def _terms(unit: Dot) -> Iterator[str]:
-    """Yield Verilog for the terms' values, exponents, signs and classes: products from nets, the addend from its code."""
+    """Yield Verilog for the terms' values, exponents, signs and classes. Products come from nets."""
     fmt, of = unit.engine.addend_format, _products(unit)
     f, top, exponent = fmt.fraction_bits, fmt.bits - 2, fmt.bits - 1 - fmt.exponent_bits
     for name in of.names:
