@@ -1,6 +1,6 @@
-"""Netlists: evaluated (`gates`), run clock by clock (`cells`), with glitches (`timed`), counted (`toggles`).
+"""Netlists: evaluation (`gates`), clocked simulation (`cells`), glitches (`timed`) and toggle counts (`toggles`).
 
-`graphs` builds, cuts and pairs circuits; `solvers` decides obligations about them.
+`graphs` builds, cuts and pairs circuits. `solvers` decides obligations about circuits.
 """
 
 __all__ = ["aiger", "cells", "gates", "graphs", "solvers", "timed", "toggles"]

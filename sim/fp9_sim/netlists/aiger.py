@@ -1,6 +1,6 @@
-"""Circuits as AIGER files: ANDs, inverters and registers with their values at reset, and the names of the ports.
+"""Circuits as AIGER files: AND gates, inverters, registers with reset values, and port names.
 
-https://fmv.jku.at/aiger/FORMAT-20070427.pdf describes the binary format that is read and written here.
+This module reads and writes the binary format of https://fmv.jku.at/aiger/FORMAT-20070427.pdf.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ aigmap
 opt_clean
 write_aiger -symbols {file}
 """
-"""Yosys script from words to an AIGER file."""
+"""Yosys script from word-level cells to an AIGER file."""
 
 
 def of_unit(unit: Unit) -> bytes:
-    """The circuit of a unit as a binary AIGER file, with the names of its ports.
+    """Return the circuit of a unit as a binary AIGER file with port names.
 
-    Raises ValueError for a spec that no hardware is offered for.
+    Raises ValueError for a specification without hardware.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-aiger-") as name:
         folder = Path(name)
@@ -47,10 +47,11 @@ def of_unit(unit: Unit) -> bytes:
 
 @dataclass(frozen=True)
 class Aiger:
-    """A circuit: literals are twice a variable, plus 1 for its inverse; variable 0 is the constant 0.
+    """A circuit. A literal is twice a variable, plus 1 for its inverse. Variable 0 is the constant 0.
 
-    Variables are numbered inputs first, then registers, then ANDs. `following` are the literals that registers take,
-    `initial` what they hold at reset; `names` are the lines that name inputs (`i0 a[0]`), registers and outputs.
+    Variables are numbered in the order inputs, registers, ANDs. `following` holds the next-value literals of the
+    registers,
+    `initial` their reset values. `names` holds the lines that name inputs (`i0 a[0]`), registers and outputs.
     """
 
     inputs: int
@@ -62,7 +63,7 @@ class Aiger:
 
     @classmethod
     def read(cls, data: bytes) -> Aiger:
-        """The circuit of a binary file. Raises ValueError for anything else."""
+        """Parse a binary file. Raises ValueError for other data."""
         head, _, rest = data.partition(b"\n")
         words = head.split()
         if len(words) < 6 or words[0] != b"aig":
@@ -80,16 +81,16 @@ class Aiger:
 
     @property
     def first(self) -> int:
-        """The variable of the first AND."""
+        """Return the variable of the first AND."""
         return self.inputs + len(self.following) + 1
 
     @property
     def ports(self) -> tuple[str, ...]:
-        """The names of inputs and outputs, in their order."""
+        """Return the names of inputs and outputs in order."""
         return tuple(name for name in self.names if name[0] in "io")
 
     def inverted(self, place: int) -> Aiger:
-        """The circuit with the AND at a place inverted."""
+        """Return the circuit with AND number `place` inverted."""
         variable = self.first + place
 
         def changed(literal: int) -> int:
@@ -100,7 +101,7 @@ class Aiger:
         return replace(self, following=following, outputs=outputs, ands=pairs)
 
     def to_bytes(self) -> bytes:
-        """The binary file."""
+        """Return the circuit as a binary file."""
         highest = self.first + len(self.ands) - 1
         counts = (highest, self.inputs, len(self.following), len(self.outputs), len(self.ands))
         lines = [f"aig {' '.join(map(str, counts))}"]
@@ -113,7 +114,7 @@ class Aiger:
 
 
 def _decoded(data: bytes, first: int, count: int) -> tuple[tuple[tuple[int, int], ...], bytes]:
-    """The operands of every AND, and what follows them."""
+    """Return the operands of every AND, and the remaining bytes."""
     place = 0
 
     def number() -> int:
@@ -135,7 +136,7 @@ def _decoded(data: bytes, first: int, count: int) -> tuple[tuple[tuple[int, int]
 
 
 def _number(value: int) -> bytes:
-    """A number in groups of seven bits, the lowest first."""
+    """Encode a number in groups of seven bits, lowest group first."""
     return bytes(_groups(value))
 
 

@@ -1,4 +1,7 @@
-"""Netlists of cells in Numba: functions of up to six inputs, clock by clock or step by step. One file, one cache."""
+"""Numba kernels that simulate netlists of cells with up to six inputs, by clock cycle or by time step.
+
+All kernels are in one file, so that they share one cache.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ import numpy as np
 from fp9.kernels import kernel
 
 STEPS = 1 << 14
-"""Steps in which every circuit has settled."""
+"""Limit of time steps. Every circuit settles earlier."""
 
 
 @kernel
 def run(logic, registers, history):
-    """Fill in all nets of every clock; registers start at 0."""
+    """Compute all nets in every clock cycle. Registers start at 0."""
     leaves = np.zeros(64, dtype=np.uint64)
     for clock in range(history.shape[0]):
         for w in range(history.shape[2]):
@@ -26,7 +29,7 @@ def run(logic, registers, history):
 
 @kernel
 def _value(row, values, leaves):
-    """A function of nets: its table folded in half by one input after the other, from the last."""
+    """Evaluate a truth table on nets. Each input, from the last to the first, halves the table."""
     table, inputs = row[0], np.int64(row[1])
     size = 1 << inputs
     for i in range(size):
@@ -41,7 +44,7 @@ def _value(row, values, leaves):
 
 @kernel
 def settle(rows, delays, values, counts):
-    """Run from the values of all nets until nothing changes; whether that came."""
+    """Simulate time steps until no net changes. Return whether the netlist settled."""
     deepest = delays.max()
     differed = np.zeros((rows.shape[0], deepest), dtype=np.uint64)
     fired = np.zeros(rows.shape[0], dtype=np.uint64)

@@ -1,6 +1,6 @@
-"""A netlist of cells, each with any functions of up to six inputs, run clock by clock with every net's values kept.
+"""Netlists of cells with functions of up to six inputs, simulated by clock cycle with the values of every net.
 
-64 sequences of operations run side by side in a word. Values are those that nets settle at: there are no glitches.
+A 64-bit word holds 64 independent sequences. Values are settled values, without glitches.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from fp9_sim.netlists.cell_kernels import run
 from fp9_sim.netlists.gates import REGISTER, WORD, bit_planes
 
 History = NDArray[np.uint64]
-"""Settled values of nets, shape (clocks, nets, words): a bit for each of the sequences side by side."""
+"""Settled values of nets, shape (clocks, nets, words), one bit for each sequence."""
 
 _CONTROL = {"in_valid": True, "out_ready": True, "enable": True}
-"""What the handshake is told: operations are always valid, results always taken, every clock counts."""
+"""Constant handshake inputs: operations are always valid, results always taken, the clock always enabled."""
 _RESETS = {reset.port: reset.active for reset in Reset}
-"""The levels that reset, by the names of the ports."""
+"""Active level of each reset port."""
 CLOCK = "clk"
 
 _GATES = {
@@ -49,12 +49,12 @@ def _gate(name: str, function: str) -> Cell:
 SIMPLE_GATES = {name: _gate(name, function) for name, function in _GATES.items()} | {
     REGISTER: Cell(REGISTER, ("D",), {"Q": (False, True)}, (False, True), "C", {}, (), ())
 }
-"""Yosys' two-input gates and its register, which cost nothing."""
+"""Yosys' two-input gates and its register, without area."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A cell in its place: the net at each of its pins; `bit` is the net of a register's bit, -1 for other cells."""
+    """A cell instance with the net at each pin. `bit` is the net of a register's stored bit, -1 for other cells."""
 
     name: str
     cell: Cell
@@ -64,10 +64,11 @@ class Placed:
 
 @dataclass(frozen=True)
 class CellNetlist:
-    """Cells in an order in which they can be evaluated; net 0 is constant 0, net 1 constant 1.
+    """Cells in order of evaluation. Net 0 is constant 0, net 1 constant 1.
 
-    `inputs` and `outputs` give the nets of each port, least significant bit first. Nets from `bits_from` on are the
-    bits inside registers.
+    `inputs` and `outputs` map each port to its nets, least significant bit first. Nets from `bits_from` on are the
+    stored
+    bits of registers.
     """
 
     cells: tuple[Placed, ...]
@@ -78,9 +79,9 @@ class CellNetlist:
 
     @classmethod
     def from_json(cls, module: Mapping[str, Any], find: Callable[[str], Cell]) -> CellNetlist:
-        """The netlist of a module that Yosys' `write_json` wrote, its cells found by type.
+        """Return the netlist of a module in Yosys' JSON. `find` returns a cell by its type.
 
-        Raises ValueError for a loop of cells, and as `find` does.
+        Raises ValueError for a combinational loop, and what `find` raises.
         """
         numbers: dict[int | str, int] = {"0": 0, "1": 1}
 
@@ -101,10 +102,11 @@ class CellNetlist:
         return cls((*held, *logic), ports["input"], ports["output"], len(numbers) + len(held), len(numbers))
 
     def run(self, operations: Mapping[str, NDArray[Any]]) -> History:
-        """Values of all nets at every clock of sequences of operations, from reset.
+        """Simulate sequences of operations from reset and return all nets at every clock cycle.
 
-        `operations` holds a value of each data port for each clock and sequence, shape (clocks, sequences); the number
-        of sequences is a multiple of 64. The first clock is that of the reset.
+        `operations` holds a value of each data port for each clock and sequence, shape (clocks, sequences). The
+        number of
+        sequences is a multiple of 64. Reset is active in the first clock cycle.
         """
         clocks, sequences = next(iter(operations.values())).shape
         history = np.zeros((clocks, self.nets, sequences // WORD), dtype=np.uint64)
@@ -122,7 +124,7 @@ class CellNetlist:
         return history
 
     def rows(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """What kernels take of cells and of registers: (table, inputs, output, the nets of the inputs)."""
+        """Return the kernels' rows for cells and registers: (table, inputs, output, input nets)."""
         logic: list[tuple[int, ...]] = []
         registers: list[tuple[int, ...]] = []
         for p in self.cells:
@@ -136,7 +138,7 @@ class CellNetlist:
 
 
 def toggles(history: History, first: int) -> NDArray[np.int64]:
-    """Changes of each net from one clock to the next, from clock `first` on."""
+    """Count the changes of each net between consecutive clock cycles, from clock `first` on."""
     changed: NDArray[np.int64] = np.bitwise_count(history[first:] ^ history[first - 1 : -1]).sum(
         axis=(0, 2), dtype=np.int64
     )

@@ -1,7 +1,8 @@
-"""A netlist of two-input gates and registers, evaluated on 64 operations or 64 faulty circuits a word.
+"""Netlists of two-input gates and registers, evaluated on 64 operations or 64 faulty circuits in a word.
 
-Without registers the operations of a word are evaluated side by side; with registers they follow each other clock by
-clock, and the circuits of a word, which differ in one input, run side by side.
+Without registers, a word holds 64 independent operations. With registers, operations follow each other clock by
+clock,
+and a word holds 64 circuits that differ in one input.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from fp9.kernels import kernel
 
 WORD = 64
 _BLOCK = 512
-"""Words evaluated at once, so that all nets of a block stay in the cache."""
+"""Words evaluated together, so that all nets of a block fit into the cache."""
 
 AND, OR, XOR, MUX, NOT = range(5)
 INVERTED = 8
-"""Added to the operation of a gate whose output is inverted."""
+"""Bit in the opcode of a gate with an inverted output."""
 OPCODES = {
     "$_AND_": AND,
     "$_OR_": OR,
@@ -35,18 +36,19 @@ OPCODES = {
 REGISTER = "$_DFF_P_"
 
 Row = tuple[int, int, int, int, int]
-"""A gate: opcode, then the nets A, B, S and Y; 0 for a pin that it does not have."""
+"""A gate: opcode, then the nets A, B, S and Y. A missing pin is 0."""
 
 Planes = NDArray[np.uint64]
-"""Bits of columns as `bit_planes` makes them, shape (width, words)."""
+"""Bits of columns, as `bit_planes` returns them, shape (width, words)."""
 
 
 @dataclass(frozen=True)
 class GateNetlist:
-    """Gates in the order of evaluation; net 0 is constant 0, net 1 constant 1.
+    """Gates in order of evaluation. Net 0 is constant 0, net 1 constant 1.
 
-    `gates` has rows (opcode, A, B, S, Y), `registers` rows (D, Q) of registers that all take D at every clock;
-    `inputs` and `outputs` give the nets of each port, least significant bit first.
+    `gates` has rows (opcode, A, B, S, Y). `registers` has rows (D, Q); every register takes D at every clock.
+    `inputs` and
+    `outputs` map each port to its nets, least significant bit first.
     """
 
     gates: NDArray[np.int64]
@@ -57,7 +59,7 @@ class GateNetlist:
 
     @classmethod
     def from_json(cls, module: Mapping[str, Any]) -> GateNetlist:
-        """The netlist of a module that Yosys' `write_json` wrote; ValueError for a cell that is no simple gate."""
+        """Return the netlist of a module in Yosys' JSON. Raises ValueError for a cell that is no simple gate."""
         numbers: dict[int | str, int] = {"0": 0, "1": 1}
 
         def net(bit: int | str) -> int:
@@ -85,9 +87,10 @@ class GateNetlist:
     def mismatches(
         self, inputs: Mapping[str, Planes], expected: Mapping[str, Planes], care: Mapping[str, Planes], count: int
     ) -> int:
-        """Index of the first of `count` operations whose outputs differ from the expected where these matter, or -1.
+        """Return the index of the first of `count` operations with a wrong output, or -1. `care` masks don't-care
+        bits.
 
-        For a netlist without registers; all arrays hold bit planes of operations.
+        The netlist must have no registers. All arrays hold bit planes of operations.
         """
         words = (count + WORD - 1) // WORD
         for start in range(0, words, _BLOCK):
@@ -114,10 +117,11 @@ class GateNetlist:
         care: Mapping[str, NDArray[np.bool_]],
         latency: int,
     ) -> NDArray[np.bool_]:
-        """Which of the circuits side by side give a wrong output for a sequence of operations, one a clock from reset.
+        """Return which circuits give a wrong output for a sequence of operations, one operation a clock, from reset.
 
-        `circuits` holds bit planes of the inputs in which the circuits differ; the other inputs, the expected outputs
-        and where these matter are columns of operations. Results come `latency` clocks after their operation.
+        `circuits` holds bit planes of the inputs in which the circuits differ. The other inputs, the expected
+        outputs and their
+        masks are columns of operations. A result comes `latency` clocks after its operation.
         """
         words = next(iter(circuits.values())).shape[1]
         values = np.zeros((self.nets, words), dtype=np.uint64)
@@ -140,7 +144,7 @@ class GateNetlist:
 
 
 def in_order(rows: list[Row]) -> list[Row]:
-    """Rows sorted so that every net is driven before it is read; ValueError where they form a loop."""
+    """Sort rows so that every net is driven before it is read. Raises ValueError for a combinational loop."""
     driver = {row[4]: i for i, row in enumerate(rows)}
     done: set[int] = set()
     order: list[int] = []
@@ -169,7 +173,7 @@ def _sources(row: Row, driver: Mapping[int, int]) -> Iterator[int]:
 
 @kernel
 def evaluate(gates, values):
-    """Fill in the values of all nets, shape (nets, words), from those of the inputs."""
+    """Compute all nets from the inputs, in place. `values` has shape (nets, words)."""
     for i in range(gates.shape[0]):
         opcode, a, b, s, y = gates[i]
         flip = np.uint64(0xFFFFFFFFFFFFFFFF) if opcode & INVERTED else np.uint64(0)
@@ -189,7 +193,10 @@ def evaluate(gates, values):
 
 
 def bit_planes(column: NDArray[Any], width: int) -> NDArray[np.uint64]:
-    """A column of shape (n,) as bits: shape (width, words), operation i in bit i % 64 of word i // 64; the rest 0."""
+    """Return a column of shape (n,) as bits of shape (width, words). Operation i is bit i % 64 of word i // 64.
+
+    Unused bits are 0.
+    """
     count = len(column)
     bits = np.zeros((width, (count + WORD - 1) // WORD * WORD), dtype=np.uint8)
     wide = column if column.dtype == object else column.astype(np.uint64)
@@ -200,7 +207,9 @@ def bit_planes(column: NDArray[Any], width: int) -> NDArray[np.uint64]:
 
 @kernel
 def _clocked(gates, registers, values, into, given, out, wanted, matters, latency):
-    """Words of the circuits whose outputs differ in some clock; the last operation is repeated until all are out."""
+    """Return a mask of the circuits whose outputs differ in some clock. The last operation repeats until all results
+    are out.
+    """
     wrong = np.zeros(values.shape[1], dtype=np.uint64)
     ones = np.uint64(0xFFFFFFFFFFFFFFFF)
     count = given.shape[0]
@@ -222,5 +231,5 @@ def _clocked(gates, registers, values, into, given, out, wanted, matters, latenc
 
 
 def _rows(column: NDArray[Any], width: int) -> NDArray[np.bool_]:
-    """The bits of each operation, shape (n, width)."""
+    """Return the bits of each operation, shape (n, width)."""
     return (column.astype(np.uint64)[:, None] >> np.arange(width, dtype=np.uint64) & np.uint64(1)).astype(np.bool_)

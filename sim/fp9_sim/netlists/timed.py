@@ -1,7 +1,8 @@
-"""Glitches: how often nets change on their way from one clock's settled values to the next's, each cell with its delay.
+"""Glitches: changes of nets between the settled values of two clock cycles, with a delay for each cell.
 
-Time goes in steps; the operations of a word run side by side. A cell's output changes once its function has said so for
-as many steps as its delay: a shorter pulse is swallowed.
+Time advances in steps. The operations of a word are simulated side by side. A cell's output changes after its
+function
+has had the new value for as many steps as its delay. Shorter pulses are suppressed.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from fp9_sim.netlists.cells import CellNetlist, History
 def changes(
     netlist: CellNetlist, history: History, clocks: NDArray[np.int64], delays: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Changes of every net in some clocks of a history, glitches with them; `delays` are steps, 1 or more, by net.
+    """Count the changes of every net in some clock cycles of a history, including glitches.
 
-    Raises ValueError where a circuit does not settle.
+    `delays` are steps by net, at least 1. Raises ValueError if a circuit does not settle.
     """
     rows, _ = netlist.rows()
     counts = np.zeros(netlist.nets, dtype=np.int64)

@@ -1,8 +1,10 @@
-"""Toggles of a unit's nets, with and without zero-operand gating, over operations of which a share has a zero product.
+"""Toggle counts of a unit's nets, with and without zero-operand gating, for operations with a given share of zeros.
 
-Every submodule is mapped to two-input gates by itself, so that each net belongs to one. A net toggles where its settled
-value differs from that of the clock before; glitches, wires, loads and the clock itself are not counted. Toggles are
-therefore not power: they say which parts move, and compare two netlists of one unit.
+Every submodule is mapped to two-input gates by itself, so that each net belongs to one submodule. A net toggles if
+its
+settled value differs from the previous clock cycle. Glitches, wires, loads and the clock are not counted. Toggles
+are
+therefore not power. They show which parts are active, and compare two netlists of one unit.
 """
 
 from __future__ import annotations
@@ -28,11 +30,11 @@ from fp9_sim.netlists.cells import toggles as count_changes
 from fp9_sim.netlists.gates import WORD
 
 COUNT = 20_480
-"""Operations that are counted."""
+"""Default number of operations."""
 
 _WORDS = 4
 _STREAMS = _WORDS * WORD
-"""Sequences of operations that run side by side."""
+"""Number of sequences that run side by side."""
 
 _SCRIPT = """\
 read_rtlil unit.il
@@ -55,9 +57,9 @@ write_json gates.json
 
 @dataclass(frozen=True)
 class Toggles:
-    """Toggles of an operation, by submodule, and the gates and flip-flops of the netlist.
+    """Toggles of one operation, by submodule, with the netlist's numbers of gates and flip-flops.
 
-    `zeros` is the share of products with a zero factor.
+    `zeros` is the share of products with a zero operand.
     """
 
     unit: str
@@ -70,16 +72,18 @@ class Toggles:
 
     @property
     def total(self) -> float:
-        """Toggles of an operation in the whole unit."""
+        """Return the toggles of one operation in the whole unit."""
         return sum(self.by_submodule.values())
 
 
 def toggles(unit: Unit, zeros: float, *, count: int = COUNT, seed: int = 0) -> tuple[Toggles, Toggles]:
-    """Toggles of a unit without and with `gate_zeros`, over the same seeded operations.
+    """Return the toggles of a unit without and with `gate_zeros`, for the same seeded operations.
 
-    A product is zero with the probability `zeros`: one of its factors, drawn, is +0. All other factors, and the addend
-    of a unit without an accumulator, are drawn from the finite codes; formats are the first that the unit offers, and a
-    `mac` accumulates. Raises ValueError for a unit without the option, a share outside 0..1, or a count below 1.
+    A product is zero with probability `zeros`: one of its operands, chosen at random, is +0. All other operands,
+    and the addend
+    of a unit without an accumulator, are random finite codes. The formats are the first that the unit offers, and a
+    `mac`
+    accumulates. Raises ValueError for a unit without the option, a share outside 0..1, or a count below 1.
     """
     if not isinstance(unit, Dot):
         raise ValueError(f"{unit.name}: a {unit.kind} has no zero-operand gating; give an fma, dot or mac")
@@ -96,7 +100,7 @@ def toggles(unit: Unit, zeros: float, *, count: int = COUNT, seed: int = 0) -> t
 
 
 def _operations(unit: Dot, zeros: float, clocks: int, rng: np.random.Generator) -> dict[str, NDArray[np.uint64]]:
-    """Values of every port, shape (clocks, streams)."""
+    """Return random values of every port, shape (clocks, streams)."""
     shape = (clocks, _STREAMS)
     drawn = {port.name: _finite(port, shape, rng) for port in unit.inputs}
     for a, b in zip(unit.lane_names("a"), unit.lane_names("b"), strict=True):
@@ -111,7 +115,7 @@ def _operations(unit: Dot, zeros: float, clocks: int, rng: np.random.Generator) 
 
 
 def _finite(port: Port, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.uint64]:
-    """Finite codes of the port's first format; 0 where the port holds no number."""
+    """Return random finite codes of the port's first format, or 0 for a port without a format."""
     if not port.formats:
         return np.zeros(shape, dtype=np.uint64)
     fmt = port.formats[0]
@@ -142,6 +146,6 @@ def _netlist(unit: Dot) -> CellNetlist:
 
 
 def submodule(cell: str) -> str:
-    """The submodule of a flattened cell, two levels deep; `handshake` for what stands in no submodule."""
+    """Return the submodule of a flattened cell, two levels deep, or `handshake` for a cell outside all submodules."""
     path = cell.removeprefix("$flatten").replace("\\", "").split(".$")[0]
     return ".".join(path.split(".")[:2]) if not path.startswith("$") else "handshake"

@@ -1,1 +1,1 @@
-"""Circuits as graphs of two-input ANDs: built from a unit, cut, paired, and without their handshake."""
+"""Circuits as graphs of two-input ANDs: construction from a unit, cuts, pairs, and removal of the handshake."""

@@ -1,4 +1,4 @@
-"""Circuits as one graph of two-input ANDs in which equal nodes are one node, and its Verilog."""
+"""A graph of two-input ANDs with structural hashing, and its Verilog."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping
 from fp9_sim.netlists.gates import AND, INVERTED, MUX, NOT, OR, XOR, Row
 
 Literal = int
-"""Twice the number of a node, plus 1 for its inverse; 0 and 1 are the constants."""
+"""Twice the number of a node, plus 1 for its inverse. 0 and 1 are the constants."""
 
 
 class AndGraph:
-    """Nodes are inputs with a name, or ANDs of two literals."""
+    """A graph of nodes. A node is a named input or an AND of two literals. Equal ANDs are one node."""
 
     def __init__(self) -> None:
         self._names = ["1'b0"]
@@ -19,12 +19,12 @@ class AndGraph:
         self._known: dict[tuple[Literal, Literal], Literal] = {}
 
     def input(self, name: str) -> Literal:
-        """A new node of its own."""
+        """Add an input and return its literal."""
         self._names.append(name)
         return 2 * (len(self._names) - 1)
 
     def both(self, a: Literal, b: Literal) -> Literal:
-        """a AND b; a node that is there already where there is one."""
+        """Return a AND b. An existing node is reused."""
         a, b = min(a, b), max(a, b)
         if a == 0 or a ^ b == 1:
             return 0
@@ -36,19 +36,19 @@ class AndGraph:
         return self._known[a, b]
 
     def either(self, a: Literal, b: Literal) -> Literal:
-        """a OR b."""
+        """Return a OR b."""
         return self.both(a ^ 1, b ^ 1) ^ 1
 
     def choose(self, select: Literal, one: Literal, zero: Literal) -> Literal:
-        """One of two literals."""
+        """Return `one` if `select` is 1, else `zero`."""
         return one if one == zero else self.either(self.both(select, one), self.both(select ^ 1, zero))
 
     def differ(self, a: Literal, b: Literal) -> Literal:
-        """a XOR b."""
+        """Return a XOR b."""
         return self.choose(a, b ^ 1, b)
 
     def gate(self, row: Row, value: Mapping[int, Literal]) -> Literal:
-        """The output of a gate from the literals of its nets."""
+        """Return the output literal of a gate from the literals of its nets."""
         a, b, s = (value.get(net, 0) for net in row[1:4])
         match row[0] & ~INVERTED:
             case kind if kind == AND:
@@ -65,34 +65,37 @@ class AndGraph:
         return result ^ bool(row[0] & INVERTED)
 
     def text(self, literal: Literal) -> str:
-        """A literal in Verilog."""
+        """Return a literal as Verilog."""
         return ("~" if literal & 1 else "") + self._names[literal // 2]
 
     def operands(self) -> dict[int, tuple[int, ...]]:
-        """The two nodes of every AND."""
+        """Return the two operand nodes of every AND."""
         return {node: (a // 2, b // 2) for node, (a, b) in self._operands.items()}
 
     def cone(self, literal: Literal, free: Collection[int] = ()) -> Iterator[str]:
-        """Verilog of every AND that a literal depends on, operands first; the `free` nodes are left out, and what only
-        they depend on."""
+        """Yield the Verilog of every AND that a literal depends on, operands first. The nodes `free` and their cones
+        are left out.
+        """
         for node in sorted(self.reached(literal, free) & self._operands.keys()):
             a, b = self._operands[node]
             yield f"  wire {self._names[node]} = {self.text(a)} & {self.text(b)};"
 
     def inputs(self) -> list[int]:
-        """Nodes of all inputs, in the order in which they came."""
+        """Return the nodes of all inputs in order of creation."""
         return [node for node in range(1, len(self._names)) if node not in self._operands]
 
     def literals(self, node: int) -> tuple[Literal, Literal]:
-        """The two literals of an AND."""
+        """Return the two literals of an AND."""
         return self._operands[node]
 
     def inputs_of(self, literal: Literal) -> set[int]:
-        """Nodes of the inputs that a literal depends on."""
+        """Return the input nodes that a literal depends on."""
         return self.reached(literal) - self._operands.keys() - {0}
 
     def reached(self, literal: Literal, free: Collection[int] = ()) -> set[int]:
-        """The nodes that a literal depends on, its own among them; without the `free` ones and what is behind them."""
+        """Return the nodes that a literal depends on, including its own. The nodes `free` and their cones are left
+        out.
+        """
         reached, stack = set(), [literal // 2]
         while stack:
             node = stack.pop()

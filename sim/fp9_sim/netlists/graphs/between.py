@@ -1,6 +1,6 @@
-"""What stands between the steps of a circuit, as two modules: what a step reads of gates, and the outputs they drive.
+"""The gates between the steps of a circuit, as two modules: one before the steps, one that drives the outputs.
 
-So a circuit with gates of its own, as the choice of what an accumulator adds, is a chain of steps too.
+With these modules, a circuit with gates of its own, such as an accumulator's input selection, is a chain of steps.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 ENTER, LEAVE = "enter", "leave"
-"""The modules; an output of the first is named by the pin of the step that reads it."""
+"""Names of the two modules. An output of the first is named by the pin of the step that reads it."""
 
 _Cells = Mapping[str, dict[str, Any]]
 
@@ -17,7 +17,7 @@ _Cells = Mapping[str, dict[str, Any]]
 def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
     """Move the gates of a module of a Yosys design, given as JSON, into the modules ENTER and LEAVE.
 
-    Raises ValueError where gates drive a part of what a step reads.
+    Raises ValueError if gates drive only a part of a step's input.
     """
     top = modules[name]
     gates = {key: cell for key, cell in top["cells"].items() if cell["type"] not in modules}
@@ -47,7 +47,7 @@ def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
 def _read(
     name: str, modules: Mapping[str, dict[str, Any]], steps: Iterable[dict[str, Any]], driven: Set[Any]
 ) -> dict[str, list[Any]]:
-    """What gates give to steps, by the widest pin that reads it."""
+    """Return the nets that gates drive for steps, named by the widest pin that reads them."""
     pins = [
         (pin, cell["connections"].get(pin, []))
         for cell in steps
@@ -66,7 +66,9 @@ def _read(
 
 
 def _module(gates: _Cells, driver: Mapping[Any, str], given: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """The gates that nets depend on, with these as outputs and all that they read as the input `i`."""
+    """Return a module of the gates that nets depend on. These nets are outputs; everything the gates read is input
+    `i`.
+    """
     cells: dict[str, dict[str, Any]] = {}
     reads: dict[Any, None] = {}
     waiting = [bit for bits in given.values() for bit in bits]
@@ -84,6 +86,6 @@ def _module(gates: _Cells, driver: Mapping[Any, str], given: Mapping[str, list[A
 
 
 def nets_of(cell: Mapping[str, Any], *directions: str) -> list[int]:
-    """The nets at a cell's pins, no constants."""
+    """Return the nets at a cell's pins, without constants."""
     pins: Iterable[tuple[str, list[Any]]] = cell["connections"].items()
     return [b for pin, bits in pins if cell["port_directions"][pin] in directions for b in bits if isinstance(b, int)]

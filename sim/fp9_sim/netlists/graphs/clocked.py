@@ -1,7 +1,7 @@
-"""The circuit whose errors grading looks at: a unit's Verilog without its handshake.
+"""The circuit for mutation testing: a unit's Verilog without its handshake.
 
-Of a unit without state that is the function of its data ports. A unit with state keeps its registers, which take one
-operation a clock: the inputs are always valid, the results always taken, and no reset comes.
+For a unit without state this is the function of its data ports. A unit with state keeps its registers and takes one
+operation a clock: inputs are always valid, results are always taken, and reset is inactive.
 """
 
 from __future__ import annotations
@@ -31,13 +31,15 @@ write_verilog -noattr circuit.v
 
 
 def keeps_registers(unit: Unit) -> bool:
-    """Whether the circuit has registers: an operation leaves something for the next, if only held factors."""
+    """Return whether the circuit has registers, because an operation depends on earlier ones or operands are held by
+    gating.
+    """
     return unit.has_state or (isinstance(unit, Dot) and holds(unit))
 
 
 @functools.lru_cache(maxsize=16)
 def circuit(unit: Unit, verilog: str) -> str:
-    """Verilog named as the unit, with its data ports, and `clk` where it has registers."""
+    """Return Verilog with the unit's name and data ports, and `clk` for a circuit with registers."""
     if not keeps_registers(unit):
         return function(unit, verilog)
     with tempfile.TemporaryDirectory(prefix="fp9-circuit-") as name:

@@ -1,6 +1,6 @@
-"""The narrowest place of a circuit: fewest nodes that all paths from its inputs to an output lead through.
+"""Minimum cuts of a circuit: the fewest nodes through which all paths from the inputs to an output lead.
 
-A claim that holds whatever values these nodes take holds for the circuit; what lies before them need not be looked at.
+A claim that holds for any values at the cut holds for the circuit, so the logic before the cut can be ignored.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Mapping, Set
 
 Operands = Mapping[int, tuple[int, ...]]
-"""The nodes that a node is made of, for every node that is no input."""
+"""The operand nodes of every node that is not an input."""
 
 _Residual = dict[int, dict[int, int]]
 _UNLIMITED = 1 << 30
@@ -17,7 +17,7 @@ _FIRST, _LAST = -1, -2
 
 
 def levels(operands: Operands, root: int) -> dict[int, int]:
-    """Longest path from an input, for every node that the root depends on."""
+    """Return the longest path from an input, for every node that the root depends on."""
     found: dict[int, int] = {}
     stack = [root]
     while stack:
@@ -33,16 +33,22 @@ def levels(operands: Operands, root: int) -> dict[int, int]:
 
 
 def narrowest(operands: Operands, root: int, part: float, most: int) -> set[int] | None:
-    """The fewest nodes that all paths from inputs to the root lead through, no path of a node longer than `part` of the
-    root's; of several such cuts the one nearest to the inputs. None where it takes more than `most`."""
+    """Return the minimum cut between inputs and root, or None if it has more than `most` nodes.
+
+    Nodes of the cut have a level of at most `part` times the root's level. Of several cuts, the one nearest to the
+    inputs is
+    returned.
+    """
     level = levels(operands, root)
     highest = part * level[root]
     return _fewest(operands, {node: 1 if level[node] <= highest else _UNLIMITED for node in level}, {root}, most)
 
 
 def narrowest_near(operands: Operands, ends: Set[int]) -> set[int]:
-    """The fewest nodes that all paths from inputs to the ends lead through, all nodes before them that are further from
-    the ends than half of what any is; of several such cuts the one nearest to the inputs."""
+    """Return the minimum cut between inputs and `ends`, in the half of the logic that is nearest to the ends.
+
+    Of several cuts, the one nearest to the inputs is returned.
+    """
     distance = dict.fromkeys(ends, 0)
     waiting = deque(ends)
     while waiting:
@@ -57,11 +63,11 @@ def narrowest_near(operands: Operands, ends: Set[int]) -> set[int]:
 
 
 def _fewest(operands: Operands, capacity: Mapping[int, int], ends: Set[int], most: int) -> set[int] | None:
-    """The least cut before the ends, the one nearest to the inputs; None where it takes more than `most` nodes. Nodes
-    without a capacity count as inputs.
+    """Return the minimum cut before the ends that is nearest to the inputs, or None if it has more than `most` nodes.
 
-    By shortest augmenting paths (Edmonds and Karp 1972). Node n is entered at 2 n and left at 2 n + 1; _FIRST is before
-    all inputs, _LAST behind all ends.
+    Nodes without a capacity count as inputs. The algorithm uses shortest augmenting paths (Edmonds and Karp 1972).
+    Node n has
+    the entry 2 n and the exit 2 n + 1. _FIRST is the source, _LAST the sink.
     """
     residual: _Residual = {_FIRST: {}, _LAST: {}}
     for node in capacity:
@@ -87,7 +93,9 @@ def _fewest(operands: Operands, capacity: Mapping[int, int], ends: Set[int], mos
 
 
 def _reached(residual: _Residual, last: int) -> dict[int, int]:
-    """The places that more can flow to from the inputs, with the place before each; as far as `last`."""
+    """Return the vertices with remaining capacity from the source, each with its predecessor. The search stops at
+    `last`.
+    """
     came, waiting = {_FIRST: _FIRST}, deque([_FIRST])
     while waiting and last not in came:
         place = waiting.pop()

@@ -1,10 +1,11 @@
-"""A unit's Verilog as one combinational function of its data ports, the handshake taken out.
+"""A unit's Verilog as one combinational function of its data ports, without the handshake.
 
-The inputs are always valid and the results always taken, so that pipeline registers pass each operation on; they become
-wires. A unit with an accumulator, or a running maximum, gets it as the input `accumulator`, and its outputs are the
-values that its registers take next. What the handshake does with operations is left out; `proofs` treats it apart.
+Inputs are always valid and results are always taken, so pipeline registers become wires. The accumulator or running
+maximum of a unit becomes the input `accumulator`, and the outputs become the registers' next values. Module
+`proofs`
+covers the handshake separately.
 
-The function is one module, or a chain of the unit's steps, whose modules stay whole.
+The function is one module, or a chain of the unit's steps as separate modules.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from fp9_sim.netlists.graphs.between import gather
 from fp9_sim.netlists.graphs.tied import TIED, tied
 
 ACCUMULATOR = "accumulator"
-"""Name of the input that stands for an accumulator register."""
+"""Name of the input that replaces an accumulator register."""
 
 
 def function_inputs(unit: Unit) -> tuple[Port, ...]:
-    """Inputs of the unit's function: its own, and the accumulator where it has one."""
+    """Return the inputs of the unit's function: its ports, and the accumulator if it has one."""
     kept = _accumulator(unit)
     if kept is None:
         return unit.inputs
@@ -34,7 +35,7 @@ def function_inputs(unit: Unit) -> tuple[Port, ...]:
 
 
 def _accumulator(unit: Unit) -> Port | None:
-    """The output that shows what the unit keeps for its next operation."""
+    """Return the output that shows the unit's state, or None."""
     shown = "result" if isinstance(unit, Mac) else "amax" if isinstance(unit, Cast) and unit.amax else None
     return next((port for port in unit.outputs if port.name == shown), None)
 
@@ -65,10 +66,10 @@ write_verilog -noattr function.v
 """
 
 _KEPT = "setattr -mod -set keep_hierarchy 1 {modules}\n"
-"""Keeps modules whole."""
+"""Yosys command that protects modules from flattening."""
 
 _ALL_BUT_SHOWN = "t:$dff o:{output} %ci2:+$dff[Q] t:$dff %i %d"
-"""Selects every register but the one that an output shows: the accumulator."""
+"""Yosys selection of every register except the accumulator, which an output shows."""
 
 _WIRES = """\
 (* techmap_celltype = "$dff" *)
@@ -82,9 +83,10 @@ endmodule
 
 @functools.lru_cache(maxsize=16)
 def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
-    """Verilog of the unit's function, named as the unit, its ports `function_inputs` and the unit's outputs.
+    """Return the Verilog of the unit's function, with the unit's name, the ports `function_inputs` and the unit's
+    outputs.
 
-    With `steps` it is a chain of them, and what stands between them (module `between`).
+    With `steps` it is a chain of these steps and the gates between them (module `between`).
     """
     if not unit.stages:
         return verilog
@@ -109,7 +111,7 @@ def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
 
 
 def _open_registers(unit: Unit, module: dict[str, Any]) -> None:
-    """Replace the registers that are left: what they hold becomes an input, what they take the outputs."""
+    """Replace the remaining registers: the current value becomes an input, the next value an output."""
     registers = {name: cell for name, cell in module["cells"].items() if cell["type"] == "$dff"}
     kept = _accumulator(unit)
     if len(registers) != (kept is not None):

@@ -1,5 +1,6 @@
-"""What is left of a graph of ANDs where some nodes are known to be 0 or 1: what follows of them, by unit propagation in
-both directions, and the graph with all these as constants."""
+"""Simplification of an AND graph with known nodes: unit propagation in both directions, then constants in
+their place.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ from collections.abc import Collection, Mapping
 from fp9_sim.netlists.graphs.and_graph import AndGraph, Literal
 
 Known = Mapping[int, int]
-"""Nodes with their values."""
+"""Values of nodes."""
 
 
 class Implied:
-    """The nodes that a literal depends on, as far as the `free` ones, which may take any value."""
+    """The cone of a literal, down to the `free` nodes, which may take any value."""
 
     def __init__(self, graph: AndGraph, literal: Literal, free: Collection[int]) -> None:
         self._graph, self.literal = graph, literal
@@ -25,7 +26,7 @@ class Implied:
                 self._users.setdefault(operand // 2, []).append(node)
 
     def following(self, known: Known, literal: Literal) -> dict[int, int] | None:
-        """All that is known when a literal is 1, too; None where it cannot be."""
+        """Return all known nodes if a literal is also 1, or None for a contradiction."""
         found, waiting = dict(known), [literal]
         while waiting:
             literal = waiting.pop()
@@ -39,7 +40,7 @@ class Implied:
         return found
 
     def _said_by(self, gate: int, known: Known) -> list[Literal]:
-        """The literals that are 1 by what is known of an AND and its operands."""
+        """Return the literals that are 1, from what is known of an AND and its operands."""
         if gate not in self._ands:
             return []
         a, b = self._ands[gate]
@@ -55,8 +56,12 @@ class Implied:
         return []
 
     def left(self, known: Known) -> tuple[AndGraph, Literal, dict[int, int]]:
-        """A graph with the known nodes as constants; in it, a literal that is 1 where the literal is and the nodes have
-        these values; and the nodes here that its nodes stand for. Inputs and free nodes keep their names."""
+        """Return a graph with the known nodes as constants, a literal in it, and the original nodes of its nodes.
+
+        The literal is 1 where the original literal is 1 and the known nodes have their values. Inputs and free
+        nodes keep their
+        names.
+        """
         graph, image = AndGraph(), dict(known)
         agree: Literal = 1
         for node in self._nodes:
@@ -72,7 +77,7 @@ class Implied:
         return graph, graph.both(agree, image[self.literal // 2] ^ (self.literal & 1)), stands
 
     def inputs(self, known: Known) -> dict[str, int]:
-        """The names of known inputs, with their values."""
+        """Return the known inputs by name, with their values."""
         return {
             self._graph.text(2 * node): known[node] for node in self._nodes if node in known.keys() - self._ands.keys()
         }

@@ -1,7 +1,8 @@
-"""How far a difference between two circuits goes, and which inputs it needs for that.
+"""Propagation of a difference between two circuits, and the inputs that let it propagate far.
 
-Most differences end soon. One that ends late, only in the last steps, often does so for few operands, as those that are
-infinite: what they have in common parts all inputs into these and the others.
+Most differences end after a few gates. A difference that ends only in the last steps often needs special operands,
+such
+as infinities. The input bits that such patterns share divide all inputs into two parts.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from numpy.typing import NDArray
 from fp9_sim.netlists.gates import WORD, Planes, Row
 
 _FAR = 0.5
-"""How much of the way of the one that goes furthest a difference has to go to be a far one."""
+"""Fraction of the longest propagation from which a difference counts as far."""
 
 
 @dataclass(frozen=True)
 class Far:
-    """The pattern whose difference goes furthest, by its word and place in it; `patterns`, a bit for each, are those
-    that go `depth` at least."""
+    """The pattern whose difference propagates furthest: its word and its bit position in the word.
+
+    `patterns` has a bit for each pattern whose difference reaches at least `depth`.
+    """
 
     word: int
     place: int
@@ -29,7 +32,7 @@ class Far:
     patterns: NDArray[np.uint64]
 
     def flipped(self, patterns: Planes) -> Planes:
-        """The pattern with each of its bits flipped, one after the other."""
+        """Return copies of the pattern, each with another bit inverted."""
         bits = patterns[:, self.word] >> np.uint64(self.place) & np.uint64(1)
         planes = np.repeat(~np.uint64(0) * bits[:, None], -(-len(bits) // WORD), axis=1)
         places = np.arange(len(bits))
@@ -38,13 +41,15 @@ class Far:
         return flipped
 
     def flips_that_stay(self, differs: Planes, depth: NDArray[np.int64]) -> set[int]:
-        """The bits that may be flipped and the difference still goes far; `differs` is that of `flipped`."""
+        """Return the bits whose inversion still lets the difference propagate far. `differs` comes from the patterns
+        of `flipped`.
+        """
         reached = np.bitwise_or.reduce(differs[depth >= self.depth], axis=0)
         return {WORD * word + i for word, bits in enumerate(reached.tolist()) for i in range(WORD) if bits >> i & 1}
 
 
 def depths(gates: Sequence[Row], nets: int) -> NDArray[np.int64]:
-    """The longest path from an input to every net."""
+    """Return the longest path from an input to every net."""
     found = [0] * nets
     for _, a, b, s, y in gates:
         found[y] = 1 + max(found[a], found[b], found[s])
@@ -52,7 +57,7 @@ def depths(gates: Sequence[Row], nets: int) -> NDArray[np.int64]:
 
 
 def furthest(differs: Planes, depth: NDArray[np.int64]) -> Far | None:
-    """The patterns whose difference goes far; None where there is none but in inputs."""
+    """Return the patterns whose difference propagates far, or None if only inputs differ."""
     reached = np.where(differs.any(axis=1), depth, 0)
     if not (most := int(reached.max())):
         return None
@@ -64,6 +69,6 @@ def furthest(differs: Planes, depth: NDArray[np.int64]) -> Far | None:
 
 
 def in_common(patterns: Planes, chosen: NDArray[np.uint64]) -> dict[int, int]:
-    """The bits, by their places, that have one value in all patterns chosen."""
+    """Return the input bits that have the same value in all chosen patterns, by position."""
     zero, one = ((np.bitwise_or.reduce(planes & chosen, axis=1) == 0) for planes in (patterns, ~patterns))
     return {int(place): int(one[place]) for place in np.flatnonzero(zero | one)}

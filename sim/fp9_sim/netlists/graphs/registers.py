@@ -1,9 +1,10 @@
-"""The registers of a netlist: those of a pipeline, those that hold state, and those that keep what has no meaning.
+"""The registers of a netlist: pipeline registers, state, and registers that hold don't-care values.
 
-The last keep values of earlier operations, as the held factors of products that are zero. Such a register takes a
-value that comes from the inputs alone, or keeps what it had. Where what it keeps does not matter, it is no state: it
-is read as a wire, with a free input in the place of the earlier value. Two circuits to be compared have a free input
-each, so that what they keep may differ.
+A register of the third kind takes a value from the inputs or keeps its own value, such as the held operands of a
+gated
+product. If the kept value is a don't-care, the register is not state. It is read as a wire, with a free input in
+place
+of the earlier value. Two circuits under comparison have separate free inputs, because their kept values may differ.
 
     D = new or X     Q = D     X: anything
 """
@@ -22,8 +23,11 @@ Register = tuple[int, int]
 
 @dataclass(frozen=True)
 class Kept:
-    """Gates in which registers are wires, the nets of the free inputs of either circuit, and the net that is 1 in the
-    second one; `nets` is one more than the highest."""
+    """Gates with registers as wires, the nets of the free inputs of both circuits, and a net that selects the second
+    circuit.
+
+    `nets` is the number of nets.
+    """
 
     gates: list[Row]
     first: tuple[int, ...]
@@ -33,8 +37,7 @@ class Kept:
 
 
 def opened(netlist: GateNetlist, kept: list[Register]) -> tuple[list[Row], list[Register]]:
-    """The gates in order, pipeline registers as wires among them, and (D, Q) of the registers that hold state, those
-    `kept` left out."""
+    """Return the gates in order, with pipeline registers as wires, and (D, Q) of the state registers without `kept`."""
     gates: list[Row] = [(op, a, b, s, y) for op, a, b, s, y in netlist.gates.tolist()]
     registers: list[Register] = [(d, q) for d, q in netlist.registers.tolist() if (d, q) not in kept]
     wires: list[Row] = [(AND, d, d, 0, q) for d, q in registers]
@@ -44,7 +47,7 @@ def opened(netlist: GateNetlist, kept: list[Register]) -> tuple[list[Row], list[
 
 
 def _in_loops(rows: list[Row]) -> set[int]:
-    """Nets in loops and between loops: what is left when gates that nothing drives, or nothing reads, are taken off."""
+    """Return the nets in loops and between loops: gates without drivers or readers are removed repeatedly."""
     driver = {row[4]: i for i, row in enumerate(rows)}
     sources = [{driver[net] for net in row[1:4] if net in driver} for row in rows]
     readers: list[set[int]] = [set() for _ in rows]
@@ -66,7 +69,7 @@ def _in_loops(rows: list[Row]) -> set[int]:
 
 
 def keepers(gates: list[Row], state: list[Register], inputs: Iterable[int]) -> list[Register]:
-    """Registers that take what comes from the inputs alone, or their own value. Nets that are neither are 0."""
+    """Return the registers whose next value is a function of the inputs or their own value. Unknown nets are 0."""
     graph = AndGraph()
     sources = [*inputs, *(q for _, q in state)]
     value: dict[int, Literal] = {0: 0, 1: 1} | {net: graph.input(str(net)) for net in sources}
@@ -77,7 +80,9 @@ def keepers(gates: list[Row], state: list[Register], inputs: Iterable[int]) -> l
 
 
 def as_wires(gates: list[Row], registers: list[Register], nets: int) -> Kept:
-    """The gates with these registers as wires: what drives them stands there twice, the copy with the free inputs."""
+    """Return the gates with these registers as wires. Their driving logic is duplicated; the copy reads the free
+    inputs.
+    """
     count = len(registers)
     first, second, either = (tuple(range(nets + i * count, nets + (i + 1) * count)) for i in range(3))
     is_second = nets + 3 * count
@@ -96,7 +101,7 @@ def _renamed(row: Row, copy: Mapping[int, int]) -> Row:
 
 
 def _behind(gates: list[Row], nets: list[int]) -> list[Row]:
-    """The gates that nets depend on, in order."""
+    """Return the gates that nets depend on, in order."""
     driver = {row[4]: row for row in gates}
     reached: set[int] = set()
     stack = list(nets)

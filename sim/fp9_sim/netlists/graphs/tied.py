@@ -1,19 +1,19 @@
-"""A unit with its handshake tied to `always`: its inputs are always valid, its results always taken, no reset comes."""
+"""A unit with constant handshake inputs: inputs always valid, results always taken, reset inactive."""
 
 from __future__ import annotations
 
 from fp9.units import Unit
 
 TIED = "tied"
-"""Name of the module around the unit."""
+"""Name of the wrapper module."""
 
 
 TAKEN = "1'b1"
-"""What every input of the handshake, and an enable, is tied to."""
+"""Constant for every handshake input and the enable."""
 
 
 def tied(unit: Unit, clocked: bool) -> str:
-    """Verilog of the module around a unit with stages: its data ports, and `clk` where it is clocked."""
+    """Return the Verilog of a wrapper with the unit's data ports, and `clk` if `clocked`."""
     ports = [*(("input", port) for port in unit.inputs), *(("output", port) for port in unit.outputs)]
     declared = ["input clk"] * clocked + [f"{direction} [{port.width - 1}:0] {port.name}" for direction, port in ports]
     pins = ", ".join(f".{port.name}({port.name})" for _, port in ports)

@@ -1,1 +1,1 @@
-"""What decides an obligation about circuits: ABC, CaDiCaL, Yosys, and case splits around them."""
+"""Solvers of obligations about circuits: ABC, CaDiCaL, Yosys' SAT solver, and case splits."""

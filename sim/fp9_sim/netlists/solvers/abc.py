@@ -1,5 +1,9 @@
-"""What ABC proves of literals of a graph of ANDs: that one is never 1, by SAT, also of a circuit with registers, by
-invariants, or that pairs agree on all inputs, where it proves what lies between equal first."""
+"""ABC as a solver for AND graphs.
+
+It proves that a literal is never 1, by SAT or, with registers, by invariants. It also proves that pairs of literals
+are
+equal, by merging equal internal nodes.
+"""
 
 from __future__ import annotations
 
@@ -17,26 +21,26 @@ from fp9_sim.netlists.graphs.and_graph import AndGraph, Literal
 from fp9_sim.netlists.solvers.solver import State, Verdict
 
 PROGRAMS = ("berkeley-abc", "yosys-abc", "abc")
-"""Names under which ABC is installed."""
+"""Program names of ABC."""
 
 _CONFLICTS = 1_000_000
-"""Conflicts at which ABC gives up, above what its time allows."""
+"""Conflict limit of ABC, high enough that the time limit applies first."""
 
 
 def program() -> str | None:
-    """Where ABC is installed, if it is."""
+    """Return the path of ABC, or None if it is not installed."""
     return next((found for name in PROGRAMS if (found := shutil.which(name))), None)
 
 
 def version() -> dict[str, str]:
-    """The name of the program that is installed, which does not state its version, by what records call it."""
+    """Return the name of the installed program under the key of records. ABC does not print a version."""
     return {"abc": Path(program() or "none").name}
 
 
 def agree(graph: AndGraph, pairs: Sequence[tuple[Literal, Literal]], timeout: float) -> Verdict:
-    """Whether the literals of every pair are the same for all inputs; not finished, too, where there is no ABC.
+    """Decide whether the literals of every pair are equal for all inputs. Without ABC the verdict is unfinished.
 
-    The counterexample says 0 or 1 of every input of the graph that it needs, by name.
+    The counterexample maps the names of the inputs that it needs to 0 or 1.
     """
     started = time.perf_counter()
     command = f"cec -T {max(1, int(timeout))} -C {_CONFLICTS} first.blif second.blif"
@@ -54,9 +58,9 @@ def agree(graph: AndGraph, pairs: Sequence[tuple[Literal, Literal]], timeout: fl
 
 
 def never(graph: AndGraph, literal: Literal, timeout: float) -> Verdict:
-    """Whether a literal is 0 for all inputs; not finished, too, where there is no ABC.
+    """Decide whether a literal is 0 for all inputs. Without ABC the verdict is unfinished.
 
-    The counterexample says 0 or 1 of every input of the graph, by name.
+    The counterexample maps the name of every input to 0 or 1.
     """
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="fp9-abc-") as name:
@@ -72,11 +76,13 @@ def never(graph: AndGraph, literal: Literal, timeout: float) -> Verdict:
 
 
 def never_reached(graph: AndGraph, literal: Literal, following: Mapping[Literal, Literal], timeout: float) -> Verdict:
-    """Whether a literal is 0 at every step of every sequence of inputs; not finished, too, where there is no ABC.
+    """Decide whether a literal is 0 at every step of every input sequence. Without ABC the verdict is unfinished.
 
-    `following` says of each input that is a register what it is at the next step; all are 0 at first. Proven by
-    property-directed reachability (Bradley 2011), which ends with an invariant that is checked to be inductive. The
-    counterexample says 0 or 1 of every other input at each step, as `name@0`.
+    `following` maps each input that is a register to its next value; all registers start at 0. The proof uses
+    property-directed
+    reachability (Bradley 2011), which ends with a checked inductive invariant. The counterexample maps the other
+    inputs at each
+    step, as `name@0`, to 0 or 1.
     """
     started = time.perf_counter()
     following = _needed(graph, literal, following)
@@ -95,7 +101,7 @@ def never_reached(graph: AndGraph, literal: Literal, following: Mapping[Literal,
 
 
 def _needed(graph: AndGraph, literal: Literal, following: Mapping[Literal, Literal]) -> dict[Literal, Literal]:
-    """The registers that a literal depends on, now or later."""
+    """Return the registers that a literal depends on, directly or in later steps."""
     needed: dict[Literal, Literal] = {}
     stack = [literal]
     while stack:
@@ -107,7 +113,7 @@ def _needed(graph: AndGraph, literal: Literal, following: Mapping[Literal, Liter
 
 
 def run(command: str, folder: Path, timeout: float) -> str:
-    """What ABC says; nothing where it is missing or does not end in time."""
+    """Run ABC and return its output. The output is empty if ABC is missing or exceeds the time limit."""
     if (installed := program()) is None:
         return ""
     try:
@@ -125,16 +131,20 @@ def run(command: str, folder: Path, timeout: float) -> str:
 
 
 def limited(command: Sequence[str], seconds: float) -> list[str]:
-    """A command that the system ends after so many processor seconds, also where whoever waited for it was killed: ABC
-    does not heed its own limit in every step."""
+    """Return a command with a limit of processor seconds that the operating system enforces.
+
+    ABC does not obey its own limit in every step, and the limit also holds after the parent process was killed.
+    """
     return ["sh", "-c", f'ulimit -t {math.ceil(seconds)} && exec "$@"', "sh", *command]
 
 
 def _blif(
     graph: AndGraph, outputs: Sequence[Literal], following: Mapping[Literal, Literal] = MappingProxyType({})
 ) -> Iterator[str]:
-    """Literals as outputs o0, o1 ... of a circuit of all inputs; node n is x<n>, x0 the constant 0. Inputs with a value
-    `following` are registers, what they take d<n>."""
+    """Yield the BLIF of a circuit with the literals as outputs o0, o1, ...
+
+    Node n is x<n>, and x0 is the constant 0. Inputs in `following` become registers with the next value d<n>.
+    """
     inputs = graph.inputs()
     needed = set().union(*(graph.reached(literal) for literal in (*outputs, *following.values())))
     yield ".model graph"

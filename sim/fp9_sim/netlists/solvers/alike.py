@@ -1,5 +1,7 @@
-"""Obligations about two circuits that are alike inside: ABC merges inner nets that are equal, from the inputs on, until
-the outputs are the same nets. SAT on the whole finds no end where both sides multiply and add alike."""
+"""Obligations about two circuits with similar structure: ABC merges equal internal nodes from the inputs on.
+
+SAT on the whole circuit does not end if both sides multiply and add in the same way.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ write_blif wrong.blif
 
 
 def alike(unit: str, proof: str) -> Obligation:
-    """As `solver.combinational`; where ABC is installed, it proves first, and SAT gives every counterexample."""
+    """Return an obligation like `solver.combinational` that ABC tries to prove first. SAT gives every
+    counterexample.
+    """
     plain = combinational(unit, proof)
     return _Alike(plain.script, plain.files)
 
@@ -46,7 +50,7 @@ class _Alike(Obligation):
 
 
 def with_wrong(files: Mapping[str, str]) -> dict[str, str]:
-    """The files of an obligation, and in them the module `wrong`, whose one output is 1 where the proof is not `ok`."""
+    """Return the files of an obligation with a module `wrong`, whose output is the inverse of `ok`."""
     return {**files, "proof.v": files["proof.v"] + _wrong(files["proof.v"])}
 
 

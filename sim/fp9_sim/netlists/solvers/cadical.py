@@ -1,4 +1,4 @@
-"""Clauses given to the SAT solver CaDiCaL, in a process of its own, which ends by itself when its time is over."""
+"""The SAT solver CaDiCaL in a process of its own, which ends by itself at its time limit."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from fp9.system.missing import MissingTool, install_hint
 PACKAGE = "python-sat"
 
 Clause = Sequence[int]
-"""Variables of which one at least is true, numbered from 1, or false where the number is negative."""
+"""A disjunction of variables, numbered from 1. A negative number is an inverted variable."""
 
 
 def version() -> str:
-    """Version of the installed package that has the solver. Raises MissingTool when there is none."""
+    """Return the version of the package with the solver. Raises MissingTool if it is not installed."""
     try:
         return importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:
@@ -27,10 +27,11 @@ def version() -> str:
 
 
 def model(clauses: Sequence[Clause], timeout: float, *, processor: bool = False) -> frozenset[int] | None:
-    """The true variables of an assignment that satisfies all clauses, None where there is none.
+    """Return the true variables of a satisfying assignment, or None if the clauses are unsatisfiable.
 
-    Raises TimeoutError where neither is found within `timeout` seconds, with `processor` of the processor alone,
-    MissingTool where the solver is not installed.
+    Raises TimeoutError after `timeout` seconds (with `processor`, of processor time), MissingTool if the solver is
+    not
+    installed.
     """
     version()
     command = [sys.executable, "-P", str(Path(__file__).with_name("cadical_process.py")), str(max(timeout, 1e-3))]

@@ -1,8 +1,8 @@
-"""CaDiCaL as a program of its own: `python cadical_process.py SECONDS [processor]`, clauses in and a model out as JSON.
+"""CaDiCaL as a program: `python cadical_process.py SECONDS [processor]`. It reads clauses and writes a model as JSON.
 
-With `processor` it is the seconds of the processor that are counted. The program is run by its path, so that it
-loads the solver and nothing else, not even PySAT around it, which takes ten times as long as Python to start; the alarm
-ends it, also without its caller.
+With `processor` the limit counts processor seconds. The program is started by its path, so that it loads only the
+solver.
+PySAT takes ten times as long to start as Python. An alarm ends the program even if its parent has ended.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pysolvers
 
 
 def main(seconds: float, *counted: str) -> None:
-    """Read lists of variables; write those that are true in a model, null where there is none."""
+    """Read clauses from standard input and write the true variables of a model, or null."""
     signal.setitimer(signal.ITIMER_PROF if counted else signal.ITIMER_REAL, seconds)
     solver = pysolvers.cadical195_new()
     for clause in json.load(sys.stdin):

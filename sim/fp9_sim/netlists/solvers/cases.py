@@ -1,15 +1,19 @@
-"""Whether a literal of a graph is never 1, case by case, where no solver ends with the whole.
+"""Proof by case split that a literal is never 1, for obligations that no solver decides as a whole.
 
-A case says of some nodes whether they are 0 or 1. All that follows is put into the graph as constants, so that of a
-shift by a known distance wires remain, and two circuits that shift alike have more nodes in common. CaDiCaL is asked
-whether the literal can be 1 in what is left. A case that it does not decide soon is taken in two, by a node that
-selects: where it is 0, and where it is 1. So the cases together are all values. Decisions come first, which branch each
-of two circuits takes: they are soon asked for, as most parts are still too large. Where only bits of numbers are left
-to select, as distances, the solver is given time. All are taken as data meets their multiplexers: of a shifter first
-the widest stage, so that a case is a range of distances, as wide as the solver takes it.
+A case fixes the values of some nodes. Unit propagation turns their consequences into constants. In a shift by a
+known
+distance only wires remain, and two circuits that shift alike share more nodes. CaDiCaL decides whether the literal
+can be
+1 in the rest. A case that takes too long is split at a select node into two cases, 0 and 1, so the cases cover all
+values.
 
-The verdict on each is kept in the cache, by the clauses: what was stopped goes on where it was, and what was decided
-stays so, whatever the limit.
+Decisions, such as the path that a circuit takes, are split first and have a short time limit. Bits of numbers, such
+as
+shift distances, have a longer limit. They are split in data-flow order: the widest stage of a shifter comes first,
+so a
+case is a range of distances.
+
+The cache stores each verdict by its clauses, so that an interrupted proof continues and decided cases stay decided.
 """
 
 from __future__ import annotations
@@ -30,23 +34,23 @@ from fp9_sim.netlists.solvers import cadical
 from fp9_sim.netlists.solvers.solver import State, Verdict
 
 _SECONDS, _LAST_SECONDS = 2.0, 60.0
-"""Limits of a case before it is taken in two, of the processor: by a decision, and by a bit of a number."""
+"""Processor seconds before a case is split at a decision, and at a bit of a number."""
 
 _FEWER = 6
-"""A node that selects in so many times fewer multiplexers than another is left to the solver."""
+"""A node that selects in so many times fewer multiplexers than another is not split."""
 
 _DECISIONS = 2
-"""Most nodes that are known at once, as far from the inputs, without being bits of a number."""
+"""Largest number of select nodes at one level that are decisions rather than bits of a number."""
 
 
 def never(
     graph: AndGraph, literal: Literal, free: Collection[int], timeout: float, among: Collection[int] = ()
 ) -> Verdict:
-    """Whether a literal is 0 for all inputs.
+    """Decide whether a literal is 0 for all inputs.
 
-    The `free` nodes may have any value at first; where that makes the literal 1, what they depend on is looked at.
-    Cases are taken in two by nodes `among` the given ones first. The counterexample says 0 or 1 of every input of the
-    graph that it needs, by name.
+    The nodes `free` may first take any value. If the literal can then be 1, their cones are included. Nodes in
+    `among` are
+    split first. The counterexample maps the names of the inputs that it needs to 0 or 1.
     """
     started = time.perf_counter()
     implied = Implied(graph, literal, free)
@@ -77,7 +81,7 @@ def never(
 
 
 def _kept_state(graph: AndGraph, literal: Literal, seconds: float) -> State:
-    """How the question whether a literal is never 1 ended, now or before."""
+    """Decide whether a literal is never 1, or return the cached verdict."""
     clauses = list(_clauses(graph, literal))
     request = {"clauses": hashlib.sha256(json.dumps(clauses).encode()).hexdigest(), "cadical": cadical.version()}
     kept = load(cache.folder("cases"), request)
@@ -97,7 +101,7 @@ def _decided(clauses: list[cadical.Clause], seconds: float) -> State:
 
 
 def _whole(implied: Implied, known: Known, timeout: float) -> Verdict:
-    """A case from the inputs on, no node free, with the inputs at which the literal is 1."""
+    """Decide a case without free nodes, and return the inputs for which the literal is 1."""
     case: dict[int, int] | None = {}
     for node, bit in known.items():
         case = case if case is None else implied.following(case, 2 * node + 1 - bit)
@@ -119,7 +123,7 @@ def _variable(literal: Literal) -> int:
 
 
 def _clauses(graph: AndGraph, literal: Literal) -> Iterator[cadical.Clause]:
-    """That a literal is 1, and what the ANDs before it are."""
+    """Yield the clauses of the literal's cone, and the clause that the literal is 1."""
     yield (_variable(1),)
     yield (_variable(literal),)
     for node in sorted(graph.reached(literal) - {0, *graph.inputs()}):
@@ -130,10 +134,11 @@ def _clauses(graph: AndGraph, literal: Literal) -> Iterator[cadical.Clause]:
 def selecting(
     graph: AndGraph, literal: Literal, stands: Mapping[int, int], among: Collection[int]
 ) -> tuple[int | None, bool]:
-    """What stands for the node that a case is taken in two by, and whether it is a decision.
+    """Return the node at which a case is split, and whether it is a decision.
 
-    Of the nodes that select in many multiplexers it is the one where data meets these first: a decision before the bits
-    of a number, of the latter one of `among` before others. An input where no node selects, None without one.
+    The node selects in many multiplexers and is the first of these in data-flow order. Decisions come before bits
+    of numbers,
+    and of these the nodes in `among` come first. Without select nodes an input is returned, or None.
     """
     levels, selects, sums = _multiplexers(graph, literal)
     nodes = [node for node in selects if node in stands]
@@ -153,7 +158,9 @@ def selecting(
 
 
 def _multiplexers(graph: AndGraph, literal: Literal) -> tuple[dict[int, int], dict[int, list[int]], set[int]]:
-    """How far nodes are from the inputs; how far the multiplexers of those that select; and the bits of sums."""
+    """Return the level of each node, the levels of the multiplexers of each select node, and the outputs of
+    XOR gates.
+    """
     levels: dict[int, int] = {}
     selects: dict[int, list[int]] = {}
     sums: set[int] = set()
@@ -170,8 +177,10 @@ def _multiplexers(graph: AndGraph, literal: Literal) -> tuple[dict[int, int], di
 
 
 def _selects(graph: AndGraph, operands: Collection[Literal], inputs: Collection[int]) -> set[int]:
-    """The nodes that choose, where the operands are those of a multiplexer: of its two ANDs, one reads the select and
-    the other its inverse. So do those of an XOR, and both its operands select."""
+    """Return the select nodes if the operands form a multiplexer.
+
+    One of its two ANDs reads the select, the other its inverse. In an XOR both operands are selects.
+    """
     if not operands or not all(operand & 1 and operand // 2 not in inputs for operand in operands):
         return set()
     one, other = (graph.literals(operand // 2) for operand in operands)

@@ -1,8 +1,8 @@
-"""Obligations about additions of many terms: a decision diagram of each bit, in ABC.
+"""Obligations about additions of many terms, decided by ABC's binary decision diagrams.
 
-Sums formed in different orders have no inner nets in common, and SAT finds no end. A diagram whose inputs stand in the
-order of their places, all lowest bits first, has little to remember from one place to the next: the carries. Signs, as
-other single bits, come last.
+Sums in different orders share no internal nodes, and SAT does not end. A diagram whose variables are ordered by bit
+weight
+stays small, because only the carries pass from one weight to the next. Signs and other single bits come last.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from fp9_sim.netlists.solvers.solver import Obligation, State, Verdict, at_once,
 
 _BLIF = "wrong.blif"
 _NODES = 50_000_000
-"""Most nodes of all diagrams, some two gigabytes."""
+"""Largest number of diagram nodes, about two gigabytes."""
 
 
 def by_diagrams(unit: str, proof: str) -> Obligation:
-    """As `solver.combinational`; where ABC is installed, a diagram proves what SAT does not decide at once.
+    """Return an obligation like `solver.combinational`. A decision diagram proves what SAT does not decide quickly.
 
     SAT gives every counterexample.
     """
@@ -63,7 +63,7 @@ class _ByDiagrams(Obligation):
 
 
 def by_places(blif: str) -> str:
-    """A circuit with its inputs in the order of their places in words, single bits last."""
+    """Return a BLIF circuit with its inputs ordered by bit index. Single bits come last."""
     joined = blif.replace("\\\n", " ")
     found = re.search(r"^\.inputs (.*)$", joined, re.MULTILINE)
     if found is None:

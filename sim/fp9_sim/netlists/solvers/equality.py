@@ -1,20 +1,24 @@
-"""Whether a netlist computes the same with two values of a select input, for all other inputs.
+"""Equivalence of a netlist with two values of a select input, for all other inputs: the original and a mutant.
 
-SAT decides, in most cases at once. Where it takes long, ABC decides, where it is installed: by its own SAT, in two
-parts (below), or by proving inner nets equal from the inputs on. What it leaves open, simulation narrows, as it finds
-where a difference ends: nets that agree on all patterns so far, behind one that does not. SAT then proves that these
-agree on all inputs, and so whatever lies behind them; its counterexample becomes a pattern. Then the narrowest place
-on the way is given any values. Last, what the circuits do behind the place where they part is taken case by case
-(module `cases`).
+SAT decides most cases at once. Otherwise ABC tries SAT, SAT in two parts (below), and merging of equal internal
+nodes.
+Simulation then shows where a difference ends: nets that agree on all patterns after one that differs. SAT proves
+that
+these nets agree on all inputs, and therefore everything after them. A counterexample becomes a new pattern. After
+that
+the nodes of a minimum cut may take any values. Last comes a proof by cases of the logic after the point where the
+circuits differ (module `cases`).
 
-The two parts are the inputs on which a difference goes far, as special operands that only the last steps overrule, and
-all others. The first have some input bits in common (module `reach`): with these as constants little of the circuit is
-left. On the others the difference ends early, and that it ends there is enough.
+The two parts are the inputs for which a difference propagates far, such as special operands, and all others. The
+first
+share some input bits (module `reach`); with these bits constant, little logic is left. In the second part it is
+enough that the difference ends early.
 
-Equal means equal from equal states on (module `pair`). Where that fails, the states that sequences reach are looked at
-alone (module `sequences`). Some register bits are known better: those that are proven to decide nothing, neither an
-output nor what another register takes; and those that keep a value without a meaning (module `registers`), which are no
-state at all.
+Equivalent means: equal outputs and next states from equal states (module `pair`). If this fails, only reachable
+states
+are compared (module `sequences`). Two kinds of register bits are excluded: bits that no output and no other
+register
+depends on, and bits that hold don't-care values (module `registers`).
 """
 
 from __future__ import annotations
@@ -38,31 +42,31 @@ from fp9_sim.netlists.solvers.sequences import Sequences
 from fp9_sim.netlists.solvers.solver import State, Verdict
 
 _WHOLE_SECONDS = 5.0
-"""Limit of the proof that looks at the outputs alone; most are done in less."""
+"""Time limit of the first proof, on the outputs alone. Most proofs take less."""
 
 _BEHIND = 0.6
-"""Share of the time for proofs of where a difference ends."""
+"""Share of the time for proofs about where a difference ends."""
 
 _WITHOUT_CASES = 300.0
-"""Most seconds for all ways but the cases: what they do not decide in minutes they do not decide in an hour."""
+"""Limit in seconds of all methods except cases. What they do not decide in minutes they do not decide in an hour."""
 
 _ABC_PARTS = (0.1, 0.4, 0.5)
-"""Shares of ABC's time: by SAT, in two parts, by proving inner nets equal."""
+"""Shares of ABC's time: SAT, SAT in two parts, merging of internal nodes."""
 
 _CUT_AT = (0.5, 0.35)
-"""How deep the narrowest place may lie, as parts of the longest path."""
+"""Highest levels of a minimum cut, as fractions of the longest path."""
 
 _CUT_MOST = 120
-"""Most nodes of a narrowest place."""
+"""Largest number of nodes of a minimum cut."""
 
 _BIT_SECONDS, _KEPT_SECONDS = 60.0, 600.0
-"""Limits of the proofs that a register bit decides nothing, and that what registers keep has no meaning."""
+"""Time limits of the proofs that a register bit affects nothing, and that registers hold don't-care values."""
 
 
 class Comparison:
-    """A netlist with a unit's ports and the input `select`, to be compared with itself.
+    """A netlist with a unit's ports and the input `select`, compared with itself.
 
-    `operations` are columns of the unit's inputs, the patterns to begin with.
+    `operations` are columns of the unit's inputs, used as the first patterns.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -70,11 +74,13 @@ class Comparison:
         self._kept_known = False
 
     def equal(self, number: int, timeout: float) -> Verdict:
-        """Whether the netlist with `number` at its input `select` computes what it computes with 0 there.
+        """Decide whether the netlist with `number` at input `select` is equivalent to the netlist with 0.
 
-        `timeout` are the seconds for what is asked of the circuits whole, and as many again for cases. Extra biases
-        that the unit does not take are left out. A counterexample gives the unit's inputs and those of module `pair`,
-        or those of a sequence, `a@0` and so on, where one tells the circuits apart from reset on.
+        `timeout` limits the seconds for the whole circuits, and again the seconds for cases. Bias values that the
+        unit does not
+        accept are excluded. A counterexample holds the unit's inputs and those of module `pair`, or the inputs of a
+        sequence from
+        reset, `a@0` and so on.
         """
         pair = self._pair
         verdict = self._equal(number, timeout)
@@ -91,7 +97,7 @@ class Comparison:
         return verdict if reached.state is State.UNFINISHED else reached
 
     def _without_kept(self) -> bool:
-        """Leave registers out that keep a value without a meaning, if there are some that are proven to."""
+        """Exclude registers that are proven to hold don't-care values. Return whether there are any."""
         pair = self._pair
         if self._kept_known or not pair.state:
             return False
@@ -105,7 +111,7 @@ class Comparison:
         return bool(kept)
 
     def _without_idle(self) -> bool:
-        """Leave register bits out that decide nothing, if there are some that are proven to."""
+        """Exclude register bits that are proven to affect nothing. Return whether there are any."""
         pair = self._pair
         if pair.ignored is not None:
             return False
@@ -113,7 +119,7 @@ class Comparison:
         return bool(pair.ignored)
 
     def _decide_nothing(self, timeout: float) -> frozenset[int]:
-        """Register bits on which no output depends, and nothing that another register takes."""
+        """Return the register bits that no output and no other register depends on."""
         pair = self._pair
         found = set()
         for d, q in pair.state:
@@ -123,7 +129,7 @@ class Comparison:
         return frozenset(found)
 
     def _holds_for(self, q: int, nets: list[int], timeout: float) -> bool:
-        """Whether nets of the circuit itself are the same with a register bit 0 and 1; first by simulation."""
+        """Return whether nets of the original are the same with a register bit 0 and 1. Simulation comes first."""
         pair = self._pair
         patterns, place = pair.patterns, [net for nets in pair.inputs.values() for net in nets].index(q)
         values = []
@@ -145,7 +151,7 @@ class Comparison:
         return pair.never(differs, timeout).state is State.PROVEN
 
     def _reaches_outputs(self, number: int) -> bool:
-        """Whether some pattern tells the circuits apart by their outputs."""
+        """Return whether some pattern gives different outputs."""
         pair = self._pair
         return bool(pair.differing(number)[pair.outputs].any())
 
@@ -172,8 +178,10 @@ class Comparison:
         return verdict if verdict.state is State.PROVEN else self._case_by_case(number, timeout)
 
     def _behind_cut(self, number: int, until: float) -> Verdict:
-        """Whether the compared nets agree whatever values the narrowest place before the difference has, where few nets
-        lead through it: no more than a proof, as values may be refuted that never come."""
+        """Try to prove that the compared nets agree for any values at a minimum cut before the difference.
+
+        The verdict is never a refutation, because the values at the cut may be unreachable.
+        """
         pair = self._pair
         started = time.perf_counter()
         differs = pair.difference(number, pair.compared)
@@ -186,8 +194,11 @@ class Comparison:
         return Verdict(State.UNFINISHED, time.perf_counter() - started)
 
     def _case_by_case(self, number: int, timeout: float) -> Verdict:
-        """Whether the compared nets agree, by cases of what lies behind the narrowest place before the circuits part;
-        extra biases that the unit does not take are beyond it."""
+        """Decide by cases whether the compared nets agree, from a minimum cut before the point where the circuits
+        differ.
+
+        Units with a bias port are not covered.
+        """
         pair = self._pair
         if pair.takes_biases:
             return Verdict(State.UNFINISHED, 0.0)
@@ -203,7 +214,7 @@ class Comparison:
         return replace(verdict, counterexample=pair.whole(verdict.counterexample))
 
     def _by_abc(self, number: int, timeout: float) -> Verdict:
-        """Whether the compared nets agree, by ABC; extra biases that the unit does not take are beyond it."""
+        """Decide with ABC whether the compared nets agree. Units with a bias port are not covered."""
         pair = self._pair
         if pair.takes_biases:
             return Verdict(State.UNFINISHED, 0.0)
@@ -217,7 +228,7 @@ class Comparison:
         return replace(verdict, counterexample=pair.whole(verdict.counterexample))
 
     def _in_two_parts(self, number: int, timeout: float) -> Verdict:
-        """Whether the compared nets agree where a difference goes far, and everywhere else."""
+        """Decide whether the compared nets agree where a difference propagates far, and everywhere else."""
         pair = self._pair
         started, graph = time.perf_counter(), pair.graph
         nets = np.array([net for nets in pair.inputs.values() for net in nets])
@@ -240,8 +251,9 @@ class Comparison:
         return Verdict(State.UNFINISHED, time.perf_counter() - started)
 
     def _of_far_differences(self, number: int, differs: Planes) -> dict[int, int]:
-        """The bits of the inputs, by their places, that all patterns have in common whose difference goes far, and
-        without which it does not."""
+        """Return the input bits, by position, that all patterns with a far difference share and that the difference
+        needs.
+        """
         pair = self._pair
         depth = depths(pair.gates, pair.nets)
         far = furthest(differs, depth)
@@ -254,7 +266,7 @@ class Comparison:
         return {place: bit for place, bit in common.items() if place not in stays}
 
     def _with_constants(self, number: int, constants: Mapping[int, int], timeout: float) -> Verdict:
-        """Whether the compared nets agree where inputs are constants, by their nets."""
+        """Decide whether the compared nets agree for constant values of some inputs, given by net."""
         pair = self._pair
         literals, right = pair.literals, pair.right
         pair.literals = {**literals, **constants}
@@ -265,6 +277,6 @@ class Comparison:
         return replace(verdict, counterexample={**verdict.counterexample, **found} if verdict.counterexample else {})
 
     def _agree(self, number: int, nets: list[int], timeout: float) -> Verdict:
-        """Whether nets agree on all inputs."""
+        """Decide whether nets agree on all inputs."""
         pair = self._pair
         return pair.never(pair.difference(number, nets), timeout)

@@ -1,6 +1,6 @@
-"""Obligations about circuits without registers that are hard: Yosys makes gates of them, CaDiCaL decides their clauses.
+"""Hard obligations about combinational circuits: Yosys makes gates, CaDiCaL decides their clauses.
 
-Where Yosys' own solver needs less time than the gates take, that is the better way: `perhaps_hard` tries it first.
+`perhaps_hard` tries Yosys' own solver first, which is faster for simple obligations.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Hard(Obligation):
 
 
 def hard(unit: str, proof: str) -> Obligation:
-    """As `solver.combinational`, for what takes Yosys' solver more than seconds."""
+    """Return an obligation like `solver.combinational`, for problems that take Yosys' solver more than seconds."""
     return _Hard(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
 
 
@@ -74,7 +74,7 @@ class _Perhaps(_Hard):
 
 
 def perhaps_hard(unit: str, proof: str) -> Obligation:
-    """As `hard`, for what may be simple as well: Yosys' solver is asked first."""
+    """Return an obligation like `hard` that asks Yosys' solver first."""
     return _Perhaps(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
 
 
@@ -83,7 +83,7 @@ def _variable(net: int) -> int:
 
 
 def _clauses(netlist: GateNetlist) -> Iterator[cadical.Clause]:
-    """What the gates say of their nets, and that `ok` is 0."""
+    """Yield the clauses of all gates, and the clause that `ok` is 0."""
     yield (-_variable(0),)
     yield (_variable(1),)
     for row in netlist.gates.tolist():
@@ -93,7 +93,7 @@ def _clauses(netlist: GateNetlist) -> Iterator[cadical.Clause]:
 
 
 def _gate(row: Row) -> tuple[cadical.Clause, ...]:
-    """That the output of a gate is what its inputs make it."""
+    """Return the clauses of one gate."""
     a, b, s, y = (_variable(net) for net in row[1:])
     if row[0] & INVERTED:
         y = -y

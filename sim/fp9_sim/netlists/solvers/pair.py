@@ -1,8 +1,8 @@
-"""Two circuits in one netlist, told apart by a select input: simulated, and as one graph in which equal nodes are one.
+"""Two circuits in one netlist, distinguished by a select input: simulation, and one AND graph of both.
 
-Pipeline registers are read as wires; registers that hold state, those in a loop, become inputs, and what they take next
-is an output. So equal means equal from equal states on. Register bits that are 0 for ever, as all are at first and none
-but 0 comes in, are constants.
+Pipeline registers are read as wires. State registers, those in a loop, become inputs, and their next values become
+outputs. Equivalent therefore means equal from equal states on. Register bits that start at 0 and stay 0 are
+constants.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from fp9_sim.netlists.graphs.registers import Register, as_wires, opened
 from fp9_sim.netlists.solvers.solver import TOP, State, Verdict, run
 
 STATE = "registers"
-"""Name of the input that stands for the registers that hold state, in a counterexample."""
+"""Name of the input that replaces the state registers in a counterexample."""
 KEPT, KEPT_BY_MUTANT = "kept", "kept_by_mutant"
-"""Names of the inputs that stand for what registers kept that have no meaning then, in the circuit and its mutant."""
+"""Names of the inputs that replace don't-care values of registers, in the circuit and in its mutant."""
 
 _PATTERNS = 1 << 15
-"""Most operations that are simulated at first, drawn from all."""
+"""Largest number of operations in the first simulation, sampled at random."""
 
 _DECIDE = """\
 read_verilog proof.v
@@ -39,12 +39,13 @@ sat -verify -show-ports -dump_json counterexample.json -prove ok 1 proof
 
 
 class Pair:
-    """What a netlist with a unit's ports is with 0 at the input `select`, and what it is with another number there.
+    """A netlist with a unit's ports, with 0 and with another number at its input `select`.
 
-    `operations` are columns of the unit's inputs, the `patterns` to begin with: a row for each bit of all `inputs`, a
-    bit for each pattern. `literals` are the nodes in `graph` of the inputs' nets, `right` those of all nets of the
-    circuit itself; `state` are the nets of D and Q of every register that holds state. `ignored` are register bits
-    that need not agree.
+    `operations` are columns of the unit's inputs, used as the first `patterns`: a row for each bit of all `inputs`,
+    a bit for
+    each pattern. `literals` maps the inputs' nets to literals of `graph`, `right` all nets of the original. `state`
+    holds D
+    and Q of every state register. `ignored` holds register bits that need not agree.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -56,7 +57,7 @@ class Pair:
         self.set_up([])
 
     def set_up(self, kept: list[Register]) -> None:
-        """Take the registers `kept` as wires, and all others of the state as inputs and outputs."""
+        """Read the registers `kept` as wires, and all other state registers as inputs and outputs."""
         netlist, operations = self.source
         gates, self.state = opened(netlist, kept)
         wires = as_wires(gates, kept, netlist.nets)
@@ -81,17 +82,16 @@ class Pair:
 
     @property
     def compared(self) -> list[int]:
-        """Nets that have to agree: the outputs, and what registers take that are not known to decide nothing."""
+        """Return the nets that must agree: outputs, and next values of registers that can affect something."""
         return self.outputs + [d for d, q in self.state if q not in (self.ignored or ())]
 
     @property
     def takes_biases(self) -> bool:
-        """Whether the unit has inputs for extra biases, of which it does not take all."""
+        """Return whether the unit has a bias port. It accepts only some of the port's values."""
         return any(port.name.endswith("_bias") for port in self.unit.inputs)
 
     def _never_set(self) -> set[int]:
-        """Register bits that stay 0 while all of them are 0, whatever the inputs: by induction over clocks, 0 for
-        ever."""
+        """Return the register bits that stay 0 from reset, by induction over clock cycles."""
         literals, zero = self.literals, {q for _, q in self.state}
         while zero:
             self.literals = literals | dict.fromkeys(zero, 0)
@@ -104,12 +104,12 @@ class Pair:
         return zero
 
     def differing(self, number: int) -> Planes:
-        """For every net and pattern, whether `number` makes a difference."""
+        """Return for every net and pattern whether the two circuits differ."""
         differs: Planes = self.simulated(0, 0) ^ self.simulated(number, 1)
         return differs
 
     def simulated(self, number: int, is_second: int) -> Planes:
-        """The value of every net at every pattern, in the first or the second circuit."""
+        """Return the value of every net for every pattern, in the first or the second circuit."""
         planes: Planes = np.zeros((self.nets, self.patterns.shape[1]), dtype=np.uint64)
         planes[1] = ~np.uint64(0)
         planes[[net for nets in self.inputs.values() for net in nets]] = self.patterns
@@ -119,14 +119,14 @@ class Pair:
         return planes
 
     def pattern(self, word: int, found: NDArray[np.uint64]) -> dict[str, int]:
-        """The inputs of the first pattern of a word at which one of the given nets differs."""
+        """Return the inputs of the first pattern of a word at which one of the given nets differs."""
         differs = int(np.bitwise_or.reduce(found))
         place = (differs & -differs).bit_length() - 1
         bits = iter((self.patterns[:, word] >> np.uint64(place) & np.uint64(1)).tolist())
         return {name: sum(next(bits) << i for i in range(len(nets))) for name, nets in self.inputs.items()}
 
     def learn(self, inputs: Mapping[str, int]) -> None:
-        """Add a pattern, and as many beside it as fill a word: some bits of it flipped, biases left as they are."""
+        """Add a pattern, and fill its word with copies that have some bits inverted. Bias ports stay unchanged."""
         bits = np.concatenate([bit_planes(np.array([inputs[n]], object), len(nets)) for n, nets in self.inputs.items()])
         flips = np.random.default_rng(self.patterns.shape[1]).integers(0, 1 << 64, (4, len(bits)), dtype=np.uint64)
         held = np.concatenate([np.full(len(nets), n.endswith("_bias")) for n, nets in self.inputs.items()])
@@ -136,7 +136,7 @@ class Pair:
         self.patterns = np.concatenate([self.patterns, word[:, None]], axis=1)
 
     def whole(self, bits: Mapping[str, int]) -> dict[str, int]:
-        """The inputs from the bits of a counterexample; those that it does not say are 0."""
+        """Return the inputs from the bits of a counterexample. Missing bits are 0."""
         if not bits:
             return {}
         return {
@@ -144,7 +144,7 @@ class Pair:
         }
 
     def evaluated(self, number: int, is_second: Literal) -> dict[int, Literal]:
-        """The literal of every net with `number` at the select input, of the first or the second circuit."""
+        """Return the literal of every net with `number` at the select input, of the first or the second circuit."""
         value = self.literals | {net: number >> i & 1 for i, net in enumerate(self._select)}
         value[self._is_second] = is_second
         for row in self.gates:
@@ -152,12 +152,12 @@ class Pair:
         return value
 
     def ends(self, differs: Planes) -> list[int]:
-        """Nets that agree on all patterns, behind one that does not."""
+        """Return the nets that agree on all patterns and read a net that does not."""
         unequal = np.bitwise_or.reduce(differs, axis=1) != 0
         return [row[4] for row in self.gates if not unequal[row[4]] and unequal[list(row[1:4])].any()]
 
     def difference(self, number: int, nets: list[int]) -> Literal:
-        """Whether some of the nets differ."""
+        """Return a literal that is 1 if some of the nets differ."""
         graph, wrong, differs = self.graph, self.evaluated(number, 1), 0
         for net in nets:
             differs = graph.either(differs, graph.differ(self.right[net], wrong[net]))
@@ -165,7 +165,9 @@ class Pair:
         return graph.both(differs, self._changed(wrong))
 
     def _changed(self, wrong: Mapping[int, Literal]) -> Literal:
-        """Whether a gate gives another value although it takes the same ones, but for the select input's."""
+        """Return a literal that is 1 if a gate gives different values for the same inputs, apart from the select
+        input.
+        """
         changed, right = 0, self.right
         for *_, a, b, s, y in self.gates:
             taken = [(right.get(net, 0), wrong.get(net, 0)) for net in (a, b, s)]
@@ -175,7 +177,7 @@ class Pair:
         return changed
 
     def never(self, differs: Literal, timeout: float, free: Collection[int] = ()) -> Verdict:
-        """Whether a literal is 0 for all inputs that the unit takes, and all values of the `free` nodes."""
+        """Decide whether a literal is 0 for all inputs that the unit accepts and all values of the nodes `free`."""
         graph = self.graph
         if differs == 0:
             return Verdict(State.PROVEN, 0.0)
@@ -187,7 +189,7 @@ class Pair:
 
 
 def _outside(ports: tuple[Port, ...]) -> str:
-    """The condition that an extra bias is none that the unit takes, in Verilog."""
+    """Return the Verilog condition that a bias port has a value that the unit does not accept."""
     low, high = HFP8_BIASES.start, HFP8_BIASES.stop - 1
     biases = [port.name for port in ports if port.name.endswith("_bias")]
     return " || ".join(["1'b0", *(f"$signed({name}) < {low} || $signed({name}) > {high}" for name in biases)])

@@ -1,4 +1,4 @@
-"""Whether two circuits are the same function: by ABC, for a circuit without registers also by CaDiCaL."""
+"""Equivalence of two circuits: by ABC, or without registers also by CaDiCaL."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fp9_sim.netlists.solvers import abc, cadical
 from fp9_sim.netlists.solvers.solver import State
 
 _CONTROLS = 8
-"""Cells that are inverted one after the other: a circuit may not depend on one of them."""
+"""Cells that are inverted one after the other. The circuit may not depend on some of them."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a comparison ended, how its control ended, by which tool and in how many seconds."""
+    """The outcome of a comparison, the outcome of its control, the tool and the seconds."""
 
     state: State
     control: State
@@ -27,15 +27,16 @@ class Comparison:
 
     @property
     def proven(self) -> bool:
-        """Whether the circuits are equivalent, and the control with one inverted cell was refuted."""
+        """Return whether the circuits are equivalent and the control with one inverted cell was refuted."""
         return self.state is State.PROVEN and self.control is State.REFUTED
 
 
 def compare(certified: Aiger, other: Aiger, timeout: float) -> Comparison:
     """Compare two circuits for all inputs from reset on, and a control with one inverted cell that must be refuted.
 
-    Circuits with other ports are refuted. What does not end within `timeout` seconds is unfinished, and so are circuits
-    with registers where ABC is not installed. The control is compared only where the circuits are equivalent.
+    Circuits with different ports are refuted. A comparison is unfinished after `timeout` seconds, or for circuits
+    with
+    registers if ABC is not installed. The control is compared only if the circuits are equivalent.
     """
     started = time.perf_counter()
     tool = abc.version()["abc"] if abc.program() else cadical.PACKAGE
@@ -45,7 +46,7 @@ def compare(certified: Aiger, other: Aiger, timeout: float) -> Comparison:
 
 
 def _control(certified: Aiger, other: Aiger, timeout: float) -> State:
-    """How the comparison with an inverted cell ends: one that is refuted is enough."""
+    """Return the state of the control. One refuted inverted cell is enough."""
     count = len(other.ands)
     places = dict.fromkeys(count * part // (_CONTROLS + 1) for part in range(_CONTROLS, 0, -1))
     for place in places if count else ():
@@ -63,7 +64,7 @@ def _compared(one: Aiger, other: Aiger, timeout: float) -> State:
 
 
 def _by_abc(one: Aiger, other: Aiger, timeout: float) -> State:
-    """`cec` for circuits without registers, `dsec` by induction over clocks for the others."""
+    """Compare circuits with `cec`, or circuits with registers with `dsec`, by induction over clock cycles."""
     command = "dsec" if one.following or other.following else "cec"
     with tempfile.TemporaryDirectory(prefix="fp9-same-") as name:
         for file, circuit in (("one.aig", one), ("other.aig", other)):
@@ -75,7 +76,9 @@ def _by_abc(one: Aiger, other: Aiger, timeout: float) -> State:
 
 
 def by_sat(one: Aiger, other: Aiger, timeout: float) -> State:
-    """Whether circuits without registers agree on all inputs, by CaDiCaL. Raises MissingTool without the solver."""
+    """Decide whether circuits without registers agree on all inputs, by CaDiCaL. Raises MissingTool without the
+    solver.
+    """
     try:
         found = cadical.model(list(_miter(one, other)), timeout)
     except TimeoutError:
@@ -84,7 +87,7 @@ def by_sat(one: Aiger, other: Aiger, timeout: float) -> State:
 
 
 def _miter(one: Aiger, other: Aiger) -> Iterator[list[int]]:
-    """Clauses that hold where an output differs; inputs are the variables 2 and on, 1 is true."""
+    """Yield clauses that are satisfiable if an output differs. Variable 1 is true, inputs start at variable 2."""
     shift = len(one.ands)
     yield [1]
 

@@ -1,10 +1,11 @@
-"""Whether two circuits with state give the same from reset on, whatever operations come: states that no sequence
-reaches do not count.
+"""Equivalence of two circuits with state, from reset, for all sequences. Unreachable states do not count.
 
-Sequences are simulated first, to see where a difference ends: nets that agree at every step, behind one that does not.
-ABC then proves, by invariants that it finds and checks to be inductive, that these nets agree at every step of every
-sequence. What lies behind them agrees, too, and so do the registers that take it: they are the same in both circuits,
-and of those that differ alone there are two. A sequence that refutes it joins those that are simulated.
+Simulation of sequences shows where a difference ends: nets that agree at every step after one that differs. ABC
+then
+proves with inductive invariants that these nets agree at every step of every sequence. The logic after them agrees,
+too, and so do the registers that it drives. Only registers that differ exist twice. A sequence that refutes the
+claim is
+added to the simulation.
 
     registers that agree ---+--> first circuit ---> | ends | --> the rest is the same
     registers of the first -'                       |  ==  |
@@ -27,17 +28,18 @@ from fp9_sim.netlists.solvers import abc
 from fp9_sim.netlists.solvers.solver import State, Verdict
 
 STEPS = 96
-"""Operations of a sequence that is simulated: more than the longest chunk has."""
+"""Operations of a simulated sequence, more than the longest chunk."""
 
 _Sequences = dict[str, NDArray[Any]]
-"""The values of every input, (steps, sequences)."""
+"""Values of every input, shape (steps, sequences)."""
 
 
 class Sequences:
-    """A netlist with a unit's ports, registers that are 0 at first and the input `select`, to be compared with itself.
+    """A netlist with a unit's ports, registers that start at 0 and the input `select`, compared with itself.
 
-    `operations` are columns of the unit's inputs, simulated in their order. What a pipeline whose registers are 0 does
-    at first is an operation of its own; CLEAR after it gives the state behind a reset, so that no sequence is left out.
+    `operations` are columns of the unit's inputs, simulated in order. The first output of a pipeline with zero
+    registers is
+    an operation of its own. CLEAR after it gives the state after reset, so no sequence is excluded.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -53,10 +55,11 @@ class Sequences:
         self._sequences = {name: np.resize(values, (count, STEPS)).T for name, values in columns.items()}
 
     def equal(self, number: int, timeout: float) -> Verdict:
-        """Whether the outputs with `number` at the input `select` are always those with 0 there.
+        """Decide whether the outputs with `number` at input `select` always equal the outputs with 0.
 
-        A counterexample gives the inputs of one operation after the other, the first `a@0`, `b@0` and so on. Not
-        finished, too, where there is no ABC.
+        A counterexample holds the inputs of consecutive operations, `a@0`, `b@0` and so on. Without ABC the verdict
+        is
+        unfinished.
         """
         started, sequences = time.perf_counter(), self._sequences
         unequal = np.zeros(self._netlist.nets, dtype=np.bool_)
@@ -73,7 +76,7 @@ class Sequences:
             sequences = self._beside(verdict.counterexample)
 
     def _steps(self, number: int, sequences: _Sequences) -> Iterator[Planes]:
-        """What differs at each step: for every net, a bit for each sequence."""
+        """Yield the differences at each step: for every net, a bit for each sequence."""
         d, q = np.array(self._registers, dtype=np.int64).reshape(-1, 2).T
         rows, ones = np.array(self._gates, dtype=np.int64), ~np.uint64(0)
         words = -(-next(iter(sequences.values())).shape[1] // WORD)
@@ -92,14 +95,14 @@ class Sequences:
             yield values[0] ^ values[1]
 
     def _operations(self, sequences: _Sequences, last: int, differs: Planes) -> dict[str, int]:
-        """The operations of a sequence that differs, as far as the last."""
+        """Return the operations of a differing sequence up to step `last`."""
         any_net = np.bitwise_or.reduce(differs, axis=0)
         word = int(np.flatnonzero(any_net)[0])
         place = WORD * word + (int(any_net[word]) & -int(any_net[word])).bit_length() - 1
         return {f"{name}@{t}": int(values[t, place]) for t in range(last + 1) for name, values in sequences.items()}
 
     def _ends_agree(self, number: int, unequal: NDArray[np.bool_], timeout: float) -> Verdict:
-        """Whether the nets that are not `unequal`, behind some that are, agree at every step of every sequence."""
+        """Decide whether the nets where the difference ends agree at every step of every sequence."""
         graph = AndGraph()
         first: dict[int, Literal] = {0: 0, 1: 1}
         for name in self._widths:
@@ -118,8 +121,9 @@ class Sequences:
         return abc.never_reached(graph, differ, following, timeout)
 
     def _beside(self, found: Mapping[str, int]) -> _Sequences:
-        """A sequence that was found, and beside it as many as fill a word, with some bits flipped; each goes on as one
-        that was simulated before."""
+        """Return a found sequence, with copies that have some bits inverted. Each continues with simulated
+        operations.
+        """
         rng = np.random.default_rng(0)
         sequences = {}
         for name, width in self._widths.items():

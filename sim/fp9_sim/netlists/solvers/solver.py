@@ -1,4 +1,4 @@
-"""Obligations given to Yosys' own SAT solver: proven, refuted with a counterexample, or not finished."""
+"""Obligations for Yosys' SAT solver: proven, refuted with a counterexample, or unfinished."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pathlib import Path
 from fp9_rtl.tools.yosys import YosysError, run_yosys, yosys_version
 
 TOP = "proof"
-"""Name of an obligation's top module; its output `ok` has to be 1."""
+"""Name of an obligation's top module. Its output `ok` must be 1."""
 
 _AT_ONCE = 2.0
-"""Most seconds of a first try, before ways that take seconds to set up."""
+"""Limit in seconds of a first attempt, before methods with a long set-up."""
 
 _INDUCT = """\
 read_json unit.json
@@ -50,7 +50,7 @@ _REFUTED = "Called with -verify and proof did fail!"
 
 
 class State(Enum):
-    """How an obligation ended."""
+    """The outcome of an obligation."""
 
     PROVEN = "proven"
     REFUTED = "refuted"
@@ -59,7 +59,7 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """An obligation's end, the seconds it took, and for a refuted one the top module's ports."""
+    """The outcome of an obligation, its seconds, and a counterexample as values of the top module's ports."""
 
     state: State
     seconds: float
@@ -68,41 +68,45 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Obligation:
-    """What a solver is asked, whole: a Yosys script, which here ends in `sat -verify`, and the files that it reads."""
+    """The complete input of a solver: a Yosys script that ends in `sat -verify`, and its files."""
 
     script: str
     files: Mapping[str, str]
 
     def decide(self, timeout: float) -> Verdict:
-        """Whether it holds, found within `timeout` seconds. Raises YosysError for Verilog that cannot be read."""
+        """Decide the obligation within `timeout` seconds. Raises YosysError for unreadable Verilog."""
         return run(self.script, self.files, timeout)
 
     def tools(self) -> dict[str, str]:
-        """The versions of what decides it."""
+        """Return the versions of the tools that decide the obligation."""
         return {"yosys": yosys_version()}
 
 
 def combinational(unit: str, proof: str) -> Obligation:
-    """That `ok` of the combinational module `proof` is 1 for all inputs; both texts are Verilog."""
+    """Return the obligation that `ok` of the combinational module `proof` is 1 for all inputs. Both texts are
+    Verilog.
+    """
     return Obligation(PREPARE + _DECIDE, {"unit.v": unit, "proof.v": proof})
 
 
 def by_induction(design: str, proof: str, steps: int, *, control: bool = False) -> Obligation:
-    """That `ok` is 1 in every clock from a reset on, by induction over so many; of a unit as Yosys' JSON, and Verilog.
+    """Return the obligation that `ok` is 1 in every clock cycle after reset, by temporal induction over `steps`
+    clocks.
 
-    Of a control, which a sequence of these clocks refutes, or nothing, no step of induction is tried.
+    `design` is Yosys JSON, `proof` is Verilog. A control must be refuted within these clocks, so it has no
+    induction step.
     """
     script = _INDUCT.format(steps=steps, only=" -tempinduct-baseonly" * control)
     return Obligation(script, {"unit.json": design, "proof.v": proof})
 
 
 def at_once(files: Mapping[str, str], timeout: float) -> Verdict:
-    """What is found of the files of `combinational` in seconds: refutations, and proofs about simple circuits."""
+    """Decide the files of `combinational` within seconds: refutations, and proofs about simple circuits."""
     return run(PREPARE + _DECIDE, files, min(timeout, _AT_ONCE))
 
 
 def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
-    """Run a script that ends in `sat -verify`, its counterexample dumped to counterexample.json."""
+    """Run a script that ends in `sat -verify` and writes its counterexample to counterexample.json."""
     with tempfile.TemporaryDirectory(prefix="fp9-proof-") as name:
         folder = Path(name)
         for file, text in files.items():
@@ -129,10 +133,11 @@ def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
 
 
 def _counterexample(folder: Path) -> dict[str, int]:
-    """The ports at the last step, from Yosys' WaveJSON; bits that do not matter are x there and 0 here.
+    """Return the ports at the last step, from Yosys' WaveJSON. Don't-care bits become 0.
 
-    `wave` has a symbol for each step: 0 and 1 for single bits, `=` for the next of `data`, `.` for no change, 4 for
-    none.
+    `wave` has a symbol for each step: 0 and 1 for single bits, `=` for the next entry of `data`, `.` for no change,
+    4 for no
+    value.
     """
     signals = json.loads((folder / "counterexample.json").read_text())["signal"]
     ports = {}
@@ -144,5 +149,5 @@ def _counterexample(folder: Path) -> dict[str, int]:
 
 
 def finished(log: str) -> bool:
-    """Whether an end is a verdict: an induction that needs more steps than it was given proves and refutes nothing."""
+    """Return whether the log ends in a verdict. An induction that needs more steps decides nothing."""
     return "Reached maximum number of time steps" not in log
