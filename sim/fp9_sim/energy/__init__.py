@@ -1,7 +1,8 @@
-"""Energy of a unit's operations, from what the nets of its mapped netlist do and what the library says of its cells.
+"""Energy of a unit's operations, from the activity of its mapped netlist and the library's cell data.
 
-Others use `measure` and its record `Energy`, and of its modules `data` (what it is measured over), `switching`
-(what a netlist takes), `study` and `pages`.
+Public names: `measure` and its record `Energy`. Public modules: `data` (operations to measure), `switching` (energy
+of a
+netlist), `study` and `pages`.
 """
 
 from fp9_sim.energy.run import NOTE, Energy, measure

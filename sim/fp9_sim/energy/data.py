@@ -1,4 +1,4 @@
-"""What a unit's energy is measured over: drawn operations, a suite, or those of a recorded training step."""
+"""Operations for energy measurements: random operations, a suite, or operations of a recorded training step."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from fp9_ml.recipes import read_recording
 from fp9_ml.recorded import of_casts, of_products
 
 COUNT = 10_240
-"""Operations that are drawn, or taken from a recording, at least."""
+"""Default number of operations, at least."""
 
 SUITES = ("random", "corner")
-"""Data that goes by a name: operands drawn from all codes, and the corner suite."""
+"""Named data: random operands from all codes, and the corner suite."""
 
 Columns = dict[str, NDArray[Any]]
 
 
 def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Columns:
-    """Input columns of a unit: `random`, `corner`, or whole sums or casts out of the recording in a file of that name.
+    """Return the input columns of a unit: `random`, `corner`, or whole dot products or casts from a recording.
 
-    Raises ValueError for what is neither, and for a recording that the unit can compute nothing of.
+    Raises ValueError for other names, and for a recording without operations for the unit.
     """
     if data in SUITES:
         return dict(inputs_of(unit, data, count if data == "random" else None, seed))
@@ -44,6 +44,8 @@ def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Colu
 
 
 def enough(take: Callable[[int], Columns], count: int) -> Columns:
-    """At least `count` operations, where `take` gives so many sums of each product, casts or blocks of each tensor."""
+    """Return at least `count` operations. `take(n)` returns n dot products of each matrix product, or n casts of each
+    tensor.
+    """
     one = len(next(iter(take(1).values())))
     return take(-(-count // one))

@@ -1,9 +1,12 @@
-"""Which of a cell's internal energies a step from one state to the next takes.
+"""Selection of a cell's internal energies for a step from one state to the next.
 
-States are counted, not guessed: every step of every cell is known from the simulation. An energy of an output counts
-where the output changes, for the input that changed, or in equal shares for those that did; an energy of an input
-where the input changes; each where its condition holds once the inputs have changed, and one without a condition where
-no other holds. In a register's clock the clock rises, the bit changes, the clock falls, and then the inputs settle.
+Simulation gives every step of every cell. An energy of an output counts if the output changes, for the input that
+changed;
+several changed inputs share it equally. An energy of an input counts if the input changes. A condition is evaluated
+after
+the inputs have changed. An energy without a condition counts if no other condition holds. In a register's clock
+cycle the
+clock rises, the bit changes, the clock falls, and then the inputs settle.
 """
 
 from __future__ import annotations
@@ -23,12 +26,12 @@ from fp9_sim.energy.loads import FALL, RISE
 from fp9_sim.netlists.cells import History, Placed
 
 Share = tuple[int, int, float]
-"""Index of an arc, the edge, and the share of it that a step takes."""
+"""Index of an arc, the edge, and the fraction of its energy that a step takes."""
 
 
 @dataclass(frozen=True)
 class _Event:
-    """A pin's edge, the pins that caused it, and the values of all pins thereafter."""
+    """An edge of a pin, the pins that caused it, and the values of all pins after it."""
 
     pin: str
     edge: int
@@ -37,7 +40,9 @@ class _Event:
 
 
 def steps(placed: Placed, history: History, first: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The steps that a cell took from clock `first` on, numbered as `shares` reads them, and how often each."""
+    """Return the steps of a cell from clock `first` on, numbered for `shares`, and the number of occurrences
+    of each.
+    """
     cell = placed.cell
     index = _state(history, [placed.nets[pin] for pin in cell.inputs], first)
     before, after = index[:-1], index[1:]
@@ -48,7 +53,7 @@ def steps(placed: Placed, history: History, first: int) -> tuple[NDArray[np.int6
 
 
 def _state(history: History, nets: Sequence[int], first: int) -> NDArray[np.int64]:
-    """Values of some nets as one number, the first its most significant bit, from the clock before `first` on."""
+    """Return values of nets as one number, first net most significant, from the clock before `first` on."""
     index = np.zeros((len(history) - first + 1, history.shape[2] * 64), dtype=np.int64)
     for net in nets:
         bits = np.unpackbits(np.ascontiguousarray(history[first - 1 :, net]).view(np.uint8), axis=1)
@@ -58,7 +63,7 @@ def _state(history: History, nets: Sequence[int], first: int) -> NDArray[np.int6
 
 @lru_cache(maxsize=1 << 17)
 def shares(cell: Cell, step: int) -> tuple[Share, ...]:
-    """The energies that a step takes."""
+    """Return the energies of a step."""
     events = _of_register(cell, step) if cell.clock else _of_logic(cell, step)
     return tuple(share for event in events for share in _taken(cell, event))
 
@@ -106,7 +111,7 @@ def _taken(cell: Cell, event: _Event) -> Iterator[Share]:
 
 
 def _chosen(arcs: list[tuple[int, Arc]], event: _Event) -> list[int]:
-    """The arcs whose cause and condition fit; of an output, all where none does."""
+    """Return the arcs whose cause and condition match. For an output without a match, return all its arcs."""
     caused = [(n, arc) for n, arc in arcs if not arc.related or event.causes.intersection(arc.related)]
     by_cause: dict[tuple[str, ...], list[tuple[int, Arc]]] = defaultdict(list)
     for n, arc in caused:

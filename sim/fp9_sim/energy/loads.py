@@ -1,4 +1,4 @@
-"""What each net of a mapped netlist drives, and how fast it changes: the coordinates of a library's tables."""
+"""Load and transition time of each net of a mapped netlist, the coordinates of a library's tables."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ from fp9_sim.netlists.cells import CLOCK, CellNetlist, Placed
 FALL, RISE = 0, 1
 
 _STEPS_OF_A_DELAY = 4
-"""Steps of the mean delay of a netlist."""
+"""Time steps in the mean delay of a netlist."""
 
 
 @dataclass(frozen=True)
 class Loads:
-    """Capacitance of every net in fF, and its transition times (nets, 2), falling and rising, in the library's unit."""
+    """Capacitance of every net in fF, and transition times of shape (nets, 2), fall and rise, in the library's time
+    unit.
+    """
 
     load_ff: NDArray[np.float64]
     transition: NDArray[np.float64]
 
 
 def loads(netlist: CellNetlist, library: Library, power: PowerLibrary) -> Loads:
-    """Pins, wires and output loads of all nets; transition times by the tables, the slowest of a cell's arcs.
+    """Return the loads of all nets (pins, wires, outputs) and their transition times, from the slowest arc of each
+    cell.
 
-    Inputs come from the library's driver, whose own input steps; so does the clock, which is ideal.
+    Input nets and the ideal clock are driven by the library's driver cell, whose own input is a step.
     """
     load = np.zeros(netlist.nets)
     for placed in netlist.cells:
@@ -56,7 +59,7 @@ def _at_pins(placed: Placed, times: NDArray[np.float64]) -> dict[str, NDArray[np
 
 
 def _slowest(arcs: Sequence[Arc], pin: str, load: float, given: dict[str, NDArray[np.float64]]) -> tuple[float, float]:
-    """Transition times (fall, rise) of an output, by those of the pins that its arcs start from."""
+    """Return the transition times (fall, rise) of an output from the transition times at its arcs' inputs."""
     slowest = [0.0, 0.0]
     for arc in arcs:
         if arc.pin == pin:
@@ -69,14 +72,16 @@ def _slowest(arcs: Sequence[Arc], pin: str, load: float, given: dict[str, NDArra
 
 
 def _start(arc: Arc, edge: int, times: NDArray[np.float64]) -> float:
-    """Transition time of the edge of the related pin that causes an edge."""
+    """Return the transition time of the input edge that causes an output edge."""
     if arc.sense == "positive_unate":
         return float(times[edge])
     return float(times[1 - edge]) if arc.sense == "negative_unate" else float(times.max())
 
 
 def delays(netlist: CellNetlist, found: Loads) -> NDArray[np.int64]:
-    """Delay of every net in steps of a quarter of the mean delay, 1 or more: for each output, the mean of its arcs."""
+    """Return the delay of every net in quarters of the mean delay, at least 1. An output's delay is the mean over its
+    arcs.
+    """
     exact = np.zeros(netlist.nets)
     for placed in netlist.cells:
         for pin in placed.cell.outputs:
@@ -99,7 +104,7 @@ def _mean_delay(arcs: Sequence[Arc], pin: str, load: float, given: dict[str, NDA
 
 
 def cell_loads(placed: Placed, pin: str, found: Loads) -> float:
-    """What an output pin drives; nothing where it is not connected."""
+    """Return the load of an output pin, or 0 if it is not connected."""
     return float(found.load_ff[placed.nets[pin]]) if pin in placed.nets else 0.0
 
 

@@ -1,4 +1,4 @@
-"""The study of energy as a page and two pictures, all made from its record."""
+"""The energy study as a page and two pictures, built from its record."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ digits' layer above.
 
 
 def write(record: Record, folder: Path) -> list[Path]:
-    """Write page and pictures of a record that has every unit of the study into a folder; gives their paths.
+    """Write the page and the pictures of a complete record into a folder and return their paths.
 
-    Raises ValueError where a unit is missing, OSError where they cannot be written.
+    Raises ValueError if a unit is missing, OSError if a file cannot be written.
     """
     missing = UNITS.keys() - record["units"].keys()
     if missing:
@@ -65,7 +65,7 @@ def write(record: Record, folder: Path) -> list[Path]:
 
 
 def page(record: Record) -> str:
-    """The study as Markdown."""
+    """Return the study as Markdown."""
     parts = [_TEXT.format(note=record["note"], wire=WIRE_LOADS)]
     for group in _groups(record):
         parts += [f"## {group}\n", *_table(record, group), "", *_changes(record, group)]
@@ -77,7 +77,7 @@ def page(record: Record) -> str:
 
 
 def charts(record: Record) -> dict[str, str]:
-    """The pictures as SVG, by the name of the file."""
+    """Return the pictures as SVG, by file name."""
     found = {"energy.svg": _bars(record)}
     return found | ({"energy-accuracy.svg": _scatter(record)} if record["losses"] else {})
 
@@ -91,7 +91,7 @@ def _rows(record: Record, group: str, library: str, data: str) -> list[Record]:
 
 
 def _ratios(record: Record, group: str, library: str) -> list[float]:
-    """Energy of a product in the layer over that of the group's first unit."""
+    """Return the energy of a product in the layer, relative to the group's first unit."""
     rows = _rows(record, group, library, LAYER)
     return [row["product_fj"] / rows[0]["product_fj"] for row in rows]
 
@@ -113,7 +113,7 @@ def _table(record: Record, group: str) -> Iterator[str]:
 
 
 def _changes(record: Record, group: str) -> Iterator[str]:
-    """What is said of ratios that are others in the second library."""
+    """Yield sentences about ratios that differ between the libraries."""
     labels = [row["label"] for row in _rows(record, group, SIDE_BY_SIDE[0], LAYER)]
     values = zip(*(_ratios(record, group, library) for library in SIDE_BY_SIDE), strict=True)
     yield from changes(SIDE_BY_SIDE, zip(labels, values, strict=True))
@@ -121,7 +121,7 @@ def _changes(record: Record, group: str) -> Iterator[str]:
 
 
 def _where(record: Record) -> Iterator[str]:
-    """Shares of the energy in the layer, side by side."""
+    """Yield a table of the shares of energy in the layer, for all libraries."""
     yield markdown_row(["", *(f"{library}: {share}" for library in SIDE_BY_SIDE for share in _SHARES)])
     yield markdown_row(["---", *["---:"] * (len(_SHARES) * len(SIDE_BY_SIDE))])
     for group in _groups(record):
@@ -148,7 +148,7 @@ def _of_recipe(record: Record, recipe: str, library: str) -> Record:
 
 
 def _bars(record: Record) -> str:
-    """Energy of a product in each library, in the layer and over random codes."""
+    """Return a bar chart of the energy of a product in each library, for the layer and for random codes."""
     from matplotlib.figure import Figure  # slow to load
 
     groups = _groups(record)
@@ -168,7 +168,10 @@ def _bars(record: Record) -> str:
 
 
 def _scatter(record: Record) -> str:
-    """Loss above float32 over the energy of a product, a panel for each library; bars from the least to the most."""
+    """Return a chart of the increase in loss over float32 against the energy of a product, a panel for each library.
+
+    Error bars span the range over seeds.
+    """
     from matplotlib.figure import Figure  # slow to load
 
     figure = Figure(figsize=(7, 3.6), layout="constrained")

@@ -1,4 +1,4 @@
-"""The energy of an operation: internal energy of cells, charge of nets, leakage; over given operations, one a clock."""
+"""Energy of an operation: internal energy of cells, charge of nets and leakage, for given operations, one a clock."""
 
 from __future__ import annotations
 
@@ -29,21 +29,25 @@ NOTE = (
     "every net's settled values at an operation a clock, glitches out of 2,048 operations timed by the cells' mean "
     "delays; no clock tree, wires by fan-out, leakage over the unit's worst path: for comparing units side by side"
 )
-"""What every report says of its figures."""
+"""Conditions of the measurement, shown in every report."""
 
 _ATTO = 1e-3
-"""fJ that 1 nW takes in 1 ns."""
+"""Energy of 1 nW in 1 ns, in fJ."""
 
 
 @dataclass(frozen=True)
 class Energy:
-    """Energy of an operation in fJ, by what takes it, for `operations` operations of some data.
+    """Energy of an operation in fJ, by component, as the mean over `operations` operations.
 
-    `internal_fj` is inside the cells, `nets_fj` the charge of the nets that they drive, `inputs_fj` that of the unit's
-    input nets, `clock_fj` that of the clock's, `glitches_fj` what nets and cells take for changes that are undone
-    within a clock, `leakage_fj` what leaks in `period_ns`. `products` are those of an operation, or the numbers of a
-    cast or a quantiser; `toggles` counts settled changes of all nets but the clock, `glitches` the others. `by_step` is
-    what the cells of each submodule take, in a netlist that keeps their boundaries: empty where it was not asked for.
+    `internal_fj` is dissipated in cells, `nets_fj` charges the nets that they drive, `inputs_fj` charges the unit's
+    input nets,
+    `clock_fj` the clock net. `glitches_fj` belongs to changes that are undone within a clock cycle, `leakage_fj` to
+    leakage in
+    `period_ns`. `products` is the number of products in an operation, or of numbers in a cast or quantiser.
+    `toggles` counts
+    settled changes of all nets except the clock, `glitches` the other changes. `by_step` is the energy of the cells
+    of each
+    submodule, for a netlist with hierarchy; otherwise it is empty.
     """
 
     unit: str
@@ -65,16 +69,16 @@ class Energy:
 
     @property
     def total_fj(self) -> float:
-        """Everything that an operation takes."""
+        """Return the energy of an operation in fJ."""
         return self.internal_fj + self.nets_fj + self.inputs_fj + self.clock_fj + self.glitches_fj + self.leakage_fj
 
     @property
     def product_fj(self) -> float:
-        """The share of one product."""
+        """Return the energy of one product in fJ."""
         return self.total_fj / self.products
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values for JSON, with the note that belongs to every report."""
+        """Return the record as plain values for JSON, with the note that every report shows."""
         totals = {"total_fj": self.total_fj, "product_fj": self.product_fj}
         return {"note": NOTE, **asdict(self), "by_step": dict(self.by_step), **totals}
 
@@ -89,11 +93,13 @@ def measure(
     by_step: bool = False,
     cache: Path | None = None,
 ) -> Energy:
-    """Energy of a unit over operations, one array of shape (n,) for each input port, run in their order.
+    """Measure the energy of a unit for operations, one array of shape (n,) for each input port, in their order.
 
-    `data` names them. What was measured before is kept, in `cache` or the cache's own folder. Raises ValueError for a
-    spec without hardware, an unknown library or mapping, cells that cannot be measured, and no operations; MissingTool
-    without library or Yosys.
+    `data` names the operations. Results are cached, in `cache` or in the default cache. Raises ValueError for a
+    specification
+    without hardware, an unknown library or mapping, cells without energy data, and an empty list of operations.
+    Raises
+    MissingTool without the library or Yosys.
     """
     cells = find_library(library)
     columns = {port.name: np.asarray(operations[port.name]) for port in unit.inputs if port.name in operations}
@@ -163,7 +169,7 @@ products_of: Hook[[], int] = Hook(
     },
     otherwise=lambda unit: 1,
 )
-"""Products of an operation; the numbers of a cast or a quantiser; 1 for other units."""
+"""Number of products in an operation, or of numbers in a cast or quantiser. Other units have 1."""
 
 
 def _by_step(found: Dynamic) -> dict[str, float]:

@@ -1,7 +1,8 @@
-"""The study of energy: what formats, sums, zero gating and stages take over a real layer, and what that buys.
+"""The energy study: formats, accumulators, zero gating and pipeline stages over a real layer, with their accuracy.
 
-`run` measures it, `pages` shows it; the record between them is kept, by unit and with the digest of its circuit, so
-that the page can be made again, and what is of an earlier circuit measured alone.
+`run` measures the study, `pages` shows it. The record holds each unit with the digest of its circuit. The pages can
+be
+rebuilt from it, and only units with a changed circuit are measured again.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from fp9_sim.records import EARLIER_CIRCUIT, NO_RECORD
 LAYER, RANDOM = "layer", "random"
 
 COMMAND = "fp9 records update --hours 8 --claims form"
-"""What measures the units of the study."""
+"""Command that measures the units of the study."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A unit of the study; `recipe` is what the record of training calls a run whose products it computes."""
+    """A unit of the study. `recipe` names the training run in the record of recipes that uses the unit's products."""
 
     group: str
     label: str
@@ -110,7 +111,7 @@ ROWS = (
     Row(CASTS, "quantiser to MXFP8, E4M3", _quantiser("mxfp8_e4m3")),
     Row(CASTS, "quantiser to MXFP4", _quantiser("mxfp4")),
 )
-"""What is measured, the first of a group what the others are compared with."""
+"""All rows of the study. The first row of a group is the baseline of the others."""
 
 
 UNITS = {row.unit.name: row.unit for row in ROWS}
@@ -119,8 +120,10 @@ UNITS = {row.unit.name: row.unit for row in ROWS}
 
 @dataclass(frozen=True)
 class Part:
-    """What was measured of a unit: an energy in each library over each kind of data, of which circuit, in how many
-    seconds; `libraries` are the digests of the libraries."""
+    """The measurement of a unit: its circuit, an energy for each library and each kind of data, and the seconds.
+
+    `libraries` holds the digests of the libraries.
+    """
 
     unit: str
     spec: tuple[str, ...]
@@ -132,7 +135,7 @@ class Part:
 
 
 def measured(unit: Unit, layer: Columns) -> Part:
-    """Measure a unit; `layer` is its operations in the layer. Raises as `measure` does."""
+    """Measure a unit. `layer` holds its operations in the layer. Raises as `measure`."""
     started = time.perf_counter()
     data = {LAYER: layer, RANDOM: operations(unit, RANDOM)}
     energies = tuple(
@@ -146,11 +149,11 @@ def measured(unit: Unit, layer: Columns) -> Part:
 
 
 NOTHING: Mapping[str, Any] = {"units": {}}
-"""A record of no unit."""
+"""A record without units."""
 
 
 def lacks(unit: Unit, record: Mapping[str, Any], circuit: str) -> str | None:
-    """Why the record says nothing of a unit of the study whose circuit has this digest; None where it does."""
+    """Return why the record has no valid energy of a unit with this circuit digest, or None if it has one."""
     if unit.name not in record["units"]:
         return NO_RECORD
     known = record["units"][unit.name]
@@ -163,11 +166,11 @@ def run(
     training: Path | None = None,
     progress: Progress = lambda what, done, steps: None,
 ) -> dict[str, Any]:
-    """The record of the study: what `known`, an earlier one or `NOTHING`, says of today's circuits, and the others
-    measured.
+    """Return the record of the study. Units with a valid energy in `known` are not measured again.
 
-    `layer_of` gives a unit's operations in the layer, `training` is a record of recipes, without which nothing is said
-    of accuracy. Raises as `measure` does.
+    `layer_of` returns a unit's operations in the layer. `training` is a record of recipes; without it the study
+    shows no
+    accuracy. Raises as `measure`.
     """
     units = dict(known["units"])
     for done, unit in enumerate(UNITS.values()):
@@ -188,12 +191,12 @@ def _record(units: Mapping[str, Any], training: Path | None) -> dict[str, Any]:
 
 @functools.cache
 def libraries() -> dict[str, str]:
-    """The digests of the libraries that units are measured in. Raises MissingTool where one is not installed."""
+    """Return the digests of the libraries of the comparison. Raises MissingTool if one is not installed."""
     return {name: library(name).sha256 for name in SIDE_BY_SIDE}
 
 
 def rows_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The energies of a record that has every unit, those of each row with what the row is called."""
+    """Return the energies of a complete record, each with the names of its row."""
     return [
         {"group": row.group, "label": row.label, "recipe": row.recipe, **energy}
         for row in ROWS
@@ -202,21 +205,22 @@ def rows_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def read(folder: Path, training: Path | None = None) -> dict[str, Any]:
-    """What the records in the folder of all records say of the units of the study, with the losses of a record of
-    recipes. Raises ValueError for a file that is no record.
+    """Return the study from the records in a folder, with the losses of a record of recipes.
+
+    Raises ValueError for a file that is no record.
     """
     known = ((name, records.read(folder, records.ENERGY, name)) for name in UNITS)
     return _record({name: fields for name, fields in known if fields}, training)
 
 
 def losses(training: Mapping[str, Any]) -> dict[str, list[float]]:
-    """The held-out loss of each recipe above that of float32, seed by seed."""
+    """Return the increase in held-out loss over float32 of each recipe, by seed."""
     values = [run["values"] for run in training["runs"]]
     recipes = [row.recipe for row in ROWS if row.recipe]
     return {r: [round(v[f"{r}: held out"] - v["fp32: held out"], 6) for v in values] for r in recipes}
 
 
 def _kept(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What the page needs of a measurement, to five digits."""
+    """Return the fields of a measurement that the page needs, rounded to five digits."""
     kept = {name: value for name, value in record.items() if name not in ("note", "by_step")}
     return {name: float(f"{value:.5g}") if isinstance(value, float) else value for name, value in kept.items()}

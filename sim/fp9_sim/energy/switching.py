@@ -1,4 +1,4 @@
-"""What switching takes in a netlist of library cells, from what its nets do over given operations."""
+"""Switching energy of a netlist of library cells, from the activity of its nets."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ GLITCH_CLOCKS = 32
 
 @dataclass(frozen=True)
 class Dynamic:
-    """What switching takes, in fJ an operation: internal energy, charge of nets and glitches by cell; inputs and clock.
+    """Switching energy in fJ for each operation: by cell (internal, nets, glitches), and of inputs and clock.
 
-    `glitches` is what changes take that are undone within a clock; `toggles` and `glitch_toggles` count both kinds.
+    `glitches` belongs to changes that are undone within a clock cycle. `toggles` and `glitch_toggles` count both
+    kinds.
     """
 
     internal: Mapping[str, float]
@@ -40,10 +41,11 @@ class Dynamic:
 
 
 def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], int]:
-    """Operations as 64 sequences that follow each other, (clocks, 64); the clock from which they are counted.
+    """Return operations as 64 consecutive sequences of shape (clocks, 64), and the first clock that counts.
 
-    What is left over at the end is not counted. Each sequence begins with what fills the unit: a clock of reset and the
-    last operations of the sequence before. Operations that have their results together stay together.
+    A remainder at the end is not counted. Each sequence begins with a clock of reset and the last operations of the
+    preceding
+    sequence, which fill the pipeline. Operations with a common result stay together.
     """
     count = len(next(iter(operations.values())))
     if not count:
@@ -58,7 +60,7 @@ def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[di
 def dynamic(
     graph: CellNetlist, operations: Mapping[str, NDArray[Any]], first: int, library: Library, power: PowerLibrary
 ) -> Dynamic:
-    """What sequences of operations take in a netlist, from clock `first` on."""
+    """Return the switching energy of sequences of operations in a netlist, from clock `first` on."""
     history = graph.run(operations)
     counted = (len(history) - first) * history.shape[2] * WORD
     at = loads(graph, library, power)
@@ -83,12 +85,12 @@ def dynamic(
 
 
 def _driven(placed: Placed, by_net: NDArray[np.float64]) -> float:
-    """What the nets that a cell drives take."""
+    """Return the energy of the nets that a cell drives."""
     return sum(float(by_net[placed.nets[pin]]) for pin in placed.cell.outputs if pin in placed.nets)
 
 
 def _glitches(graph: CellNetlist, history: History, first: int, at: Loads) -> NDArray[np.float64]:
-    """Changes of each net that are undone within a clock, for an operation: out of some clocks in even distances."""
+    """Return for each net the changes per operation that are undone within a clock cycle, from evenly spaced clocks."""
     clocks = np.unique(np.linspace(first, len(history) - 1, GLITCH_CLOCKS).astype(np.int64))
     settled = sum(toggles(history[clock - 1 : clock + 1], 1) for clock in clocks)
     timed = changes_in_time(graph, history, clocks, delays(graph, at))
@@ -97,7 +99,7 @@ def _glitches(graph: CellNetlist, history: History, first: int, at: Loads) -> ND
 
 
 def _internal(placed: Placed, history: History, first: int, at: Loads, counted: int) -> dict[str, float]:
-    """Internal energy of an operation by pin of a cell, in fJ."""
+    """Return the internal energy of an operation in fJ, by pin of a cell."""
     taken: Counter[tuple[int, int]] = Counter()
     for step, count in zip(*steps(placed, history, first), strict=True):
         for number, edge, share in shares(placed.cell, int(step)):

@@ -1,4 +1,4 @@
-"""Evidence about units: the claims of which records are kept, their state, and how records are brought up to date."""
+"""Evidence about units: claims with records, the state of the records, and their update."""
 
 from fp9_sim.evidence.catalogue import CLAIMS
 from fp9_sim.evidence.claim import Claim, Finding, State, keep

@@ -1,4 +1,6 @@
-"""Every claim about a unit of which a record is kept: what takes hours. What takes minutes is run instead."""
+"""All claims about a unit that have a record, because measuring them takes hours. Checks that take minutes are run
+instead.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ def _proven(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> Findi
 
 
 def has_claims(unit: Unit) -> bool:
-    """Whether there is anything to prove of a unit."""
+    """Return whether there is anything to prove about a unit."""
     try:
         return bool(claims_of(unit))
     except ValueError:
@@ -97,7 +99,7 @@ def _mutation(kind: mutants.Kind) -> Claim:
 
 
 def _measured(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> None:
-    """An area holds of the circuit that it was measured of."""
+    """Accept the record: an area is valid for the circuit that was measured."""
 
 
 def _area(unit: Unit, limit: float) -> areas.Area:
@@ -141,4 +143,4 @@ ENERGY = Claim(
 )
 
 CLAIMS = (SWEEP, PROOF, *map(_mutation, mutants.KINDS.values()), AREA, ENERGY)
-"""They are shown, and updated, in this order."""
+"""All claims, in the order of display and update."""

@@ -1,8 +1,10 @@
-"""What a claim about a unit is: what its record says, what it costs, and how the record is measured.
+"""A claim about a unit: how its record is judged, estimated and measured.
 
-A record is valid where its claim holds of the circuit that the unit has, or, for a claim about the function, of a
-circuit of the same function. A record which says that the claim does not hold, or that it was not decided within its
-limit of time, fails: to measure it again in the same way does not help.
+A record is valid if its claim holds for the unit's circuit. A claim about the function is also valid for a circuit
+with
+the same function. A record fails if it shows that the claim does not hold, or that it was not decided within its
+time
+limit. Another measurement in the same way does not help then.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from fp9_sim.records import EARLIER_CIRCUIT, NO_RECORD, Circuit
 
 
 class State(Enum):
-    """The state of the record of a claim."""
+    """The state of a claim's record."""
 
     VALID = "valid"
     JOINED = "joined by proof"
@@ -29,14 +31,14 @@ class State(Enum):
 
 
 class Finding(NamedTuple):
-    """The state of a record and the reason in words, empty where there is nothing to say."""
+    """The state of a record and its reason. The reason may be empty."""
 
     state: State
     why: str = ""
 
     @property
     def holds(self) -> bool:
-        """Whether the claim holds of the unit's circuit."""
+        """Return whether the claim holds for the unit's circuit."""
         return self.state in (State.VALID, State.JOINED)
 
 
@@ -51,10 +53,13 @@ def _catalogue() -> Iterable[Unit]:
 class Claim:
     """A kind of evidence.
 
-    `judge` says what the record of a unit's circuit shows: None where the claim holds, else a finding. `make` gives the
-    result, in any process, within a limit of seconds for one case, and `keep` writes its record; both are None for
-    sweeps, which are made by processes of their own. `left` are the seconds that are missing where a record is made in
-    pieces that are cached. `units` are those that it is made of where none are named.
+    `judge` reads the record of a unit's circuit and returns None if the claim holds, else a finding. `make`
+    measures the
+    result, in any process, with a limit of seconds for one case. `keep` writes the record. Both are None for
+    sweeps, which use
+    processes of their own. `left` returns the remaining seconds of a record that is made in cached pieces. `units`
+    returns the
+    units that are measured by default.
     """
 
     name: str
@@ -67,11 +72,11 @@ class Claim:
 
     @property
     def about(self) -> str:
-        """What of a circuit the claim is about: its function or its form."""
+        """Return what the claim is about: the circuit's function or its form."""
         return "function" if self.name in records.OF_FUNCTION else "form"
 
     def finding(self, unit: Unit, folder: Path, circuit: Circuit) -> Finding:
-        """What the record in the folder of all records says. Raises ValueError for a file that is no record."""
+        """Return the state of the record in the records' folder. Raises ValueError for a file that is no record."""
         fields = records.read(folder, self.name, unit.name)
         if fields is None:
             return Finding(State.MISSING, NO_RECORD)
@@ -86,7 +91,7 @@ class Claim:
 
 
 def keep(claim: str, made: Any, folder: Path) -> Path:
-    """Write what was made for a claim into the folder of all records."""
+    """Write the result of a claim into the records' folder."""
     fields = made.to_dict()
     if fields.get("seconds") is None:
         fields["seconds"] = round(sum(part["seconds"] for part in fields["claims"]), 1)

@@ -1,4 +1,4 @@
-"""The page of results: what is swept, proven and mutated of each unit, built from the records alone."""
+"""The page of verification results, built from records: sweeps, proofs and mutation scores of each unit."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ _COLUMNS = {
 
 
 def page(folder: Path, units: Iterable[Unit] | None = None) -> str:
-    """The page of units, by default the catalogue, as Markdown. Raises ValueError for a file that is no record."""
+    """Return the page of units, by default the catalogue, as Markdown. Raises ValueError for a file that is no
+    record.
+    """
     every = list(CATALOGUE.values() if units is None else units)
     items = status(every, folder)
     complete = set(certified(items))
@@ -70,12 +72,12 @@ def _cells(unit: Unit, folder: Path, findings: Mapping[str, Finding], circuit: C
 
 
 def _width(claim: Claim) -> int:
-    """The columns of a claim."""
+    """Return the number of columns of a claim."""
     return 2 if claim.name in (records.SWEEP, mutants.NETLIST.claim) else 1
 
 
 def _shown(unit: Unit, folder: Path, claim: Claim, circuit: Circuit) -> list[str]:
-    """The cells of a claim whose record is of the circuit."""
+    """Return the table cells of a claim with a valid record."""
     fields = records.read(folder, claim.name, unit.name)
     assert fields is not None
     if claim.name == records.SWEEP:

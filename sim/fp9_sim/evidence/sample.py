@@ -1,4 +1,4 @@
-"""A sample of a unit's evidence made again on the spot: what any user can check in a minute."""
+"""A sample of a unit's evidence, measured again. It takes about a minute."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from fp9_sim.batch.unit import check
 from fp9_sim.proofs import State, claims_of, decided
 
 RANDOM = 1 << 18
-"""Random operations on the Verilog."""
+"""Number of random operations on the Verilog."""
 
 CHECKED = 1 << 10
-"""Random operations for the reference model."""
+"""Number of random operations on the reference model."""
 
 MUTANTS = 16
 
 SUITES = ("smoke", "corner")
-"""The suites that the reference model computes as a whole."""
+"""Suites that the reference model can compute completely."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A piece of evidence: `passed` is None where it was not decided, or where there is none."""
+    """The outcome of one piece of evidence. `passed` is None if it was not decided or does not exist."""
 
     what: str
     found: str
@@ -43,11 +43,15 @@ class Sample:
 
 
 def samples(unit: Unit, seed: int, limit: float, whole: bool = False) -> Iterator[Sample]:
-    """The corner suite and random operations on the Verilog, random ones on the reference model, a case of a proof, and
-    mutants that the suite must kill.
+    """Yield the outcomes of a sample of checks.
 
-    `seed` chooses the operations, the case and the mutants; `limit` is that of the case, in seconds; with `whole` the
-    reference model computes the whole smoke and corner suites. Errors are those of `verilated` and of `grade`.
+    The checks are: corner suite and random operations on the Verilog, random operations on the reference model, one
+    case of a
+    proof, and mutants that the suite must kill. `seed` selects operations, case and mutants. `limit` is the case's
+    time limit
+    in seconds. With `whole` the reference model computes the complete smoke and corner suites. Raises what
+    `verilated` and
+    the mutation run raise.
     """
     rng = np.random.default_rng(seed)
     ways: tuple[tuple[str, Callable[[], tuple[str, bool | None]]], ...] = (
@@ -80,7 +84,7 @@ def _cross_checked(unit: Unit, seed: int, whole: bool) -> tuple[str, bool]:
 
 
 def _proven(unit: Unit, rng: np.random.Generator, limit: float) -> tuple[str, bool | None]:
-    """A case chosen among those of all claims about a unit, with its control."""
+    """Decide one case, chosen among the cases of all claims, and its control."""
     try:
         cases = [(claim, case) for claim in claims_of(unit) for case in claim.cases]
     except ValueError:

@@ -1,4 +1,4 @@
-"""Every page that is built from records: data sheets, cost studies, and what is checked of each unit."""
+"""All documentation pages that are built from records: data sheets, cost studies and verification results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fp9_sim.evidence import studies
 from fp9_sim.evidence.page import page
 
 UNITS, STUDY, COVERAGE = "units", "study", "verification/coverage.md"
-"""Folders of data sheets and studies, and the page of what is checked, in the documentation."""
+"""Documentation paths of the data sheets, of the studies and of the verification results."""
 
 _STALE = (
     "The area is that of an earlier circuit: `fp9 records update {unit} --claims form --hours 1` measures it again."
@@ -28,7 +28,7 @@ _MISSING = "No area is recorded: `fp9 records update {unit} --claims form --hour
 
 
 def names() -> set[str]:
-    """The paths of all pages and pictures, in the documentation."""
+    """Return the documentation paths of all pages and pictures."""
     units = CATALOGUE.values()
     drawn = {f"{UNITS}/{name}" for unit in units if (name := picture(unit))}
     own = {f"{UNITS}/{name}" for name in (sheets.INDEX, conditions.CONDITIONS, *(f"{unit.name}.md" for unit in units))}
@@ -37,11 +37,13 @@ def names() -> set[str]:
 
 
 def built(folder: Path, units: Iterable[Unit] | None = None, training: Path | None = None) -> Iterator[tuple[str, str]]:
-    """Each page by its path, from the records in `folder`: of units, by default the catalogue.
+    """Yield each page with its path, from the records in `folder`, for units, by default the catalogue.
 
-    `training` is the record of recipes, without which the study of energy says nothing of accuracy. That study is left
-    out where a unit of it has no record, the others where units are given. Raises ValueError for a file that is no
-    record, MissingTool without WaveDrom.
+    `training` is the record of recipes. Without it, the energy study shows no accuracy. The energy study is left
+    out if a unit
+    has no record; the other studies are left out if `units` is given. Raises ValueError for a file that is no
+    record,
+    MissingTool without WaveDrom.
     """
     every = list(CATALOGUE.values() if units is None else units)
     yield f"{UNITS}/{sheets.INDEX}", sheets.index(every)
@@ -60,7 +62,9 @@ def built(folder: Path, units: Iterable[Unit] | None = None, training: Path | No
 
 
 def sheet(unit: Unit, folder: Path) -> str:
-    """The data sheet of a unit with its recorded area; the sheet says so where that is stale or missing."""
+    """Return the data sheet of a unit with its recorded area. The sheet states whether the record is stale or
+    missing.
+    """
     record = areas.read(unit, folder)
     if record is None:
         return f"{sheets.sheet(unit)}\n{sheets.AREA}\n\n{_MISSING.format(unit=unit.name)}\n"

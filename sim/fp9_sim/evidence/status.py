@@ -1,4 +1,4 @@
-"""The state of the records of units, and what it costs to bring them up to date."""
+"""The state of the records of units, and the cost of their update."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from fp9_sim.records import Circuit, circuit_of
 from fp9_sim.sweeps import executors
 
 _MANY = 4
-"""Units that are worth the start of processes."""
+"""Number of units from which parallel processes are worth their start."""
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class Item:
-    """A claim about a unit: what its record says, and the seconds to measure it where it is stale or missing.
+    """A claim about a unit: the state of its record, and the seconds to measure a stale or missing record.
 
-    `seconds` are those of the cases that are not cached, where the claim knows them, else those of the unit's earlier
-    record, else the median of the records of its kind, else of all; None where no record says.
+    `seconds` is the time of the undecided cases if the claim knows it. Otherwise it is the time of the unit's
+    earlier record,
+    the median over units of the same kind, or the median over all records. It is None without any record.
     """
 
     unit: Unit
@@ -38,7 +39,7 @@ class Item:
 
     @property
     def pending(self) -> bool:
-        """Whether the record has to be measured."""
+        """Return whether the record must be measured."""
         return self.finding.state in (State.STALE, State.MISSING)
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,9 +59,9 @@ def status(
     claims: Sequence[Claim] = CLAIMS,
     progress: Progress = lambda what, done, total: None,
 ) -> list[Item]:
-    """The state of every claim about units by the records in `folder`; without units, of those that each claim has.
+    """Return the state of every claim about units, from the records in `folder`. Each claim has default units.
 
-    Raises ValueError for a file that is no record, and for a spec without hardware.
+    Raises ValueError for a file that is no record, and for a specification without hardware.
     """
     asked: dict[Unit, list[Claim]] = {}
     named = None if units is None else list(units)
@@ -81,7 +82,7 @@ def status(
 
 
 def _circuits(units: list[Unit], folder: Path) -> Iterator[tuple[Unit, Circuit]]:
-    """The circuit of each unit; of many units by a process for each core, as elaboration takes seconds."""
+    """Yield the circuit of each unit. Many units are elaborated in parallel, because one takes seconds."""
     if len(units) < _MANY:
         yield from ((unit, circuit_of(unit, folder)) for unit in units)
     else:
@@ -103,7 +104,7 @@ def _item(unit: Unit, claim: Claim, folder: Path, circuit: Circuit, known: Mappi
 
 
 def _known(claim: Claim, folder: Path) -> dict[Unit, float]:
-    """What the records of units took, of those that say so."""
+    """Return the seconds of the existing records, by unit."""
     fields = {unit: records.read(folder, claim.name, unit.name) for unit in claim.units()}
     return {unit: found["seconds"] for unit, found in fields.items() if found and found["seconds"] is not None}
 
@@ -117,7 +118,7 @@ def _estimate(unit: Unit, known: Mapping[Unit, float]) -> float | None:
 
 
 def ranked(items: Iterable[Item]) -> list[Item]:
-    """The items to measure: missing before stale records, the cheapest first."""
+    """Return the items to measure: missing records before stale ones, cheapest first."""
     pending = [item for item in items if item.pending]
     return sorted(
         pending,
@@ -129,7 +130,7 @@ def ranked(items: Iterable[Item]) -> list[Item]:
 
 
 def summary(items: Sequence[Item]) -> str:
-    """How many records are in each state, and the hours that stale and missing ones take."""
+    """Return the number of records in each state, and the hours for stale and missing records."""
     counts = {state: sum(item.finding.state is state for item in items) for state in State}
     words = [f"{count} {state.value}" for state, count in counts.items() if count]
     pending = [item for item in items if item.pending]
@@ -140,9 +141,9 @@ def summary(items: Sequence[Item]) -> str:
 
 
 def certified_names() -> set[str]:
-    """The units of the catalogue that are certified by the records of the current folder.
+    """Return the catalogue units that are certified by the records of the current folder.
 
-    Raises ValueError, with the place that was searched, where there are none.
+    Raises ValueError, with the searched path, if there are no records.
     """
     if not records.HOME.is_dir():
         raise ValueError(f"no folder {records.HOME.absolute()}; run in a checkout of fp9")
@@ -150,7 +151,7 @@ def certified_names() -> set[str]:
 
 
 def certified(items: Iterable[Item]) -> list[str]:
-    """The units of which every claim holds, by name."""
+    """Return the names of the units whose claims all hold."""
     holds: dict[str, bool] = {}
     for item in items:
         holds[item.unit.name] = holds.get(item.unit.name, True) and item.finding.holds

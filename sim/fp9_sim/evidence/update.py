@@ -1,8 +1,8 @@
-"""Brings records up to date: compares circuits with certified ones, then measures what is left for some hours.
+"""Update of records: compare circuits with certified ones, then measure stale and missing records for some hours.
 
-Records appear whole, one by one: an update that was stopped goes on when it is called again. Proofs, mutants, areas and
-energies run side by side in processes of this machine or on a Dask cluster; sweeps follow, as each keeps all workers
-busy by itself.
+Each record appears as a whole, so an interrupted update continues at the next call. Proofs, mutants, areas and
+energies
+run in parallel on this machine or on a Dask cluster. Sweeps follow one by one, because each uses all workers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from fp9_sim.sweeps import Plan, executors, sweep
 
 @dataclass(frozen=True)
 class Ended:
-    """How the measuring of a record ended: its path, or in a sentence why there is none."""
+    """The outcome of a measurement: the record's path, or a sentence that says why there is none."""
 
     item: Item
     seconds: float
@@ -42,7 +42,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class _Task:
-    """A unit to compare, or an item to measure, as a worker gets it."""
+    """A unit to compare or an item to measure, as input of a worker."""
 
     item: Item
     folder: Path
@@ -50,7 +50,7 @@ class _Task:
 
 
 class _OutOfTime(Exception):
-    """The hours are over; the shards that ended are kept."""
+    """The time limit has passed. Finished shards are stored."""
 
 
 def joined(
@@ -62,10 +62,11 @@ def joined(
     scheduler: str | None = None,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[tuple[Unit, Comparison | None]]:
-    """Compare the circuits of units whose function claims are stale with their certified circuits.
+    """Compare the circuits of units with stale function claims with their certified circuits.
 
-    Gives each unit with how the comparison ended, None where no circuit is certified. `limit` are the seconds of one
-    comparison. Raises ValueError and OSError as `update` does.
+    Yields each unit with the outcome, or None if no circuit is certified. `limit` is the time limit of one
+    comparison in
+    seconds. Raises ValueError and OSError as `update`.
     """
     first: dict[Unit, Item] = {}
     for item in items:
@@ -93,12 +94,15 @@ def update(
     scheduler: str | None = None,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[Ended]:
-    """Measure what is stale or missing, the most valuable first, and give each as it ends.
+    """Measure stale and missing records, most valuable first, and yield each outcome.
 
-    `limit` are the seconds of one case of a proof. The work is done by `workers` processes (one for each core), or by
-    the workers of the Dask scheduler at `scheduler`. Nothing begins that is known not to fit the hours. Raises
-    ValueError where another update writes into the folder, the scheduler does not answer or a worker was killed,
-    OSError where the folder cannot be written.
+    `limit` is the time limit of one case of a proof in seconds. The work is done by `workers` processes (default:
+    one for each
+    core), or by the workers of the Dask scheduler at `scheduler`. A measurement that is known not to fit into the
+    hours is not
+    started. Raises ValueError if another update uses the folder, the scheduler does not answer or a worker was
+    killed, OSError
+    if the folder cannot be written.
     """
     deadline, pending = time.monotonic() + hours * 3600, ranked(items)
     apart = [item for item in pending if item.claim.make]
@@ -126,7 +130,7 @@ def _fits(item: Item, deadline: float) -> bool:
 
 
 def _make(task: _Task) -> tuple[Item, Any, str | None, float]:
-    """What a claim gives; a failure is told in a sentence and costs no other record."""
+    """Measure a claim. An exception becomes a sentence, so that other records continue."""
     started = time.monotonic()
     make = task.item.claim.make
     assert make is not None
@@ -148,7 +152,7 @@ def _kept(item: Item, made: Any, complaint: str | None, seconds: float, folder: 
 
 
 def _certified(item: Item, folder: Path) -> None:
-    """The circuit of a function claim begins a class where it belongs to none."""
+    """Store the circuit of a function claim as the start of an equivalence class, unless it belongs to one."""
     if item.claim.about == "function":
         certify(item.unit, folder)
 
@@ -170,7 +174,7 @@ def _swept(item: Item, folder: Path, deadline: float, workers: int, scheduler: s
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """One update at a time writes into a folder of records."""
+    """Lock a records' folder, so that one update at a time writes to it."""
     folder.mkdir(parents=True, exist_ok=True)
     file = os.open(folder, os.O_RDONLY)
     try:

@@ -1,4 +1,4 @@
-"""Single errors drawn in a circuit, and the share of them that a suite notices."""
+"""Mutation testing: random single errors in a circuit, and the share of them that a suite kills."""
 
 from fp9_sim.mutants.kinds import KINDS, NETLIST, Kind
 from fp9_sim.mutants.mutation_run import EQUIVALENCE_SECONDS, REQUIRED, Grade, SuiteGrade, grade

@@ -1,5 +1,4 @@
-"""What chooses an error in a netlist as Yosys' JSON has it, one more input, cells that compare it, multiplexers; and
-the simple gates that are made of it."""
+"""Selection of a mutant in a netlist (Yosys JSON): one more input, comparators and multiplexers."""
 
 from __future__ import annotations
 
@@ -16,11 +15,11 @@ from fp9_sim.mutants.draw import SELECT, SELECT_BITS
 from fp9_sim.netlists.gates import GateNetlist
 
 Bit = int | str
-"""A net as Yosys' JSON numbers it, or a constant."""
+"""A net number of Yosys' JSON, or a constant."""
 
 
 class Choice:
-    """The input SELECT of a module, and new nets; number i at the input chooses error i."""
+    """The input SELECT of a module, and new nets. Value i of the input selects mutant i."""
 
     def __init__(self, module: dict[str, Any]) -> None:
         self._cells = module["cells"]
@@ -30,11 +29,11 @@ class Choice:
         module["ports"][SELECT] = {"direction": "input", "bits": self._select}
 
     def nets(self, width: int) -> list[int]:
-        """New nets."""
+        """Return new nets."""
         return [next(self._free) for _ in range(width)]
 
     def chosen(self, number: int) -> int:
-        """A net that is 1 where an error is chosen."""
+        """Return a net that is 1 if mutant `number` is selected."""
         (net,) = self.nets(1)
         constant = [str(number >> i & 1) for i in range(SELECT_BITS)]
         widths = {"A_WIDTH": SELECT_BITS, "B_WIDTH": SELECT_BITS, "Y_WIDTH": 1, "A_SIGNED": 0, "B_SIGNED": 0}
@@ -42,7 +41,7 @@ class Choice:
         return net
 
     def instead(self, name: str, chosen: int, bits: Sequence[Bit], others: Sequence[Bit]) -> list[int]:
-        """Nets, driven by cells of that name, that show `others` where an error is chosen, else `bits`."""
+        """Return nets that carry `others` if the mutant is selected, else `bits`. Cells with this name drive them."""
         shown = self.nets(len(bits))
         pins = {"A": bits, "B": others, "S": [chosen], "Y": shown}
         self._cells[name] = cell("$mux", pins, {"WIDTH": len(bits)})
@@ -52,7 +51,7 @@ class Choice:
 def simple_gates(
     unit: Unit, module: dict[str, Any], script: str, furnish: Callable[[Path], object] = lambda folder: None
 ) -> GateNetlist:
-    """The netlist that Yosys' script for a unit makes of its changed module; `furnish` adds what else the script reads.
+    """Return the netlist that a Yosys script makes of a changed module. `furnish` adds files that the script reads.
 
     The script reads changed.json and ends with `draw.TO_JSON`.
     """
@@ -65,7 +64,7 @@ def simple_gates(
 
 
 def cell(kind: str, pins: Mapping[str, Sequence[Bit]], parameters: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """A cell whose output is Y."""
+    """Return a cell with output Y."""
     directions = {pin: "output" if pin == "Y" else "input" for pin in pins}
     return {
         "type": kind,

@@ -1,7 +1,8 @@
-"""Errors in a unit's constants: those of two bits or more in its circuit as it is written, before it is optimised.
+"""Mutants of a unit's constants of two bits or more, in the circuit before optimisation.
 
-They are what a wrong number in the source would be: a bias, a limit, a code, a width. All errors of a level and a seed
-stand in one netlist, chosen by one input; a constant of which there are errors comes out of multiplexers.
+They model a wrong number in the source: a bias, a limit, a code, a width. All mutants of a level and a seed are in
+one
+netlist, selected by one input. Multiplexers drive the changed constants.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ opt_clean
 
 @dataclass(frozen=True)
 class Constant:
-    """A pin of a cell that has a constant, the constant's bits, least significant first, and another value for it."""
+    """A constant at a pin of a cell: its bits, least significant first, and another value for it."""
 
     cell: str
     pin: str
@@ -53,14 +54,16 @@ class Constant:
 
     @property
     def change(self) -> str:
-        """What the error is called."""
+        """Return the name of the mutant."""
         width, value = len(self.bits), int("".join(reversed(self.bits)), 2)
         return f"{self.cell} {self.pin}: {width}'d{value} is {width}'d{self.other}"
 
 
 def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
-    """Draw mutants of a level of the circuit that `text` describes, for one seed after the other, and put those of a
-    seed into one netlist; fewer where the circuit has no more."""
+    """Yield random mutants of a level of the circuit in `text`, one netlist for each seed.
+
+    There are fewer than `count` if the circuit has no more.
+    """
     read = _read(unit, text)
     for seed in seeds:
         module = json.loads(read)["modules"][unit.name]
@@ -74,7 +77,7 @@ def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) 
 
 @functools.lru_cache(maxsize=1)
 def _read(unit: Unit, text: str) -> str:
-    """The circuit as it is written, as `write_json` gives it."""
+    """Return the circuit before optimisation as Yosys JSON."""
     with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(text)
@@ -86,7 +89,7 @@ def _read(unit: Unit, text: str) -> str:
 
 
 def _constants(module: Mapping[str, Any], level: str) -> Iterator[Constant]:
-    """Every error of a level, in the order of the netlist."""
+    """Yield every mutant of a level in the order of the netlist."""
     for name, cell in module["cells"].items():
         for pin, bits in cell["connections"].items():
             if cell["port_directions"][pin] == "input" and len(bits) > 1 and {*bits} <= {"0", "1"}:
@@ -96,12 +99,12 @@ def _constants(module: Mapping[str, Any], level: str) -> Iterator[Constant]:
 
 
 def _steps(value: int, width: int) -> list[int]:
-    """The next value above and below."""
+    """Return the next larger and next smaller value."""
     return [(value + step) % (1 << width) for step in (1, -1)]
 
 
 def _flips(value: int, width: int) -> list[int]:
-    """The values with one bit flipped but the last, which is a step."""
+    """Return the values with one inverted bit. The last bit is left out, because its inversion is a step."""
     return [value ^ (1 << bit) for bit in range(1, width)]
 
 
@@ -113,7 +116,7 @@ LEVELS = tuple(_OTHERS)
 
 
 def _insert(module: dict[str, Any], changes: list[Constant]) -> None:
-    """Put changes into a module, chosen by their numbers from 1 on."""
+    """Insert changes into a module, selected by their numbers from 1 on."""
     choice = Choice(module)
     for number, changed in enumerate(changes, start=1):
         pins = module["cells"][changed.cell]["connections"]

@@ -1,4 +1,4 @@
-"""Errors drawn for a unit's netlist by Yosys' `mutate`: all those of a level in one netlist, chosen by one input."""
+"""Mutants of a unit's netlist by Yosys' `mutate`: all mutants of a level in one netlist, selected by one input."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from fp9_sim.netlists.gates import GateNetlist
 LEVELS = ("operator", "gate")
 
 SELECT = "mutant"
-"""Name of the input that chooses a mutant; with 0 the circuit is as it was."""
+"""Name of the input that selects a mutant. 0 selects the original circuit."""
 SELECT_BITS = 8
 MOST = (1 << SELECT_BITS) - 1
-"""Most mutants of one netlist."""
+"""Largest number of mutants in one netlist."""
 
 READ = """\
 read_verilog unit.v
@@ -34,8 +34,10 @@ TO_JSON = "techmap\nopt_expr\nopt_merge\nopt_clean\nwrite_json mutants.json\n"
 
 @dataclass(frozen=True)
 class Mutant:
-    """One error: drawn with `seed` as the `number`th of its level, which is also its value of the select input;
-    `change` is what Yosys changed where."""
+    """One mutant. `number` is its index in its level and seed, and its value at the select input.
+
+    `change` is Yosys' description of the changed cell and port.
+    """
 
     level: str
     seed: int
@@ -52,10 +54,9 @@ class MutantSet:
 
 
 def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
-    """Draw mutants of a level of the circuit that `text` describes, for one seed after the other, and put those of a
-    seed into one netlist.
+    """Yield random mutants of a level of the circuit in `text`, one netlist for each seed.
 
-    The circuit, whose mapping to gates takes the most time, is made once.
+    Mapping to gates takes most of the time and is done once.
     """
     prepare = READ.format(name=unit.name) + (_TO_GATES if level == "gate" else "")
     lists = (f"mutate -list {count} -seed {seed} -o {_list(place)}\n" for place, seed in enumerate(seeds))
@@ -71,19 +72,19 @@ def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) 
 
 
 def _list(place: int) -> str:
-    """The file of the mutants of the seed at a place."""
+    """Return the file name of the mutants of seed number `place`."""
     return f"drawn{place}.txt"
 
 
 def _inserted(unit: Unit, drawn: list[str], folder: Path) -> GateNetlist:
-    """The prepared circuit with all mutants drawn."""
+    """Return the prepared circuit with all mutants inserted."""
     insert = [f"{line} -ctrl {SELECT} {SELECT_BITS} {i}\n" for i, line in enumerate(drawn, start=1)]
     run_yosys("read_rtlil prepared.il\n" + "".join(insert) + TO_JSON, folder)
     return GateNetlist.from_json(json.loads((folder / "mutants.json").read_text())["modules"][unit.name])
 
 
 def _change(line: str) -> str:
-    """What was changed where: the mode, the cell with its port and bit, and the wire where it has a name."""
+    """Return the mode of a change, its cell with port and bit, and the wire if it has a name."""
     words = line.split()
     options = {word: words[i + 1] for i, word in enumerate(words) if word.startswith("-") and i + 1 < len(words)}
     place = f"{options['-mode']} at {options['-cell']} {options['-port']}[{options['-portbit']}]"

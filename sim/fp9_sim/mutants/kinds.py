@@ -1,4 +1,4 @@
-"""The kinds of errors that suites are scored by."""
+"""The kinds of mutants that measure suites."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from fp9_sim.records import MUTATION
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of errors: what they are, in words; the claim of its records; and the seeds that these are of.
+    """A kind of mutants: a description, the claim of its records, and the seeds of the records.
 
-    `draw` takes a unit, the Verilog of its circuit, one of the `levels`, how many and seeds, and gives the mutants of
-    one seed after the other. `tools` are, by name, the versions of what decides which mutants a seed draws.
+    `draw` takes a unit, the Verilog of its circuit, one of the `levels`, a count and seeds, and yields the mutants
+    of each
+    seed. `tools` returns the versions of the tools that determine a seed's mutants.
     """
 
     name: str
@@ -55,7 +56,9 @@ DRAWN_LAST = replace(
     claim=MUTATION["held-out"],
     seeds=(41,),
 )
-"""What a suite misses here it was not written for. One that is written for it has to be asked by another seed."""
+"""Held-out mutants. The suites were not written with these mutants in mind; a suite that changes for them needs a new
+seed.
+"""
 
 KINDS = {
     kind.name: kind
@@ -82,4 +85,4 @@ KINDS = {
         ),
     )
 }
-"""Every kind by its name."""
+"""Every kind by name."""

@@ -1,10 +1,11 @@
-"""Errors in a unit's netlist after its mapping to library cells: nets stuck at 0 or 1, and pairs of nets exchanged.
+"""Mutants of a unit's mapped netlist: nets stuck at 0 or 1, and pairs of exchanged nets.
 
-They are what a defect, or a wire of a hand-made netlist that goes to the wrong place, would be. All errors of a level
-and a seed stand in one netlist, chosen by one input; a net of which there is an error comes out of multiplexers.
+They model a defect, or a misplaced wire in a netlist. All mutants of a level and a seed are in one netlist,
+selected by one
+input. Multiplexers drive the changed nets.
 
-    stuck at v:  net = select == i ? v   : what its cell gives
-    exchanged:   net = select == i ? what the other net's cell gives : what its cell gives, and so the other
+    stuck at v:  net = select == i ? v   : output of its cell
+    exchanged:   net = select == i ? output of the other net's cell : output of its cell
 """
 
 from __future__ import annotations
@@ -52,17 +53,19 @@ flatten
 )
 
 Change = tuple[str, tuple[tuple[Bit, Bit], ...]]
-"""What an error is called, and the nets that it changes, each with what it has instead."""
+"""Name of a mutant, and the nets that it changes, each with its replacement."""
 
 
 def cells() -> Library:
-    """The library that circuits are mapped to, the first of the catalogue. Raises MissingTool where it is missing."""
+    """Return the library of the mapping, the first of the catalogue. Raises MissingTool if it is missing."""
     return library(next(iter(LIBRARIES)))
 
 
 def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
-    """Draw mutants of a level of the mapped circuit that `text` describes, for one seed after the other, and put those
-    of a seed into one netlist; fewer where the circuit has no more."""
+    """Yield random mutants of a level of the mapped circuit in `text`, one netlist for each seed.
+
+    There are fewer than `count` if the circuit has no more.
+    """
     mapped = _mapped(unit, text)
     for seed in seeds:
         module = json.loads(mapped)["modules"][unit.name]
@@ -74,7 +77,7 @@ def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) 
 
 @functools.lru_cache(maxsize=1)
 def _mapped(unit: Unit, text: str) -> str:
-    """The circuit in cells of the library, as `write_json` gives it. Its registers are Yosys' own."""
+    """Return the circuit in library cells as Yosys JSON. Registers remain Yosys' own."""
     with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(text)
@@ -84,7 +87,7 @@ def _mapped(unit: Unit, text: str) -> str:
 
 
 def _in_gates(unit: Unit, module: dict[str, Any]) -> GateNetlist:
-    """The netlist of a module of library cells, each made of simple gates."""
+    """Return the netlist of a module of library cells, each expanded to simple gates."""
     return simple_gates(unit, module, _TO_GATES, lambda folder: copy_liberty(cells(), folder))
 
 
@@ -92,7 +95,7 @@ def _in_gates(unit: Unit, module: dict[str, Any]) -> GateNetlist:
 
 
 class _Nets:
-    """The nets that cells drive, in the order of the netlist, and how many cells each has before it at most."""
+    """The nets that cells drive, in the order of the netlist, and the largest number of cells before each."""
 
     def __init__(self, module: Mapping[str, Any]) -> None:
         drivers: dict[Bit, str] = {}
@@ -113,15 +116,14 @@ class _Nets:
 
 
 def _stuck(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
-    """Nets and the constants that they are stuck at, none twice."""
+    """Return random different pairs of a net and a constant."""
     sites = [(bit, value) for bit in nets.driver for value in "01"]
     drawn = rng.permutation(len(sites))[:count]
     return [(f"stuck at {value}: {nets.driver[bit]}", ((bit, value),)) for bit, value in (sites[i] for i in drawn)]
 
 
 def _swapped(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
-    """Pairs of nets, none twice, with as many cells before the one as before the other: all pairs together then close
-    no loop."""
+    """Return random different pairs of nets at the same depth, so that all pairs together form no loop."""
     level: dict[int, list[Bit]] = defaultdict(list)
     for bit, depth in nets.depth.items():
         level[depth].append(bit)
@@ -141,7 +143,7 @@ LEVELS = tuple(_DRAWN)
 
 
 def _insert(module: dict[str, Any], changes: list[Change]) -> None:
-    """Put changes into a module, chosen by their numbers from 1 on."""
+    """Insert changes into a module, selected by their numbers from 1 on."""
     choice = Choice(module)
     changed = dict.fromkeys(bit for _, nets in changes for bit, _ in nets)
     given: dict[Bit, Bit] = dict(zip(changed, choice.nets(len(changed)), strict=True))

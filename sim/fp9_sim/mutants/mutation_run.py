@@ -1,8 +1,8 @@
-"""Grading of vectors by mutation: what share of single errors a suite notices.
+"""Mutation testing of vectors: the share of single errors that a suite kills.
 
-What the mutants are is their kind (module `kinds`): errors in operators as the Verilog has them and in two-input gates,
-or in library cells. A mutant that no vector notices is compared with the circuit by SAT and ABC: equal ones are no
-errors and leave the count.
+The kind of the mutants (module `kinds`) decides where the errors are: in operators of the Verilog, in two-input
+gates or in
+library cells. SAT and ABC compare a surviving mutant with the circuit. An equivalent mutant does not count.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from fp9_sim.netlists.solvers.solver import State, Verdict
 from fp9_sim.provenance import provenance
 
 DRAWN = 240
-"""Mutants of a unit for each seed, all levels of a kind together."""
+"""Mutants of a unit for each seed, over all levels of a kind."""
 
 REQUIRED = {"smoke": 0.95, "corner": 1.0}
-"""Suites that are scored, and the share of mutants that each has to notice."""
+"""Measured suites, and the required mutation score of each."""
 
 EQUIVALENCE_SECONDS = 60.0
 
@@ -41,9 +41,9 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class SuiteGrade:
-    """A suite's figures; `survivors` are mutants that are not equal to the circuit and that it does not notice.
+    """A suite's result. `survivors` are mutants that the suite does not kill and that are not equivalent.
 
-    `sha256` is the digest of its vectors (`fp9.vectors.digest`).
+    `sha256` is the digest of the suite's vectors (`fp9.vectors.digest`).
     """
 
     suite: str
@@ -54,17 +54,17 @@ class SuiteGrade:
 
     @property
     def rate(self) -> float:
-        """Share of the mutants noticed, equal ones left out."""
+        """Return the share of killed mutants, without equivalent ones."""
         return self.killed / max(1, self.killed + len(self.survivors))
 
 
 @dataclass(frozen=True)
 class Grade:
-    """The mutants of a kind drawn of a unit, `drawn` over all seeds, and each suite's figures.
+    """The mutants of a kind of a unit, `drawn` over all seeds, and each suite's result.
 
-    `unnoticed` are mutants that no suite noticed, with inputs that tell them apart; `undecided` those for which the
-    proof did not finish; `reused` says how many of the `equivalent` ones had been proven before. `seconds` is what the
-    grading took.
+    `unnoticed` holds mutants that no suite killed, with inputs that kill them. `undecided` holds mutants whose
+    proof did not
+    end. `reused` counts the `equivalent` mutants that were proven earlier. `seconds` is the time of the run.
     """
 
     unit: str
@@ -84,7 +84,7 @@ class Grade:
 
     @property
     def sufficient(self) -> bool:
-        """Whether every suite reaches the share that is asked of it (`REQUIRED`)."""
+        """Return whether every suite reaches its required mutation score (`REQUIRED`)."""
         return all(suite.rate >= REQUIRED[suite.suite] for suite in self.suites)
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,13 +105,15 @@ def grade(
     proven: frozenset[Mutant] = frozenset(),
     progress: Progress | None = None,
 ) -> Grade:
-    """Grade suites of a unit's vectors by `drawn` mutants of a kind for each seed, the levels of the kind taking equal
-    shares; one that two seeds draw counts once. Without `seeds` these are the kind's.
+    """Measure the mutation score of a unit's suites, with `drawn` mutants of a kind for each seed.
 
-    `timeout` are the seconds that the comparison of one mutant with the circuit may take, whole and again by cases;
-    `proven` are mutants of this very text that have been found equal before (`recorded.proven`), and are not compared.
+    The levels of the kind have equal shares. A mutant of several seeds counts once. The default seeds are the
+    kind's own.
+    `timeout` limits the seconds of one comparison with the circuit, and again the seconds for its cases. `proven`
+    holds
+    equivalent mutants of the same Verilog (`recorded.proven`), which are not compared again.
 
-    Raises ValueError where the circuit itself disagrees with a vector, or `drawn` is beyond 255 for each level or none.
+    Raises ValueError if the circuit fails a vector, or if `drawn` is 0 or above 255 for each level.
     """
     seeds, levels = seeds or kind.seeds, len(kind.levels)
     if not levels <= drawn <= levels * MOST:
@@ -149,7 +151,7 @@ def grade(
 
 @dataclass
 class _Graded:
-    """What is known of the mutants so far: those that each suite noticed, and the others compared with the circuit."""
+    """The state of a mutation run: the mutants that each suite killed, and the comparisons of the others."""
 
     kind: Kind
     timeout: float
@@ -159,7 +161,7 @@ class _Graded:
     compared: dict[Mutant, Verdict]
 
     def add(self, unit: Unit, drawn: MutantSet, made: dict[str, VectorSet]) -> None:
-        """Run the mutants that were not drawn before."""
+        """Run the mutants that are new."""
         known = {(mutant.level, mutant.change) for mutant in self.mutants}
         new = tuple(mutant for mutant in drawn.mutants if (mutant.level, mutant.change) not in known)
         self.mutants |= {*new}
@@ -178,7 +180,7 @@ class _Graded:
                 self.compared[mutant] = comparison.equal(mutant.number, self.timeout)
 
     def ended(self, state: State) -> tuple[Mutant, ...]:
-        """Mutants whose comparison with the circuit ended so."""
+        """Return the mutants whose comparison has this outcome."""
         return tuple(mutant for mutant, verdict in self.compared.items() if verdict.state is state)
 
     def suite(self, name: str, vectors: VectorSet) -> SuiteGrade:
@@ -192,9 +194,9 @@ class _Graded:
 
 
 def killed(level: MutantSet, made: VectorSet) -> list[Mutant]:
-    """The mutants whose outputs differ from the expected ones for some operation.
+    """Return the mutants with a wrong output for some operation.
 
-    Raises ValueError where the circuit itself does.
+    Raises ValueError if the circuit itself has one.
     """
     if not level.mutants:
         return []
@@ -203,7 +205,7 @@ def killed(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _in_sequence(level: MutantSet, made: VectorSet) -> list[Mutant]:
-    """All mutants beside each other through the sequence of operations; circuit 0 is the one without an error."""
+    """Run all mutants side by side through the sequence of operations. Circuit 0 is the original."""
     numbers = np.zeros(-(-(level.mutants[-1].number + 1) // WORD) * WORD, dtype=np.int64)
     for mutant in level.mutants:
         numbers[mutant.number] = mutant.number
@@ -216,7 +218,7 @@ def _in_sequence(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _side_by_side(level: MutantSet, made: VectorSet) -> list[Mutant]:
-    """Mutant after mutant, all operations beside each other."""
+    """Run one mutant after the other, with all operations side by side."""
     inputs = {port.name: bit_planes(made.inputs[port.name], port.width) for port in made.unit.inputs}
     expected = {port.name: bit_planes(made.expected[port.name], port.width) for port in made.unit.outputs}
     care = {port.name: _care_planes(made, port.name, port.width) for port in made.unit.outputs}
@@ -232,6 +234,6 @@ def _side_by_side(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _care_planes(made: VectorSet, output: str, width: int) -> Planes:
-    """Every bit of an output where it carries meaning; 0 beyond the last operation."""
+    """Return the mask of every bit of an output: 1 where the output has a meaning, 0 after the last operation."""
     matters: NDArray[np.bool_] = made.care.get(output, np.ones(len(made), dtype=np.bool_))
     return np.repeat(bit_planes(matters, 1), width, axis=0)

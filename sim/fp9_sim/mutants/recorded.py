@@ -1,4 +1,4 @@
-"""Records of mutation scores: one for each unit, and the table of all that manifests of vectors quote."""
+"""Records of mutation scores: one for each unit, and a table of all scores for the manifests of vectors."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ from fp9_sim.mutants.mutation_run import REQUIRED, Grade
 from fp9_sim.provenance import model_digest
 
 SOURCE = Path(fp9.__file__).resolve().parents[2] / records.HOME
-"""The records that lie with the source; beside an installed package there are none."""
+"""Path of the records in the source repository. An installed package has none."""
 
 
 def keep(scored: Grade, folder: Path) -> Path:
-    """Write the record of a unit into the folder of all records, and the model's table where that is the repository's.
-
-    Returns its path.
+    """Write the record of a unit into the records' folder and return its path. Update the model's table for the
+    repository.
     """
     path = records.write(folder, KINDS[scored.kind].claim, scored.to_dict())
     if folder.resolve() == SOURCE:
@@ -38,13 +37,14 @@ def keep(scored: Grade, folder: Path) -> Path:
 
 
 def read(folder: Path, unit: str, kind: Kind = NETLIST) -> dict[str, Any] | None:
-    """The record of a unit in the folder of all records, or None. Raises ValueError for a file that is no record."""
+    """Return the record of a unit, or None. Raises ValueError for a file that is no record."""
     return records.read(folder, kind.claim, unit)
 
 
 def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> frozenset[Mutant]:
-    """Mutants that the record of a unit's very text says equal, as the same tools number them: what a suite notices
-    may have changed since, the circuit has not. None of a damaged record, which is there to be written again.
+    """Return mutants already proven equivalent for this Verilog and these tool versions.
+
+    They are reusable, because equivalence does not depend on the suites. A damaged record gives none.
     """
     try:
         record = read(folder or SOURCE, unit.name, kind)
@@ -59,8 +59,9 @@ def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> froz
 
 
 def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple[dict[str, Any] | None, str | None]:
-    """The record of a unit in the folder of all records, and why it says nothing of the circuit, or of the suites, that
-    the unit has today; None where it does. Raises ValueError for a file that is no record.
+    """Return the record of a unit, and why it is not valid for the circuit or for the suites, or None.
+
+    Raises ValueError for a file that is no record.
     """
     record = read(folder, unit.name, kind)
     if record is None:
@@ -71,14 +72,15 @@ def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple
 
 
 def of_todays_suites(unit: Unit, record: dict[str, Any]) -> bool:
-    """Whether the `suites` of a record, each with the `sha256` of its vectors, have all that `REQUIRED` has, as the
-    unit has them today."""
+    """Return whether the `suites` of a record, identified by `sha256`, include the unit's current suites of
+    `REQUIRED`.
+    """
     kept = {suite["suite"]: suite.get("sha256") for suite in record["suites"]}
     return all(kept.get(suite) == suite_digest(unit, suite) for suite in REQUIRED)
 
 
 def suite_digest(unit: Unit, suite: str) -> str:
-    """The digest of the vectors that a suite has today; kept, as making them takes seconds, until the model changes."""
+    """Return the digest of a suite's current vectors. It is cached until the model changes."""
     request = {"unit": repr(unit), "suite": suite, "model": model_digest()}
     kept = load(cache.folder("suites"), request)
     if kept is None:
@@ -89,14 +91,14 @@ def suite_digest(unit: Unit, suite: str) -> str:
 
 
 def table(folder: Path) -> str:
-    """The table of all records in a folder, a unit a line. Raises ValueError for a file that is no record."""
+    """Return the table of all records in a folder, one unit a line. Raises ValueError for a file that is no record."""
     units = sorted(path.stem for path in (folder / NETLIST.claim).glob("*.json"))
     lines = [f"{json.dumps(unit)}: {json.dumps(_grades(folder, unit))}" for unit in units]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _grades(folder: Path, unit: str) -> dict[str, dict[str, Any]]:
-    """What the table says of a unit: each suite's grade, by the digest of its vectors."""
+    """Return the mutation scores of a unit's suites, by the digest of the vectors."""
     record = read(folder, unit)
     assert record is not None
     return {

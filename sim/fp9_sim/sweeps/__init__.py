@@ -1,6 +1,6 @@
-"""Sweeps: a unit's Verilog against the golden model on every input, or on a stratified sample of a stated count.
+"""Sweeps: a unit's Verilog against the golden model for every input, or for a stratified sample of a stated size.
 
-`Plan` enumerates the inputs in shards, `sweep` runs them and adds a run to the record of the unit.
+`Plan` divides the inputs into shards. `sweep` runs them and adds a run to the unit's record.
 """
 
 from fp9_sim.sweeps import executors

@@ -1,4 +1,4 @@
-"""The journal of a sweep under way: one line of JSON for each finished shard, from which a killed sweep goes on."""
+"""The journal of a running sweep: one line of JSON for each finished shard. A killed sweep continues from it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from fp9_sim.sweeps.shard import ShardResult
 
 
 class Checkpoint:
-    """Finished shards in an append-only file that one process at a time holds.
+    """Finished shards in an append-only file that one process holds at a time.
 
-    A line counts when it ends in a newline; it is on the disk before the shard counts as done. What a kill left of the
-    last line is cut off when the file is opened again, and that shard is run again.
+    A line counts if it ends in a newline. It is on disk before its shard counts as finished. An incomplete last
+    line is removed
+    when the file is opened, and its shard runs again.
     """
 
     def __init__(self, path: Path, file: int) -> None:
@@ -33,13 +34,13 @@ class Checkpoint:
         self.done = {result.shard: result for result in map(_result, lines[1:])}
 
     def add(self, result: ShardResult) -> None:
-        """Keep a finished shard; one that is there already is not counted twice."""
+        """Store a finished shard, unless it is already stored."""
         if result.shard not in self.done:
             self._append(dataclasses.asdict(result))
             self.done[result.shard] = result
 
     def remove(self) -> None:
-        """Remove the file: the sweep is in its record."""
+        """Remove the file after the sweep's record was written."""
         self.path.unlink()
 
     def _append(self, line: dict[str, Any]) -> None:
@@ -65,7 +66,7 @@ def _result(line: dict[str, Any]) -> ShardResult:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[Checkpoint]:
-    """The checkpoint of a path, made if need be. Raises ValueError while another process holds it."""
+    """Open or create the checkpoint of a path. Raises ValueError while another process holds it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
     try:

@@ -1,4 +1,4 @@
-"""Where tasks are run: in processes of this machine, or on a Dask cluster."""
+"""Execution of tasks: in processes of this machine, or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 from fp9.system.missing import install_hint
 
 AHEAD = 64
-"""Tasks that wait beside those that run, so that no worker does; each comes with the unit's Verilog."""
+"""Tasks that wait in addition to the running ones. Each task contains the unit's Verilog."""
 
 CONNECT_SECONDS = 20.0
-"""How long a scheduler may take to answer."""
+"""Time limit for the connection to a scheduler."""
 
 
 T = TypeVar("T")
@@ -29,11 +29,13 @@ R = TypeVar("R")
 def run(
     function: Callable[[T], R], tasks: Iterable[T], workers: int, scheduler: str | None, ahead: int = AHEAD
 ) -> Iterator[R]:
-    """What a function gives for each task, in the order in which they end.
+    """Yield the result of a function for each task, in order of completion.
 
-    `scheduler` is the address of a Dask scheduler, whose workers have this package; without it `workers` processes of
-    this machine do the work. A task is asked for when a worker can have it, or up to `ahead` tasks before. Raises
-    ValueError for a scheduler that does not answer and for workers that die.
+    `scheduler` is the address of a Dask scheduler, whose workers have this package. Without it, `workers` local
+    processes do
+    the work. At most `ahead` tasks wait in addition to the running ones. Raises ValueError for a scheduler that
+    does not
+    answer and for workers that die.
     """
     if scheduler:
         return on_dask(function, tasks, scheduler, ahead)
@@ -41,7 +43,7 @@ def run(
 
 
 def on_processes(function: Callable[[T], R], tasks: Iterable[T], count: int, ahead: int) -> Iterator[R]:
-    """Results from processes of this machine."""
+    """Yield results from local processes."""
     waiting = iter(tasks)
     with processes(count) as pool:
         try:
@@ -58,16 +60,17 @@ def on_processes(function: Callable[[T], R], tasks: Iterable[T], count: int, ahe
 
 
 def processes(count: int) -> ProcessPoolExecutor:
-    """So many processes of this machine, which end at Ctrl-C where this one heeds it."""
+    """Return a pool of local processes. They stop at Ctrl-C if this process does."""
     # Forking a process whose threads are at work is not safe; a fresh one compiles nothing again.
     return ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), initializer=_stop_at_once)
 
 
 def _stop_at_once() -> None:
-    """End a worker at Ctrl-C without a word: what it was at is run again, and the parent says so. End it with its
-    parent, too, however that was killed: nobody waits for what it is at.
+    """Stop a worker silently at Ctrl-C and when its parent ends.
 
-    A parent that ignores Ctrl-C, as a shell's jobs in the background do, has workers that ignore it.
+    The parent reports the interruption, and the task runs again later. If the parent ignores Ctrl-C, like a
+    background job of a
+    shell, its workers ignore it too.
     """
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -82,7 +85,7 @@ def _end_with_parent() -> None:
 
 
 def on_dask(function: Callable[[T], R], tasks: Iterable[T], address: str, ahead: int) -> Iterator[R]:
-    """Results from the workers of a Dask scheduler; a task whose worker dies is run by another one."""
+    """Yield results from the workers of a Dask scheduler. A task whose worker dies runs on another worker."""
     try:
         distributed: Any = importlib.import_module("distributed")
     except ModuleNotFoundError:

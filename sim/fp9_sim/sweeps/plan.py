@@ -1,4 +1,4 @@
-"""What a sweep covers: an enumeration of a unit's input space, cut into shards that are functions of their index."""
+"""The plan of a sweep: an enumeration of a unit's inputs, divided into shards that depend only on their index."""
 
 from __future__ import annotations
 
@@ -19,35 +19,38 @@ from fp9.vectors.sets import port_dtype
 Columns = dict[str, "NDArray[Any]"]
 
 EXHAUSTIVE_LIMIT = 1 << 38
-"""Most operations of a space that is enumerated: 64 stretches of 2^32, some hours on a machine."""
+"""Largest space that is enumerated: 64 times 2^32 operations, some hours on one machine."""
 
 SHARD = 1 << 24
-"""Operations of an enumerated shard: some seconds of work, which is what a kill costs."""
+"""Operations of an enumerated shard. A killed sweep loses these seconds of work."""
 
 DRAWN_SHARD = 1 << 20
-"""Most operations of a stratified shard, which is held in memory as a whole."""
+"""Largest number of operations of a stratified shard, which is held in memory."""
 
 BLOCK = 1 << 18
-"""Enumerated operations evaluated at once, so that they stay in the caches."""
+"""Enumerated operations evaluated together, so that they fit into the caches."""
 
 STREAMS = 1024
-"""Sequences of a unit with stages that run side by side."""
+"""Parallel sequences of a pipelined unit."""
 
 _STREAMED = 1 << 24
-"""Operations from which on it pays to open a unit's registers."""
+"""Number of operations from which parallel sequences are worth their set-up."""
 
 STRATIFIED_COUNT = 1 << 26
-"""Operations of a stratified sweep, when no other count is asked for."""
+"""Default number of operations of a stratified sweep."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The shards of a sweep. `exhaustive` enumerates every input, the last wide port running fastest.
+    """The shards of a sweep. `exhaustive` enumerates every input; the last wide port changes fastest.
 
-    A select port takes its named choices (a pattern beyond the last one means the last), a bias port what the format
-    takes, every other port every pattern. Spaces beyond `EXHAUSTIVE_LIMIT` and units with state are `stratified`:
-    shard 0 is the corner suite, which goes through exponent differences, cancellations, ties, subnormals and specials,
-    and the others are random operations, seeded with the shard's index, to `count` operations in all at least.
+    A select port takes its named choices, a bias port the values that the format accepts, every other port all
+    patterns. Spaces
+    above `EXHAUSTIVE_LIMIT` and units with state are `stratified`. Shard 0 is then the corner suite, with exponent
+    differences,
+    cancellations, ties, subnormals and specials. The other shards are random operations, seeded with the shard's
+    index, at
+    least `count` operations in total.
     """
 
     unit: Unit
@@ -60,47 +63,47 @@ class Plan:
 
     @cached_property
     def axes(self) -> tuple[tuple[Port, NDArray[Any]], ...]:
-        """Ports with the values they take, the slowest first: selects, then biases, then operands in port order."""
+        """Return ports with their values, slowest first: selects, biases, then operands in port order."""
         ordered = sorted(self.unit.inputs, key=lambda port: (not port.choices, not port.name.endswith("_bias")))
         return tuple((port, _axis(port)) for port in ordered)
 
     @cached_property
     def space(self) -> int:
-        """Operations of the whole input space."""
+        """Return the number of operations of the whole input space."""
         sizes = (len(port.choices) or _values(port) for port in self.unit.inputs)
         return math.prod(sizes)
 
     @property
     def exhaustive(self) -> bool:
-        """Whether every input is met."""
+        """Return whether the sweep covers every input."""
         return not self.unit.has_state and self.space <= EXHAUSTIVE_LIMIT
 
     @property
     def kind(self) -> str:
-        """`exhaustive` or `stratified`."""
+        """Return `exhaustive` or `stratified`."""
         return "exhaustive" if self.exhaustive else "stratified"
 
     @property
     def operations(self) -> int:
-        """About how many operations all shards have."""
+        """Return the approximate number of operations of all shards."""
         return self.space if self.exhaustive else self.count
 
     @property
     def shard_size(self) -> int:
-        """Operations of a shard; the last one of an enumeration may have fewer, the corner suite has its own number."""
+        """Return the operations of a shard. The last shard and the corner suite may differ."""
         return self.shard if self.exhaustive else min(self.shard, DRAWN_SHARD)
 
     @property
     def shards(self) -> int:
-        """How many shards there are."""
+        """Return the number of shards."""
         return -(-self.space // self.shard) if self.exhaustive else 1 + -(-self.count // self.shard_size)
 
     def streams(self, index: int) -> int | None:
-        """How many sequences of a shard run side by side; the first shard runs in the unit as it stands."""
+        """Return the number of parallel sequences of a shard, or None. The first shard runs in the unmodified unit."""
         return STREAMS if self.unit.stages and self.operations >= _STREAMED and index else None
 
     def blocks(self, index: int) -> Iterator[Columns]:
-        """A shard's operations in parts to be evaluated one by one: columns of shape (n,) for each input port."""
+        """Yield a shard's operations in blocks: columns of shape (n,) for each input port."""
         if self.exhaustive:
             start, end = index * self.shard, min((index + 1) * self.shard, self.space)
             for first in range(start, end, BLOCK):
@@ -110,7 +113,7 @@ class Plan:
         yield {port.name: columns[port.name].astype(port_dtype(port)) for port in self.unit.inputs}
 
     def _enumerated(self, first: int, stop: int) -> Columns:
-        """The operations first..stop-1: a port takes its next value after a period, all values of the faster ports."""
+        """Return operations first..stop-1. A port changes after all combinations of the faster ports."""
         columns: Columns = {}
         period = 1
         for port, values in reversed(self.axes):
@@ -126,7 +129,7 @@ class Plan:
 
 
 def _turns(port: Port, values: NDArray[Any], first: int, count: int) -> NDArray[Any]:
-    """The values that a port takes at so many turns, over and over, from the value at the place `first`."""
+    """Return `count` consecutive values of a port, cyclically, from index `first`."""
     dtype = np.dtype(np.uint32 if first + count <= 1 << 32 else np.uint64)
     places: NDArray[Any] = np.arange(first, first + count, dtype=dtype)
     if len(values):
@@ -141,14 +144,14 @@ def _values(port: Port) -> int:
 
 
 def _axis(port: Port) -> NDArray[Any]:
-    """The values of a select or bias port; none for a port that takes every pattern."""
+    """Return the values of a select or bias port, or an empty array for a port with all patterns."""
     if port.choices:
         return np.arange(len(port.choices), dtype=port_dtype(port))
     return np.array(every_value(port) if port.name.endswith("_bias") else [], dtype=port_dtype(port))
 
 
 def parse_range(text: str, shards: int) -> range:
-    """Shards `FIRST:STOP` of a plan with so many; either end may be left out. Raises ValueError for anything else."""
+    """Return the shards `FIRST:STOP` of a plan. Either end may be left out. Raises ValueError for other texts."""
     first, colon, stop = text.partition(":")
     try:
         chosen = range(int(first or 0), int(stop or shards))

@@ -1,4 +1,4 @@
-"""The record of a unit's sweeps, a list of runs that only grows, and what its runs add up to."""
+"""The record of a unit's sweeps: a growing list of runs, and their total."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PROVENANCE = ("date", "command", "revision", "fp9", "yosys", "python", "verilat
 
 
 def add(folder: Path, unit: str, run: Run) -> Path:
-    """Add a run to the record of a unit in the folder of all records, in place of the same run; returns its path."""
+    """Add a run to the record of a unit, in place of an identical run, and return the record's path."""
     with _locked(folder / SWEEP):
         kept = read(folder, SWEEP, unit)
         others = [one for one in kept["runs"] if one["run"] != run["run"]] if kept else []
@@ -28,7 +28,7 @@ def add(folder: Path, unit: str, run: Run) -> Path:
 
 
 def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
-    """The fields of the record of some runs: its circuit and provenance are those of the last one."""
+    """Return the fields of the record of some runs. Circuit and provenance are those of the last run."""
     last = runs[-1]
     return {
         "unit": unit,
@@ -42,7 +42,7 @@ def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Swept:
-    """The runs of some circuits of a unit; `earlier` where the record has runs of others."""
+    """The runs on some circuits of a unit. `earlier` is true if the record also has runs on other circuits."""
 
     plan: Plan
     runs: tuple[Run, ...]
@@ -54,22 +54,22 @@ class Swept:
 
     @property
     def enumerated(self) -> int:
-        """Inputs that some run has met by enumeration, each once."""
+        """Return the number of inputs that exhaustive runs have covered, each counted once."""
         return sum(_union([run for run in self.runs if run["kind"] == "exhaustive"], self.plan))
 
     @property
     def sampled(self) -> int:
-        """Operations of the longest stratified run."""
+        """Return the operations of the longest stratified run."""
         return max((run["count"] for run in self.runs if run["kind"] == "stratified"), default=0)
 
     @property
     def share(self) -> float:
-        """Share of the input space that is met; 0 where it is not enumerated."""
+        """Return the covered share of the input space, 0 for stratified sweeps."""
         return self.enumerated / self.plan.space if self.plan.exhaustive else 0.0
 
 
 def swept(unit: Unit, folder: Path, forms: Collection[str] | None) -> Swept:
-    """The sweeps of a unit by the record in `folder`: of circuits of these forms, of any circuit for None.
+    """Return the recorded sweeps of a unit, for circuits with these forms or, with None, for any circuit.
 
     Raises ValueError for a file that is no record.
     """
@@ -82,7 +82,7 @@ def swept(unit: Unit, folder: Path, forms: Collection[str] | None) -> Swept:
 
 
 def _union(runs: list[Run], plan: Plan) -> list[int]:
-    """Operations of each stretch of the enumeration that some run has met; what several met counts once."""
+    """Return the lengths of the covered stretches of the enumeration, without overlap."""
     spans = sorted((run["first"] * run["shard_size"], run["stop"] * run["shard_size"]) for run in runs)
     lengths, reached = [], 0
     for start, stop in spans:
@@ -94,7 +94,7 @@ def _union(runs: list[Run], plan: Plan) -> list[int]:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """One process at a time changes the records of a folder."""
+    """Lock a folder, so that one process at a time changes its records."""
     folder.mkdir(parents=True, exist_ok=True)
     file = os.open(folder, os.O_RDONLY)
     try:

@@ -1,4 +1,4 @@
-"""One shard: the compiled unit and the golden model on the same inputs, wherever the work is done."""
+"""One shard: the compiled unit and the golden model on the same inputs, in any worker."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fp9_sim.benches.scoreboard import Answers, mismatches
 from fp9_sim.sweeps.plan import Plan
 
 KEPT = 3
-"""Failing operations that are kept of a shard."""
+"""Failing operations stored for a shard."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A shard of a plan, to be run on a Verilog text; all that a worker needs to know."""
+    """A shard of a plan for a Verilog text: the complete input of a worker."""
 
     plan: Plan
     verilog: str
@@ -26,9 +26,9 @@ class Task:
 
 @dataclass(frozen=True)
 class ShardResult:
-    """How a shard ended: operations, mismatches, the first failing operations, seconds of either side.
+    """The outcome of a shard: operations, mismatches, first failing operations, and seconds of model and circuit.
 
-    `failing` holds, of each failing operation, its place in the shard and its inputs.
+    `failing` holds for each failing operation its index in the shard and its inputs.
     """
 
     shard: int
@@ -40,7 +40,7 @@ class ShardResult:
 
 
 def run_shard(task: Task) -> ShardResult:
-    """Hold a shard's results against the golden model. Raises what `verilated` raises."""
+    """Compare a shard's results with the golden model. Raises what `verilated` raises."""
     dut = _compiled(task.plan, task.verilog, task.plan.streams(task.index))
     count = wrong = 0
     model_seconds = verilog_seconds = 0.0

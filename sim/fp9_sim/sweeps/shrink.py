@@ -1,4 +1,4 @@
-"""The simplest operations that still fail: fewer of them, with selects at their first choice and bits at zero."""
+"""Reduction of failing operations: fewer operations, first choices at select ports, and zero bits."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ Operation = dict[str, int]
 
 
 def failing(dut: Verilated, operations: Sequence[Operation]) -> bool:
-    """Whether the last of the operations, run from reset, gives another result than the model."""
+    """Return whether the last of the operations, run from reset, differs from the model."""
     found, _ = check(dut.unit, columns(dut.unit, operations), dut=dut, limit=len(operations))
     return bool(found) and found[-1].index == len(operations) - 1
 
 
 def columns(unit: Unit, operations: Sequence[Operation]) -> dict[str, np.ndarray]:
-    """The operations as arrays of the ports' types."""
+    """Return the operations as arrays of the ports' types."""
     return {p.name: np.array([o[p.name] for o in operations], dtype=port_dtype(p)) for p in unit.inputs}
 
 
 def shrink(dut: Verilated, operations: Sequence[Operation]) -> list[Operation]:
-    """Operations of which the last fails -> the simplest ones found of which the last still fails.
+    """Return the simplest operations found whose last operation still fails.
 
-    The unit starts from reset: of a unit with state the shortest failing tail is taken, then operations inside it are
-    left out. Then every port is set to zero, or single bits of it are cleared, as long as the failure stays.
+    The unit starts from reset. For a unit with state, the shortest failing tail is taken, then inner operations are
+    removed.
+    Then ports are set to zero, or single bits are cleared, as long as the operation fails.
     """
 
     def fails(candidate: Sequence[Operation]) -> bool:
@@ -59,7 +60,7 @@ def _shorter(operations: list[Operation], fails: Callable[[Sequence[Operation]],
 
 
 def _simpler(unit: Unit, operations: list[Operation]) -> Iterator[list[Operation]]:
-    """Candidates with fewer ones, the boldest first: a whole port at zero, then one bit less."""
+    """Yield simpler candidates, largest change first: a whole port at zero, then one bit less."""
     for bold in (True, False):
         for index, operation in enumerate(operations):
             for port in unit.inputs:

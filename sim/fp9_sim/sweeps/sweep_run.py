@@ -1,4 +1,4 @@
-"""A sweep from its first shard to its line in the record."""
+"""Run of a sweep, from its first shard to its line in the record."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep found. `record` is the line that was added to the file `path`; `simplest` are the operations from
-    reset of which the last fails, shrunk, none where nothing failed; `rate` is operations a second of this run."""
+    """The outcome of a sweep. `record` is the line that was added to the file `path`.
+
+    `simplest` holds reduced operations from reset whose last operation fails, or nothing. `rate` is operations per
+    second.
+    """
 
     unit: Unit
     record: dict[str, Any]
@@ -38,7 +41,7 @@ class Sweep:
 
     @property
     def passed(self) -> bool:
-        """Whether no operation failed."""
+        """Return whether no operation failed."""
         return not self.record["mismatches"]
 
 
@@ -52,16 +55,18 @@ def sweep(
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
-    """Run the chosen shards of a plan (all of them by default) and add what was found to the record in `folder`.
+    """Run the chosen shards of a plan, by default all, and add the outcome to the record in `folder`, by default
+    `home()`.
 
-    None means the folder of all records, `home()`.
+    Finished shards are stored beside the record until the sweep is complete, so the same call continues after a
+    kill. `verilog`
+    replaces the generated Verilog. The work is done by `workers` processes (default: one for each core), or by the
+    workers of
+    the Dask scheduler at `scheduler`.
 
-    Finished shards are kept beside the record until the sweep is complete: after a kill the same call goes on from
-    there. `verilog` is swept in place of the generated text. The work is done by `workers` processes (one for each
-    core), or by the workers of the Dask scheduler at `scheduler`.
-
-    Raises ValueError where the same sweep is running, the scheduler does not answer or a worker was killed, MissingTool
-    and SimulatorError as `verilated` does, OSError where the folder cannot be written.
+    Raises ValueError if the same sweep is running, the scheduler does not answer or a worker was killed,
+    MissingTool and
+    SimulatorError as `verilated`, OSError if the folder cannot be written.
     """
     text = fp9_rtl.verilog(plan.unit) if verilog is None else verilog
     shards = range(plan.shards) if chosen is None else chosen
@@ -97,7 +102,7 @@ def _run(
 
 
 def _key(plan: Plan, shards: range, verilog: str) -> str:
-    """What makes finished shards worth keeping: the same plan, circuit and model."""
+    """Return a digest of plan, circuit and model, which finished shards depend on."""
     parts = [*plan.unit.describe(), plan.kind, plan.shards, plan.shard_size, shards.start, shards.stop]
     return hashlib.sha256(json.dumps([*parts, verilog, model_digest()]).encode()).hexdigest()[:16]
 
@@ -133,7 +138,7 @@ def _record(
 
 
 def _simplest(plan: Plan, dut: Verilated, results: list[ShardResult]) -> tuple[Operation, ...]:
-    """The first failure, shrunk; a unit with state needs the operations before it, too."""
+    """Return the reduced first failure. A unit with state also needs the operations before it."""
     failed = next((result for result in results if result.failing), None)
     if failed is None:
         return ()
