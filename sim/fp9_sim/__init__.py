@@ -1,4 +1,4 @@
-"""fp9_sim: units simulated with golden vectors, in cocotb on two simulators and as compiled functions of arrays."""
+"""fp9_sim: simulation of units with golden vectors, in cocotb on two simulators and as compiled functions of arrays."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -41,7 +41,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Names are loaded when asked for: the commands of this package answer `--help` without a simulator."""
+    """Load a name on first use, so that this package's commands answer `--help` without a simulator."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__} has no name {name!r}; it offers {', '.join(__all__)}")
     return getattr(import_module(_HOMES[name]), name)

@@ -1,4 +1,4 @@
-"""Area and delay of a unit as a record: measured of which circuit, in which libraries, by what."""
+"""Area and delay of a unit as a record: circuit, libraries and tools of the measurement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fp9_sim.provenance import provenance
 
 @dataclass(frozen=True)
 class Area:
-    """The record of a unit: what was measured in each library, and how many seconds it took."""
+    """The record of a unit: the measurement in each library, and its seconds."""
 
     unit: str
     spec: tuple[str, ...]
@@ -32,7 +32,7 @@ class Area:
 
 
 def measure(unit: Unit) -> Area:
-    """Area and delay of a unit in the libraries of data sheets.
+    """Measure area and delay of a unit in the libraries of data sheets.
 
     Raises ValueError for a unit without hardware, MissingTool without Yosys or a library.
     """
@@ -44,10 +44,10 @@ def measure(unit: Unit) -> Area:
 
 
 def read(unit: Unit, folder: Path) -> dict[str, Any] | None:
-    """The record of a unit in the folder of all records, or None. Raises ValueError for a file that is no record."""
+    """Return the record of a unit, or None. Raises ValueError for a file that is no record."""
     return records.read(folder, records.AREA, unit.name)
 
 
 def measured(record: dict[str, Any]) -> list[Synthesis]:
-    """What a record says of each library."""
+    """Return the measurement in each library from a record."""
     return [Synthesis.from_dict(one) for one in record["measured"]]

@@ -1,7 +1,7 @@
 """Cross-check of a unit's vectors by the independent reference model, in exact fractions.
 
-A kernel and a circuit that share a fault agree with each other; `fp9.reference` computes the same operations from the
-specifications alone, in a process that cannot load kernel or golden model.
+A kernel and a circuit with the same fault agree with each other. `fp9.reference` computes the operations from the
+specification alone, in a process that cannot load the kernel or the golden model.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from fp9.reference import isolated_results
 from fp9.vectors import sets as vectors
 
 _SHOWN = 16
-"""Operations that are shown of those that differ."""
+"""Differences that are stored."""
 
 
 @dataclass(frozen=True)
 class CrossCheck:
-    """How many operations of a suite were computed again, how many results differ, and some of these."""
+    """The outcome of a cross-check: number of operations, number of differences, and some of these."""
 
     suite: str
     operations: int
@@ -29,7 +29,7 @@ class CrossCheck:
 
 
 def cross_check(made: vectors.VectorSet) -> CrossCheck:
-    """Compare vectors with the reference model. Raises RuntimeError where its process fails."""
+    """Compare vectors with the reference model. Raises RuntimeError if its process fails."""
     names = list(made.inputs)
     rows = [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in made.inputs.values()), strict=True)]
     computed = isolated_results(made.unit, rows)

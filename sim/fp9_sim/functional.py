@@ -1,7 +1,7 @@
-"""Functional coverage of a unit's suites: what they meet of the situations that its specification has.
+"""Functional coverage of a unit's suites: which cover points of its specification they hit.
 
-The outputs are those of the golden model, so that no circuit has a part in it: wherever a regression passes, they are
-the circuit's.
+The outputs come from the golden model, without a circuit. Where a regression passes, they equal the circuit's
+outputs.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from fp9.vectors import sets as vectors
 from fp9_sim import coverage
 
 SUITES = ("smoke", "corner")
-"""The suites whose coverage is measured; the last one should meet everything."""
+"""Suites whose coverage is measured. The corner suite should hit every bin."""
 
 _NAMED = 12
-"""Holes of one cover point or cross that are named."""
+"""Number of holes of a cover point or cross that are named."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """A cover point or cross: its bins, those met, those excluded as impossible, and the first of its holes."""
+    """A cover point or cross: bins, bins hit, excluded bins, and its first holes."""
 
     name: str
     bins: int
@@ -42,22 +42,22 @@ class Coverage:
 
     @property
     def bins(self) -> int:
-        """All bins that can be met."""
+        """Return the number of possible bins."""
         return sum(item.bins for item in self.items)
 
     @property
     def met(self) -> int:
-        """The bins that are met."""
+        """Return the number of bins that were hit."""
         return sum(item.met for item in self.items)
 
     @property
     def excluded(self) -> int:
-        """The bins that are excluded as impossible."""
+        """Return the number of bins that are excluded as impossible."""
         return sum(item.excluded for item in self.items)
 
     @property
     def holes(self) -> tuple[str, ...]:
-        """A line for each cover point or cross with bins that are not met."""
+        """Return a line for each cover point or cross with holes."""
         lines = []
         for item in self.items:
             missing = item.bins - item.met
@@ -71,7 +71,7 @@ class Coverage:
 
 
 def measured(unit: Unit, suite: str) -> Coverage:
-    """Measure the coverage of a suite. Raises ValueError for a kind of unit that has no coverage model."""
+    """Measure the coverage of a suite. Raises ValueError for a kind of unit without a coverage model."""
     made = vectors.generate(unit, suite)
     found = coverage.measure(unit, made.inputs, made.expected)
     items = tuple(

@@ -1,4 +1,4 @@
-"""Where a record comes from: the revision of the source, the day, the command, the versions of the tools."""
+"""Provenance of a record: source revision, date, command and tool versions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,19 @@ from fp9.system.sources import digest
 from fp9_rtl.tools.yosys import yosys_version
 
 _SOURCES = (":/model", ":/rtl", ":/sim", ":(top,exclude)model/fp9/vectors/grades.json")
-"""What a record depends on, from the root of the repository; the table of grades is made of records."""
+"""Paths in the repository that a record depends on, without the table of mutation scores, which is made from
+records.
+"""
 
 _HEAD = ("rev-parse", "--short=12", "HEAD")
 _CHANGED = ("status", "--porcelain", "--untracked-files=no", "--")
 
 
 def provenance() -> dict[str, str]:
-    """Date, command, git revision ("unknown" outside a repository, "+" after it for a changed tree), versions."""
+    """Return date, command, git revision and versions.
+
+    The revision is "unknown" outside a repository and ends in "+" for a changed tree.
+    """
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "command": command(),
@@ -34,20 +39,20 @@ def provenance() -> dict[str, str]:
 
 
 def model_digest() -> str:
-    """SHA-256 of the model's source, the command line apart."""
+    """Return the SHA-256 of the model's source, without the command line."""
     package = Path(fp9.__file__).parent
     return digest(package, (path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "cli"))
 
 
 @functools.cache
 def source_digest() -> str:
-    """SHA-256 of the source of model, RTL and simulation: what a measurement of a circuit can depend on."""
+    """Return the SHA-256 of the source of model, RTL and simulation, on which a measurement can depend."""
     packages = [Path(file).parent for file in (fp9_rtl.__file__, __file__)]
     return " ".join([model_digest(), *(digest(package, package.rglob("*.py")) for package in packages)])
 
 
 def command() -> str:
-    """The command line of this process."""
+    """Return the command line of this process."""
     return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 

@@ -1,4 +1,6 @@
-"""How a unit's Verilog becomes a library: Verilator, then g++, kept in the cache by what they read."""
+"""Compilation of a unit's Verilog to a library by Verilator and g++. The cache key covers all inputs of the
+compilation.
+"""
 
 from __future__ import annotations
 
@@ -22,31 +24,32 @@ _DIGEST = "unit.so.sha256"
 SAID = "compiler.log"
 
 _VECTOR_CODE = "--param max-tree-if-conversion-phi-args=1000 -fno-tree-vrp -fno-thread-jumps"
-"""What keeps g++ from making vector code of a loop over operations: choices between more than 4 values, and comparisons
-that its range analysis takes apart."""
+"""g++ options without which a loop over operations is not vectorised: limits of if-conversion and range analysis."""
 
 _FEATURES = "-DVM_COVERAGE=0 -DVM_SC=0 -DVM_TIMING=0 -DVM_TRACE=0 -DVM_TRACE_FST=0 -DVM_TRACE_VCD=0 -DVM_TRACE_SAIF=0"
 
 _DEFINED = f"-DVERILATOR=1 -DVL_USER_FATAL {_FEATURES}"
 
 _TELL_VECTORS, _LOOP = "-fopt-info-vec-optimized", f"{_SHIM}:"
-"""g++ says which loops it makes vector code of: that over a combinational unit's operations is the shim's only one."""
+"""g++ option that reports vectorised loops, and the prefix of a report about the shim's loop."""
 
 _FOR_VECTORS = "-fno-tree-pre"
-"""For a loop that it made none of. What is computed early on one way of several, partial redundancy elimination, can be
-in the way of the vectors; without it others have none, or take minutes to compile."""
+"""g++ option for a loop that was not vectorised. Partial redundancy elimination can prevent vector code.
+
+Other units lose their vector code without it, or take minutes to compile.
+"""
 
 _WORTH_AGAIN = 200_000
-"""Bytes of a generated evaluation, up to which it is then compiled again; of longer ones none was seen to gain."""
+"""Largest generated evaluation, in bytes, that is compiled a second time. No longer one has gained from it."""
 
 _COMPILER = f"c++ -march=native {_VECTOR_CODE} -fPIC -fvisibility=hidden -fno-gnu-unique {_DEFINED}"
-"""Several units are loaded into one process: each keeps Verilator's library to itself."""
+"""Compiler command. Several units are loaded into one process, so each has its own copy of Verilator's runtime."""
 
 _THOROUGHLY, _QUICKLY = "-O3", "-O1"
-"""How much is made of the code: vectors, where there can be some, in a second to a minute, or none in half a second."""
+"""Optimisation levels: vector code in a second to a minute, or scalar code in half a second."""
 
 FEW = 1 << 24
-"""Operations up to which code without vectors has run them before the other would be compiled."""
+"""Largest number of operations for which quick compilation takes less time in total."""
 
 _SHARED = "-shared -Wl,-Bsymbolic -Wl,-z,defs"
 
@@ -57,23 +60,24 @@ _ARGUMENTS = (
 )
 
 _UNCHECKED = ("-Wno-lint", "-Wno-style")
-"""For the text that Yosys writes: the unit's own is checked where it is run as it stands."""
+"""Options for text that Yosys writes. The unit's own Verilog is linted where it is simulated directly."""
 
 _HEADER = "runtime.h"
-"""Verilator's header, compiled once: to read it takes longer than to compile most units."""
+"""Verilator's header, compiled once. Reading it takes longer than compiling most units."""
 
 _CLASS = "class.cpp"
-"""Includes everything that Verilator generated of a design."""
+"""Source file that includes everything that Verilator generated for a design."""
 
 _SOURCES = ("verilated.cpp", "verilated_threads.cpp")
-"""What a model with state needs of Verilator's library."""
+"""Runtime sources that a model with state needs."""
 
 
 def compiled(unit: Unit, verilog: str, opens: bool, operations: int | None) -> Path:
-    """The library of a unit, its registers exposed or as they are, in a folder that is complete whenever it exists.
+    """Return the path of a unit's library, with or without exposed registers. The folder is complete whenever it
+    exists.
 
-    Where it is to run few `operations` it is compiled quickly, if it was not compiled for many before. Errors are those
-    of `verilated`.
+    A unit for few `operations` is compiled quickly, unless a thoroughly compiled library is in the cache. Raises as
+    `verilated`.
     """
     simulator, cache = verilator(), folder("verilated")
     options = [simulator.version, _processor(), _COMPILER, _FOR_VECTORS, str(_WORTH_AGAIN)]
@@ -105,7 +109,7 @@ def compiled(unit: Unit, verilog: str, opens: bool, operations: int | None) -> P
 
 
 def _is_kept(final: Path) -> bool:
-    """Whether a compiled unit is there; one that is damaged is removed."""
+    """Return whether a compiled unit is in the cache. Remove a damaged one."""
     if not final.is_dir():
         return False
     if _is_whole(final):
@@ -116,7 +120,7 @@ def _is_kept(final: Path) -> bool:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Whether a compiled unit is as it was made; a damaged one could end this process."""
+    """Return whether a compiled unit is undamaged. A damaged library could crash this process."""
     try:
         return (folder / _DIGEST).read_text() == _digest(folder / LIBRARY)
     except (OSError, UnicodeDecodeError):
@@ -128,7 +132,7 @@ def _digest(library: Path) -> str:
 
 
 def _compile(unit: Unit, simulator: Simulator, options: list[str], level: str, working: Path, is_class: bool) -> None:
-    """Compile the shim into `LIBRARY`, and beside it what it does not include: Verilator's class and its library."""
+    """Compile the shim into `LIBRARY`, with Verilator's class and runtime where the shim does not include them."""
     include = simulator.folder.parent / "include"
     compiler = [*_COMPILER.split(), "-I.", f"-I{include}", f"-I{include}/vltstd"]
 
@@ -153,12 +157,12 @@ def _compile(unit: Unit, simulator: Simulator, options: list[str], level: str, w
 
 
 def _evaluated(working: Path) -> int:
-    """Bytes of the generated evaluation."""
+    """Return the size of the generated evaluation in bytes."""
     return sum((working / name).stat().st_size for name in _evaluation(working))
 
 
 def _call(unit: Unit, simulator: Simulator, working: Path, command: list[str]) -> str:
-    """What a step of the compilation says; SimulatorError, with the first error, where it fails."""
+    """Run a step of the compilation and return its messages. Raises SimulatorError with the first error."""
     done = subprocess.run(
         command, cwd=working, env=simulator.environment(), capture_output=True, text=True, check=False
     )
@@ -179,6 +183,6 @@ def _evaluation(working: Path) -> list[str]:
 
 
 def _processor() -> str:
-    """What `-march=native` means here: a cache may be shared by machines of different kinds."""
+    """Return the processor features behind `-march=native`, because different machines may share a cache."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     return next((line for line in lines if line.startswith("flags")), "")

@@ -1,6 +1,6 @@
-"""A unit's Verilog with its registers exposed: what they hold becomes inputs, what they take at the clock outputs.
+"""A unit's Verilog with exposed registers: current values become inputs, next values become outputs.
 
-Then a clock is one evaluation of a design without state, and many runs of the unit go side by side.
+A clock cycle is then one evaluation of a design without state, and many sequences can run in parallel.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fp9.units import Port, Unit
 from fp9_rtl.tools.yosys import run_yosys, yosys_version
 
 _PIECE = 32
-"""Most bits of a port: registers of more are exposed in pieces, which the lanes of a vector hold."""
+"""Largest width of a port. Wider registers are split, so that a lane of a vector register holds each piece."""
 
 _FLATTEN = """\
 read_verilog unit.v
@@ -36,8 +36,10 @@ write_verilog -noattr exposed.v
 
 
 class Exposed(NamedTuple):
-    """Combinational Verilog of a unit, named as it, without the clock; beside its ports (`inputs` and `outputs`, those
-    of the handshake among them) it has those of its registers: before the clock, after the clock."""
+    """Combinational Verilog of a unit, with the same name and no clock.
+
+    It has the unit's ports, including its handshake, and the ports of its registers before and after the clock.
+    """
 
     verilog: str
     before: tuple[Port, ...]
@@ -45,17 +47,17 @@ class Exposed(NamedTuple):
 
 
 NO_REGISTERS = Exposed("", (), ())
-"""Stands for what is exposed where only the unit's own ports matter."""
+"""Placeholder where only the unit's own ports matter."""
 
 
 def recipe() -> list[str]:
-    """What the exposed text depends on beside the unit's."""
+    """Return what the exposed Verilog depends on in addition to the unit's Verilog."""
     return [_FLATTEN, _BACK, str(_PIECE), yosys_version()]
 
 
 def exposed(unit: Unit, verilog: str) -> Exposed:
-    """A unit with stages, its registers exposed. Raises ValueError for registers that another clock or a level
-    moves.
+    """Expose the registers of a unit with stages. Raises ValueError for registers with another clock, and for
+    latches.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-exposed-") as name:
         folder = Path(name)
@@ -69,7 +71,7 @@ def exposed(unit: Unit, verilog: str) -> Exposed:
 
 
 def _open(unit: Unit, module: dict[str, Any]) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
-    """Put ports in the place of the registers of a module, and leave out its clock."""
+    """Replace the registers of a module by ports, and remove its clock."""
     ports, cells = module["ports"], module["cells"]
     clock = ports.pop("clk")["bits"]
     registers = [cells.pop(name) for name in [*cells] if _is_register(unit, cells[name], clock)]

@@ -1,4 +1,4 @@
-"""The C++ around a Verilated unit: a loop over arrays, behind plain C functions for `ctypes`."""
+"""The C++ around a Verilated unit: a loop over arrays, as plain C functions for `ctypes`."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ PREFIX = "Vunit"
 """Name of the Verilated class."""
 
 STUCK_AFTER = 1000
-"""Clocks without an operation or a result after which a unit with stages is given up."""
+"""Clocks without an operation or a result after which a unit counts as stuck."""
 
 LANES = "lanes.h"
 """Header that the loop includes: the generated evaluation of a design without state, or nothing."""
 
 
 SIDE_BY_SIDE = 256
-"""Streams whose registers are held at once; those of a unit, and the operations that come next, stay in the cache."""
+"""Parallel streams. Their registers and next operations fit into the cache."""
 
 AHEAD = 8
-"""Operations of a stream that are read at once: those of many streams, and ports, lie on as many lines of the cache."""
+"""Operations of a stream that are read together. Different streams and ports lie on different cache lines."""
 
 
 def shim(unit: Unit, exposed: Exposed | None = None) -> str:
-    """C++ source with three functions.
+    """Return C++ source with three functions.
 
-    `void *fp9_open()` makes a model of the unit, `void fp9_close(void *)` deletes it, and
+    `void *fp9_open()` creates a model of the unit, `void fp9_close(void *)` deletes it, and
     `size_t fp9_run(void *, const size_t *edges, size_t streams, const void *const *inputs, void *const *outputs,
-    const char **said)` runs the operations `edges[i]` to `edges[i + 1]` from reset, in order, for every stream i, and
-    returns how many gave a result; the arrays come in port order with the ports' types. Where the design ends the
-    simulation, `said` is why. A unit with stages has one stream where its registers are not `exposed`.
+    const char **said)` runs the operations `edges[i]` to `edges[i + 1]` from reset, in order, for every stream i.
+    It returns
+    the number of results. The arrays are in port order and have the ports' types. If the design ends the
+    simulation, `said`
+    is the reason. A unit with stages has one stream unless its registers are `exposed`.
     """
     return _TEMPLATE.format(
         prefix=PREFIX,
@@ -53,12 +55,14 @@ def _loop(unit: Unit, exposed: Exposed | None) -> str:
 
 
 def _stream(unit: Unit) -> str:
-    """The loop of a unit with stages: its operations offered without a pause, its results taken at once."""
+    """Return the loop of a unit with stages: operations without pauses, results taken immediately."""
     return _filled(_STREAM, _control(unit))
 
 
 def _streams(unit: Unit, exposed: Exposed) -> str:
-    """The same of many streams side by side: a clock of all of them is one evaluation of the exposed design."""
+    """Return the loop for many parallel streams: a clock cycle of all streams is one evaluation of the exposed
+    design.
+    """
     registers = list(zip(exposed.before, exposed.after, strict=True))
     words = _control(unit) | {
         "side_by_side": str(SIDE_BY_SIDE),
@@ -81,7 +85,7 @@ def _streams(unit: Unit, exposed: Exposed) -> str:
 
 
 def _control(unit: Unit) -> dict[str, str]:
-    """How the handshake of a unit is driven and read."""
+    """Return the template words that drive and read a unit's handshake."""
     inputs = {port.name for port in unit.control_inputs}
     tied = " ".join(f"top.{name} = 1;" for name in ("out_ready", "enable") if name in inputs)
     is_ready = "top.in_ready" if "in_ready" in {port.name for port in unit.control_outputs} else "true"
@@ -98,13 +102,16 @@ def _buffer(port: Port, turns: str = "") -> str:
 
 
 def lanes(root: str, sources: Mapping[str, str], initial: str) -> str:
-    """The text of `LANES`, from the generated header of the root class, the sources by name, and those of the start.
+    """Return the text of `LANES` from the generated header of the root class, the sources by name, and the start-up
+    source.
 
-    A combinational design keeps nothing from one evaluation to the next: its root class holds the ports and Verilator's
-    own bookkeeping (members that start with two underscores) and every other signal is local. Then each operation can
-    have a root of its own, and the compiler evaluates many of them at once in the lanes of a vector register. Outputs
-    that are constants are given once, at the start (`initial`), and by no evaluation: a root gets them when it is made.
-    For any other design the text is empty, and operations pass through one model one by one.
+    A combinational design has no state: its root class holds the ports and Verilator's own members, whose names
+    start with two
+    underscores. All other signals are local. Each operation can then have its own root, and the compiler evaluates
+    many
+    operations in the lanes of a vector register. Constant outputs are set once, when a root is created (`initial`).
+    For any
+    other design the text is empty, and operations pass through one model one by one.
     """
     state = root.partition("// DESIGN SPECIFIC STATE")[2].partition("// INTERNAL VARIABLES")[0]
     members = [line.strip() for line in state.splitlines() if line.strip()]

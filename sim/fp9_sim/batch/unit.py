@@ -1,4 +1,6 @@
-"""A unit's Verilog as a function of NumPy arrays: compiled once by Verilator, loaded in-process, run on all cores."""
+"""A unit's Verilog as a function of NumPy arrays, compiled by Verilator, loaded into the process and run on
+all cores.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +25,21 @@ from fp9_sim.simulators.find import SimulatorError, TooFewResults
 from fp9_sim.simulators.style import any_style
 
 SHARE = 1 << 16
-"""Operations at least that a thread gets."""
+"""Smallest number of operations of a thread."""
 
 
 class Verilated:
-    """A compiled unit: call it with one array of shape (n,) for each input, get one for each output.
+    """A compiled unit. Call it with one array of shape (n,) for each input; it returns one for each output.
 
-    Arrays of the ports' own types (the smallest unsigned type that holds them) are read where they are; others are
-    converted. The interpreter is free while the unit runs. A unit with stages gets one operation a clock; one with
-    state (`mac`) sees the operations in order, from reset, at every call.
+    Arrays of the ports' own types (the smallest unsigned type) are not copied; others are converted. The GIL is
+    released while
+    the unit runs. A unit with stages takes one operation a clock. A unit with state (`mac`) starts from reset at
+    every call and
+    takes the operations in order.
 
-    With `streams` the operations are cut into so many sequences of about one length, or as many as can be cut, where an
-    operation does not depend on those before it; all run at once, each clock by clock from reset.
+    With `streams`, the operations are divided into so many sequences of similar length, where an operation does not
+    depend on
+    earlier ones. All sequences run in parallel from reset.
     """
 
     def __init__(self, unit: Unit, library: Path, threads: int, streams: int = 1) -> None:
@@ -51,10 +56,11 @@ class Verilated:
         self._library.fp9_run.restype = ctypes.c_size_t
 
     def __call__(self, **inputs: ArrayLike) -> dict[str, NDArray[Any]]:
-        """Outputs of the operations; element i belongs to operation i.
+        """Return the outputs of the operations; element i belongs to operation i.
 
-        Raises ValueError for ports that are missing or unknown, columns of unequal length and values that a port's
-        type does not hold, SimulatorError when the unit stops giving results or ends the simulation.
+        Raises ValueError for missing or unknown ports, columns of unequal length and values outside a port's type,
+        SimulatorError
+        if the unit stops giving results or ends the simulation.
         """
         columns = self._columns(inputs)
         count = len(columns[0])
@@ -72,14 +78,14 @@ class Verilated:
         return results
 
     def _parts(self, inputs: Mapping[str, NDArray[Any]], count: int) -> list[NDArray[np.uintp]]:
-        """What each thread gets: the edges of its sequences of operations."""
+        """Return the work of each thread as the edges of its sequences of operations."""
         shares = max(1, min(self.threads, count // SHARE))
         edges = self._edges(inputs, count) if self.unit.stages else _even(count, shares)
         chosen = _even(len(edges) - 1, min(shares, len(edges) - 1))
         return [edges[first : last + 1] for first, last in itertools.pairwise(chosen)]
 
     def _edges(self, inputs: Mapping[str, NDArray[Any]], count: int) -> NDArray[np.uintp]:
-        """Where the streams of a unit with stages begin and end."""
+        """Return the first operation of each stream of a unit with stages, and the end."""
         if self.streams == 1 or not count:
             return _even(count, 1)
         begins = np.append(np.flatnonzero(self.unit.starts_anew(inputs)), count)
@@ -120,7 +126,7 @@ class Verilated:
 
 
 def _even(count: int, parts: int) -> NDArray[np.uintp]:
-    """The edges of so many parts of a count, as even as they can be."""
+    """Return the edges of `parts` parts of similar size."""
     return np.array([count * i // parts for i in range(parts + 1)], dtype=np.uintp)
 
 
@@ -145,16 +151,20 @@ def verilated(
     streams: int | None = None,
     operations: int | None = None,
 ) -> Verilated:
-    """Compile a unit's Verilog, or take what was compiled before from the cache, and load it.
+    """Compile a unit's Verilog, or take it from the cache, and load it.
 
-    `threads` is how many cores are used by operations that do not depend on each other: those of a combinational unit,
-    and of several streams; all that the process may use by default. `verilog` is compiled in place of the generated
-    text. `streams` is how many sequences of operations run side by side in a unit with stages, whose registers Yosys
-    opens for that; without it the unit is run as it stands, its clock and all. `operations` is about how many it is to
-    run: few are not worth the time in which the compiler looks for vector code. Compiled units are kept in
-    `$FP9_CACHE`/verilated, else in ~/.cache/fp9/verilated. Raises MissingTool, SimulatorError where Verilator refuses
-    the design, ValueError for registers that cannot be exposed and fewer than 2 streams, OSError where the cache cannot
-    be written.
+    `threads` is the number of cores for independent operations: those of a combinational unit or of several
+    streams. The
+    default is all cores of the process. `verilog` replaces the generated Verilog. `streams` is the number of
+    parallel sequences
+    of a unit with stages, whose registers Yosys exposes; without it the unit runs with its clock. `operations` is
+    the expected
+    number of operations: for few of them the compiler does not look for vector code. Compiled units are cached in
+    `$FP9_CACHE`/verilated, or in ~/.cache/fp9/verilated.
+
+    Raises MissingTool, SimulatorError if Verilator refuses the design, ValueError for registers that cannot be
+    exposed and for
+    fewer than 2 streams, OSError if the cache cannot be written.
     """
     if streams is not None and streams < 2:
         raise ValueError(f"{unit.name}: {streams} streams given; give 2 or more, or none")
@@ -167,9 +177,9 @@ def verilated(
 def check(
     unit: Unit, inputs: Mapping[str, ArrayLike], *, dut: Verilated | None = None, limit: int = 100
 ) -> tuple[list[Mismatch], int]:
-    """The first `limit` operations on which a unit's Verilog and the golden model differ, and how many there are.
+    """Return the first `limit` mismatches between a unit's Verilog and the golden model, and the number of all.
 
-    `dut` is the compiled unit where there is one already. Errors are those of `verilated` and of the unit.
+    `dut` is the unit if it is already compiled. Raises what `verilated` and the unit raise.
     """
     vectors = from_inputs(unit, {name: np.asarray(column) for name, column in inputs.items()})
     answers = (dut or verilated(unit, operations=len(vectors)))(**vectors.inputs)

@@ -1,7 +1,6 @@
-"""What runs inside a simulator: drivers, monitors, the scoreboard.
+"""Code that runs inside a simulator: drivers, monitors and the scoreboard.
 
-Others use its modules `exchange` and `gemm` (what a run's folder holds) and `scoreboard` (answers held against what was
-expected).
+Public modules: `exchange` and `gemm` (files of a run's folder) and `scoreboard` (comparison of answers).
 """
 
 __all__ = ["exchange", "gemm", "scoreboard"]

@@ -1,7 +1,8 @@
-"""The cocotb bench of every unit: drives the vectors of a run's folder and leaves there what came out.
+"""The cocotb bench of every unit: it drives the vectors of a run's folder and writes the outputs there.
 
-It is told what the unit is by its spec alone (see `fp9_sim.benches.exchange.Order`). The test fails on a mismatch, on a
-breach of the handshake and where nothing was checked; `fp9_sim.regress` reads the details from the folder.
+The unit's specification is its only description (see `fp9_sim.benches.exchange.Order`). The test fails on a
+mismatch, on a
+violation of the handshake, and if nothing was checked. `fp9_sim.regress` reads the details from the folder.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from fp9_sim.benches.streams import stream
 
 @cocotb.test()
 async def regression(dut: Any) -> None:
-    """Every vector gives the expected result, in order, whatever the stalls."""
+    """Check that every vector gives the expected result, in order, with any stalls."""
     folder = Path(os.environ[FOLDER_VARIABLE])
     order = Order.read(folder)
     try:
@@ -41,7 +42,7 @@ async def regression(dut: Any) -> None:
 
 
 def measure_coverage(order: Order, outcome: Outcome, folder: Path) -> None:
-    """Sample every operation with the outputs that the circuit gave, and leave the coverage in the folder."""
+    """Sample every operation with the circuit's outputs, and write the coverage into the folder."""
     from fp9_sim import coverage as functional  # slow to load
 
     unit, inputs = order.vectors.unit, order.vectors.inputs
@@ -50,7 +51,7 @@ def measure_coverage(order: Order, outcome: Outcome, folder: Path) -> None:
 
 
 async def settle(dut: Any, order: Order) -> Outcome:
-    """A combinational unit: one operation after the other, each given one unit of time to settle."""
+    """Drive a combinational unit with one operation after the other. Each has one time unit to settle."""
     unit = order.vectors.unit
     inputs = pins(dut, unit.inputs)
     outputs = pins(dut, unit.outputs)

@@ -1,4 +1,4 @@
-"""What `regress` and the bench inside the simulator tell each other, through files of one folder."""
+"""Files of a run's folder, through which `regress` and the bench in the simulator communicate."""
 
 from __future__ import annotations
 
@@ -17,30 +17,31 @@ from fp9.vectors.sets import VectorSet, port_dtype
 from fp9_sim.benches.scoreboard import Answers
 
 COVERAGE = "coverage.xml"
-"""File of the bench's functional coverage, in the form of cocotb-coverage; `COVERAGE_JSON` has it as plain values."""
+"""File of functional coverage in the format of cocotb-coverage. `COVERAGE_JSON` holds the same as plain values."""
 
 COVERAGE_JSON = "coverage.json"
 
 FOLDER_VARIABLE = "FP9_SIM_RUN"
-"""Environment variable that tells the bench the folder of its run."""
+"""Environment variable with the folder of the bench's run."""
 
 ORDER = "order.json"
-"""What a bench is to do."""
+"""File of the order."""
 
 OUTCOME = "outcome.json"
-"""What it saw."""
+"""File of the outcome."""
 
 
 PREFIX = 64
-"""Operations at most of the passes before the full one."""
+"""Largest number of operations of the passes before the full one."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What the bench is to do: the vectors, the seed of its stalls and resets, whether to stall, and to measure.
+    """The order for the bench: vectors, seed of stalls and resets, whether to stall, and whether to measure coverage.
 
-    `latency` is the clocks from an operation to its result where nothing stalls, of a unit with stages; `elastic` ones
-    take operations and give results when they can, `latency` clocks apart at most where nothing stalls.
+    `latency` is the number of clocks from an operation to its result without stalls, for a unit with stages. An
+    `elastic` unit
+    takes operations and gives results at any time, at most `latency` clocks apart without stalls.
     """
 
     vectors: VectorSet
@@ -76,7 +77,9 @@ _KINDS = ("inputs", "expected", "care")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the bench saw: the answers in order, how many operations gave one, and breaches of the handshake."""
+    """The outcome of the bench: answers in order, number of operations with an answer, and violations of the
+    handshake.
+    """
 
     answers: Answers
     checked: int
@@ -84,14 +87,14 @@ class Outcome:
     clocks: int = 0
 
     def write(self, folder: Path) -> None:
-        """Write the outcome into a folder, whole or not at all."""
+        """Write the outcome into a folder, complete or not at all."""
         np.savez(folder / "answers.npz", allow_pickle=False, **self.answers.values)
         record = {key: value for key, value in asdict(self).items() if key != "answers"}
         write_whole(folder / OUTCOME, json.dumps({**record, "unknown": self.answers.unknown}))
 
     @staticmethod
     def read(folder: Path) -> Outcome:
-        """Read the outcome from a folder. Raises FileNotFoundError when the bench left none."""
+        """Read the outcome from a folder. Raises FileNotFoundError if the bench wrote none."""
         record = json.loads((folder / OUTCOME).read_text())
         unknown = {name: {int(i): bits for i, bits in at.items()} for name, at in record["unknown"].items()}
         with np.load(folder / "answers.npz") as columns:
@@ -100,7 +103,7 @@ class Outcome:
 
 
 def answers_of(unit: Unit, rows: Sequence[Sequence[str]]) -> Answers:
-    """Answers from the bits of every output, one row for each operation, as a simulator writes them."""
+    """Return answers from the bits of every output, one row for each operation, as a simulator writes them."""
     values: dict[str, Any] = {}
     unknown: dict[str, Mapping[int, str]] = {}
     for port, column in zip(unit.outputs, zip(*rows, strict=True) if rows else [()] * len(unit.outputs), strict=True):
@@ -113,6 +116,6 @@ def answers_of(unit: Unit, rows: Sequence[Sequence[str]]) -> Answers:
 
 
 def prefix_of(vectors: VectorSet) -> int:
-    """Operations of the passes before the full one: whole blocks."""
+    """Return the number of operations of the passes before the full one, in whole blocks."""
     count, group = min(len(vectors), PREFIX), vectors.unit.group
     return max(count - count % group, group)

@@ -1,9 +1,11 @@
-"""The cocotb bench of tiles: drives the steps of a run's folder with pauses, and leaves there the rows that came out.
+"""The cocotb bench of tiles: it drives the steps of a run's folder with pauses, and writes the result rows there.
 
-Its order has the steps, the rows to expect, the clocks without progress to bear and the seed of the pauses; its outcome
-the rows with their `out_last`, and the clocks it took.
+The order holds the steps, the number of rows, the clocks without progress to tolerate and the seed of the pauses.
+The
+outcome holds the rows with their `out_last`, and the number of clocks.
 
-Signals are driven at the falling edge of the clock and read once they have settled, as in `fp9_sim.benches.streams`.
+Signals are driven at the falling edge of the clock and read after they have settled, as in
+`fp9_sim.benches.streams`.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from fp9_sim.benches.streams import pauses
 
 @cocotb.test()
 async def products(dut: Any) -> None:
-    """As many rows as expected come out, and no more; what they hold is judged outside."""
+    """Collect as many rows as expected, and no more. The caller judges their values."""
     folder = Path(os.environ[FOLDER_VARIABLE])
     order = json.loads((folder / ORDER).read_text())
     rows, clocks = await _stream(dut, order)
@@ -34,7 +36,7 @@ async def products(dut: Any) -> None:
 
 
 async def _stream(dut: Any, order: dict[str, Any]) -> tuple[list[list[int]], int]:
-    """Reset, then steps and rows until nothing moves any more."""
+    """Reset the tile, then drive steps and collect rows until nothing moves."""
     rng = random.Random(order["seed"])
     gaps, stalls = pauses(rng, True), pauses(rng, True)
     steps, rows = order["steps"], list[list[int]]()

@@ -1,4 +1,4 @@
-"""What a design answered, held against what was expected: shared by the cocotb bench and the Verilated batch."""
+"""Comparison of a design's answers with the expected results, for the cocotb bench and the Verilated batch."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from fp9.units import Port, Unit
 from fp9.vectors.sets import VectorSet
 
 KEPT = 100
-"""Mismatches that are kept with their operands; all are counted."""
+"""Mismatches that are stored with their operands. All are counted."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Values of the outputs, one array of shape (n,) for each, and what was there where bits were x or z.
+    """Values of the outputs, one array of shape (n,) for each, and the bits of answers that contain x or z.
 
-    `unknown` maps a port to {index: bits}, the bits most significant first as the simulator wrote them.
+    `unknown` maps a port to {index: bits}, most significant bit first, as the simulator wrote them.
     """
 
     values: Mapping[str, NDArray[Any]]
     unknown: Mapping[str, Mapping[int, str]]
 
     def wrong(self, vectors: VectorSet) -> NDArray[np.bool_]:
-        """Shape (n,): where an output that carries meaning differs from the expected one, or holds an x or z."""
+        """Return a mask of shape (n,): an output with a meaning differs from the expected value or contains x or z."""
         wrong = np.zeros(len(vectors), dtype=np.bool_)
         for port in vectors.unit.outputs:
             wrong |= self._differs(port, vectors) & _cares(port, vectors)
@@ -46,7 +46,7 @@ def _cares(port: Port, vectors: VectorSet) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Value:
-    """One port's value: its code in hex digits (x where a bit is not known) and what it stands for, in decimal."""
+    """A port's value: its code in hex digits (x for an unknown digit) and its number in decimal."""
 
     hex: str
     decimal: str
@@ -57,7 +57,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """An operation whose outputs are not the expected ones; outputs that carry no meaning are left out."""
+    """An operation with wrong outputs. Outputs without a meaning are left out."""
 
     index: int
     inputs: dict[str, Value]
@@ -74,18 +74,18 @@ class Mismatch:
         return f"operation {self.index}: {operands}: {results}"
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain dictionaries, for JSON, with the whole as a sentence under `text`."""
+        """Return plain dictionaries for JSON, with the whole sentence under `text`."""
         return {**asdict(self), "text": str(self)}
 
 
 def mismatches(vectors: VectorSet, answers: Answers, limit: int = KEPT) -> tuple[list[Mismatch], int]:
-    """The first `limit` mismatches in order, and how many there are."""
+    """Return the first `limit` mismatches in order, and the number of all."""
     indices = np.flatnonzero(answers.wrong(vectors))
     return [mismatch(vectors, answers, int(i)) for i in indices[:limit]], len(indices)
 
 
 def mismatch(vectors: VectorSet, answers: Answers, index: int) -> Mismatch:
-    """The operation of an index, in words."""
+    """Return operation `index` as a mismatch."""
     codes = {port.name: int(vectors.inputs[port.name][index]) for port in vectors.unit.inputs}
     outputs = [port for port in vectors.unit.outputs if _cares(port, vectors)[index]]
     got = {}
@@ -119,7 +119,7 @@ def _decimal(unit: Unit, port: Port, code: int, inputs: Mapping[str, int]) -> st
 
 
 def _biased(unit: Unit, fmt: Format, port: Port, inputs: Mapping[str, int]) -> Format:
-    """The format with the extra bias that its operand's bias port gives."""
+    """Return the format with the bias of the operand's bias port."""
     bias = next((p for p in unit.inputs if p.name == f"{port.name}_bias"), None)
     if bias is None or not fmt.programmable_bias:
         return fmt

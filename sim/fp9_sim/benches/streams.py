@@ -1,7 +1,8 @@
-"""Driver, monitor and scoreboard of units with stages: valid/ready streams under stalls and resets.
+"""Driver, monitor and scoreboard of units with stages: valid/ready streams with stalls and resets.
 
-All signals are driven at the falling edge of the clock and read once they have settled, so that what is read is what
-the unit sees at the rising edge that follows; no simulator can order the two differently.
+All signals are driven at the falling edge of the clock and read after they have settled. The values read are
+therefore the
+values at the next rising edge, in every simulator.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ Operation = tuple[int, ...]
 
 
 def pauses(rng: random.Random, stalls: bool) -> Iterator[bool]:
-    """Whether to pause at each clock: phases of random length and density, from none to nearly always; or never."""
+    """Yield whether to pause at each clock: phases of random length and density, from none to nearly always;
+    or never.
+    """
     while not stalls:
         yield False
     while True:
@@ -39,7 +42,7 @@ def pauses(rng: random.Random, stalls: bool) -> Iterator[bool]:
 
 
 class Driver:
-    """Offers operations at the unit's inputs; one that is offered stays until it is taken."""
+    """Driver of the unit's inputs. An offered operation stays until it is taken."""
 
     def __init__(self, dut: Any, vectors: VectorSet, operations: Sequence[Operation], pauses: Iterator[bool]) -> None:
         self.valid, self.ready = pin(dut, "in_valid"), _ready(dut, vectors.unit, "in_ready")
@@ -59,14 +62,14 @@ class Driver:
         self.valid.value = self.offers
 
     def sample(self, clock: int) -> None:
-        """Note whether the unit takes the operation at this clock."""
+        """Record whether the unit takes the operation at this clock."""
         if (self.ready is None or bit(self.ready)) and self.offers:
             self.accepted.append(clock)
             self.offers = False
 
 
 class Monitor:
-    """Takes results at the unit's outputs and sees that each waits unchanged until it is taken."""
+    """Monitor of the unit's outputs. It checks that a waiting result stays unchanged until it is taken."""
 
     def __init__(self, dut: Any, vectors: VectorSet, pauses: Iterator[bool]) -> None:
         self.valid, self.ready = pin(dut, "out_valid"), _ready(dut, vectors.unit, "out_ready")
@@ -79,7 +82,7 @@ class Monitor:
         """Clock at which each result was taken."""
 
     def drive(self) -> None:
-        """Be ready, or pause; always be where the unit does not wait."""
+        """Be ready, or pause. Always be ready for a unit without back-pressure."""
         if self.ready is None:
             self.takes = True
             return
@@ -87,7 +90,7 @@ class Monitor:
         self.ready.value = self.takes
 
     def sample(self, clock: int, counts: bool = True) -> None:
-        """Note the result of this clock; it is not handed over in one that does not count."""
+        """Record the result of this clock. A clock that does not count takes no result."""
         result = [str(port.value) for port in self.ports] if bit(self.valid) else None
         if self.waiting is not None and result != self.waiting:
             what = "changed" if result else "was withdrawn"
@@ -100,24 +103,26 @@ class Monitor:
 
 
 def _ready(dut: Any, unit: Unit, name: str) -> Any:
-    """The pin by which one side waits, None where the unit has none."""
+    """Return the ready pin of one side, or None if the unit has none."""
     return pin(dut, name) if unit.handshake is Handshake.READY else None
 
 
 class End(Enum):
-    """When a pass ends."""
+    """The condition that ends a pass."""
 
     DRAINED = "drained"
-    """every result is out, and no other follows"""
+    """every result has come, and no other follows"""
     TAKEN = "taken"
-    """every operation is taken in; results are under way"""
+    """every operation was taken; results are still inside"""
     BLOCKED = "blocked"
-    """no result is taken, and nothing moves any more: every stage is full"""
+    """no result is taken, and every stage is full"""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One stream from reset: the first `count` operations, with or without stalls, `after` what kind of reset."""
+    """One stream from reset: the first `count` operations, with or without stalls. `after` describes the situation at
+    reset.
+    """
 
     count: int
     stalls: bool
@@ -126,9 +131,11 @@ class Plan:
 
 
 def plans(order: Order, rng: random.Random) -> list[Plan]:
-    """The passes of a run. Each begins with a reset of one clock; the last one has all operations.
+    """Return the passes of a run. Each begins with a reset of one clock; the last pass has all operations.
 
-    Before it a reset cuts streams short: where results wait in every stage, at full rate, and after random stalls.
+    In the passes before it, a reset interrupts the stream: with waiting results in every stage, at full rate, and
+    after random
+    stalls.
     """
     prefix = prefix_of(order.vectors)
     cuts = [Plan(prefix, False, "at power-up")]
@@ -142,7 +149,7 @@ def plans(order: Order, rng: random.Random) -> list[Plan]:
 
 
 class Pass:
-    """One stream from reset, as its plan says."""
+    """The run of one plan."""
 
     def __init__(self, dut: Any, order: Order, plan: Plan, rng: random.Random) -> None:
         vectors, stalls = order.vectors, plan.stalls
@@ -158,7 +165,7 @@ class Pass:
         self.may_wait = stalls and vectors.unit.handshake is Handshake.READY
 
     async def reset(self) -> None:
-        """Reset for one clock, whatever is under way, and whether the unit is enabled or not."""
+        """Reset the unit for one clock, in any state and with any value of enable."""
         reset = self.vectors.unit.reset
         handle = pin(self.dut, reset.port)
         handle.value = reset.active
@@ -169,7 +176,7 @@ class Pass:
         handle.value = 1 - reset.active
 
     async def run(self) -> None:
-        """Stream from a reset to the end of the plan. Raises Violation, which names the reset."""
+        """Run from reset to the end of the plan. Raises Violation, which names the reset."""
         await self.reset()
         try:
             await self._stream()
@@ -189,7 +196,7 @@ class Pass:
             await self._one_clock()
 
     def _is_over(self, idle: int) -> bool:
-        """Whether the pass is at its end, `idle` clocks after the last operation or result."""
+        """Return whether the pass has ended, `idle` clocks after the last operation or result."""
         match self.plan.end:
             case End.DRAINED:
                 return len(self.monitor.results) == self.plan.count
@@ -214,10 +221,10 @@ class Pass:
         await FallingEdge(self.dut.clk)
 
     def _check_time(self) -> None:
-        """The result of this clock belongs to an operation and comes after `latency` clocks, later only if stalled; at
-        any later clock of an elastic unit.
+        """Check that the result of this clock belongs to an operation and comes `latency` clocks after it, later only
+        with stalls.
 
-        Clocks that an enable skips do not count.
+        Results of an elastic unit may come at any later clock. Clocks without enable do not count.
         """
         index = len(self.monitor.results) - 1
         if index < 0 or self.monitor.clocks[index] != self.clock:
@@ -233,7 +240,7 @@ class Pass:
             raise Violation(f"operation {index} was not taken at once; the unit takes one a clock")
 
     def wrong_result(self) -> Mismatch | None:
-        """The first result that is not the expected one."""
+        """Return the first wrong result, or None."""
         results = self.monitor.results
         found, _ = mismatches(_first(self.vectors, len(results)), answers_of(self.vectors.unit, results), limit=1)
         return found[0] if found else None
@@ -248,7 +255,7 @@ def _first(vectors: VectorSet, count: int) -> VectorSet:
 
 
 async def stream(dut: Any, order: Order) -> Outcome:
-    """Run the passes of the order; the answers are those of the last one. Raises Violation for any of them."""
+    """Run the passes of the order and return the answers of the last one. Raises Violation of any pass."""
     rng = random.Random(order.seed)
     unit = order.vectors.unit
     for handle in pins(dut, (*unit.control_inputs[1:], *unit.inputs)):

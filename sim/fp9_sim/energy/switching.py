@@ -20,7 +20,7 @@ from fp9_sim.netlists.gates import WORD
 from fp9_sim.netlists.timed import changes as changes_in_time
 
 GLITCH_CLOCKS = 32
-"""Clocks in which glitches are counted, of 64 operations each."""
+"""Clock cycles in which glitches are counted, of 64 operations each."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _internal(placed: Placed, history: History, first: int, at: Loads, counted: 
 
 
 def _energy(placed: Placed, number: int, edge: int, at: Loads) -> float:
-    """What an edge of an arc takes at the loads and transition times of a cell's place."""
+    """Return the energy of an arc's edge for the load and transition time of a cell instance."""
     arc = placed.cell.energies[number]
     table = arc.edges[edge]
     if table is None:
@@ -129,7 +129,9 @@ def _of_glitches(
     extra: NDArray[np.float64],
     at: Loads,
 ) -> float:
-    """Internal energy of glitches: each takes what a settled change of the pin takes, else the mean of its arcs."""
+    """Return the internal energy of glitches. A glitch takes the energy of a settled change of the pin, or the mean of
+    its arcs.
+    """
     total = 0.0
     for pin, energy in taken.items():
         net = placed.nets.get(pin, 0)

@@ -13,10 +13,10 @@ from fp9.formats import FixedFormat, Format, Kind, with_bias
 from fp9.units import Port, Unit
 
 TABLED_BITS = 8
-"""Widest codes that are looked up in a table, where a format has no fields of fixed places."""
+"""Largest code width with a lookup table, for formats without fixed fields."""
 
 _LINE = 4
-"""Entries of a table in a line."""
+"""Table entries in a line."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Fields:
 
 
 def functions(unit: Unit) -> dict[Format, str]:
-    """The formats of a unit's ports that a bench reads, each with the name of its function."""
+    """Return the formats of a unit's ports that a bench decodes, each with the name of its function."""
     ports = (*unit.inputs, *unit.outputs)
     formats = [*dict.fromkeys(fmt for port in ports for fmt in port.formats if _is_readable(fmt))]
     names = [f"value_{re.sub('[^a-z0-9]+', '_', fmt.name.lower()).strip('_')}" for fmt in formats]
@@ -62,7 +62,7 @@ def _is_readable(fmt: Format) -> bool:
 
 
 def _chosen(names: Iterable[str], select: str | None) -> str:
-    """The last of some expressions, or one before it by the value of `select`."""
+    """Return an expression that selects one of several expressions by the value of `select`."""
     *before, last = names
     return "".join(f"{select} == {value} ? {name} : " for value, name in enumerate(before)) + last
 
@@ -72,7 +72,9 @@ def _quoted(text: str) -> str:
 
 
 def _moved(unit: Unit, port: Port, fmt: Format, signed: Callable[[Port], str]) -> str:
-    """What a port adds to the bias of a format, in the language in which `signed` reads a port."""
+    """Return an expression for the bias that a port adds to a format's bias. `signed` writes a signed port in the
+    language.
+    """
     bias = next((p for p in unit.inputs if p.name == f"{port.name}_bias"), None)
     if bias is None or not fmt.programmable_bias:
         return "0"
@@ -104,7 +106,7 @@ _INFINITY, _NAN = "63'h7ff0000000000000", "64'h7ff8000000000000"
 
 
 def verilog_functions(unit: Unit) -> str:
-    """A function of each format in Verilog: a code, and what is added to its bias, to the bits of a binary64."""
+    """Return a Verilog function for each format: from a code and a bias difference to the bits of a binary64."""
     parts = [_VERILOG_NUMBER]
     for fmt, name in functions(unit).items():
         lines = _verilog_fields(name, fmt) if isinstance(fmt, FixedFormat) else _verilog_table(name, fmt)
@@ -133,7 +135,7 @@ def _verilog_fields(name: str, fmt: FixedFormat) -> Iterator[str]:
 
 
 def _verilog_table(name: str, fmt: Format) -> Iterator[str]:
-    """The numbers of all codes, the last one first, as a constant."""
+    """Yield the numbers of all codes as a constant, last code first."""
     numbers = [f"64'h{int(np.float64(value).view(np.uint64)):016x}" for value in reversed(fmt.table.tolist())]
     yield f"  localparam [{64 * len(numbers) - 1}:0] {name.upper()} = {{"
     yield ",\n".join(f"    {', '.join(numbers[i : i + _LINE])}" for i in range(0, len(numbers), _LINE))
@@ -144,7 +146,7 @@ def _verilog_table(name: str, fmt: Format) -> Iterator[str]:
 
 
 def verilog_shown(unit: Unit, port: Port, value: str) -> tuple[str, str]:
-    """What `$display` writes for `value` of a port, and its arguments; operands are `operand_PORT`."""
+    """Return the `$display` format for `value` of a port, and its arguments. Operands are named `operand_PORT`."""
 
     def signed(bias: Port) -> str:
         return f"$signed(operand_{bias.name})"
@@ -163,7 +165,7 @@ def verilog_shown(unit: Unit, port: Port, value: str) -> tuple[str, str]:
 
 
 def cpp_functions(unit: Unit) -> str:
-    """A function of each format in C++: a code, and what is added to its bias, to a double."""
+    """Return a C++ function for each format: from a code and a bias difference to a double."""
     parts = []
     for fmt, name in functions(unit).items():
         lines = _cpp_fields(fmt) if isinstance(fmt, FixedFormat) else _cpp_table(fmt)
@@ -200,7 +202,7 @@ def _literal(value: float) -> str:
 
 
 def cpp_shown(unit: Unit, port: Port, value: str, operand: Callable[[str], str]) -> tuple[str, str]:
-    """What `printf` writes for `value` of a port, and its arguments; `operand` reads an input."""
+    """Return the `printf` format for `value` of a port, and its arguments. `operand` writes an input."""
 
     def signed(bias: Port) -> str:
         return f"signed_value({operand(bias.name)}, {bias.width})"

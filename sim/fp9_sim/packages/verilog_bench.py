@@ -1,4 +1,4 @@
-"""The self-checking Verilog bench of a package: Verilog of 2005 for any simulator."""
+"""The self-checking Verilog bench of a package, in Verilog-2005 for any simulator."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from fp9_sim.benches.exchange import prefix_of
 from fp9_sim.packages.numbers import verilog_functions, verilog_shown
 
 MAX_SHOWN = 10
-"""Mismatches that a bench prints; it counts all."""
+"""Mismatches that a bench prints. It counts all."""
 
 STALLED = 4096
-"""Vectors of a stream that is stalled: more would take simulators of events minutes, and show nothing else."""
+"""Vectors of a stalled stream. More vectors would take event-driven simulators minutes without new situations."""
 
 PATIENCE = 500
 """Clocks without an operation or a result after which a unit counts as stuck."""
 
 
 def filled(template: str, words: Mapping[str, object]) -> str:
-    """The template with each @{word} in it replaced."""
+    """Return the template with each @{word} replaced."""
     return re.sub(r"@\{(\w+)\}", lambda found: str(words[found[1]]), template)
 
 
 def uncompared(vectors: VectorSet) -> dict[str, int]:
-    """How many results of each output carry no meaning, for outputs that have such results."""
+    """Return the number of results without a meaning, for each output that has some."""
     counts = {name: int(np.count_nonzero(~care)) for name, care in vectors.care.items()}
     return {name: count for name, count in counts.items() if count}
 
 
 def width(port: Port) -> str:
-    """The range of a port in a declaration."""
+    """Return the range of a port in a declaration."""
     return f"[{port.width - 1}:0] " if port.width > 1 else ""
 
 
 def connections(unit: Unit) -> str:
-    """The pins of the unit; reset by `rst`, whatever its level, and never held by an enable."""
+    """Return the connections of the unit, with reset from `rst` at either level and enable tied to 1."""
     held = {unit.reset.port: "rst" if unit.reset.active else "!rst", "enable": "1'b1"}
     names = [port.name for port in (*unit.control_ports, *unit.inputs, *unit.outputs)]
     return ", ".join(f".{name}({held.get(name, name)})" for name in names)
 
 
 def verilog_bench(vectors: VectorSet) -> str:
-    """Bench `NAME_tb` for these vectors, which it reads from the file that +vectors names; they come as memory file."""
+    """Return the bench `NAME_tb` for these vectors. It reads them from the memory file that +vectors names."""
     unit = vectors.unit
     drive = _CLOCKED if unit.stages else _COMBINATIONAL
     return filled(_HEAD, _words(vectors)) + filled(drive, _words(vectors) | _clocked_words(vectors))
@@ -84,7 +84,7 @@ def _all_x(port: Port) -> str:
 
 
 def _but_x(port: Port, meaningless: Mapping[str, int]) -> str:
-    """The condition that an expected result is not x as a whole, where it may be."""
+    """Return the condition that an expected result is not completely x, for outputs that may have no meaning."""
     return f" && expected_{port.name} !== {_all_x(port)}" if port.name in meaningless else ""
 
 
@@ -97,7 +97,7 @@ def _declarations(unit: Unit) -> list[str]:
 
 
 def _check(unit: Unit, meaningless: Mapping[str, int]) -> str:
-    """The comparison with one vector: its operands and every result that differs, in words."""
+    """Return the comparison with one vector, which prints its operands and every wrong result."""
     differs = {p: f"({p.name} !== expected_{p.name}{_but_x(p, meaningless)})" for p in unit.outputs}
     lines = [
         f"      if ({' || '.join(differs.values())}) begin",
@@ -219,7 +219,7 @@ endmodule
 
 
 def _clocked_words(vectors: VectorSet) -> dict[str, object]:
-    """How a stream is driven, and what it must keep."""
+    """Return the template words of a stream: how to drive it, and what to check."""
     unit = vectors.unit
     waits = unit.handshake is Handshake.READY
     outputs = ", ".join(p.name for p in unit.outputs)

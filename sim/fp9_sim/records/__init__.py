@@ -1,4 +1,4 @@
-"""Records of what was measured of circuits, and which circuits are one function."""
+"""Records of measured circuits, and classes of equivalent circuits."""
 
 from fp9_sim.records.classes import Circuit, Join, certify, circuit_of, join
 from fp9_sim.records.store import (

@@ -1,7 +1,8 @@
-"""The function of a unit as a class of equivalent circuits: `records/functions/UNIT.json` beside the certified circuit.
+"""The function of a unit as a class of equivalent circuits: `records/functions/UNIT.json` and the certified circuit.
 
-The form of a circuit is the digest of its cells. A form belongs to a class because it is that of the certified circuit,
-because its canonical digest is that of a member, or because an equivalence proof was recorded.
+The form of a circuit is the digest of its cells. A form belongs to the class in three cases: it is the certified
+circuit's
+form, its canonical digest is that of a member, or an equivalence proof was recorded.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from fp9_sim.netlists.solvers.same import Comparison, compare
 from fp9_sim.records.store import load
 
 FUNCTIONS = "functions"
-"""Folder of the classes in the folder of all records."""
+"""Folder of the classes in the records' folder."""
 
 
 class Join(Enum):
-    """Why the circuit of a unit belongs to its recorded class."""
+    """The reason why a unit's circuit belongs to its recorded class."""
 
     MEMBER = "same form"
     CANONICAL = "same canonical digest"
@@ -37,7 +38,7 @@ class Join(Enum):
 
 @dataclass(frozen=True)
 class Circuit:
-    """The circuit that a unit has now: its form, its canonical digest, and the forms of its class, its own included."""
+    """The current circuit of a unit: its form, its canonical digest, and the forms of its class, including its own."""
 
     form: str
     canonical: str
@@ -46,9 +47,9 @@ class Circuit:
 
 
 def circuit_of(unit: Unit, folder: Path) -> Circuit:
-    """The circuit of a unit with its class by the records in `folder`.
+    """Return the current circuit of a unit with its class from the records in `folder`.
 
-    Raises ValueError for a spec that no hardware is offered for, and for a file that the schema refuses.
+    Raises ValueError for a specification without hardware, and for a file that the schema refuses.
     """
     form, canonical = fp9_rtl.circuit_digest(unit), fp9_rtl.canonical_digest(unit)
     known = _read(folder, unit.name)
@@ -65,9 +66,9 @@ def circuit_of(unit: Unit, folder: Path) -> Circuit:
 
 
 def certify(unit: Unit, folder: Path) -> Path | None:
-    """Begin a class with the circuit that a unit has now, in place of one of another function; its path.
+    """Start a class with the current circuit of a unit, replace a class of another function, and return the path.
 
-    None where the circuit belongs to the recorded class already.
+    Return None if the circuit already belongs to the recorded class.
     """
     circuit = circuit_of(unit, folder)
     if circuit.joined is not Join.NONE:
@@ -91,10 +92,11 @@ def certify(unit: Unit, folder: Path) -> Path | None:
 
 
 def join(unit: Unit, folder: Path, timeout: float) -> Comparison | None:
-    """Compare the circuit that a unit has now with the certified one, and record it as a member where that is proven.
+    """Compare the current circuit of a unit with the certified one, and record it as a member if they are equivalent.
 
-    Gives how the comparison ended; None where there is none to compare with, or where the form is a member. Only a
-    proof whose control was refuted joins the class. Raises ValueError for files that are no records.
+    Return the comparison, or None if there is no certified circuit or the form is a member. Only a proof with a
+    refuted control
+    adds a member. Raises ValueError for files that are no records.
     """
     circuit, known = circuit_of(unit, folder), _read(folder, unit.name)
     if known is None or known["spec"] != unit.describe() or circuit.joined in (Join.MEMBER, Join.PROOF):
@@ -115,7 +117,7 @@ def join(unit: Unit, folder: Path, timeout: float) -> Comparison | None:
 
 
 def certified(unit: Unit, folder: Path) -> Aiger:
-    """The certified circuit of a unit. Raises ValueError where the file is damaged, OSError where there is none."""
+    """Return the certified circuit of a unit. Raises ValueError for a damaged file, OSError for a missing one."""
     path = _path(folder, unit.name).with_suffix(".aig.xz")
     try:
         return Aiger.read(lzma.decompress(path.read_bytes()))

@@ -1,4 +1,4 @@
-"""Records of what was measured of a unit: `records/CLAIM/UNIT.json`, all by one JSON Schema."""
+"""Storage of records, `records/CLAIM/UNIT.json`, with one JSON Schema."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from jsonschema import Draft202012Validator
 from fp9.system.files import write_whole
 
 HOME = Path("records")
-"""Folder of all records in the repository."""
+"""Records' folder in the repository."""
 ELSEWHERE = Path("build/records")
-"""Their folder where the current one is not the repository."""
+"""Records' folder outside the repository."""
 PLACE = f"{HOME}, where the current folder has it, else {ELSEWHERE}"
-"""`home()` in words."""
+"""Description of `home()` for messages."""
 
 SWEEP, PROOF, AREA, ENERGY, STUDY = "sweep", "proof", "area", "energy", "study"
 MUTATION = {kind: f"mutation/{kind}" for kind in ("netlist", "held-out", "mapped", "constants")}
-"""Claims of records, which are their folders."""
+"""Claims of mutation testing by kind of mutants. A claim is also the name of its folder."""
 OF_FUNCTION = (SWEEP, PROOF)
-"""Claims about the function of a circuit; the others are about its form."""
+"""Claims about the function of a circuit. All other claims are about its form."""
 
 NO_RECORD, EARLIER_CIRCUIT, EARLIER_SUITE = "no record", "earlier circuit", "earlier suite"
-"""Why a record says nothing of a unit as it is."""
+"""Reasons why a record is not valid for the current unit."""
 
 Fields = dict[str, Any]
-"""What a module measured: `unit`, `spec`, `circuit_sha256`, `seconds`, `provenance` and the fields of its claim."""
+"""A measurement: `unit`, `spec`, `circuit_sha256`, `seconds`, `provenance` and the fields of its claim."""
 
 _COMMON = ("unit", "spec", "circuit_sha256", "seconds", "provenance")
 
 
 def home() -> Path:
-    """Folder of all records: `HOME` where the current folder has it, else a folder of what is built."""
+    """Return the records' folder: `HOME` if the current folder has it, else a build folder."""
     return HOME if HOME.is_dir() else ELSEWHERE
 
 
 def path_of(folder: Path, claim: str, unit: str) -> Path:
-    """The file of a claim about a unit in the folder of all records."""
+    """Return the file of a claim about a unit."""
     return folder / claim / f"{unit}.json"
 
 
 def write(folder: Path, claim: str, fields: Mapping[str, Any]) -> Path:
-    """Write what was measured in place of an earlier record; returns its path.
+    """Write a measurement, replace an earlier record, and return the path.
 
-    Raises OSError where it cannot be written, ValueError for fields that the schema refuses.
+    Raises OSError if the file cannot be written, ValueError for fields that the schema refuses.
     """
     path = path_of(folder, claim, fields["unit"])
     record = _record(claim, fields)
@@ -58,9 +58,9 @@ def write(folder: Path, claim: str, fields: Mapping[str, Any]) -> Path:
 
 
 def read(folder: Path, claim: str, unit: str) -> Fields | None:
-    """What was measured for a claim about a unit, or None where there is no record.
+    """Return the measurement of a claim about a unit, or None without a record.
 
-    Raises ValueError for a file that the schema refuses; the sentence names the command that measures it again.
+    Raises ValueError for a file that the schema refuses; the message names the command that measures it again.
     """
     path = path_of(folder, claim, unit)
     record = load(path, "schema", f"remove it and run `fp9 records update {unit} --hours 1`")
@@ -74,7 +74,7 @@ def read(folder: Path, claim: str, unit: str) -> Fields | None:
 
 
 def load(path: Path, schema: str, advice: str) -> Fields | None:
-    """A JSON file that a schema of this folder accepts, None where there is none.
+    """Return a JSON file that the schema accepts, or None if it does not exist.
 
     Raises ValueError, with `advice`, for a file that the schema refuses.
     """
@@ -92,7 +92,7 @@ def load(path: Path, schema: str, advice: str) -> Fields | None:
 
 
 def _record(claim: str, fields: Mapping[str, Any]) -> Fields:
-    """The record of what was measured, as its file holds it."""
+    """Return the record of a measurement as stored in its file."""
     provenance = dict(fields["provenance"])
     return {
         "unit": fields["unit"],
@@ -109,7 +109,7 @@ def _record(claim: str, fields: Mapping[str, Any]) -> Fields:
 
 
 def _complaint(schema: str, found: Any) -> str | None:
-    """What a schema refuses in a record: the place and the reason; None where it is accepted."""
+    """Return the location and reason of a schema error in a record, or None."""
     error = next(iter(_validator(schema).iter_errors(json.loads(json.dumps(found)))), None)
     if error is None:
         return None

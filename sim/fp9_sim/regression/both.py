@@ -1,4 +1,4 @@
-"""The same vectors on both simulators: a difference between them is a fault of a simulator or of its input."""
+"""The same vectors on both simulators. A difference is a fault of a simulator or of its input."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from fp9_sim.simulators.find import SIMULATORS
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs of the same vectors on both simulators, and the operations that the two answered differently."""
+    """Runs of the same vectors on both simulators, and the operations with different answers."""
 
     runs: tuple[Regression, ...]
     differing: NDArray[np.intp]
 
     @property
     def passed(self) -> bool:
-        """Whether both runs passed and agree."""
+        """Return whether both runs passed and agree."""
         return not self.differing.size and all(run.passed for run in self.runs)
 
 
@@ -41,10 +41,11 @@ def compare(
     build_dir: Path | str = DEFAULT_FOLDER,
     verilog: str | None = None,
 ) -> Comparison:
-    """Drive a unit with the same vectors on Icarus and on Verilator, side by side, and hold the answers together.
+    """Run the same vectors on Icarus and on Verilator in parallel, and compare the answers.
 
-    Arguments and errors are those of `regress`. Outputs that carry no meaning may differ: Icarus can give an x there,
-    which Verilator does not know.
+    Arguments and errors are those of `regress`. Outputs without a meaning may differ: Icarus can give an x, which
+    Verilator
+    does not have.
     """
     checked = vectors if isinstance(vectors, VectorSet) else read_for(unit, vectors)
 

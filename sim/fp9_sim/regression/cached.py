@@ -1,4 +1,4 @@
-"""Regressions that passed before: cached under everything that can change their outcome, and not run again."""
+"""Regressions that passed earlier: cached under everything that can change their outcome."""
 
 from __future__ import annotations
 
@@ -29,11 +29,13 @@ def regress_once(
     build_dir: Path | str = DEFAULT_FOLDER,
     folder: Path | None = None,
 ) -> dict[str, Any]:
-    """What `regress` finds: `checked`, `mismatches` and `violations`, the `seconds` that it took, and `kept`.
+    """Return the outcome of `regress`: `checked`, `mismatches`, `violations`, `seconds` and `kept`.
 
-    A run that passed is kept under the digest of its Verilog, vectors, simulator, bench and seed, and the same run is
-    taken from there: then `kept` is that digest, else it is "". Runs that fail are always driven. They lie in `folder`,
-    by default in the cache's own; where it cannot be written every run is driven. Raises as `regress`.
+    A passed run is cached under the digest of Verilog, vectors, simulator, bench and seed. `kept` is this digest if
+    the outcome
+    comes from the cache, else "". Failed runs always run again. The cache is `folder` or the default cache; if it
+    cannot be
+    written, every run is simulated. Raises as `regress`.
     """
     request = _request(unit, made, simulator, seed)
     place = folder or cache.folder("regressions")

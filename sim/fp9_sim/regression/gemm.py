@@ -1,4 +1,4 @@
-"""Tiles for matrix products in cocotb, on Icarus or Verilator, against `fp9.matmul` and `fp9.cast`."""
+"""Tiles for matrix products in cocotb, on Icarus or Verilator, compared with `fp9.matmul` and `fp9.cast`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ BENCH = "fp9_sim.benches.gemm"
 """The cocotb test module."""
 
 MOST_STEPS = 24
-"""Most steps of a product that is made up."""
+"""Largest number of steps of a random product."""
 
 
 @dataclass(frozen=True)
 class TileCheck:
-    """What a run of matrix products through a tile found: `mismatches` are sentences about rows, the first ones."""
+    """The outcome of matrix products through a tile. `mismatches` holds sentences about the first wrong rows."""
 
     tile: str
     simulator: str
@@ -42,17 +42,19 @@ class TileCheck:
 
     @property
     def passed(self) -> bool:
-        """Whether every row was the expected one, and no row was missing or too many."""
+        """Return whether every row was correct and none was missing or extra."""
         return not self.mismatches
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
+        """Return the record as plain values for JSON."""
         return {**asdict(self), "mismatches": list(self.mismatches), "passed": self.passed}
 
 
 @dataclass(frozen=True)
 class Product:
-    """A matrix product for a tile: codes a (rows, K) and b (K, columns), the number of the format of each."""
+    """A matrix product for a tile: codes a of shape (rows, K), codes b of shape (K, columns), and the index of each
+    format.
+    """
 
     a: NDArray[np.uint8]
     b: NDArray[np.uint8]
@@ -61,9 +63,9 @@ class Product:
 
 
 def random_products(tile: GemmTile, count: int, seed: int) -> list[Product]:
-    """Products of 1 to 24 steps, all codes drawn evenly, in formats drawn for each product; the first has one step.
+    """Return products of 1 to 24 steps with uniform random codes, in random formats. The first has one step.
 
-    So many codes are NaN or infinite that every other product keeps to small numbers, whose sums stay finite.
+    Many codes are NaN or infinite, so every other product uses only small numbers, whose sums stay finite.
     """
     rng = np.random.default_rng(seed)
     made = []
@@ -79,7 +81,7 @@ def random_products(tile: GemmTile, count: int, seed: int) -> list[Product]:
 
 
 def expected(tile: GemmTile, product: Product) -> NDArray[np.uint8]:
-    """The golden result of a product, shape (rows, columns): the cast sums."""
+    """Return the golden result of a product, shape (rows, columns): the sums after the cast."""
     fa, fb = tile.a[product.a_format], tile.b[product.b_format]
     sums = fp9.matmul(product.a, product.b, fa, fb, engine=tile.engine)
     return np.asarray(fp9.cast(sums, tile.engine.result, tile.target, tile.rounding, tile.overflow), dtype=np.uint8)
@@ -94,8 +96,8 @@ def check_tile(
 ) -> TileCheck:
     """Run random products through a tile, with pauses on both sides, and compare every row with the golden model.
 
-    Raises ValueError for fewer than one product and for an unknown simulator, MissingTool for one that is not
-    installed, SimulatorError where it refuses the tile or gives no result.
+    Raises ValueError for fewer than one product and for an unknown simulator, MissingTool if it is not installed,
+    SimulatorError if it refuses the tile or gives no result.
     """
     if products < 1:
         raise ValueError(f"{products} products given; a run that checks nothing would prove nothing")
@@ -129,12 +131,12 @@ def check_tile(
 
 
 def _packed(codes: NDArray[np.uint8]) -> int:
-    """Codes side by side, the first at bit 0."""
+    """Return codes as one integer, first code at bit 0."""
     return int.from_bytes(codes.tobytes(), "little")
 
 
 def _steps(tile: GemmTile, product: Product) -> list[dict[str, int]]:
-    """The values of the input ports in each step."""
+    """Return the values of the input ports in each step."""
     depth, lanes = product.a.shape[1], tile.products
     formats = {"a_format": product.a_format, "b_format": product.b_format}
     offered = {"a_format": len(tile.a) > 1, "b_format": len(tile.b) > 1}
@@ -150,7 +152,7 @@ def _steps(tile: GemmTile, product: Product) -> list[dict[str, int]]:
 
 
 def _compare(tile: GemmTile, rows: list[int], seen: list[list[int]], kept: int = 5) -> tuple[str, ...]:
-    """The first rows that are not the expected ones, and a wrong number of rows, in sentences."""
+    """Return sentences about the first wrong rows, and about a wrong number of rows."""
     said = []
     for number, (row, (result, last)) in enumerate(zip(rows, seen, strict=False)):
         product, place = divmod(number, tile.rows)

@@ -1,4 +1,4 @@
-"""A unit's Verilog driven with golden vectors in cocotb, on Icarus or Verilator."""
+"""Simulation of a unit's Verilog with golden vectors in cocotb, on Icarus or Verilator."""
 
 from __future__ import annotations
 
@@ -30,18 +30,19 @@ BENCH = "fp9_sim.benches.bench"
 """The cocotb test module."""
 
 RANDOM_START = ("+verilator+rand+reset+2",)
-"""Registers start at random values in Verilator, which knows no x: one that no reset sets is not 0 by chance."""
+"""Verilator option for random initial registers. Verilator has no x, so a missing reset would otherwise read 0."""
 
 _SEEDS = 1 << 30
-"""Verilator's seeds end below twice this number."""
+"""Verilator's seeds are below twice this number."""
 
 
 @dataclass(frozen=True)
 class Regression:
-    """What a run of a unit's vectors on one simulator found.
+    """The outcome of a unit's vectors on one simulator.
 
-    `mismatches` are the first ones, `total_mismatches` counts all; `violations` are sentences about the handshake
-    (a result lost, repeated, changed under back-pressure, too late, left over after a reset).
+    `mismatches` holds the first mismatches, `total_mismatches` counts all. `violations` holds sentences about the
+    handshake: a
+    result that is lost, repeated, changed under back-pressure, late, or left over after a reset.
     """
 
     unit: str
@@ -59,16 +60,16 @@ class Regression:
 
     @property
     def passed(self) -> bool:
-        """Whether every operation gave the expected result and the handshake was kept."""
+        """Return whether every result was correct and the handshake was obeyed."""
         return not self.total_mismatches and not self.violations
 
     @property
     def compared(self) -> bool:
-        """Whether results were compared: a run that a violation ended leaves none."""
+        """Return whether results were compared. A run that a violation ended has none."""
         return bool(self.checked)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON; the answers themselves are left out."""
+        """Return the record as plain values for JSON, without the answers."""
         return {
             "unit": self.unit,
             "simulator": self.simulator,
@@ -100,17 +101,21 @@ def regress(
     elastic: bool = False,
     coverage: Path | str | None = None,
 ) -> Regression:
-    """Drive a unit's Verilog with vectors in cocotb and hold what comes out against what they expect.
+    """Simulate a unit's Verilog with vectors in cocotb and compare the results.
 
-    `vectors` are a set or the path of a vector file. `seed` fixes the stalls and the reset in mid-stream of a unit with
-    stages; `stalls=False` streams at full rate. `waves` is a file to write, ending in .vcd, or with Icarus in .fst.
-    Builds are kept in `build_dir` and taken from there when nothing has changed. `verilog` is checked in place of the
-    generated text; its module has the unit's name and ports, and takes `latency` clocks, by default the unit's stages;
-    with `elastic` its handshake says when it takes operations and gives results.
-    `coverage` is an XML file for the functional coverage.
+    `vectors` is a vector set or the path of a vector file. `seed` selects the stalls and the resets of a unit with
+    stages;
+    `stalls=False` streams at full rate. `waves` is an output file, .vcd, or .fst with Icarus. Builds are reused
+    from
+    `build_dir`. `verilog` replaces the generated Verilog: a module with the unit's name and ports that takes
+    `latency` clocks,
+    by default the unit's stages. With `elastic` its handshake decides when it takes operations and gives results.
+    `coverage` is
+    an XML file for the functional coverage.
 
-    Raises ValueError for no vectors, vectors of another unit or an unknown simulator or waveform format, MissingTool
-    for a simulator that is not installed, SimulatorError where it refuses the design or gives no result.
+    Raises ValueError without vectors, for vectors of another unit and for an unknown simulator or waveform format,
+    MissingTool
+    if the simulator is not installed, SimulatorError if it refuses the design or gives no result.
     """
     started = time.perf_counter()
     checked = vectors if isinstance(vectors, VectorSet) else read_for(unit, vectors)
@@ -147,7 +152,7 @@ def regress(
 
 
 def waves_kind(waves: Path | str | None, simulator: str) -> str | None:
-    """The kind of a waveform file by its suffix, None without one. Raises ValueError for one that is not offered."""
+    """Return the format of a waveform file by its suffix, or None. Raises ValueError for an unsupported format."""
     if waves is None:
         return None
     kind = Path(waves).suffix.removeprefix(".")
@@ -163,7 +168,7 @@ def waves_kind(waves: Path | str | None, simulator: str) -> str | None:
 def _run(
     built: Build, order: Order, waves: Path | None, report: Path | None
 ) -> tuple[Outcome, FunctionalCoverage | None]:
-    """Run the bench in a folder of its own, which is removed afterwards unless the run ended without a result."""
+    """Run the bench in a folder of its own. The folder is removed unless the run ended without a result."""
     folder = Path(tempfile.mkdtemp(dir=built.folder.parent, prefix=f"run-{built.top}-{built.simulator.name}-"))
     order.write(folder)
     log = folder / "run.log"
@@ -204,7 +209,7 @@ def _run(
 
 
 def _outcome(built: Build, order: Order, folder: Path, status: int) -> Outcome:
-    """What the bench left. Raises SimulatorError where it left nothing, or not what cocotb's results file says."""
+    """Return the bench's outcome. Raises SimulatorError if there is none, or if it contradicts cocotb's result file."""
     where = f"the log is {folder / 'run.log'}"
     try:
         outcome = Outcome.read(folder)

@@ -1,7 +1,7 @@
-"""Simulators: found, built for, run.
+"""The simulators: search, builds and runs.
 
-Others use its modules `find` (a simulator and its version), `build` (a design for it), `child` (a step of its runner)
-and `objects` (compiled parts that builds share). They stand alone, so that finding a simulator loads no runner.
+Public modules: `find` (a simulator and its version), `build` (a design for it), `child` (a step of its runner) and
+`objects` (shared compiled parts). They are independent, so that finding a simulator loads no runner.
 """
 
 __all__ = ["build", "child", "find", "objects", "style"]

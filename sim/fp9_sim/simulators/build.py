@@ -1,4 +1,4 @@
-"""Building a design for a simulator: once for each content, into a folder that concurrent runs can share."""
+"""Build of a design for a simulator: once for each content, in a folder that concurrent runs can share."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ from fp9_sim.simulators.find import ICARUS_ARGUMENTS, ICARUS_FATAL, VERILATOR_AR
 from fp9_sim.simulators.objects import library, publish, shared
 
 DEFAULT_FOLDER = Path("build/sim")
-"""Where builds and runs go, below the current folder, when nothing else is asked for."""
+"""Default folder of builds and runs, below the current folder."""
 
 # cocotb's runner makes every signal public, which doubles the time of a build; the ports are enough.
 _VERILATOR_ARGUMENTS = (*VERILATOR_ARGUMENTS, "--no-public-flat-rw")
 
 _HEADER = "runtime.h"
-"""Those of Verilator's headers that a build reads twice. To read them takes most of its time, unless they are compiled;
-then for builds without waveforms alone, as the compiler takes them under the same definitions only."""
+"""Verilator headers that a build reads twice. Without precompilation, reading them takes most of the build's time.
+
+Only builds without waveforms use it, because a precompiled header needs the same definitions.
+"""
 
 _TOP = "Vtop"
-"""What cocotb's runner has Verilator call the model."""
+"""Model name that cocotb's runner gives to Verilator."""
 
 _INCLUDED = ("verilated.h", "verilated_syms.h", "verilated_vpi.h")
 
@@ -39,7 +41,7 @@ _FEATURES = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_VCD", "TRA
 
 @dataclass(frozen=True)
 class Build:
-    """A design built for a simulator, ready to run any number of times; `waves` is the waveform format, if any."""
+    """A built design, ready for any number of runs. `waves` is the waveform format, if any."""
 
     simulator: Simulator
     top: str
@@ -48,7 +50,7 @@ class Build:
 
 
 def build(unit: Unit, verilog: str, simulator: Simulator, folder: Path, waves: str | None = None) -> Build:
-    """A unit's design for a simulator; arguments and errors as in `build_design`."""
+    """Build a unit's design. Arguments and errors are those of `build_design`."""
     ports = (*unit.inputs, *unit.outputs, *unit.control_inputs, *unit.control_outputs)
     return build_design(unit.name, [port.name for port in ports], verilog, simulator, folder, waves)
 
@@ -56,10 +58,11 @@ def build(unit: Unit, verilog: str, simulator: Simulator, folder: Path, waves: s
 def build_design(
     name: str, ports: Sequence[str], verilog: str, simulator: Simulator, folder: Path, waves: str | None = None
 ) -> Build:
-    """The module `name` of `verilog` for a simulator, taken from `folder` when the same was built there before.
+    """Build module `name` of `verilog` for a simulator, or reuse the same build in `folder`.
 
-    `ports` are those that a bench reaches; `waves` is the kind of waveform file the build can write: "vcd", "fst" or
-    None. Raises SimulatorError where the simulator refuses the design, OSError where the folder cannot be written.
+    `ports` are the ports that a bench accesses. `waves` is the waveform format of the build: "vcd", "fst" or None.
+    Raises
+    SimulatorError if the simulator refuses the design, OSError if the folder cannot be written.
     """
     arguments = ICARUS_ARGUMENTS if simulator.name == "icarus" else _VERILATOR_ARGUMENTS
     # The path of cocotb's libraries is linked into the program.
@@ -94,7 +97,7 @@ def _compile(
     waves: str | None,
     working: Path,
 ) -> str | None:
-    """Build inside `working`; None when it went well, else what the simulator said."""
+    """Build inside `working`. Return None on success, else the simulator's message."""
     source, control, log = working / f"{name}.v", working / "ports.vlt", working / "build.log"
     source.write_text(verilog)
     control.write_text(_public_ports(name, ports))
@@ -117,18 +120,18 @@ def _compile(
 
 
 def _offer_headers(working: Path) -> None:
-    """Lay out the headers that Verilator has compiled for large designs as texts, too.
+    """Write text versions of the headers that Verilator precompiles for large designs.
 
-    The compiler takes one compiled header at most. Where the runtime's is that one, it reads these texts.
+    The compiler accepts one precompiled header. If this is the runtime's header, it reads these texts.
     """
     for variant in ("fast", "slow"):
         (working / f"{_TOP}__pch.h.{variant}").write_text(f'#include "{_TOP}__pch.h"\n')
 
 
 def _headers(simulator: Simulator, working: Path) -> dict[str, str]:
-    """Environment in which a build in `working` takes Verilator's headers compiled, by whoever needed them first.
+    """Return the environment for a build with precompiled Verilator headers, which the first build creates.
 
-    It is empty where the cache cannot be written.
+    It is empty if the cache cannot be written.
     """
     include = simulator.folder.parent / "include"
     defined = ["-DVERILATOR=1", *(f"-DVM_{feature}=0" for feature in _FEATURES)]
@@ -147,13 +150,13 @@ def _headers(simulator: Simulator, working: Path) -> dict[str, str]:
 
 
 def _public_ports(name: str, ports: Sequence[str]) -> str:
-    """Verilator control file that lets cocotb reach the ports of a module."""
+    """Return a Verilator control file that gives cocotb access to the ports of a module."""
     lines = [f'public_flat_rw -module "{name}" -var "{port}"' for port in ports]
     return "\n".join(["`verilator_config", *lines, ""])
 
 
 def first_error(said: str) -> str:
-    """The line of a simulator's log that tells best why it refused a design."""
+    """Return the line of a simulator's log that best explains its refusal."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     marks = (ICARUS_FATAL, "%Error", "%Warning", "error")
     telling = [line for line in lines if any(mark in line for mark in marks)]

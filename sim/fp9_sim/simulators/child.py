@@ -1,7 +1,8 @@
 """Steps of cocotb's Python runner in child processes.
 
-In a child, because the runner takes its settings from the environment and leaves by `sys.exit` under pytest; so threads
-can build and run side by side, and the caller's environment stays as it is.
+The runner reads its settings from the environment and ends with `sys.exit` under pytest. In child processes,
+threads can
+build and run in parallel, and the caller's environment stays unchanged.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from fp9_sim.simulators.find import Simulator
 
 _PROGRAM = Path(__file__).with_name("simulator_step.py")
 _LIGHT = Path(__file__).with_name("light")
-"""Modules that stand in for larger ones in these processes."""
+"""Folder of small modules that replace larger ones in these processes."""
 
 
 def run_job(step: str, settings: dict[str, Any], simulator: Simulator, folder: Path, **variables: str) -> int:
-    """Run a step ("build" or "test") of the runner in `folder`; the exit status, 0 for a build or a test that passed.
+    """Run a step ("build" or "test") of the runner in `folder` and return the exit status, 0 for success.
 
-    `settings` are the step's keyword arguments, its `log_file` among them; `variables` are added to the environment.
+    `settings` are the step's keyword arguments, including `log_file`. `variables` are added to the environment.
     """
     job = folder / f"{step}.json"
     job.write_text(json.dumps({"simulator": simulator.name, "step": step, "settings": settings}))

