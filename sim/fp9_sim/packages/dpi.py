@@ -1,4 +1,4 @@
-"""A bench that holds a unit to its golden model by DPI-C: random operations, and the clock that drives it."""
+"""A bench that compares a unit with its golden model by DPI-C: random operations, and its clock."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from fp9.units import Handshake, Port, Unit
 from fp9_sim.packages.verilog_bench import connections
 
 EXAMPLE_COUNT = 2_000
-"""Operations that the example's bench draws."""
+"""Random operations of the example's bench."""
 
 
 def bench(unit: Unit) -> str:
-    """SystemVerilog bench `NAME_dpi_tb`: drawn operations on the unit, each held to the model's results.
+    """Return SystemVerilog bench `NAME_dpi_tb`: random operations, each compared with the model's results.
 
-    Its clock comes from outside (`clock`), so that a Verilator without coroutines runs it, too.
+    Its clock is an input (`clock`), so that Verilator runs it without coroutines.
     """
     outputs = [port.name for port in unit.outputs]
     lines = [
@@ -89,7 +89,9 @@ def _combinational(unit: Unit) -> list[str]:
 
 
 def _clocked(unit: Unit) -> list[str]:
-    """Inputs change at the falling edge; what was taken waits in a queue for its result."""
+    """Return the drive of a unit with stages. Inputs change at the falling edge; a queue holds operations until their
+    results.
+    """
     waits = unit.handshake is Handshake.READY
     return [
         "  logic rst, in_valid, out_ready, out_valid, taken;",
@@ -125,7 +127,7 @@ def _clocked(unit: Unit) -> list[str]:
 
 
 def clock(unit: Unit) -> str:
-    """C++ program for Verilator that clocks the bench until it finishes."""
+    """Return a C++ program for Verilator that clocks the bench until it finishes."""
     top = f"{unit.name}_dpi_tb"
     return "\n".join(
         [

@@ -1,4 +1,4 @@
-"""Codes as decimal numbers in the benches of a package: functions of each format, and how a failure prints a port."""
+"""Codes as decimal numbers in the benches of a package: decoding functions of formats, and the text of a failure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LINE = 4
 
 @dataclass(frozen=True)
 class Fields:
-    """What reads a code of fixed fields; a magnitude is the code without its sign and its padding."""
+    """Parameters that decode a code with fixed fields. A magnitude is the code without its sign and its padding."""
 
     padding: int
     width: int

@@ -24,17 +24,20 @@ SIMULATORS = ("icarus", "verilator")
 """Names of the simulators, as `regress` takes them."""
 
 VERILATOR_ARGUMENTS = ("-fno-dfg", "-Wall", "-Wno-DECLFILENAME", "-Werror-ALWNEVER", "-Werror-UNOPTFLAT")
-"""For every Verilator build. The DFG pass of version 5.48 miscompiles some partial assignments without a warning; the
-two named warnings tell of a block that never runs and of a loop that an evaluation may not settle."""
+"""Arguments of every Verilator build. The DFG pass of version 5.48 miscompiles some partial assignments without a
+warning.
+
+The two warnings report a block that never runs, and a loop that one evaluation may not settle.
+"""
 
 ICARUS_ARGUMENTS = ("-Wall",)
-"""For every Icarus build."""
+"""Arguments of every Icarus build."""
 
 ICARUS_FATAL = "found no sensitivities"
-"""Icarus' warning of a block that never runs, whose outputs stay x: a build that gives it is refused."""
+"""Icarus' warning about a block that never runs, whose outputs stay x. A build with this warning is refused."""
 
 _PRECOMPILED_HEADER = "CFG_CXXFLAGS_PCH_I=-include"
-"""The wheel includes its precompiled header by a name that g++ does not find; this make variable corrects it."""
+"""Make variable that corrects the name of the wheel's precompiled header for g++."""
 
 
 class SimulatorError(ValueError):

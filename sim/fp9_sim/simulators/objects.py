@@ -1,7 +1,8 @@
-"""Compiled parts of Verilator's own library, made once for each set of options and shared by all builds.
+"""Compiled parts of Verilator's runtime, made once for each set of options and shared by all builds.
 
-They take most of the time of a small build and do not depend on the design. They lie in the cache, beside compiled
-units; whoever needs them first makes them, and who comes meanwhile waits.
+They take most of the time of a small build and do not depend on the design. They are in the cache beside compiled
+units. The
+first process that needs a part compiles it, and other processes wait.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from fp9.system.cache import folder, keep_within_bound, touch
 
 _OBJECTS = "verilated*.o"
 _AHEAD = 3600.0
-"""Seconds; longer than any build. `make` leaves an object file alone that is newer than the makefile, which Verilator
-writes afterwards; so copies are dated ahead."""
+"""Seconds by which copies are dated ahead, longer than any build.
+
+`make` keeps an object file that is newer than the makefile, which Verilator writes later.
+"""
 
 
 def shared(name: str, options: list[str], make: Callable[[Path], None]) -> Path:
-    """The folder of a part, which `make` fills where there is none yet. Raises OSError where it cannot be written."""
+    """Return the folder of a part. `make` fills it if it does not exist. Raises OSError if it cannot be written."""
     final = _place(name, options)
     if not final.is_dir():
         with _alone(final):
@@ -37,10 +40,11 @@ def shared(name: str, options: list[str], make: Callable[[Path], None]) -> Path:
 
 @contextlib.contextmanager
 def library(options: list[str], working: Path) -> Iterator[None]:
-    """For a build by `make` in `working`: it finds the object files there, and those that it makes beside are kept.
+    """Provide object files for a build by `make` in `working`, and store those that the build adds.
 
-    `options` are what they depend on: Verilator's version and the compiler's options; of the design's the library reads
-    nothing. Where the cache cannot be written, every build makes its own.
+    `options` are Verilator's version and the compiler's options, on which the files depend. If the cache cannot be
+    written, every
+    build makes its own files.
     """
     final = _place("verilator-library", options)
     with contextlib.ExitStack() as until_made:
@@ -66,7 +70,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _add(working: Path, final: Path) -> None:
-    """Keep the object files that are not there yet."""
+    """Store the object files that are not in the cache."""
     for made in working.glob(_OBJECTS):
         if not (final / made.name).exists():
             with tempfile.NamedTemporaryFile(dir=final, prefix=f".{made.name}.", delete=False) as copy:
@@ -86,7 +90,7 @@ def _filled(final: Path, make: Callable[[Path], None]) -> None:
 
 
 def publish(working: Path, final: Path) -> None:
-    """Give a finished folder its name; where somebody else made the same in the meantime, theirs stays."""
+    """Rename a finished folder to its final name. If another process was faster, its folder stays."""
     try:
         working.rename(final)
     except OSError:
@@ -97,7 +101,7 @@ def publish(working: Path, final: Path) -> None:
 
 @contextlib.contextmanager
 def _alone(final: Path) -> Iterator[None]:
-    """Within it no other process makes the same."""
+    """Lock a part, so that no other process makes the same."""
     final.parent.mkdir(parents=True, exist_ok=True)
     with (final.parent / f".{final.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,6 +1,6 @@
-"""A step of cocotb's Python runner, as a program of its own: `python simulator_step.py JOB.json` (see `child`).
+"""A step of cocotb's Python runner as a program: `python simulator_step.py JOB.json` (see `child`).
 
-It is run by its path, so that it loads the runner and nothing else.
+It is started by its path, so that it loads only the runner.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cocotb_tools.runner import get_runner
 
 
 def main(path: str) -> int:
-    """Run the step that the file names; 0 when it did what it should, 1 for a test that failed, 2 for an error."""
+    """Run the step in the file. Return 0 for success, 1 for a failed test, 2 for an error."""
     job = json.loads(Path(path).read_text())
     runner = get_runner(job["simulator"])
     try:

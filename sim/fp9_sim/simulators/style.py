@@ -1,4 +1,6 @@
-"""Verilog that fp9 did not write: Verilator's remarks on its style are no reason to refuse it."""
+"""Preparation of third-party Verilog: Verilator's style warnings are turned off, because they are no reason to refuse
+it.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +15,20 @@ _STYLE = (
     "UNPACKED UNSIGNED UNUSED UNUSEDGENVAR UNUSEDLOOP UNUSEDPARAM UNUSEDSIGNAL USERINFO USERWARN VARHIDDEN "
     "WIDTH WIDTHCONCAT WIDTHEXPAND WIDTHTRUNC WIDTHXZEXPAND ZERODLY ZEROREPL"
 )
-"""Verilator's remarks on style. What makes it another circuit stays on; so do combinational loops, as one evaluation
-may not settle them."""
+"""Verilator's style warnings. Warnings that change the circuit stay on, and so do combinational loops, which may not
+settle.
+"""
 
 _LINT_ON = re.compile(r"(verilator\s+lint_)on(\s+(\w+))")
-"""A comment that turns a remark on again."""
+"""Pattern of a comment that turns a warning on."""
 
 
 def any_style(verilog: str, name: str) -> str:
-    """The text without Verilator's remarks on style; simulators say that its lines are those of `name`.v."""
+    """Return the Verilog with style warnings off. Simulators report its lines as those of `name`.v."""
     off = "\n".join(f"/* verilator lint_off {word} */" for word in _STYLE.split())
     return f'{off}\n`line 1 "{name}.v" 0\n{_LINT_ON.sub(_turned_round, verilog)}'
 
 
 def _turned_round(found: re.Match[str]) -> str:
-    """The comment, turned round where it is about style."""
+    """Return a comment that turns a style warning off instead of on."""
     return f"{found[1]}off{found[2]}" if found[3] in _STYLE.split() else found[0]

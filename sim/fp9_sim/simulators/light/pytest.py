@@ -1,13 +1,14 @@
-"""What cocotb reads of pytest as it is loaded: in its runner and in a simulator no pytest runs, and the real one takes
-most of the time that a short run of either does.
+"""The names of pytest that cocotb imports. No pytest runs in cocotb's runner or in a simulator.
+
+The real pytest takes most of the time of a short run.
 """
 
 
 class Failed(Exception):
-    """Never raised here."""
+    """Exception that is never raised here."""
 
 
 class raises:
-    """Its exception alone is read."""
+    """Stand-in of which cocotb reads only the exception."""
 
     Exception = Failed
