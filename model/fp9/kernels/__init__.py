@@ -1,4 +1,4 @@
-"""Compiled loops: Numba and nothing else; numbers and tables in, numbers out."""
+"""Numba kernels: compiled loops over arrays of numbers, codes and tables."""
 
 from fp9.kernels.compiled import kernel
 

@@ -1,4 +1,4 @@
-"""Reinterpretation of floats and integers inside Numba kernels."""
+"""Numba intrinsics that reinterpret floats as integers and integers as floats."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Numba kernels of blocks: amax, scale and elements of each block, while it lies in the cache.
+"""Numba kernels of block casts: compute amax, scale and elements of each block while it is in the cache.
 
-All take float32 patterns (uint32) of shape (blocks, length), and work on magnitude patterns, whose order is that of the
-numbers: the largest of a block says by itself whether there is an infinity or a NaN.
+All kernels take float32 patterns (uint32) of shape (blocks, length). Magnitude patterns have the same order as the
+numbers. The largest pattern of a block therefore shows whether the block has an infinity or a NaN.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ _S = np.int32
 _MAGNITUDE, _INF, _WIDTH = U(BINARY32.magnitude), U(BINARY32.infinity), U(BINARY32.fraction_bits)
 _FRACTION, _ZERO, _ONE, _WIDEST = U(BINARY32.fraction), U(0), U(1), U(31)
 _LIFT = 24
-"""Binades by which a subnormal amax is lifted, so that its exponent stands in the field."""
+"""Binades by which a subnormal amax is scaled up, so that its exponent appears in the exponent field."""
 
 
 class Steps(NamedTuple):
-    """How a power-of-two scale follows from amax 2^e (1 + f / 2^23), all int64.
+    """Rule for a power-of-two scale of a block with amax 2^e (1 + f / 2^23); all fields are int64.
 
-    The code is e + `offset`, and one more if f reaches the threshold of an even code, or of an odd one; within
-    0..`largest`.
+    The code is e + `offset`, clamped to 0..`largest`. It is one higher if f reaches `from_even` (even code) or
+    `from_odd`
+    (odd code). `nan` is the code of NaN.
     """
 
     offset: int
@@ -37,7 +38,7 @@ class Steps(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """The elements' format in terms of float32, each an uint32 (see `round32.encode_nearest_even`)."""
+    """Element format in terms of float32 fields, each a uint32 (see `round32.encode_nearest_even`)."""
 
     magic: np.uint32
     offset: np.uint32
@@ -48,16 +49,20 @@ class Grid(NamedTuple):
 
 
 _TILE = 1 << 14
-"""Patterns whose largest ones, scales and elements are found one after the other: each step is one loop of vectors."""
+"""Patterns in a tile. Amax, scales and elements of a tile are computed in three vectorised loops."""
 
 _ROW = 16
-"""Patterns that a loop of fixed length takes at once."""
+"""Patterns that a loop of fixed length processes at once."""
 
 
 @called
 def _tops(lanes, half, tops):
-    """The largest magnitudes of blocks of 2^n patterns, (lanes,) in order: neighbours compared, then neighbours of
-    these; `half` (lanes / 2,) is written over."""
+    """Write the largest magnitude of each block of 2^n patterns to `tops`.
+
+    `lanes` (lanes,) holds the blocks one after another. Neighbours are compared pairwise until one number for each
+    block is
+    left. `half` (lanes / 2,) is work space.
+    """
     count = lanes.size // 2
     for i in range(count):
         half[i] = max(U(lanes[2 * i] & _MAGNITUDE), U(lanes[2 * i + 1] & _MAGNITUDE))
@@ -70,7 +75,7 @@ def _tops(lanes, half, tops):
 
 @called
 def _clear(tops, codes):
-    """Zeros for all elements of blocks with an infinity or a NaN."""
+    """Set all elements of blocks with an infinity or a NaN to zero."""
     for b in range(tops.size):
         if tops[b] >= _INF:
             codes[b] = 0
@@ -78,7 +83,7 @@ def _clear(tops, codes):
 
 @inlined
 def _power_code(top, s):
-    """Code of a power-of-two scale by the pattern of a finite amax; 0 for zero."""
+    """Return the code of a power-of-two scale for the pattern of a finite amax; 0 for zero."""
     if top == _ZERO:
         return 0
     lifted = top
@@ -94,14 +99,14 @@ def _power_code(top, s):
 
 @inlined
 def _reciprocal(code):
-    """2^(127 - code), for the codes 0..254."""
+    """Return 2^(127 - code) for a code in 0..254."""
     field = U(254 - code)
     return bits_float32(U(field << _WIDTH) if field else U(1 << 22))
 
 
 @called
 def _shared(tops, s, scales, reciprocals):
-    """Codes of power-of-two scales, and their reciprocals; 0 where an amax is not finite."""
+    """Write the codes of power-of-two scales and their reciprocals; the reciprocal is 0 if amax is not finite."""
     for b in range(tops.size):
         finite = tops[b] < _INF
         code = _power_code(tops[b], s) if finite else s.nan
@@ -111,7 +116,10 @@ def _shared(tops, s, scales, reciprocals):
 
 @called
 def _nearest_even(blocks, reciprocals, g, out):
-    """Codes of blocks (n, rows, 16) times their reciprocals to nearest even, in a format with subnormals, saturated."""
+    """Write the codes of blocks (n, rows, 16) times their reciprocals, rounded to nearest even and saturated.
+
+    The format must have subnormals.
+    """
     magic, shift, sign_shift = bits_float32(g.magic), U(g.shift & _WIDEST), U(g.sign_shift & _WIDEST)
     for b in range(blocks.shape[0]):
         reciprocal = reciprocals[b]
@@ -127,7 +135,10 @@ def _nearest_even(blocks, reciprocals, g, out):
 
 @kernel
 def scaled_floats(patterns, s, g, scales, codes):
-    """Blocks of floating-point elements with power-of-two scales; their length is a power of two of 16 or more."""
+    """Cast blocks to floating-point elements with power-of-two scales.
+
+    The length of a block is a power of two and at least 16.
+    """
     blocks, length = patterns.shape
     each, tile = length // _ROW, max(1, _TILE // length)
     half, tops = np.empty(tile * length // 2, dtype=np.uint32), np.empty(tile, dtype=np.uint32)
@@ -144,7 +155,7 @@ def scaled_floats(patterns, s, g, scales, codes):
 
 @called
 def _integers(blocks, reciprocals, unit, largest, out):
-    """Integers nearest to blocks times their reciprocals, in units."""
+    """Write the integers nearest to the blocks times their reciprocals times `unit`, clamped to -largest..largest."""
     for b in range(blocks.shape[0]):
         reciprocal = reciprocals[b]
         for i in range(blocks.shape[1]):
@@ -154,7 +165,10 @@ def _integers(blocks, reciprocals, unit, largest, out):
 
 @kernel
 def scaled_integers(patterns, s, unit, largest, scales, codes):
-    """Blocks of integers n / unit in two's complement, -largest..largest, with power-of-two scales; of such lengths."""
+    """Cast blocks to integers n / unit in two's complement, -largest..largest, with power-of-two scales.
+
+    The length of a block is a power of two and at least 16.
+    """
     blocks, length = patterns.shape
     tile = max(1, _TILE // length)
     half, tops = np.empty(tile * length // 2, dtype=np.uint32), np.empty(tile, dtype=np.uint32)
@@ -172,7 +186,7 @@ def scaled_integers(patterns, s, unit, largest, scales, codes):
 
 
 class ScaleGrid(NamedTuple):
-    """The scales' format in terms of float64: codes are in the order of their numbers, from zero on."""
+    """Scale format in terms of float64 fields; its codes, from zero on, have the same order as their numbers."""
 
     fraction_bits: int
     lowest: int  # exponent of the lowest number with full precision
@@ -183,7 +197,7 @@ class ScaleGrid(NamedTuple):
 
 @called
 def _rounded(tops, divisor, g, scales):
-    """Codes of amax / divisor; of an infinity or a NaN, NaN."""
+    """Write the scale codes of amax / divisor; the NaN code if amax is infinity or NaN."""
     for b in range(tops.size):
         quotient = np.float64(bits_float32(tops[b])) / divisor if tops[b] < _INF else 0.0
         exponent = max(np.int64(float64_bits(quotient) >> np.uint64(52)) - 1023, g.lowest)
@@ -195,9 +209,9 @@ def _rounded(tops, divisor, g, scales):
 
 @called
 def _counted(lanes, scales, limits, out):
-    """Codes of rows of 16 patterns, each with the limits of its scale, found by halves.
+    """Write the codes of rows of 16 patterns by binary search in the limits of each row's scale.
 
-    Each limit is chosen before it is compared with, so that a vector of them is.
+    Each limit is selected before it is compared, so that LLVM can vectorise the search.
     """
     for row in range(lanes.shape[0]):
         of_scale = limits[scales[row]]
@@ -217,10 +231,11 @@ def _counted(lanes, scales, limits, out):
 
 @kernel
 def counted(patterns, g, divisor, limits, scales, codes):
-    """Blocks of elements of seven magnitudes above zero (FP4) whose scale is amax / divisor, rounded once.
+    """Cast blocks to elements with seven magnitudes above zero (FP4); the scale is amax / divisor, rounded once.
 
-    The length of blocks is a power of two of 16 or more. `limits` (scales, 7), int32, says for each code of a scale
-    from which pattern on a number has the codes 1 to 7 or more. A block with an infinity or a NaN has elements 0.
+    The length of a block is a power of two and at least 16. `limits` (scales, 7), int32, holds for each scale code
+    the lowest
+    patterns that become the codes 1 to 7. A block with an infinity or a NaN gets zero elements.
     """
     blocks, length = patterns.shape
     each, tile = length // _ROW, max(1, _TILE // length)

@@ -1,8 +1,8 @@
-"""How kernels are compiled and kept on disk.
+"""Compilation of kernels and their cache on disk.
 
-Numba keeps what it compiled until the file of the cached function changes. Kernels inline functions of other files, and
-constants of the records below them: their stamp is that of all of these files, so that an edit anywhere in them leads
-to a new compilation in every process that follows.
+Numba reuses compiled code until the file of the cached function changes. Kernels also inline functions and
+constants
+of other files. Their cache stamp therefore covers all these files: an edit in any of them recompiles the kernels.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from fp9.kernels.parts import Part
 
 _SOURCES = ("kernels", "formats", "engines", "rounding.py")
-"""Folders and files that kernels are compiled from: this package and the packages that it may import."""
+"""Folders and files whose source kernels may contain: this package and the packages that it may import."""
 
 
 _LOG = logging.getLogger("fp9")
 
 
 class _Announced(event.Listener):
-    """Says once a process that kernels are compiled, which makes a first call slow."""
+    """Listener that tells the user, once in each process, that kernels are being compiled and the first call
+    is slow.
+    """
 
     def on_start(self, _: event.Event) -> None:
         if not self._said:
@@ -38,13 +40,16 @@ class _Announced(event.Listener):
             _LOG.info("compiling kernels, once on this machine")
 
     def on_end(self, _: event.Event) -> None:
-        """Nothing to say."""
+        """Do nothing at the end of a compilation."""
 
     _said = False
 
 
 class _Undisturbed(event.Listener):
-    """Keeps Ctrl-C until a compilation ends: LLVM calls back, and an interrupt there is lost and breaks its work."""
+    """Listener that delays Ctrl-C until a compilation ends.
+
+    LLVM calls back into Python. An interrupt in such a call would be lost and would break the compilation.
+    """
 
     def __init__(self) -> None:
         self._depth, self._asked = 0, False
@@ -78,7 +83,7 @@ event.register("numba:compile", _Undisturbed())  # type: ignore[no-untyped-call]
 
 @functools.cache
 def _stamp() -> str:
-    """SHA-256 of every source that can end up in a compiled kernel."""
+    """Return the SHA-256 of all source files that a compiled kernel may contain."""
     package = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for source_root in _SOURCES:
@@ -89,7 +94,7 @@ def _stamp() -> str:
 
 
 class _Stored(CompileResultCacheImpl):
-    """Where a kernel is kept; its own file's stamp counts, too, as the file may lie in another package."""
+    """Cache location of a kernel; its stamp includes the kernel's own file, which may be in another package."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
@@ -102,17 +107,20 @@ class _Cache(FunctionCache):
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A part of kernels that is written out wherever it is called."""
+    """Return a part of kernels that the compiler inlines at every call."""
     return Part(function, forceinline=True)
 
 
 def called(function: Callable[..., Any]) -> Any:
-    """A part of kernels that stays a function."""
+    """Return a part of kernels that stays a function."""
     return Part(function)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compiled on the first call, kept on disk, free of the interpreter's lock; dividing by zero gives infinity."""
+    """Return a kernel that is compiled at its first call, cached on disk, and releases the GIL.
+
+    Division by zero gives infinity.
+    """
     compiled = njit(function, nogil=True, error_model="numpy")
     # What `cache=True` sets, with the stamp of all files.
     compiled._cache = _Cache(function)  # type: ignore[no-untyped-call]

@@ -1,7 +1,8 @@
-"""Numba kernels that count what a cast did: sources by their patterns, results by their codes.
+"""Numba kernels that count zeros, overflows and underflows of a cast, from source patterns and result codes.
 
-Loops without branches: LLVM turns them into vector code with as many lanes as the numbers are narrow. What is counted
-after a cast is looked at in blocks that stay in the first-level cache over several loops.
+The loops have no branches, so that LLVM vectorises them with as many lanes as the type of the numbers allows.
+Counting
+after a cast goes block by block. A block stays in the first-level cache over several loops.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from fp9.kernels.compiled import inlined, kernel
 from fp9.kernels.round32 import U, code_of, narrowing, nearest_even
 
 BLOCK = 4096
-"""Elements of a block."""
+"""Number of elements in a block."""
 
 _ZERO, _ONE, _SHORT = U(0), U(1), np.uint16
 
 
 class Limits(NamedTuple):
-    """What is counted: patterns of the sources' type, and codes."""
+    """Thresholds of the counts: patterns of the source type, and codes."""
 
     source_mask: Any  # takes the sign off a pattern
     overflow_plus: Any  # first magnitude that overflows, of positive numbers and of negative ones
@@ -31,13 +32,15 @@ class Limits(NamedTuple):
 
 
 Found = tuple[int, int, int, int, Any]
-"""How many sources are zero and how many overflow, how many codes are zero and how many zero or subnormal, and the
-pattern of the largest magnitude, of NaN too."""
+"""Counts: zero sources, overflowing sources, zero codes, zero or subnormal codes; then the largest magnitude pattern.
+
+The largest pattern includes NaN.
+"""
 
 
 @inlined
 def _large(patterns, limits):
-    """How many sources overflow."""
+    """Return the number of sources that overflow."""
     pattern = patterns.dtype.type
     zero, one, large = pattern(0), pattern(1), pattern(0)
     for i in range(patterns.size):
@@ -49,7 +52,7 @@ def _large(patterns, limits):
 
 @inlined
 def _look(patterns, codes, limits):
-    """A block of sources with its codes; large sources are counted where there are any."""
+    """Count one block of sources and its codes; overflows are counted only if the block has any."""
     pattern, mask = patterns.dtype.type, limits.source_mask  # a count of a block fits a pattern
     zero, one = pattern(0), pattern(1)
     top, zeros, large = zero, zero, zero
@@ -69,7 +72,7 @@ def _look(patterns, codes, limits):
 
 @kernel
 def count_all(patterns, codes, limits):
-    """What is `Found` among sources, patterns of shape (n,), and their codes (n,)."""
+    """Return the counts `Found` for source patterns (n,) and their codes (n,)."""
     zeros, large, vanished, small, top = 0, 0, 0, 0, patterns.dtype.type(0)
     for start in range(0, patterns.size, BLOCK):
         found = _look(patterns[start : start + BLOCK], codes[start : start + BLOCK], limits)
@@ -80,7 +83,9 @@ def count_all(patterns, codes, limits):
 
 @inlined
 def _encode_and_look(patterns, magic, offset, grid, edges, codes, limits, overflows):
-    """A block, encoded and looked at in one loop; where no overflows are expected, those that come take a second."""
+    """Encode and count one block in one loop; if `overflows` is false, unexpected overflows are counted in a second
+    loop.
+    """
     shift, lowest, magic_number = narrowing(grid, magic)
     nonzero, normal = U(limits.nonzero), U(limits.normal)
     zeros, large, vanished, small, top = _ZERO, _ZERO, _ZERO, _ZERO, _ZERO
@@ -102,9 +107,11 @@ def _encode_and_look(patterns, magic, offset, grid, edges, codes, limits, overfl
 
 @kernel
 def encode_nearest_even_counted(patterns, magic, offset, grid, edges, codes, limits):
-    """`encode_nearest_even` of float32 patterns, and what is `Found` among them and their codes.
+    """Run `encode_nearest_even` on float32 patterns and return the counts `Found`.
 
-    Overflow is that of magnitudes, as rounding to nearest has it. Blocks are taken to be like the one before.
+    Overflow depends on the magnitude only, since the rounding is to nearest. Each block is expected to overflow if
+    the
+    previous one did.
     """
     zeros, large, vanished, small, top = 0, 0, 0, 0, _ZERO
     overflows = False

@@ -1,7 +1,8 @@
-"""Numba kernels of sums over K: every engine, every option, one row after the other (see `engines.Engine`).
+"""Numba kernels of dot products over K for every engine and option, row by row (see `engines.Engine`).
 
-Operands and accumulators are float64 numbers, which hold every code exactly; a window is counted in powers of two held
-as float64, so that scaling by them is exact. A sum that float64 cannot hold is rounded to odd (see `fused`).
+Operands and accumulators are float64 numbers, which represent every code exactly. A window's unit is a power of two
+in
+float64, so that scaling is exact. A sum that float64 cannot represent is rounded to odd (see `fused`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ TRUNCATIONS = {Truncation.ZERO: _ZERO, Truncation.FLOOR: _FLOOR, Truncation.JAM:
 
 
 class Sums(NamedTuple):
-    """An engine's parameters as numbers, for one pair of operand formats."""
+    """Engine parameters as numbers, for one pair of operand formats."""
 
     products: int
     chunk: int  # products between two roundings into the total; joins says whether there are such
@@ -52,19 +53,19 @@ class Sums(NamedTuple):
 
 @inlined
 def power(x, lowest):
-    """2^floor(log2|x|), at least `lowest`; x finite and not 0."""
+    """Return 2^floor(log2|x|), but at least `lowest`; x is finite and not 0."""
     return max(bits_float64(float64_bits(x) & INF_BITS), lowest)
 
 
 @inlined
 def as_addend(c, floor):
-    """An addend, or zero of its sign below `floor`."""
+    """Return the addend `c`, or a zero with its sign if |c| is below `floor`."""
     return math.copysign(0.0, c) if abs(c) < floor else c
 
 
 @inlined
 def _is_operand_nan(x):
-    """Whether a factor is the NaN of an operand or scale, and not that of an infinity times a scale of zero."""
+    """Return whether a factor is NaN because an operand or scale is NaN, not because infinity met a scale of zero."""
     return x != x and float64_bits(x) != _INVALID_NAN
 
 
@@ -81,7 +82,7 @@ def _product(s, a, b):
 
 @called
 def _exact_sum(s, mode, a, b, start, stop, c, limbs):
-    """Pattern rounded to odd of c + sum of a[k] b[k], and whether a NaN was among the operands."""
+    """Return the pattern of c + sum of a[k] b[k], rounded to odd, and whether an operand was NaN."""
     special, cancelled = 0.0, False
     quiet = c != c
     some = c != 0.0
@@ -119,7 +120,9 @@ def _exact_sum(s, mode, a, b, start, stop, c, limbs):
 
 @inlined
 def _largest(s, a, b, power_a, power_b, start, stop, stride):
-    """The largest product's power of two, whether one counts as a zero, the sum of the special ones, and `quiet`."""
+    """Return the power of two of the largest product, whether a zero takes part, the sum of special products, and
+    `quiet`.
+    """
     top, zero, special, quiet = 0.0, False, 0.0, False
     for k in range(start, stop, stride):
         p = _product(s, a[k], b[k])
@@ -135,7 +138,9 @@ def _largest(s, a, b, power_a, power_b, start, stop, stride):
 
 @inlined
 def cut(s, x):
-    """`x` without its bits below 1, as the engine truncates; counts of a window, far below 2^52."""
+    """Return `x` without its bits below 1, truncated as the engine does; x counts window units and is far
+    below 2^52.
+    """
     if s.truncation == _FLOOR:
         return np.floor(x)
     kept = np.trunc(x)
@@ -146,7 +151,7 @@ def cut(s, x):
 
 @inlined
 def _cut_sum(s, a, b, scale, start, stop, stride):
-    """Sum of the finite products, each times `scale` and truncated, and whether anything was dropped."""
+    """Return the sum of the finite products, each scaled by `scale` and truncated, and whether bits were dropped."""
     total, dropped = 0.0, False
     for k in range(start, stop, stride):
         p = _product(s, a[k], b[k]) * scale
@@ -158,7 +163,7 @@ def _cut_sum(s, a, b, scale, start, stop, stride):
 
 @called
 def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
-    """Pattern of the aligned sum rounded to odd, whether bits were dropped, and `quiet`."""
+    """Return the pattern of the aligned sum, rounded to odd, whether bits were dropped, and `quiet`."""
     top, zero, special, quiet = _largest(s, a, b, power_a, power_b, start, stop, 1)
     if special != 0.0 or not math.isfinite(c):
         return float64_bits(special + c), False, quiet or c != c
@@ -183,7 +188,10 @@ def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
 
 @called
 def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
-    """As `_window_sum`, for even and odd products apart, joined with floor, and C joined with floor."""
+    """Return the results of `_window_sum` for an engine that sums even and odd products separately.
+
+    The two halves are added with floor. Then C is added with floor.
+    """
     top_even, _, special_even, quiet_even = _largest(s, a, b, power_a, power_b, start, stop, 2)
     top_odd, _, special_odd, quiet_odd = _largest(s, a, b, power_a, power_b, start + 1, stop, 2)
     special, quiet = special_even + special_odd, quiet_even or quiet_odd or c != c
@@ -198,9 +206,9 @@ def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
 
 @called
 def join_halves(s, top_even, top_odd, even, odd, c):
-    """Pattern of the joined sum of two halves and C, and whether joining dropped bits.
+    """Return the pattern of the sum of two halves and C, and whether bits were dropped.
 
-    `even` and `odd` count units of 2^-window of the powers `top_even` and `top_odd`.
+    `even` and `odd` count units of 2^-window times the powers `top_even` and `top_odd`.
     """
     unit, wide = math.ldexp(1.0, s.window), math.ldexp(1.0, s.interleaved + 1)
     power_c = power(c, s.lowest_power) if c != 0.0 else s.lowest_power
@@ -232,7 +240,7 @@ def join_halves(s, top_even, top_odd, even, odd, c):
 
 @called
 def finish_aligned(t, bits, dropped, code, value, flags):
-    """An aligned sum's zero has no sign; what the alignment dropped makes the result inexact."""
+    """Return code and flags after alignment: a zero sum has no sign, and dropped bits make the result inexact."""
     if value == 0.0:
         code = np.uint32(0)
     if dropped:
@@ -245,7 +253,7 @@ def finish_aligned(t, bits, dropped, code, value, flags):
 
 @called
 def take_step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, stop, c, random, width, limbs):
-    """Code, number and flags of one step from the accumulator's number `c`."""
+    """Return code, number and flags of one step that starts from the accumulator's number `c`."""
     dropped, c = False, as_addend(c, s.addend_floor)
     if s.interleaved:
         bits, dropped, quiet = _joined_sum(s, a, b, power_a, power_b, start, stop, c)
@@ -269,7 +277,7 @@ def _sum_row(
     binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s, width,
     a, b, power_a, power_b, c, scales, randoms, limbs,
 ):  # fmt: skip
-    """Code and OR-ed flags of one sum over K, from the number `c`."""
+    """Return the code and the OR of all flags of one sum over K that starts from the number `c`."""
     total, value = c, c
     code, raised = np.uint32(0), np.uint8(0)
     rounding, position, chunk = 0, 0, 0
@@ -307,10 +315,13 @@ def sum_rows(
     binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s, width,
     a, b, power_a, power_b, c, scales, randoms, limbs, codes, flags,
 ):  # fmt: skip
-    """Sums over the last axis: float64 a (m or 1, k), b (m, k) and their powers, numbers c (m,), into codes and flags.
+    """Write codes and flags of sums over the last axis.
 
-    `scales` (m or 1, chunks) multiplies the sums of chunks; `randoms` (m or 1, roundings or 1) are stochastic bits of
-    `width` bits; `limbs` is work space for exact sums.
+    `a` (m or 1, k), `b` (m, k) and their powers are float64; `c` (m,) holds the addends as numbers. `scales` (m or
+    1, chunks)
+    multiplies the sums of chunks. `randoms` (m or 1, roundings or 1) holds random numbers of `width` bits. `limbs`
+    is work
+    space for exact sums.
     """
     for i in range(b.shape[0]):
         ia = i if a.shape[0] > 1 else 0

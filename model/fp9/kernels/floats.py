@@ -1,4 +1,4 @@
-"""Numba building blocks that LLVM vectorises: sums to odd, and roundings inside a wider float, without a branch."""
+"""Numba building blocks that LLVM vectorises: sums rounded to odd, and branch-free rounding inside a wider float."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9.kernels.compiled import inlined
 
 
 class Rounder(NamedTuple):
-    """Rounding inside a wider float: add to its pattern, mask it. Numbers in the carrier's types."""
+    """Constants that round a number inside a wider float: add to its pattern, then mask it; in the carrier's types."""
 
     drop: Any  # fraction bits that the format does not have
     bias: Any  # half a last place, less 1 for ties to even; 0 toward zero
@@ -56,7 +56,7 @@ def round32(x, t):
 
 @inlined
 def two_sum(x, y):
-    """x + y as the rounded sum and its error (Knuth)."""
+    """Return x + y as the rounded sum and its error (Knuth)."""
     total = x + y
     back = total - x
     return total, (x - (total - back)) + (y - back)
@@ -64,7 +64,7 @@ def two_sum(x, y):
 
 @inlined
 def odd_sum(x, y):
-    """x + y rounded to odd."""
+    """Return x + y rounded to odd."""
     total, error = two_sum(x, y)
     bits = float64_bits(total)
     away = np.int64(1) if (error > 0.0) == (total > 0.0) else np.int64(-1)
@@ -82,7 +82,7 @@ def round64(x, t):
 
 
 def rounded(x: Any, t: Any) -> Any:
-    """`round32` or `round64`."""
+    """Return `x` rounded by `round32` or `round64`, as its type requires."""
     raise NotImplementedError("a part of kernels")
 
 
@@ -116,16 +116,19 @@ def _number_of(_context: Any, bits: Any, like: Any) -> Any:
 
 
 masked: Any = intrinsic(_masked)
-"""A number with some bits of its pattern cleared: those that a mask, an integer as wide, has not."""
+"""Return a number whose pattern is ANDed with a mask, an integer of the same width."""
 magnitude_bits: Any = intrinsic(_magnitude_bits)
-"""The pattern of |x|: as integers these are in the numbers' order, NaN last."""
+"""Return the pattern of |x|; as integers, patterns have the order of the numbers, with NaN last."""
 number_of: Any = intrinsic(_number_of)
-"""The number of a pattern, of the type of another number."""
+"""Return the number of a pattern, in the type of another number."""
 
 
 @inlined
 def largest(x):
-    """The largest magnitude of some numbers, NaN above all; compared as integers, of which LLVM makes vectors."""
+    """Return the largest magnitude of an array; NaN counts as the largest.
+
+    Magnitudes are compared as integers, which LLVM vectorises.
+    """
     found = magnitude_bits(x[0])
     for j in range(x.size):
         found = max(found, magnitude_bits(x[j]))
@@ -134,7 +137,7 @@ def largest(x):
 
 @inlined
 def rounded_sum(x, y, t):
-    """round(x + y), with infinities, NaN and the sign of zero as plain addition has them."""
+    """Return round(x + y); infinities, NaN and the sign of zero are as in plain addition."""
     plain = x + y
     total = odd_sum(x, y)
     return round64(total if abs(plain) < np.inf else plain, t)
@@ -146,8 +149,10 @@ def _narrowed_sum(x, y, t):
 
 
 def joined(x: Any, y: Any, t: Any) -> Any:
-    """`rounded_sum`; where t is a float32, to nearest even in that type: numbers that it holds, whose sum rounds in
-    float64 and then once more as it does at once (Figueroa, 1995: 53 bits are more than twice 24).
+    """Return `rounded_sum`; if t is a float32, round to nearest even in float32.
+
+    The float32 case first rounds the sum to float64. The second rounding gives the same result as a single rounding
+    (Figueroa, 1995: 53 bits are more than twice 24).
     """
     raise NotImplementedError("a part of kernels")
 
@@ -160,7 +165,7 @@ def _joined(x, y, t):
 
 @inlined
 def odd_sum_of_three(x, y, z):
-    """x + y + z rounded to odd (Boldo and Melquiond, 2008)."""
+    """Return x + y + z rounded to odd (Boldo and Melquiond, 2008)."""
     high, low = two_sum(x, y)
     middle, rest = two_sum(z, low)
     top, next_top = two_sum(high, middle)
@@ -169,7 +174,7 @@ def odd_sum_of_three(x, y, z):
 
 @inlined
 def rounded_sum_of_three(x, y, z, t):
-    """round(x + y + z), the rest as `rounded_sum`."""
+    """Return round(x + y + z); special values and the sign of zero are as in `rounded_sum`."""
     total = odd_sum_of_three(x, y, z)
     plain = (x + y) + z
     return round64(total if abs(plain) < np.inf and total != 0.0 else plain, t)

@@ -1,8 +1,9 @@
 """Numba kernels of the dot engine: exact sums of a product and an addend, rounded once.
 
-The exact sum is carried in float64 *rounded to odd*: a sum that float64 cannot hold has its last bit set, so that no
-later rounding to at most 24 bits can take it for a tie or for exact (Boldo and Melquiond, "Emulation of a FMA and
-correctly rounded sums", IEEE ToC 2008). One rounding by the result format's table follows.
+The exact sum is stored in float64 *rounded to odd*: the last bit of an inexact sum is set. A later rounding to at
+most
+24 bits then never sees a false tie or a false exact result (Boldo and Melquiond, "Emulation of a FMA and correctly
+rounded sums", IEEE ToC 2008). One rounding by the result format's table follows.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ _ACCUMULATE, _LOAD, _CLEAR = int(MacOp.ACCUMULATE), int(MacOp.LOAD), int(MacOp.C
 
 @inlined
 def sum_to_odd(p, c, mode):
-    """p + c as a float64 pattern rounded to odd; the sum of zeros and exact cancellation as IEEE 754 has them."""
+    """Return p + c as a float64 pattern rounded to odd.
+
+    Sums of zeros and exact cancellation follow IEEE 754.
+    """
     total = p + c
     if total == 0.0 and mode == RDN and (p != 0.0 or float64_bits(p) != float64_bits(c)):
         return float64_bits(-0.0)
@@ -37,7 +41,7 @@ def sum_to_odd(p, c, mode):
 
 @called
 def finish(binades, order, t, mode, bits, random, width, quiet):
-    """Code and flags of a sum's pattern, in one rounding."""
+    """Return code and flags of a sum's pattern, rounded once."""
     if bits & MAGNITUDE > INF_BITS:
         return (np.uint32(t.nan[0]), np.uint8(0)) if quiet else (np.uint32(t.nan[1]), np.uint8(_INVALID))
     if bits & MAGNITUDE == INF_BITS:
@@ -50,13 +54,16 @@ def finish(binades, order, t, mode, bits, random, width, quiet):
 
 @inlined
 def fused(binades, order, t, mode, p, c, quiet):
-    """Code and flags of round(p + c); `quiet` says that an operand was NaN, so that NaN is not an invalid result."""
+    """Return code and flags of round(p + c).
+
+    `quiet` says that an operand was NaN. A NaN result then does not raise the invalid flag.
+    """
     return finish(binades, order, t, mode, sum_to_odd(p, c, mode), 0, 1, quiet)
 
 
 @kernel
 def fma_array(binades, order, t, mode, a, b, c, codes, flags):
-    """round(a * b + c) elementwise: float64 operands of shape (n,) into codes and flags."""
+    """Write codes and flags of round(a * b + c), elementwise, for float64 operands of shape (n,)."""
     for i in range(a.size):
         quiet = np.isnan(a[i]) or np.isnan(b[i]) or np.isnan(c[i])
         codes[i], flags[i] = fused(binades, order, t, mode, a[i] * b[i], c[i], quiet)
@@ -64,7 +71,7 @@ def fma_array(binades, order, t, mode, a, b, c, codes, flags):
 
 @inlined
 def code_value(table, t, code):
-    """A result code as float64: by table up to 16 bits, else by the fields of its format."""
+    """Return the float64 number of a result code: from a table up to 16 bits, else from the format's fields."""
     return table[code] if table.size > 1 else _value_of_fields(t, code)
 
 
@@ -86,7 +93,10 @@ def _value_of_fields(t, code):
 
 @kernel
 def mac_array(binades, order, t, mode, table, op, a, b, c, codes, flags):
-    """An accumulator that starts at +0 and follows the operations `op` (`engines.MacOp`); shape (n,) each."""
+    """Write codes and flags of an accumulator that starts at +0 and runs the operations `op` (`engines.MacOp`).
+
+    All arrays have shape (n,).
+    """
     accumulator = np.uint32(0)
     for i in range(op.size):
         flags[i] = 0

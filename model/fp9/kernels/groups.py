@@ -1,4 +1,4 @@
-"""Numba kernels of sums of groups: integer products summed exactly, scaled, and aligned by their scales (NVFP4)."""
+"""Numba kernels of grouped sums (NVFP4): integer products are summed exactly, scaled, and aligned by their scales."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fp9.kernels.round64 import INF_BITS
 
 @inlined
 def _group_sum(a, b):
-    """The sum of integer products, and whether all of them are 0."""
+    """Return the sum of integer products, and whether all of them are 0."""
     total, some = np.int32(0), np.int32(0)
     for k in range(a.size):
         p = np.int32(a[k] * b[k])
@@ -32,7 +32,9 @@ def _at(row, group):
 
 @called
 def _step(s, group, unit, mode, a, b, factors_a, factors_b, powers_a, powers_b, start, stop, c, terms):
-    """Pattern of the aligned sum rounded to odd, whether bits were dropped, and whether an operand was NaN."""
+    """Return the pattern of the aligned sum, rounded to odd, whether bits were dropped, and whether an operand was
+    NaN.
+    """
     top, zero, special = 0.0, c == 0.0, 0.0
     for begin in range(start, stop, group):
         place = begin // group
@@ -72,9 +74,11 @@ def grouped_rows(
     binades, order, t, mode, table, s, group, unit, width, a, b, factors_a, factors_b, powers_a, powers_b, c, randoms,
     codes, flags,
 ):  # fmt: skip
-    """Sums over the last axis of int32 a (m or 1, k), b (m, k) in units of `unit`, from numbers c (m,).
+    """Write codes and flags of sums over the last axis of int32 `a` (m or 1, k) and `b` (m, k), in units of `unit`.
 
-    `factors` and `powers` (m or 1, groups or 1) are the scales and their powers of two; the rest is as in `sum_rows`.
+    The sums start from the numbers `c` (m,). `factors` and `powers` (m or 1, groups or 1) are the scales and their
+    powers of
+    two. The other arguments are as in `sum_rows`.
     """
     terms = np.empty(s.products // group)
     for i in range(b.shape[0]):
@@ -103,7 +107,10 @@ def grouped_rows(
 
 @inlined
 def _take_step(s, unit, row, sums, magnitudes, factors_a, factors_b, powers_a, powers_b, t):
-    """row = round(row + sums of groups times their scales), truncated toward zero; all finite but the accumulators."""
+    """Set row = round(row + group sums times their scales), each term truncated toward zero.
+
+    All numbers but the accumulators are finite.
+    """
     for j in range(row.size):
         c = row[j]
         top = max(bits_float64(float64_bits(c) & INF_BITS), s.lowest_power) if c != 0.0 else s.zero_power
@@ -120,10 +127,11 @@ def _take_step(s, unit, row, sums, magnitudes, factors_a, factors_b, powers_a, p
 
 @kernel
 def grouped_columns(s, sums, magnitudes, factors_a, factors_b, powers_a, powers_b, acc, t):
-    """One step of `grouped_rows` for all rows and columns, in float64: acc (m, n).
+    """Do one step of `grouped_rows` for all rows and columns, in float64; `acc` has shape (m, n).
 
-    `sums` and `magnitudes` (groups, m, n) are those of each group's products and of their magnitudes, `factors` and
-    `powers` (m or 1, groups) and (groups, n).
+    `sums` and `magnitudes` (groups, m, n) hold the sums of each group's products and of the products' magnitudes.
+    `factors`
+    and `powers` have the shapes (m or 1, groups) and (groups, n).
     """
     unit = math.ldexp(1.0, s.window)
     for i in range(acc.shape[0]):

@@ -1,4 +1,4 @@
-"""Numba kernel of HiFloat8's hybrid rounding from float32, as vector code (see `round32`; numerics.md)."""
+"""Numba kernel that casts float32 to HiFloat8 with hybrid rounding, vectorised (see `round32`; numerics.md)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INF_CODE = U(HiFloat8.INF)
 
 
 class HybridEdges(NamedTuple):
-    """Where hybrid rounding overflows, and the codes of specials; each an uint32."""
+    """Overflow thresholds of hybrid rounding, and the codes of special values; each a uint32."""
 
     strict: np.uint32  # 1 for F > T
     certain: np.uint32  # pattern from which overflow does not depend on T
@@ -33,10 +33,11 @@ class HybridEdges(NamedTuple):
 
 @kernel
 def encode_hybrid(patterns, edges, codes):
-    """uint32 patterns of float32, shape (n,), into hif8 codes by hybrid rounding.
+    """Write hif8 codes of float32 patterns (uint32, shape (n,)), with hybrid rounding.
 
-    Below 1 the exponent field is mirrored (|E| grows away from 1 on both sides): `mirrored` has the field 127 + |E|,
-    and one set of thresholds on it gives the fraction bits, 3 less 1 from |E| = 4 and 1 more from 8.
+    Below 1, the exponent field is mirrored: `mirrored` has the field 127 + |E|. One set of thresholds on this field
+    then gives
+    the number of fraction bits: 3, one less from |E| = 4, and another less from |E| = 8.
     """
     for i in range(patterns.size):
         pattern = patterns[i]

@@ -1,4 +1,4 @@
-"""Numba kernels of a Kulisch accumulator: an exact fixed-point sum of products, rounded once after every operation."""
+"""Numba kernel of a Kulisch accumulator: an exact fixed-point sum of products, rounded once after every operation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ACCUMULATE, _LOAD, _CLEAR = int(MacOp.ACCUMULATE), int(MacOp.LOAD), int(MacOp.C
 
 @called
 def _wrap(limbs, bits):
-    """The limbs' number modulo 2^bits, in two's complement."""
+    """Reduce the number in the limbs modulo 2^bits, in two's complement."""
     carry(limbs)
     top, place = (bits - 1) // LIMB_BITS, (bits - 1) % LIMB_BITS
     kept = limbs[top] & ((np.int64(1) << (place + 1)) - 1)
@@ -28,10 +28,11 @@ def _wrap(limbs, bits):
 
 @kernel
 def kulisch_array(rounding, lowest, bits, op, a, b, codes, flags):
-    """An accumulator of `bits` bits, in units of 2^lowest, that starts at 0 and follows the operations `op` (n,).
+    """Run the operations `op` (n,) on an accumulator of `bits` bits, in units of 2^lowest, that starts at 0.
 
-    Operands a and b (n, products) are float64 numbers; `codes` and `flags` (n,) take the rounded sum after each.
-    `rounding` is that of `sums.general.rounding_of`.
+    Operands `a` and `b` (n, products) are float64 numbers. `codes` and `flags` (n,) receive the rounded sum after
+    each
+    operation. `rounding` is a result of `sums.general.rounding_of`.
     """
     binades, order, t, mode = rounding
     limbs = np.zeros(bits // LIMB_BITS + 4, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Numba kernels of exact sums: a fixed-point number in limbs of 32 bits, each in an int64 that has room for carries."""
+"""Numba kernels of exact sums: a fixed-point number in 32-bit limbs, each in an int64 with spare bits for carries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def deposit(limbs, base, x):
 
 @called
 def carry(limbs):
-    """Bring every limb but the last, which has the sign, into 0 .. 2^LIMB_BITS - 1."""
+    """Propagate carries: afterwards every limb but the last, which holds the sign, is in 0 .. 2^LIMB_BITS - 1."""
     for i in range(limbs.size - 1):
         limbs[i + 1] += limbs[i] >> LIMB_BITS
         limbs[i] &= _LIMB_MASK
@@ -45,7 +45,7 @@ def carry(limbs):
 
 @called
 def limbs_to_odd(limbs, base):
-    """The limbs' number as float64, rounded to odd; the limbs are cleared."""
+    """Return the number in the limbs as float64, rounded to odd, and clear the limbs."""
     carry(limbs)
     negative = limbs[-1] < 0
     if negative:

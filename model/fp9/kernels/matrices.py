@@ -1,7 +1,8 @@
-"""Numba kernels of matrix products, vectorised over columns. `fast` says which engine and operands each is right for.
+"""Numba kernels of matrix products, vectorised over columns; `fast` selects the kernel for an engine and its operands.
 
-All take a (m, k) and b (k, n), in the accumulators' type, and carry accumulators acc (m, n), as numbers, through the
-products begin..end-1 of K. Loops run over slices of rows, so that LLVM sees plain pointers and vectorises them.
+All kernels take `a` (m, k) and `b` (k, n) in the accumulators' type. They update the accumulators `acc` (m, n), as
+numbers,
+with the products begin..end-1 of K. Loops run over slices of rows, so that LLVM sees plain pointers and vectorises.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from fp9.kernels.limbs import deposit, limbs_to_odd
 from fp9.rounding import FLAG_BITS, Flags
 
 TILE = 1024
-"""Columns at a time: a row of accumulators and its temporaries stay in the first-level cache."""
+"""Columns in a tile. A row of accumulators and its temporaries stay in the first-level cache."""
 _INEXACT, _UNDERFLOW = int(Flags.INEXACT), int(Flags.UNDERFLOW)
 DOUBTFUL = 1 << FLAG_BITS
-"""A mark of sums that may have underflowed, or not."""
+"""Mark of a sum that may have underflowed."""
 _BLOCK = 64
-"""Rows of b that all rows of a meet before the next: they stay in the second-level cache."""
+"""Rows of b that are multiplied with all rows of a before the next block; they stay in the second-level cache."""
 
 
 # --- rounded multiply-adds ------------------------------------------------------------------------------------------
@@ -29,10 +30,11 @@ _BLOCK = 64
 
 @kernel
 def rounded_chain(a, b, acc, begin, end, t):
-    """acc = round(acc + a[:, k] * b[k]), in the order of k, in float32, to nearest by `t`.
+    """Set acc = round(acc + a[:, k] * b[k]) for each k in order, in float32, rounded to nearest by `t`.
 
-    Right for products and accumulators of p bits with 2 p + 2 <= 24: a sum that float32 cannot hold is its larger term
-    and less than 2^-(p+2) of it, and rounds to that term twice as it does once.
+    Exact for products and accumulators of p bits with 2 p + 2 <= 24. If float32 cannot represent a sum, its smaller
+    term is
+    less than 2^-(p+2) of the larger. The double rounding then gives the larger term, as a single rounding does.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -48,7 +50,7 @@ def rounded_chain(a, b, acc, begin, end, t):
 
 @inlined
 def _marked_sum(row, marks, a0, b0, lowest, t):
-    """row = round(row + a0 b0), and marks."""
+    """Set row = round(row + a0 b0), and update the marks."""
     for j in range(row.size):
         total, error = two_sum(a0 * b0[j], row[j])
         r = round32(total, t)
@@ -60,8 +62,9 @@ def _marked_sum(row, marks, a0, b0, lowest, t):
 
 @kernel
 def rounded_chain_flagged(a, b, acc, marks, begin, end, lowest, t):
-    """As `rounded_chain`; `marks` (int32) get the flags of sums that are numbers, or DOUBTFUL; `lowest` is the smallest
-    normal number.
+    """Do the same as `rounded_chain`, and collect flags in `marks` (int32).
+
+    Marks hold the flags of finite sums, or DOUBTFUL. `lowest` is the smallest normal number.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -78,23 +81,24 @@ def rounded_chain_flagged(a, b, acc, marks, begin, end, lowest, t):
 
 @inlined
 def _pair(row, a0, a1, b0, b1, t):
-    """row = round(row + a0 b0 + a1 b1)."""
+    """Set row = round(row + a0 b0 + a1 b1)."""
     for j in range(row.size):
         row[j] = rounded_sum_of_three(a0 * b0[j], a1 * b1[j], row[j], t)
 
 
 @inlined
 def _narrow_pair(row, a0, a1, b0, b1, t):
-    """As `_pair`, where float64 holds the sum of two products."""
+    """Do the same as `_pair`, for products whose sum float64 represents exactly."""
     for j in range(row.size):
         row[j] = rounded_sum(a0 * b0[j] + a1 * b1[j], row[j], t)
 
 
 @kernel
 def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
-    """acc = round(acc + `step` products), `step` 1 or 2, in float64; `neutral` is a row of -0, which adds nothing.
+    """Set acc = round(acc + the next `step` products) in float64; `step` is 1 or 2.
 
-    `narrow`: float64 holds the sum of two products.
+    `neutral` is a row of -0, which does not change a sum. `narrow` says that float64 represents the sum of two
+    products exactly.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -115,7 +119,10 @@ def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
 
 @inlined
 def _mark(marks, total, r, lowest):
-    """Flags of a sum, rounded to odd, that became r; DOUBTFUL where r is the smallest normal number and it is less."""
+    """Return the flags of a sum `total`, rounded to odd, that was rounded to `r`.
+
+    DOUBTFUL is set if `r` is the smallest normal number and |total| is less.
+    """
     inexact = r != total
     flags = marks | (_INEXACT if inexact else 0) | (_UNDERFLOW if inexact and abs(r) < lowest else 0)
     return flags | (DOUBTFUL if abs(r) == lowest and abs(total) < lowest else 0)
@@ -123,7 +130,7 @@ def _mark(marks, total, r, lowest):
 
 @inlined
 def _flagged_product(row, marks, a0, b0, lowest, t):
-    """row = round(row + a0 b0), and marks."""
+    """Set row = round(row + a0 b0), and update the marks."""
     for j in range(row.size):
         p = a0 * b0[j]
         total, r = odd_sum(p, row[j]), rounded_sum(p, row[j], t)
@@ -133,7 +140,7 @@ def _flagged_product(row, marks, a0, b0, lowest, t):
 
 @inlined
 def _flagged_pair(row, marks, a0, a1, b0, b1, lowest, t):
-    """row = round(row + a0 b0 + a1 b1), and marks."""
+    """Set row = round(row + a0 b0 + a1 b1), and update the marks."""
     for j in range(row.size):
         p, q = a0 * b0[j], a1 * b1[j]
         total, r = odd_sum_of_three(p, q, row[j]), rounded_sum_of_three(p, q, row[j], t)
@@ -143,8 +150,9 @@ def _flagged_pair(row, marks, a0, a1, b0, b1, lowest, t):
 
 @kernel
 def rounded_pairs_flagged(a, b, acc, marks, begin, end, step, lowest, t):
-    """As `rounded_pairs`; `marks` (int64) get the flags of sums that are numbers, or DOUBTFUL; `lowest` is the smallest
-    normal number.
+    """Do the same as `rounded_pairs`, and collect flags in `marks` (int64).
+
+    Marks hold the flags of finite sums, or DOUBTFUL. `lowest` is the smallest normal number.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -166,7 +174,7 @@ def rounded_pairs_flagged(a, b, acc, marks, begin, end, step, lowest, t):
 
 @kernel
 def join(totals, parts, scale_a, scale_b, t):
-    """totals = round(totals + parts * scale_a * scale_b); scales of shape (m or 1,) and (n,)."""
+    """Set totals = round(totals + parts * scale_a * scale_b); the scales have the shapes (m or 1,) and (n,)."""
     for i in range(totals.shape[0]):
         row_scale = scale_a[i if scale_a.size > 1 else 0]
         row, part = totals[i], parts[i]
@@ -176,7 +184,7 @@ def join(totals, parts, scale_a, scale_b, t):
 
 @kernel
 def join_flagged(totals, parts, scale_a, scale_b, t, lowest, marks):
-    """As `join`, with marks as of `rounded_pairs_flagged`."""
+    """Do the same as `join`, and collect marks as `rounded_pairs_flagged` does."""
     for i in range(totals.shape[0]):
         row_scale = scale_a[i if scale_a.size > 1 else 0]
         row, part, own = totals[i], parts[i], marks[i]
@@ -189,7 +197,7 @@ def join_flagged(totals, parts, scale_a, scale_b, t, lowest, marks):
 
 @kernel
 def join_parts(totals, first, second, t):
-    """totals = round(totals + first + second), the sum exact; `second` may be None."""
+    """Set totals = round(totals + first + second) with an exact sum; `second` may be None."""
     for i in range(totals.shape[0]):
         row, x = totals[i], first[i]
         if second is None:
@@ -203,7 +211,9 @@ def join_parts(totals, first, second, t):
 
 @kernel
 def join_parts_flagged(totals, first, second, t, below, inexact, tiny):
-    """As `join_parts`; which sums are inexact, and which lie below a magnitude, but zeros."""
+    """Do the same as `join_parts`, and set which sums are inexact and which nonzero sums are below the magnitude
+    `below`.
+    """
     for i in range(totals.shape[0]):
         row, x, met, small = totals[i], first[i], inexact[i], tiny[i]
         if second is None:
@@ -223,7 +233,10 @@ def join_parts_flagged(totals, first, second, t, below, inexact, tiny):
 
 @kernel
 def combine(binades, order, t, mode, table, base, limbs, parts, totals, flags):
-    """totals = round(totals + parts[0] + parts[1] + ...), the sum exact, and flags; parts of shape (p, m, n)."""
+    """Set totals = round(totals + parts[0] + parts[1] + ...) with an exact sum, and the flags.
+
+    `parts` has the shape (p, m, n).
+    """
     for i in range(totals.shape[0]):
         for j in range(totals.shape[1]):
             c = totals[i, j]

@@ -1,7 +1,8 @@
-"""Parts of kernels: functions that are translated, but not optimised as a whole nor made machine code.
+"""Parts of kernels: functions that Numba translates but neither optimises separately nor compiles to machine code.
 
-Numba compiles each function that a kernel calls as if it were called from Python, with all it calls in turn: the
-innermost of five is optimised five times, and its machine code thrown away. Only the kernel's is run.
+By default Numba compiles every called function as if Python called it, with all functions below it. The innermost
+of
+five functions is then optimised five times, and its machine code is discarded. Only the kernel's machine code runs.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ _NO_CODE = 0
 
 
 class _Text(JITCodeLibrary):
-    """A function's instructions, simplified for themselves, for others to link.
+    """LLVM code of one function, simplified and ready to be linked into kernels.
 
-    Without that, loops are written out in kernels as Numba wrote them, and LLVM makes vectors of fewer.
+    Without the simplification, LLVM sees the loops as Numba wrote them and vectorises fewer of them.
     """
 
     def _optimize_final_module(self) -> None:
-        """The kernel's is, with this in it."""
+        """Do nothing: the module is optimised as part of the kernel."""
 
     def _finalize_final_module(self) -> None:
         self._finalized = True
@@ -33,7 +34,7 @@ class _Text(JITCodeLibrary):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Translation(NativeLowering):
-    """Numba's lowering, without machine code at its end."""
+    """Numba's lowering without the final step to machine code."""
 
     _name = "translation"
 
@@ -51,7 +52,7 @@ class _Translation(NativeLowering):
 
 
 class _Translator(CompilerBase):
-    """Numba's compiler with that lowering."""
+    """Numba's compiler with the lowering `_Translation`."""
 
     def define_pipelines(self) -> list[Any]:
         build, manager = DefaultPassBuilder, PassManager("part of kernels")
@@ -64,7 +65,7 @@ class _Translator(CompilerBase):
 
 
 class Part(CPUDispatcher):
-    """A function that kernels and other parts call; `py_func` is what Python may call."""
+    """Function for kernels and other parts to call; Python code calls its `py_func`."""
 
     def __init__(self, function: Any, **options: Any) -> None:
         wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}

@@ -1,13 +1,15 @@
-"""Numba kernels that LLVM turns into vector code: float32 patterns to codes at the speed of memory.
+"""Numba kernels that LLVM vectorises: float32 patterns to codes at memory speed.
 
-All arithmetic is on 32-bit lanes without branches or table look-ups, so that one vector register holds 16 (AVX-512) or
-8 (AVX2) elements. Numba widens uint32 sums to 64 bits; the casts back to `U` in every step keep the lanes narrow, and
-so do shifts by an amount that is visibly below 32.
+All arithmetic is on 32-bit lanes without branches or table look-ups. One vector register holds 16 (AVX-512) or 8
+(AVX2)
+elements. Numba widens uint32 sums to 64 bits; casts back to `U` in every step keep the lanes narrow. Shift amounts
+are
+masked to less than 32 for the same reason.
 
 The magnitude pattern a = x & 0x7FFFFFFF of a float32 grows with the number. A format with p fraction bits keeps the
-upper bits of a; subnormal results lose more. `ordinal` counts the format's magnitudes from zero upwards:
+upper bits of a; subnormal results lose more. `ordinal` numbers the format's magnitudes from zero upwards:
 
-    ordinal = base(binade) + (significand >> shift)    and 1 more if the dropped bits say so.
+    ordinal = base(binade) + (significand >> shift)    and 1 more if the dropped bits round up.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ _ZERO, _ONE, _WORD, _WIDEST = U(0), U(1), U(32), U(31)
 
 
 class Grid(NamedTuple):
-    """A fixed-field format's spacing in terms of float32 fields; each an uint32."""
+    """Spacing of a fixed-field format in terms of float32 fields; each a uint32."""
 
     fraction_bits: np.uint32
     lowest: np.uint32  # exponent field of the lowest binade with full precision
@@ -39,7 +41,7 @@ class Grid(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """What is no ordinary result; each an uint32. Codes have bit 31 set where they take the source's sign."""
+    """Codes of zero, overflow, infinity and NaN; each a uint32. Bit 31 marks a code that takes the source's sign."""
 
     max_ordinal: np.uint32
     sign_shift: np.uint32  # from float32's sign to the format's
@@ -50,7 +52,7 @@ class Edges(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Magnitude patterns of float32 at which a format's flags change; each an uint32."""
+    """Magnitude patterns of float32 at which a format's flags change; each a uint32."""
 
     tiny_below: np.uint32  # inexact results below it underflow
     overflow_from: np.uint32
@@ -58,12 +60,12 @@ class Limits(NamedTuple):
 
 TAKES_SIGN = U(BINARY32.sign)
 QUIET_NAN, INVALID_NAN = U(BINARY32.quiet_nan), U(BINARY32.sign | BINARY32.quiet_nan)
-"""Patterns of a sum that is NaN because an operand is, and of one that is an invalid operation."""
+"""Patterns of NaN results: from a NaN operand, and from an invalid operation."""
 
 
 @inlined
 def code_of(ordinal, magnitude, pattern, e, complement):
-    """The code of a rounded magnitude with its sign, or what stands for overflow, infinity and NaN."""
+    """Return the code of a rounded magnitude with its sign; or the code for overflow, infinity or NaN."""
     code = e.zero if ordinal == _ZERO else U(ordinal | TAKES_SIGN)
     code = e.overflow if ordinal > e.max_ordinal else code
     code = e.infinite if magnitude == _INF else code
@@ -76,13 +78,16 @@ def code_of(ordinal, magnitude, pattern, e, complement):
 
 @inlined
 def narrowing(grid, magic):
-    """What `nearest_even` takes of a grid: bits that normal numbers drop, the lowest of these, magic's number."""
+    """Return the arguments of `nearest_even` for a grid.
+
+    They are the number of bits that normal results drop, the lowest normal pattern, and the number of `magic`.
+    """
     return U(U(_WIDTH - grid.fraction_bits) & _WIDEST), U(grid.lowest << _WIDTH), bits_float32(magic)
 
 
 @inlined
 def nearest_even(magnitude, shift, lowest, offset, magic, magic_number):
-    """The ordinal of a magnitude: see `encode_nearest_even`."""
+    """Return the ordinal of a magnitude (see `encode_nearest_even`)."""
     normal = U(U(U(magnitude + offset) + U(U(magnitude >> shift) & _ONE)) >> shift)
     # Far above, the sum is no longer a count of quanta; such lanes take the other result.
     subnormal = U(float32_bits(bits_float32(magnitude) + magic_number) - magic)
@@ -91,11 +96,12 @@ def nearest_even(magnitude, shift, lowest, offset, magic, magic_number):
 
 @kernel
 def encode_nearest_even(patterns, magic, offset, grid, edges, codes):
-    """rne into a format with subnormals and a fraction: uint32 patterns of shape (n,) into `codes`.
+    """Write codes of float32 patterns (uint32, shape (n,)), rounded to nearest even.
 
-    Subnormal results come from one float32 addition: magic = 2^23 quanta of the lowest binade, so that the sum's last
-    place is the quantum and the addition rounds to even. Elsewhere `offset` (mod 2^32) takes the field of the lowest
-    binade off and adds half a quantum less 1.
+    The format has subnormals and a fraction. One float32 addition gives subnormal results: `magic` is 2^23 quanta
+    of the
+    lowest binade. The last bit of the sum is then one quantum, and the addition rounds to even. For normal results,
+    `offset` (mod 2^32) subtracts the field of the lowest binade and adds half a quantum less 1.
     """
     shift, lowest, magic_number = narrowing(grid, magic)
     for i in range(patterns.size):
@@ -157,17 +163,19 @@ ENCODE_FIXED = {
     if not rounding.reads_source and (rounding.is_carry or not rounding.needs_bits)
     for complement in (False, True)
 }
-"""By rounding, and whether codes are two's complement: float32 patterns (uint32, shape (n,)) into fixed-field formats.
+"""Kernels that encode float32 patterns (uint32, shape (n,)) in fixed-field formats.
 
-`randoms` are read for sr alone.
+Keys are the rounding, and whether codes are two's complement. Only sr reads `randoms`.
 """
 
 
 @kernel
 def encode_upper(patterns, table, codes):
-    """Codes by the upper 16 bits of float32 patterns: for roundings that the lower 16 cannot change.
+    """Write codes looked up by the upper 16 bits of float32 patterns; return whether there was a NaN.
 
-    Returns whether there was a NaN: its only fraction bits may stand below, and the codes are then not valid.
+    Use it for roundings that the lower 16 bits cannot change. The codes are not valid if there was a NaN: its only
+    nonzero
+    fraction bits may be in the lower half.
     """
     largest = _ZERO
     for i in range(patterns.size):
@@ -179,7 +187,9 @@ def encode_upper(patterns, table, codes):
 
 @kernel
 def encode_upper_sticky(patterns, table, codes):
-    """Codes by the upper 16 bits of float32 patterns, rounded to odd: bit 0 says that the lower bits are not all 0."""
+    """Write codes looked up by the upper 16 bits of float32 patterns, rounded to odd: bit 0 is set if a lower bit is
+    set.
+    """
     for i in range(patterns.size):
         pattern = patterns[i]
         codes[i] = table[(pattern >> U(16)) | (_ONE if pattern & U(0xFFFF) else _ZERO)]
@@ -187,9 +197,11 @@ def encode_upper_sticky(patterns, table, codes):
 
 @kernel
 def look_up_flagged(patterns, table, shift, codes, flags):
-    """Codes and flags (from bit 16 on) by the upper bits of patterns; bit 0 of the place says that lower ones follow.
+    """Write codes and flags (from bit 16 of an entry) looked up by the upper bits of patterns.
 
-    `shift` is 0 for patterns of 16 bits, which are the place, and 16 for those of float32.
+    Bit 0 of the index is a sticky bit for the lower bits. `shift` is 0 for 16-bit patterns, which are the index,
+    and 16 for
+    float32 patterns.
     """
     below = U((1 << shift) - 1)
     for i in range(patterns.size):
@@ -201,21 +213,21 @@ def look_up_flagged(patterns, table, shift, codes, flags):
 
 @kernel
 def look_up(codes, table, numbers):
-    """Table entries of unsigned integers, shape (n,); the table holds every value of their type that occurs."""
+    """Write the table entries of unsigned integers (n,); the table covers every value that occurs."""
     for i in range(codes.size):
         numbers[i] = table[codes[i]]
 
 
 @kernel
 def note(codes, met):
-    """Set which unsigned integers of a shape (n,) occur."""
+    """Set `met[x]` for every unsigned integer x in `codes` (n,)."""
     for i in range(codes.size):
         met[codes[i]] = True
 
 
 @inlined
 def _narrowed(number):
-    """A float64 as a float32 pattern, rounded to odd."""
+    """Return a float64 as a float32 pattern, rounded to odd."""
     nearest = np.float32(number)
     back = np.float64(nearest)
     pattern = float32_bits(nearest)
@@ -225,10 +237,11 @@ def _narrowed(number):
 
 @kernel
 def narrow_to_odd(numbers, patterns):
-    """float64 to float32 patterns, rounded to odd: inexact ones get bit 0 set, so that no later rounding is a second.
+    """Write float64 numbers as float32 patterns, rounded to odd: bit 0 of an inexact pattern is set.
 
-    Beyond the range of float32 the largest and the smallest pattern stand, both odd. Source: Boldo and Melquiond, "When
-    double rounding is odd", IMACS 2005.
+    A later rounding is then not a double rounding. Numbers outside float32's range become its largest or smallest
+    pattern,
+    both odd. Source: Boldo and Melquiond, "When double rounding is odd", IMACS 2005.
     """
     for i in range(numbers.size):
         patterns[i] = _narrowed(numbers[i])
@@ -236,7 +249,10 @@ def narrow_to_odd(numbers, patterns):
 
 @kernel
 def sums_to_odd(table_a, table_b, table_c, a, b, c, patterns):
-    """a * b + c of the numbers of codes, as float32 patterns rounded to odd; NaN as `QUIET_NAN` or `INVALID_NAN`."""
+    """Write a * b + c, for the numbers of codes, as float32 patterns rounded to odd.
+
+    NaN becomes `QUIET_NAN` if an operand is NaN, else `INVALID_NAN`.
+    """
     for i in range(patterns.size):
         x, y, addend = table_a[a[i]], table_b[b[i]], table_c[c[i]]
         product = x * y
@@ -255,7 +271,9 @@ _INEXACT, _UNDERFLOW, _OVERFLOW, _INVALID = (
 
 @kernel
 def raise_flags(patterns, grid, limits, flags):
-    """Flags of roundings of float32 patterns to nearest or toward zero; NaN as `sums_to_odd` gives them."""
+    """Write the flags of rounding float32 patterns to nearest or toward zero; NaN patterns are those of
+    `sums_to_odd`.
+    """
     narrower = U(_WIDTH - grid.fraction_bits)
     smallest = U(grid.lowest << _WIDTH)
     for i in range(patterns.size):

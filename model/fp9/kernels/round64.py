@@ -1,4 +1,4 @@
-"""Numba kernels: rounding of float64 bit patterns to codes by a format's rounding table (see `casts.tables`)."""
+"""Numba kernels that round float64 bit patterns to codes with a format's rounding table (see `casts.tables`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODES = {
     Rounding.SRC: SRC,
     Rounding.BIAS: BIAS,
 }
-"""Modes as the kernels take them."""
+"""Mode numbers of the kernels, by rounding."""
 
 HYBRID_STRICT, HYBRID_DOC = 1, 2
 """Bits of the kernels' `hybrid_switches`."""
@@ -37,20 +37,20 @@ _CERTAIN = int(np.float64(float(HiFloat8.CERTAIN_OVERFLOW)).view(np.int64))
 
 
 def switches_of(hybrid: Hybrid) -> int:
-    """The switches of hybrid rounding as the kernels take them."""
+    """Return the kernels' switches for a hybrid rounding."""
     return hybrid.strict * HYBRID_STRICT | hybrid.doc_overflow * HYBRID_DOC
 
 
 @inlined
 def _dropped_field(rest: int, shift: int, width: int) -> int:
-    """The top `width` of the `shift` dropped bits, as an integer."""
+    """Return the top `width` of the `shift` dropped bits as an integer."""
     distance = shift - width
     return rest >> min(distance, _WIDEST) if distance >= 0 else rest << -distance
 
 
 @inlined
 def _nearest_field(rest, shift, width):
-    """The `shift` dropped bits rounded to `width` bits, ties to even."""
+    """Return the `shift` dropped bits rounded to `width` bits, ties to even."""
     field, distance = _dropped_field(rest, shift, width), shift - width
     if not 0 < distance <= _WIDEST - 1:
         return field
@@ -93,7 +93,7 @@ def _rounds_up(mode, magnitude, negative, odd, rest, shift, random, width, switc
 
 @inlined
 def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, switches):
-    """Tininess after rounding with an unbounded exponent; asked of inexact results alone."""
+    """Return whether an inexact result is tiny after rounding with an unbounded exponent."""
     row = magnitude >> FRACTION_BITS
     if not t.can_underflow or row > t.lowest_row:
         return False
@@ -117,7 +117,9 @@ def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, swit
 
 @inlined
 def _biased(binades, t, mode, row, significand, random, width):
-    """Row and significand after bits were added below the last place of a normal number, and what was dropped."""
+    """Return row and significand after random bits were added below the last bit of a normal number, and the dropped
+    bits.
+    """
     shift = binades[t.lowest_row, 0]
     kept = significand >> shift
     lost = significand - (kept << shift)
@@ -129,7 +131,7 @@ def _biased(binades, t, mode, row, significand, random, width):
 
 @inlined
 def round_bits(binades, order, t, mode, bits, random, width, switches):
-    """Code and flags of one float64 pattern under the rows and numbers `t` of a rounding table."""
+    """Return code and flags of one float64 pattern, with the rows and numbers `t` of a rounding table."""
     magnitude = bits & MAGNITUDE
     negative = bits < 0
     side = 1 if negative else 0
@@ -176,9 +178,9 @@ def _signed_code(order, t, ordinal, negative):
 
 @kernel
 def encode_bits(binades, order, t, mode, patterns, randoms, width, switches, codes, flags):
-    """Round float64 patterns (int64, shape (n,)) into `codes`; flags too where `flags` has a size.
+    """Round float64 patterns (int64, shape (n,)) into `codes`, and into `flags` if that has a size.
 
-    `randoms` holds stochastic bits or hybrid thresholds, shape (n,), or one element that stands for all.
+    `randoms` holds stochastic bits or hybrid thresholds: shape (n,), or one element for all patterns.
     """
     for i in range(patterns.size):
         random = randoms[i] if randoms.size > 1 else randoms[0]

@@ -1,7 +1,8 @@
-"""Numba kernels on lanes of 64 bits: float64 patterns to codes of fixed-field formats of any size, with flags.
+"""Numba kernels on 64-bit lanes: float32 or float64 patterns to codes of fixed-field formats of any size, with flags.
 
-The arithmetic is that of `round32`, whose lanes are too narrow for targets of more than 16 bits and for flags: all that
-a code or a flag depends on is in the pattern.
+The arithmetic is the same as in `round32`, whose lanes are too narrow for flags and for targets of more than 16
+bits. The
+pattern alone determines code and flags.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _OVERFLOW = U(Flags.INEXACT | Flags.OVERFLOW)
 
 
 class WideTarget(NamedTuple):
-    """A format and what a policy makes of its edges; each an uint64, codes with bit 63 where they take the sign."""
+    """Format and edge policy; each field a uint64. Bit 63 marks a code that takes the source's sign."""
 
     fraction_bits: np.uint64
     lowest: np.uint64  # exponent field of the lowest binade with full precision
@@ -45,7 +46,7 @@ class WideTarget(NamedTuple):
 
 
 class WideRounding(NamedTuple):
-    """What a rounding asks for; each an uint64, all ones or 0 where it has no other words."""
+    """Rounding rule; each field a uint64. Fields are all ones or 0, except `to_even` and `to_odd`, which are 1 or 0."""
 
     nearest: np.uint64
     to_even: np.uint64  # 1 or 0, as `to_odd`
@@ -57,7 +58,7 @@ class WideRounding(NamedTuple):
 
 
 def _words(rounding: Rounding) -> WideRounding:
-    """The words of a rounding that neither random bits nor the source decide."""
+    """Return the rule words of a rounding that needs neither random bits nor the source."""
     bits = (rounding is Rounding.RNE, rounding is Rounding.RTO)
     moves, keeps = (
         [asks(negative) for negative in (False, True)] for asks in (rounding.moves_away, rounding.keeps_nonzero)
@@ -122,11 +123,15 @@ def _encoder(to_nearest_even: bool, complement: bool, flagged: bool) -> Any:
 
 
 ENCODE_WIDE = {key: _encoder(*key) for key in itertools.product((False, True), repeat=3)}
-"""Of float32 or float64 numbers, shape (n,), into codes: by whether to nearest even, for which they are faster by a
-third, or by any rounding, whether codes are two's complement, and whether flags are written."""
+"""Kernels that encode float32 or float64 numbers (n,).
+
+Keys: whether the kernel is for nearest even alone, which is faster by a third, or for any rounding; whether codes
+are
+two's complement; whether flags are written.
+"""
 
 
 def wide_encoder(rounding: Rounding, complement: bool, flagged: bool) -> tuple[Any, WideRounding]:
-    """The kernel for a rounding that neither random bits nor the source decide, and what it is to be given of it."""
+    """Return the kernel and its rule words for a rounding that needs neither random bits nor the source."""
     # Beside flags it makes no difference that the rounding is known.
     return ENCODE_WIDE[rounding is Rounding.RNE and not flagged, complement, flagged], _words(rounding)

@@ -1,4 +1,4 @@
-"""Numba kernels of matrix products with a window, vectorised over columns (see `matrices`)."""
+"""Numba kernels of matrix products with an alignment window, vectorised over columns (see `matrices`)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from fp9.kernels.matrices import TILE
 from fp9.kernels.round64 import INF_BITS
 
 _NOTHING = 2.0**-800
-"""Stands for the largest product's power of two where there is none."""
+"""Value of the largest product's power of two if there are no products."""
 
 
 @inlined
 def _tops(tops, a, b, begin, end, stride):
-    """tops[j] = the largest product of powers of two."""
+    """Set tops[j] to the largest product of powers of two."""
     tops[:] = _NOTHING
     for k in range(begin, end, stride):
         a0, b0 = a[k], b[k]
@@ -29,7 +29,7 @@ def _tops(tops, a, b, begin, end, stride):
 
 @inlined
 def _cuts(totals, scales, a, b, begin, end, stride, floors):
-    """totals[j] = sum of products, each times scales[j] and truncated."""
+    """Set totals[j] to the sum of products, each multiplied by scales[j] and truncated."""
     totals[:] = 0.0
     for k in range(begin, end, stride):
         a0, b0 = a[k], b[k]
@@ -43,7 +43,7 @@ def _cuts(totals, scales, a, b, begin, end, stride, floors):
 
 @inlined
 def _scales(scales, row, tops, inside, unit, lowest):
-    """scales[j] = unit / the largest power of two, that of the accumulator counted where it is `inside`."""
+    """Set scales[j] to unit / the largest power of two; with `inside`, the accumulator's power counts too."""
     for j in range(row.size):
         c = row[j]
         own = max(bits_float64(float64_bits(c) & INF_BITS), lowest)
@@ -53,7 +53,10 @@ def _scales(scales, row, tops, inside, unit, lowest):
 
 @inlined
 def _close(row, totals, scales, tops, inside, aligned, floors, t):
-    """row = round(row + totals / scales), the accumulator truncated as the products, `aligned` where there are any."""
+    """Set row = round(row + totals / scales).
+
+    The accumulator is truncated as the products are if `inside`, or if `aligned` and there are products.
+    """
     for j in range(row.size):
         addend = row[j] * scales[j]
         cut = floor(addend) if floors else truncate(addend)
@@ -64,7 +67,7 @@ def _close(row, totals, scales, tops, inside, aligned, floors, t):
 
 @kernel
 def windowed(s, a, b, power_a, power_b, acc, begin, end, t):
-    """Steps of s.products products with a window of s.window bits (see `steps`), in float64."""
+    """Run steps of s.products products with a window of s.window bits (see `engine_steps`), in float64."""
     m, n = acc.shape
     width = min(n, TILE)
     tops, scales, totals = np.empty(width), np.empty(width), np.empty(width)
@@ -84,7 +87,7 @@ def windowed(s, a, b, power_a, power_b, acc, begin, end, t):
 
 @kernel
 def interleaved(s, a, b, power_a, power_b, acc, begin, end, t):
-    """As `windowed`, for even and odd products apart (see `steps.join_halves`)."""
+    """Do the same as `windowed` with even and odd products summed separately (see `engine_steps.join_halves`)."""
     m, n = acc.shape
     width = min(n, TILE)
     tops, scales, totals = np.empty((2, width)), np.empty(width), np.empty((2, width))

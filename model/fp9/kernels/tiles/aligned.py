@@ -1,4 +1,4 @@
-"""Numba kernels of matrix products with a window, in register tiles (see `window_tiles`)."""
+"""Numba kernels of matrix products with an alignment window, in register tiles (see `window_tiles`)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from fp9.kernels.tiles.window_tiles import (
 
 
 class Aligned(NamedTuple):
-    """What the kernel asks of an engine with a window; numbers in the carrier's types."""
+    """Parameters of an engine with a window; numbers in the carrier's types."""
 
     products: int
     window: int
@@ -55,8 +55,10 @@ def _tile(rows: int) -> Any:
         code: Code, a: Any, power_a: Any, depth: Any, b: Any, power_b: Any, acc: Any, row: Any,
         times: Any, first: Any, count: Any, window: Any, lowest: Any, zero: Any, *others: Any,
     ) -> None:  # fmt: skip
-        """Carry the accumulators of `rows` rows, so many times, through a step; with `Ends` it may be found whole, with
-        `Losses` behind these it marks what it drops.
+        """Run one step on the accumulators of `rows` rows, `times` times.
+
+        With `Ends`, a step that fits the window is summed without alignment. With `Losses`, which follow, dropped
+        bits are marked.
         """
         count_of_ends = len(others) - len(Losses._fields) if len(others) >= len(Losses._fields) else len(others)
         ends, lost = others[:count_of_ends], others[count_of_ends:]
@@ -82,7 +84,7 @@ _rows_tile, _row_tile = _tile(ROWS), _tile(1)
 
 @inlined
 def _close(s, t, row):
-    """Round the sums of a step; whether an edge is met."""
+    """Round the sums of a step; return whether one is out of the range of these kernels."""
     if s.truncates:
         for j in range(row.size):
             row[j] = masked(row[j], t.mask)
@@ -95,7 +97,7 @@ def _close(s, t, row):
 
 @inlined
 def _mark(s, t, row, lost):
-    """Mark sums of a step that are not what they are rounded to; whether one of them may underflow."""
+    """Mark the sums of a step that rounding changes; return whether one of them may underflow."""
     tiny = False
     for j in range(row.size):
         lost[j] |= (masked(row[j], t.mask) if s.truncates else rounded(row[j], t)) != row[j]
@@ -105,7 +107,7 @@ def _mark(s, t, row, lost):
 
 @inlined
 def _edges(s, row):
-    """Whether a number is too large or too small for these sums, or none."""
+    """Return whether a number is NaN, too large or too small for these kernels."""
     met = False
     for j in range(row.size):
         size = abs(row[j])
@@ -115,7 +117,7 @@ def _edges(s, row):
 
 @called
 def _steps(s, t, some, others, marks):
-    """One step of all rows of a panel; `others` are those of `Ends`, of `Losses`, of both or none."""
+    """Run one step on all rows of a panel; `others` are the fields of `Ends`, of `Losses`, of both, or empty."""
     a, power_a, values, powers, panel, first, last, redo = some
     numbers, sides = (first, last - first, s.window, s.lowest, s.zero), (a, power_a, a.shape[1])
     times = panel.shape[0] // ROWS
@@ -131,7 +133,7 @@ def _steps(s, t, some, others, marks):
 
 @inlined
 def _binades(products):
-    """By how many an accumulator of so many products is above them, about."""
+    """Return about how many binades an accumulator of so many products may be above the products."""
     binades = 0
     while products >> binades:
         binades += 1
@@ -140,14 +142,20 @@ def _binades(products):
 
 @kernel
 def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, redo, length, join, tiny, lost):
-    """Steps of s.products products with a window, a (m, k) and b (k, n), all finite.
+    """Run steps of s.products products with a window on finite `a` (m, k) and `b` (k, n), and write accumulators to
+    `out`.
 
-    `power_a` are bytes of a's shape, exponents with which numbers are aligned, and `low_a` those of their lowest bits,
-    or None where windows are so short that hardly a step lies in one; `power_b` and `low_b` are b's. `out` gets the
-    accumulators. `redo` (m, panels) is set where sums met an edge: these are wrong. With `join`, a rounding, `length`
-    products at a time are summed from zero, and their sums join accumulators in float64. `lost`, if it is not None, are
-    the exponents of lowest bits of a and b, and integers of the accumulators' shape, as wide as the carrier's numbers:
-    those of inexact steps are set, and negative where a total of at most `tiny` was inexact.
+    `power_a` (bytes, a's shape) holds the exponents for alignment. `low_a` holds the exponents of the lowest bits;
+    None if
+    the window is so short that few steps fit it. `power_b` and `low_b` are the same for b. `redo` (m, panels) is
+    set where sums
+    left the range of these kernels; these sums are wrong. With the rounding `join`, each `length` products are
+    summed from
+    zero, and the sum is added to an accumulator in float64. `lost` is None, or holds the exponents of the lowest
+    bits of a
+    and b, and integers of the accumulators' shape, as wide as the carrier. An integer is set after an inexact step,
+    and
+    negative if an inexact total was at most `tiny`.
     """
     m, width = acc.shape[0], tile_columns(b.itemsize)
     panel, totals = np.zeros((m, width), b.dtype), np.empty((m, width), acc.dtype)

@@ -1,7 +1,8 @@
-"""Register tiles of matrix products without a window: fused multiply-adds, and roundings of their sums.
+"""Register tiles of matrix products without a window: fused multiply-adds, each followed by a rounding.
 
-A step that meets no edge of the result, neither overflow nor the lowest binades, is a rounding to p bits: two or three
-instructions. At the edge below it takes ten.
+A sum that neither overflows nor is in the lowest binades is rounded to p bits in two or three instructions.
+Rounding in
+the lowest binades takes ten.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from fp9.kernels.compiled import inlined
 from fp9.kernels.tiles.vectors import VECTORS, Code, vector_function
 
 BLOCK = 64
-"""Products whose numbers are packed at once, or somewhat fewer, or one step."""
+"""Products whose numbers are packed at once, rounded down to whole steps; at least one step."""
 
 
 def none(_code: Code, x: Any) -> Any:
@@ -20,14 +21,16 @@ def none(_code: Code, x: Any) -> Any:
 
 
 def to_even(code: Code, x: Any, scale: Any) -> Any:
-    """x + s and back, s its power of two times 2^drop: the sum's last place is that of the result."""
+    """Round `x` by adding and subtracting s, its power of two times 2^drop: the sum's last bit is the result's last
+    bit.
+    """
     sign_and_exponent = code.constant(-1 << code.fraction_bits)
     power = code.as_numbers(code.builder.and_(code.as_bits(x), sign_and_exponent))
     return code.fma(power, code.builder.fneg(scale), code.fma(power, scale, x))
 
 
 def away(code: Code, x: Any, scale: Any) -> Any:
-    """Half a last place more, by magnitude, and cut; `scale` is 2^drop."""
+    """Round `x` half away from zero: add half a last place to its magnitude and truncate; `scale` is 2^drop."""
     one = code.constant(1)
     drop = code.builder.sub(
         code.builder.lshr(code.as_bits(scale), code.constant(code.fraction_bits)),
@@ -39,7 +42,9 @@ def away(code: Code, x: Any, scale: Any) -> Any:
 
 
 def at_edge(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit: Any, magic: Any, *_: Any) -> Any:
-    """As `floats.Rounder` says, among the lowest binades, too: what is below `limit` is rounded by adding `magic`."""
+    """Round as `floats.Rounder` does, also in the lowest binades: numbers below `limit` are rounded by adding
+    `magic`.
+    """
     builder, bits = code.builder, code.as_bits(x)
     odd = builder.and_(builder.lshr(bits, drop), tie)
     usual = builder.and_(builder.add(bits, builder.add(bias, odd)), mask)
@@ -50,12 +55,15 @@ def at_edge(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit
 
 
 def changed(code: Code, exact: Any, rounded: Any, *_facts: Any) -> Any:
-    """Bits of what a rounding changed."""
+    """Return the bits that a rounding changed."""
     return code.builder.xor(code.as_bits(exact), code.as_bits(rounded))
 
 
 def changed_or_tiny(code: Code, exact: Any, rounded: Any, *facts: Any) -> Any:
-    """The same, negative for a sum that may be tiny; `doubt` is 1 where the carrier may have lost bits of one."""
+    """Return the changed bits, negative for a sum that may be tiny.
+
+    `doubt` is 1 where the carrier may have lost bits of such a sum.
+    """
     tiny, doubt = facts[-2:]
     size, bits = code.magnitude(exact), changed(code, exact, rounded)
     is_tiny = code.builder.fcmp_ordered("<=", size, tiny)
@@ -65,7 +73,7 @@ def changed_or_tiny(code: Code, exact: Any, rounded: Any, *facts: Any) -> Any:
 
 
 def _carry(code: Code, rows: int, sides: tuple[Any, ...], row: Any, turns: tuple[Any, Any], rounding: Any) -> None:
-    """Accumulators of some rows, in `acc`, through steps to `out`; `rounding(place, sum)` ends each step."""
+    """Update the accumulators of some rows from `acc` to `out`, step by step; `rounding(place, sum)` ends each step."""
     a, depth, b, acc, out, first = sides
     steps, products = turns
     width = VECTORS * code.lanes
@@ -94,15 +102,16 @@ def _carry(code: Code, rows: int, sides: tuple[Any, ...], row: Any, turns: tuple
 
 
 def _cells(code: Code, rows: int, row: Any) -> list[Any]:
-    """Where the vectors of a tile's rows stand in a panel."""
+    """Return the indices of the vectors of a tile's rows in a panel."""
     width = VECTORS * code.lanes
     places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
     return [code.place(v, code.lanes, place) for place in places for v in range(VECTORS)]
 
 
 def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = False, mark: Any = changed) -> Any:
-    """A tile: accumulators = round(accumulators + products), a whole number of steps, and marks of inexact ones. Behind
-    the products of a step stand so many scalars that the rounding asks for, and where to mark.
+    """Return a tile that sets accumulators = round(accumulators + products) for whole steps, and marks inexact sums.
+
+    The products of a step are followed by `facts` scalars for the rounding, and by the arrays for marks.
     """
 
     def tile(
@@ -129,7 +138,7 @@ def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = Fals
 
 
 def watched_tile(rows: int) -> Any:
-    """A tile of `none` from one panel to another, that returns whether a step was inexact."""
+    """Return a tile without rounding, from one panel to another, that returns whether a step was inexact."""
 
     def tile(code: Code, a: Any, depth: Any, b: Any, acc: Any, out: Any, first: Any, row: Any, steps: Any) -> None:
         _carry(code, rows, (a, depth, b, acc, out, first), row, (steps, None), lambda _place, total: total)
@@ -139,7 +148,9 @@ def watched_tile(rows: int) -> Any:
 
 
 def directed_tiles(rows: int, mode: int) -> Any:
-    """Tiles of `none` from one panel to another, of a list of first rows, rounded up or down."""
+    """Return tiles without rounding, from one panel to another, for a list of first rows; the carrier rounds up or
+    down.
+    """
 
     def tiles(
         code: Code, a: Any, depth: Any, b: Any, acc: Any, out: Any, first: Any, listed: Any, count: Any, steps: Any
@@ -154,7 +165,7 @@ def directed_tiles(rows: int, mode: int) -> Any:
 
 @inlined
 def pack(values, b, left):
-    """Columns of b from `left` on, as a tile reads them, zeros beyond the last one."""
+    """Copy columns of b from `left` on into the layout of a tile, with zeros after the last column."""
     count = min(values.shape[1], b.shape[1] - left)
     for k in range(b.shape[0]):
         own, x = values[k], b[k, left : left + count]

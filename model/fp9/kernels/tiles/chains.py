@@ -1,4 +1,4 @@
-"""Numba kernels of matrix products in register tiles whose fused multiply-adds are the carrier's own."""
+"""Numba kernels of matrix products in register tiles, with the carrier's own fused multiply-add."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fp9.kernels.tiles.chain_tiles import BLOCK, directed_tiles, none, pack, rou
 from fp9.kernels.tiles.vectors import DOWNWARD, UPWARD, WIDE, give_panel, take_panel, tile_columns
 
 _ROWS = 5 if WIDE else 2
-"""Of a tile."""
+"""Rows of a tile."""
 
 _plain_rows, _plain_row = (rounding_tile(rows, none) for rows in (_ROWS, 1))
 _watched_rows, _watched_row = (watched_tile(rows) for rows in (_ROWS, 1))
@@ -19,7 +19,7 @@ _down_rows, _down_row = (directed_tiles(rows, DOWNWARD) for rows in (_ROWS, 1))
 
 @kernel
 def plain(a, b, acc, begin, end):
-    """acc = acc + a[:, k] * b[k], in the order of k: each sum exact before it is rounded to the carrier."""
+    """Set acc = acc + a[:, k] * b[k] for each k in order; each exact sum is rounded once, to the carrier."""
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panel, values = np.zeros((m, width), acc.dtype), np.zeros((BLOCK, width), acc.dtype)
     for left in range(0, acc.shape[1], width):
@@ -36,12 +36,12 @@ def plain(a, b, acc, begin, end):
 
 
 _LOOK = 16
-"""Products between two looks at what the processor notes of inexact operations."""
+"""Products between two reads of the processor's inexact flag."""
 
 
 @inlined
 def _differing(found, lower, upper):
-    """Set which numbers of some rows differ, and say whether all are set now."""
+    """Mark the numbers of some rows that differ; return whether all are marked now."""
     every = True
     for i in range(found.shape[0]):
         own, x, y = found[i], lower[i], upper[i]
@@ -53,7 +53,7 @@ def _differing(found, lower, upper):
 
 @inlined
 def _tiles_at(listed, rows, found, every, lower, upper):
-    """Set which sums of tiles differ; `every` says of which tiles all do."""
+    """Mark the sums of tiles that differ; `every` says which tiles are fully marked."""
     for row in listed:
         own = slice(row, row + rows)
         every[row] = _differing(found[own], lower[own], upper[own])
@@ -61,7 +61,7 @@ def _tiles_at(listed, rows, found, every, lower, upper):
 
 @inlined
 def _flagged(a, values, panels, first, products, found, every):
-    """Carry all rows from one panel to another, and set which sums met an inexact step."""
+    """Update all rows from one panel to another, and mark sums with an inexact step."""
     start, result, lower, upper = panels
     m = start.shape[0]
     whole, tiles, rows = m - m % _ROWS, 0, 0
@@ -86,8 +86,11 @@ def _flagged(a, values, panels, first, products, found, every):
 
 @kernel
 def plain_flagged(a, b, acc, inexact, begin, end):
-    """As `plain`, and which accumulators met an inexact step: the first one leads sums that are rounded down and sums
-    that are rounded up apart. Both are made where the processor notes one.
+    """Do the same as `plain`, and set which accumulators had an inexact step.
+
+    The first inexact step makes the sums rounded down and the sums rounded up different. Both are computed only if
+    the
+    processor reports an inexact operation.
     """
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panels, values = np.zeros((4, m, width), acc.dtype), np.zeros((_LOOK, width), acc.dtype)

@@ -1,6 +1,6 @@
-"""Numba kernel of matrix products whose steps sum even and odd products apart and join the halves (CDNA3).
+"""Numba kernel of matrix products whose steps sum even and odd products separately, then add both halves (CDNA3).
 
-Each half is a step with a window and no addend (see `window_tiles`); products come with those of even places first.
+Each half is a step with a window and no addend (see `window_tiles`). In the arrays, even products come first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BIAS, _FRACTION_BITS, _EXPONENT_FIELD = BINARY64.bias, BINARY64.fraction_bits, 
 
 
 class Halves(NamedTuple):
-    """What the kernel asks of an engine."""
+    """Parameters of an engine that sums even and odd products separately."""
 
     products: int
     window: int
@@ -48,14 +48,14 @@ def _power(exponent):
 
 @inlined
 def _exponent(s, x):
-    """That of a number's binade, of a subnormal number and of zero that of the result's lowest."""
+    """Return the exponent of a number's binade; for zero and subnormal numbers, the result's lowest exponent."""
     field = (float64_bits(x) >> np.int64(_FRACTION_BITS)) & np.int64(_EXPONENT_FIELD)
     return max(field - np.int64(_BIAS), np.int64(s.lowest))
 
 
 @inlined
 def _joined(s, even, odd, top, c):
-    """The sum of both halves and C, floored to `interleaved` fraction bits, and whether a floor dropped bits.
+    """Return the sum of both halves and C, floored to `interleaved` fraction bits, and whether bits were dropped.
 
     `top` is the larger exponent of the halves.
     """
@@ -76,7 +76,10 @@ def _joined(s, even, odd, top, c):
 
 @inlined
 def _close(s, t, row, even, odd, tops_even, tops_odd, lost):
-    """Join the halves of a step to the accumulators of a row; whether one of these is no number, or may underflow."""
+    """Add both halves of a step to the accumulators of a row.
+
+    Return whether an accumulator is not finite or may underflow.
+    """
     tiny = False
     for j in range(row.size):
         top = np.int64(max(tops_even[j], tops_odd[j]))
@@ -103,8 +106,9 @@ def _tile(rows: int) -> Any:
         first: Any, half: Any, rest: Any, window: Any, lowest: Any, even: Any, odd: Any, tops_even: Any, tops_odd: Any,
         *lost: Any,
     ) -> None:  # fmt: skip
-        """Sums and largest exponents of both halves of a step, of `rows` rows, so many times; `lost`, if any, as of
-        `Losses`.
+        """Sum both halves of a step, and find their largest exponents, for `rows` rows, `times` times.
+
+        `lost`, if any, holds the fields of `Losses`.
         """
         width, none = VECTORS * code.lanes, code.index(NO_EXPONENT)
         other = (
@@ -135,7 +139,7 @@ _rows_tile, _row_tile = _tile(ROWS), _tile(1)
 
 @called
 def _step(s, t, a, power_a, values, powers, panel, sums, tops, first, last, redo, losses, marks):
-    """One step of all rows of a panel; `losses`, if any, as of `Losses`, of which are the `marks`."""
+    """Run one step on all rows of a panel; `losses`, if any, are the fields of `Losses`, which include `marks`."""
     half = (last - first + 1) // 2
     numbers = (first, half, last - first - half, s.window, s.lowest, sums[0], sums[1], tops[0], tops[1])
     times = panel.shape[0] // ROWS
@@ -151,7 +155,10 @@ def _step(s, t, a, power_a, values, powers, panel, sums, tops, first, last, redo
 
 @kernel
 def halves(s, t, a, power_a, b, power_b, acc, out, begin, end, redo, lost):
-    """Steps of s.products products, those of even places first in each; arguments as of `aligned`, in float64."""
+    """Run steps of s.products products in float64; even products come first in each step.
+
+    The arguments are as in `aligned`.
+    """
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panel, sums = np.empty((m, width)), np.empty((2, m, width))
     tops = np.empty((2, m, width), np.int8)

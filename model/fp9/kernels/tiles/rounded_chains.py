@@ -1,8 +1,10 @@
-"""Numba kernels of matrix products in register tiles: multiply-adds of one product or several, rounded after each step.
+"""Numba kernels of matrix products in register tiles: steps of one or more products, rounded after each step.
 
-Whether a block of K meets an edge of the result is known from bounds: sums of magnitudes against the largest number,
-and a common power of two of which all numbers are multiples against the lowest binades. Tiles whose sums may be rounded
-there go row by row, with a rounding that knows them.
+Bounds show whether a block of K can reach a limit of the result format. Sums of magnitudes bound overflow. A common
+power
+of two that divides all numbers bounds the lowest binades. Tiles that may reach the lowest binades are computed row
+by
+row, with a rounding that handles them.
 """
 
 from __future__ import annotations
@@ -18,19 +20,19 @@ from fp9.kernels.tiles.chain_tiles import BLOCK, at_edge, away, changed_or_tiny,
 from fp9.kernels.tiles.vectors import WIDE, give_panel, join_panel, marks_of, take_panel, tile_columns
 
 _ROWS = 4 if WIDE else 2
-"""Of a tile: most matrices have a multiple of these."""
+"""Rows of a tile; most matrices have a multiple of these."""
 
 NEAREST_EVEN, NEAREST_AWAY = range(2)
 
 
 @inlined
 def block_of(products):
-    """Products of a block of whole steps."""
+    """Return the number of products in a block of whole steps."""
     return max(BLOCK // products, 1) * products
 
 
 class Step(NamedTuple):
-    """A power of two, what it is the exponent of, and sums of its multiples."""
+    """Power of two `unit`, its exponent, and the ceiling below which sums of its multiples are exact."""
 
     exponent: int
     unit: Any
@@ -38,7 +40,7 @@ class Step(NamedTuple):
 
 
 class Rounded(NamedTuple):
-    """Steps, and a rounding to nearest to p bits inside a wider float; numbers in the carrier's types."""
+    """Step sizes, and a rounding to nearest to p bits inside a wider float; numbers in the carrier's types."""
 
     products: int
     mode: int
@@ -51,7 +53,7 @@ class Rounded(NamedTuple):
 
 
 _FACTS = 8
-"""Scalars that a tile at an edge asks for."""
+"""Number of scalars that a tile at an edge needs."""
 
 _even, _even_steps = (rounding_tile(_ROWS, to_even, 1, several) for several in (False, True))
 _away, _away_steps = (rounding_tile(_ROWS, away, 1, several) for several in (False, True))
@@ -86,7 +88,7 @@ def _several_at_edge(some):
 
 @inlined
 def _is_finer(unit, row):
-    """Whether a number is no multiple of a power of two."""
+    """Return whether a number of the row is not a multiple of the power of two `unit`."""
     met = False
     for x in row:
         steps = x / unit
@@ -104,7 +106,7 @@ def _has_minus_zero(row):
 
 @inlined
 def _are_set(marks, row, columns):
-    """Whether all marks of a tile's rows are set, of those columns that a panel has."""
+    """Return whether all marks of a tile's rows are set in the panel's columns."""
     clear = False
     for i in range(row, row + _ROWS):
         own = marks[i]
@@ -115,7 +117,7 @@ def _are_set(marks, row, columns):
 
 @inlined
 def _marked(tile, mode, some, marks, row, columns):
-    """A tile, with marks where somebody asks, as long as not all of them are set."""
+    """Run a tile, and update marks unless they are None or all set."""
     if marks is None:
         tile(mode, some)
     else:
@@ -132,7 +134,7 @@ def _marked_once(tile, mode, some, marks, row, columns):
 
 @inlined
 def _marked_at_edge(edge, some, marks):
-    """A row at an edge, whose marks may also turn negative."""
+    """Run one row with the edge rounding, whose marks may also become negative."""
     if marks is None:
         edge(some)
     else:
@@ -141,8 +143,9 @@ def _marked_at_edge(edge, some, marks):
 
 @inlined
 def _steps(tile, edge, s, t, a, values, panel, place, steps, products, single, marks, columns):
-    """Steps of a tile that begins with a row, and with a column of a; of `single` rows where it is at an edge or not
-    whole.
+    """Run steps of a tile that starts at a given row and column of a.
+
+    With `single`, for tiles at an edge or incomplete tiles, rows are computed one by one.
     """
     first, row = place
     if single:
@@ -156,7 +159,7 @@ def _steps(tile, edge, s, t, a, values, panel, place, steps, products, single, m
 
 @inlined
 def _reach(low_a, low_b, lowest):
-    """Whether bits of some products lie below 2^lowest; `low_b` is empty where none does."""
+    """Return whether a product has bits below 2^lowest; `low_b` is empty if none has."""
     met = False
     for k in range(low_b.size):
         met |= np.int16(low_a[k]) + np.int16(low_b[k]) < lowest
@@ -165,8 +168,9 @@ def _reach(low_a, low_b, lowest):
 
 @inlined
 def _block(tile, edge, s, t, a, low_a, bounds, packed, panel, first, last, redo, fine, marks, columns):
-    """Steps of a block of K of all rows of a panel. `fine` says which rows have numbers that are no multiples of the
-    coarse step.
+    """Run the steps of a block of K on all rows of a panel.
+
+    `fine` says which rows have numbers that are not multiples of the coarse step.
     """
     values, low_b = packed
     top = panel.dtype.type(0.0)
@@ -191,7 +195,9 @@ def _block(tile, edge, s, t, a, low_a, bounds, packed, panel, first, last, redo,
 
 @inlined
 def _look(s, panel, redo, fine):
-    """See which rows of a panel have numbers that are finer than the coarse step, or than all may be."""
+    """Find the rows with numbers finer than the coarse step (`fine`), and with numbers finer than supported
+    (`redo`).
+    """
     for i in range(panel.shape[0]):
         fine[i] = _is_finer(s.coarse.unit, panel[i]) or _has_minus_zero(panel[i])
         redo[i] |= _is_finer(s.fine.unit, panel[i])
@@ -199,7 +205,7 @@ def _look(s, panel, redo, fine):
 
 @inlined
 def _least_of_rows(low_a):
-    """The smallest numbers of the rows of each tile, (tiles, K)."""
+    """Return the smallest number over the rows of each tile, (tiles, K)."""
     least = np.empty((-(-low_a.shape[0] // _ROWS), low_a.shape[1]), low_a.dtype)
     for i in range(low_a.shape[0]):
         own, row = least[i // _ROWS], low_a[i]
@@ -211,7 +217,7 @@ def _least_of_rows(low_a):
 
 @inlined
 def _least_of_columns(low_b, left, width):
-    """The smallest of some columns, (K,)."""
+    """Return the smallest number over some columns, (K,)."""
     least = np.empty(low_b.shape[0], low_b.dtype)
     for k in range(least.size):
         own = low_b[k, left : min(left + width, low_b.shape[1])]
@@ -258,14 +264,18 @@ def _blocks(tile, edge, s, t, sides, acc, out, begin, end, redo, length, join, t
 
 @kernel
 def rounded(s, t, a, low_a, bounds, b, low_b, acc, out, begin, end, redo, length, join, tiny, lost):
-    """out = round(acc + a[:, k] * b[k]), in the order of k, all finite, the sum rounded to the carrier before, then by
-    `t`, a `floats.Rounder`.
+    """Set out = round(acc + a[:, k] * b[k]) for each k in order, all finite; sums are rounded to the carrier, then by
+    `t`.
 
-    `low_a` and `low_b` are bytes, exponents of the lowest bits of a and b; (m, 0) and (0, n) where no product has bits
-    below the coarse step. `bounds` (m,) are the largest sums of magnitudes of a over `block_of` products; `redo` (m,
-    panels) is set where sums may have met an edge above: these are wrong. `length`, `join`, `tiny` and `lost` as of
-    `aligned.aligned`, but no mark is set where sums that the carrier cannot hold were rounded to an accumulator, and
-    marks of inexact sums that may be tiny are negative.
+    `t` is a `floats.Rounder`. `low_a` and `low_b` are bytes, the exponents of the lowest bits of a and b; they have
+    the shapes
+    (m, 0) and (0, n) if no product has bits below the coarse step. `bounds` (m,) are the largest sums of a's
+    magnitudes over
+    `block_of` products. `redo` (m, panels) is set where sums may have overflowed; these sums are wrong. `length`,
+    `join`,
+    `tiny` and `lost` are as in `aligned.aligned`, with two differences. No mark is set if the carrier cannot hold a
+    sum that
+    was rounded to an accumulator. Marks of inexact sums that may be tiny are negative.
     """
     sides = (a, low_a, bounds, b, low_b)
     _blocks(_one_product, _one_at_edge, s, t, sides, acc, out, begin, end, redo, length, join, tiny, lost)
@@ -273,6 +283,6 @@ def rounded(s, t, a, low_a, bounds, b, low_b, acc, out, begin, end, redo, length
 
 @kernel
 def rounded_steps(s, t, a, low_a, bounds, b, low_b, acc, out, begin, end, redo, length, join, tiny, lost):
-    """As `rounded`, s.products products a step, whose sum with the accumulator is exact."""
+    """Do the same as `rounded` with s.products products a step; their sum with the accumulator is exact."""
     sides = (a, low_a, bounds, b, low_b)
     _blocks(_several_products, _several_at_edge, s, t, sides, acc, out, begin, end, redo, length, join, tiny, lost)

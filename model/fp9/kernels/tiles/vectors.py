@@ -1,7 +1,8 @@
-"""Vectors as values: straight-line code for a machine's vector registers, written with the instructions of LLVM.
+"""Vectors as values: straight-line code for vector registers, written in LLVM instructions.
 
-What LLVM makes of a plain loop stays in half-wide registers and stores its sums at every turn. A function of vectors
-(`vector_function`) says instead what stays in registers: its text is Python that runs once, when it is compiled.
+LLVM compiles a plain loop to half-wide registers and stores its sums at every iteration. A function of vectors
+(`vector_function`) determines what stays in registers. Its Python body runs once, at compile time, and emits the
+code.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ make_array: Any = _arrayobj.make_array
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _FLOATS = {4: (ir.FloatType(), "f32"), 8: (ir.DoubleType(), "f64")}
 TOWARD_ZERO, TO_NEAREST, UPWARD, DOWNWARD = range(4)
-"""How sums and products are rounded, as `llvm.set.rounding` numbers it."""
+"""Rounding modes of sums and products, as `llvm.set.rounding` numbers them."""
 
 
 def _has_wide_registers() -> bool:
@@ -39,22 +40,22 @@ def _has_wide_registers() -> bool:
 
 
 WIDE = _has_wide_registers()
-"""Whether the machine has 32 vector registers of 64 bytes; otherwise 16 of 32 are reckoned with."""
+"""Whether the machine has 32 vector registers of 64 bytes; otherwise 16 registers of 32 bytes are assumed."""
 
 REGISTER_BYTES = 64 if WIDE else 32
-"""Bytes of a vector register."""
+"""Size of a vector register in bytes."""
 VECTORS = 4
-"""Vectors beside each other in a tile."""
+"""Vectors in a row of a tile."""
 
 
 @inlined
 def tile_columns(itemsize: int) -> int:
-    """Numbers of a row of a tile."""
+    """Return the number of columns of a tile."""
     return VECTORS * REGISTER_BYTES // itemsize
 
 
 class Code:
-    """Instructions of a function of vectors of one float type, `lanes` numbers each, and of integers as wide."""
+    """Builder of instructions on vectors of `lanes` floats of one type, and on integers of the same width."""
 
     def __init__(self, builder: Any, itemsize: int) -> None:
         self.builder = builder
@@ -67,57 +68,57 @@ class Code:
     # Values
 
     def constant(self, value: float, vector: Any = None) -> Any:
-        """The same number in all lanes."""
+        """Return a vector with the same number in all lanes."""
         vector = vector or self.int
         return ir.Constant(vector, [value] * vector.count)
 
     def splat_integer(self, number: Any) -> Any:
-        """An integer of 64 bits in all lanes, as wide as these are."""
+        """Return a 64-bit integer in all lanes, truncated to the lanes' width."""
         return self.splat(self.builder.trunc(number, self.int.element) if self.bits < 64 else number)
 
     def splat(self, scalar: Any, lanes: int | None = None) -> Any:
-        """A scalar in all lanes."""
+        """Return a scalar in all lanes."""
         vector = ir.VectorType(scalar.type, lanes or self.lanes)
         nothing, first = ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(_I32, vector.count), None)
         one = self.builder.insert_element(nothing, scalar, ir.Constant(_I32, 0))
         return self.builder.shuffle_vector(one, nothing, first)
 
     def part(self, vector: Any, number: int) -> Any:
-        """Some lanes of a longer vector, as integers of this width with their sign."""
+        """Return one part of a longer vector, sign-extended to integers of this width."""
         places = [number * self.lanes + lane for lane in range(self.lanes)]
         chosen = ir.Constant(ir.VectorType(_I32, self.lanes), places)
         return self.builder.sext(self.builder.shuffle_vector(vector, vector, chosen), self.int)
 
     def as_bits(self, numbers: Any) -> Any:
-        """Patterns of numbers."""
+        """Return the patterns of numbers."""
         return self.builder.bitcast(numbers, self.int)
 
     def as_numbers(self, bits: Any) -> Any:
-        """Numbers of patterns."""
+        """Return the numbers of patterns."""
         return self.builder.bitcast(bits, self.float)
 
     def magnitude(self, numbers: Any) -> Any:
-        """Numbers without their signs."""
+        """Return the magnitudes of numbers."""
         return self.as_numbers(self.builder.and_(self.as_bits(numbers), self.constant((1 << (self.bits - 1)) - 1)))
 
     def truncated(self, numbers: Any) -> Any:
-        """Numbers without their fractions."""
+        """Return numbers truncated to integers."""
         return self._called(f"llvm.trunc.v{self.lanes}{self._suffix}", numbers)
 
     def fma(self, x: Any, y: Any, z: Any) -> Any:
-        """x y + z, rounded once."""
+        """Return x y + z, rounded once."""
         return self._called(f"llvm.fma.v{self.lanes}{self._suffix}", x, y, z)
 
     def larger(self, x: Any, y: Any) -> Any:
-        """The larger integers."""
+        """Return the larger integer in each lane."""
         return self._called(f"llvm.smax.v{x.type.count}i{x.type.element.width}", x, y)
 
     def smaller(self, x: Any, y: Any) -> Any:
-        """The smaller integers."""
+        """Return the smaller integer in each lane."""
         return self._called(f"llvm.smin.v{x.type.count}i{x.type.element.width}", x, y)
 
     def saturating_sum(self, x: Any, y: Any) -> Any:
-        """Sums of integers that stay within their type."""
+        """Return sums of integers, saturated to their type."""
         return self._called(f"llvm.sadd.sat.v{x.type.count}i{x.type.element.width}", x, y)
 
     def _called(self, name: str, *arguments: Any) -> Any:
@@ -126,48 +127,48 @@ class Code:
     # Memory
 
     def index(self, value: int) -> Any:
-        """A number of places."""
+        """Return a constant index."""
         return ir.Constant(_I64, value)
 
     def as_index(self, number: Any) -> Any:
-        """A signed integer of this width as a number of places."""
+        """Return a signed integer of this width as an index."""
         return self.builder.sext(number, _I64) if self.bits < 64 else number
 
     def place(self, row: Any, stride: int | Any, offset: Any = 0) -> Any:
-        """row * stride + offset, each an index or a plain number."""
+        """Return row * stride + offset; each argument is an index or a Python integer."""
         row, stride, offset = (self.index(x) if isinstance(x, int) else x for x in (row, stride, offset))
         return self.builder.add(self.builder.mul(row, stride), offset)
 
     def behind(self, pointer: Any, place: Any, scalar: Any) -> Any:
-        """The pointer to a place, counted in scalars of a type."""
+        """Return the pointer to element `place`, counted in scalars of a type."""
         return self.builder.gep(pointer, [place], source_etype=scalar)
 
     def load(self, pointer: Any, place: Any, of: Any) -> Any:
-        """A scalar or vector from a place, counted in its scalars."""
+        """Load a scalar or vector from element `place`, counted in scalars."""
         scalar = getattr(of, "element", of)
         value = self.builder.load(self.behind(pointer, place, scalar), typ=of)
         value.align = _size(scalar)
         return value
 
     def store(self, value: Any, pointer: Any, place: Any) -> None:
-        """A vector to a place, counted in its scalars."""
+        """Store a vector at element `place`, counted in scalars."""
         scalar = value.type.element
         stored = self.builder.store(value, self.behind(pointer, place, scalar))
         stored.align = _size(scalar)
 
     def variable(self, value: Any) -> Variable:
-        """A register that changes in loops."""
+        """Return a register that can change in loops."""
         return Variable(self.builder, value)
 
     @contextlib.contextmanager
     def loop(self, count: Any) -> Iterator[Any]:
-        """The code inside, for each index below `count`."""
+        """Emit the code inside the `with` block as a loop over the indices below `count`."""
         with cgutils.for_range(self.builder, count) as loop:
             yield loop.index
 
 
 class Variable:
-    """A value that is set again."""
+    """Value that code can set again."""
 
     def __init__(self, builder: Any, value: Any) -> None:
         self._builder, self._type = builder, value.type
@@ -175,16 +176,15 @@ class Variable:
         self.set(value)
 
     def get(self) -> Any:
-        """What was set last."""
+        """Return the current value."""
         return self._builder.load(self._slot, typ=self._type)
 
     def set(self, value: Any) -> None:
-        """Another value from here on."""
+        """Set the value."""
         self._builder.store(value, self._slot)
 
 
 def _size(scalar: Any) -> int:
-    """Bytes of a scalar type."""
     return next((size for size, (kind, _) in _FLOATS.items() if kind == scalar), 0) or scalar.width // 8
 
 
@@ -192,11 +192,13 @@ Body = Callable[..., None]
 
 
 def vector_function(body: Body, carrier: int, rounding: int = TO_NEAREST, watched: bool = False) -> Any:
-    """A function of Numba's kernels from `body(code, *arguments)`: arrays come as pointers, numbers as they are.
+    """Return a Numba function emitted by `body(code, *arguments)`; arrays become pointers, numbers stay numbers.
 
-    `carrier`: which argument's numbers say the width of the vectors. `rounding`: how sums and products are rounded; the
-    mode is set around a function that is not inlined, so that no instruction of either leaves its side. `watched`: it
-    returns whether one of them was inexact, where the machine can say so, else True.
+    `carrier` is the index of the argument whose type determines the vector width. `rounding` is the rounding mode
+    of sums and
+    products. It is set around a function that is not inlined, so that LLVM moves no instruction across. If
+    `watched`, the
+    function returns whether an operation was inexact; always True on machines that cannot tell.
     """
 
     def typed(_context: Any, arguments: Any) -> Any:
@@ -228,7 +230,7 @@ def _pointer_or_number(context: Any, builder: Any, kind: Any, value: Any) -> Any
 
 
 def _defined(module: Any, name: str, body: Body, itemsize: int, arguments: list[Any]) -> Any:
-    """The function of a body in a module, written there when it is first called."""
+    """Return the function of a body in a module; emit it at the first call."""
     name = f"{name}.{8 * itemsize}.{len(arguments)}"
     if name in module.globals:
         return module.globals[name]
@@ -247,11 +249,11 @@ def _declared(module: Any, name: str, result: Any, *arguments: Any) -> Any:
 
 
 _INEXACT = 1 << 5
-"""The bit of x86's register MXCSR that an inexact operation sets and no other clears."""
+"""Inexact flag in x86's register MXCSR; operations set it and never clear it."""
 
 
 def _watched(builder: Any, call: Callable[[], Any]) -> Any:
-    """Whether a call has inexact operations, by what the processor notes of them."""
+    """Return whether the operations of a call were inexact, from the processor's status flag."""
     if not binding.get_process_triple().startswith("x86_64"):
         call()
         return ir.Constant(ir.IntType(1), 1)
@@ -277,9 +279,11 @@ def _set_rounding(builder: Any, mode: int) -> None:
 
 @inlined
 def take_panel(panel, acc, left):
-    """Columns of accumulators from `left` on into a panel, zeros beyond the last one.
+    """Copy columns of accumulators from `left` on into a panel, with zeros after the last column.
 
-    Of slices: an index like `left + j` might be negative, for all that LLVM knows, and it gathers numbers one by one.
+    The loops use slices. An index such as `left + j` could be negative for all that LLVM knows; it would then load
+    numbers
+    one by one.
     """
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):
@@ -292,7 +296,7 @@ def take_panel(panel, acc, left):
 
 @inlined
 def give_panel(panel, acc, left):
-    """And back."""
+    """Copy a panel back to the columns of accumulators from `left` on."""
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):
         own, x = panel[i], acc[i, left : left + count]
@@ -302,8 +306,9 @@ def give_panel(panel, acc, left):
 
 @inlined
 def join_panel(totals, parts, t, tiny, lost):
-    """totals = round(totals + parts) as `interleaved` rounds, both panels, and the parts are zero again; `lost` as of
-    `marks_of`.
+    """Set totals = round(totals + parts), both panels, rounded by `joined`, and clear the parts.
+
+    `lost` is a result of `marks_of`.
     """
     zero = parts.dtype.type(0.0)
     for i in range(parts.shape[0]):
@@ -317,7 +322,7 @@ def join_panel(totals, parts, t, tiny, lost):
 
 @inlined
 def mark_joined(lost, row, part, t, tiny):
-    """Mark sums of two numbers that are not what they are rounded to, those to `tiny` with negative marks."""
+    """Mark sums of two numbers that rounding changes; the mark is negative if the sum's magnitude is at most `tiny`."""
     for j in range(row.size):
         total, error = two_sum(np.float64(part[j]), row[j])
         if error != 0.0 or joined(np.float64(part[j]), row[j], t) != total:
@@ -325,14 +330,15 @@ def mark_joined(lost, row, part, t, tiny):
 
 
 def marks_of(lost: Any, panel: Any) -> Any:
-    """A panel of integers, set where a step was inexact; None where nobody asks. `lost` is None then, else a tuple that
-    ends with the array for all panels.
+    """Return a panel of integers, set where a step was inexact; None if `lost` is None.
+
+    Otherwise `lost` is a tuple whose last element is the array for all panels.
     """
     raise NotImplementedError("a part of kernels")
 
 
 def marks_of_row(marks: Any, row: int) -> Any:
-    """One row of them."""
+    """Return one row of the marks, or None."""
     raise NotImplementedError("a part of kernels")
 
 

@@ -1,12 +1,15 @@
-"""One step with a window as vectors: a float accumulator aligns, or nothing needs to be aligned.
+"""One step with an alignment window as vectors: a float accumulator aligns, or no alignment is needed.
 
-A sum of magnitudes that starts at 2^p of a unit, p the carrier's fraction bits, and stays below twice that has this
-unit as its last place: under rounding toward zero, one fused multiply-add multiplies, aligns, truncates and adds. Sums
-of all magnitudes and of those of negative products give the sum. Exponents are bytes, as many of them compared at a
-time as a register holds.
+Let p be the number of the carrier's fraction bits. A sum of magnitudes that starts at 2^p units and stays below
+twice
+that has one unit as its last bit. With rounding toward zero, one fused multiply-add then multiplies, aligns,
+truncates
+and adds. The sum of all magnitudes and the sum of the negative products' magnitudes give the result. Exponents are
+bytes; as many are compared at a time as a register holds.
 
-Where the window holds all bits of a step's products and of the accumulators beside them, it truncates nothing, and the
-products are summed as they are.
+If the window holds all bits of a step's products and accumulators, nothing is truncated. The products are then
+summed
+directly.
 """
 
 from __future__ import annotations
@@ -24,16 +27,19 @@ from fp9.kernels.compiled import inlined
 from fp9.kernels.tiles.vectors import VECTORS, WIDE, Code, Variable
 
 SAFE_EXPONENT = 90
-"""Products lie above 2^-90, and a zero's byte with any exponent below; numbers to 2^90 are far from float32's ends."""
+"""Exponent bound of products: above 2^-90, where a zero's byte plus any exponent is below, and up to 2^90.
+
+These numbers are far from the limits of float32.
+"""
 ROWS = 3 if WIDE else 1
-"""Of a tile."""
+"""Rows of a tile."""
 BYTE, _I64 = ir.IntType(8), ir.IntType(64)
 PLANES, _NEGATIVE_B, _POSITIVE_B = 3, 1, 2
-"""Of a packed b: its numbers, magnitudes of the negative ones, of the positive ones."""
+"""Planes of a packed b: its numbers, the magnitudes of negative numbers, and the magnitudes of positive numbers."""
 
 
 class Window(NamedTuple):
-    """A step as a tile takes it: where it begins in packed values and how many products it has, as indices."""
+    """One step of a tile: its start in the packed values, its number of products, and window parameters, as indices."""
 
     b: Any
     power_b: Any
@@ -45,16 +51,14 @@ class Window(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Exponents of the highest and lowest bits of each row's products in a step, or beyond them."""
+    """Exponents of the highest and lowest bits of each row's products in a step, or bounds of them."""
 
     highest: Any
     lowest: Any
 
 
 class Losses(NamedTuple):
-    """Exponents of lowest bits, of a (bytes of its shape) and of a packed b, and integers that are set where truncation
-    drops bits.
-    """
+    """Exponents of lowest bits of a (bytes, a's shape) and of a packed b, and integer marks of truncated bits."""
 
     low_a: Any
     low_b: Any
@@ -63,8 +67,10 @@ class Losses(NamedTuple):
 
 def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: Any, step: Window,
                 acc: Any, out: Any, losses: Losses | None = None) -> list[Any]:  # fmt: skip
-    """Sums of one step of `rows` rows and their addends in `acc`, none where it is None, to `out`; the largest
-    exponents of their products."""
+    """Write the sums of one step of `rows` rows to `out`, and return the largest exponents of the products.
+
+    `acc` holds the addends; None means no addend.
+    """
     width = VECTORS * code.lanes
     left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
     places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
@@ -112,7 +118,7 @@ def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: An
 
 
 def whole_sums(code: Code, rows: int, a: Any, depth: Any, row: Any, step: Window, acc: Any) -> None:
-    """Add one step of `rows` rows to their accumulators, where the window holds all bits: these sums are exact."""
+    """Add one step of `rows` rows to their accumulators; the window holds all bits, so these sums are exact."""
     width = VECTORS * code.lanes
     left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
     places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
@@ -134,22 +140,22 @@ def whole_sums(code: Code, rows: int, a: Any, depth: Any, row: Any, step: Window
 
 
 class _Exponents:
-    """Those of products, of rows that begin in `left` with all columns of a panel, as bytes."""
+    """Exponents (bytes) of the products of some rows, which start at `left`, with all columns of a panel."""
 
     def __init__(self, code: Code, power_a: Any, left: list[Any], power_b: Any, count: Any) -> None:
         self._code, self._power_a, self._left, self._power_b, self._count = code, power_a, left, power_b, count
         self._vector = ir.VectorType(BYTE, VECTORS * code.lanes)
 
     def tops(self) -> list[Variable]:
-        """The largest of each row and column."""
+        """Return the largest exponent of each row and column."""
         return self._ends(NO_EXPONENT, self._code.larger)
 
     def bottoms(self) -> list[Variable]:
-        """The smallest of each row and column."""
+        """Return the smallest exponent of each row and column."""
         return self._ends(-NO_EXPONENT - 1, self._code.smaller)
 
     def raise_to(self, tops: list[Variable], zero: Any) -> None:
-        """Let a zero among the products count with its exponent, where it has one."""
+        """Raise the largest exponents to `zero` where a product is zero, if zeros have an exponent."""
         code, builder = self._code, self._code.builder
         with builder.if_then(builder.icmp_signed("!=", zero, code.index(NO_EXPONENT))):
             own = code.splat(builder.trunc(zero, BYTE), self._vector.count)
@@ -169,7 +175,9 @@ class _Exponents:
 
 
 def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any, zero: Any) -> tuple[Any, Any, Any, Any]:
-    """What sums start from, the addend's magnitude, this where it is negative, and the exponent of the last place."""
+    """Return the start value of sums, the addend's magnitude, the same if negative else 0, and the last place's
+    exponent.
+    """
     builder, fraction, field = code.builder, code.constant(code.fraction_bits), code.exponent_field
     bias = field >> 1
     bits = code.as_bits(c)
@@ -187,7 +195,7 @@ def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any, zero: Any) ->
 
 
 def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends) -> Any:
-    """Whether the window holds all bits of the products of `rows` rows and of their accumulators."""
+    """Return whether the window holds all bits of the products of `rows` rows and of their accumulators."""
     builder, width = code.builder, VECTORS * code.lanes
     bias, fraction = code.index(code.exponent_field >> 1), code.index(code.fraction_bits)
 
@@ -215,7 +223,7 @@ def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends
 
 @inlined
 def pack(values, powers, b, power_b, left):
-    """Columns of b from `left` on, as a tile reads them; zeros beyond the last one."""
+    """Copy columns of b from `left` on into the layout of a tile, with zeros after the last column."""
     zero = b.dtype.type(0.0)
     count = min(values.shape[2], b.shape[1] - left)
     for k in range(b.shape[0]):
@@ -230,7 +238,7 @@ def pack(values, powers, b, power_b, left):
 
 @inlined
 def pack_bytes(lows, low_b, left):
-    """The same of exponents of lowest bits; those of zeros beyond the last one."""
+    """Copy exponents of lowest bits as `pack` does; columns after the last keep the exponent of a zero."""
     count = min(lows.shape[1], low_b.shape[1] - left)
     for k in range(low_b.shape[0]):
         own, low = lows[k], low_b[k, left : left + count]
@@ -239,7 +247,7 @@ def pack_bytes(lows, low_b, left):
 
 
 def losses_of(lost: Any, lows: Any, marks: Any) -> Any:
-    """What a tile takes as `Losses`; nothing where nobody asks (`vectors.marks_of`)."""
+    """Return a tile's `Losses` as a tuple; empty if no marks are wanted (see `vectors.marks_of`)."""
     raise NotImplementedError("a part of kernels")
 
 
@@ -252,7 +260,7 @@ def _losses_of(lost, lows, marks):
 
 @inlined
 def _ends(powers, lows):
-    """The largest exponent and that of the lowest bit of some numbers."""
+    """Return the largest exponent, and the smallest exponent of a lowest bit, of some numbers."""
     highest, lowest = powers[0], lows[0]
     for k in range(powers.size):
         highest, lowest = max(highest, powers[k]), min(lowest, lows[k])
@@ -261,7 +269,7 @@ def _ends(powers, lows):
 
 @inlined
 def ends_of_steps(power_a, low_a, begin, end, length, products):
-    """Those of a's rows in every step, (steps, 2, rows)."""
+    """Return the highest and lowest exponents of a's rows in every step, (steps, 2, rows)."""
     steps = -(-length // products) * -(-(end - begin) // length)
     ends = np.empty((steps, 2, power_a.shape[0]), np.int64)
     step = 0
@@ -276,7 +284,11 @@ def ends_of_steps(power_a, low_a, begin, end, length, products):
 
 @inlined
 def ends_of_columns(ends, power_b, low_b):
-    """Those of some columns of b for each product of a step, and of all, into (2, products); bytes."""
+    """Write the highest and lowest exponents over some columns of b, for each product of a step, into `ends` (2,
+    products).
+
+    Return the highest and lowest exponent of all. The exponents are bytes.
+    """
     highest, lowest = _ends(power_b[0], low_b[0])
     for k in range(power_b.shape[0]):
         high, low = _ends(power_b[k], low_b[k])
@@ -287,8 +299,9 @@ def ends_of_columns(ends, power_b, low_b):
 
 @inlined
 def ends_of_products(of_rows, power_a, low_a, of_columns, highest_b, lowest_b, near, highest, lowest):
-    """Those of the products of each row: of its numbers and those of b, and where these lie so far apart that `near`
-    is less, product by product.
+    """Write the highest and lowest exponent of each row's products.
+
+    They are bounded from the operand ranges; if the bound exceeds `near`, they are computed product by product.
     """
     for i in range(highest.size):
         top, low = of_rows[0, i] + highest_b, of_rows[1, i] + lowest_b
