@@ -1,4 +1,4 @@
-"""What each preset of an accumulator stands for: the instruction or design, its source, the devices that have it."""
+"""Description of each accumulator preset: the instruction or design, its source, and the devices that have it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _ABOUT: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Accumulator:
-    """A preset with what it stands for, the source of its parameters, and the devices that have it.
+    """Preset with the instruction or design that it models, the source of its parameters, and its devices.
 
     `devices`: product and instruction, as `fp9.engine` takes them.
     """
@@ -62,33 +62,33 @@ class Accumulator:
 
     @property
     def name(self) -> str:
-        """The preset's name."""
+        """Return the preset's name."""
         return self.engine.name
 
     @property
     def terms_per_step(self) -> int | None:
-        """Products that one step adds; None where all of a sum are one step."""
+        """Return the number of products that one step adds; None if the whole sum is one step."""
         return None if self.engine.exact else self.engine.products
 
     @property
     def aligned_bits(self) -> int | None:
-        """Fraction bits that alignment keeps below the largest exponent of a step; None for exact steps."""
+        """Return the fraction bits that alignment keeps below the largest exponent of a step; None for exact steps."""
         return self.engine.window
 
     @property
     def result(self) -> str:
-        """The format of results."""
+        """Return the format of results."""
         return self.engine.output.name
 
     @property
     def rounding(self) -> str:
-        """The rounding of a step, and that of the total where sums of chunks join one."""
+        """Return the rounding of a step, followed by the rounding of the total if there are chunks."""
         own, total = self.engine.rounding.value, self.engine.output_rounding.value
         return own if self.engine.chunk is None else f"{own}, then {total}"
 
     @property
     def chunk(self) -> int | None:
-        """Products after which a sum joins the total; None where there are no chunks."""
+        """Return the number of products after which a sum is added to the total; None if there are no chunks."""
         return self.engine.chunk
 
     def __str__(self) -> str:
@@ -96,7 +96,7 @@ class Accumulator:
 
 
 def accumulators() -> tuple[Accumulator, ...]:
-    """Every preset of an accumulator, as records.
+    """Return every accumulator preset, as records.
 
     >>> [a.name for a in accumulators() if a.aligned_bits == 13 and a.result == "e8m13"]
     ['hopper', 'ada']
@@ -105,7 +105,10 @@ def accumulators() -> tuple[Accumulator, ...]:
 
 
 def about(name: str) -> Accumulator:
-    """The record of a preset, found by its name or that of a device. Raises ValueError for names with parameters."""
+    """Return the record of a preset, found by its name or by a device's name.
+
+    Raises ValueError for names with parameters.
+    """
     found = engine(name)
     if found.name not in _ABOUT:
         raise ValueError(f"accumulator {name!r} given with parameters; give the name of a preset")

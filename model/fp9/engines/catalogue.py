@@ -1,4 +1,4 @@
-"""The presets by name, and how an engine is found: by name, with parameters changed in the name."""
+"""Presets by name, and the search for an engine: by name, with parameters changed in the name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FP32, _FP16, _BF16, _DLFLOAT16, _E8M13 = (
 
 
 def _mma(name: str, result: FixedFormat) -> Engine:
-    """FP8 through the FP16 tensor core: 32 elements in two steps of 16, neighbours two and two in turn."""
+    """Return FP8 through the FP16 tensor core: 32 elements in two interleaved steps of 16, two neighbours at a time."""
     steps: dict[str, Any] = {"products": 16, "window": 25, "chunk": 32, "interleave": 2, "scaling": Scaling.SUMS}
     if result is _FP16:
         return Engine(name, result, _R.RNE, zero_exponent=-21, **steps)
@@ -29,14 +29,17 @@ def _mma(name: str, result: FixedFormat) -> Engine:
 
 
 def _rvbna(products: int) -> Engine:
-    """A window of 23 bits and one for each doubling of the products; a sum is a chunk, rounded to odd as its total."""
+    """Return an engine with a window of 23 bits plus one for each doubling of the products.
+
+    The whole step is one chunk. Step and total are rounded to odd.
+    """
     window = _FP32.fraction_bits + (products - 1).bit_length()
     name = f"rvbna{products}"
     return Engine(name, _FP32, _R.RTO, products=products, window=window, truncation=Truncation.JAM, chunk=products)
 
 
 _X86_NAN = 0xFFC00000
-"""What invalid operations give on x86: the quiet NaN with a sign."""
+"""Result of invalid operations on x86: the quiet NaN with the sign bit set."""
 _FLUSHED: dict[str, Any] = {"flush_result": True, "flush_addend": True}
 
 ENGINES: dict[str, Engine] = {
@@ -99,7 +102,7 @@ ENGINES: dict[str, Engine] = {
 }
 
 ALIASES = {"G": "products", "K": "window", "L": "chunk"}
-"""Parameters by the letters of the literature."""
+"""Parameters by the letters that the literature uses."""
 
 _PLAIN = {plain(name): name for name in ENGINES}
 _CALL = re.compile(r"\s*([^()]*[^()\s])\s*(?:\(\s*(.*?)\s*\))?\s*")
@@ -107,9 +110,9 @@ _SETTING = re.compile(r"(\w+)\s*=\s*([\w.+-]+(?:\([^()]*\))?)\s*(?:,\s*|$)")
 
 
 def engine(name: str | Engine) -> Engine:
-    """The preset of a name, its parameters changed where they are given; an `Engine` is returned as it is.
+    """Return the preset of a name, with any parameters given in the name; an `Engine` is returned unchanged.
 
-    Devices are names, too (`fp9.engines.DEVICES`), with an instruction where a device has several.
+    Names of devices are accepted too (`fp9.engines.DEVICES`), with an instruction if a device has several.
 
     >>> engine("h100 wgmma").name, engine("L40S").name, engine("mi300x").name
     ('hopper', 'ada', 'cdna3')
@@ -118,7 +121,7 @@ def engine(name: str | Engine) -> Engine:
     >>> engine("fmma(K=20, result=fp32, rounding=rne)").window
     20
 
-    Raises ValueError for an unknown name or parameter, TypeError for something that is no name.
+    Raises ValueError for an unknown name or parameter, and TypeError if `name` is neither a string nor an Engine.
     """
     if isinstance(name, Engine):
         return name
@@ -146,7 +149,7 @@ def _parse(name: str) -> Engine:
 
 
 def _preset(name: str) -> str | None:
-    """The preset of a name in any letter case, or of a device's. Raises ValueError for an ambiguous name."""
+    """Return the preset of a name in any letter case, or of a device's name; raise ValueError for an ambiguous name."""
     return _PLAIN.get(plain(name)) or DEVICE_NAMES.find(name)
 
 
@@ -167,7 +170,7 @@ def _settings(name: str, text: str) -> dict[str, Any]:
 
 
 def _value(name: str, field: str, text: str) -> object:
-    """A parameter's value: a choice or format by name, none, true, false, or an integer."""
+    """Return a parameter's value: a choice or format by name, none, true, false, or an integer."""
     if field in ("result", "promotion"):
         return None if text == "none" else format(text)
     if field in _CHOICES:

@@ -1,4 +1,4 @@
-"""Devices and their instructions: which accumulator sums FP8 products there, and by which names it is found."""
+"""Devices and their instructions: the accumulator that sums FP8 products in each, and the names to find it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FP32, FP16 = "fp32", "fp16"
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """An instruction of a device: its names, the format of its results, the engine of its sums."""
+    """Instruction of a device: its names, the format of its results, and the engine of its sums."""
 
     names: tuple[str, ...]
     result: str
@@ -19,13 +19,13 @@ class Instruction:
 
     @property
     def name(self) -> str:
-        """The first of its names, with the result where that is not FP32."""
+        """Return the first name, followed by the result format unless that is FP32."""
         return self.names[0] if self.result == FP32 else f"{self.names[0]} {self.result}"
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """An architecture: its products, its instructions with FP8 or FP4 operands, and the source of the claim."""
+    """Architecture: its products, its instructions with FP8 or FP4 operands, and the source of the claim."""
 
     architecture: str
     products: tuple[str, ...]
@@ -73,11 +73,13 @@ DEVICES = (
         "MMA-Sim (arXiv 2511.10909)",
     ),
 )
-"""The devices whose accumulators are known."""
+"""Devices whose accumulators are known."""
 
 
 def _candidates() -> dict[str, dict[str, str]]:
-    """Every way to say device, instruction and result -> engines it may mean -> the name that says which."""
+    """Return a map from every name of device, instruction and result to its possible engines and their unambiguous
+    names.
+    """
     found: dict[str, dict[str, str]] = {}
     for device in DEVICES:
         for instruction in device.instructions:
@@ -106,7 +108,7 @@ DEVICE_NAMES = _synonyms()
 
 
 def devices_of(engine: str) -> list[str]:
-    """Product and instruction of every device that has an engine, such as "h100 wgmma"."""
+    """Return product and instruction of every device that has an engine, such as "h100 wgmma"."""
     return [
         f"{product} {instruction.name}"
         for device in DEVICES

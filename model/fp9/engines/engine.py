@@ -1,4 +1,6 @@
-"""The dot engine's parameters: which sums are exact, where they are rounded, and to what (numerics.md, sums)."""
+"""Parameters of the dot engine: which sums are exact, where they are rounded, and to which format
+(numerics.md, sums).
+"""
 
 from __future__ import annotations
 
@@ -11,38 +13,40 @@ from fp9.rounding import Overflow, Rounding, choice
 
 
 class Truncation(Enum):
-    """What alignment does with the bits below the window."""
+    """Treatment of the bits below the window in alignment."""
 
     ZERO = "zero"
-    """dropped from the magnitude: toward zero"""
+    """dropped from the magnitude: rounds toward zero"""
     FLOOR = "floor"
-    """dropped from two's complement: toward minus infinity"""
+    """dropped from two's complement: rounds toward minus infinity"""
     JAM = "jam"
-    """dropped from the magnitude, and where any of them is 1 the last bit kept becomes 1 (sticky)"""
+    """dropped from the magnitude; if a dropped bit is 1, the last remaining bit becomes 1 (sticky)"""
 
 
 class Addend(Enum):
-    """How the addend C meets the products where a window is set."""
+    """Alignment of the addend C with the products if there is a window."""
 
     INSIDE = "inside"
     """aligned with the products; its exponent counts for the window"""
     ALIGNED = "aligned"
-    """aligned with the products, and cut where they are; the window hangs at the largest product"""
+    """aligned and truncated with the products; the largest product alone determines the window"""
     OUTSIDE = "outside"
     """added exactly to the aligned sum of the products"""
 
 
 class Scaling(Enum):
-    """Where power-of-two scales of the operands enter."""
+    """Point at which power-of-two scales of the operands are applied."""
 
     PRODUCTS = "products"
     """added to the exponent of every product, before alignment"""
     SUMS = "sums"
-    """each chunk is summed from +0 (all of K where there are no chunks), and its sum is scaled as it joins the total"""
+    """each chunk (or all of K, without chunks) is summed from +0, and its sum is scaled when it is added to
+    the total
+    """
 
 
 class MacOp(IntEnum):
-    """What an accumulator does with a step; every operation gives the accumulator afterwards."""
+    """Operation of an accumulator in one step; every operation outputs the accumulator afterwards."""
 
     ACCUMULATE = 0
     """acc = round(sum of products + acc); with chunks, chunk = round(sum of products + chunk)"""
@@ -52,52 +56,69 @@ class MacOp(IntEnum):
     CLEAR = 2
     """acc = +0, and chunk = +0"""
     HOLD = 3
-    """acc stays: reads it"""
+    """acc is unchanged and is read"""
     FOLD = 4
-    """only with chunks: an open chunk joins the accumulator before it is full, at the end of a sum of any length"""
+    """only with chunks: add an open chunk to the accumulator before it is full, at the end of a sum of any length"""
 
 
 MAX_WINDOW = 40
-"""Most fraction bits of a window, and below it most products of a step: their sum stays an integer of 53 bits."""
+"""Most fraction bits of a window. With at most MAX_PRODUCTS products, the sum of a step is an integer of 53 bits."""
 MAX_PRODUCTS = 1 << 10
 MAX_EXPONENT = 1 << 9
-"""Largest magnitude of exponents of results and of `zero_exponent`. With operands of FP32's exponents, float64 then
-holds every product and addend as a count of a window's last place."""
+"""Largest magnitude of exponents of results and of `zero_exponent`.
+
+With operands in FP32's exponent range, float64 then represents every product and addend in units of a window's last
+place.
+"""
 
 _FP32 = fixed_format("fp32")
 
 
 @dataclass(frozen=True)
 class Engine:
-    """One step is R = round(C + sum of `products` products); steps follow each other over K, chunks over steps.
+    """Accumulator model. One step computes R = round(C + sum of `products` products); a sum over K is a chain of
+    steps.
 
-    `window` K keeps K fraction bits below the largest exponent of a step and truncates the rest of every term
-    (`truncation`); None sums exactly. `addend` says how C takes part then. `zero_exponent`: a zero product or addend
-    counts with this exponent for the window.
+    `window` K keeps K fraction bits below the largest exponent of a step and truncates the other bits of every term
+    (`truncation`). None sums exactly. `addend` says how C is aligned. `zero_exponent` is the exponent of a zero
+    product or
+    addend for the window.
 
     `interleaved` J sums even and odd products separately and keeps J fraction bits of the sum (CDNA3):
-    R = round(floor_J(floor_K(even + odd) + floor_K(C))), even = sum of a[2i] * b[2i], odd = sum of a[2i+1] * b[2i+1].
-    The window of K bits of each half truncates its products; floor_n keeps n fraction bits below the largest exponent.
+    R = round(floor_J(floor_K(even + odd) + floor_K(C))), even = sum of a[2i] * b[2i], odd = sum of a[2i+1] *
+    b[2i+1].
+    Each half has a window of K bits, which truncates its products. floor_n keeps n fraction bits below the largest
+    exponent.
 
-    `exact` sums all of K exactly and rounds once, R = round(C + sum of all a[k] * b[k]) (Kulisch); `products` then
-    changes no result. `result` is a fixed-field accumulator format, or any format with a NaN if `exact`.
+    `exact` sums all of K exactly and rounds once, R = round(C + sum of all a[k] * b[k]) (Kulisch). `products` then
+    has no
+    effect. `result` is a fixed-field accumulator format, or any format with a NaN if `exact`.
 
-    `chunk` L sums L products from +0 and adds that sum to the total with one rounding. `promotion` is the format of the
-    total, where it is not `result`, rounded to its own default. `interleave` I assigns the elements of a chunk of S
-    steps round robin, I neighbours at a time: element k belongs to step (k // I) mod S. With I = 2 and two steps,
-    elements with k mod 4 < 2 come first. Elements that the last chunk lacks are +0.
+    `chunk` L sums L products from +0 and adds that sum to the total with one rounding. `promotion` is the format of
+    the
+    total if it differs from `result`; the total uses that format's default rounding. `interleave` I assigns the
+    elements of a
+    chunk of S steps round robin, I neighbours at a time: element k belongs to step (k // I) mod S. With I = 2 and
+    two steps,
+    elements with k mod 4 < 2 come first. Missing elements of the last chunk are +0.
 
-    `zero_bypass`: in formats with a merged NaN-Inf, 0 x NaN-Inf is 0. `scaling` says where scales enter. `overflow` is
-    what becomes of finite sums beyond the largest number; infinities stay.
+    `zero_bypass`: in formats with a merged NaN-Inf, 0 x NaN-Inf is 0. `scaling` says where scales are applied.
+    `overflow` is
+    the result of finite sums above the largest number; infinities stay infinite.
 
-    `group` g sums g products exactly, and multiplies their sum by their scales: one term of the window, aligned with
-    the exponent of the scales alone. A group of zero products, or of a scale of zero, counts as zero (NVFP4).
+    `group` g sums g products exactly and multiplies the sum by its scales. The result is one term of the window,
+    aligned by
+    the exponent of the scales alone. A group of zero products, or with a zero scale, counts as zero (NVFP4).
 
-    `flush_result`: every result that is tiny after rounding becomes zero of its sign (x86's FTZ). `flush_addend`: an
-    addend's subnormal numbers count as zero of their sign, those of C and of the sums so far (DAZ). `nan` is the code
-    of a NaN in `output`, `invalid_nan` that of one that no NaN went into; None: the format's own, and `nan`.
-    `infinity_run` r: infinities of both signs cancel among r neighbouring products of a step, so that one more of them
-    stands (AMX); what is cancelled at the end of a run is NaN. None: infinities of both signs are NaN.
+    `flush_result` replaces every result that is tiny after rounding by a zero of its sign (FTZ in x86).
+    `flush_addend`
+    replaces subnormal addends, C and partial sums, by zeros of their sign (DAZ). `nan` is the code of NaN in
+    `output`; None is
+    the format's own. `invalid_nan` is the code of a NaN without a NaN operand; None is `nan`. `infinity_run` r
+    cancels
+    infinities of opposite signs among r neighbouring products of a step, so that a further infinity remains (AMX).
+    If they
+    are still cancelled at the end of a run, the result is NaN. None: infinities of opposite signs give NaN.
 
     Formats and choices may be given by name. Raises ValueError for parameters that do not fit together.
 
@@ -129,8 +150,11 @@ class Engine:
     infinity_run: int | None = None
 
     def __hash__(self) -> int:
-        """Strategies are looked up by engine at every call, so that choices, whose own hash takes long, count by their
-        places in memory; not of the name alone, as a search tries hundreds of engines of one name.
+        """Return a fast hash, since strategies are looked up by engine at every call.
+
+        Choices are hashed by identity, because their own hash is slow. The name alone is not enough: a search tries
+        hundreds of
+        engines with the same name.
         """
         numbers = (
             self.products,
@@ -250,22 +274,24 @@ class Engine:
 
     @property
     def output(self) -> FixedFormat:
-        """Format of the total, and of C: `promotion` where there is one, else `result`."""
+        """Return the format of the total and of C: `promotion` if given, else `result`."""
         return self.promotion or self.result
 
     @property
     def output_rounding(self) -> Rounding:
-        """Rounding of the total."""
+        """Return the rounding of the total."""
         return self.rounding if self.promotion is None else self.promotion.default_rounding
 
     @property
     def addend_format(self) -> FixedFormat:
-        """Format that codes of C are read in: any FP32 number where the total is FP32 with fewer fraction bits."""
+        """Return the format of C's codes: FP32 if the total is FP32 with fewer fraction bits."""
         return _FP32 if self.output.padded_dtype == _FP32.native_dtype else self.output
 
     @property
     def within_chunk(self) -> Engine:
-        """The engine of the steps of one chunk, to which the chunk is the addend; itself where there are no chunks."""
+        """Return the engine of the steps within one chunk, whose addend is the chunk; the engine itself if there are
+        no chunks.
+        """
         if self.chunk is None:
             return self
         nan, invalid_nan = self.nans_of_steps
@@ -273,17 +299,20 @@ class Engine:
 
     @property
     def nans_of_steps(self) -> tuple[int | None, int | None]:
-        """`nan` and `invalid_nan` of a step's result: none of a chunk's steps: their codes are those of the total."""
+        """Return `nan` and `invalid_nan` of a step's result; (None, None) with chunks, where they apply to the
+        total.
+        """
         return (self.nan, self.invalid_nan) if self.chunk is None else (None, None)
 
     @property
     def steps_of_chunk(self) -> int:
-        """Steps of a chunk; 0 where there are no chunks."""
+        """Return the number of steps in a chunk; 0 if there are no chunks."""
         return (self.chunk or 0) // self.products
 
     def order(self, depth: int) -> list[int]:
-        """The places of a sum of so many products in the order in which steps take them; a last chunk that is not full
-        has steps of what is there of their places.
+        """Return the indices of a sum of `depth` products in the order in which steps take them.
+
+        If the last chunk is not full, its steps take the elements that exist.
         """
         if self.interleave is None or self.chunk is None:
             return list(range(depth))
@@ -292,7 +321,7 @@ class Engine:
 
     @property
     def joining(self) -> Engine:
-        """The engine of the step in which a chunk joins the total: an exact sum of the two, rounded once."""
+        """Return the engine of the step that adds a chunk to the total: an exact sum of two numbers, rounded once."""
         kept = {
             name: getattr(self, name) for name in ("overflow", "flush_result", "flush_addend", "nan", "invalid_nan")
         }
@@ -300,18 +329,22 @@ class Engine:
 
     @property
     def is_fused(self) -> bool:
-        """Whether a step is one exact sum and one rounding, and nothing happens beside the steps."""
+        """Return whether the engine is plain steps: one exact sum and one rounding each, without chunks or zero
+        bypass.
+        """
         return self.window is None and not self.exact and self.chunk is None and not self.zero_bypass
 
     @property
     def ends_plainly(self) -> bool:
-        """Whether overflow, subnormal numbers, infinities and NaN of sums are those of IEEE 754."""
+        """Return whether overflow, subnormal numbers, infinities and NaN of sums follow IEEE 754."""
         flushes = self.flush_result or self.flush_addend
         own_nan = self.nan is None and self.invalid_nan is None
         return self.overflow is Overflow.INF and not flushes and own_nan and self.infinity_run is None
 
     def steps(self, depth: int) -> int:
-        """Roundings on the way through `depth` products: those of steps, and those of chunks joining the total."""
+        """Return the number of roundings for `depth` products: one for each step, and one for each chunk added to the
+        total.
+        """
         if self.exact:
             return 1
         chunk = self.chunk or depth
@@ -323,7 +356,9 @@ class Engine:
 
 
 def is_accumulator(fmt: Format) -> bool:
-    """Whether steps can round to a format: of fixed fields, with NaN and infinity, or NaN-Inf, at the top."""
+    """Return whether steps can round to a format: fixed fields, with NaN and infinity or a merged NaN-Inf at
+    the top.
+    """
     return isinstance(fmt, FixedFormat) and fmt.specials in (Specials.IEEE, Specials.MERGED)
 
 
@@ -332,9 +367,9 @@ def _has_subnormals(fmt: Format) -> bool:
 
 
 def alignment_exponent(fmt: Format, exponent: int) -> int:
-    """Exponent with which a number of `fmt` in [2^exponent, 2^(exponent+1)) is aligned; its significand is below 2.
+    """Return the exponent that aligns a number of `fmt` in [2^exponent, 2^(exponent+1)); its significand is below 2.
 
-    Subnormal numbers keep the minimum exponent of their format, integers that of the largest.
+    Subnormal numbers have the format's lowest exponent. Integers have the exponent of the largest integer.
     """
     if isinstance(fmt, FixedFormat | UnsignedFloat):
         return max(exponent, fmt.lowest_exponent)
@@ -342,6 +377,6 @@ def alignment_exponent(fmt: Format, exponent: int) -> int:
 
 
 NO_EXPONENT = -128
-"""Byte that stands for the alignment exponent of a zero, which has none: below those of all 8-bit numbers."""
+"""Byte in place of the alignment exponent of a zero; it is below the exponents of all 8-bit numbers."""
 
 _INTEGER_FRACTION_BITS = 6

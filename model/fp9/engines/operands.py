@@ -1,17 +1,17 @@
-"""Which formats are operands of sums."""
+"""Formats that are accepted as operands of sums."""
 
 from __future__ import annotations
 
 from fp9.formats import Format
 
 OPERAND_EXPONENTS = (-149, 128)
-"""Numbers of operands are multiples of two to the first and below two to the second: FP32's exponents."""
+"""Exponent range of operands, as in FP32: numbers are multiples of 2^first and below 2^second."""
 
 
 def check_exponents(where: str, fmt: Format, role: str = " as operand") -> None:
-    """Raise ValueError for an operand whose numbers are beyond `OPERAND_EXPONENTS`.
+    """Raise ValueError for an operand format with numbers outside `OPERAND_EXPONENTS`.
 
-    The sentence begins with `where`; `role` follows the word "given".
+    The error message begins with `where`; `role` follows the word "given".
     """
     lowest, highest = OPERAND_EXPONENTS
     if not fmt.lies_within(lowest, highest):

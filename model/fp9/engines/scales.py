@@ -1,4 +1,4 @@
-"""Which scales of operands an engine takes: their format, the products that share one, and what is in a group."""
+"""Scales that an engine accepts: their format, the products that share a scale, and the formats in groups."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from fp9.formats import Format, floor_log2, format
 from fp9.formats.host import BINARY64
 
 SCALE_BITS = 8
-"""Most bits of a scale's format."""
+"""Most bits of a scale format."""
 
 
 def format_of_scales(
     engine: Engine, name: Format | str | None, block: int | None, field: str = "scale_format"
 ) -> Format | None:
-    """The format of scales as codes, None for exponents; `field` names it in errors.
+    """Return the format of scale codes, or None for exponents; `field` is its name in errors.
 
-    Raises ValueError for formats and blocks that the engine does not take. No source defines an infinite scale: MX and
-    NVFP4 have NaN alone beside the numbers.
+    Raises ValueError for formats and blocks that the engine does not accept. No source defines an infinite scale:
+    in MX and
+    NVFP4, NaN is the only special scale.
     """
     if block is not None:
         _check_block(engine, block)
@@ -65,7 +66,7 @@ def _check_block(engine: Engine, block: int) -> None:
 
 
 def check_grouped(engine: Engine, a: Format, b: Format) -> None:
-    """Raise ValueError for formats with specials, which an engine of scaled groups does not take."""
+    """Raise ValueError for formats with specials, or too wide, which an engine with scaled groups does not accept."""
     assert engine.group is not None and engine.window is not None, "an engine with groups has a window"
     for operand, fmt in (("a", a), ("b", b)):
         if fmt.has_nan or fmt.has_inf:

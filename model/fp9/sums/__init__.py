@@ -1,1 +1,1 @@
-"""Arrays of codes to sums: `dot`, `matmul`."""
+"""Dot products and matrix products of arrays of codes: `dot`, `matmul`."""

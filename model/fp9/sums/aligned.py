@@ -1,4 +1,4 @@
-"""Products of steps with a window by register tiles."""
+"""Matrix products with an alignment window, computed in register tiles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fp9.system.scratch import scratch
 
 
 class Aligned(Tiled):
-    """Steps with a window and the addend in it, truncated toward zero."""
+    """Strategy for steps whose window includes the addend and truncates toward zero."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -51,7 +51,7 @@ class Aligned(Tiled):
     _flagging = None  # no other strategy for windows has flags
 
     _is_often_whole = True
-    """Whether a window often holds all bits of a step; asked where it holds those of the addend that it begins with."""
+    """Whether a window often holds all bits of a step. This is used only if it holds all bits of the addend."""
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
@@ -69,7 +69,7 @@ class Aligned(Tiled):
         return sums
 
     def _losses(self, rows: Places, lost: Lost) -> Any:
-        """As kernels of windows take it."""
+        """Return `lost` and the exponents of lowest bits as the window kernels take them."""
         return None if lost is None else (self._lowest_bits[0][rows], self._lowest_bits[1], lost)
 
     @functools.cached_property
@@ -79,13 +79,15 @@ class Aligned(Tiled):
 
     @property
     def has_flags(self) -> bool:
-        """The byte that stands for a zero's lowest bit, and a number's, are above all last places of windows."""
+        """Return whether the kernels find flags: the lowest bit of a zero times any number lies above every window's
+        last place.
+        """
         zero = -NO_EXPONENT - 1
         return super().has_flags and all(zero + side.span.lowest > SAFE_EXPONENT for side in self._given)
 
 
 class AlignedNarrow(Aligned):
-    """The same in float32."""
+    """Strategy `Aligned` in float32."""
 
     carrier = np.float32
     _is_often_whole = False
@@ -97,7 +99,7 @@ class AlignedNarrow(Aligned):
 
 
 class Joined(Aligned):
-    """Steps that sum even and odd products apart."""
+    """Strategy for steps that sum even and odd products separately."""
 
     _is_often_whole = False
 
@@ -113,7 +115,7 @@ class Joined(Aligned):
         self._exponents = self._ordered(self._exponents)
 
     def _ordered(self, pair: tuple[NDArray[Any], NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Arrays of a (rows, k) and b (k, columns), places of even numbers first in each step."""
+        """Return arrays of a (rows, k) and b (k, columns), with the even indices of each step first."""
         return pair[0].take(self._order, axis=1), pair[1][self._order]
 
     @functools.cached_property
@@ -138,7 +140,7 @@ class Joined(Aligned):
 
 
 def _aligns(engine: Engine, a: Span, b: Span) -> bool:
-    """Whether exponents are bytes, and the byte that stands for a zero's is below all others."""
+    """Return whether exponents fit in bytes, and the byte of a zero is below all other exponents."""
     plain = engine.addend is Addend.INSIDE and engine.truncation is Truncation.ZERO
     if engine.window is None or engine.group is not None or not plain:
         return False
@@ -146,12 +148,12 @@ def _aligns(engine: Engine, a: Span, b: Span) -> bool:
 
 
 def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
-    """The exponent with which a zero is aligned, where it is above that of some number."""
+    """Return the exponent that aligns a zero if it is above the exponent of some number, else NO_EXPONENT."""
     zero = engine.zero_exponent
     return zero if zero is not None and zeros_count(engine, a, b) else NO_EXPONENT
 
 
 def _holds(engine: Engine, precision: int) -> bool:
-    """Whether a sum of all magnitudes stays in the binade of a start at 2^(precision - 1) units of the window."""
+    """Return whether a sum of magnitudes that starts at 2^(precision - 1) window units stays in its binade."""
     assert engine.window is not None
     return (4 * engine.products + 2) << engine.window <= 1 << (precision - 1)

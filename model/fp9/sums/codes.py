@@ -1,4 +1,4 @@
-"""Codes of numbers that a format has."""
+"""Codes of numbers that a format represents exactly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fp9.rounding import Overflow, Rounding
 
 
 def codes_of(values: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Codes of numbers of a format, in a contiguous array of any shape; NaN is the canonical one."""
+    """Return the codes of a format's own numbers, in a contiguous array of any shape; NaN gets the canonical code."""
     if fmt.padded_dtype == "float32":
         codes = values.astype(np.float32, copy=False).view(np.uint32)
     else:
@@ -40,7 +40,7 @@ _NO_FLAGS = np.empty(0, dtype=np.uint8)
 
 
 def _writing(fmt: Format, dtype: np.dtype[Any], size: int) -> Plan:
-    """The cast of a format's own numbers to their codes."""
+    """Return the cast plan from a format's own numbers to their codes."""
     return encoder(_request(fmt), dtype, size)
 
 

@@ -23,7 +23,9 @@ from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Exact(FastSums):
-    """Exact sums over K: operands split by exponent, so that float64 holds the sum of every pair of parts."""
+    """Strategy for exact sums over K: operands are split by exponent, so that float64 holds the sum of every pair of
+    parts.
+    """
 
     part = PRODUCTS_OF_TILES
 
@@ -45,13 +47,13 @@ class Exact(FastSums):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Parts of infinities and NaN are none."""
+        """Return whether the sides fit: an operand that must be split has to be finite."""
         return _parts(a.span, b.span, depth_bits) == (1, 1) or (a.is_finite and b.is_finite)
 
     def _sums_of_parts(
         self, rows: Places, columns: Places, shape: tuple[int, ...], begin: int, end: int
     ) -> NDArray[np.float64]:
-        """The sums of every pair of parts, (pairs, rows, columns)."""
+        """Return the sums of every pair of parts, (pairs, rows, columns)."""
         parts = scratch_full((len(self._pairs), *shape), -0.0, np.float64)
         for part, pair in zip(parts, self._pairs, strict=True):
             a, b, *ends = some_of(pair, rows, columns, begin, end)
@@ -84,7 +86,7 @@ class Exact(FastSums):
 
     @property
     def _joins_parts(self) -> bool:
-        """Whether vectors join and round the sums of parts."""
+        """Return whether vectors add and round the sums of parts."""
         return len(self._pairs) <= 2 and can_round(self.engine.result, self.engine.rounding)
 
     @staticmethod
@@ -97,11 +99,11 @@ class Exact(FastSums):
 
 
 MAX_PARTS = 4
-"""Into how many ranges of exponents an operand is split at most."""
+"""Most ranges of exponents into which an operand is split."""
 
 
 def _parts(a: Span, b: Span, depth_bits: int) -> tuple[int, int] | None:
-    """Into how many ranges of exponents to split each operand, the fewest pairs; None where more are needed."""
+    """Return the numbers of exponent ranges of both operands with the fewest pairs; None if MAX_PARTS is not enough."""
     counts = itertools.product(range(1, MAX_PARTS + 1), repeat=2)
     for count_a, count_b in sorted(counts, key=math.prod):
         if _part_bits(a, count_a) + _part_bits(b, count_b) + depth_bits <= BINARY64.precision:
@@ -110,13 +112,13 @@ def _parts(a: Span, b: Span, depth_bits: int) -> tuple[int, int] | None:
 
 
 def _part_bits(x: Span, count: int) -> int:
-    """Bits of the fixed-point numbers of one part: its range of exponents, and a significand below."""
+    """Return the bits of the fixed-point numbers of one part: its range of exponents plus a significand below it."""
     every = range_bits(x)
     return every if count == 1 else min(every, -(-every // count) + x.precision - 1)
 
 
 def _split(values: NDArray[np.float64], x: Span, count: int) -> list[NDArray[np.float64]]:
-    """The numbers of each range of exponents, zeros of their sign in place of the others."""
+    """Return one array for each range of exponents; numbers outside the range become zeros of the same sign."""
     if count == 1:
         return [values]
     length = -(-range_bits(x) // count)

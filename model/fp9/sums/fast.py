@@ -1,4 +1,4 @@
-"""Matrix products by the vectorised kernels: which engine and operands each of them is right for."""
+"""Selection of the vectorised kernel for a matrix product, by engine and operands."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def _product_bits(a: Span, b: Span) -> int:
 
 
 def _is_in_float32(a: Span, b: Span) -> bool:
-    """Whether float32 holds every finite product."""
+    """Return whether float32 represents every finite product exactly."""
     in_range = a.lowest + b.lowest >= BINARY32.lowest_quantum and a.highest + b.highest + 1 <= BINARY32.bias
     parts = all(x.lowest >= BINARY32.lowest_quantum and x.highest <= BINARY32.bias for x in (a, b))
     return in_range and parts and _product_bits(a, b) <= BINARY32.precision
 
 
 class Chain(FastSums):
-    """FP32 multiply-add: the products are exact in float32, and its addition is the engine's."""
+    """Strategy for FP32 multiply-add: products are exact in float32, and float32 addition is the engine's."""
 
     carrier = np.float32
     part = PRODUCTS_OF_TILES
@@ -70,7 +70,7 @@ class Chain(FastSums):
         return not self.joins
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
-        """As the base class has it. A sum of multiples of the smallest number never underflows."""
+        """Return sums with flags; a sum of multiples of the smallest number never underflows."""
         sums, inexact = scratch_copy(start, self.carrier), scratch(start.shape, np.bool_)
         a, b, *ends = some_of((self.a, self.b), rows, columns, 0, self.depth)
         chain_kernels.plain_flagged(a, b, sums, inexact, *ends)
@@ -78,12 +78,12 @@ class Chain(FastSums):
 
 
 def _is_exact(engine: Engine) -> bool:
-    """Whether steps sum exactly."""
+    """Return whether each step sums exactly."""
     return engine.window is None and not engine.exact
 
 
 class _Marked(FastSums):
-    """Strategies whose steps mark sums with their flags."""
+    """Base class of strategies whose steps mark sums with their flags."""
 
     @property
     def has_flags(self) -> bool:
@@ -107,11 +107,11 @@ class _Marked(FastSums):
     def _mark(
         self, rows: Places, columns: Places, acc: NDArray[Any], marks: NDArray[Any], begin: int, end: int
     ) -> None:
-        """Carry accumulators in their place through products, and their flags."""
+        """Add products to the accumulators in place, and update their flags."""
 
 
 class RoundedChain(_Marked):
-    """One product a step and a result of at most 11 bits, carried in float32."""
+    """Strategy for one product a step and a result of at most 11 bits, in float32."""
 
     carrier = np.float32
 
@@ -140,7 +140,7 @@ class RoundedChain(_Marked):
 
 
 class RoundedPairs(_Marked):
-    """One or two products a step, summed with the addend in float64 to odd."""
+    """Strategy for one or two products a step, summed with the addend in float64 with rounding to odd."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -166,7 +166,7 @@ class RoundedPairs(_Marked):
 
 
 class Windowed(FastSums):
-    """Steps with a window."""
+    """Strategy for steps with an alignment window."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -178,7 +178,7 @@ class Windowed(FastSums):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        """A zero's exponent is not looked at: no number may lie below it."""
+        """Return whether the kernel fits: it ignores a zero's exponent, so no number may have a lower exponent."""
         return engine.window is not None and engine.group is None and not zeros_count(engine, a, b)
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
@@ -189,14 +189,14 @@ class Windowed(FastSums):
 
 
 STRATEGIES: tuple[type[FastSums], ...] = (Chain, RoundedChain, RoundedPairs, Windowed, Exact)
-"""In the order in which they are tried."""
+"""Strategies in the order in which they are tried."""
 
 
 @functools.lru_cache(maxsize=1024)
 def fitting(
     strategies: tuple[type[FastSums], ...], engine: Engine, a: Span, b: Span, joins: bool, depth_bits: int
 ) -> tuple[type[FastSums], ...]:
-    """Those of some strategies that are right for an engine and ranges."""
+    """Return the strategies that give correct results for an engine and two operand ranges."""
     bypasses = engine.zero_bypass and (a.format.nan_is_inf or b.format.nan_is_inf)
     rounds = engine.exact or can_round(engine.result, engine.rounding)
     rounds_totals = not joins or can_round(engine.output, engine.output_rounding)
@@ -213,7 +213,9 @@ def fitting(
 def first_fitting(
     strategies: tuple[type[FastSums], ...], engine: Engine, a: Side, b: Side, joins: bool, flags: bool
 ) -> FastSums | None:
-    """The first of some strategies that is right for an engine and two sides; with flags, if they are asked for."""
+    """Return the first strategy that is correct for an engine and two sides, or None; with `flags`, it must have
+    flags.
+    """
     bits = depth_bits(a.depth)
     for strategy in fitting(strategies, engine, a.span, b.span, joins, bits):
         if strategy.takes(engine, a, b, bits):

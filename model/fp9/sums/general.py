@@ -1,4 +1,4 @@
-"""Sums of products by the general kernel: every engine and option; any rows of A with any rows of B."""
+"""Dot products with the general kernel: every engine and option, any rows of A with any rows of B."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ if TYPE_CHECKING:
     from fp9.casts.random_bits import Rng
 
 HEADROOM_BITS = 32
-"""Bits above the largest product for carries: sums of 2^32 products at most."""
+"""Bits above the largest product for carries, enough for sums of 2^32 products."""
 
 
 def rounding_of(
     fmt: Format, rounding: Rounding, overflow: Overflow = Overflow.INF
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], Target, int]:
-    """Rounding into an accumulator: the table's arrays and numbers, and the mode, as the kernels take them.
+    """Return the rounding into an accumulator as the kernels take it: the table's arrays and numbers, and the mode.
 
-    `overflow` is what finite sums beyond the largest number become; infinite ones stay what they are. The two codes of
-    NaN are that of operands and that of invalid operations.
+    `overflow` determines the result of finite sums above the largest number; infinite sums stay infinite. The
+    target has two
+    NaN codes: for NaN operands, and for invalid operations.
     """
     from fp9.kernels import round64 as kernels  # slow to load
 
@@ -57,13 +58,13 @@ KernelRounding = tuple["NDArray[np.int64]", "NDArray[np.uint32]", Target, int, "
 
 
 def step_rounding(engine: Engine) -> KernelRounding:
-    """Rounding of a step as the kernels take it, and the table that decodes its result."""
+    """Return the rounding of a step as the kernels take it, and the table that decodes its result."""
     ends = (engine.overflow, engine.flush_result, *engine.nans_of_steps)
     return _rounding(engine.result, engine.rounding, *ends)
 
 
 def output_rounding(engine: Engine) -> KernelRounding:
-    """The same of a chunk's sum that joins the total."""
+    """Return the rounding of a total to which a chunk's sum is added, and the table that decodes its result."""
     ends = (engine.overflow, engine.flush_result, engine.nan, engine.invalid_nan)
     return _rounding(engine.output, engine.output_rounding, *ends)
 
@@ -87,9 +88,9 @@ def _rounding(
 
 @functools.lru_cache(maxsize=256)
 def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, int]:
-    """An engine's parameters as numbers, and the limbs that exact sums need.
+    """Return an engine's parameters as numbers, and the number of limbs that exact sums need.
 
-    `products` holds the exponents of all bits of products. Chunks join, and no zero is bypassed.
+    `products` holds the exponents of all bits of products. Chunks are added to a total, and no zero is bypassed.
     """
     addend_lowest, addend_highest = bit_range(engine.addend_format)
     base = min(products.start, addend_lowest)
@@ -117,7 +118,7 @@ def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, i
 
 
 def _floor(engine: Engine, addend: Format) -> float:
-    """The magnitude below which addends of a format count as zero."""
+    """Return the magnitude below which addends of a format count as zero."""
     return 2.0**addend.min_normal_exponent if engine.flush_addend else 0.0
 
 
@@ -125,7 +126,7 @@ NO_RANDOM = RandomBits(np.zeros((1, 1), dtype=np.int64), 1)
 
 
 class GeneralSums:
-    """An engine made ready to sum rows of two sides of k products each."""
+    """Engine prepared to sum rows of two sides with k products each."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         self._a, self._b = a, b
@@ -140,7 +141,7 @@ class GeneralSums:
         )
 
     def limbs(self) -> NDArray[np.int64]:
-        """Work space for exact sums, all zeros."""
+        """Return cleared work space for exact sums."""
         return np.zeros(self._limb_count, dtype=np.int64)
 
     def run(
@@ -153,7 +154,9 @@ class GeneralSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Sum some rows of a (or its only one) with rows of b, from the numbers `start` into `codes` and `flags`."""
+        """Sum rows of a (or its only row) with rows of b, starting from the numbers `start`, into `codes` and
+        `flags`.
+        """
         values = some_rows(self._a.values, rows_a), some_rows(self._b.values, rows_b)
         powers = some_rows(self._a.powers, rows_a), some_rows(self._b.powers, rows_b)
         self.sum_rows(values, powers, start, scales, random, codes, flags)
@@ -168,9 +171,10 @@ class GeneralSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """The same of any rows of numbers and their alignment powers.
+        """Sum rows of numbers with their alignment powers, starting from the numbers `start`, into `codes` and
+        `flags`.
 
-        The kernel takes seconds to compile: it gives codes of one width, whatever the result's.
+        The kernel takes seconds to compile. It therefore writes codes of one width for all results.
         """
         wide = np.empty(codes.shape, dtype=np.uint32)
         sum_kernels.sum_rows(
@@ -189,7 +193,7 @@ class GeneralSums:
 def rounded_addends(
     engine: Engine, start: NDArray[np.float64], random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Codes and flags of addends alone, (n,) each, rounded once: the sums of no products of an engine that is whole."""
+    """Return codes and flags (n,) of addends rounded once: the sums of no products, for an engine with `exact`."""
     sums, limbs = engine_numbers(engine, range(1))
     codes, flags = np.empty(start.shape, dtype=np.uint32), np.empty(start.shape, dtype=np.uint8)
     sum_kernels.sum_rows(
@@ -210,7 +214,7 @@ def rounded_addends(
 def stochastic_bits(
     engine: Engine, given: tuple[ArrayLike | None, int, Rng | None], shape: tuple[int, ...]
 ) -> RandomBits:
-    """Checked stochastic bits for results of shape[:-1] with shape[-1] roundings each."""
+    """Return checked random bits for results of shape[:-1] with shape[-1] roundings each."""
     bits, width, rng = given
     source = source_of_bits(bits, rng, f"engine {engine.name} with rounding {engine.rounding.value}")
     largest = BINARY64.fraction_bits - engine.result.precision

@@ -1,4 +1,4 @@
-"""Sums of groups of products that are scaled before they are aligned (NVFP4): narrow elements as integers."""
+"""Sums of groups of products that are scaled before alignment (NVFP4); narrow elements are integers."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ _ONE = np.ones((1, 1))
 
 
 class GroupedSums:
-    """An engine with groups made ready to sum rows of two sides of k products each.
+    """Engine with groups, prepared to sum rows of two sides with k products each.
 
-    Raises ValueError for formats whose groups float64 cannot hold beside the window, or that are not all numbers.
+    Raises ValueError for formats with specials, and for formats whose group sums float64 cannot hold beside the
+    window.
     """
 
     def __init__(self, engine: Engine, a: Side, b: Side) -> None:
@@ -53,7 +54,7 @@ class GroupedSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """As `GeneralSums.run`; `scales` are all 1, as these scales enter at products."""
+        """Sum rows as `GeneralSums.run` does; `scales` must all be 1, since group scales are applied to products."""
         integers, factors, powers = (
             [some_rows(array, part) for array, part in zip(arrays, (rows_a, rows_b), strict=True)]
             for arrays in (self._sides, self._factors, self._powers)
@@ -73,7 +74,7 @@ class GroupedSums:
 
 
 class GroupedTiles(FastSums):
-    """The same of matrices, by register tiles for the groups and a loop over columns for the steps."""
+    """Strategy for matrix products with groups: register tiles sum the groups, a loop over columns does the steps."""
 
     part = PRODUCTS_OF_TILES
 
@@ -128,7 +129,7 @@ class GroupedTiles(FastSums):
         starts: range,
         end: int,
     ) -> NDArray[np.float32]:
-        """The sums of groups, (groups, rows, columns), exact in float32."""
+        """Return the sums of groups, (groups, rows, columns), exact in float32."""
         sums = scratch_full((len(starts), *shape), 0.0, np.float32)
         a, b = read_only(pair[0][rows], some_columns(pair[1], columns))
         for own, start in zip(sums, starts, strict=True):
@@ -137,5 +138,5 @@ class GroupedTiles(FastSums):
 
 
 def _scales(side: Side) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Factors and powers, (rows or 1, groups or 1)."""
+    """Return factors and powers, (rows or 1, groups or 1)."""
     return (_ONE, _ONE) if side.groups is None else (side.groups.factors, side.groups.powers)

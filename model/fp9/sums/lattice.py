@@ -1,4 +1,4 @@
-"""Which rows of two sides are multiples of powers of two that are large enough together."""
+"""Search for rows of two sides whose bits are too low for a common power of two."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _FEW = 0.25
-"""Share of rows that may have lower bits: computed once more, at a third of the speed or less, they cost as much."""
+"""Largest share of rows that are computed again, at a third of the speed or less; this costs as much as the first
+pass.
+"""
 
 
 def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Which rows of either side are no multiples of two powers whose product is 2^lowest, those with the fewest such;
-    None where these are many.
+    """Return the rows of a and of b that are not multiples of 2^x and 2^(lowest - x).
+
+    x is chosen so that the fewest rows remain. Returns None if their share is above `_FEW`.
     """
     if a.met_span.lowest + b.met_span.lowest >= lowest:
         nothing = np.zeros(1, dtype=np.bool_)
@@ -31,7 +34,7 @@ def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArra
 
 
 def _shares_below(bits: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[Any]:
-    """Shares of rows whose lowest bits are below some exponents."""
+    """Return the shares of rows whose lowest bits are below each of some exponents."""
     return np.searchsorted(np.sort(bits), ends) / bits.size
 
 

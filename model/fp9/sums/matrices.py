@@ -1,4 +1,4 @@
-"""Batches of matrix products: which kernel computes each, and how they are cut for threads."""
+"""Batches of matrix products: selection of the kernel, and division into parts for threads."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from fp9.sums.groups import GroupedSums
 
 WORTH_A_THREAD_STEPWISE = 1 << 15
-"""Products from which a thread gains more than its start costs, in the general kernel."""
+"""Number of products above which the general kernel gains from another thread."""
 
 _NUMBERS_AT_A_TIME = 1 << 20
-"""Of one side, copied for single sums."""
+"""Numbers of one side that are copied at a time for single sums."""
 
 
 class Options(NamedTuple):
-    """What `dot` and `matmul` take beside operands and engine; `joins`: chunks, or scaled sums, join a total."""
+    """Options of `dot` and `matmul`; `joins` says that chunks or scaled sums are added to a total."""
 
     flags: bool
     joins: bool
@@ -44,7 +44,7 @@ class Options(NamedTuple):
 class Factor(NamedTuple):
     """One factor of a batch: an operand (..., rows, k), and scales (items, rows, blocks).
 
-    `lead` holds the leading axes of the batch; None where the rows of all matrices are those of one.
+    `lead` holds the leading axes of the batch; None if the rows of all matrices are treated as rows of one matrix.
     """
 
     operand: Operand
@@ -53,7 +53,7 @@ class Factor(NamedTuple):
     lead: tuple[int, ...] | None
 
     def item(self, number: int, engine: Engine) -> Side:
-        """One matrix of the batch."""
+        """Return one matrix of the batch."""
         scale = None if self.scales is None else self.scales.each(lambda array: array[number])
         return side(self.operand, self._view(number), self.operand.shape[-1], engine, scale, self.block)
 
@@ -73,7 +73,7 @@ def _itself(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class Products:
-    """The matrix products of one call: codes (items, rows, columns), and flags, of size 0 where nobody asks."""
+    """Matrix products of one call: codes (items, rows, columns), and flags, of size 0 if not requested."""
 
     def __init__(self, engine: Engine, a: Factor, b: Factor, start: NDArray[np.float64], options: Options) -> None:
         self._engine, self._a, self._b, self._start, self._options = engine, a, b, start, options
@@ -81,7 +81,7 @@ class Products:
         self.codes, self.flags = outputs(engine, start, self._depth, options.flags, options.random)
 
     def run(self) -> None:
-        """Compute them, on threads where that is worth it."""
+        """Compute all products, on several threads if the work is large enough."""
         items, rows, columns = self._start.shape
         each = rows * columns * self._depth
         if not items * each:
@@ -95,7 +95,7 @@ class Products:
             run_parts(self._whole, parts, self._options.threads, self._options.progress)
 
     def _by_rows(self, number: int, items: int) -> None:
-        """One product, its rows on threads."""
+        """Compute one product, with its rows divided among threads."""
         _, rows, columns = self._start.shape
         work, *sizes = self._prepared(number)
         progress = self._options.progress
@@ -104,13 +104,15 @@ class Products:
         run_parts(work, parts, self._options.threads, step)
 
     def _whole(self, items: slice) -> None:
-        """Some products, one after the other."""
+        """Compute some products one after another."""
         for number in range(items.start, items.stop):
             work, *_ = self._prepared(number)
             work(slice(0, self._start.shape[1]))
 
     def _prepared(self, number: int) -> tuple[Callable[[slice], None], int, int]:
-        """How to compute rows of a product, and how many products are worth a thread, and make a part."""
+        """Return a function that computes rows of a product, the products worth a thread, and the products of
+        a part.
+        """
         codes_module, tiles = _slow_to_load()
         a, b = self._a.item(number, self._engine), self._b.item(number, self._engine)
         fast = tiles.fast_sums(self._engine, a, b, self._options.joins, self._options.flags)
@@ -130,7 +132,7 @@ class Products:
         return flagged if self._options.flags else work, WORTH_A_THREAD, fast.part
 
     def _again(self, number: int, a: Side, b: Side, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> None:
-        """Single sums by the general kernel."""
+        """Compute single sums with the general kernel."""
         if not rows.size:
             return
         sums = row_sums(self._engine, a, b, self._options.joins)
@@ -144,7 +146,7 @@ class Products:
             self.codes[place], self.flags[place] = codes, flags
 
     def _stepwise(self, number: int, a: Side, b: Side) -> Callable[[slice], None]:
-        """Rows of a product by the general kernel."""
+        """Return a function that computes rows of a product with the general kernel."""
         sums = row_sums(self._engine, a, b, self._options.joins)
         _, count, columns = self._start.shape
         codes, start, asked = self.codes[number], self._start[number], self._options.flags
@@ -163,14 +165,16 @@ class Products:
 
 @functools.cache
 def _slow_to_load() -> tuple[Any, Any]:
-    """Modules that only products need: even an import that finds its module takes a share of a small product's time."""
+    """Return modules that only products need; even importing a loaded module costs noticeable time in a small
+    product.
+    """
     from fp9.sums import codes, tiles  # slow to load
 
     return codes, tiles
 
 
 def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | GroupedSums:
-    """The kernel of any rows of a with any rows of b."""
+    """Return the general kernel for any rows of a with any rows of b."""
     from fp9.sums.general import GeneralSums  # slow to load
     from fp9.sums.groups import GroupedSums  # slow to load
 
@@ -180,7 +184,10 @@ def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | Gro
 def outputs(
     engine: Engine, start: NDArray[np.float64], depth: int, flags: bool, random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Arrays for codes and flags, these of size 0 where nobody asks; they hold the results of sums of no products."""
+    """Return arrays for codes and flags, filled with the results of sums of no products if `depth` is 0.
+
+    The flags have size 0 if not requested.
+    """
     if depth:
         return np.empty(start.shape, dtype=engine.output.dtype), np.zeros(start.shape if flags else 0, dtype=np.uint8)
     codes, raised = _sums_of_no_products(engine, start.reshape(-1), random)
@@ -190,7 +197,10 @@ def outputs(
 def _sums_of_no_products(
     engine: Engine, start: NDArray[np.float64], random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """C (n,) in the engine's output: cut where it is longer, or rounded as `whole` says; NaN has the engine's code."""
+    """Return C (n,) in the engine's output format: truncated if C is longer, or rounded if `exact`.
+
+    NaN gets the engine's code.
+    """
     from fp9.sums.general import rounded_addends  # slow to load
 
     if engine.exact:
@@ -202,6 +212,6 @@ def _sums_of_no_products(
 
 
 def is_one_product(a: Operand, b: Operand, scale_b: Any, block: int | None) -> bool:
-    """Whether all matrices of `a` meet the same right factor, so that their rows are those of one matrix."""
+    """Return whether all matrices of `a` have the same right factor, so that they can be stacked as one matrix."""
     scale_is_common = scale_b is None or np.ndim(scale_b) <= (2 if block else 1)
     return math.prod(b.shape[:-2]) == 1 and scale_is_common

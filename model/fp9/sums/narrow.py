@@ -1,7 +1,8 @@
-"""Sums of a product and an addend in formats of at most 16 bits, with flags, by vector kernels.
+"""Vectorised sums of a product and an addend in formats of at most 16 bits, with flags.
 
-The exact sum is rounded to odd into float32, which keeps two bits more than the result, and from there once more into
-the result (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008).
+The exact sum is rounded to odd in float32, which has at least two bits more than the result. It is then rounded to
+the
+result (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008).
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
 _INFINITY = BINARY32.infinity
 
 _BY_MAGNITUDE = {mode for mode in Rounding if mode.is_nearest} | {Rounding.RTZ}
-"""Roundings whose flags depend on the magnitude alone."""
+"""Roundings whose flags depend on the magnitude only."""
 
 
 class NarrowSums:
-    """Roundings of a * b + c into a result format, which is also the addend's."""
+    """Rounding of a * b + c to a result format, which is also the format of c."""
 
     def __init__(self, result: Format, rounding: Rounding, grid: Grid) -> None:
         self._grid, self._limits = grid, _limits(result, rounding)
@@ -47,7 +48,9 @@ class NarrowSums:
         self._round = fixed_rounding(request, grid, edges)
 
     def holds(self, factors: Sequence[Format], columns: Sequence[NDArray[Any]]) -> bool:
-        """Whether every value of the columns' types is a code: the kernel looks codes up as they are."""
+        """Return whether every value of the columns' types is a code, since the kernel looks codes up without
+        a check.
+        """
         return all(np.iinfo(x.dtype).max < t.size for x, t in zip(columns, self._tables(factors), strict=True))
 
     def run(
@@ -57,7 +60,9 @@ class NarrowSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Codes a and b of two `factors` and addends c, shape (n,) each, into the results' codes and flags."""
+        """Write codes and flags of a * b + c for codes a and b of the formats `factors` and addends c, shape (n,)
+        each.
+        """
         from fp9.kernels import round32 as fast_kernels  # slow to load
 
         tables = self._tables(factors)
@@ -74,7 +79,9 @@ class NarrowSums:
 
 @functools.lru_cache(maxsize=16)
 def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
-    """The sums of a result format; None where float32 has too few bits and for roundings that know a sign."""
+    """Return the sums of a result format; None if float32 has too few bits, and for roundings that depend on
+    the sign.
+    """
     if not isinstance(result, FixedFormat) or rounding not in _BY_MAGNITUDE:
         return None
     grid = grid_of(Request(result, CastPolicy(rounding, Overflow.INF)), 0, TOP_FIELD - 1)
@@ -82,14 +89,17 @@ def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
 
 
 def _limits(result: Format, rounding: Rounding) -> Limits:
-    """Where the flags of float32 patterns change, from the universal kernel: there they rise with the magnitude."""
+    """Return the float32 patterns at which flags change, found with the universal kernel.
+
+    Flags change monotonically with the magnitude.
+    """
     from fp9.kernels import round64 as kernels  # slow to load
     from fp9.kernels.round32 import Limits
 
     binades, order, target, mode = rounding_of(result, rounding)
 
     def raised(pattern: int) -> tuple[int, int]:
-        """Flags of a pattern and of the one above it."""
+        """Return the flags of a pattern and of the next pattern."""
         numbers = np.array([pattern, pattern + 1], dtype=np.uint32).view(np.float32).astype(np.float64)
         codes, flags = np.empty(2, dtype=np.uint32), np.empty(2, dtype=np.uint8)
         randoms = np.zeros(1, dtype=np.int64)

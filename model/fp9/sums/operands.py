@@ -1,4 +1,4 @@
-"""Operands of products: codes of a format, and what kernels read of them, each array made once."""
+"""Operands of products: codes of a format, and the arrays that kernels read, each computed once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """A format, bounds of the exponents of the bits of its numbers after scaling, and how many bits these have."""
+    """Format, bounds of the exponents of its numbers' bits after scaling, and their number of significant bits."""
 
     format: Format
     lowest: int
@@ -32,12 +32,15 @@ class Span(NamedTuple):
     precision: int
 
     def scaled(self, low: int, high: int, bits: int = 0) -> Span:
-        """The same of numbers times factors whose product has bits `low` to `high` higher, and so many bits more."""
+        """Return the span of numbers times factors.
+
+        The bits of a product are `low` to `high` higher, and its significand is up to `bits` longer.
+        """
         return Span(self.format, self.lowest + low, self.highest + high, self.precision + bits)
 
 
 class _Kept:
-    """Codes, and the arrays made of them: their own order of axes, or with the last two exchanged."""
+    """Codes, and the arrays computed from them, with the last two axes in either order."""
 
     def __init__(self, codes: NDArray[Any], fmt: Format) -> None:
         self.codes, self.format = codes, fmt
@@ -48,14 +51,14 @@ class _Kept:
 
     @functools.cached_property
     def met(self) -> NDArray[np.bool_]:
-        """Which codes of the format occur."""
+        """Return which codes of the format occur."""
         met = np.zeros(self.format.table.size, dtype=np.bool_)
         _look_ups().note(*read_only(np.ascontiguousarray(self.codes).reshape(-1)), met)
         return met
 
     @functools.cached_property
     def met_span(self) -> Span:
-        """The span of the numbers among the codes."""
+        """Return the span of the numbers that occur."""
         numbers = np.abs(self.format.table[self.met])
         numbers = numbers[np.isfinite(numbers) & (numbers > 0)]
         if not numbers.size:
@@ -63,7 +66,7 @@ class _Kept:
         return self.span._replace(lowest=int(lowest_bits(numbers).min()), highest=int(np.frexp(numbers.max())[1] - 1))
 
     def array(self, what: str, swapped: bool) -> NDArray[Any]:
-        """An array of `_MADE`, contiguous in memory."""
+        """Return an array of `_MADE`, contiguous in memory."""
         with self._making:
             if (what, swapped) not in self._made:
                 codes = self.codes.swapaxes(-1, -2) if swapped else self.codes
@@ -72,11 +75,13 @@ class _Kept:
 
 
 class Operand:
-    """Codes of a format that several products read, as left or right factor, transposed or not (`operand` makes it).
+    """Codes of a format that several products read, as left or right factor, transposed or not (created by `operand`).
 
-    What a product needs of them, their numbers and the powers of two that align them, is made when an engine first asks
-    and kept as long as the operand or a transposed one lives: 4 bytes a code in float32, 8 in float64, 8 more for
-    engines with a window, for each order of the axes that was asked for.
+    A product needs the codes' numbers and the powers of two that align them. These arrays are computed when an
+    engine first
+    needs them. They are cached as long as the operand or a transpose of it exists: 4 bytes a code in float32, 8 in
+    float64, 8
+    more for engines with a window, and this for each order of axes in use.
     """
 
     __slots__ = ("_kept", "_swapped")
@@ -86,61 +91,73 @@ class Operand:
 
     @property
     def format(self) -> Format:
-        """The format of the codes."""
+        """Return the format of the codes."""
         return self._kept.format
 
     @property
     def span(self) -> Span:
-        """The format with the exponents of its numbers' bits."""
+        """Return the format with the exponents of its numbers' bits."""
         return self._kept.span
 
     @property
     def met_span(self) -> Span:
-        """The same of the numbers that occur."""
+        """Return the span of the numbers that occur."""
         return self._kept.met_span
 
     @property
     def is_finite(self) -> bool:
-        """Whether no code stands for an infinity or NaN."""
+        """Return whether no code is an infinity or NaN."""
         every = finite_table(self.format)
         return bool(every.all() or every[self._kept.met].all())
 
     @property
     def codes(self) -> NDArray[Any]:
-        """The codes, read-only."""
+        """Return the codes, read-only."""
         codes = self._kept.codes.swapaxes(-1, -2) if self._swapped else self._kept.codes.view()
         codes.flags.writeable = False
         return codes
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the codes."""
+        """Return the shape of the codes."""
         shape = self._kept.codes.shape
         return (*shape[:-2], shape[-1], shape[-2]) if self._swapped else shape
 
     @property
     def ndim(self) -> int:
-        """Number of axes."""
+        """Return the number of axes."""
         return self._kept.codes.ndim
 
     @property
     def mT(self) -> Operand:
-        """The same matrices transposed: the last two axes exchanged, what was made shared; ValueError for vectors."""
+        """Return the operand with its last two axes exchanged, sharing all cached arrays.
+
+        Raises ValueError for vectors.
+        """
         if self.ndim < 2:
             raise ValueError(f"an operand of shape {self.shape} has no transposed one; give a matrix")
         return Operand(self._kept, not self._swapped)
 
     @property
     def T(self) -> Operand:
-        """A matrix transposed; ValueError for more axes than two, whose `mT` transposes each matrix."""
+        """Return the transpose of a matrix.
+
+        Raises ValueError for more than two axes; `mT` transposes each matrix.
+        """
         if self.ndim > 2:
             raise ValueError(f"an operand of shape {self.shape} has no T; take mT, which transposes each matrix")
         return self.mT
 
     def array(self, what: str) -> NDArray[Any]:
-        """What kernels read: "float32" or "float64" numbers, "integers" in units of the lowest bit (of formats of
-        numbers alone), "powers" of two for alignment (0 of all that are not finite), as bytes their "exponents" or
-        those of their "lowest bits", or which are "finite"; shape of the codes, contiguous, not to be written to.
+        """Return an array that kernels read, contiguous, in the shape of the codes; do not write to it.
+
+        `what` is one of:
+        "float32" or "float64", the numbers;
+        "integers", the numbers in units of the lowest bit (formats without specials only);
+        "powers", the powers of two for alignment (0 for zeros, infinities and NaN);
+        "exponents", the exponents for alignment as bytes;
+        "lowest bits", the exponents of the lowest bits as bytes;
+        "finite", which codes are finite.
         """
         return self._kept.array(what, self._swapped)
 
@@ -152,17 +169,17 @@ class Operand:
 
 
 def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
-    """Codes made ready for several products: `dot` and `matmul` take it in place of codes, and need no format with it.
+    """Return codes prepared for several products; `dot` and `matmul` take it in place of codes, without a format.
 
-    `codes`: unsigned integers of a format of at most 16 bits, of any shape that a product takes; they are copied.
-    `fmt` is not needed with arrays that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch).
+    `codes`: unsigned integers of a format of at most 16 bits, in any shape that a product takes; they are copied.
+    `fmt` is not needed for arrays that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch).
 
     >>> import fp9
     >>> w = operand(fp9.encode([[1.0, 2.0], [3.0, 4.0]], "e4m3"), "e4m3")
     >>> fp9.decode(fp9.matmul(w, w.T, engine="hopper"), "fp32").tolist()
     [[5.0, 11.0], [11.0, 25.0]]
 
-    Raises TypeError for codes that are no integers, ValueError for codes that the format does not have and for wide
+    Raises TypeError for codes that are not integers, and ValueError for codes outside the format and for wider
     formats.
     """
     found = named_or_carried(codes, fmt)
@@ -170,11 +187,11 @@ def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
 
 
 def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
-    """An operand along whose axis elements stand in the order in which the engine's steps take them; the operand itself
-    where steps take them one after the other.
+    """Return an operand whose elements along an axis are in the order of the engine's steps.
 
-    Those that the last chunk lacks are +0, or the smallest number of a format without a zero: the other factor is +0
-    (`check_filled`), and so is the product.
+    Without interleaving, this is the operand itself. Missing elements of the last chunk are +0, or the smallest
+    number of a
+    format without zero. In that case the other factor is +0 (`check_filled`), and so is the product.
     """
     if engine.interleave is None or not x.codes.size:
         return x
@@ -188,7 +205,7 @@ def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
 
 
 def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
-    """Raise ValueError where the last chunk lacks elements of interleaved steps, and neither format has a zero."""
+    """Raise ValueError if interleaved steps lack elements in the last chunk and neither format has a zero."""
     if engine.interleave is not None and engine.chunk and depth % engine.chunk and not (a.has_zero or b.has_zero):
         raise ValueError(
             f"{depth} products of {a.name} x {b.name} given, and neither has a zero that fills the chunks of "
@@ -197,9 +214,11 @@ def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
 
 
 def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) -> Operand:
-    """An operand as it is, or one of codes that are not copied; `side`, a or b, is named in errors.
+    """Return `given` if it is an operand, else an operand of the codes, which are not copied.
 
-    Raises TypeError for codes without a format, ValueError for an operand of another format than the one named.
+    `side`, a or b, is named in errors. Raises TypeError for codes without a format, and ValueError for an operand
+    whose
+    format differs from `fmt`.
     """
     if isinstance(given, Operand):
         if fmt is not None and format(fmt) != given.format:
@@ -212,7 +231,7 @@ def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) 
 
 
 def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
-    """Codes of an operand; ValueError for formats that are no operands."""
+    """Return the codes of an operand; raise ValueError for formats that cannot be operands."""
     if fmt.bits > 16:
         raise ValueError(f"{fmt.name} given as operand; give a format of at most 16 bits")
     check_exponents("", fmt)
@@ -224,7 +243,7 @@ def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def power_table(fmt: Format) -> NDArray[np.float64]:
-    """2^(alignment exponent) of every code of a format of at most 16 bits; 0 for zeros, infinities and NaN."""
+    """Return 2^(alignment exponent) of every code of a format of at most 16 bits; 0 for zeros, infinities and NaN."""
     if fmt.bits > 16:
         raise ValueError(f"{fmt.name} given as operand of an engine with a window; give a format of at most 16 bits")
     values = np.abs(fmt.table)
@@ -237,14 +256,14 @@ def power_table(fmt: Format) -> NDArray[np.float64]:
 
 @functools.lru_cache(maxsize=64)
 def exponent_table(fmt: Format) -> NDArray[np.int8]:
-    """Alignment exponents of a format whose exponents are bytes; NO_EXPONENT for zeros, infinities and NaN."""
+    """Return the alignment exponents of a format, as bytes; NO_EXPONENT for zeros, infinities and NaN."""
     powers = power_table(fmt)
     exponents = np.frexp(powers)[1] - 1
     return np.where(powers > 0, exponents, NO_EXPONENT).astype(np.int8)
 
 
 def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Exponents of the lowest bits of finite numbers but 0."""
+    """Return the exponents of the lowest bits of finite nonzero numbers."""
     significands, exponents = np.frexp(numbers)
     integers = np.abs(np.ldexp(significands, BINARY64.precision)).astype(np.int64)
     return np.frexp((integers & -integers).astype(np.float64))[1] - 1 + exponents - BINARY64.precision
@@ -252,21 +271,21 @@ def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @functools.lru_cache(maxsize=64)
 def lowest_bit_table(fmt: Format) -> NDArray[np.int8]:
-    """Exponents of the lowest bits of numbers of a format whose exponents are bytes; above all others for the rest."""
+    """Return the exponents of the lowest bits of a format's numbers, as bytes; the largest byte for all other codes."""
     some = power_table(fmt) > 0
     return np.where(some, lowest_bits(np.where(some, fmt.table, 1.0)), -NO_EXPONENT - 1).astype(np.int8)
 
 
 @functools.lru_cache(maxsize=64)
 def finite_table(fmt: Format) -> NDArray[np.bool_]:
-    """Which codes of a format of at most 16 bits are numbers."""
+    """Return which codes of a format of at most 16 bits are finite."""
     finite: NDArray[np.bool_] = np.isfinite(fmt.table)
     return finite
 
 
 @functools.lru_cache(maxsize=64)
 def bit_range(fmt: Format) -> tuple[int, int]:
-    """Exponents of the lowest and of the highest bit that a number of the format has."""
+    """Return the exponents of the lowest and the highest bit of a format's numbers."""
     lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code)))
     largest = fmt.max_magnitude
     if fmt.bits <= 16:  # a code that no cast produces may be larger: -128 of the integers
@@ -276,7 +295,7 @@ def bit_range(fmt: Format) -> tuple[int, int]:
 
 @functools.lru_cache(maxsize=64)
 def integer_table(fmt: Format) -> NDArray[np.int32]:
-    """The numbers of a narrow format without infinities and NaN, in units of its lowest bit."""
+    """Return the numbers of a narrow format without infinities and NaN, in units of its lowest bit."""
     lowest, _ = bit_range(fmt)
     integers: NDArray[np.int32] = np.ldexp(fmt.table, -lowest).astype(np.int32)
     return integers
@@ -290,7 +309,7 @@ def _look_ups() -> Any:
 
 
 def _looked_up(codes: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
-    """A table's entries for contiguous codes."""
+    """Return the table's entries for contiguous codes."""
     found = scratch(codes.shape, table.dtype)
     _look_ups().look_up(*read_only(codes.reshape(-1)), table, found.reshape(-1))
     return found

@@ -1,4 +1,4 @@
-"""Dot products and matrix products of codes, rounded after every step as the engine says (numerics.md, sums)."""
+"""Dot products and matrix products of codes, rounded after every step as the engine defines (numerics.md, sums)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class SumOptions(TypedDict, total=False):
-    """What `dot` and `matmul` take by name, as types: for editors."""
+    """Types of the keyword arguments of `dot` and `matmul`, for editors."""
 
     scale_a: ArrayLike | None
     scale_b: ArrayLike | None
@@ -44,7 +44,7 @@ class SumOptions(TypedDict, total=False):
 
 
 class EngineKernel:
-    """An engine made ready for the kernels of single steps: its result's rounding table, mode and decode table."""
+    """Engine prepared for the kernels of single steps: its result's rounding table, mode and decode table."""
 
     def __init__(self, engine: Engine) -> None:
         from fp9.sums.general import step_rounding  # slow to load
@@ -54,11 +54,11 @@ class EngineKernel:
         self.rounding = tuple(rounding)
 
     def addends(self, codes: NDArray[Any]) -> NDArray[np.float64]:
-        """Codes of addends as float64."""
+        """Return codes of addends as float64."""
         return decode_to(codes, self._addend, np.float64)
 
     def outputs(self, *shape: int) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-        """Empty arrays for codes and flags."""
+        """Return empty arrays for codes and flags."""
         return np.empty(shape, dtype=self.result.dtype), np.empty(shape, dtype=np.uint8)
 
 
@@ -111,27 +111,33 @@ def dot(
     format_c: Format | str | None = None,
     out: NDArray[Any] | None = None,
 ) -> Any:
-    """Sums of products over the last axis, in order, from `c` (codes of the engine's output; +0 without it).
+    """Return dot products over the last axis, in order, starting from `c` (codes of the engine's output; default +0).
 
-    `a`, `b`: codes of a format; of arrays that know theirs (`fp9.Array`, ml_dtypes, en_dtypes, torch) and of operands
-    (`fp9.operand`) none need be named, and `format_c` is for plain codes of `c`; shapes that broadcast against each
-    other with equal last axes. `c`: shape without the last axis.
-    `scale_a`, `scale_b`: exponents of two that multiply an operand, -127..127: one, or one for each vector, or with
-    `block` one for each `block` products of a vector (last axis). Where they enter is the engine's `scaling`. With
-    `scale_format` (e8m0, ue4m3, ue5m3, e6m2) they are codes of this format instead; NaN among them gives NaN.
-    `random_bits`: integers of `random_width` bits for stochastic rounding, one for every rounding along the last axis
-    (`Engine.steps`; one more where the whole sum is scaled).
+    `a`, `b`: codes of a format, in shapes that broadcast against each other and have equal last axes. No format is
+    needed for
+    arrays that know theirs (`fp9.Array`, ml_dtypes, en_dtypes, torch) and for operands (`fp9.operand`).
+    `c`: the shape without the last axis; `format_c` names the format of plain codes.
+    `scale_a`, `scale_b`: exponents of powers of two that multiply an operand, -127..127. Give one, or one for each
+    vector, or
+    with `block` one for each `block` products of a vector (last axis). The engine's `scaling` says where scales are
+    applied.
+    With `scale_format` (e8m0, ue4m3, ue5m3, e6m2) the scales are codes of that format; a NaN scale gives NaN.
+    `random_bits`: integers of `random_width` bits for stochastic rounding, one for every rounding along the last
+    axis
+    (`Engine.steps`; one more if the whole sum is scaled).
 
-    Returns codes of `engine.output` in the shape without the last axis (in `out`, where it is given), and with `flags`
-    also the flags (fp9.Flags bits, OR-ed over the steps, uint8).
+    Returns codes of `engine.output` in the shape without the last axis (in `out`, if given). With `flags`, also
+    returns the
+    flags (fp9.Flags bits, OR-ed over the steps, uint8).
 
     >>> import fp9
     >>> x = fp9.encode([1.0, 2.0, 3.0], "e4m3")
     >>> fp9.decode(dot(x, x, "e4m3", "e4m3", "hopper", flags=False), "fp32").item()
     14.0
 
-    Raises ValueError for shapes, scales, engines and formats that do not fit, TypeError for codes that are no integers
-    or have no format and `flags` that are neither True nor False.
+    Raises ValueError for shapes, scales, engines and formats that do not fit. Raises TypeError for codes that are
+    not integers
+    or have no format, and for `flags` that is neither True nor False.
     """
     check_switches(flags=flags)
     check_work(threads, progress)
@@ -204,12 +210,16 @@ def matmul(
     format_c: Format | str | None = None,
     out: NDArray[Any] | None = None,
 ) -> Any:
-    """Codes of a (..., M, K) x b (..., K, N) + c (..., M, N) in the engine's output format, each sum in the order of K.
+    """Return codes of a (..., M, K) x b (..., K, N) + c (..., M, N) in the engine's output; sums run in the order of
+    K.
 
-    As `dot`, but leading axes broadcast as `numpy.matmul` has them; those of `c` and of the scales to the result's.
-    `scale_a`: one exponent, or (..., M), or with `block` (..., M, blocks); `scale_b`: one, or (..., N), or
-    (..., blocks, N). `threads`: the most that are taken, None for one on every core. `progress` is called with the
-    fraction done.
+    The arguments are as in `dot`. Leading axes broadcast as in `numpy.matmul`; leading axes of `c` and of the
+    scales broadcast
+    to the leading axes of the result. `scale_a`: one exponent, or (..., M), or with `block` (..., M, blocks).
+    `scale_b`: one
+    exponent, or (..., N), or (..., blocks, N). `threads`: the most threads to use; None uses one on every core.
+    `progress` is
+    called with the fraction done.
 
     >>> import fp9
     >>> one = fp9.encode([[1.0, 2.0]], "e4m3")
@@ -246,7 +256,7 @@ def matmul(
 
 
 def _broadcast(array: NDArray[Any], shape: tuple[int, ...], rows: int) -> NDArray[Any]:
-    """An array of vectors as (rows, k), or (1, k) where one vector stands for all."""
+    """Return an array of vectors as (rows, k), or as (1, k) if there is only one vector."""
     depth = array.shape[-1]
     if array.size == depth:
         return array.reshape(1, depth)
@@ -254,7 +264,7 @@ def _broadcast(array: NDArray[Any], shape: tuple[int, ...], rows: int) -> NDArra
 
 
 def _batch(a: Operand, b: Operand) -> tuple[int, ...]:
-    """The leading axes of a product; ValueError for shapes that have none."""
+    """Return the leading axes of a product; raise ValueError for shapes that do not fit."""
     if a.ndim >= 2 and b.ndim >= 2 and a.shape[-1] == b.shape[-2]:
         if a.ndim == b.ndim == 2:
             return ()
@@ -268,12 +278,12 @@ def _batch(a: Operand, b: Operand) -> tuple[int, ...]:
 
 
 def _by_item(scales: Scales | None, items: int, rows: int) -> Scales | None:
-    """Scales of a batch as (items, rows, blocks)."""
+    """Return the scales of a batch as (items, rows, blocks)."""
     return None if scales is None else scales.each(lambda array: array.reshape(items, rows, array.shape[-1]))
 
 
 def _given(codes: NDArray[Any], out: NDArray[Any] | None) -> NDArray[Any]:
-    """The codes, in the array that was given for them."""
+    """Return the codes, copied to `out` if it is given."""
     if out is None:
         return codes
     output_array(out, codes.shape, codes.dtype)[...] = codes
@@ -281,7 +291,7 @@ def _given(codes: NDArray[Any], out: NDArray[Any] | None) -> NDArray[Any]:
 
 
 def _check_addend(c: ArrayLike, named: Format | str | None, fmt: Format) -> None:
-    """Refuse codes of another format, and say how plain ones are taken where their width does not tell."""
+    """Refuse codes of another format, and warn about plain codes whose width fits several formats."""
     if named is not None and format(named) != fmt:
         raise ValueError(f"format_c {format(named).name} given, and the engine adds {fmt.name}; cast c to it first")
     if named is None and fmt.bits <= 16 and carried(c) is None:
@@ -295,7 +305,7 @@ def _check_addend(c: ArrayLike, named: Format | str | None, fmt: Format) -> None
 def _start(
     c: ArrayLike | None, named: Format | str | None, engine: Engine, shape: tuple[int, ...], batch: tuple[int, ...] = ()
 ) -> NDArray[np.float64]:
-    """The numbers that sums of a shape start from; of its axes, those of the batch broadcast."""
+    """Return the numbers from which sums of a shape start; leading axes broadcast to the batch."""
     if c is None:
         if named is not None:
             format(named)
@@ -330,7 +340,7 @@ def _random(
 
 
 def _joins_once(engine: Engine, scaled: bool) -> bool:
-    """Whether the whole sum is one chunk, because it is scaled before it joins C."""
+    """Return whether the whole sum is one chunk, because it is scaled before C is added."""
     return scaled and engine.scaling is Scaling.SUMS and engine.chunk is None and not engine.exact
 
 

@@ -13,7 +13,7 @@ from fp9.rounding import Rounding
 
 
 def can_round(result: Format, rounding: Rounding) -> bool:
-    """Whether the vector rounder knows the rounding: toward zero, or to nearest, but ties away among subnormals."""
+    """Return whether the vector rounder supports the rounding: rtz or rne with subnormals, rne or rna without."""
     if not isinstance(result, FixedFormat):
         return False
     known = {Rounding.RNE: True, Rounding.RNA: result.flushes, Rounding.RTZ: not result.flushes}
@@ -21,7 +21,7 @@ def can_round(result: Format, rounding: Rounding) -> bool:
 
 
 def carries(result: Format, carrier: type[np.floating[Any]]) -> bool:
-    """Whether a carrier's normal numbers hold those of an accumulator, and the numbers with which they are rounded."""
+    """Return whether a carrier's normal numbers include an accumulator's numbers and the constants that round them."""
     assert isinstance(result, FixedFormat)
     range_of = np.finfo(carrier)
     highest_start = int(range_of.maxexp) - int(range_of.nmant) - 3
@@ -30,7 +30,7 @@ def carries(result: Format, carrier: type[np.floating[Any]]) -> bool:
 
 @functools.lru_cache(maxsize=128)
 def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]]) -> Rounder:
-    """Rounding into a format inside float32 (to nearest) or float64."""
+    """Return the rounding into a format inside float32 (to nearest) or float64."""
     assert isinstance(result, FixedFormat)
     fraction_bits = np.finfo(carrier).nmant
     integer = np.uint32 if carrier is np.float32 else np.int64
@@ -52,12 +52,15 @@ def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]])
 
 
 def tiny_below(result: Format) -> float:
-    """What all numbers that may be tiny are below, before they are rounded or after."""
+    """Return a bound above all numbers that may be tiny, before or after rounding."""
     return float(max(pow2(result.min_normal_exponent), result.value_of(result.smallest_code)))
 
 
 def _lowest_numbers(result: FixedFormat, to_even: bool, carrier: type[np.floating[Any]]) -> tuple[Any, Any, Any]:
-    """Below which magnitude to add and subtract what, or truncate to which steps, for the format's lowest numbers."""
+    """Return limit, magic and steps for rounding the format's lowest numbers.
+
+    Below `limit`, rounding adds and subtracts `magic`, or truncates to multiples of 1 / `steps`.
+    """
     if result.subnormals:
         quantum = result.quantum(result.lowest_exponent)
         if carrier is np.float32 and result.lowest_exponent == np.finfo(np.float32).minexp:

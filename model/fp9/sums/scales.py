@@ -1,4 +1,4 @@
-"""Scales of operands: exponents of two, or codes of a scale's format; one for each vector, or for each block of it."""
+"""Scales of operands: exponents of powers of two, or codes of a scale format, for each vector or each block of it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 SCALE_LIMIT = 127
-"""Largest magnitude of a scale's exponent (that of an E8M0 scale)."""
+"""Largest magnitude of a scale's exponent, as in E8M0."""
 
 
 class Scales(NamedTuple):
-    """What multiplies an operand, (..., rows, blocks or 1), and the powers of two that align it: 0 of zeros and NaN.
+    """Factors of an operand, (..., rows, blocks or 1), and the powers of two that align them: 0 for zeros and NaN.
 
-    `format` None: the factors are powers of two, -127..127, and `powers` are the factors themselves.
+    If `format` is None, the factors are powers of two, 2^-127..2^127, and `powers` is the same array.
     """
 
     factors: NDArray[np.float64]
@@ -30,17 +30,17 @@ class Scales(NamedTuple):
     format: Format | None
 
     def each(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Scales:
-        """Both arrays changed alike."""
+        """Return scales with the same change applied to both arrays."""
         factors = change(self.factors)
         return Scales(factors, factors if self.powers is self.factors else change(self.powers), self.format)
 
     @property
     def is_finite(self) -> bool:
-        """Whether no scale is NaN."""
+        """Return whether no scale is NaN."""
         return self.format is None or bool(np.isfinite(self.factors).all())
 
     def widened(self, span: Span) -> Span:
-        """The bits of numbers of a span times these scales."""
+        """Return the span of a span's numbers times these scales."""
         if self.format is not None and self.format.precision > 1:
             lowest, highest = bit_range(self.format)
             return span.scaled(lowest, highest + 1, self.format.precision)
@@ -50,7 +50,7 @@ class Scales(NamedTuple):
 
 
 def scaled(numbers: NDArray[Any], factors: NDArray[np.float64]) -> NDArray[Any]:
-    """Numbers times scales that broadcast to them, in the numbers' type; an infinity times 0 gives `invalid_nan`."""
+    """Return numbers times scales, which broadcast, in the numbers' type; infinity times 0 gives `invalid_nan`."""
     some_zero = not factors.all()
     with np.errstate(invalid="ignore"):  # an infinity times a scale of zero
         products: NDArray[Any] = numbers * factors.astype(numbers.dtype)
@@ -70,12 +70,16 @@ def scale_rows(
     batch: tuple[int, ...] = (),
     blocks_first: bool = False,
 ) -> Scales | None:
-    """Scales of an operand whose rows have `shape`: (*batch, *shape, 1), or (*batch, *shape, blocks) with `block`; None
-    for no scale. `fmt` None: they are given as exponents of two. Leading axes that are given broadcast to `batch`.
-    `blocks_first`: they are given as (blocks, rows).
+    """Return the scales of an operand as (*batch, *shape, 1), or (*batch, *shape, blocks) with `block`; None for no
+    scale.
 
-    Raises ValueError for shapes, exponents and codes that do not fit, TypeError for scales that are no integers, and
-    for unsigned ones as exponents.
+    If `fmt` is None, scales are given as exponents of powers of two. Leading axes broadcast to `batch`. With
+    `blocks_first`,
+    scales are given as (blocks, rows).
+
+    Raises ValueError for shapes, exponents and codes that do not fit. Raises TypeError for scales that are not
+    integers, and
+    for unsigned integers as exponents.
     """
     if scale is None:
         return None
@@ -97,7 +101,7 @@ def scale_rows(
 
 
 def _exponents(name: str, scale: ArrayLike) -> NDArray[Any]:
-    """Checked exponents of two."""
+    """Return checked exponents of powers of two."""
     array = np.asarray(scale)
     if array.dtype.kind == "u":
         raise TypeError(
@@ -119,7 +123,7 @@ def _scales(array: NDArray[Any], fmt: Format | None) -> Scales:
 
 
 def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
-    """Whether an array of a shape broadcasts to another shape."""
+    """Return whether an array of a shape broadcasts to another shape."""
     return len(shape) <= len(to) and all(
         given in (1, wanted) for given, wanted in zip(reversed(shape), reversed(to), strict=False)
     )

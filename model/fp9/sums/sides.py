@@ -18,16 +18,20 @@ NO_POWERS = np.zeros((1, 1))
 _ONE = np.ones((1, 1))
 
 Places = slice | NDArray[np.intp]
-"""Some rows or columns."""
+"""Indices of some rows or columns."""
 
 View = Callable[["NDArray[Any]"], "NDArray[Any]"]
-"""Which part of an array of an operand's shape is meant, as a matrix."""
+"""Function that selects part of an array of an operand's shape, as a matrix."""
 
 
 @dataclass(eq=False)
 class Side:
-    """Rows of one operand, (rows, k): what multiplies their numbers, (rows, k or 1), what multiplies sums of chunks,
-    (rows or 1, chunks or 1), or of groups, (rows or 1, groups or 1). A right side is the operand's columns: `mT` of it.
+    """Rows of one operand, (rows, k), with their scales. A right side holds the operand's columns, as rows of its
+    `mT`.
+
+    `scales` multiplies numbers, (rows, k or 1). `at_sums` multiplies sums of chunks, (rows or 1, chunks or 1).
+    `groups`
+    multiplies sums of groups, (rows or 1, groups or 1).
     """
 
     operand: Operand
@@ -40,11 +44,11 @@ class Side:
     groups: Scales | None
 
     def rows(self, what: str) -> NDArray[Any]:
-        """An array of `Operand.array` as (rows, k), multiplied; contiguous."""
+        """Return an array of `Operand.array` as (rows, k), multiplied by the scales, contiguous."""
         return self._multiplied(self.view(self.operand.array(what)), self._factors(what))
 
     def columns(self, what: str) -> NDArray[Any]:
-        """The same as (k, rows), of sides that are matrices of their operand."""
+        """Return an array of `Operand.array` as (k, rows), multiplied by the scales; for sides that are matrices."""
         factors = self._factors(what)
         return self._multiplied(self.view(self.operand.mT.array(what)), None if factors is None else factors.T)
 
@@ -61,29 +65,32 @@ class Side:
 
     @functools.cached_property
     def values(self) -> NDArray[np.float64]:
-        """The numbers, row by row in memory."""
+        """Return the numbers, row by row in memory."""
         return self.rows("float64")
 
     @functools.cached_property
     def powers(self) -> NDArray[np.float64]:
-        """The alignment powers, row by row in memory; shape (1, 1) where no window asks for them."""
+        """Return the alignment powers, row by row in memory; shape (1, 1) if the engine has no window."""
         return self.rows("powers") if self.aligned else NO_POWERS
 
     @property
     def met_span(self) -> Span:
-        """The span of the numbers that occur; of all that may where scales multiply them."""
+        """Return the span of the numbers that occur; if scales multiply them, the span of all possible numbers."""
         return self.span if self.scales is not None else self.operand.met_span
 
     @property
     def is_finite(self) -> bool:
-        """Whether no code stands for an infinity or NaN, nor one of the scales."""
+        """Return whether no number and no scale is infinite or NaN."""
         if self.scales is not None and not self.scales.is_finite:
             return False
         return self.operand.is_finite or bool(self.view(self.operand.array("finite")).all())
 
 
 def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scales | None, block: int | None) -> Side:
-    """The rows of an operand that `view` shows, of `depth` products; `scales` (rows or 1, blocks) of `scale_rows`."""
+    """Return the rows of an operand that `view` selects, with `depth` products.
+
+    `scales` (rows or 1, blocks) comes from `scale_rows`.
+    """
     made = Side(operand, view, depth, operand.span, None, _ONE, engine.window is not None, None)
     if scales is None:
         return made
@@ -95,7 +102,7 @@ def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scale
 
 
 def some_rows(array: NDArray[Any], rows: Places) -> NDArray[Any]:
-    """Some rows; all of them where there is one, which stands for all."""
+    """Return some rows of an array, or its only row."""
     return array if array.shape[0] == 1 else array[rows]
 
 
@@ -103,18 +110,18 @@ def some_rows(array: NDArray[Any], rows: Places) -> NDArray[Any]:
 
 
 def _spread(scales: Scales, block: int | None, depth: int) -> Scales:
-    """Those of every product, (rows, k) or (rows, 1)."""
+    """Return the scales of every product, (rows, k) or (rows, 1)."""
     return scales.each(lambda array: np.repeat(array, block, axis=1)[:, :depth]) if block else scales
 
 
 def _at_groups(scales: Scales, group: int, block: int | None) -> Scales:
-    """Those of every group, (rows, groups) or (rows, 1), contiguous."""
+    """Return the scales of every group, (rows, groups) or (rows, 1), contiguous."""
     times = (block or group) // group
     return scales.each(lambda array: np.repeat(array, times, axis=1))
 
 
 def _at_chunks(scales: Scales, engine: Engine, block: int | None, depth: int) -> NDArray[np.float64]:
-    """Factors for every chunk, (rows, chunks) or (rows, 1)."""
+    """Return the factors of every chunk, (rows, chunks) or (rows, 1)."""
     if not block:
         return scales.factors
     assert engine.chunk is not None, "format_of_scales lets blocks of sums pass only with chunks"

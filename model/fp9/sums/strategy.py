@@ -1,4 +1,4 @@
-"""What a strategy for matrix products is: an engine and two sides made ready, whose rows are summed as numbers."""
+"""Base class of strategies for matrix products: an engine and two prepared sides, whose rows are summed as numbers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from fp9.system.parallel import PRODUCTS
 from fp9.system.scratch import scratch_copy, scratch_full
 
 PRODUCTS_OF_TILES = 1 << 28
-"""As `PRODUCTS`, for kernels of register tiles."""
+"""Number of products in a part, as `PRODUCTS`, for kernels of register tiles."""
 
 EVERY = slice(None)
 INEXACT = np.uint8(Flags.INEXACT)
 
 
 def some_columns(array: NDArray[Any], columns: Places) -> NDArray[Any]:
-    """Columns of a matrix, contiguous."""
+    """Return columns of a matrix, contiguous."""
     return array if columns is EVERY else np.ascontiguousarray(array[:, columns])
 
 
@@ -36,8 +36,10 @@ Pair = tuple["NDArray[Any]", "NDArray[Any]"]
 
 
 def some_of(pair: Pair, rows: Places, columns: Places, begin: int, end: int) -> tuple[*Pair, int, int]:
-    """Rows of one matrix (rows, k) and columns of another (k, columns), and between which places of k the products
-    begin..end-1 are in them: what has to be copied is copied of these alone.
+    """Return rows of one matrix (rows, k), columns of another (k, columns), and the range of products begin..end-1 in
+    them.
+
+    If a copy is needed, only these products are copied.
     """
     a, b = pair
     if isinstance(rows, slice) and columns is EVERY:
@@ -51,8 +53,9 @@ _NO_PLACES = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
 
 
 class Flagged(NamedTuple):
-    """Sums as numbers, their flags, and for which these are not known, as they are not for sums that are no numbers;
-    each (rows, n).
+    """Sums as numbers, their flags, and which flags are not known; each (rows, n).
+
+    Flags of infinite and NaN sums are never known.
     """
 
     numbers: NDArray[Any]
@@ -61,7 +64,7 @@ class Flagged(NamedTuple):
 
     @property
     def open(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Rows and columns of sums whose flags are not known."""
+        """Return rows and columns of sums whose flags are not known."""
         some = self.unsure | ~np.isfinite(self.numbers)
         if not some.any():
             return _NO_PLACES
@@ -70,7 +73,7 @@ class Flagged(NamedTuple):
 
 
 class FastSums(abc.ABC):
-    """An engine and two sides, a (m, k) and b (n, k), made ready for products of rows of a with all of b."""
+    """Engine and two sides, a (m, k) and b (n, k), prepared for products of rows of a with all rows of b."""
 
     carrier: type[np.floating[Any]] = np.float64
     part = PRODUCTS
@@ -84,19 +87,19 @@ class FastSums(abc.ABC):
     @staticmethod
     @abc.abstractmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        """Whether the kernel gives the engine's bits for numbers of these ranges and at most 2^depth_bits products."""
+        """Return whether the kernel is bit-exact for numbers in these ranges and at most 2^depth_bits products."""
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Whether it does for these very codes, where the engine and the ranges fit."""
+        """Return whether the kernel is bit-exact for these codes, given that engine and ranges fit."""
         return True
 
     @abc.abstractmethod
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
-        """Accumulators (rows, columns) carried through the products begin..end-1, in their own place or another."""
+        """Return accumulators (rows, columns) after the products begin..end-1, in place or in a new array."""
 
     def run(self, rows: slice, start: NDArray[np.float64]) -> NDArray[Any]:
-        """The sums of some rows from the numbers `start` (rows, n), as numbers."""
+        """Return the sums of some rows, starting from the numbers `start` (rows, n), as numbers."""
         if not self.joins:
             return self.accumulate(rows, EVERY, scratch_copy(start, self.carrier), 0, self.depth)
         totals = scratch_copy(start, start.dtype)
@@ -107,7 +110,7 @@ class FastSums(abc.ABC):
         return totals
 
     def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Totals (rows, columns) with the sums of all chunks added, in their own place or another."""
+        """Return totals (rows, columns) plus the sums of all chunks, in place or in a new array."""
         for begin, end, scales in self._chunks(rows, columns):
             zeros = scratch_full(totals.shape, 0.0, self.carrier)
             parts = self.accumulate(rows, columns, zeros, begin, end)
@@ -115,7 +118,7 @@ class FastSums(abc.ABC):
         return totals
 
     def _chunks(self, rows: Places, columns: Places) -> Iterator[tuple[int, int, Pair]]:
-        """Where each chunk begins and ends, and the scales of its sums for some rows and columns."""
+        """Yield begin and end of each chunk, and the scales of its sums for some rows and columns."""
         length = self.engine.chunk or self.depth
         for chunk, begin in enumerate(range(0, self.depth, length)):
             scale_a, scale_b = (scales[:, min(chunk, scales.shape[1] - 1)] for scales in self._scales)
@@ -125,16 +128,16 @@ class FastSums(abc.ABC):
 
     @property
     def has_flags(self) -> bool:
-        """Whether there is `flagged`."""
+        """Return whether the strategy implements `flagged`."""
         return False
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
-        """As `run`, with flags, for the sums of some rows and columns from `start` (rows, columns)."""
+        """Return sums with flags for some rows and columns, starting from `start` (rows, columns)."""
         raise NotImplementedError(f"{type(self).__name__} has no flags")
 
     @functools.cached_property
     def _total(self) -> Any:
-        """The rounding of totals."""
+        """Return the rounding of totals."""
         return rounder(self.engine.output, self.engine.output_rounding, np.float64)
 
 
@@ -143,16 +146,16 @@ _JOINED_ROWS = 128
 
 
 def depth_bits(depth: int) -> int:
-    """Bits by which a sum of so many numbers may be longer than one."""
+    """Return the bits by which a sum of so many numbers may be longer than one number."""
     return max(depth - 1, 0).bit_length()
 
 
 def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
-    """Whether a zero is aligned as some number, a product or an addend, is not: with a larger exponent."""
+    """Return whether a zero can raise the largest exponent: its exponent is above that of some product or addend."""
     lowest = min(a.lowest + b.lowest, engine.result.min_normal_exponent)
     return engine.zero_exponent is not None and lowest < engine.zero_exponent
 
 
 def range_bits(x: Span) -> int:
-    """Bits of the fixed-point numbers of a range of exponents."""
+    """Return the bits of the fixed-point numbers of a range of exponents."""
     return x.highest - x.lowest + 1

@@ -1,4 +1,7 @@
-"""What strategies of register tiles share: what meets an edge is computed once more, single steps know all flags."""
+"""Shared base of strategies with register tiles.
+
+Sums outside the tiles' range are computed again by another strategy, which knows all flags.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,8 @@ from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Chunks(NamedTuple):
-    """Products of a chunk, the rounding of the totals that chunks join, None where there is one chunk alone, and what
-    totals that may be tiny are below.
+    """Products of a chunk, the rounding of totals (None for a single chunk), and a bound above totals that may be
+    tiny.
     """
 
     length: int
@@ -36,7 +39,7 @@ class Chunks(NamedTuple):
 
 
 Lost = NDArray[Any] | None
-"""Integers as wide as the carrier's numbers, set where a step is inexact; None where nobody asks."""
+"""Integers as wide as the carrier, set where a step is inexact; None if flags are not wanted."""
 
 
 def _magnitudes(numbers: NDArray[Any]) -> NDArray[Any]:
@@ -45,7 +48,9 @@ def _magnitudes(numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 class Tiled(FastSums):
-    """Sums of finite numbers; what meets an edge, an infinity or NaN is computed once more by another strategy."""
+    """Strategy for sums of finite numbers; sums out of range, infinities and NaN are computed again by another
+    strategy.
+    """
 
     part = PRODUCTS_OF_TILES
 
@@ -61,31 +66,34 @@ class Tiled(FastSums):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Scales may lead numbers out of their formats' ranges."""
+        """Return whether the sides fit: scales could move numbers out of their formats' ranges."""
         return a.scales is None and b.scales is None
 
     @abc.abstractmethod
     def tiles(
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
     ) -> NDArray[Any]:
-        """Accumulators (rows, n) carried through products; sets `redo` (rows, panels) where they are wrong, or where
-        flags are asked for, of which inexact steps set `lost`, other flags than this may be raised.
+        """Return accumulators (rows, n) after some products.
+
+        `redo` (rows, panels) is set where they are wrong. If flags are wanted, it is also set where flags other
+        than inexact may
+        be raised. Inexact steps set `lost`.
         """
 
     @functools.cached_property
     def _others(self) -> FastSums:
-        """The strategy for all numbers."""
+        """Return the strategy for all numbers."""
         found = first_fitting((*STRATEGIES, Stepwise), self.engine, *self._given, self.joins, flags=False)
         assert found is not None
         return found
 
     @functools.cached_property
     def _flagging(self) -> FastSums | None:
-        """That which has flags, too."""
+        """Return the strategy for all numbers that has flags, or None."""
         return first_fitting(STRATEGIES, self.engine, *self._given, self.joins, flags=True)
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
-        """As the base class has it, all columns at once."""
+        """Return accumulators after the products begin..end-1, for all columns at once."""
 
         def again(own: NDArray[np.intp], some: NDArray[np.intp], start: NDArray[Any]) -> NDArray[Any]:
             return self._others.accumulate(own, some, start.astype(self._others.carrier), begin, end)
@@ -93,7 +101,9 @@ class Tiled(FastSums):
         return self._mended(rows, acc, begin, end, Chunks(max(end - begin, 1)), again)
 
     def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """As the base class has it, all columns at once; where scales do not enter, chunks join inside the tiles."""
+        """Return totals plus the sums of all chunks, for all columns at once; unscaled chunks are added inside the
+        tiles.
+        """
         if not self._chunks_in_tiles:
             return super().join(rows, columns, totals)
         chunks = self._joined_chunks
@@ -107,13 +117,18 @@ class Tiled(FastSums):
 
     @property
     def has_flags(self) -> bool:
-        """Where chunks join, and a window may cut what is tiny, there are subnormal numbers."""
+        """Return whether flags are available.
+
+        If chunks are added to a total and there is a window, both formats must have subnormal numbers.
+        """
         result, output = self.engine.result, self.engine.output
         stepped = self.engine.window is None or (result.subnormals and output.subnormals)
         return not self.joins or (self._chunks_in_tiles and stepped)
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
-        """As the base class has it, all columns at once; where tiles are not right, by another strategy with flags."""
+        """Return sums with flags, for all columns at once; another strategy with flags computes what the tiles
+        cannot.
+        """
         redo = self._no_redo(rows, start)
         found, own = self._flagged(rows, start, redo), np.arange(self.a.shape[0])[rows]
         for some, of_columns in self._cells(redo):
@@ -126,7 +141,7 @@ class Tiled(FastSums):
         return found
 
     def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
-        """The same by tiles; sets `redo` as these do."""
+        """Return sums with flags from the tiles, and set `redo` where the tiles are wrong."""
         lost = scratch_full(start.shape, 0, f"i{self.b.itemsize}")
         if self.joins:
             chunks, acc = self._joined_chunks, start
@@ -144,7 +159,7 @@ class Tiled(FastSums):
 
     @property
     def _joining(self) -> Any:
-        """How totals are rounded, as `kernels.floats.interleaved` takes it."""
+        """Return the rounding of totals as `kernels.floats.joined` takes it."""
         (lowest, highest), output = bit_range(self.engine.result), self.engine.output
         narrow = lowest >= BINARY32.lowest_quantum and highest <= BINARY32.bias
         own = output.native_dtype == "float32" and self.engine.output_rounding is Rounding.RNE
@@ -152,11 +167,11 @@ class Tiled(FastSums):
 
     @property
     def _panel(self) -> int:
-        """Columns of a panel."""
+        """Return the number of columns of a panel."""
         return int(tile_columns.py_func(self.b.itemsize))
 
     def _no_redo(self, rows: Places, acc: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which rows and panels tiles give no sums of at all."""
+        """Return which rows and panels the tiles cannot compute at all."""
         redo = np.zeros((acc.shape[0], -(-acc.shape[1] // self._panel)), dtype=np.bool_)
         redo |= self._special_rows[rows, None]
         return redo
@@ -170,7 +185,7 @@ class Tiled(FastSums):
         chunks: Chunks,
         again: Callable[[NDArray[np.intp], NDArray[np.intp], NDArray[Any]], NDArray[Any]],
     ) -> NDArray[Any]:
-        """Sums by tiles, and once more by `again` (rows, columns, accumulators) where these are wrong."""
+        """Return sums from the tiles; where they are wrong, from `again` (rows, columns, accumulators)."""
         redo = self._no_redo(rows, acc)
         sums, own = self.tiles(rows, acc, begin, end, redo, chunks, None), np.arange(self.a.shape[0])[rows]
         for some, columns in self._cells(redo):
@@ -178,7 +193,7 @@ class Tiled(FastSums):
         return sums
 
     def _cells(self, redo: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Rows and columns that tiles are not right for; rows that are not for all columns are cleared in `redo`."""
+        """Yield rows and columns that must be computed again; rows with all columns wrong are cleared in `redo`."""
         columns, width = self.b.shape[1], self._panel
         everywhere = redo.all(axis=1)
         redo[everywhere] = False
@@ -191,12 +206,12 @@ class Tiled(FastSums):
 
 
 def _cleared(x: NDArray[Any], special: NDArray[np.bool_]) -> NDArray[Any]:
-    """The numbers, zero in the place of what is none."""
+    """Return the numbers, with infinities and NaN replaced by zero."""
     return np.where(np.isfinite(x), x, x.dtype.type(0)) if special.any() else x
 
 
 class Stepwise(FastSums):
-    """The kernel of single steps: for all engines and numbers, and slow."""
+    """Strategy with the general kernel, step by step: correct for all engines and numbers, and slow."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -225,8 +240,11 @@ _ONE = np.ones((1, 1))
 
 
 def lowest_step(result: FixedFormat) -> int:
-    """Exponent of the last place of the lowest binade; where there are no subnormal numbers, of the lowest power of two
-    that is a number: where zero takes the place of 2^lowest, of the next one.
+    """Return the exponent of the last place in the lowest binade.
+
+    Without subnormal numbers, return the exponent of the smallest power of two in the format. If zero takes the
+    code of
+    2^lowest, this is the next power.
     """
     if result.subnormals:
         return result.quantum(result.lowest_exponent)

@@ -1,4 +1,4 @@
-"""Matrix products by kernels of register tiles, away from edges; what meets one takes the kernel for all numbers."""
+"""Matrix products with register tiles; sums out of the tiles' range are computed by a kernel for all numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.
 
 
 class Rounded(Tiled):
-    """Steps of one product or several whose sum the carrier holds exactly, rounded to nearest."""
+    """Strategy for steps of one or more products, rounded to nearest, whose sum the carrier holds exactly."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -54,7 +54,9 @@ class Rounded(Tiled):
         self._lowest_bits = self._lowest_bits_below(coarse)
 
     def _lowest_bits_below(self, step: int) -> list[NDArray[Any]]:
-        """Exponents of lowest bits, a's (rows, k) and b's (k, columns); none if products are multiples of 2^step."""
+        """Return exponents of lowest bits, a's (rows, k) and b's (k, columns); empty if products are multiples of
+        2^step.
+        """
         a, b = self._given
         if a.span.lowest + b.span.lowest >= step or _met_step(a, b) >= step:
             nothing = np.empty(0, dtype=np.int8)
@@ -62,24 +64,30 @@ class Rounded(Tiled):
         return read_only(a.rows("lowest bits"), b.columns("lowest bits"))
 
     def _doubts_tiny(self, _a: Side, _b: Side) -> bool:
-        """Whether a tiny sum may have bits that the carrier does not hold."""
+        """Return whether a tiny sum may have bits that the carrier does not hold."""
         return False
 
     @property
     def _drop(self) -> int:
-        """Fraction bits that the result does not have."""
+        """Return the number of the carrier's fraction bits that the result lacks."""
         return int(np.finfo(self.carrier).nmant) - self.engine.result.fraction_bits
 
     def _step(self, exponent: int) -> chain_kernels.Step:
-        """Multiples of 2^exponent: 2^drop times one is a number of the carrier, too."""
+        """Return the step 2^exponent with its ceiling; 2^drop times a multiple below it is also a number of the
+        carrier.
+        """
         largest = min(float(self.engine.result.max), 2.0 ** (np.finfo(self.carrier).maxexp - 1 - self._drop))
         exact = 2.0 ** (exponent + BINARY64.precision) if self.carrier is np.float64 else np.inf
         return chain_kernels.Step(exponent, self.carrier(2.0**exponent), self.carrier(min(largest, exact)))
 
     def _steps(self, a: Side, b: Side) -> tuple[int, int]:
-        """Exponents of what multiples that meet no edge below are of, and all numbers; rows and columns of finer ones
-        count as special. Where all sums are held though each number were the largest, larger powers would be of use to
-        no sum, and fewer addends are multiples of them.
+        """Return the exponents of the coarse and the fine step.
+
+        Multiples of the coarse step never reach the lowest binades. All numbers are multiples of the fine step;
+        rows and columns
+        with finer numbers are marked special. The coarse step is no larger than needed to hold all sums of the
+        largest numbers,
+        since fewer addends are multiples of a larger one.
         """
         result = self.engine.result
         met, wanted, fine = _met_step(a, b), _held_step(a, b, self.depth), _fine_step(self.engine, a, b)
@@ -96,7 +104,7 @@ class Rounded(Tiled):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Most numbers are multiples of a power of two of which float64 holds some sums."""
+        """Return whether most numbers are multiples of a power of two for which float64 holds the sums."""
         usual = super().takes(engine, a, b, depth_bits)
         return usual and finer_rows(a, b, _fine_step(engine, a, b)) is not None
 
@@ -114,9 +122,11 @@ class Rounded(Tiled):
 
 
 class RoundedNarrow(Rounded):
-    """One product a step and a result of at most 11 bits, in float32. Rounding to float32 first changes no sum: of two
-    terms so short, one that it cannot hold stays away from half of the result's last place, among subnormal numbers,
-    too.
+    """Strategy for one product a step and a result of at most 11 bits, in float32.
+
+    Double rounding through float32 changes no sum. With two terms so short, a sum that float32 cannot hold is never
+    close to
+    half a unit of the result's last place. This includes subnormal numbers.
     """
 
     carrier = np.float32
@@ -136,7 +146,7 @@ class RoundedNarrow(Rounded):
         return Tiled.takes(engine, a, b, depth_bits)
 
     def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
-        """As the base class has it; sums of which no mark is set are exact where float32 holds every one on the way."""
+        """Return sums with flags; an unmarked sum is exact if float32 holds every partial sum."""
         found = super()._flagged(rows, start, redo)
         some = (found.flags == 0) & ~found.unsure
         if some.any():
@@ -146,7 +156,7 @@ class RoundedNarrow(Rounded):
         return found
 
     def _are_held(self, rows: NDArray[np.intp], columns: NDArray[np.intp], c: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether float32 holds all sums of some of the products and c, (cells,)."""
+        """Return for each cell whether float32 holds all partial sums of its products and c, (cells,)."""
         a, b = (side.rows("lowest bits").min(axis=1).astype(np.int64) for side in self._given)
         last = np.minimum(a[rows] + b[columns], np.where(c == 0, BINARY32.bias, lowest_bits(np.where(c == 0, 1.0, c))))
         sizes = np.abs(self.a).sum(axis=1, dtype=np.float64)[rows] * np.abs(self.b).max(axis=0)[columns]
@@ -156,18 +166,22 @@ class RoundedNarrow(Rounded):
 
 
 def _met_step(a: Side, b: Side) -> int:
-    """The exponent of a power of two of which all products are multiples."""
+    """Return the exponent of a power of two that divides all products."""
     return a.met_span.lowest + b.met_span.lowest
 
 
 def _held_step(a: Side, b: Side, depth: int) -> int:
-    """That of one of which float64 holds all sums of so many products, though each number were the largest."""
+    """Return the exponent of the smallest unit for which float64 holds all sums of `depth` products of the largest
+    numbers.
+    """
     longest = depth_bits(max(depth, BLOCK))
     return a.met_span.highest + b.met_span.highest + 2 + longest + 1 - BINARY64.precision
 
 
 def _fine_step(engine: Engine, a: Side, b: Side) -> int:
-    """That of one of which most products are multiples, and accumulators, where float64 then holds ordinary sums."""
+    """Return the exponent of a power of two that divides most products and accumulators, and for which float64 holds
+    sums.
+    """
     places = min(_met_step(a, b), engine.result.quantum(engine.result.lowest_exponent))
     return max(places, _held_step(a, b, BLOCK))
 
@@ -184,9 +198,9 @@ TILED: tuple[type[FastSums], ...] = (
     Joined,
     GroupedTiles,
 )
-"""In the order in which they are tried, before the strategies for all numbers."""
+"""Tiled strategies in the order in which they are tried, before the strategies for all numbers."""
 
 
 def fast_sums(engine: Engine, a: Side, b: Side, joins: bool, flags: bool = False) -> FastSums | None:
-    """The first strategy that fits, and has flags where they are asked for; None where only the general kernel does."""
+    """Return the first strategy that fits, with flags if wanted; None if only the general kernel fits."""
     return first_fitting((*STRATEGIES[:1], *TILED, *STRATEGIES[1:]), engine, a, b, joins, flags)
